@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pyxis_core::clock::UnixMillis;
-use pyxis_gateway::{State as Gateway, service};
+use pyxis_gateway::{State as Gateway, admin};
 use tokio::sync::Mutex;
 
 use crate::view::Timestamp;
@@ -42,7 +42,7 @@ async fn look(slot: Arc<Mutex<Option<Checked>>>, gateway: Gateway) -> Option<Che
     if let Some(checked) = slot.as_ref().filter(|checked| gateway.now().since(checked.at) < FRESH) {
         return Some(checked.clone());
     }
-    let damage = match service::audit::verify(&gateway).await {
+    let damage = match admin::audit::verify(&gateway).await {
         Ok(verdict) => verdict.damage.map(|damage| format!("event {}: {}", damage.seq, damage.kind)),
         Err(error) => {
             tracing::warn!(error = &error as &dyn std::error::Error, "the audit chain could not be checked");

@@ -7,11 +7,11 @@ use http::{HeaderMap, Method};
 use pyxis_core::approval_mode::Role;
 use pyxis_core::id::CredentialId;
 use pyxis_gateway::Error as Service;
+use pyxis_gateway::admin::rights::{self, Rights};
+use pyxis_gateway::admin::sessions::{self, Person, SESSION_LIFETIME};
+use pyxis_gateway::admin::workspaces;
 use pyxis_gateway::approvals::view;
 use pyxis_gateway::approvals::viewer_status::NOT_YOURS;
-use pyxis_gateway::service::rights::{self, Rights};
-use pyxis_gateway::service::sessions::{self, Person, SESSION_LIFETIME};
-use pyxis_gateway::service::workspaces;
 use pyxis_store::sessions::SessionKind;
 
 use crate::cookies::{Cookie, append};

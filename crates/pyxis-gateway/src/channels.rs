@@ -1,6 +1,6 @@
 //! Chats: where approvals are announced and decided by button or reaction.
 //!
-//! Messages are rows, written with the change that they tell of ([`crate::announce`]); an outbox for each
+//! Messages are rows, written with the change that they tell of ([`crate::notifications::announce`]); an outbox for each
 //! platform posts and edits them, and a reader takes what people say. Nothing else waits for either.
 
 mod approval_message;
@@ -17,8 +17,8 @@ use sha2::{Digest, Sha256};
 use tokio::task::JoinSet;
 
 use crate::error::Result;
-use crate::state::State;
-use crate::work::Stop;
+use crate::runtime::state::State;
+use crate::runtime::work::Stop;
 
 /// Starts what the settings ask for.
 pub(crate) fn start(state: &State, stop: &Stop, loops: &mut JoinSet<()>) {

@@ -1,5 +1,7 @@
 //! What can go wrong, and how each of it is told.
 
+pub(crate) mod lost_answer;
+
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -13,7 +15,7 @@ use pyxis_core::policy::Method;
 use pyxis_http::Problem;
 use pyxis_store::StoreError;
 
-use crate::lost_answer::LostAnswer;
+use crate::error::lost_answer::LostAnswer;
 pub use pyxis_core::BoxError;
 
 /// Every failure of the proxy and its admin interface. Variants are what the caller can act on.

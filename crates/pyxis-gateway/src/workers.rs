@@ -1,7 +1,7 @@
 //! What runs beside the requests: one loop each, none per transaction.
 //!
 //! Every loop has a `tick` that does its work once, so that tests need no time to pass. A panic in a tick is an error of
-//! that tick, and a loop that panics elsewhere starts again ([`crate::survival`]).
+//! that tick, and a loop that panics elsewhere starts again ([`crate::runtime::survival`]).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,16 +16,16 @@ use tokio::sync::broadcast;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
-use crate::announce;
 use crate::approvals::{execute, expire};
 use crate::channels;
 use crate::error::Result;
-use crate::push;
-use crate::state::State;
-use crate::survival::{caught, restarted};
-use crate::webhooks::endpoint_queues;
+use crate::notifications::announce;
+use crate::notifications::push;
+use crate::notifications::webhooks::endpoint_queues;
+use crate::runtime::state::State;
+use crate::runtime::survival::{caught, restarted};
 
-pub use crate::work::Stop;
+pub use crate::runtime::work::Stop;
 
 /// A node that has not been heard of for this long is dead.
 const DEAD_AFTER: Duration = Duration::from_secs(20);

@@ -11,6 +11,7 @@ use http_body_util::{BodyExt, Full};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::error::{Error, Wait};
+
 /// Source of an error of a body, whatever its type.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 

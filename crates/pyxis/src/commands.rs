@@ -132,7 +132,7 @@ fn quiet(mut flags: Flags) -> Flags {
 
 /// The workspace that a command works on.
 async fn workspace(app: &App, global: &Global) -> Result<WorkspaceRow> {
-    let all = gateway::service::workspaces::list(&app.gateway).await?;
+    let all = gateway::admin::workspaces::list(&app.gateway).await?;
     let found = match &global.workspace {
         None => all.into_iter().next(),
         Some(name) => all.into_iter().find(|workspace| workspace.name.eq_ignore_ascii_case(name)),

@@ -219,8 +219,7 @@ async fn healthz() -> Response {
 async fn readyz(Extract(state): Extract<gateway::State>) -> Response {
     let limit = Duration::from_secs(5);
     let database = matches!(tokio::time::timeout(limit, state.store.ping()).await, Ok(Ok(())));
-    let audit =
-        matches!(tokio::time::timeout(limit, gateway::service::audit::answers(&state)).await, Ok(true));
+    let audit = matches!(tokio::time::timeout(limit, gateway::admin::audit::answers(&state)).await, Ok(true));
     let resolver = state.net.resolver_answers().await;
     let ready = database && audit && resolver;
     let word = |ok: bool| if ok { "ok" } else { "unavailable" };

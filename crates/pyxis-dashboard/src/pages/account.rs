@@ -4,8 +4,8 @@ use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::id::{AccessTokenId, PasskeyId};
 use pyxis_gateway::Error as Service;
-use pyxis_gateway::service::tokens::{self, Scopes};
-use pyxis_gateway::service::{credentials, passkeys};
+use pyxis_gateway::admin::tokens::{self, Scopes};
+use pyxis_gateway::admin::{credentials, passkeys};
 use pyxis_store::access_tokens::AccessTokenRow;
 
 use super::agents::unprocessable;

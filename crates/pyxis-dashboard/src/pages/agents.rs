@@ -9,9 +9,9 @@ use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::{AgentId, WorkspaceId};
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::Error as Service;
-use pyxis_gateway::service::agents::{self, Agent, AgentInput, AgentPatch, AgentScope};
-use pyxis_gateway::service::credentials;
-use pyxis_gateway::service::deny_all;
+use pyxis_gateway::admin::agents::{self, Agent, AgentInput, AgentPatch, AgentScope};
+use pyxis_gateway::admin::credentials;
+use pyxis_gateway::admin::deny_all;
 
 use super::labels::enabled;
 use super::list_query::{ListQuery, ListSlot};

@@ -5,7 +5,7 @@ use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, WorkspaceId};
-use pyxis_gateway::service::{agents, audit, credentials};
+use pyxis_gateway::admin::{agents, audit, credentials};
 use pyxis_store::audit::{AuditColumn, AuditEntry, AuditFilter as Wanted};
 use serde::Deserialize;
 

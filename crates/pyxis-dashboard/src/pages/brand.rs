@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use pyxis_core::brand::{Accent, DEFAULT_ACCENT, DEFAULT_NAME};
 use pyxis_core::id::WorkspaceId;
-use pyxis_gateway::brand;
+use pyxis_gateway::notifications::brand;
 use serde::Deserialize;
 
 use super::agents::unprocessable;

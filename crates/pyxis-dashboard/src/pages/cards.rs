@@ -8,12 +8,12 @@ use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::CredentialId;
 use pyxis_core::policy::{Policy, Rule};
 use pyxis_core::target::Target;
+use pyxis_gateway::admin::rights::Rights;
+use pyxis_gateway::admin::{passkeys, policies};
 use pyxis_gateway::approvals::coverage::RecentRequests;
 use pyxis_gateway::approvals::decide::Approver;
 use pyxis_gateway::approvals::view::ApprovalView;
 use pyxis_gateway::approvals::viewer_status::{self, Blocker, ViewerStatus};
-use pyxis_gateway::service::rights::Rights;
-use pyxis_gateway::service::{passkeys, policies};
 use pyxis_store::approvals::ApprovalKind;
 use pyxis_store::votes::{Verdict, VoteRow};
 

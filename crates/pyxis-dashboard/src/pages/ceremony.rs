@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use pyxis_core::id::CeremonyId;
 use pyxis_gateway::Error as Service;
-use pyxis_gateway::service::passkeys::{CeremonyResponse, Challenge};
+use pyxis_gateway::admin::passkeys::{CeremonyResponse, Challenge};
 use serde::Serialize;
 
 use crate::Error;

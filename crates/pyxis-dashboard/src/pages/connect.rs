@@ -4,7 +4,7 @@
 use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_gateway::Error as Service;
-use pyxis_gateway::tokens::connect;
+use pyxis_gateway::credentials::tokens::connect;
 use serde::Deserialize;
 
 use crate::error::html;

@@ -2,7 +2,7 @@
 
 use axum::extract::State as Extract;
 use axum::response::Response;
-use pyxis_gateway::service::dotenv::{self, ImportLine, ImportOutcome};
+use pyxis_gateway::admin::dotenv::{self, ImportLine, ImportOutcome};
 
 use super::agents::unprocessable;
 use crate::error::html;

@@ -8,8 +8,8 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{TxnId, WorkspaceId};
+use pyxis_gateway::admin::{agents, approval_load, credentials};
 use pyxis_gateway::approvals::view::{self, ApprovalView, Filter};
-use pyxis_gateway::service::{agents, approval_load, credentials};
 use pyxis_store::approvals::ApprovalRow;
 use serde::Deserialize;
 

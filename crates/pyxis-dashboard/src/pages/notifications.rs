@@ -6,9 +6,9 @@ use axum::response::Response;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use pyxis_core::clock::UnixMillis;
 use pyxis_gateway::Error as Service;
-use pyxis_gateway::service::channels::Unshown;
-use pyxis_gateway::service::push::Subscription;
-use pyxis_gateway::service::{channels, push};
+use pyxis_gateway::admin::channels::Unshown;
+use pyxis_gateway::admin::push::Subscription;
+use pyxis_gateway::admin::{channels, push};
 use pyxis_store::chat_messages::ChatPlatform;
 use pyxis_store::push::PushSubscriptionRow;
 

@@ -4,8 +4,8 @@ use axum::extract::State as Extract;
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use pyxis_gateway::Error as Service;
-use pyxis_gateway::service::passkeys;
-use pyxis_gateway::service::sessions::LinkHolder;
+use pyxis_gateway::admin::passkeys;
+use pyxis_gateway::admin::sessions::LinkHolder;
 
 use super::ceremony::{answer, challenge};
 use super::sign_in::{self, HOME};

@@ -4,7 +4,7 @@ use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::Error as Service;
-use pyxis_gateway::service::sessions;
+use pyxis_gateway::admin::sessions;
 
 use super::account::{self, HERE};
 use super::agents::unprocessable;

@@ -6,8 +6,8 @@ use pyxis_core::approval_mode::Role;
 use pyxis_core::id::{CredentialId, UserId};
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::Error as Service;
-use pyxis_gateway::service::rights::{self, Right};
-use pyxis_gateway::service::{credentials, people};
+use pyxis_gateway::admin::rights::{self, Right};
+use pyxis_gateway::admin::{credentials, people};
 use pyxis_store::users::UserRow;
 
 use super::agents::unprocessable;

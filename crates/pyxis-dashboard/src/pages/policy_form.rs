@@ -2,7 +2,7 @@
 
 use pyxis_core::approval_mode::Channel;
 use pyxis_core::policy::{Method, Policy, PolicyError};
-use pyxis_gateway::service::channels;
+use pyxis_gateway::admin::channels;
 use pyxis_store::chat_messages::ChatPlatform;
 use serde_json::{Map, Value, json};
 

@@ -6,7 +6,7 @@ use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_gateway::Config;
-use pyxis_gateway::service::{credentials, policies, workspaces};
+use pyxis_gateway::admin::{credentials, policies, workspaces};
 use pyxis_store::Engine;
 
 use super::agents::unprocessable;

@@ -4,8 +4,8 @@ use axum::extract::State as Extract;
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use pyxis_gateway::Error as Service;
-use pyxis_gateway::service::sessions::{self, LinkHolder, Person};
-use pyxis_gateway::service::workspaces;
+use pyxis_gateway::admin::sessions::{self, LinkHolder, Person};
+use pyxis_gateway::admin::workspaces;
 use pyxis_store::users::UserRow;
 use serde::Deserialize;
 

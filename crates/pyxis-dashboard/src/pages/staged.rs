@@ -4,7 +4,7 @@ use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::id::StagedPolicyId;
 use pyxis_gateway::Error as Service;
-use pyxis_gateway::service::{passkeys, staged};
+use pyxis_gateway::admin::{passkeys, staged};
 
 use super::ceremony::{answer, challenge};
 use super::policy_diff;

@@ -6,7 +6,7 @@ use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
-use pyxis_gateway::service::{agents, audit};
+use pyxis_gateway::admin::{agents, audit};
 use pyxis_scoring::service::api_keys;
 use serde::Deserialize;
 

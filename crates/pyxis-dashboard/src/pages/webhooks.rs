@@ -8,7 +8,7 @@ use pyxis_core::id::{DeliveryId, WebhookId};
 use pyxis_core::secret::SecretString;
 use pyxis_core::webhook::WebhookEvent;
 use pyxis_gateway::Error as Service;
-use pyxis_gateway::service::webhooks::{self, Webhook, WebhookInput, WebhookPatch};
+use pyxis_gateway::admin::webhooks::{self, Webhook, WebhookInput, WebhookPatch};
 use pyxis_store::deliveries::{DeliveryFilter, DeliveryRow, DeliveryStatus};
 use serde::Deserialize;
 

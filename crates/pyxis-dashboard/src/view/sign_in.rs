@@ -61,4 +61,4 @@ pub struct LinkPage {
 }
 
 /// Minimum length of a password, in characters.
-pub const PASSWORD_MIN: usize = *pyxis_gateway::service::sessions::PASSWORD.start();
+pub const PASSWORD_MIN: usize = *pyxis_gateway::admin::sessions::PASSWORD.start();

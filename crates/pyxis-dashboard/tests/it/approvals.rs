@@ -7,9 +7,9 @@ use pyxis_core::approval_mode::{ApprovalState, Role};
 use pyxis_core::id::TxnId;
 use pyxis_core::policy::Policy;
 use pyxis_gateway::Actor;
+use pyxis_gateway::admin::{grants, policies};
 use pyxis_gateway::approvals::view::{self, Filter};
-use pyxis_gateway::brand;
-use pyxis_gateway::service::{grants, policies};
+use pyxis_gateway::notifications::brand;
 
 use crate::support::{Browser, Team, World, both_engines};
 

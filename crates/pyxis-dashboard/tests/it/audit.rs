@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pyxis_core::policy::Policy;
 use pyxis_gateway::Actor;
-use pyxis_gateway::service::policies;
+use pyxis_gateway::admin::policies;
 
 use crate::support::{Browser, Team, World, both_engines};
 

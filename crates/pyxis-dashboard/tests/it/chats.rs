@@ -7,7 +7,7 @@ use http::{Request, StatusCode};
 use pyxis_core::approval_mode::{ApprovalState, Role};
 use pyxis_core::id::{ChatMessageId, PushSubscriptionId, TxnId};
 use pyxis_core::secret::SecretString;
-use pyxis_gateway::service::{channels, people};
+use pyxis_gateway::admin::{channels, people};
 use pyxis_gateway::{Actor, Config, TelegramConfig};
 use pyxis_store::chat_messages::{self, ChatPlatform, NewChatMessage};
 use pyxis_store::push::{self, PushSubscriptionRow};

@@ -6,7 +6,7 @@ use http::StatusCode;
 use http::header::{ORIGIN, SET_COOKIE};
 use pyxis_core::approval_mode::Role;
 use pyxis_gateway::Actor;
-use pyxis_gateway::service::{agents, people};
+use pyxis_gateway::admin::{agents, people};
 
 use crate::support::{ORIGIN_URL, PASSWORD, World, both_engines};
 
@@ -169,7 +169,7 @@ async fn the_sign_in_form_needs_the_token_of_its_own_visit() {
 #[tokio::test]
 async fn a_bearer_session_is_nobody_in_a_cookie() {
     use pyxis_core::secret::SecretString;
-    use pyxis_gateway::service::sessions::{LinkHolder, sign_in};
+    use pyxis_gateway::admin::sessions::{LinkHolder, sign_in};
     let world = World::new().await;
     let (_, _) = world.with_owner().await;
     let password = SecretString::new(PASSWORD.to_owned());

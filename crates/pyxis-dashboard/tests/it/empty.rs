@@ -2,7 +2,7 @@
 
 use pyxis_core::approval_mode::Role;
 use pyxis_gateway::Actor;
-use pyxis_gateway::service::{agents, credentials, people};
+use pyxis_gateway::admin::{agents, credentials, people};
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
 
 use crate::support::{ORIGIN_URL, World, both_engines};

@@ -6,7 +6,7 @@ use http::header::{
 };
 use pyxis_dashboard::assets;
 use pyxis_dashboard::view::credentials::CredentialKind;
-use pyxis_gateway::service::{agents, policies};
+use pyxis_gateway::admin::{agents, policies};
 
 use crate::support::{Browser, CANARY, World};
 
@@ -67,7 +67,7 @@ async fn every_page(world: &World, browser: &mut Browser) -> Vec<String> {
     let inbox = browser.get("/app/inbox").await.text;
     let txn = inbox.split("id=\"r-").nth(1).and_then(|rest| rest.split('"').next()).expect("a card");
     paths.extend([format!("/app/approvals/{txn}"), format!("/approve/{txn}")]);
-    let all = pyxis_gateway::service::workspaces::list(&world.gateway).await.unwrap();
+    let all = pyxis_gateway::admin::workspaces::list(&world.gateway).await.unwrap();
     for agent in agents::list(&world.gateway, all[0].id).await.unwrap() {
         paths.push(format!("/app/agents/{}", agent.row.id));
     }
@@ -182,7 +182,7 @@ async fn every_kind_of_credential_can_be_added_changed_and_replaced() {
             assert!(browser.get(&page).await.text.contains("version 2"), "{kind}");
         }
     }
-    let rows = pyxis_gateway::service::credentials::list(&world.gateway, team.id).await.unwrap();
+    let rows = pyxis_gateway::admin::credentials::list(&world.gateway, team.id).await.unwrap();
     let header = rows.iter().find(|row| row.name == "c-header").unwrap();
     assert!(header.auth.as_deref().unwrap().contains("X-Id"));
     assert_eq!(header.allowed_hosts, "[]", "the edit form left them blank");
@@ -248,7 +248,7 @@ async fn explain_and_replay_tell_what_would_happen_and_change_nothing() {
 #[tokio::test]
 async fn an_admin_neither_makes_owners_nor_links_for_them() {
     use pyxis_core::approval_mode::Role;
-    use pyxis_gateway::service::people;
+    use pyxis_gateway::admin::people;
     let world = World::new().await;
     let (team, mut owner) = world.with_owner().await;
     let added = owner

@@ -5,9 +5,9 @@ use http_body_util::BodyExt;
 use pyxis_core::approval_mode::{ApprovalState, Role};
 use pyxis_core::policy::Policy;
 use pyxis_gateway::Actor;
+use pyxis_gateway::admin::agents::{self, AgentInput, AgentScope};
+use pyxis_gateway::admin::{credentials, grants, people, policies};
 use pyxis_gateway::approvals::view;
-use pyxis_gateway::service::agents::{self, AgentInput, AgentScope};
-use pyxis_gateway::service::{credentials, grants, people, policies};
 
 use crate::support::{Browser, Page, Team, World, both_engines};
 

@@ -1,7 +1,7 @@
 //! A form for each kind of credential, and the import of a `.env` file.
 
 use http::StatusCode;
-use pyxis_gateway::service::credentials;
+use pyxis_gateway::admin::credentials;
 use pyxis_store::credentials::CredentialChange;
 use serde_json::{Value, json};
 

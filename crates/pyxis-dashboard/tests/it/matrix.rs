@@ -6,8 +6,8 @@ use pyxis_core::approval_mode::{ApprovalState, Role};
 use pyxis_core::policy::Policy;
 use pyxis_dashboard::view::routes::ROUTES;
 use pyxis_gateway::Actor;
+use pyxis_gateway::admin::{grants, policies};
 use pyxis_gateway::approvals::view;
-use pyxis_gateway::service::{grants, policies};
 use pyxis_testkit::rights::{Action, Outcome, Terms, Who, outcome};
 
 use crate::support::{Browser, ORIGIN_URL, Team, World, both_engines};

@@ -5,8 +5,8 @@ use pyxis_core::approval_mode::{ApprovalState, Role};
 use pyxis_core::id::TxnId;
 use pyxis_core::policy::Policy;
 use pyxis_gateway::Actor;
+use pyxis_gateway::admin::{agents, people, policies};
 use pyxis_gateway::approvals::view;
-use pyxis_gateway::service::{agents, people, policies};
 use pyxis_store::audit::{self, AuditFilter};
 use serde_json::Value;
 

@@ -8,8 +8,8 @@ use pyxis_core::approval_mode::{ApprovalState, Role};
 use pyxis_core::id::TxnId;
 use pyxis_core::policy::Policy;
 use pyxis_gateway::Actor;
+use pyxis_gateway::admin::{grants, people, policies};
 use pyxis_gateway::approvals::view;
-use pyxis_gateway::service::{grants, people, policies};
 use pyxis_testkit::authenticator::Authenticator;
 use serde_json::Value;
 

@@ -13,7 +13,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::ScorerId;
 use pyxis_dashboard::view::routes::ROUTES;
 use pyxis_gateway::Actor;
-use pyxis_gateway::service::people;
+use pyxis_gateway::admin::people;
 use pyxis_scoring::credential::VerifiedCredential;
 use pyxis_scoring::engine;
 use pyxis_scoring::service::api_keys::ApiKeyInput;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use http::StatusCode;
 use pyxis_core::approval_mode::ApprovalMode;
+use pyxis_gateway::admin::workspaces;
 use pyxis_gateway::approvals::view;
-use pyxis_gateway::service::workspaces;
 
 use crate::support::{Team, World, both_engines};
 

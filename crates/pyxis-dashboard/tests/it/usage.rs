@@ -6,7 +6,7 @@ use pyxis_core::id::ApiKeyId;
 use pyxis_core::policy::Policy;
 use pyxis_core::window;
 use pyxis_gateway::Actor;
-use pyxis_gateway::service::{agents, policies};
+use pyxis_gateway::admin::{agents, policies};
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
 use pyxis_store::usage::{self, Batch, Surface};
 

@@ -18,12 +18,12 @@ use tokio::time::Instant;
 use super::decide::is_settled;
 use super::expire;
 use super::failure::ForwardFailure;
-use crate::control::{self, MAX_WAIT};
+use crate::error::lost_answer::LostAnswer;
 use crate::error::{Error, Result};
-use crate::lost_answer::LostAnswer;
-use crate::resolve::ResolvedAgent;
-use crate::state::State;
-use crate::stored::StoredResponse;
+use crate::requests::control::{self, MAX_WAIT};
+use crate::runtime::resolve::ResolvedAgent;
+use crate::runtime::state::State;
+use crate::runtime::stored::StoredResponse;
 
 const PX_TXN: HeaderName = HeaderName::from_static("px-txn");
 /// Seconds between polls.

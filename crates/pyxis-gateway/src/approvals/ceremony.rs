@@ -8,9 +8,9 @@ use pyxis_store::ceremonies::Purpose;
 use pyxis_store::{passkeys, users};
 
 use super::decide::{self, Approver, AuthMethod, Decision, DecisionOutcome, GrantRequest};
-use crate::ceremony::{self, CeremonyResponse, Challenge};
 use crate::error::{Error, Result};
-use crate::state::State;
+use crate::identity::ceremony::{self, CeremonyResponse, Challenge};
+use crate::runtime::state::State;
 
 /// What an assertion for this decision says.
 pub(super) fn binding(row: &ApprovalRow, approver: &Approver, wish: Option<&GrantRequest>) -> String {

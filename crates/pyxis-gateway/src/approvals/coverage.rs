@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::view::ApprovalView;
 use super::viewer_status;
 use crate::error::Result;
-use crate::state::State;
+use crate::runtime::state::State;
 
 /// Requests looked at.
 const LOOKED_AT: u32 = 1000;

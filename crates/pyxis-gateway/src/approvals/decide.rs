@@ -19,13 +19,13 @@ use pyxis_store::{StoreError, StoreEvent, Tx, policies};
 use serde::Serialize;
 
 use super::viewer_status;
-use crate::announce;
-use crate::ceremony::VerifiedAssertion;
+use crate::credentials::records::json;
+use crate::credentials::redaction::Redactor;
 use crate::error::{Error, NO_NUL, Result};
-use crate::records::json;
-use crate::redaction::Redactor;
-use crate::state::State;
-use crate::voters::{self, Voter};
+use crate::identity::ceremony::VerifiedAssertion;
+use crate::identity::voters::{self, Voter};
+use crate::notifications::announce;
+use crate::runtime::state::State;
 
 /// Longest reason, in bytes.
 const MAX_REASON: usize = 2000;

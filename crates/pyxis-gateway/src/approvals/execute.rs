@@ -16,17 +16,17 @@ use tokio::time::{Instant, timeout_at};
 
 use super::failure;
 use super::pause::request_digest;
-use crate::announce;
-use crate::authorize;
+use crate::credentials::outbound::{Outbound, UpstreamResponse, dispatch};
+use crate::credentials::records;
+use crate::credentials::signing;
+use crate::error::lost_answer::LostAnswer;
 use crate::error::{Error, Result};
-use crate::exchange_metrics::{ExchangeMetrics, micros};
-use crate::lost_answer::LostAnswer;
-use crate::outbound::{Outbound, UpstreamResponse, dispatch};
-use crate::records;
-use crate::resolve::ResolvedCredential;
-use crate::signing;
-use crate::state::State;
-use crate::stored::{StoredRequest, StoredResponse};
+use crate::notifications::announce;
+use crate::requests::authorize;
+use crate::runtime::exchange_metrics::{ExchangeMetrics, micros};
+use crate::runtime::resolve::ResolvedCredential;
+use crate::runtime::state::State;
+use crate::runtime::stored::{StoredRequest, StoredResponse};
 
 /// How long a claim holds before the attempt is on record; another node may take over after it.
 const CLAIM: Duration = Duration::from_secs(30);

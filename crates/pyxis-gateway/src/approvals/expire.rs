@@ -7,9 +7,9 @@ use pyxis_store::approvals::{self, ApprovalRow};
 use pyxis_store::audit::{self, AuditRecord};
 use pyxis_store::{StoreEvent, Tx};
 
-use crate::announce;
 use crate::error::Result;
-use crate::state::State;
+use crate::notifications::announce;
+use crate::runtime::state::State;
 
 /// Transactions expired in one round.
 const BATCH: u32 = 500;

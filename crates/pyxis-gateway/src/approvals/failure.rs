@@ -9,9 +9,9 @@ use pyxis_store::cipher::Sealed;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::lost_answer::LostAnswer;
-use crate::state::State;
-use crate::stored::StoredResponse;
+use crate::error::lost_answer::LostAnswer;
+use crate::runtime::state::State;
+use crate::runtime::stored::StoredResponse;
 
 /// What there is to say about a failure.
 #[derive(Debug, Default, Serialize, Deserialize)]

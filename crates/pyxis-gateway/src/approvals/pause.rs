@@ -7,16 +7,16 @@ use pyxis_core::id::TxnId;
 use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow, NewApproval};
 use pyxis_store::{StoreError, StoreEvent, audit};
 
-use crate::announce;
-use crate::authorize::{self, Matched};
+use crate::credentials::outbound::clean_headers;
+use crate::credentials::records;
+use crate::credentials::redaction::{RedactedRequest, Redactor};
 use crate::error::{Error, Result};
-use crate::idempotency::Claimed;
-use crate::outbound::clean_headers;
-use crate::records;
-use crate::redaction::{RedactedRequest, Redactor};
-use crate::state::State;
-use crate::stored::StoredRequest;
-use crate::validated_request::ValidatedRequest;
+use crate::notifications::announce;
+use crate::requests::authorize::{self, Matched};
+use crate::requests::idempotency::Claimed;
+use crate::requests::validated_request::ValidatedRequest;
+use crate::runtime::state::State;
+use crate::runtime::stored::StoredRequest;
 
 /// How often a race between identical requests is tried again before giving up.
 const ATTEMPTS: usize = 5;

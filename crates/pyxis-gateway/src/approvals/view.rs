@@ -12,11 +12,11 @@ use pyxis_store::votes::{self, VoteRow};
 use sha2::{Digest, Sha256};
 
 use super::expire;
+use crate::credentials::redaction::Redactor;
+use crate::credentials::signing;
 use crate::error::{Error, Result};
-use crate::redaction::Redactor;
-use crate::signing;
-use crate::state::State;
-use crate::stored::StoredRequest;
+use crate::runtime::state::State;
+use crate::runtime::stored::StoredRequest;
 
 /// A transaction with what was asked and who has said what. Stored secrets are taken out of it; what is sent
 /// still has them.

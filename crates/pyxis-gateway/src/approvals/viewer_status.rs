@@ -9,9 +9,9 @@ use pyxis_store::votes::VoteRow;
 
 use super::decide::Approver;
 use crate::error::Error;
-use crate::voters::eligible;
+use crate::identity::voters::eligible;
 
-pub use crate::voters::{NOT_YOURS, counts, passkey_required};
+pub use crate::identity::voters::{NOT_YOURS, counts, passkey_required};
 
 /// What a person may do about a request that is pending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,14 +16,14 @@ use sha2::{Digest, Sha256};
 use tokio::sync::Mutex;
 
 use super::payload;
-use crate::announce::chats::nonce;
 use crate::approvals::coverage::RecentRequests;
 use crate::approvals::view::{self, ApprovalView};
 use crate::approvals::viewer_status;
-use crate::brand::{self, Brand};
 use crate::error::Result;
-use crate::state::State;
-use crate::voters;
+use crate::identity::voters;
+use crate::notifications::announce::chats::nonce;
+use crate::notifications::brand::{self, Brand};
+use crate::runtime::state::State;
 
 /// Longest single-line field, in characters.
 const LINE: usize = 700;

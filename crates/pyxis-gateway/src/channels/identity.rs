@@ -11,9 +11,9 @@ use serde_json::json;
 
 use super::{approval_message, code_hash};
 use crate::approvals::decide::{Approver, AuthMethod, ChatAccount, Decision, GrantRequest, decide_with};
+use crate::credentials::records;
 use crate::error::{Error, Result};
-use crate::records;
-use crate::state::State;
+use crate::runtime::state::State;
 
 /// The one length of a grant that a chat opens, in seconds.
 const GRANT_SECS: u64 = 1800;

@@ -18,9 +18,9 @@ use tokio::task::JoinSet;
 use super::approval_message::{ApprovalMessage, DecideIn};
 use super::outbox::{self, ChatPlatformClient, DeliveryError};
 use crate::config::MatrixConfig;
-use crate::state::State;
-use crate::survival::restarted;
-use crate::work::Stop;
+use crate::runtime::state::State;
+use crate::runtime::survival::restarted;
+use crate::runtime::work::Stop;
 
 /// Approves.
 const YES: &str = "✅";

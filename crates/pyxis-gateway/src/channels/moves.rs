@@ -9,9 +9,9 @@ use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
 use pyxis_store::{chat_identities, credentials, policies, workspaces};
 use serde_json::json;
 
-use crate::actor::{Actor, Change};
 use crate::error::{Error, Result};
-use crate::state::State;
+use crate::identity::actor::{Actor, Change};
+use crate::runtime::state::State;
 
 /// Every chat of a platform that a workspace or a policy names, with the workspace.
 pub(crate) async fn configured(

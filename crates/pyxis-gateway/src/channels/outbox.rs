@@ -13,9 +13,9 @@ use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
 use super::approval_message::{ApprovalMessage, Common};
 use super::moves;
 use crate::error::Result;
-use crate::state::State;
-use crate::survival::caught;
-use crate::work::Stop;
+use crate::runtime::state::State;
+use crate::runtime::survival::caught;
+use crate::runtime::work::Stop;
 
 /// Messages claimed in one round.
 const ROUND: u32 = 32;

@@ -1,7 +1,7 @@
 //! What a chat message says of a payload that waits for a signature.
 
 use super::approval_message::flat;
-use crate::signing::PayloadView;
+use crate::credentials::signing::PayloadView;
 
 /// Before every line of others, so that none can pass for one of ours.
 pub(super) const MARK: &str = "│ ";

@@ -6,8 +6,8 @@ use pyxis_store::leases;
 
 use super::outbox::DeliveryError;
 use crate::error::Result;
-use crate::state::State;
-use crate::work::Stop;
+use crate::runtime::state::State;
+use crate::runtime::work::Stop;
 
 /// The wait after trouble, and between looks at a lease that another node holds.
 pub(super) const WAIT: Duration = Duration::from_secs(3);

@@ -17,9 +17,9 @@ use tokio::task::JoinSet;
 use super::approval_message::{ApprovalMessage, DecideIn};
 use super::outbox::{self, ChatPlatformClient, DeliveryError};
 use crate::config::TelegramConfig;
-use crate::state::State;
-use crate::survival::restarted;
-use crate::work::Stop;
+use crate::runtime::state::State;
+use crate::runtime::survival::restarted;
+use crate::runtime::work::Stop;
 
 pub(crate) use updates::webhook;
 

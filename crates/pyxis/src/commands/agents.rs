@@ -3,7 +3,7 @@
 use anyhow::Result;
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::Actor;
-use pyxis_gateway::service::agents::{self, Agent, AgentInput, AgentPatch, AgentScope};
+use pyxis_gateway::admin::agents::{self, Agent, AgentInput, AgentPatch, AgentScope};
 use serde_json::{Value, json};
 
 use super::{AlreadySo, acting, out};

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use pyxis_gateway::service;
+use pyxis_gateway::admin;
 use pyxis_store::audit::{self, AuditFilter, Checkpoint};
 use serde_json::json;
 
@@ -69,7 +69,7 @@ async fn export(app: &App, global: &Global, format: ExportFormat) -> Result<()> 
         None => None,
     };
     if matches!(format, ExportFormat::Csv) {
-        out::line(service::audit::csv_head());
+        out::line(admin::audit::csv_head());
     }
     let mut after = 0;
     loop {
@@ -78,8 +78,8 @@ async fn export(app: &App, global: &Global, format: ExportFormat) -> Result<()> 
         after = last.record.seq;
         for entry in &page {
             match format {
-                ExportFormat::Jsonl => out::json(&service::audit::to_json(entry)),
-                ExportFormat::Csv => out::line(service::audit::to_csv(entry)),
+                ExportFormat::Jsonl => out::json(&admin::audit::to_json(entry)),
+                ExportFormat::Csv => out::line(admin::audit::to_csv(entry)),
             }
         }
     }
@@ -91,7 +91,7 @@ async fn tail(app: &App, global: &Global, lines: u32) -> Result<()> {
     let mut entries = audit::search(&app.store, workspace, &filter).await?;
     entries.reverse();
     for entry in &entries {
-        let value = service::audit::to_json(entry);
+        let value = admin::audit::to_json(entry);
         if global.json {
             out::json(&value);
         } else {

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use pyxis_core::auth::derived::Oauth1;
 use pyxis_core::auth::{Auth, Connector, HeaderFormat, Headers, KeyAlgorithm, TokenSigningKey};
 use pyxis_core::secret::SecretString;
-use pyxis_gateway::service::credentials::{self, CredentialInput};
+use pyxis_gateway::admin::credentials::{self, CredentialInput};
 use pyxis_gateway::{CredentialOptions, SecretValue, State};
 use pyxis_store::credentials::CredentialRow;
 use serde_json::{Value, json};

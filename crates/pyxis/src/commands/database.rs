@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use pyxis_core::clock::{Clock, SystemClock};
 use pyxis_core::entropy::OsEntropy;
-use pyxis_gateway::service::channels;
+use pyxis_gateway::admin::channels;
 use pyxis_store::audit::{self, AuditKeys};
 use pyxis_store::cipher::Keyring;
 use pyxis_store::{Engine, OpenOptions, Store, backup as store_backup};

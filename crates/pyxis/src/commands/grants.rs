@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use pyxis_gateway::Error;
-use pyxis_gateway::service::grants;
+use pyxis_gateway::admin::grants;
 use serde_json::json;
 
 use super::{AlreadySo, acting, out};

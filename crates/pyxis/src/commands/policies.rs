@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use pyxis_core::policy::Policy;
-use pyxis_gateway::service::{credentials, policies};
+use pyxis_gateway::admin::{credentials, policies};
 use serde_json::json;
 
 use super::{acting, out};

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use pyxis_core::presets::{self, Preset};
 use pyxis_core::secret::SecretString;
-use pyxis_gateway::service::dotenv;
+use pyxis_gateway::admin::dotenv;
 use pyxis_gateway::{self as gateway, Actor};
 use serde_json::{Value, json};
 

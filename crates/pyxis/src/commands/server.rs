@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use pyxis_gateway::service::workspaces;
+use pyxis_gateway::admin::workspaces;
 use serde_json::json;
 
 use super::bootstrap::{self, First};

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use pyxis_core::secret::SecretString;
-use pyxis_gateway::service::webhooks::{self, Webhook, WebhookInput, WebhookPatch};
+use pyxis_gateway::admin::webhooks::{self, Webhook, WebhookInput, WebhookPatch};
 use pyxis_store::deliveries::{DeliveryFilter, DeliveryRow, DeliveryStatus};
 use serde_json::{Value, json};
 

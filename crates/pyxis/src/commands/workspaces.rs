@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use pyxis_core::approval_mode::ApprovalMode;
-use pyxis_gateway::service::workspaces;
+use pyxis_gateway::admin::workspaces;
 use serde_json::json;
 
 use super::{open, out};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use pyxis_gateway::service::push::contact;
+use pyxis_gateway::admin::push::contact;
 use pyxis_gateway::{MatrixConfig, TelegramConfig};
 
 use super::Source;

@@ -30,6 +30,6 @@ async fn a_tail_that_was_cut_under_a_running_server_is_not_signed_away() {
     }
     assert!(!head.exists());
     std::fs::write(&head, signed).unwrap();
-    let verdict = pyxis_gateway::service::audit::verify(&world.state).await.unwrap();
+    let verdict = pyxis_gateway::admin::audit::verify(&world.state).await.unwrap();
     assert!(verdict.damage.is_some());
 }

@@ -11,7 +11,7 @@ const METHODS: &[&str] = &["get", "put", "post", "delete", "patch"];
 
 /// Where routes are written, and where failures are.
 const GATEWAY: &str = include_str!("../../../pyxis-gateway/src/lib.rs");
-const API: &str = include_str!("../../../pyxis-gateway/src/api.rs");
+const API: &str = include_str!("../../../pyxis-gateway/src/admin/api.rs");
 const SERVE: &str = include_str!("../../src/serve.rs");
 const DESCRIPTION: &str = include_str!("../../src/openapi.rs");
 const ERRORS: &str = include_str!("../../../pyxis-gateway/src/error.rs");

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use super::Bot;
 use crate::channels::outbox::DeliveryError;
-use crate::state::State;
+use crate::runtime::state::State;
 
 /// Longest time for a call that does not wait for news.
 const CALL: Duration = Duration::from_secs(15);

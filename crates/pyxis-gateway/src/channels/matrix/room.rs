@@ -11,7 +11,7 @@ use super::{Bot, api};
 use crate::channels::moves;
 use crate::channels::outbox::DeliveryError;
 use crate::error::Error;
-use crate::state::State;
+use crate::runtime::state::State;
 
 /// What is said of a room that is encrypted.
 pub const ENCRYPTED: &str = "the room is encrypted, where the bot reads nothing and is read by nobody; \

@@ -13,9 +13,9 @@ use crate::channels::identity::{self, Account, Action};
 use crate::channels::outbox::DeliveryError;
 use crate::channels::{moves, reader};
 use crate::error::Result;
-use crate::state::State;
-use crate::survival::caught;
-use crate::work::Stop;
+use crate::runtime::state::State;
+use crate::runtime::survival::caught;
+use crate::runtime::work::Stop;
 
 /// The lease of the one node that reads.
 const LEASE: &str = "matrix updates";

@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use super::Bot;
 use crate::channels::outbox::DeliveryError;
-use crate::state::State;
+use crate::runtime::state::State;
 
 /// Longest time to wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);

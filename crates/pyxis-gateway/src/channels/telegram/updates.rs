@@ -12,14 +12,14 @@ use tokio::time::Instant;
 
 use super::Bot;
 use super::api::{Callback, Incoming, Update};
-use crate::announce::chats::nonce_hash;
 use crate::channels::identity::{self, Account, Action};
 use crate::channels::outbox::DeliveryError;
 use crate::channels::{moves, reader};
 use crate::error::{Error, Result};
-use crate::state::State;
-use crate::survival::caught;
-use crate::work::Stop;
+use crate::notifications::announce::chats::nonce_hash;
+use crate::runtime::state::State;
+use crate::runtime::survival::caught;
+use crate::runtime::work::Stop;
 
 /// The lease of the one node that polls.
 const LEASE: &str = "telegram updates";

@@ -1,6 +1,6 @@
 //! Groups that become supergroups, and chats that the bot can no longer reach.
 
-use pyxis_gateway::service::policies;
+use pyxis_gateway::admin::policies;
 
 use super::*;
 

@@ -1,0 +1,23 @@
+//! What can be done with the proxy's things. The admin API, the dashboard and the command line are
+//! three ways to call these functions.
+
+pub mod agents;
+pub mod api;
+pub mod approval_load;
+pub mod audit;
+pub mod callers;
+pub mod channels;
+pub mod credentials;
+pub mod deny_all;
+pub mod dotenv;
+pub mod grants;
+pub mod passkeys;
+pub mod people;
+pub mod policies;
+pub mod push;
+pub mod rights;
+pub mod sessions;
+pub mod staged;
+pub mod tokens;
+pub mod webhooks;
+pub mod workspaces;

@@ -1,0 +1,239 @@
+//! Agents and their keys.
+
+use std::collections::HashMap;
+
+use pyxis_core::entropy;
+use pyxis_core::hex;
+use pyxis_core::id::{AgentId, CredentialId, WorkspaceId};
+use pyxis_core::secret::SecretString;
+use pyxis_core::window;
+use pyxis_store::agents::{self, AgentChange, AgentRow, NewAgent};
+use pyxis_store::{StoreError, Tx, credentials, grants, limits};
+use serde_json::json;
+
+use super::credentials::check_name;
+use crate::error::{Error, Result};
+use crate::identity::actor::{Actor, Change};
+use crate::requests::control::KEY_PREFIX;
+use crate::runtime::resolve::key_hash;
+use crate::runtime::state::State;
+
+/// Characters of a key that are kept readable, to tell keys apart.
+const HINT: usize = KEY_PREFIX.len() + 6;
+
+/// Requests of an agent that may wait at once, unless configured.
+pub const MAX_PENDING: u32 = 100;
+/// The most that can be configured: more than people decide.
+const MOST_PENDING: u32 = 100_000;
+
+/// Which credentials an agent may use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AgentScope {
+    /// All of the workspace, also later ones.
+    All,
+    /// These, by name.
+    Named(Vec<String>),
+}
+
+/// What is wanted of a new agent.
+#[derive(Clone, Debug)]
+pub struct AgentInput {
+    /// Its name, unique in the workspace.
+    pub name: String,
+    /// Requests an hour; `None` means no cap.
+    pub rate_limit_per_hour: Option<u32>,
+    /// Requests that may wait for a person at once; [`MAX_PENDING`] without it.
+    pub max_pending: Option<u32>,
+    /// What it may use.
+    pub credentials: AgentScope,
+}
+
+/// What is to change about an agent; `None` leaves a thing as it is.
+#[derive(Clone, Debug, Default)]
+pub struct AgentPatch {
+    /// Another name.
+    pub name: Option<String>,
+    /// Another limit; `Some(None)` lifts it.
+    pub rate_limit_per_hour: Option<Option<u32>>,
+    /// Another number of requests that may wait at once; `Some(None)` is [`MAX_PENDING`].
+    pub max_pending: Option<Option<u32>>,
+    /// Other credentials.
+    pub credentials: Option<AgentScope>,
+    /// On or off.
+    pub enabled: Option<bool>,
+}
+
+/// An agent as a person sees it.
+#[derive(Clone, Debug)]
+pub struct Agent {
+    /// The row.
+    pub row: AgentRow,
+    /// What it may use.
+    pub credentials: AgentScope,
+}
+
+/// Makes an agent. Its key is returned here and never again.
+pub async fn create(state: &State, actor: &Actor, input: AgentInput) -> Result<(Agent, SecretString)> {
+    check_name("name", &input.name)?;
+    check_limit(input.rate_limit_per_hour)?;
+    check_pending(input.max_pending)?;
+    let key = new_key(state);
+    let now = state.now();
+    let id = AgentId::new(now, &*state.entropy);
+    let mut change = Change::begin(state, actor).await?;
+    let assigned = resolve_scope(&mut change.tx, actor.workspace, &input.credentials).await?;
+    let new = NewAgent {
+        id,
+        workspace_id: actor.workspace,
+        name: input.name.clone(),
+        key_hash: hash_of(&key),
+        key_hint: key.expose()[..HINT].to_owned(),
+        rate_limit_per_hour: input.rate_limit_per_hour.map(i64::from),
+        max_pending: input.max_pending.unwrap_or(MAX_PENDING).into(),
+        all_credentials: input.credentials == AgentScope::All,
+        created_at: now,
+    };
+    match agents::insert(&mut change.tx, &new, &assigned).await {
+        Err(StoreError::Conflict { .. }) => return Err(Error::NameTaken(input.name)),
+        other => other?,
+    }
+    change.commit("agent.created", None, json!({ "agent": input.name, "id": id })).await?;
+    Ok((get(state, actor.workspace, id).await?, key))
+}
+
+/// One agent.
+pub async fn get(state: &State, workspace: WorkspaceId, id: AgentId) -> Result<Agent> {
+    let row = agents::find(&state.store, workspace, id).await?.ok_or(Error::NotFound("agent"))?;
+    with_scope(state, row).await
+}
+
+/// One agent, by name.
+pub async fn by_name(state: &State, workspace: WorkspaceId, name: &str) -> Result<Agent> {
+    let row = agents::find_by_name(&state.store, workspace, name).await?.ok_or(Error::NotFound("agent"))?;
+    with_scope(state, row).await
+}
+
+/// Every agent of a workspace.
+pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<Agent>> {
+    let mut all = Vec::new();
+    for row in agents::list(&state.store, workspace).await? {
+        all.push(with_scope(state, row).await?);
+    }
+    Ok(all)
+}
+
+/// Requests that were counted against each agent's limit since the hour began.
+pub async fn used_this_hour(state: &State, workspace: WorkspaceId) -> Result<HashMap<AgentId, i64>> {
+    let used = limits::used(&state.store, workspace, window::hour_start(state.now())).await?;
+    Ok(used.into_iter().collect())
+}
+
+/// Changes an agent. Disabling it ends its own grants.
+pub async fn update(state: &State, actor: &Actor, id: AgentId, patch: AgentPatch) -> Result<Agent> {
+    let before = get(state, actor.workspace, id).await?;
+    if let Some(name) = &patch.name {
+        check_name("name", name)?;
+    }
+    check_limit(patch.rate_limit_per_hour.flatten())?;
+    check_pending(patch.max_pending.flatten())?;
+    let now = state.now();
+    let mut change = Change::begin(state, actor).await?;
+    let assigned = match &patch.credentials {
+        None => None,
+        Some(AgentScope::All) => Some(agents::CredentialScope::All),
+        Some(named) => {
+            Some(agents::CredentialScope::Only(resolve_scope(&mut change.tx, actor.workspace, named).await?))
+        }
+    };
+    let wanted = AgentChange {
+        name: patch.name.clone(),
+        rate_limit_per_hour: patch.rate_limit_per_hour.map(|limit| limit.map(i64::from)),
+        max_pending: patch.max_pending.map(|limit| limit.unwrap_or(MAX_PENDING).into()),
+        scope: assigned,
+        disabled_at: patch.enabled.map(|enabled| (!enabled).then_some(now)),
+    };
+    match agents::update(&mut change.tx, actor.workspace, id, wanted).await {
+        Err(StoreError::Conflict { .. }) => return Err(Error::NameTaken(patch.name.unwrap_or_default())),
+        other => other?,
+    };
+    if patch.enabled == Some(false) {
+        grants::end_for_agent(&mut change.tx, actor.workspace, id, "agent disabled", now).await?;
+    }
+    let kind = match patch.enabled {
+        Some(true) => "agent.enabled",
+        Some(false) => "agent.disabled",
+        None => "agent.updated",
+    };
+    change.commit(kind, None, json!({ "agent": before.row.name, "id": id })).await?;
+    get(state, actor.workspace, id).await
+}
+
+/// Replaces the key. The old one stops working at once.
+pub async fn rotate(state: &State, actor: &Actor, id: AgentId) -> Result<(Agent, SecretString)> {
+    let agent = get(state, actor.workspace, id).await?;
+    let key = new_key(state);
+    let mut change = Change::begin(state, actor).await?;
+    let hint = &key.expose()[..HINT];
+    agents::set_key(&mut change.tx, actor.workspace, id, &hash_of(&key), hint).await?;
+    change.commit("agent.rotated", None, json!({ "agent": agent.row.name, "id": id })).await?;
+    Ok((get(state, actor.workspace, id).await?, key))
+}
+
+/// Removes an agent, its key and its own grants.
+pub async fn remove(state: &State, actor: &Actor, id: AgentId) -> Result<()> {
+    let agent = get(state, actor.workspace, id).await?;
+    let mut change = Change::begin(state, actor).await?;
+    grants::end_for_agent(&mut change.tx, actor.workspace, id, "agent removed", state.now()).await?;
+    agents::remove(&mut change.tx, actor.workspace, id).await?;
+    change.commit("agent.removed", None, json!({ "agent": agent.row.name, "id": id })).await
+}
+
+fn new_key(state: &State) -> SecretString {
+    SecretString::new(entropy::token::<32>(&*state.entropy, KEY_PREFIX))
+}
+
+fn hash_of(key: &SecretString) -> String {
+    hex::encode(&key_hash(key.expose()))
+}
+
+fn check_limit(limit: Option<u32>) -> Result<()> {
+    match limit {
+        Some(0) => Err(Error::field("rate_limit_per_hour", "must be at least 1; leave it out for no cap")),
+        _ => Ok(()),
+    }
+}
+
+fn check_pending(limit: Option<u32>) -> Result<()> {
+    match limit {
+        Some(limit) if !(1..=MOST_PENDING).contains(&limit) => Err(Error::field(
+            "max_pending",
+            format!("must be 1 to {MOST_PENDING}; leave it out for {MAX_PENDING}"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+async fn with_scope(state: &State, row: AgentRow) -> Result<Agent> {
+    if row.all_credentials {
+        return Ok(Agent { row, credentials: AgentScope::All });
+    }
+    let ids = agents::credential_ids(&state.store, row.workspace_id, row.id).await?;
+    let all = credentials::list(&state.store, row.workspace_id).await?;
+    let names =
+        all.into_iter().filter(|credential| ids.contains(&credential.id)).map(|credential| credential.name);
+    Ok(Agent { credentials: AgentScope::Named(names.collect()), row })
+}
+
+async fn resolve_scope(tx: &mut Tx, workspace: WorkspaceId, scope: &AgentScope) -> Result<Vec<CredentialId>> {
+    let AgentScope::Named(names) = scope else { return Ok(Vec::new()) };
+    let mut ids = Vec::with_capacity(names.len());
+    for name in names {
+        let found = credentials::find_by_name(&mut *tx, workspace, name).await?;
+        let found =
+            found.ok_or_else(|| Error::field("credentials", format!("there is no credential {name}")))?;
+        if !ids.contains(&found.id) {
+            ids.push(found.id);
+        }
+    }
+    Ok(ids)
+}

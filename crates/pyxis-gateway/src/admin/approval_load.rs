@@ -1,0 +1,82 @@
+//! How often a person is asked: approving becomes a habit long before it becomes a burden.
+
+use std::time::Duration;
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::eligibility;
+use pyxis_core::id::CredentialId;
+use pyxis_store::approvals;
+use pyxis_store::users::UserRow;
+use pyxis_store::votes::{self, Verdict};
+
+use super::policies;
+use super::rights::Rights;
+use crate::error::Result;
+use crate::runtime::state::State;
+
+/// More requests in an hour than anybody reads with care.
+pub const MANY_AN_HOUR: u64 = 20;
+
+/// What somebody was asked and said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Prompts {
+    /// Requests of the last hour that they may decide.
+    pub hour: u64,
+    /// Those of the last 24 hours.
+    pub day: u64,
+    /// Their approvals in the last 24 hours.
+    pub approved: u64,
+    /// Their denials in the last 24 hours.
+    pub denied: u64,
+}
+
+/// The prompts of one person, as of now.
+pub async fn of(state: &State, user: &UserRow, rights: &Rights) -> Result<Prompts> {
+    let (now, workspace) = (state.now(), user.workspace_id);
+    let asked = RequestKey::of(state, user, rights).await?;
+    let (an_hour_ago, a_day_ago) = (now.minus(Duration::from_hours(1)), now.minus(Duration::from_hours(24)));
+    let (hour, day) = (asked.since(state, an_hour_ago).await?, asked.since(state, a_day_ago).await?);
+    let said = votes::count_since(&state.store, workspace, user.id, a_day_ago).await?;
+    let count = |wanted: Verdict| said.iter().find(|(verdict, _)| *verdict == wanted).map_or(0, |(_, n)| *n);
+    Ok(Prompts {
+        hour: positive(hour),
+        day: positive(day),
+        approved: positive(count(Verdict::Approve)),
+        denied: positive(count(Verdict::Deny)),
+    })
+}
+
+/// Whose requests count as asked of a person.
+struct RequestKey<'a> {
+    user: &'a UserRow,
+    /// Those that role and grants give them; `None` is all.
+    among: Option<Vec<CredentialId>>,
+    /// Those whose policy lists others.
+    barred: Vec<CredentialId>,
+}
+
+impl<'a> RequestKey<'a> {
+    async fn of(state: &State, user: &'a UserRow, rights: &Rights) -> Result<Self> {
+        let all = policies::list(state, user.workspace_id).await?;
+        let listed = |approvers: &[String]| eligibility::may_approve(user.role, true, approvers, &user.email);
+        let barred = all.iter().filter(|(_, policy)| !listed(&policy.allowed_approvers));
+        let barred: Vec<_> = barred.map(|(credential, _)| *credential).collect();
+        let among = rights
+            .approvable()
+            .map(|mine| mine.into_iter().filter(|credential| !barred.contains(credential)).collect());
+        Ok(Self { user, among, barred })
+    }
+
+    async fn since(&self, state: &State, at: UnixMillis) -> Result<i64> {
+        let (store, workspace) = (&state.store, self.user.workspace_id);
+        let count = approvals::count_since(store, workspace, self.among.as_deref(), at).await?;
+        if self.among.is_some() {
+            return Ok(count);
+        }
+        Ok(count - approvals::count_since(store, workspace, Some(&self.barred), at).await?)
+    }
+}
+
+fn positive(count: i64) -> u64 {
+    u64::try_from(count).unwrap_or(0)
+}

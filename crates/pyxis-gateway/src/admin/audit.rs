@@ -1,0 +1,122 @@
+//! Reading the audit trail.
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::csv;
+use pyxis_core::id::WorkspaceId;
+use pyxis_store::audit::{self, AuditEntry, AuditFilter, ChainVerdict, Tally};
+use serde_json::{Value, json};
+
+use crate::error::Result;
+use crate::runtime::anchor;
+use crate::runtime::state::State;
+
+/// Whether the trail takes what waits and can be read.
+pub async fn answers(state: &State) -> bool {
+    let newest = audit::stream(&state.store, i64::MAX, None, 1);
+    state.audit.flush().await.is_ok() && newest.await.is_ok()
+}
+
+/// Entries of a workspace that fit, in the order of the filter, each with its outcome.
+pub async fn search(state: &State, workspace: WorkspaceId, filter: &AuditFilter) -> Result<Vec<AuditEntry>> {
+    state.audit.flush().await?;
+    Ok(audit::search(&state.store, workspace, filter).await?)
+}
+
+/// Requests by decision in buckets of `bucket_ms`, for the chart.
+pub async fn over_time(
+    state: &State,
+    workspace: WorkspaceId,
+    from: UnixMillis,
+    to: UnixMillis,
+    bucket_ms: i64,
+) -> Result<Vec<(UnixMillis, String, i64)>> {
+    Ok(audit::decisions_over_time(&state.store, workspace, from, to, bucket_ms).await?)
+}
+
+/// Requests by agent and decision in buckets of `bucket_ms` that start at `from`.
+pub async fn requests_over_time(
+    state: &State,
+    workspace: WorkspaceId,
+    from: UnixMillis,
+    to: UnixMillis,
+    bucket_ms: i64,
+) -> Result<Vec<Tally>> {
+    state.audit.flush().await?;
+    Ok(audit::requests_over_time(&state.store, workspace, from, to, bucket_ms).await?)
+}
+
+/// Recomputes the chain of the whole installation, against the head kept outside the database.
+pub async fn verify(state: &State) -> Result<ChainVerdict> {
+    state.audit.flush().await?;
+    let anchor = match &state.config.anchor {
+        Some(path) => anchor::read(path).await?,
+        None => None,
+    };
+    Ok(audit::verify(&state.store, &state.audit_keys, anchor.as_ref(), |_, _| {}).await?)
+}
+
+/// Columns of a CSV export.
+const COLUMNS: [&str; 15] = [
+    "seq",
+    "at",
+    "workspace_id",
+    "kind",
+    "actor",
+    "actor_name",
+    "credential",
+    "decision",
+    "method",
+    "host",
+    "txn_id",
+    "grant_id",
+    "upstream_status",
+    "detail",
+    "outcome",
+];
+
+/// The first line of a CSV export, without its line end.
+pub fn csv_head() -> String {
+    COLUMNS.join(",")
+}
+
+/// An entry as a line of CSV (RFC 4180), without its line end.
+pub fn to_csv(entry: &AuditEntry) -> String {
+    let value = to_json(entry);
+    csv::line(COLUMNS.iter().map(|column| text(&value[*column])))
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// An entry as JSON, for the API and for exports.
+pub fn to_json(entry: &AuditEntry) -> Value {
+    let record = &entry.record.record;
+    let detail = |text: &str| serde_json::from_str::<Value>(text).unwrap_or(Value::Null);
+    let mut value = json!({
+        "seq": entry.record.seq,
+        "at": record.at.to_rfc3339(),
+        "workspace_id": record.workspace_id,
+        "kind": record.kind,
+        "actor": record.actor,
+        "actor_name": record.actor_name,
+        "credential": record.credential,
+        "decision": record.decision,
+        "method": record.method,
+        "host": record.host,
+        "txn_id": record.txn_id,
+        "grant_id": record.grant_id,
+        "upstream_status": null,
+        "detail": detail(&record.detail),
+        "outcome": null,
+    });
+    if let Some(outcome) = &entry.outcome {
+        value["upstream_status"] = outcome.record.status.into();
+        value["outcome"] = detail(&outcome.record.detail);
+    }
+    value
+}

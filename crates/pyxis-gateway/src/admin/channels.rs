@@ -1,0 +1,194 @@
+//! Chats of a workspace, and accounts of its people on chat platforms.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::entropy;
+use pyxis_core::id::{UserId, WorkspaceId};
+use pyxis_core::secret::SecretString;
+use pyxis_store::chat_identities::{self, ChatIdentityRow, LinkCodeRow};
+use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
+use serde_json::json;
+
+use crate::channels::{code_hash, matrix, moves, telegram};
+use crate::error::{Error, Result};
+use crate::identity::actor::{Actor, Change};
+use crate::runtime::state::State;
+
+/// How long a link code works.
+const CODE_LIFETIME: Duration = Duration::from_mins(10);
+/// Letters and digits that cannot be mistaken for each other.
+const ALPHABET: &[u8; 32] = b"23456789ABCDEFGHJKLMNPQRSTUVWXYZ";
+/// Characters of a code: 60 bits.
+const CODE: usize = 12;
+/// Messages that could not be shown, of each platform, that are listed.
+const TROUBLE_SHOWN: u32 = 500;
+/// Longest name of a chat or room, in bytes.
+const MAX_CHAT: usize = 255;
+
+/// Whether this server speaks on a platform.
+pub fn is_configured(state: &State, platform: ChatPlatform) -> bool {
+    match platform {
+        ChatPlatform::Telegram => state.config.telegram.is_some(),
+        ChatPlatform::Matrix => state.config.matrix.is_some(),
+    }
+}
+
+/// A code by which a person links an account: they send it to the bot. It works once, until the moment
+/// that is returned.
+pub async fn link_code(
+    state: &State,
+    actor: &Actor,
+    user: UserId,
+    platform: ChatPlatform,
+) -> Result<(SecretString, UnixMillis)> {
+    let random = entropy::bytes::<CODE>(&*state.entropy);
+    let code: String = random.iter().map(|byte| char::from(ALPHABET[usize::from(byte % 32)])).collect();
+    let now = state.now();
+    let expires_at = now.plus(CODE_LIFETIME);
+    let row = LinkCodeRow {
+        code_hash: code_hash(&code),
+        workspace_id: actor.workspace,
+        user_id: user,
+        platform,
+        created_at: now,
+        expires_at,
+    };
+    let mut change = Change::begin(state, actor).await?;
+    chat_identities::insert_code(&mut change.tx, &row).await?;
+    change.commit("chat.code_created", None, json!({ "platform": platform.as_str() })).await?;
+    Ok((SecretString::new(code), expires_at))
+}
+
+/// The accounts of a person.
+pub async fn accounts(state: &State, workspace: WorkspaceId, user: UserId) -> Result<Vec<ChatIdentityRow>> {
+    Ok(chat_identities::list_for_user(&state.store, workspace, user).await?)
+}
+
+/// Takes an account away from a person: it decides nothing any more.
+pub async fn unlink(
+    state: &State,
+    actor: &Actor,
+    user: UserId,
+    platform: ChatPlatform,
+    account: &str,
+) -> Result<()> {
+    let mut change = Change::begin(state, actor).await?;
+    if !chat_identities::unlink(&mut change.tx, actor.workspace, user, platform, account).await? {
+        return Err(Error::NotFound("account"));
+    }
+    change.commit("chat.unlinked", None, json!({ "platform": platform.as_str(), "account": account })).await
+}
+
+/// Where a platform's messages go unless a policy says otherwise.
+pub async fn default_chat(
+    state: &State,
+    workspace: WorkspaceId,
+    platform: ChatPlatform,
+) -> Result<Option<String>> {
+    Ok(chat_identities::default_chat(&state.store, workspace, platform).await?)
+}
+
+/// Says where they go; an empty name takes that back.
+pub async fn set_default_chat(
+    state: &State,
+    actor: &Actor,
+    platform: ChatPlatform,
+    chat: &str,
+) -> Result<()> {
+    let (field, chat) = (field_of(platform), chat.trim());
+    if chat.len() > MAX_CHAT || chat.chars().any(|c| c.is_control() || c.is_whitespace()) {
+        return Err(Error::field(field, "a chat's or room's own name, without blanks"));
+    }
+    let chat = (!chat.is_empty()).then_some(chat);
+    if let (ChatPlatform::Matrix, Some(room)) = (platform, chat) {
+        check_room(state, room).await?;
+    }
+    let mut change = Change::begin(state, actor).await?;
+    chat_identities::set_default_chat(&mut change.tx, actor.workspace, platform, chat).await?;
+    change.commit("settings.changed", None, json!({ field: chat })).await
+}
+
+/// Refuses a Matrix room that the homeserver says the bot cannot work in.
+pub(crate) async fn check_room(state: &State, room: &str) -> Result<()> {
+    match matrix::room::examine(state, room, true).await {
+        None => Ok(()),
+        Some(wrong) => Err(Error::field("matrix_room", wrong)),
+    }
+}
+
+/// A message that could not be shown as it should be.
+#[derive(Clone, Debug)]
+pub struct Unshown {
+    /// The platform.
+    pub platform: ChatPlatform,
+    /// The message; its `error` says why.
+    pub message: ChatMessageRow,
+}
+
+/// The newest messages of a workspace that could not be shown, newest first.
+pub async fn in_trouble(state: &State, workspace: WorkspaceId) -> Result<Vec<Unshown>> {
+    let mut found = Vec::new();
+    for platform in [ChatPlatform::Telegram, ChatPlatform::Matrix] {
+        let rows = chat_messages::list_failing(&state.store, workspace, platform, TROUBLE_SHOWN).await?;
+        found.extend(rows.into_iter().map(|message| Unshown { platform, message }));
+    }
+    found.sort_by_key(|unshown| std::cmp::Reverse(unshown.message.created_at));
+    Ok(found)
+}
+
+/// What each bot and each room that is named anywhere can do, for whoever looks after the server: the part,
+/// and what is wrong with it.
+pub async fn examine(state: &State) -> Result<Vec<(String, Option<String>)>> {
+    let mut parts = Vec::new();
+    if state.config.telegram.is_some() {
+        let bot = telegram::me::sign_in(state).await;
+        let silent = bot.is_some();
+        parts.push(("Telegram bot".to_owned(), bot));
+        if !silent {
+            for chat in named(state, ChatPlatform::Telegram).await? {
+                let wrong = telegram::me::examine(state, &chat).await;
+                parts.push((format!("Telegram chat {chat}"), wrong));
+            }
+        }
+    }
+    if state.config.matrix.is_none() {
+        return Ok(parts);
+    }
+    let bot = matrix::room::sign_in(state).await;
+    let silent = bot.is_some();
+    parts.push(("Matrix bot".to_owned(), bot));
+    if silent {
+        return Ok(parts);
+    }
+    for room in named(state, ChatPlatform::Matrix).await? {
+        let wrong = matrix::room::examine(state, &room, false).await;
+        parts.push((format!("Matrix room {room}"), wrong));
+    }
+    Ok(parts)
+}
+
+/// Every chat or room that a workspace or a policy names.
+async fn named(state: &State, platform: ChatPlatform) -> Result<BTreeSet<String>> {
+    Ok(moves::configured(state, platform).await?.into_iter().map(|(_, chat)| chat).collect())
+}
+
+/// Chats of a workspace that are configured and cannot be reached, each with the newest message that was refused there.
+pub async fn unreachable(state: &State, workspace: WorkspaceId) -> Result<Vec<Unshown>> {
+    let mut found = Vec::new();
+    for platform in [ChatPlatform::Telegram, ChatPlatform::Matrix] {
+        let rows = moves::unreachable(state, platform).await?;
+        let own = rows.into_iter().filter(|row| row.workspace_id == workspace);
+        found.extend(own.map(|message| Unshown { platform, message }));
+    }
+    Ok(found)
+}
+
+/// The name of a platform's default chat in settings and policies.
+pub const fn field_of(platform: ChatPlatform) -> &'static str {
+    match platform {
+        ChatPlatform::Telegram => "telegram_chat",
+        ChatPlatform::Matrix => "matrix_room",
+    }
+}

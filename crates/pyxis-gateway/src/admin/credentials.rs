@@ -1,0 +1,515 @@
+//! Stored credentials.
+
+use http::header::USER_AGENT;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use pyxis_core::approval_mode::ApprovalMode;
+use pyxis_core::auth::{Auth, Connector};
+use pyxis_core::hosts::AllowedHosts;
+use pyxis_core::id::{CredentialId, WorkspaceId};
+use pyxis_core::policy::Method;
+use pyxis_core::presets;
+use pyxis_core::target::Target;
+use pyxis_store::credentials::{self, CredentialChange, CredentialRow, NewCredential};
+use pyxis_store::{StoreError, grants};
+use serde_json::json;
+
+use crate::credentials::outbound::{Outbound, dispatch, inject, sought};
+use crate::credentials::redaction::Redactor;
+use crate::credentials::signing_keys;
+use crate::error::{Error, NO_NUL, Result};
+use crate::identity::actor::{Actor, Change};
+use crate::requests::authorize;
+use crate::runtime::resolve::{CredentialOptions, MAX_NAME, ResolvedCredential};
+use crate::runtime::secret_value::SecretValue;
+use crate::runtime::state::State;
+
+/// Longest description, in bytes.
+const MAX_DESCRIPTION: usize = 2000;
+/// Longest secret, in bytes.
+const MAX_SECRET: usize = 64 * 1024;
+/// Most fields of a secret.
+const MAX_PARTS: usize = 64;
+/// Why nothing is tried where nobody says what.
+const NO_PROBE: &str =
+    "say which URL to try: no exact host is allowed, or its API answers a bad secret like a good one";
+
+/// What is wanted of a new credential. By default it goes straight to no host, without a secret.
+#[derive(Debug, Default)]
+pub struct CredentialInput {
+    /// Its name, unique in the workspace whatever its case.
+    pub name: String,
+    /// For people.
+    pub description: String,
+    /// Where its requests go.
+    pub connector: Connector,
+    /// The sidecar's address.
+    pub api_base: Option<String>,
+    /// How the secret is attached.
+    pub auth: Option<Auth>,
+    /// Where it may go.
+    pub allowed_hosts: Vec<String>,
+    /// Whether plain http targets are allowed.
+    pub allow_http: bool,
+    /// Switches.
+    pub options: CredentialOptions,
+    /// The secret.
+    pub secret: Option<SecretValue>,
+}
+
+/// What is to change about a credential; `None` leaves a thing as it is.
+#[derive(Debug, Default)]
+pub struct CredentialPatch {
+    /// Another description.
+    pub description: Option<String>,
+    /// Another sidecar address.
+    pub api_base: Option<String>,
+    /// Another way to attach the secret, which the stored secret must fit.
+    pub auth: Option<Auth>,
+    /// Other hosts.
+    pub allowed_hosts: Option<Vec<String>>,
+    /// Plain http.
+    pub allow_http: Option<bool>,
+    /// Switches.
+    pub options: Option<CredentialOptions>,
+}
+
+/// Stores a credential.
+pub async fn create(state: &State, actor: &Actor, mut input: CredentialInput) -> Result<CredentialRow> {
+    check_name("name", &input.name)?;
+    input.secret = input.secret.map(SecretValue::entered).transpose()?;
+    complete_key(state, &mut input)?;
+    check_description(&input.description)?;
+    let allowed_hosts = check_hosts(&input.allowed_hosts)?;
+    check_connector(&input)?;
+    let now = state.now();
+    let id = CredentialId::new(now, &*state.entropy);
+    let aad = credentials::secret_aad(actor.workspace, id);
+    let sealed = input
+        .secret
+        .as_ref()
+        .map(|secret| state.keyring.seal(&*state.entropy, &aad, secret.to_bytes().expose()));
+    let new = NewCredential {
+        id,
+        workspace_id: actor.workspace,
+        name: input.name.clone(),
+        description: input.description,
+        connector: input.connector,
+        api_base: input.api_base,
+        auth: input.auth.as_ref().map(to_json),
+        allowed_hosts,
+        allow_http: input.allow_http,
+        options: to_json(&input.options),
+        sealed_secret: sealed,
+        created_at: now,
+    };
+    let mut change = Change::begin(state, actor).await?;
+    match credentials::insert(&mut change.tx, &new).await {
+        Err(StoreError::Conflict { .. }) => return Err(Error::NameTaken(input.name)),
+        other => other?,
+    }
+    let detail = json!({ "connector": new.connector, "allowed_hosts": input.allowed_hosts });
+    change.commit("credential.created", Some(&input.name), detail).await?;
+    get(state, actor.workspace, &input.name).await
+}
+
+/// One credential, by name.
+pub async fn get(state: &State, workspace: WorkspaceId, name: &str) -> Result<CredentialRow> {
+    credentials::find_by_name(&state.store, workspace, name).await?.ok_or(Error::NotFound("credential"))
+}
+
+/// What to tell whoever stored a secret: which of its parts are too short to be looked for in answers.
+pub fn warnings(state: &State, row: &CredentialRow) -> Vec<String> {
+    let Ok(credential) = ResolvedCredential::parse(row.clone(), None, ApprovalMode::Gated) else {
+        return Vec::new();
+    };
+    let Some(opened) = credential.open(&state.keyring).ok().flatten() else { return Vec::new() };
+    if matches!(credential.auth, Some(Auth::SigningKey(_))) {
+        return Vec::new();
+    }
+    let short = sought::short_fields(credential.auth.as_ref(), opened.secret());
+    let warning = |field: String| {
+        format!(
+            "{field} has fewer than {} characters: answers are not searched for it on its own, since ordinary text \
+             is full of such words. Use a longer one if the service has it.",
+            sought::MIN_CHARS
+        )
+    };
+    short.into_iter().map(warning).collect()
+}
+
+/// One credential, by its id.
+pub async fn by_id(state: &State, workspace: WorkspaceId, id: CredentialId) -> Result<CredentialRow> {
+    credentials::find(&state.store, workspace, id).await?.ok_or(Error::NotFound("credential"))
+}
+
+/// Every credential of a workspace.
+pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<CredentialRow>> {
+    Ok(credentials::list(&state.store, workspace).await?)
+}
+
+/// Changes configuration. The secret stays.
+pub async fn update(
+    state: &State,
+    actor: &Actor,
+    name: &str,
+    patch: CredentialPatch,
+) -> Result<CredentialRow> {
+    let row = get(state, actor.workspace, name).await?;
+    if let Some(description) = &patch.description {
+        check_description(description)?;
+    }
+    let allowed_hosts = patch.allowed_hosts.as_deref().map(check_hosts).transpose()?;
+    if let (Some(auth), Some(hosts)) = (stored_auth(&row)?, &patch.allowed_hosts) {
+        check_bounds(&auth, hosts)?;
+    }
+    if let Some(auth) = &patch.auth {
+        check_new_auth(state, &row, auth)?;
+    }
+    if let Some(api_base) = &patch.api_base {
+        check_api_base(row.connector, Some(api_base))?;
+    }
+    let wanted = CredentialChange {
+        description: patch.description,
+        api_base: patch.api_base.map(Some),
+        auth: patch.auth.as_ref().map(to_json).map(Some),
+        allowed_hosts,
+        allow_http: patch.allow_http,
+        options: patch.options.as_ref().map(to_json),
+        ..CredentialChange::default()
+    };
+    let mut change = Change::begin(state, actor).await?;
+    credentials::update(&mut change.tx, actor.workspace, row.id, wanted, state.now()).await?;
+    let detail = json!({ "allowed_hosts": patch.allowed_hosts, "allow_http": patch.allow_http });
+    change.commit("credential.updated", Some(&row.name), detail).await?;
+    get(state, actor.workspace, name).await
+}
+
+/// Replaces the secret, raises the version and ends the credential's grants. Returns the version.
+pub async fn replace_secret(state: &State, actor: &Actor, name: &str, secret: SecretValue) -> Result<i64> {
+    let row = get(state, actor.workspace, name).await?;
+    let secret = secret.entered()?;
+    check_secret(&secret)?;
+    let auth = stored_auth(&row)?;
+    match &auth {
+        Some(auth) => inject::check(auth, &secret)?,
+        None => check_token(&secret)?,
+    }
+    let now = state.now();
+    let aad = credentials::secret_aad(actor.workspace, row.id);
+    let sealed = state.keyring.seal(&*state.entropy, &aad, secret.to_bytes().expose());
+    let mut change = Change::begin(state, actor).await?;
+    let version = credentials::replace_secret(&mut change.tx, actor.workspace, row.id, sealed, now).await?;
+    let version = version.ok_or(Error::NotFound("credential"))?;
+    if let Some(Auth::SigningKey(key)) = auth {
+        let described = signing_keys::describe(&signing_keys::open(key.algorithm, &secret)?);
+        let auth = Some(Some(to_json(&Auth::SigningKey(described))));
+        let wanted = CredentialChange { auth, ..CredentialChange::default() };
+        credentials::update(&mut change.tx, actor.workspace, row.id, wanted, now).await?;
+    }
+    grants::end_for_credential(&mut change.tx, actor.workspace, row.id, "secret replaced", now).await?;
+    change.commit("credential.secret_replaced", Some(&row.name), json!({ "version": version })).await?;
+    Ok(version)
+}
+
+/// Removes a credential with its policy and grants. What waits for approval can no longer be sent.
+pub async fn remove(state: &State, actor: &Actor, name: &str) -> Result<()> {
+    let row = get(state, actor.workspace, name).await?;
+    let mut change = Change::begin(state, actor).await?;
+    let now = state.now();
+    grants::end_for_credential(&mut change.tx, actor.workspace, row.id, "credential removed", now).await?;
+    credentials::remove(&mut change.tx, actor.workspace, row.id).await?;
+    change.commit("credential.removed", Some(&row.name), json!({})).await
+}
+
+/// Sends one GET with the credential to a URL within its allowed hosts. Only the status is told.
+pub async fn verify(state: &State, actor: &Actor, name: &str, url: Option<&str>) -> Result<u16> {
+    let row = get(state, actor.workspace, name).await?;
+    let credential = ResolvedCredential::parse(row, None, ApprovalMode::Gated)?;
+    let url = match url {
+        Some(url) => url.to_owned(),
+        None => probe(&credential.row).ok_or_else(|| Error::field("url", NO_PROBE))?,
+    };
+    let target = Target::parse(&url).map_err(|error| Error::InvalidTarget(error.to_string()))?;
+    authorize::check_allowed_hosts(&credential, &target)?;
+    state.net.check(&authorize::host_port(&target)).await?;
+    let redactor = Redactor::of_workspace(state, actor.workspace, &[credential.row.id]).await?;
+    let change = Change::begin(state, actor).await?;
+    let detail = json!({ "target": redactor.text(&target.route()) });
+    change.commit("credential.verify", Some(&credential.row.name), detail).await?;
+    let headers = probe_headers(credential.auth.as_ref(), &target);
+    let outbound =
+        Outbound { credential: &credential, method: Method::Get, target: &target, headers, is_fresh: false };
+    let answer = dispatch(state, outbound, pyxis_net::body::empty()).await?;
+    let status = answer.status.as_u16();
+    let (id, version, seen) = (credential.row.id, credential.row.version, Some(i64::from(status)));
+    let (store, now) = (&state.store, state.now());
+    credentials::record_verification(store, actor.workspace, id, version, seen, now).await?;
+    Ok(status)
+}
+
+/// What every API may ask of a request: who sends it; and what a preset knows that this one asks.
+fn probe_headers(auth: Option<&Auth>, target: &Target) -> HeaderMap {
+    let mut headers = HeaderMap::from_iter([(USER_AGENT, HeaderValue::from_static("pyxis"))]);
+    let known = auth.and_then(|auth| presets::probe_headers(auth, target));
+    for (name, value) in known.into_iter().flatten() {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            headers.insert(name, value);
+        }
+    }
+    headers
+}
+
+/// The URL that a credential is tried with where nobody names one: what a preset knows for its kind and hosts,
+/// else the root of its first exact host. `None` where there is neither, and where the API answers a bad secret
+/// like a good one.
+pub fn probe(row: &CredentialRow) -> Option<String> {
+    let hosts: Vec<String> = serde_json::from_str(&row.allowed_hosts).unwrap_or_default();
+    let auth = stored_auth(row).ok().flatten();
+    let known = auth.as_ref().zip(AllowedHosts::parse(&hosts).ok());
+    if let Some(url) = known.and_then(|(auth, hosts)| presets::probe(auth, &hosts)) {
+        return Some(url.to_owned());
+    }
+    let host = hosts.iter().find(|host| !host.starts_with('*'))?;
+    let scheme = if row.allow_http { "http" } else { "https" };
+    let root = format!("{scheme}://{host}/");
+    let blind = |target: &Target| auth.as_ref().is_some_and(|auth| presets::has_no_probe(auth, target));
+    (!Target::parse(&root).is_ok_and(|target| blind(&target))).then_some(root)
+}
+
+/// `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`: safe in headers, paths and variables.
+pub(crate) fn check_name(field: &str, name: &str) -> Result<()> {
+    let starts = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
+    let fits =
+        name.len() <= MAX_NAME && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
+    if starts && fits {
+        return Ok(());
+    }
+    Err(Error::field(
+        field,
+        "1 to 64 letters, digits, dots, dashes or underscores, starting with a letter or digit",
+    ))
+}
+
+fn check_description(description: &str) -> Result<()> {
+    if description.len() > MAX_DESCRIPTION {
+        return Err(Error::field("description", format!("at most {MAX_DESCRIPTION} bytes")));
+    }
+    if description.contains('\0') {
+        return Err(Error::field("description", NO_NUL));
+    }
+    Ok(())
+}
+
+fn check_hosts(hosts: &[String]) -> Result<String> {
+    AllowedHosts::parse_new(hosts).map_err(|error| Error::field("allowed_hosts", error.to_string()))?;
+    Ok(to_json(hosts))
+}
+
+fn check_connector(input: &CredentialInput) -> Result<()> {
+    check_api_base(input.connector, input.api_base.as_deref())?;
+    if let Some(secret) = &input.secret {
+        check_secret(secret)?;
+    }
+    match (input.connector, &input.auth, &input.secret) {
+        (Connector::Direct, None, _) => Err(Error::field("auth", "a direct credential needs it")),
+        (Connector::Direct, Some(_), None) => Err(Error::field("secret", "a direct credential needs it")),
+        (Connector::Direct, Some(auth), Some(secret)) => {
+            check_auth(auth)?;
+            check_bounds(auth, &input.allowed_hosts)?;
+            inject::check(auth, secret)
+        }
+        (Connector::Sidecar, Some(_), _) => {
+            Err(Error::field("auth", "a sidecar credential has none: the sidecar signs"))
+        }
+        (Connector::Sidecar, None, Some(secret)) => check_token(secret),
+        (Connector::Sidecar, None, None) => Ok(()),
+    }
+}
+
+fn check_token(secret: &SecretValue) -> Result<()> {
+    match secret.text() {
+        Some(text) if text.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(()),
+        _ => Err(Error::field("secret", "the sidecar's token is one string of printable characters")),
+    }
+}
+
+fn check_secret(secret: &SecretValue) -> Result<()> {
+    if secret.parts().map(str::len).sum::<usize>() > MAX_SECRET {
+        return Err(Error::field("secret", format!("at most {MAX_SECRET} bytes")));
+    }
+    if secret.parts().count() > MAX_PARTS {
+        return Err(Error::field("secret", format!("at most {MAX_PARTS} fields")));
+    }
+    Ok(())
+}
+
+fn check_api_base(connector: Connector, api_base: Option<&str>) -> Result<()> {
+    match (connector, api_base) {
+        (Connector::Direct, None) => Ok(()),
+        (Connector::Direct, Some(_)) => Err(Error::field("api_base", "only a sidecar credential has one")),
+        (Connector::Sidecar, None) => Err(Error::field("api_base", "a sidecar credential needs it")),
+        (Connector::Sidecar, Some(url)) => Target::parse(url)
+            .map(drop)
+            .map_err(|error| Error::field("api_base", format!("must be an http or https URL: {error}"))),
+    }
+}
+
+fn check_auth(auth: &Auth) -> Result<()> {
+    match auth {
+        Auth::Header(headers) => {
+            if headers.list().is_empty() {
+                return Err(Error::field("auth.headers", "name at least one header"));
+            }
+            headers.list().iter().try_for_each(|header| check_header(&header.name, &header.format))
+        }
+        Auth::Query { parameter } if parameter.is_empty() => {
+            Err(Error::field("auth.parameter", "must not be empty"))
+        }
+        Auth::Cookie { name } if !is_token(name) => {
+            Err(Error::field("auth.name", "must be a cookie name (RFC 6265 token)"))
+        }
+        Auth::Bearer {}
+        | Auth::Basic {}
+        | Auth::Query { .. }
+        | Auth::Cookie { .. }
+        | Auth::Oauth1(_)
+        | Auth::Mtls {}
+        | Auth::SigningKey(_) => Ok(()),
+        Auth::AwsSigv4(scope) => {
+            check_part("auth.region", &scope.region)?;
+            check_part("auth.service", &scope.service)
+        }
+        Auth::Hmac(config) => check_hmac(config),
+        Auth::Oauth2ClientCredentials(source) => check_url("auth.token_url", &source.token_url),
+        Auth::Oauth2Refresh(account) => {
+            check_url("auth.token_url", &account.token_url)?;
+            account.authorization_url.as_ref().map_or(Ok(()), |url| check_url("auth.authorization_url", url))
+        }
+        Auth::JwtBearer(assertion) => {
+            check_part("auth.issuer", &assertion.issuer)?;
+            check_url("auth.token_url", &assertion.token_url)
+        }
+        Auth::GithubApp(app) => {
+            check_part("auth.app_id", &app.app_id)?;
+            check_part("auth.installation_id", &app.installation_id)?;
+            check_url("auth.api_url", &app.api_url)
+        }
+    }
+}
+
+/// Something that goes into a path, a header or a claim as it is.
+fn check_part(field: &str, text: &str) -> Result<()> {
+    let plain = |byte: u8| byte.is_ascii_graphic() && !b"/?#%".contains(&byte);
+    if !text.is_empty() && text.len() <= 256 && (field == "auth.issuer" || text.bytes().all(plain)) {
+        return Ok(());
+    }
+    Err(Error::field(field, "must not be empty, and is written without spaces and slashes"))
+}
+
+fn check_url(field: &str, url: &str) -> Result<()> {
+    let target = Target::parse(url).map_err(|error| Error::field(field, error.to_string()))?;
+    // The guard looks again when it is dialled; a secret must not travel in the clear before that.
+    let local = matches!(target.host(), pyxis_core::target::Host::V4(ip) if ip.is_loopback());
+    if target.scheme() == pyxis_core::target::Scheme::Http && !local {
+        return Err(Error::field(field, "must start with https://"));
+    }
+    Ok(())
+}
+
+fn check_hmac(config: &pyxis_core::auth::derived::Hmac) -> Result<()> {
+    if config.headers.is_empty() {
+        return Err(Error::field("auth.headers", "name at least one header"));
+    }
+    if !config.headers.iter().any(|header| header.format.contains("{signature}")) {
+        return Err(Error::field("auth.headers", "put {signature} into one of them"));
+    }
+    config.headers.iter().try_for_each(|header| check_header_name(&header.name))
+}
+
+/// A signing key without a secret is made here; its public parts are worked out in any case.
+fn complete_key(state: &State, input: &mut CredentialInput) -> Result<()> {
+    let Some(Auth::SigningKey(described)) = &mut input.auth else { return Ok(()) };
+    let algorithm = described.algorithm;
+    let secret = input.secret.get_or_insert_with(|| signing_keys::generate(algorithm, &*state.entropy));
+    *described = signing_keys::describe(&signing_keys::open(algorithm, secret)?);
+    Ok(())
+}
+
+/// A signing key is sent nowhere, so that no request can carry it off.
+fn check_bounds(auth: &Auth, hosts: &[String]) -> Result<()> {
+    if matches!(auth, Auth::SigningKey(_)) && !hosts.is_empty() {
+        return Err(Error::field("allowed_hosts", "a signing key is never sent anywhere: it has none"));
+    }
+    Ok(())
+}
+
+fn check_header(name: &str, format: &str) -> Result<()> {
+    check_header_name(name)?;
+    if !format.contains("{secret") {
+        return Err(Error::field("auth.format", "must contain {secret} or {secret.field}"));
+    }
+    Ok(())
+}
+
+fn check_header_name(name: &str) -> Result<()> {
+    let lower = name.to_ascii_lowercase();
+    if !is_token(name) {
+        return Err(Error::field("auth.name", "must be a header name (RFC 9110 token)"));
+    }
+    if pyxis_core::headers::never_forwarded(&lower) && lower != "cookie" {
+        return Err(Error::field("auth.name", format!("{name} belongs to the connection or the proxy")));
+    }
+    Ok(())
+}
+
+fn is_token(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+}
+
+fn check_new_auth(state: &State, row: &CredentialRow, auth: &Auth) -> Result<()> {
+    if row.connector == Connector::Sidecar {
+        return Err(Error::field("auth", "a sidecar credential has none: the sidecar signs"));
+    }
+    check_auth(auth)?;
+    let before = stored_auth(row)?;
+    if [before.as_ref(), Some(auth)].into_iter().flatten().any(|auth| matches!(auth, Auth::SigningKey(_))) {
+        return Err(Error::field("auth", "a signing key stays one, and no other credential becomes one"));
+    }
+    let Some(sealed) = &row.sealed_secret else { return Ok(()) };
+    let aad = credentials::secret_aad(row.workspace_id, row.id);
+    let bytes = state.keyring.open(&aad, sealed).map_err(|error| Error::Internal(Box::new(error)))?;
+    inject::check(auth, &SecretValue::from_bytes(&bytes)?)
+}
+
+fn stored_auth(row: &CredentialRow) -> Result<Option<Auth>> {
+    let parse = |text: &String| serde_json::from_str(text).map_err(|error| Error::Internal(error.into()));
+    row.auth.as_ref().map(parse).transpose()
+}
+
+/// These always serialise.
+fn to_json<T: serde::Serialize + ?Sized>(value: &T) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_probe_says_who_sends_it_and_what_its_api_demands() {
+        for (preset, header, version) in
+            [("anthropic", "anthropic-version", "2023-06-01"), ("notion", "notion-version", "2022-06-28")]
+        {
+            let preset = presets::find(preset).unwrap();
+            let target = Target::parse(preset.probe.as_deref().unwrap()).unwrap();
+            let headers = probe_headers(Some(&preset.auth), &target);
+            assert_eq!(
+                (headers.len(), &headers[USER_AGENT], &headers[header]),
+                (2, &"pyxis".parse().unwrap(), &version.parse().unwrap())
+            );
+        }
+        let elsewhere = Target::parse("https://api.example.com/").unwrap();
+        assert_eq!(probe_headers(Some(&Auth::Bearer {}), &elsewhere).len(), 1);
+        assert_eq!(probe_headers(None, &elsewhere).len(), 1);
+    }
+}

@@ -1,0 +1,223 @@
+//! Credentials from a `.env` file: a preset says which variable is whose, and which of them belong together.
+
+use std::collections::BTreeMap;
+
+use pyxis_core::auth::{Auth, Connector};
+use pyxis_core::dotenv::{self, Variable};
+use pyxis_core::presets::{self, Preset};
+use zeroize::Zeroizing;
+
+use super::credentials::{self, CredentialInput};
+use crate::error::{Error, Result};
+use crate::identity::actor::Actor;
+use crate::runtime::resolve::CredentialOptions;
+use crate::runtime::secret_value::SecretValue;
+use crate::runtime::state::State;
+
+/// What became of one line of a file. It names variables and credentials, never a value.
+#[derive(Debug)]
+pub struct ImportLine {
+    /// Its number, from 1.
+    pub number: usize,
+    /// The variable; `None` where the line sets none. Its text may be a piece of a secret then.
+    pub variable: Option<String>,
+    /// The credential; `None` where no preset knows the variable.
+    pub credential: Option<&'static str>,
+    /// How it went.
+    pub outcome: ImportOutcome,
+}
+
+/// How it went with a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ImportOutcome {
+    /// A credential was stored.
+    Stored,
+    /// A credential was stored, whose secret is too short to be looked for in answers.
+    StoredShort,
+    /// One of that name is there, and was left as it is.
+    Exists,
+    /// The credential needs these variables too.
+    NeedsMore(Vec<&'static str>),
+    /// What the variables say does not fit where it goes; why, if more is known.
+    Unfit(Option<String>),
+    /// No preset knows the variable.
+    Unknown,
+    /// The line sets no variable.
+    Unreadable,
+}
+
+impl ImportOutcome {
+    /// In a few words.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Stored => "stored".to_owned(),
+            Self::StoredShort => "stored, but the secret is too short to be looked for in answers".to_owned(),
+            Self::Exists => "exists already, left as it is".to_owned(),
+            Self::NeedsMore(names) => format!("needs {} too", names.join(" and ")),
+            Self::Unfit(None) => "does not fit, left out".to_owned(),
+            Self::Unfit(Some(why)) => format!("does not fit, left out: {why}"),
+            Self::Unknown => "no preset knows it, left out".to_owned(),
+            Self::Unreadable => "sets no variable, left out".to_owned(),
+        }
+    }
+}
+
+/// Stores a credential for each preset whose variables are there. Names that are taken are left alone.
+pub async fn import(state: &State, actor: &Actor, text: &str) -> Result<Vec<ImportLine>> {
+    let read = dotenv::read(text);
+    let left_out = |&number: &usize| ImportLine {
+        number,
+        variable: None,
+        credential: None,
+        outcome: ImportOutcome::Unreadable,
+    };
+    let mut lines: Vec<ImportLine> = read.unreadable.iter().map(left_out).collect();
+    let unknown = read.variables.iter().filter(|found| presets::of_variable(found.name).is_none());
+    lines.extend(unknown.map(|found| line(found, None, ImportOutcome::Unknown)));
+    for preset in presets::all() {
+        let known = |found: &&Variable<'_>| preset.variables().any(|name| name == found.name);
+        let found: Vec<&Variable<'_>> = read.variables.iter().filter(known).collect();
+        // Each is a whole secret, or all of them are parts of one.
+        let together = if preset.env_fields.is_empty() { 1 } else { found.len().max(1) };
+        for found in found.chunks(together) {
+            lines.extend(take(state, actor, preset, found).await?);
+        }
+    }
+    lines.sort_by_key(|line| line.number);
+    Ok(lines)
+}
+
+/// What became of the variables of one credential.
+async fn take(
+    state: &State,
+    actor: &Actor,
+    preset: &'static Preset,
+    found: &[&Variable<'_>],
+) -> Result<Vec<ImportLine>> {
+    let mut used = Vec::new();
+    let outcome = match input(preset, found, &mut used) {
+        Err(outcome) => outcome,
+        Ok(input) => match credentials::create(state, actor, input).await {
+            Ok(row) if credentials::warnings(state, &row).is_empty() => ImportOutcome::Stored,
+            Ok(_) => ImportOutcome::StoredShort,
+            Err(Error::NameTaken(_)) => ImportOutcome::Exists,
+            // The service never repeats a value of a secret.
+            Err(Error::InvalidField { field, detail }) if field.starts_with("secret") => {
+                ImportOutcome::Unfit(Some(format!("{field}: {detail}")))
+            }
+            Err(Error::InvalidField { .. }) => ImportOutcome::Unfit(None),
+            Err(error) => return Err(error),
+        },
+    };
+    let lines = found.iter().map(|found| {
+        // Two variables of the same meaning: the other one was stored.
+        let stored = matches!(outcome, ImportOutcome::Stored | ImportOutcome::StoredShort);
+        let spare = stored && !used.contains(&found.line);
+        line(found, Some(preset), if spare { ImportOutcome::Exists } else { outcome.clone() })
+    });
+    Ok(lines.collect())
+}
+
+fn line(found: &Variable<'_>, preset: Option<&'static Preset>, outcome: ImportOutcome) -> ImportLine {
+    let credential = preset.map(|preset| preset.id.as_str());
+    ImportLine { number: found.line, variable: Some(found.name.to_owned()), credential, outcome }
+}
+
+/// The credential that these variables make. `used` gets the lines of those that went into it.
+fn input(
+    preset: &'static Preset,
+    found: &[&Variable<'_>],
+    used: &mut Vec<usize>,
+) -> std::result::Result<CredentialInput, ImportOutcome> {
+    let (auth, secret) = match found {
+        [whole] if preset.env_fields.is_empty() => {
+            used.push(whole.line);
+            (preset.auth.clone(), SecretValue::Text(whole.value.expose().clone()))
+        }
+        _ => combined(preset, found, used)?,
+    };
+    Ok(CredentialInput {
+        name: preset.id.clone(),
+        description: preset.name.clone(),
+        connector: Connector::Direct,
+        api_base: None,
+        auth: Some(auth),
+        allowed_hosts: preset.hosts.clone(),
+        allow_http: false,
+        options: CredentialOptions::default(),
+        secret: Some(secret),
+    })
+}
+
+/// A kind and a secret, put together from their parts.
+fn combined(
+    preset: &'static Preset,
+    found: &[&Variable<'_>],
+    used: &mut Vec<usize>,
+) -> std::result::Result<(Auth, SecretValue), ImportOutcome> {
+    let mut value = |name: &str| {
+        let variable = found.iter().find(|variable| variable.name == name)?;
+        used.push(variable.line);
+        Some(variable.value.expose().as_str())
+    };
+    let (mut parts, mut missing) = (BTreeMap::new(), Vec::new());
+    for (part, template) in &preset.env_fields {
+        match template.fill(&mut value) {
+            Ok(text) => drop(parts.insert(part.as_str(), text)),
+            Err(name) => missing.push(name),
+        }
+    }
+    for (part, template) in &preset.env_optional {
+        parts.extend(template.fill(&mut value).map(|text| (part.as_str(), text)));
+    }
+    if !missing.is_empty() {
+        return Err(ImportOutcome::NeedsMore(missing));
+    }
+    let of_auth =
+        parts.iter().filter_map(|(part, text)| Some((part.strip_prefix("auth.")?, text.expose().as_str())));
+    let auth = preset.auth.with_parts(of_auth).map_err(|_| ImportOutcome::Unfit(None))?;
+    let named = parts.iter().filter_map(|(part, text)| Some((part.strip_prefix("secret.")?, text)));
+    let secret = match parts.get("secret") {
+        Some(whole) => SecretValue::Text(whole.expose().clone()),
+        None => SecretValue::Fields(
+            named.map(|(name, text)| (name.to_owned(), Zeroizing::new(text.expose().clone()))).collect(),
+        ),
+    };
+    Ok((auth, secret))
+}
+
+#[cfg(test)]
+mod tests {
+    use pyxis_core::secret::SecretString;
+
+    use super::*;
+    use crate::credentials::outbound::inject;
+
+    const KEY: &str = include_str!("../../../pyxis-signing/data/rsa.pem");
+
+    #[test]
+    fn the_variables_of_every_preset_make_what_its_kind_needs_and_a_missing_one_is_named() {
+        for preset in presets::all().iter().filter(|preset| !preset.env_fields.is_empty()) {
+            let usual = preset.env_fields.values().filter_map(|template| template.variables().next());
+            let variables: Vec<Variable<'static>> = usual
+                .enumerate()
+                .map(|(line, name)| {
+                    let value = if name.ends_with("PRIVATE_KEY") { KEY } else { "x" };
+                    Variable { line, name, value: SecretString::new(value.to_owned()) }
+                })
+                .collect();
+            let found: Vec<&Variable<'_>> = variables.iter().collect();
+            let made = input(preset, &found, &mut Vec::new()).unwrap();
+            let (auth, secret) = (made.auth.unwrap(), made.secret.unwrap());
+            inject::check(&auth, &secret).unwrap();
+            let written = serde_json::to_string(&auth).unwrap();
+            assert!(!written.contains(":\"\""), "an empty part: {written}");
+            for (place, missing) in variables.iter().enumerate() {
+                let mut others = found.clone();
+                others.remove(place);
+                let outcome = input(preset, &others, &mut Vec::new()).unwrap_err();
+                assert_eq!(outcome, ImportOutcome::NeedsMore(vec![missing.name]), "{}", preset.id);
+            }
+        }
+    }
+}

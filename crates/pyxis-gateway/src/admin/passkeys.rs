@@ -1,0 +1,198 @@
+//! Passkeys: registered by their person, used to sign in, to approve, and to confirm a proposed policy
+//! (Web Authentication Level 2, sections 7.1 and 7.2; the checks are the library's).
+
+use std::str::FromStr;
+
+use pyxis_core::id::{PasskeyId, StagedPolicyId};
+use pyxis_store::ceremonies::Purpose;
+use pyxis_store::passkeys::{self, PasskeyRow};
+use pyxis_store::users::{self, UserRow};
+use pyxis_store::{StoreError, staged_policies};
+use serde_json::json;
+use webauthn_rs::prelude::{PasskeyRegistration, RegisterPublicKeyCredential, Uuid};
+
+use super::callers::Caller;
+use super::sessions::{self, LinkHolder, OpenedSession, Person, SESSION_LIFETIME};
+use super::staged::{self, Staged};
+use super::tokens::check_label;
+use super::{policies, rights};
+use crate::error::{Error, Result};
+use crate::identity::actor::Change;
+use crate::identity::ceremony::{self, begin, verify};
+use crate::runtime::state::State;
+
+pub use crate::identity::ceremony::{CeremonyResponse, Challenge, LIFETIME, VerifiedAssertion};
+
+/// Most passkeys of one person.
+const MAX: usize = 20;
+/// The passkeys of a person, oldest first.
+pub async fn list(state: &State, user: &UserRow) -> Result<Vec<PasskeyRow>> {
+    Ok(passkeys::list(&state.store, user.workspace_id, user.id).await?)
+}
+
+/// A challenge for a new passkey. User verification is required, so that it can approve. The first needs
+/// a session, further ones need a fresh one: [`sessions::check_fresh`].
+pub async fn begin_register(state: &State, person: &Person) -> Result<Challenge> {
+    let user = &person.user;
+    let known = list(state, user).await?;
+    if !known.is_empty() {
+        sessions::check_fresh(state, person).await?;
+    }
+    if known.len() >= MAX {
+        return Err(Error::Conflict("20 passkeys are enough for one person; remove some first"));
+    }
+    let exclude = known.iter().map(|row| ceremony::key(row).map(|key| key.cred_id().clone()));
+    let exclude = exclude.collect::<Result<Vec<_>>>()?;
+    let begun = ceremony::relying_party(state)?.start_passkey_registration(
+        unique_id(user)?,
+        &user.email,
+        &user.email,
+        Some(exclude),
+    );
+    let (options, pending) = begun.map_err(ceremony::broken)?;
+    let mut options = ceremony::options(&options)?;
+    // Wanted for signing in without typing an address; an authenticator without room may decline.
+    options["authenticatorSelection"]["residentKey"] = json!("preferred");
+    let pending = serde_json::to_string(&pending).map_err(ceremony::broken)?;
+    ceremony::keep(state, Some(user.id), Purpose::Register, String::new(), pending, options).await
+}
+
+/// Registers the passkey that answered a challenge of [`begin_register`].
+pub async fn register(
+    state: &State,
+    caller: &Caller,
+    name: &str,
+    answer: &CeremonyResponse,
+) -> Result<PasskeyRow> {
+    let name = check_label(name)?;
+    let user = &caller.user;
+    let begun = ceremony::take(state, answer, Purpose::Register, Some(user.id)).await?;
+    let pending: PasskeyRegistration = serde_json::from_str(&begun.state).map_err(ceremony::broken)?;
+    let given: RegisterPublicKeyCredential = answer.read()?;
+    let made = ceremony::relying_party(state)?.finish_passkey_registration(&given, &pending);
+    let key = made.map_err(|error| ceremony::refused(&error))?;
+    let now = state.now();
+    let row = PasskeyRow {
+        id: PasskeyId::new(now, &*state.entropy),
+        workspace_id: user.workspace_id,
+        user_id: user.id,
+        credential: ceremony::text(key.cred_id().as_slice()),
+        name: name.to_owned(),
+        document: serde_json::to_string(&key).map_err(ceremony::broken)?,
+        uses: 0,
+        created_at: now,
+        last_used_at: None,
+    };
+    let actor = caller.actor();
+    let mut change = Change::begin(state, &actor).await?;
+    match passkeys::insert(&mut change.tx, &row).await {
+        Err(StoreError::Conflict { .. }) => return Err(Error::PasskeyRefused("it is registered already")),
+        other => other?,
+    }
+    change.commit("passkey.added", None, json!({ "passkey": name, "id": row.id })).await?;
+    Ok(row)
+}
+
+/// What the authenticator keeps as the user's handle: the id, which says nothing about the person.
+fn unique_id(user: &UserRow) -> Result<Uuid> {
+    Uuid::from_str(&user.id.to_string()).map_err(ceremony::broken)
+}
+
+/// Gives a passkey another name.
+pub async fn rename(state: &State, caller: &Caller, id: PasskeyId, name: &str) -> Result<()> {
+    let name = check_label(name)?;
+    let actor = caller.actor();
+    let mut change = Change::begin(state, &actor).await?;
+    if !passkeys::rename(&mut change.tx, caller.workspace(), caller.user.id, id, name).await? {
+        return Err(Error::NotFound("passkey"));
+    }
+    change.commit("passkey.renamed", None, json!({ "passkey": name, "id": id })).await
+}
+
+/// Removes a passkey of the person, which needs a fresh session: without any, the next would be the first.
+pub async fn remove(state: &State, person: &Person, id: PasskeyId) -> Result<()> {
+    sessions::check_fresh(state, person).await?;
+    let actor = person.actor();
+    let mut change = Change::begin(state, &actor).await?;
+    if !passkeys::remove(&mut change.tx, person.workspace(), person.user.id, id).await? {
+        return Err(Error::NotFound("passkey"));
+    }
+    change.commit("passkey.removed", None, json!({ "id": id })).await
+}
+
+/// A challenge for whoever has a passkey here: it says itself whose it is.
+pub async fn begin_sign_in(state: &State) -> Result<Challenge> {
+    begin(state, None, Purpose::SignIn, String::new(), &[]).await
+}
+
+/// Signs in the person whose passkey answered a challenge of [`begin_sign_in`].
+pub async fn sign_in(state: &State, answer: &CeremonyResponse, holder: LinkHolder) -> Result<OpenedSession> {
+    let verified = verify(state, answer, Purpose::SignIn, None).await?;
+    let user = users::find(&state.store, verified.row.workspace_id, verified.row.user_id).await?;
+    let user = user.filter(|user| user.disabled_at.is_none()).ok_or(Error::Unauthenticated)?;
+    let mut tx = state.store.begin().await?;
+    verified.record(&mut tx, state.now()).await?;
+    tx.commit().await?;
+    sessions::open(state, &user, holder, SESSION_LIFETIME).await
+}
+
+/// A challenge by which a member applies their own proposal.
+pub async fn begin_apply(state: &State, caller: &Caller, staged: &Staged) -> Result<Challenge> {
+    check_apply(staged, caller)?;
+    let keys = list(state, &caller.user).await?;
+    begin(state, Some(caller.user.id), Purpose::Policy, staged.binding(), &keys).await
+}
+
+fn check_apply(staged: &Staged, caller: &Caller) -> Result<()> {
+    if staged.row.user_id != caller.user.id {
+        return Err(Error::NotFound("staged policy"));
+    }
+    if staged.outdated {
+        return Err(Error::Conflict(OUTDATED));
+    }
+    Ok(())
+}
+
+const OUTDATED: &str = "the policy has changed since this was proposed; propose the change again";
+
+/// Applies a proposal that its maker's passkey confirmed: exactly the confirmed document, over exactly
+/// the version it was made against.
+pub async fn apply(
+    state: &State,
+    caller: &Caller,
+    id: StagedPolicyId,
+    answer: &CeremonyResponse,
+) -> Result<()> {
+    let staged = staged::get(state, caller.workspace(), id).await?;
+    check_apply(&staged, caller)?;
+    if !rights::of(state, &caller.user).await?.may_edit(staged.credential.id) {
+        return Err(Error::Forbidden("this credential is no longer assigned to you with the Policy grant"));
+    }
+    let verified = verify(state, answer, Purpose::Policy, Some(caller.user.id)).await?;
+    verified.check_binding(&staged.binding())?;
+    let (now, row) = (state.now(), &staged.row);
+    let actor = caller.actor();
+    let mut change = Change::begin(state, &actor).await?;
+    let before = policies::before(&mut change, &staged.credential).await?;
+    verified.record(&mut change.tx, now).await?;
+    if !staged_policies::remove(&mut change.tx, row.workspace_id, id).await? {
+        return Err(Error::NotFound("staged policy"));
+    }
+    let version = pyxis_store::policies::replace_if_unchanged(
+        &mut change.tx,
+        row.workspace_id,
+        row.credential_id,
+        &row.document,
+        row.base_version,
+        &actor.name,
+        now,
+    );
+    let version = version.await?.ok_or(Error::Conflict(OUTDATED))?;
+    let credential = &staged.credential;
+    let ended = policies::end_grants(state, &mut change, credential, before.as_ref(), &staged.policy).await?;
+    let detail = json!({
+        "version": version, "policy": staged.policy, "grants_ended": ended, "staged": id,
+        "passkey": verified.row.id, "assertion": verified.evidence,
+    });
+    change.commit("policy.changed", Some(&credential.name), detail).await
+}

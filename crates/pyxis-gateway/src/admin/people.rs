@@ -1,0 +1,230 @@
+//! People of a workspace, their invitations, and the links by which they sign in.
+
+use std::time::Duration;
+
+use pyxis_core::approval_mode::Role;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::entropy;
+use pyxis_core::hex;
+use pyxis_core::id::{UserId, WorkspaceId};
+use pyxis_core::secret::SecretString;
+use pyxis_store::sign_in_links::{self, SignInLinkRow};
+use pyxis_store::users::{self, NewUser, UserRow};
+use pyxis_store::{StoreError, Tx, member_rights, sessions};
+use serde_json::json;
+
+use super::rights::{self, Right};
+use crate::error::{Error, Result};
+use crate::identity::actor::{Actor, Change};
+use crate::runtime::resolve::key_hash;
+use crate::runtime::state::State;
+
+/// How long a sign-in link works.
+pub const LINK_LIFETIME: Duration = Duration::from_hours(48);
+
+/// Why a link is not made, or not opened.
+pub(super) const OPENED_BY_ANOTHER: &str = "the account was opened with a link that somebody else made; they make \
+     the next one, or the command line does";
+
+/// A credential's name and what a member may do with it.
+pub type Grant = (String, Right);
+
+/// An invitation that nobody has used yet.
+#[derive(Clone, Debug)]
+pub struct Invitation {
+    /// Who is invited.
+    pub user: UserRow,
+    /// When the newest link that still works ends; `None`: none does, make another.
+    pub expires_at: Option<UnixMillis>,
+    /// Who made that link; `None` is the command line.
+    pub made_by: Option<UserId>,
+}
+
+/// Adds a person and makes the link by which they sign in first.
+pub async fn add(state: &State, actor: &Actor, email: &str, role: Role) -> Result<(UserRow, SecretString)> {
+    invite(state, actor, email, role, &[]).await
+}
+
+/// Adds a person with what a member may do, and makes the link by which they sign in first.
+pub async fn invite(
+    state: &State,
+    actor: &Actor,
+    email: &str,
+    role: Role,
+    grants: &[Grant],
+) -> Result<(UserRow, SecretString)> {
+    let email = check_email(email)?;
+    if role != Role::Member && !grants.is_empty() {
+        return Err(Error::field("credentials", "for members only; owners and admins may do everything"));
+    }
+    let now = state.now();
+    let id = UserId::new(now, &*state.entropy);
+    let mut change = Change::begin(state, actor).await?;
+    let new = NewUser {
+        id,
+        workspace_id: actor.workspace,
+        email: email.clone(),
+        role,
+        password_hash: None,
+        created_at: now,
+    };
+    match users::insert(&mut change.tx, &new).await {
+        Err(StoreError::Conflict { .. }) => return Err(Error::NameTaken(email)),
+        other => other?,
+    }
+    let user = users::find(&mut change.tx, actor.workspace, id).await?.ok_or(Error::NotFound("user"))?;
+    let mut granted = Vec::new();
+    for (name, right) in grants {
+        let name = match rights::put(&mut change.tx, &user, name, *right).await {
+            Err(Error::NotFound(_)) => {
+                return Err(Error::field("credentials", format!("there is no credential {name}")));
+            }
+            other => other?,
+        };
+        granted.push(json!({ "credential": name, "approve": right.approve, "policy": right.policy }));
+    }
+    let link = insert_link(&mut change, id).await?;
+    let detail = json!({ "email": email, "role": role, "credentials": granted });
+    change.commit("user.added", None, detail).await?;
+    Ok((user, link))
+}
+
+/// People who were added and have never signed in, newest first.
+pub async fn invitations(state: &State, workspace: WorkspaceId) -> Result<Vec<Invitation>> {
+    let links = sign_in_links::list_open(&state.store, workspace, state.now()).await?;
+    let mut waiting: Vec<_> = list(state, workspace)
+        .await?
+        .into_iter()
+        .filter(|user| user.last_sign_in_at.is_none() && user.disabled_at.is_none())
+        .map(|user| {
+            let link = links.iter().rev().find(|link| link.user_id == user.id);
+            let (expires_at, made_by) =
+                (link.map(|link| link.expires_at), link.and_then(|link| link.made_by));
+            Invitation { user, expires_at, made_by }
+        })
+        .collect();
+    waiting.reverse();
+    Ok(waiting)
+}
+
+/// Takes an invitation back: the person is gone, and so are their links.
+pub async fn withdraw_invitation(state: &State, actor: &Actor, id: UserId) -> Result<()> {
+    let user = users::find(&state.store, actor.workspace, id).await?;
+    let user = user.ok_or(Error::NotFound("invitation"))?;
+    let mut change = begin(state, actor).await?;
+    if !users::remove_invited(&mut change.tx, actor.workspace, id).await? {
+        return Err(Error::Conflict("they have signed in already; disable them instead"));
+    }
+    keep_an_owner(&mut change.tx, &user).await?;
+    change.commit("user.invitation_withdrawn", None, json!({ "email": user.email })).await
+}
+
+/// A new sign-in link for a person. Nobody makes one for themselves, by which a session or a token would
+/// become another session; and for an account that one person's link opened no other person makes the next:
+/// the account remembers one.
+pub async fn link(state: &State, actor: &Actor, id: UserId) -> Result<SecretString> {
+    let user = get(state, actor.workspace, id).await?;
+    if let Some(maker) = actor.user_id() {
+        if maker == id {
+            return Err(Error::Forbidden(
+                "another owner or admin makes your sign-in link, or the command line",
+            ));
+        }
+        if user.opened_by.is_some_and(|by| by != maker) {
+            return Err(Error::Conflict(OPENED_BY_ANOTHER));
+        }
+    }
+    let mut change = Change::begin(state, actor).await?;
+    let link = insert_link(&mut change, id).await?;
+    change.commit("user.link_created", None, json!({ "email": user.email })).await?;
+    Ok(link)
+}
+
+async fn insert_link(change: &mut Change<'_>, user: UserId) -> Result<SecretString> {
+    let state = change.state;
+    let token = SecretString::new(entropy::token::<32>(&*state.entropy, ""));
+    let now = state.now();
+    let link = SignInLinkRow {
+        token_hash: hex::encode(&key_hash(token.expose())),
+        workspace_id: change.actor.workspace,
+        user_id: user,
+        created_at: now,
+        expires_at: now.plus(LINK_LIFETIME),
+        used_at: None,
+        made_by: change.actor.user_id(),
+    };
+    sign_in_links::insert(&mut change.tx, &link).await?;
+    Ok(SecretString::new(format!("{}/link/{}", state.config.base_url, token.expose())))
+}
+
+/// One person.
+pub async fn get(state: &State, workspace: WorkspaceId, id: UserId) -> Result<UserRow> {
+    users::find(&state.store, workspace, id).await?.ok_or(Error::NotFound("user"))
+}
+
+/// One person, by e-mail address.
+pub async fn by_email(state: &State, workspace: WorkspaceId, email: &str) -> Result<UserRow> {
+    users::find_by_email(&state.store, workspace, email).await?.ok_or(Error::NotFound("user"))
+}
+
+/// Everybody in a workspace.
+pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<UserRow>> {
+    Ok(users::list(&state.store, workspace).await?)
+}
+
+/// Lets a person in or keeps them out; keeping out ends their sessions. The last enabled owner stays.
+pub async fn set_enabled(state: &State, actor: &Actor, id: UserId, enabled: bool) -> Result<UserRow> {
+    let user = get(state, actor.workspace, id).await?;
+    let mut change = begin(state, actor).await?;
+    let disabled_at = (!enabled).then(|| state.now());
+    users::set_disabled(&mut change.tx, actor.workspace, id, disabled_at).await?;
+    if !enabled {
+        sessions::remove_for_user(&mut change.tx, actor.workspace, id).await?;
+        keep_an_owner(&mut change.tx, &user).await?;
+    }
+    let kind = if enabled { "user.enabled" } else { "user.disabled" };
+    change.commit(kind, None, json!({ "email": user.email })).await?;
+    get(state, actor.workspace, id).await
+}
+
+/// Changes a person's role, which ends their sessions and what they were granted as a member.
+pub async fn set_role(state: &State, actor: &Actor, id: UserId, role: Role) -> Result<UserRow> {
+    let user = get(state, actor.workspace, id).await?;
+    let mut change = begin(state, actor).await?;
+    users::set_role(&mut change.tx, actor.workspace, id, role).await?;
+    member_rights::remove_for_user(&mut change.tx, actor.workspace, id).await?;
+    sessions::remove_for_user(&mut change.tx, actor.workspace, id).await?;
+    keep_an_owner(&mut change.tx, &user).await?;
+    let detail = json!({ "email": user.email, "from": user.role, "role": role });
+    change.commit("user.role_changed", None, detail).await?;
+    get(state, actor.workspace, id).await
+}
+
+/// A change of people that holds them meanwhile, so that two owners cannot leave past each other.
+async fn begin<'a>(state: &'a State, actor: &'a Actor) -> Result<Change<'a>> {
+    let mut change = Change::begin(state, actor).await?;
+    users::lock(&mut change.tx, actor.workspace).await?;
+    Ok(change)
+}
+
+/// Refuses a change that was made about `changed` if it leaves the workspace without an owner.
+async fn keep_an_owner(tx: &mut Tx, changed: &UserRow) -> Result<()> {
+    if changed.role != Role::Owner {
+        return Ok(());
+    }
+    let left = users::list(&mut *tx, changed.workspace_id).await?;
+    if left.iter().any(|user| user.role == Role::Owner && user.disabled_at.is_none()) {
+        return Ok(());
+    }
+    Err(Error::Conflict("a workspace needs an enabled owner"))
+}
+
+fn check_email(email: &str) -> Result<String> {
+    let email = email.trim();
+    let plausible = email.len() <= 254
+        && !email.chars().any(|c| c.is_whitespace() || c.is_control())
+        && email
+            .split_once('@')
+            .is_some_and(|(local, domain)| !local.is_empty() && !domain.is_empty() && !domain.contains('@'));
+    if plausible { Ok(email.to_owned()) } else { Err(Error::field("email", "must be an e-mail address")) }
+}

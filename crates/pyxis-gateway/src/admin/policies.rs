@@ -1,0 +1,348 @@
+//! Policies: written as a whole, explained, and replayed over what happened.
+
+use pyxis_core::approval_mode::ApprovalMode;
+use pyxis_core::grant;
+use pyxis_core::id::{CredentialId, WorkspaceId};
+use pyxis_core::policy::{self, CompiledPolicy, Method, Operations, Policy, PolicyError, Rule, Verdict};
+use pyxis_core::target::Target;
+use pyxis_store::agents::AgentRow;
+use pyxis_store::credentials::CredentialRow;
+use pyxis_store::grants::GrantLookup;
+use pyxis_store::policies::{self, PolicyRow};
+use pyxis_store::{agents, audit, grants, workspaces};
+use serde::Serialize;
+use serde_json::json;
+
+use super::{channels, credentials};
+use crate::error::{Error, Result};
+use crate::identity::actor::{Actor, Change};
+use crate::identity::voters;
+use crate::requests::authorize;
+use crate::runtime::resolve::ResolvedCredential;
+use crate::runtime::state::State;
+
+/// Most requests that a replay looks at.
+pub const MAX_REPLAY: u32 = 1000;
+
+/// What would happen with a request, by the function that `/forward` uses.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explanation {
+    /// `auto_approve`, `require_approval`, `deny` or `refuse`.
+    pub decision: &'static str,
+    /// The rule that decided.
+    pub rule: &'static str,
+    /// The pattern that matched.
+    pub pattern: Option<String>,
+    /// One sentence.
+    pub detail: String,
+    /// What a rule by method and path cannot see of a request that passes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<&'static str>,
+}
+
+/// What a draft would change about requests that were made.
+#[derive(Clone, Debug, Serialize)]
+pub struct PolicyReplay {
+    /// Requests looked at.
+    pub checked: usize,
+    /// Those whose decision would differ, newest first.
+    pub changed: Vec<Changed>,
+}
+
+/// One request whose decision would differ.
+#[derive(Clone, Debug, Serialize)]
+pub struct Changed {
+    /// The audit record.
+    pub seq: i64,
+    /// When.
+    pub at: String,
+    /// Method.
+    pub method: String,
+    /// URL without its query.
+    pub target: String,
+    /// The decision under the present policy.
+    pub now: Explanation,
+    /// The decision under the draft.
+    pub draft: Explanation,
+}
+
+/// The 422 or 400 of a policy document.
+pub fn invalid(error: PolicyError) -> Error {
+    match error {
+        PolicyError::Json(detail) => Error::InvalidJson(detail),
+        PolicyError::Field { field, detail } => Error::field(field, detail),
+    }
+}
+
+/// Every policy of a workspace.
+pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<(CredentialId, Policy)>> {
+    let rows = policies::list(&state.store, workspace).await?;
+    rows.into_iter().map(|row| Ok((row.credential_id, parse(&row)?))).collect()
+}
+
+/// The policy of a credential, if it has one.
+pub async fn get(state: &State, workspace: WorkspaceId, name: &str) -> Result<Option<(PolicyRow, Policy)>> {
+    let credential = credentials::get(state, workspace, name).await?;
+    load(state, workspace, &credential).await
+}
+
+/// The policy of a credential by its id, if it has one.
+pub async fn by_id(state: &State, workspace: WorkspaceId, id: CredentialId) -> Result<Option<Policy>> {
+    voters::policy_of(&state.store, workspace, id).await
+}
+
+async fn load(
+    state: &State,
+    workspace: WorkspaceId,
+    credential: &CredentialRow,
+) -> Result<Option<(PolicyRow, Policy)>> {
+    let Some(row) = policies::find(&state.store, workspace, credential.id).await? else { return Ok(None) };
+    let policy = parse(&row)?;
+    Ok(Some((row, policy)))
+}
+
+fn parse(row: &PolicyRow) -> Result<Policy> {
+    Policy::from_json(row.document.as_bytes()).map_err(|error| Error::Internal(Box::new(error)))
+}
+
+/// Writes a policy. Grants that a tightened policy no longer carries end for good. Returns the version.
+pub async fn put(state: &State, actor: &Actor, name: &str, policy: &Policy) -> Result<i64> {
+    let credential = credentials::get(state, actor.workspace, name).await?;
+    check_chat(state, &credential, policy).await?;
+    let document = serde_json::to_string(policy).map_err(|error| Error::Internal(error.into()))?;
+    let mut change = Change::begin(state, actor).await?;
+    let before = before(&mut change, &credential).await?;
+    let now = state.now();
+    let version =
+        policies::put(&mut change.tx, actor.workspace, credential.id, &document, &actor.name, now).await?;
+    let ended = end_grants(state, &mut change, &credential, before.as_ref(), policy).await?;
+    let detail = json!({ "version": version, "policy": policy, "grants_ended": ended });
+    change.commit("policy.changed", Some(&credential.name), detail).await?;
+    Ok(version)
+}
+
+/// Looks at the room of a policy where it is another one than before.
+pub(super) async fn check_chat(state: &State, credential: &CredentialRow, policy: &Policy) -> Result<()> {
+    let Some(room) = &policy.matrix_room else { return Ok(()) };
+    let stored = by_id(state, credential.workspace_id, credential.id).await?;
+    if stored.and_then(|stored| stored.matrix_room).as_ref() == Some(room) {
+        return Ok(());
+    }
+    channels::check_room(state, room).await
+}
+
+/// The policy as this change finds it, before it does anything: from here on no grant is opened under it.
+pub(super) async fn before(change: &mut Change<'_>, credential: &CredentialRow) -> Result<Option<Policy>> {
+    policies::hold(&mut change.tx, credential.workspace_id, credential.id).await?;
+    let found = policies::find(&mut change.tx, credential.workspace_id, credential.id).await?;
+    found.as_ref().map(parse).transpose()
+}
+
+/// Ends the grants that the new policy no longer carries; how many.
+pub(super) async fn end_grants(
+    state: &State,
+    change: &mut Change<'_>,
+    credential: &CredentialRow,
+    before: Option<&Policy>,
+    after: &Policy,
+) -> Result<usize> {
+    let tightened = policy::tightened(before, after);
+    let (workspace, now) = (credential.workspace_id, state.now());
+    let mut ended = 0;
+    for grant in grants::list_live(&mut change.tx, workspace, credential.id, now).await? {
+        let covered = Method::parse(&grant.method).zip(Target::parse(&grant.route).ok());
+        // A grant that cannot even be read must not outlive a change of policy.
+        if covered.is_none_or(|(method, target)| tightened.revokes(method, &target)) {
+            grants::end(&mut change.tx, workspace, grant.id, "policy tightened", now).await?;
+            ended += 1;
+        }
+    }
+    Ok(ended)
+}
+
+/// Removes a policy; the workspace's mode counts again.
+pub async fn remove(state: &State, actor: &Actor, name: &str) -> Result<()> {
+    let credential = credentials::get(state, actor.workspace, name).await?;
+    let mut change = Change::begin(state, actor).await?;
+    if !policies::remove(&mut change.tx, actor.workspace, credential.id).await? {
+        return Err(Error::NotFound("policy"));
+    }
+    change.commit("policy.removed", Some(&credential.name), json!({})).await
+}
+
+/// Says what `/forward` would do, before any network look-up.
+pub async fn explain(
+    state: &State,
+    workspace: WorkspaceId,
+    name: &str,
+    method: &str,
+    url: &str,
+    agent: Option<&str>,
+) -> Result<Explanation> {
+    let row = credentials::get(state, workspace, name).await?;
+    let mode = mode(state, workspace).await?;
+    let policy = policies::find(&state.store, workspace, row.id).await?;
+    let credential =
+        ResolvedCredential::parse(row, policy.as_ref().map(|policy| policy.document.as_str()), mode)?;
+    let agent = match agent {
+        None => None,
+        Some(name) => Some(super::agents::by_name(state, workspace, name).await?.row),
+    };
+    if let Some(agent) = &agent
+        && let Some(reason) = barred(state, agent, credential.row.id).await?
+    {
+        return Ok(refuse(Rule::Target, reason.to_owned()));
+    }
+    let Some(method) = Method::parse(method) else {
+        return Ok(refuse(Rule::Target, "the method cannot be forwarded".to_owned()));
+    };
+    let target = match Target::parse(url) {
+        Ok(target) => target,
+        Err(error) => return Ok(refuse(Rule::Target, error.to_string())),
+    };
+    match authorize::check_allowed_hosts(&credential, &target) {
+        Err(error @ Error::HostNotAllowed(_)) => return Ok(refuse(Rule::AllowedHosts, error.to_string())),
+        Err(error) => return Ok(refuse(Rule::Target, error.to_string())),
+        Ok(()) => {}
+    }
+    if let Err(error) = state.net.check_form(&authorize::host_port(&target)) {
+        return Ok(refuse(Rule::Target, error.to_string()));
+    }
+    let decision = authorize::decide(&credential, method, &target);
+    if decision.verdict == Verdict::RequireApproval
+        && grant::grant_may_apply(&decision, authorize::policy_of(&credential))
+    {
+        let row = &credential.row;
+        let (route, now) = (target.route(), state.now());
+        let wanted = GrantLookup {
+            workspace,
+            credential: row.id,
+            credential_version: row.version,
+            method: method.as_str(),
+            route: &route,
+            agent: agent.map(|agent| agent.id),
+            now,
+        };
+        if let Some(found) = grants::covering(&state.store, &wanted).await? {
+            return Ok(Explanation {
+                decision: "auto_approve",
+                rule: Rule::Grant.as_str(),
+                pattern: None,
+                detail: format!("a grant covers it until {}", found.expires_at.to_rfc3339()),
+                warning: warning(method, &target),
+            });
+        }
+    }
+    Ok(Explanation { warning: passing(&decision, method, &target), ..told(&decision) })
+}
+
+/// What path and method do not say of a request.
+fn warning(method: Method, target: &Target) -> Option<&'static str> {
+    if method.is_safe() { None } else { Operations::of(target).map(Operations::warning) }
+}
+
+/// The same of one that passes.
+fn passing(decision: &policy::Decision<'_>, method: Method, target: &Target) -> Option<&'static str> {
+    if decision.verdict == Verdict::AutoApprove { warning(method, target) } else { None }
+}
+
+/// What a policy (or the workspace's mode, without one) lets pass unseen: endpoints where the body says what a request
+/// does, by a pattern or by what a host of the credential is known for.
+pub fn warnings(credential: &CredentialRow, policy: Option<&Policy>, mode: ApprovalMode) -> Vec<String> {
+    let by_pattern = policy.into_iter().flat_map(|policy| &policy.auto_approve_urls).filter_map(|pattern| {
+        let found = Operations::of_pattern(pattern)?;
+        Some(format!("Pattern {pattern} passes: {}.", found.warning()))
+    });
+    let compiled = policy.cloned().map(|policy| policy.compile());
+    let hosts: Vec<String> = serde_json::from_str(&credential.allowed_hosts).unwrap_or_default();
+    let known = Operations::known_endpoints(hosts.iter().map(String::as_str));
+    let by_host = known.into_iter().filter_map(|url| {
+        let target = Target::parse(&url).ok()?;
+        let decision = policy::evaluate(compiled.as_ref(), mode, Method::Post, &target);
+        let found = passing(&decision, Method::Post, &target)?;
+        Some(format!("POST to {url} passes: {found}."))
+    });
+    by_pattern.chain(by_host).collect()
+}
+
+/// Why an agent cannot use a credential at all.
+async fn barred(state: &State, agent: &AgentRow, credential: CredentialId) -> Result<Option<&'static str>> {
+    if agent.disabled_at.is_some() {
+        return Ok(Some("the agent is disabled"));
+    }
+    let assigned = agents::may_use(&state.store, agent.workspace_id, agent.id, credential).await?;
+    Ok((!assigned).then_some("the agent may not use this credential"))
+}
+
+fn refuse(rule: Rule, detail: String) -> Explanation {
+    Explanation { decision: "refuse", rule: rule.as_str(), pattern: None, detail, warning: None }
+}
+
+fn told(decision: &policy::Decision<'_>) -> Explanation {
+    Explanation {
+        decision: match decision.verdict {
+            Verdict::AutoApprove => "auto_approve",
+            Verdict::RequireApproval => "require_approval",
+            Verdict::Deny => "deny",
+        },
+        rule: decision.rule.as_str(),
+        pattern: decision.pattern.map(str::to_owned),
+        detail: decision.detail().to_owned(),
+        warning: None,
+    }
+}
+
+/// Judges the last requests with this credential by `draft` and says which would go otherwise.
+pub async fn replay(
+    state: &State,
+    workspace: WorkspaceId,
+    name: &str,
+    draft: &Policy,
+    last: u32,
+) -> Result<PolicyReplay> {
+    let credential = credentials::get(state, workspace, name).await?;
+    let mode = mode(state, workspace).await?;
+    let present = load(state, workspace, &credential).await?.map(|(_, policy)| policy.compile());
+    let draft = draft.compile();
+    let last = last.clamp(1, MAX_REPLAY);
+    let records = audit::recent_forwards(&state.store, workspace, &credential.name, last).await?;
+    let mut replay = PolicyReplay { checked: 0, changed: Vec::new() };
+    for record in records {
+        let Some((method, target)) = request_of(&record.record) else { continue };
+        replay.checked += 1;
+        let now = judged(present.as_ref(), mode, method, &target);
+        let then = judged(Some(&draft), mode, method, &target);
+        if now.decision != then.decision {
+            replay.changed.push(Changed {
+                seq: record.seq,
+                at: record.record.at.to_rfc3339(),
+                method: method.as_str().to_owned(),
+                target: target.to_string(),
+                now,
+                draft: then,
+            });
+        }
+    }
+    Ok(replay)
+}
+
+fn request_of(record: &audit::AuditRecord) -> Option<(Method, Target)> {
+    let detail: serde_json::Value = serde_json::from_str(&record.detail).ok()?;
+    let target = Target::parse(detail.get("target")?.as_str()?).ok()?;
+    Some((Method::parse(record.method.as_deref()?)?, target))
+}
+
+fn judged(
+    policy: Option<&CompiledPolicy>,
+    mode: ApprovalMode,
+    method: Method,
+    target: &Target,
+) -> Explanation {
+    told(&policy::evaluate(policy, mode, method, target))
+}
+
+/// The mode of a workspace.
+pub async fn mode(state: &State, workspace: WorkspaceId) -> Result<ApprovalMode> {
+    let found = workspaces::find(&state.store, workspace).await?;
+    Ok(found.ok_or(Error::NotFound("workspace"))?.mode)
+}

@@ -1,0 +1,111 @@
+//! Browsers of a person that are notified.
+
+use pyxis_core::hex;
+use pyxis_core::id::{PushSubscriptionId, UserId, WorkspaceId};
+use pyxis_core::target::{Scheme, Target};
+use pyxis_net::HostPort;
+use pyxis_store::push::{self, PushSubscriptionRow};
+use pyxis_store::users;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use crate::error::{Error, Result};
+use crate::identity::actor::{Actor, Change};
+use crate::notifications::push::read_keys;
+use crate::runtime::state::State;
+
+pub use crate::notifications::push::{contact, send_due};
+
+/// Longest endpoint, in bytes.
+const MAX_ENDPOINT: usize = 2048;
+/// Most browsers of a person.
+const MAX_BROWSERS: usize = 20;
+
+/// What a browser says when it subscribes.
+#[derive(Clone, Debug)]
+pub struct Subscription {
+    /// Where its push service takes messages.
+    pub endpoint: String,
+    /// Its public key, base64url.
+    pub p256dh: String,
+    /// Its authentication secret, base64url.
+    pub auth: String,
+    /// What to call it.
+    pub label: String,
+}
+
+/// The key that browsers subscribe to.
+pub fn public_key(state: &State) -> String {
+    crate::notifications::push::public_key(state)
+}
+
+/// Adds a browser, in the place of what was known of the same endpoint.
+pub async fn subscribe(state: &State, actor: &Actor, user: UserId, new: Subscription) -> Result<()> {
+    let keys = read_keys(&new.p256dh, &new.auth)
+        .ok_or_else(|| Error::field("p256dh", "not the keys of a browser"))?;
+    let host = check_endpoint(state, &new.endpoint).await?;
+    let id = PushSubscriptionId::new(state.now(), &*state.entropy);
+    let aad = push::keys_aad(actor.workspace, id);
+    let row = PushSubscriptionRow {
+        id,
+        workspace_id: actor.workspace,
+        user_id: user,
+        endpoint_hash: hex::encode(&Sha256::digest(&new.endpoint)),
+        endpoint: new.endpoint,
+        sealed_keys: state.keyring.seal(&*state.entropy, &aad, keys.expose()),
+        label: new.label.chars().filter(|c| !c.is_control()).take(100).collect(),
+        created_at: state.now(),
+        last_success_at: None,
+        refused_status: None,
+        refused_why: None,
+        refused_at: None,
+    };
+    let mut change = Change::begin(state, actor).await?;
+    if push::list_for_user(&mut change.tx, actor.workspace, user).await?.len() >= MAX_BROWSERS {
+        return Err(Error::Conflict("a person has at most 20 browsers; stop one that is not used"));
+    }
+    push::subscribe(&mut change.tx, &row).await?;
+    change.commit("push.subscribed", None, json!({ "service": host })).await
+}
+
+/// The browsers of a person.
+pub async fn list(state: &State, workspace: WorkspaceId, user: UserId) -> Result<Vec<PushSubscriptionRow>> {
+    Ok(push::list_for_user(&state.store, workspace, user).await?)
+}
+
+/// Browsers of a workspace whose push services refuse messages, each with the e-mail address of its person.
+pub async fn refused(state: &State, workspace: WorkspaceId) -> Result<Vec<(PushSubscriptionRow, String)>> {
+    let mut found = Vec::new();
+    for row in push::list_refused(&state.store, workspace).await? {
+        let person = users::find(&state.store, workspace, row.user_id).await?;
+        found.extend(person.map(|person| (row, person.email)));
+    }
+    Ok(found)
+}
+
+/// Forgets a browser of a person.
+pub async fn unsubscribe(state: &State, actor: &Actor, user: UserId, id: PushSubscriptionId) -> Result<()> {
+    let mut change = Change::begin(state, actor).await?;
+    let found = push::find(&mut change.tx, actor.workspace, id).await?;
+    if found.is_none_or(|found| found.user_id != user) {
+        return Err(Error::NotFound("browser"));
+    }
+    push::remove(&mut change.tx, actor.workspace, id).await?;
+    change.commit("push.unsubscribed", None, json!({ "browser": id })).await
+}
+
+/// https, and a host that may be reached: an endpoint is an address that somebody else chose.
+async fn check_endpoint(state: &State, endpoint: &str) -> Result<String> {
+    let refused = |detail: String| Error::field("endpoint", detail);
+    if endpoint.len() > MAX_ENDPOINT {
+        return Err(refused("at most 2048 bytes".to_owned()));
+    }
+    let target = Target::parse(endpoint).map_err(|error| refused(error.to_string()))?;
+    if target.scheme() != Scheme::Https {
+        return Err(refused("must be https".to_owned()));
+    }
+    let uri: http::Uri = endpoint.parse().map_err(|_| refused("not a url".to_owned()))?;
+    let host = HostPort::from_uri(&uri).map_err(|error| refused(error.to_string()))?;
+    state.net.check(&host).await.map_err(|error| refused(error.to_string()))?;
+    Ok(host.host().to_owned())
+}

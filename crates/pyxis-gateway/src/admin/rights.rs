@@ -1,0 +1,108 @@
+//! What a person may do with single credentials (Spec 3, Approver eligibility, Policy editing).
+
+use std::collections::BTreeMap;
+
+use pyxis_core::approval_mode::Role;
+use pyxis_core::id::{CredentialId, UserId, WorkspaceId};
+use pyxis_store::member_rights::{self, RightsRow};
+use pyxis_store::users::UserRow;
+use pyxis_store::{Tx, credentials};
+use serde_json::json;
+
+use super::people;
+use crate::error::{Error, Result};
+use crate::identity::actor::{Actor, Change};
+use crate::runtime::state::State;
+
+/// What one person may do with one credential.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Right {
+    /// Decide its requests.
+    pub approve: bool,
+    /// Propose changes of its policy.
+    pub policy: bool,
+}
+
+/// What one person may do, credential by credential.
+#[derive(Clone, Debug)]
+pub struct Rights {
+    manager: bool,
+    of: BTreeMap<CredentialId, Right>,
+}
+
+impl Rights {
+    /// Whether they may decide requests of a credential, as far as roles and grants go.
+    pub fn may_approve(&self, credential: CredentialId) -> bool {
+        self.manager || self.on(credential).approve
+    }
+
+    /// Whether they may change its policy: at once as a manager, else staged.
+    pub fn may_edit(&self, credential: CredentialId) -> bool {
+        self.manager || self.on(credential).policy
+    }
+
+    /// The grants of a member on a credential.
+    pub fn on(&self, credential: CredentialId) -> Right {
+        self.of.get(&credential).copied().unwrap_or_default()
+    }
+
+    /// The credentials whose requests they may see and decide; `None` is all.
+    pub fn approvable(&self) -> Option<Vec<CredentialId>> {
+        let mine = self.of.iter().filter(|(_, right)| right.approve).map(|(id, _)| *id);
+        (!self.manager).then(|| mine.collect())
+    }
+
+    /// The credentials that a member was given anything on.
+    pub fn assigned(&self) -> impl Iterator<Item = (CredentialId, Right)> {
+        self.of.iter().map(|(id, right)| (*id, *right))
+    }
+}
+
+fn right(row: &RightsRow) -> Right {
+    Right { approve: row.can_approve, policy: row.can_edit_policy }
+}
+
+/// What `user` may do.
+pub async fn of(state: &State, user: &UserRow) -> Result<Rights> {
+    if user.role.is_manager() {
+        return Ok(Rights { manager: true, of: BTreeMap::new() });
+    }
+    let rows = member_rights::list_for_user(&state.store, user.workspace_id, user.id).await?;
+    let of = rows.iter().map(|row| (row.credential_id, right(row))).collect();
+    Ok(Rights { manager: false, of })
+}
+
+/// Everybody's grants in a workspace.
+pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<(UserId, CredentialId, Right)>> {
+    let rows = member_rights::list(&state.store, workspace).await?;
+    Ok(rows.iter().map(|row| (row.user_id, row.credential_id, right(row))).collect())
+}
+
+/// Sets what a member may do with a credential; none of both takes the grant away.
+pub async fn set(state: &State, actor: &Actor, user: UserId, name: &str, wanted: Right) -> Result<UserRow> {
+    let person = people::get(state, actor.workspace, user).await?;
+    if person.role != Role::Member {
+        return Err(Error::Conflict("owners and admins may do everything; grants are for members"));
+    }
+    let mut change = Change::begin(state, actor).await?;
+    let credential = put(&mut change.tx, &person, name, wanted).await?;
+    let Right { approve, policy } = wanted;
+    let detail = json!({ "email": person.email, "approve": approve, "policy": policy });
+    change.commit("user.rights_changed", Some(&credential), detail).await?;
+    Ok(person)
+}
+
+/// Writes one grant; the credential's name as it is stored.
+pub(super) async fn put(tx: &mut Tx, person: &UserRow, name: &str, wanted: Right) -> Result<String> {
+    let found = credentials::find_by_name(&mut *tx, person.workspace_id, name).await?;
+    let credential = found.ok_or(Error::NotFound("credential"))?;
+    let row = RightsRow {
+        workspace_id: person.workspace_id,
+        user_id: person.id,
+        credential_id: credential.id,
+        can_approve: wanted.approve,
+        can_edit_policy: wanted.policy,
+    };
+    member_rights::put(tx, &row).await?;
+    Ok(credential.name)
+}

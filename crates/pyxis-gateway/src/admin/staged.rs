@@ -1,0 +1,125 @@
+//! Policies that a member proposes: stored, shown as a difference, and applied only after that member's
+//! own passkey confirmed them (Spec 3, Policy editing).
+
+use std::time::Duration;
+
+use pyxis_core::id::{StagedPolicyId, WorkspaceId};
+use pyxis_core::policy::Policy;
+use pyxis_store::credentials::CredentialRow;
+use pyxis_store::staged_policies::{self, StagedPolicyRow};
+use pyxis_store::users::UserRow;
+use serde_json::json;
+
+use super::callers::Caller;
+use super::{credentials, people, policies, rights};
+use crate::error::{Error, Result};
+use crate::identity::actor::Change;
+use crate::runtime::state::State;
+
+/// How long a proposal waits for its maker's passkey.
+pub const LIFETIME: Duration = Duration::from_hours(24);
+
+/// A proposal with what it is about.
+#[derive(Clone, Debug)]
+pub struct Staged {
+    /// As it is stored.
+    pub row: StagedPolicyRow,
+    /// The credential.
+    pub credential: CredentialRow,
+    /// Who proposed it.
+    pub by: UserRow,
+    /// The proposed policy.
+    pub policy: Policy,
+    /// The policy now; `None` where there is none.
+    pub present: Option<Policy>,
+    /// Whether the policy has changed since it was proposed, so that it cannot be applied any more.
+    pub outdated: bool,
+}
+
+impl Staged {
+    /// Where its maker confirms it.
+    pub fn confirm_url(&self, state: &State) -> String {
+        format!("{}/app/staged/{}", state.config.base_url, self.row.id)
+    }
+
+    /// What the maker's passkey confirms: exactly this document over exactly this version.
+    pub(crate) fn binding(&self) -> String {
+        let document = pyxis_core::digest::sha256_hex(self.row.document.as_bytes());
+        format!("policy {} over {} {document}", self.row.id, self.row.base_version)
+    }
+}
+
+/// Keeps `policy` as the caller's proposal for a credential, in the place of an earlier one.
+pub async fn propose(state: &State, caller: &Caller, name: &str, policy: &Policy) -> Result<Staged> {
+    let credential = credentials::get(state, caller.workspace(), name).await?;
+    check_right(state, &caller.user, &credential).await?;
+    policies::check_chat(state, &credential, policy).await?;
+    let present = policies::get(state, caller.workspace(), name).await?;
+    let now = state.now();
+    let row = StagedPolicyRow {
+        id: StagedPolicyId::new(now, &*state.entropy),
+        workspace_id: caller.workspace(),
+        credential_id: credential.id,
+        user_id: caller.user.id,
+        document: serde_json::to_string(policy).map_err(|error| Error::Internal(error.into()))?,
+        base_version: present.as_ref().map_or(0, |(row, _)| row.version),
+        created_at: now,
+        expires_at: now.plus(LIFETIME),
+    };
+    let actor = caller.actor();
+    let mut change = Change::begin(state, &actor).await?;
+    staged_policies::put(&mut change.tx, &row).await?;
+    let detail = json!({ "staged": row.id, "over": row.base_version, "policy": policy });
+    change.commit("policy.proposed", Some(&credential.name), detail).await?;
+    get(state, caller.workspace(), row.id).await
+}
+
+async fn check_right(state: &State, user: &UserRow, credential: &CredentialRow) -> Result<()> {
+    if rights::of(state, user).await?.may_edit(credential.id) {
+        return Ok(());
+    }
+    Err(Error::Forbidden("this credential was not assigned to you with the Policy grant"))
+}
+
+/// One proposal.
+pub async fn get(state: &State, workspace: WorkspaceId, id: StagedPolicyId) -> Result<Staged> {
+    let found = staged_policies::find(&state.store, workspace, id, state.now()).await?;
+    load(state, found.ok_or(Error::NotFound("staged policy"))?).await
+}
+
+/// Proposals that wait: all of them for managers, their own for members.
+pub async fn list(state: &State, caller: &Caller) -> Result<Vec<Staged>> {
+    let mut all = Vec::new();
+    for row in staged_policies::list(&state.store, caller.workspace(), state.now()).await? {
+        if caller.user.role.is_manager() || row.user_id == caller.user.id {
+            all.push(load(state, row).await?);
+        }
+    }
+    Ok(all)
+}
+
+async fn load(state: &State, row: StagedPolicyRow) -> Result<Staged> {
+    let credential = credentials::by_id(state, row.workspace_id, row.credential_id).await?;
+    let by = people::get(state, row.workspace_id, row.user_id).await?;
+    let present = policies::get(state, row.workspace_id, &credential.name).await?;
+    let policy =
+        Policy::from_json(row.document.as_bytes()).map_err(|error| Error::Internal(Box::new(error)))?;
+    let version = present.as_ref().map_or(0, |(row, _)| row.version);
+    let outdated = version != row.base_version;
+    Ok(Staged { row, credential, by, policy, present: present.map(|(_, policy)| policy), outdated })
+}
+
+/// Takes a proposal back: its maker, or a manager.
+pub async fn withdraw(state: &State, caller: &Caller, id: StagedPolicyId) -> Result<()> {
+    let staged = get(state, caller.workspace(), id).await?;
+    if staged.row.user_id != caller.user.id && !caller.user.role.is_manager() {
+        return Err(Error::NotFound("staged policy"));
+    }
+    let actor = caller.actor();
+    let mut change = Change::begin(state, &actor).await?;
+    if !staged_policies::remove(&mut change.tx, caller.workspace(), id).await? {
+        return Err(Error::NotFound("staged policy"));
+    }
+    let detail = json!({ "staged": id, "by": staged.by.email });
+    change.commit("policy.proposal_withdrawn", Some(&staged.credential.name), detail).await
+}

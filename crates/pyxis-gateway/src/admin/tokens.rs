@@ -1,0 +1,161 @@
+//! Personal access tokens: a program decides or administers on a person's behalf.
+
+use std::time::Duration;
+
+use pyxis_core::entropy;
+use pyxis_core::hex;
+use pyxis_core::id::{AccessTokenId, UserId, WorkspaceId};
+use pyxis_core::secret::SecretString;
+use pyxis_store::access_tokens::{self, AccessTokenRow};
+use pyxis_store::users::UserRow;
+use serde_json::json;
+
+use super::callers::Caller;
+use crate::error::{Error, Result};
+use crate::identity::actor::Change;
+use crate::runtime::resolve::key_hash;
+use crate::runtime::state::State;
+
+/// What every token begins with, so that it is told from a session and found by scanners.
+pub const PREFIX: &str = "px_pat_";
+/// Characters of a token that are kept to recognise it by.
+const HINT: usize = PREFIX.len() + 6;
+/// Most tokens of one person.
+const MAX: usize = 50;
+/// Bounds of the lifetime, in days.
+const DAYS: std::ops::RangeInclusive<u32> = 1..=3650;
+/// Uses within this time are noted once.
+const NOTED_EVERY: Duration = Duration::from_mins(1);
+
+/// What a token may be used for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scopes {
+    /// `px:approve`: see and decide requests.
+    pub approve: bool,
+    /// `px:admin`: administer. Does not include `px:approve`.
+    pub admin: bool,
+}
+
+impl Scopes {
+    /// `px:approve`.
+    pub const APPROVE: &'static str = "px:approve";
+    /// `px:admin`.
+    pub const ADMIN: &'static str = "px:admin";
+
+    /// From their names.
+    pub fn parse<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self> {
+        let mut scopes = Self::default();
+        for name in names {
+            match name {
+                Self::APPROVE => scopes.approve = true,
+                Self::ADMIN => scopes.admin = true,
+                _ => return Err(Error::field("scopes", "px:approve and px:admin are the scopes there are")),
+            }
+        }
+        if scopes == Self::default() {
+            return Err(Error::field("scopes", "name at least one of px:approve and px:admin"));
+        }
+        Ok(scopes)
+    }
+
+    /// Their names.
+    pub fn names(self) -> Vec<&'static str> {
+        let all = [(self.approve, Self::APPROVE), (self.admin, Self::ADMIN)];
+        all.into_iter().filter(|(has, _)| *has).map(|(_, name)| name).collect()
+    }
+}
+
+/// The scopes of a token.
+pub fn scopes(row: &AccessTokenRow) -> Scopes {
+    Scopes { approve: row.can_approve, admin: row.can_admin }
+}
+
+/// Makes a token for the caller themself; the token is shown this once. `days` is its lifetime.
+pub async fn create(
+    state: &State,
+    caller: &Caller,
+    name: &str,
+    scopes: Scopes,
+    days: Option<u32>,
+) -> Result<(AccessTokenRow, SecretString)> {
+    let name = check_label(name)?;
+    if scopes.admin {
+        caller.require_manager()?;
+    }
+    if days.is_some_and(|days| !DAYS.contains(&days)) {
+        return Err(Error::field("expires_in_days", "from 1 to 3650; leave it out for no end"));
+    }
+    let (workspace, user) = (caller.workspace(), caller.user.id);
+    let mine = access_tokens::list(&state.store, workspace, Some(user)).await?;
+    if mine.len() >= MAX {
+        return Err(Error::Conflict("50 tokens are enough for one person; revoke some first"));
+    }
+    if mine.iter().any(|token| token.name.eq_ignore_ascii_case(name)) {
+        return Err(Error::NameTaken(name.to_owned()));
+    }
+    let now = state.now();
+    let token = SecretString::new(entropy::token::<32>(&*state.entropy, PREFIX));
+    let row = AccessTokenRow {
+        id: AccessTokenId::new(now, &*state.entropy),
+        workspace_id: workspace,
+        user_id: user,
+        name: name.to_owned(),
+        token_hash: hex::encode(&key_hash(token.expose())),
+        hint: token.expose()[..HINT].to_owned(),
+        can_approve: scopes.approve,
+        can_admin: scopes.admin,
+        created_at: now,
+        expires_at: days.map(|days| now.plus(Duration::from_hours(24 * u64::from(days)))),
+        last_used_at: None,
+    };
+    let actor = caller.actor();
+    let mut change = Change::begin(state, &actor).await?;
+    access_tokens::insert(&mut change.tx, &row).await?;
+    let detail = json!({ "token": name, "id": row.id, "scopes": scopes.names() });
+    change.commit("token.created", None, detail).await?;
+    Ok((row, token))
+}
+
+/// What a person calls a thing of theirs: one line that is not empty.
+pub(super) fn check_label(name: &str) -> Result<&str> {
+    let name = name.trim();
+    if name.is_empty() || name.chars().count() > 64 || name.chars().any(char::is_control) {
+        return Err(Error::field("name", "1 to 64 characters on one line"));
+    }
+    Ok(name)
+}
+
+/// The tokens of one person, or of everybody, newest first.
+pub async fn list(
+    state: &State,
+    workspace: WorkspaceId,
+    user: Option<UserId>,
+) -> Result<Vec<AccessTokenRow>> {
+    Ok(access_tokens::list(&state.store, workspace, user).await?)
+}
+
+/// Revokes a token: one's own, or as a manager anybody's.
+pub async fn revoke(state: &State, caller: &Caller, id: AccessTokenId) -> Result<()> {
+    let found = access_tokens::find(&state.store, caller.workspace(), id).await?;
+    let allowed = |row: &AccessTokenRow| row.user_id == caller.user.id || caller.user.role.is_manager();
+    // Somebody else's token is nothing that a member needs to know of.
+    let row = found.filter(allowed).ok_or(Error::NotFound("token"))?;
+    let actor = caller.actor();
+    let mut change = Change::begin(state, &actor).await?;
+    if !access_tokens::remove(&mut change.tx, caller.workspace(), id).await? {
+        return Err(Error::NotFound("token"));
+    }
+    change.commit("token.revoked", None, json!({ "token": row.name, "id": id, "user": row.user_id })).await
+}
+
+/// The token behind a bearer's text, and its person as they are now.
+pub(crate) async fn find(state: &State, token: &str) -> Result<(AccessTokenRow, UserRow)> {
+    let now = state.now();
+    let hash = hex::encode(&key_hash(token));
+    let found = access_tokens::find_live(&state.store, &hash, now).await?;
+    let (row, user) = found.ok_or(Error::Unauthenticated)?;
+    if row.last_used_at.is_none_or(|at| now.since(at) >= NOTED_EVERY) {
+        access_tokens::touch(&state.store, row.workspace_id, row.id, now).await?;
+    }
+    Ok((row, user))
+}

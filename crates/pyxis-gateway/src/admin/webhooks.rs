@@ -1,0 +1,284 @@
+//! Webhook endpoints and their deliveries.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::Uri;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::entropy;
+use pyxis_core::id::{DeliveryId, WebhookId, WorkspaceId};
+use pyxis_core::secret::SecretString;
+use pyxis_core::target::{Scheme, Target};
+use pyxis_core::webhook::{ROTATION, SECRET_PREFIX, WebhookEvent};
+use pyxis_net::HostPort;
+use pyxis_store::deliveries::{self, DeliveryFilter, DeliveryRow};
+use pyxis_store::webhooks::{self, WebhookChange, WebhookRow};
+use serde_json::json;
+
+use crate::error::{Error, NO_NUL, Result};
+use crate::identity::actor::{Actor, Change};
+use crate::notifications::webhooks::read_events;
+use crate::runtime::state::State;
+
+/// Longest URL, in bytes.
+const MAX_URL: usize = 2048;
+/// Longest description, in bytes.
+const MAX_DESCRIPTION: usize = 500;
+/// Most endpoints of a workspace.
+const MAX_ENDPOINTS: usize = 50;
+
+/// An endpoint as a person sees it.
+#[derive(Clone, Debug)]
+pub struct Webhook {
+    /// The row.
+    pub row: WebhookRow,
+    /// What it subscribed to; empty means all.
+    pub events: Vec<WebhookEvent>,
+}
+
+/// What is wanted of a new endpoint.
+#[derive(Clone, Debug, Default)]
+pub struct WebhookInput {
+    /// Where deliveries are posted: https, and a host that the egress guard admits.
+    pub url: String,
+    /// For people.
+    pub description: String,
+    /// Names of events; empty means all.
+    pub events: Vec<String>,
+}
+
+/// What is to change about an endpoint; `None` leaves a thing as it is.
+#[derive(Clone, Debug, Default)]
+pub struct WebhookPatch {
+    /// Another URL.
+    pub url: Option<String>,
+    /// Another description.
+    pub description: Option<String>,
+    /// Other events.
+    pub events: Option<Vec<String>>,
+    /// On or off. What waits while it is off is delivered when it is on again.
+    pub enabled: Option<bool>,
+}
+
+/// A delivery with what it sends.
+#[derive(Clone, Debug)]
+pub struct Delivery {
+    /// The row.
+    pub row: DeliveryRow,
+    /// The bytes that are sent.
+    pub body: Vec<u8>,
+}
+
+/// Adds an endpoint. Its secret is returned here and never again.
+pub async fn create(state: &State, actor: &Actor, input: WebhookInput) -> Result<(Webhook, SecretString)> {
+    let events = read_names(&input.events)?;
+    check_description(&input.description)?;
+    let host = check_url(state, &input.url).await?;
+    let (now, secret) = (state.now(), new_secret(state));
+    let id = WebhookId::new(now, &*state.entropy);
+    let aad = webhooks::secret_aad(actor.workspace, id);
+    let row = WebhookRow {
+        id,
+        workspace_id: actor.workspace,
+        url: input.url,
+        description: input.description,
+        events: names(&events),
+        sealed_secret: state.keyring.seal(&*state.entropy, &aad, secret.expose().as_bytes()),
+        sealed_previous: None,
+        previous_until_at: None,
+        disabled_at: None,
+        created_at: now,
+        updated_at: now,
+    };
+    let mut change = Change::begin(state, actor).await?;
+    if webhooks::list(&mut change.tx, actor.workspace).await?.len() >= MAX_ENDPOINTS {
+        return Err(Error::Conflict("a workspace has at most 50 endpoints; remove one that is not needed"));
+    }
+    webhooks::insert(&mut change.tx, &row).await?;
+    change.commit("webhook.created", None, json!({ "id": id, "host": host, "events": events })).await?;
+    Ok((Webhook { row, events }, secret))
+}
+
+/// One endpoint.
+pub async fn get(state: &State, workspace: WorkspaceId, id: WebhookId) -> Result<Webhook> {
+    let row = webhooks::find(&state.store, workspace, id).await?.ok_or(Error::NotFound("webhook"))?;
+    Ok(Webhook { events: read_events(&row.events)?, row })
+}
+
+/// Every endpoint of a workspace, oldest first.
+pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<Webhook>> {
+    let rows = webhooks::list(&state.store, workspace).await?;
+    rows.into_iter().map(|row| Ok(Webhook { events: read_events(&row.events)?, row })).collect()
+}
+
+/// Changes an endpoint.
+pub async fn update(state: &State, actor: &Actor, id: WebhookId, patch: WebhookPatch) -> Result<Webhook> {
+    let before = get(state, actor.workspace, id).await?;
+    let events = patch.events.as_deref().map(read_names).transpose()?;
+    if let Some(description) = &patch.description {
+        check_description(description)?;
+    }
+    let host = match &patch.url {
+        Some(url) => check_url(state, url).await?,
+        None => host_of(&before.row.url),
+    };
+    let change_of_row = WebhookChange {
+        url: patch.url,
+        description: patch.description,
+        events: events.as_deref().map(names),
+        disabled_at: patch.enabled.map(|enabled| (!enabled).then(|| state.now())),
+    };
+    let mut change = Change::begin(state, actor).await?;
+    if !webhooks::update(&mut change.tx, actor.workspace, id, change_of_row, state.now()).await? {
+        return Err(Error::NotFound("webhook"));
+    }
+    let detail = json!({ "id": id, "host": host, "events": events, "enabled": patch.enabled });
+    change.commit("webhook.changed", None, detail).await?;
+    state.work.deliveries().notify_one();
+    get(state, actor.workspace, id).await
+}
+
+/// Removes an endpoint and what was stored of its deliveries.
+pub async fn remove(state: &State, actor: &Actor, id: WebhookId) -> Result<()> {
+    let mut change = Change::begin(state, actor).await?;
+    let found = webhooks::find(&mut change.tx, actor.workspace, id).await?;
+    let found = found.ok_or(Error::NotFound("webhook"))?;
+    webhooks::remove(&mut change.tx, actor.workspace, id).await?;
+    change.commit("webhook.removed", None, json!({ "id": id, "host": host_of(&found.url) })).await
+}
+
+/// Replaces the secret. The new one is returned here and never again; the old one signs beside it until
+/// the moment that is returned.
+pub async fn rotate(state: &State, actor: &Actor, id: WebhookId) -> Result<(SecretString, UnixMillis)> {
+    let before = get(state, actor.workspace, id).await?.row;
+    let (secret_aad, previous_aad) =
+        (webhooks::secret_aad(actor.workspace, id), webhooks::previous_aad(actor.workspace, id));
+    let opened = state.keyring.open(&secret_aad, &before.sealed_secret);
+    let present = opened.map_err(|error| Error::Internal(Box::new(error)))?;
+    let secret = new_secret(state);
+    let sealed = state.keyring.seal(&*state.entropy, &secret_aad, secret.expose().as_bytes());
+    let previous = state.keyring.seal(&*state.entropy, &previous_aad, present.expose());
+    let now = state.now();
+    let until = now.plus(ROTATION);
+    let mut change = Change::begin(state, actor).await?;
+    let rotated = webhooks::rotate(
+        &mut change.tx,
+        actor.workspace,
+        id,
+        &before.sealed_secret,
+        &sealed,
+        &previous,
+        until,
+        now,
+    );
+    if !rotated.await? {
+        return Err(Error::Conflict("the secret was replaced by somebody else just now"));
+    }
+    let detail = json!({ "id": id, "host": host_of(&before.url), "both_sign_until": until.to_rfc3339() });
+    change.commit("webhook.secret_replaced", None, detail).await?;
+    Ok((secret, until))
+}
+
+/// Deliveries of a workspace, newest first.
+pub async fn deliveries(
+    state: &State,
+    workspace: WorkspaceId,
+    filter: &DeliveryFilter,
+    limit: u32,
+) -> Result<Vec<DeliveryRow>> {
+    if let Some(webhook) = filter.webhook {
+        get(state, workspace, webhook).await?;
+    }
+    Ok(deliveries::list(&state.store, workspace, filter, limit.clamp(1, 500)).await?)
+}
+
+/// How many deliveries of an endpoint are pending, delivered and failed.
+pub async fn counts(state: &State, workspace: WorkspaceId, id: WebhookId) -> Result<[i64; 3]> {
+    Ok(deliveries::counts(&state.store, workspace, id).await?)
+}
+
+/// One delivery with its body.
+pub async fn delivery(state: &State, workspace: WorkspaceId, id: DeliveryId) -> Result<Delivery> {
+    let missing = || Error::NotFound("delivery");
+    let row = deliveries::find(&state.store, workspace, id).await?.ok_or_else(missing)?;
+    let sealed = deliveries::body(&state.store, workspace, id).await?.ok_or_else(missing)?;
+    let opened = state.keyring.open(&deliveries::body_aad(workspace, id), &sealed);
+    let body = opened.map_err(|error| Error::Internal(Box::new(error)))?;
+    Ok(Delivery { row, body: body.expose().clone() })
+}
+
+/// Sends a stored delivery again: the same bytes and the same `PX-Delivery`, signed afresh, with five new
+/// attempts.
+pub async fn resend(state: &State, actor: &Actor, id: DeliveryId) -> Result<DeliveryRow> {
+    let mut change = Change::begin(state, actor).await?;
+    let found = deliveries::find(&mut change.tx, actor.workspace, id).await?;
+    let found = found.ok_or(Error::NotFound("delivery"))?;
+    let hook = webhooks::find(&mut change.tx, actor.workspace, found.webhook_id).await?;
+    if hook.is_none_or(|hook| hook.disabled_at.is_some()) {
+        return Err(Error::Conflict("the endpoint is disabled; enable it, then send again"));
+    }
+    deliveries::resend(&mut change.tx, actor.workspace, id, state.now()).await?;
+    let row =
+        deliveries::find(&mut change.tx, actor.workspace, id).await?.ok_or(Error::NotFound("delivery"))?;
+    let detail = json!({ "delivery": id, "webhook": found.webhook_id, "event": found.event });
+    change.commit("webhook.resent", None, detail).await?;
+    state.work.deliveries().notify_one();
+    Ok(row)
+}
+
+fn new_secret(state: &State) -> SecretString {
+    SecretString::new(format!("{SECRET_PREFIX}{}", STANDARD.encode(entropy::bytes::<32>(&*state.entropy))))
+}
+
+fn names(events: &[WebhookEvent]) -> String {
+    json!(events).to_string()
+}
+
+fn read_names(names: &[String]) -> Result<Vec<WebhookEvent>> {
+    let mut events = Vec::with_capacity(names.len());
+    for name in names {
+        let event = WebhookEvent::from_name(name).ok_or_else(|| {
+            let known: Vec<_> = WebhookEvent::ALL.iter().map(|event| event.as_str()).collect();
+            Error::field("events", format!("there is no event {name}; {}", known.join(", ")))
+        })?;
+        if !events.contains(&event) {
+            events.push(event);
+        }
+    }
+    Ok(events)
+}
+
+fn check_description(description: &str) -> Result<()> {
+    if description.len() > MAX_DESCRIPTION {
+        return Err(Error::field("description", format!("at most {MAX_DESCRIPTION} bytes")));
+    }
+    if description.contains('\0') {
+        return Err(Error::field("description", NO_NUL));
+    }
+    Ok(())
+}
+
+/// https, and a host that may be reached (Spec 3, Webhook endpoint). The host.
+async fn check_url(state: &State, url: &str) -> Result<String> {
+    let refused = |detail: &str| Error::field("url", detail);
+    if url.len() > MAX_URL {
+        return Err(refused("at most 2048 bytes"));
+    }
+    let target = Target::parse(url).map_err(|error| refused(&error.to_string()))?;
+    if target.scheme() != Scheme::Https {
+        return Err(refused("must be https"));
+    }
+    if url.contains('#') {
+        return Err(refused("must have no fragment"));
+    }
+    let uri: Uri = url.parse().map_err(|_| refused("not a url; percent-encode what is not ASCII"))?;
+    let host = HostPort::from_uri(&uri).map_err(|error| refused(&error.to_string()))?;
+    match state.net.check(&host).await {
+        Ok(()) => Ok(host.host().to_owned()),
+        Err(error) => Err(refused(&error.to_string())),
+    }
+}
+
+fn host_of(url: &str) -> String {
+    let uri: Option<Uri> = url.parse().ok();
+    uri.and_then(|uri| uri.host().map(str::to_owned)).unwrap_or_default()
+}

@@ -1,0 +1,98 @@
+//! Workspaces and their settings.
+
+use std::time::Duration;
+
+use pyxis_core::approval_mode::{ApprovalMode, Role};
+use pyxis_core::id::WorkspaceId;
+use pyxis_core::secret::SecretString;
+use pyxis_store::workspaces::{self, WorkspaceRow};
+use pyxis_store::{StoreError, users};
+use serde_json::json;
+
+use super::agents::{self, AgentInput, AgentScope};
+use super::credentials::check_name;
+use super::people;
+use crate::error::{Error, Result};
+use crate::identity::actor::{Actor, Change};
+use crate::runtime::state::State;
+
+/// The name of every workspace's first key (Spec 3, Agent key).
+pub const FIRST_AGENT: &str = "default-agent";
+/// Bounds of the approval window, in seconds.
+const WINDOW: std::ops::RangeInclusive<u64> = 1..=7 * 24 * 3600;
+
+/// A workspace that was just made.
+pub struct CreatedWorkspace {
+    /// The workspace.
+    pub workspace: WorkspaceRow,
+    /// Key of `default-agent`.
+    pub agent_key: SecretString,
+    /// The first owner, and the link by which they sign in.
+    pub owner: Option<(users::UserRow, SecretString)>,
+}
+
+/// Makes a workspace with its first key and, if an address is given, its first owner.
+pub async fn create(
+    state: &State,
+    name: &str,
+    mode: ApprovalMode,
+    owner: Option<&str>,
+) -> Result<CreatedWorkspace> {
+    check_name("name", name)?;
+    let now = state.now();
+    let id = WorkspaceId::new(now, &*state.entropy);
+    let actor = Actor::cli(id);
+    let mut change = Change::begin(state, &actor).await?;
+    let new = WorkspaceRow { id, name: name.to_owned(), mode, approval_timeout_secs: None, created_at: now };
+    match workspaces::insert(&mut change.tx, &new).await {
+        Err(StoreError::Conflict { .. }) => return Err(Error::NameTaken(name.to_owned())),
+        other => other?,
+    }
+    change.commit("workspace.created", None, json!({ "name": name, "mode": mode })).await?;
+    let input = AgentInput {
+        name: FIRST_AGENT.to_owned(),
+        rate_limit_per_hour: None,
+        max_pending: None,
+        credentials: AgentScope::All,
+    };
+    let (_, agent_key) = agents::create(state, &actor, input).await?;
+    let owner = match owner {
+        Some(email) => Some(people::add(state, &actor, email, Role::Owner).await?),
+        None => None,
+    };
+    Ok(CreatedWorkspace { workspace: get(state, id).await?, agent_key, owner })
+}
+
+/// One workspace.
+pub async fn get(state: &State, id: WorkspaceId) -> Result<WorkspaceRow> {
+    workspaces::find(&state.store, id).await?.ok_or(Error::NotFound("workspace"))
+}
+
+/// Every workspace of the installation.
+pub async fn list(state: &State) -> Result<Vec<WorkspaceRow>> {
+    Ok(workspaces::list(&state.store).await?)
+}
+
+/// Changes the settings; `None` leaves one as it is, `Some(None)` returns to the installation's.
+pub async fn update(
+    state: &State,
+    actor: &Actor,
+    mode: Option<ApprovalMode>,
+    window: Option<Option<Duration>>,
+) -> Result<WorkspaceRow> {
+    let before = get(state, actor.workspace).await?;
+    let mode = mode.unwrap_or(before.mode);
+    let timeout = match window {
+        None => before.approval_timeout_secs,
+        Some(None) => None,
+        Some(Some(window)) if WINDOW.contains(&window.as_secs()) => i64::try_from(window.as_secs()).ok(),
+        Some(Some(_)) => {
+            return Err(Error::field("approval_timeout_secs", "from 1 second to 7 days"));
+        }
+    };
+    let mut change = Change::begin(state, actor).await?;
+    workspaces::update_settings(&mut change.tx, actor.workspace, mode, timeout).await?;
+    let detail = json!({ "default_approval_mode": mode, "approval_timeout_secs": timeout });
+    change.commit("settings.changed", None, detail).await?;
+    get(state, actor.workspace).await
+}

@@ -1,0 +1,8 @@
+//! Use of stored credentials: tokens, signatures, the outbound request, redaction and audit records.
+
+pub(crate) mod outbound;
+pub(crate) mod records;
+pub(crate) mod redaction;
+pub mod signing;
+pub(crate) mod signing_keys;
+pub mod tokens;

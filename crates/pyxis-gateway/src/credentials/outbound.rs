@@ -1,0 +1,320 @@
+//! One request on its way out, and its answer on the way back.
+//!
+//! Used for requests that pass at once and for those that a person approved.
+
+mod derived;
+pub(crate) mod inject;
+pub(crate) mod relay;
+pub(crate) mod sought;
+
+use std::sync::Arc;
+
+use http::header::{
+    ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, RANGE, TRANSFER_ENCODING,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use hyper::body::Incoming;
+use pyxis_core::auth::{Auth, Connector};
+use pyxis_core::headers;
+use pyxis_core::policy::Method;
+use pyxis_core::target::Target;
+use pyxis_http::problem::PX_ERROR;
+use pyxis_scrub::{Decoder, Needles};
+use pyxis_store::workspaces;
+use zeroize::Zeroizing;
+
+use self::relay::ScrubbedBody;
+use self::sought::Sought;
+use crate::error::lost_answer::LostAnswer;
+use crate::error::{Error, Result};
+use crate::runtime::resolve::ResolvedCredential;
+use crate::runtime::secret_cache::DecryptedSecret;
+use crate::runtime::secret_value::SecretValue;
+use crate::runtime::state::State;
+
+/// A request as it was judged: canonical target, clean headers.
+pub(crate) struct Outbound<'a> {
+    pub(crate) credential: &'a ResolvedCredential,
+    pub(crate) method: Method,
+    pub(crate) target: &'a Target,
+    pub(crate) headers: HeaderMap,
+    /// True for a request that must not meet a host that is just closing an idle connection: it gets a connection of
+    /// its own.
+    pub(crate) is_fresh: bool,
+}
+
+/// An upstream answer with every trace of the secret removed, or being removed as it streams.
+pub(crate) struct UpstreamResponse {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    /// The length that the upstream told, of a body as it is relayed. In an answer to HEAD it is all there is of it.
+    pub(crate) length: Option<HeaderValue>,
+    pub(crate) body: ScrubbedBody,
+}
+
+/// The agent's headers without what must not go upstream.
+pub(crate) fn clean_headers(sent: &HeaderMap, credential: &ResolvedCredential) -> HeaderMap {
+    let named = connection_tokens(sent);
+    let mut clean = HeaderMap::with_capacity(sent.len());
+    for (name, value) in sent {
+        let text = name.as_str();
+        let traced = matches!(text, "traceparent" | "tracestate") && !credential.options.pass_traceparent;
+        if traced || headers::never_forwarded(text) || named.iter().any(|token| token == text) {
+            continue;
+        }
+        clean.append(name, value.clone());
+    }
+    // A range would let an agent read around a secret in pieces too small to recognise.
+    clean.remove(RANGE);
+    clean.remove("if-range");
+    // An older name of it, which some servers still obey.
+    clean.remove("request-range");
+    if credential.row.connector == Connector::Sidecar {
+        // On this leg the header belongs to the sidecar's own token.
+        clean.remove(AUTHORIZATION);
+    }
+    let accepted = sent.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if let Ok(value) = HeaderValue::try_from(pyxis_scrub::acceptable(accepted)) {
+        clean.insert(ACCEPT_ENCODING, value);
+    }
+    clean
+}
+
+fn connection_tokens(sent: &HeaderMap) -> Vec<String> {
+    sent.get_all("connection")
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .map(|token| token.trim().to_ascii_lowercase())
+        .collect()
+}
+
+/// Attaches the secret, sends, and wraps the answer. The audit record must be durable before.
+pub(crate) async fn dispatch(
+    state: &State,
+    outbound: Outbound<'_>,
+    body: pyxis_net::Body,
+) -> Result<UpstreamResponse> {
+    let credential = outbound.credential;
+    if credential.auth.as_ref().is_some_and(Auth::is_derived) {
+        return derived::dispatch(state, outbound, body).await;
+    }
+    let opened = credential.open(&state.keyring)?;
+    let (method, is_fresh) = (outbound.method, outbound.is_fresh);
+    let request = prepare(outbound, opened.as_deref().map(DecryptedSecret::secret), body)?;
+    let client = client(state, credential).await?;
+    let limit = state.config.forward_timeout;
+    let sent =
+        if is_fresh { client.fresh().send(request, limit).await } else { client.send(request, limit).await };
+    let response = sent.map_err(|error| Error::unanswered(error, method))?;
+    if credential.row.connector == Connector::Sidecar {
+        refuse_failed(response.status(), response.headers())?;
+    }
+    let needles = match opened {
+        Some(opened) => needles(credential, &opened),
+        None => Arc::new(Sought::default().needles(&credential.row.name)),
+    };
+    wrap(state, credential, response, needles)
+}
+
+/// The way out. A sidecar is the operator's own, so that it may be on a private network; who manages another workspace
+/// need not be the operator, and must not reach these by naming one.
+async fn client<'a>(state: &'a State, credential: &ResolvedCredential) -> Result<&'a pyxis_net::Client> {
+    let is_sidecar = credential.row.connector == Connector::Sidecar;
+    if is_sidecar && workspaces::is_first(&state.store, credential.row.workspace_id).await? {
+        return Ok(&state.net_private);
+    }
+    Ok(&state.net)
+}
+
+/// What finds the secret, made once for requests that run at the same time.
+pub(crate) fn needles(credential: &ResolvedCredential, opened: &DecryptedSecret) -> Arc<Needles> {
+    opened.needles(|secret| Sought::of(credential.auth.as_ref(), secret).needles(&credential.row.name))
+}
+
+fn prepare(
+    mut outbound: Outbound<'_>,
+    secret: Option<&SecretValue>,
+    body: pyxis_net::Body,
+) -> Result<http::Request<pyxis_net::Body>> {
+    let mut headers = std::mem::take(&mut outbound.headers);
+    let row = &outbound.credential.row;
+    if let (Some(auth), Some(secret)) = (&outbound.credential.auth, secret) {
+        let wire = outbound.target.wire();
+        let changed = inject::attach(auth, secret, &mut headers, wire)?;
+        let wire = changed.as_ref().map_or(wire, |wire| wire.as_str());
+        let url = Zeroizing::new(format!("{}{wire}", outbound.target.origin()));
+        return wire_request(outbound.method, &url, headers, body);
+    }
+    sidecar_headers(&outbound, secret, &mut headers)?;
+    wire_request(Method::Post, row.api_base.as_deref().unwrap_or_default(), headers, body)
+}
+
+/// A request as it goes out.
+fn wire_request(
+    method: Method,
+    url: &str,
+    headers: HeaderMap,
+    body: pyxis_net::Body,
+) -> Result<http::Request<pyxis_net::Body>> {
+    let mut request = http::Request::new(body);
+    *request.method_mut() = http::Method::from_bytes(method.as_str().as_bytes())
+        .map_err(|error| Error::Internal(error.into()))?;
+    *request.uri_mut() = url.parse().map_err(|error: http::uri::InvalidUri| Error::Internal(error.into()))?;
+    *request.headers_mut() = headers;
+    Ok(request)
+}
+
+/// A failure that the sidecar itself made is one of the proxy's: an agent must be able to tell it from an
+/// answer of the API. The sidecar removes the API's own `PX-Error`.
+fn refuse_failed(status: StatusCode, answer: &HeaderMap) -> Result<()> {
+    match answer.get(PX_ERROR).map(HeaderValue::as_bytes) {
+        None => Ok(()),
+        Some(b"outcome_unknown") => Err(Error::OutcomeUnknown(LostAnswer::of_sidecar(status))),
+        Some(b"upstream_error") => {
+            Err(Error::Upstream("the sidecar has no answer of the host that it can read".into()))
+        }
+        Some(b"upstream_timeout") => Err(Error::UpstreamTimeout),
+        Some(b"unauthenticated") => {
+            Err(Error::Upstream("the sidecar does not accept the credential's token".into()))
+        }
+        Some(b"credential_not_found") => Err(Error::Upstream("the sidecar has no such credential".into())),
+        Some(b"target_not_allowed") => {
+            Err(Error::Upstream("the sidecar's egress guard refuses the host".into()))
+        }
+        Some(b"oauth_parameter") => {
+            Err(Error::Upstream("the request brings oauth_* parameters of its own".into()))
+        }
+        Some(b"body_too_large") => {
+            Err(Error::Upstream("the form is larger than the sidecar can sign".into()))
+        }
+        Some(_) => {
+            Err(Error::Upstream("the sidecar refused the request; its log or /health says more".into()))
+        }
+    }
+}
+
+/// What the signing sidecar needs to know (Spec 3, `ANY {signer_url}/`).
+fn sidecar_headers(
+    outbound: &Outbound<'_>,
+    secret: Option<&SecretValue>,
+    headers: &mut HeaderMap,
+) -> Result<()> {
+    let value = |text: &str| HeaderValue::try_from(text).map_err(|error| Error::Internal(error.into()));
+    let name = HeaderName::from_static;
+    headers.insert(name("x-oauth-credential"), value(&outbound.credential.row.name)?);
+    headers.insert(name("x-oauth-target"), value(&outbound.target.to_string())?);
+    headers.insert(name("x-px-method"), value(outbound.method.as_str())?);
+    if let Some(token) = secret.and_then(SecretValue::text) {
+        let mut bearer = value(&Zeroizing::new(format!("Bearer {token}")))?;
+        bearer.set_sensitive(true);
+        headers.insert(AUTHORIZATION, bearer);
+    }
+    Ok(())
+}
+
+fn wrap(
+    state: &State,
+    credential: &ResolvedCredential,
+    response: Response<Incoming>,
+    needles: Arc<Needles>,
+) -> Result<UpstreamResponse> {
+    let (parts, body) = response.into_parts();
+    if parts.status.is_informational() {
+        // The agent's wish to switch protocols was not passed on.
+        return Err(Error::BrokenAnswer { status: parts.status, why: "that is not a final answer".into() });
+    }
+    let unknown = |Unscrubbable| Error::UnknownContentCoding { status: parts.status };
+    let coding = content_coding(&parts.headers).map_err(unknown)?;
+    let headers = answer_headers(&parts.headers, credential, &needles);
+    let length = parts.headers.get(CONTENT_LENGTH).filter(|_| coding.is_none()).cloned();
+    let body = ScrubbedBody::new(body, coding, needles, state.config.idle_timeout);
+    Ok(UpstreamResponse { status: parts.status, headers, length, body })
+}
+
+/// A coding in which a secret would not be found.
+struct Unscrubbable;
+
+/// How the body is coded, over every line that says so; `None` for a plain one.
+fn content_coding(answer: &HeaderMap) -> Result<Option<Decoder>, Unscrubbable> {
+    // A coding of the transfer that the connection has not undone would hide the body from the scrubber.
+    if listed(answer, &TRANSFER_ENCODING)?.iter().any(|coding| !coding.eq_ignore_ascii_case("chunked")) {
+        return Err(Unscrubbable);
+    }
+    let codings = listed(answer, &CONTENT_ENCODING)?.join(", ");
+    if codings.is_empty() {
+        return Ok(None);
+    }
+    let decoder = Decoder::for_content_encoding(&codings).map_err(|_| Unscrubbable)?;
+    Ok((!decoder.is_identity()).then_some(decoder))
+}
+
+/// The members of a list, which may stand in several lines (RFC 9110, section 5.3).
+fn listed<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Vec<&'h str>, Unscrubbable> {
+    let mut members = Vec::new();
+    for line in headers.get_all(name) {
+        let line = line.to_str().map_err(|_| Unscrubbable)?;
+        members.extend(line.split(',').map(str::trim).filter(|member| !member.is_empty()));
+    }
+    Ok(members)
+}
+
+/// The upstream's headers without hop-by-hop ones, our own marks, and the secret.
+fn answer_headers(sent: &HeaderMap, credential: &ResolvedCredential, needles: &Needles) -> HeaderMap {
+    let named = connection_tokens(sent);
+    let mut clean = HeaderMap::with_capacity(sent.len());
+    for (name, value) in sent {
+        let text = name.as_str();
+        let cookie = matches!(text, "set-cookie" | "set-cookie2");
+        let dropped = match text {
+            // Names the trailers that follow, without which HTTP/1.1 carries none.
+            "trailer" => false,
+            _ if cookie => !credential.options.allow_set_cookie,
+            _ => headers::never_relayed(text),
+        };
+        if dropped || named.iter().any(|token| token == text) {
+            continue;
+        }
+        if name == CONTENT_LENGTH || name == CONTENT_ENCODING {
+            continue;
+        }
+        clean.append(scrubbed_name(name, needles), scrub_value(value, needles));
+    }
+    clean
+}
+
+/// An upstream that echoes the secret as a header *name* is as leaky as any other.
+fn scrubbed_name(name: &HeaderName, needles: &Needles) -> HeaderName {
+    match needles.scrub_bytes(name.as_str().as_bytes()) {
+        std::borrow::Cow::Borrowed(_) => name.clone(),
+        std::borrow::Cow::Owned(_) => HeaderName::from_static("x-redacted"),
+    }
+}
+
+fn scrub_value(value: &HeaderValue, needles: &Needles) -> HeaderValue {
+    match needles.scrub_bytes(value.as_bytes()) {
+        std::borrow::Cow::Borrowed(_) => value.clone(),
+        std::borrow::Cow::Owned(clean) => {
+            HeaderValue::from_bytes(&clean).unwrap_or_else(|_| HeaderValue::from_static("[REDACTED]"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_outcome_that_a_sidecar_does_not_know_is_told_as_without_a_sidecar() {
+        let marked = HeaderMap::from_iter([(PX_ERROR, HeaderValue::from_static("outcome_unknown"))]);
+        for (status, lost) in [
+            (StatusCode::GATEWAY_TIMEOUT, LostAnswer::Timeout),
+            (StatusCode::BAD_GATEWAY, LostAnswer::Missing),
+        ] {
+            let error = refuse_failed(status, &marked).unwrap_err();
+            assert!(matches!(error, Error::OutcomeUnknown(told) if told == lost), "{error:?}");
+            let problem = pyxis_http::Problem::from(&error);
+            assert_eq!((problem.status(), problem.code()), (status, "outcome_unknown"));
+        }
+    }
+}

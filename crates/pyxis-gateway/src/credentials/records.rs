@@ -1,0 +1,167 @@
+//! Audit records of the data path, built in one place.
+
+use pyxis_core::id::{TxnId, WorkspaceId};
+use pyxis_store::approvals::ApprovalRow;
+use pyxis_store::audit::AuditRecord;
+use serde::Serialize;
+
+use crate::credentials::redaction::{RedactedRequest, Redactor};
+use crate::error::Error;
+use crate::requests::authorize::{AllowedBy, Matched};
+use crate::requests::validated_request::ValidatedRequest;
+use crate::runtime::exchange_metrics::ExchangeMetrics;
+use crate::runtime::state::State;
+
+/// `detail` of a forward record. The query stays out: it may carry what nobody meant to log.
+#[derive(Serialize)]
+struct ForwardDetail<'a> {
+    target: &'a str,
+    rule: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pattern: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+}
+
+/// `detail` of an outcome record; times in microseconds, sizes in bytes.
+#[derive(Serialize)]
+struct OutcomeDetail {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    head_micros: Option<u64>,
+    total_micros: u64,
+    bytes: u64,
+    redactions: u64,
+}
+
+/// A request that is about to be sent without asking a human.
+pub(crate) fn forward(
+    state: &State,
+    asked: &ValidatedRequest<'_>,
+    passage: &AllowedBy,
+    words: &RedactedRequest,
+) -> AuditRecord {
+    let mut record = of(state, asked, "auto", &passage.matched, words);
+    if let Some(grant) = &passage.grant {
+        record.decision = Some("grant".into());
+        record.grant_id = Some(grant.id);
+    }
+    state.metrics().passed.increment(1);
+    record
+}
+
+/// A request that now waits for a human.
+pub(crate) fn paused(
+    state: &State,
+    asked: &ValidatedRequest<'_>,
+    matched: &Matched,
+    txn: TxnId,
+    words: &RedactedRequest,
+) -> AuditRecord {
+    let mut record = of(state, asked, "pending", matched, words);
+    record.txn_id = Some(txn);
+    state.metrics().paused.increment(1);
+    record
+}
+
+/// A request that was refused; recorded, but not waited for: nothing was sent.
+pub(crate) fn refused(state: &State, asked: &ValidatedRequest<'_>, error: &Error) {
+    let (decision, pattern) = match error {
+        Error::DeniedByPolicy { pattern } => ("denied", pattern.clone()),
+        _ => ("refused", None),
+    };
+    let words = Redactor::of_credential(state, asked).words(asked);
+    let mut record = base(state, asked, decision, &words);
+    record.detail = json(&ForwardDetail {
+        target: &words.route,
+        rule: error.code(),
+        pattern: pattern.as_deref(),
+        reason: words.reason.as_deref(),
+    });
+    state.metrics().refused.increment(1);
+    state.audit.append_detached(record);
+}
+
+/// An approved request that is about to be sent.
+pub(crate) fn execute(state: &State, row: &ApprovalRow) -> AuditRecord {
+    let mut record = AuditRecord::new(state.now(), "execute");
+    record.workspace_id = Some(row.workspace_id);
+    record.actor = format!("agent:{}", row.agent_id);
+    record.actor_name.clone_from(&row.agent_name);
+    record.credential = Some(row.credential_name.clone());
+    record.decision = Some("approved".into());
+    record.method = Some(row.method.clone());
+    record.host = Some(row.target_host.clone());
+    record.txn_id = Some(row.txn_id);
+    record
+}
+
+/// What became of the request recorded as `seq`.
+pub(crate) fn outcome(
+    state: &State,
+    workspace: WorkspaceId,
+    seq: i64,
+    facts: &ExchangeMetrics,
+) -> AuditRecord {
+    let mut record = AuditRecord::new(state.now(), "outcome");
+    record.workspace_id = Some(workspace);
+    record.ref_seq = Some(seq);
+    record.status = facts.status.map(|status| i64::from(status.as_u16()));
+    record.detail = json(&OutcomeDetail {
+        error: facts.error,
+        head_micros: facts.head_micros,
+        total_micros: facts.total_micros,
+        bytes: facts.bytes,
+        redactions: facts.redactions,
+    });
+    record
+}
+
+fn of(
+    state: &State,
+    asked: &ValidatedRequest<'_>,
+    decision: &'static str,
+    matched: &Matched,
+    words: &RedactedRequest,
+) -> AuditRecord {
+    let mut record = base(state, asked, decision, words);
+    record.detail = json(&ForwardDetail {
+        target: &words.route,
+        rule: matched.rule.as_str(),
+        pattern: matched.pattern.as_deref(),
+        reason: words.reason.as_deref(),
+    });
+    record
+}
+
+fn base(
+    state: &State,
+    asked: &ValidatedRequest<'_>,
+    decision: &'static str,
+    words: &RedactedRequest,
+) -> AuditRecord {
+    let mut record = AuditRecord::new(state.now(), "forward");
+    record.workspace_id = Some(asked.agent.workspace_id());
+    record.actor = format!("agent:{}", asked.agent.id());
+    record.actor_name.clone_from(&asked.agent.row.name);
+    record.credential = Some(asked.credential.row.name.clone());
+    record.decision = Some(decision.into());
+    record.method = Some(asked.method.as_str().to_owned());
+    record.host = Some(words.host.clone());
+    record
+}
+
+/// `detail` as JSON text. These structs always serialise.
+pub(crate) fn json(detail: &impl Serialize) -> String {
+    serde_json::to_string(detail).unwrap_or_else(|_| "{}".to_owned())
+}
+
+/// An approved request that was not sent after all.
+pub(crate) fn not_sent(state: &State, row: &ApprovalRow, code: &str) -> AuditRecord {
+    let mut record = execute(state, row);
+    record.kind = "execute".into();
+    record.decision = Some("refused".into());
+    record.detail = json(&serde_json::json!({ "error": code }));
+    record
+}

@@ -1,0 +1,201 @@
+//! A person connects an account: the authorization code flow with PKCE (RFC 6749, section 4.1; RFC 7636).
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use pyxis_core::approval_mode::ApprovalMode;
+use pyxis_core::auth::Auth;
+use pyxis_core::auth::derived::Connected;
+use pyxis_core::entropy;
+use pyxis_core::hex;
+use pyxis_core::id::UserId;
+use pyxis_core::target::Target;
+use pyxis_store::credentials::{self, CredentialRow};
+use pyxis_store::grants;
+use pyxis_store::oauth_tokens::{self, ConnectionRow};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use super::endpoint::{self, GrantedToken, form_encoded};
+use super::{Before, TokenRequest};
+use crate::error::{Error, Result};
+use crate::identity::actor::{Actor, Change};
+use crate::runtime::resolve::{ResolvedCredential, key_hash};
+use crate::runtime::secret_value::SecretValue;
+use crate::runtime::state::State;
+
+/// How long a person may take at the provider.
+const WINDOW: Duration = Duration::from_mins(10);
+
+const CHANGED: Error = Error::Conflict("the credential was changed meanwhile; connect it again");
+
+/// The scope that the token endpoint granted to a credential, where it is not the one asked for.
+pub async fn granted_scope(state: &State, row: &CredentialRow) -> Result<Option<String>> {
+    if asked_scope(row).is_none() {
+        return Ok(None);
+    }
+    let found = oauth_tokens::find(&state.store, row.workspace_id, row.id).await?;
+    let found = found.filter(|found| found.credential_version == row.version);
+    Ok(differing(row, found.and_then(|found| found.granted_scope)))
+}
+
+fn differing(row: &CredentialRow, granted: Option<String>) -> Option<String> {
+    let asked = asked_scope(row)?;
+    granted.filter(|granted| names(&asked) != names(granted))
+}
+
+/// The scope of a kind that asks for one; empty where the provider's usual one is meant.
+fn asked_scope(row: &CredentialRow) -> Option<String> {
+    match serde_json::from_str(row.auth.as_deref()?).ok()? {
+        Auth::Oauth2ClientCredentials(source) => Some(source.scope.unwrap_or_default()),
+        Auth::Oauth2Refresh(account) => Some(account.scope.unwrap_or_default()),
+        Auth::JwtBearer(assertion) => Some(assertion.scope.unwrap_or_default()),
+        _ => None,
+    }
+}
+
+/// Order means nothing, and some providers write commas.
+fn names(scope: &str) -> BTreeSet<&str> {
+    scope.split([' ', ',']).filter(|name| !name.is_empty()).collect()
+}
+
+/// Where the provider sends people back to.
+pub fn redirect_uri(state: &State) -> String {
+    format!("{}/app/oauth/callback", state.config.base_url)
+}
+
+/// Whether the provider no longer takes what is stored of a connected account.
+pub async fn is_needed(state: &State, row: &CredentialRow) -> Result<bool> {
+    let credential = ResolvedCredential::parse(row.clone(), None, ApprovalMode::Gated)?;
+    let kept = TokenRequest::new(&credential, &SecretValue::Text(String::new())).kept(state).await?;
+    Ok(kept.is_some_and(|(found, _)| found.problem.as_deref() == Some(super::REAUTHORIZE)))
+}
+
+/// Begins a connection; the address of the provider's page of consent.
+pub async fn begin(state: &State, actor: &Actor, user: UserId, name: &str) -> Result<String> {
+    let credential = find(state, actor, name).await?;
+    let account = account(&credential)?;
+    let page = account.authorization_url.as_deref().ok_or_else(|| {
+        Error::field("auth.authorization_url", "is not set: bring the refresh token along with the secret")
+    })?;
+    let page = Target::parse(page).map_err(|error| Error::InvalidTarget(error.to_string()))?;
+    let opened = credential.open_needed(&state.keyring)?;
+    let secret = opened.secret();
+    let client = secret.field("client_id").ok_or_else(|| Error::field("secret.client_id", "is needed"))?;
+    let (token, verifier) = (random(state), random(state));
+    let row = &credential.row;
+    let aad = oauth_tokens::verifier_aad(row.workspace_id, row.id);
+    let now = state.now();
+    let connection = ConnectionRow {
+        state_hash: hex::encode(&key_hash(&token)),
+        workspace_id: row.workspace_id,
+        credential_id: row.id,
+        credential_version: row.version,
+        user_id: user,
+        sealed_verifier: state.keyring.seal(&*state.entropy, &aad, verifier.as_bytes()),
+        created_at: now,
+        expires_at: now.plus(WINDOW),
+    };
+    oauth_tokens::purge_connections(&state.store, now).await?;
+    oauth_tokens::begin_connection(&state.store, &connection).await?;
+    let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()));
+    Ok(consent(&page, account, client, &redirect_uri(state), &token, &challenge))
+}
+
+fn random(state: &State) -> String {
+    URL_SAFE_NO_PAD.encode(entropy::bytes::<32>(&*state.entropy))
+}
+
+fn consent(
+    page: &Target,
+    account: &Connected,
+    client: &str,
+    redirect: &str,
+    state: &str,
+    challenge: &str,
+) -> String {
+    let mut url = page.to_string();
+    url.push(if page.query().is_some() { '&' } else { '?' });
+    url.push_str("response_type=code");
+    let scope = account.scope.as_deref().unwrap_or_default();
+    for (name, value) in [
+        ("client_id", client),
+        ("redirect_uri", redirect),
+        ("scope", scope),
+        ("state", state),
+        ("code_challenge", challenge),
+        ("code_challenge_method", "S256"),
+    ] {
+        if !value.is_empty() {
+            url.push('&');
+            url.push_str(name);
+            url.push('=');
+            url.extend(form_encoded(value));
+        }
+    }
+    if let Some(more) = account.authorization_parameters.as_deref().filter(|more| !more.is_empty()) {
+        url.push('&');
+        url.push_str(more);
+    }
+    url
+}
+
+/// Finishes a connection with what the provider sent the person back with; the credential's name.
+pub async fn finish(state: &State, actor: &Actor, user: UserId, token: &str, code: &str) -> Result<String> {
+    let (workspace, now) = (actor.workspace, state.now());
+    let hash = hex::encode(&key_hash(token));
+    let found = oauth_tokens::take_connection(&state.store, workspace, user, &hash, now).await?;
+    let connection =
+        found.ok_or(Error::NotFound("connection: it was used, or took longer than ten minutes"))?;
+    let row = credentials::find(&state.store, workspace, connection.credential_id).await?;
+    let row = row.filter(|row| row.version == connection.credential_version);
+    let row = row.ok_or(CHANGED)?;
+    let credential = ResolvedCredential::parse(row, None, ApprovalMode::Gated)?;
+    let account = account(&credential)?;
+    let opened = credential.open_needed(&state.keyring)?;
+    let secret = opened.secret();
+    let aad = oauth_tokens::verifier_aad(workspace, connection.credential_id);
+    let verifier = state
+        .keyring
+        .open(&aad, &connection.sealed_verifier)
+        .map_err(|error| Error::Internal(Box::new(error)))?;
+    let verifier = String::from_utf8_lossy(verifier.expose()).into_owned();
+    let redirect = redirect_uri(state);
+    let granted =
+        endpoint::code(state, account, secret, code, &verifier, &redirect).await.map_err(Error::from)?;
+    let subject = TokenRequest::new(&credential, secret);
+    keep(state, actor, subject, granted).await?;
+    Ok(credential.row.name)
+}
+
+/// Stores what the provider granted. What was granted before is another secret: the version rises, so that no
+/// node goes on with a token of the account before, and no renewal that is under way can bring it back.
+async fn keep(state: &State, actor: &Actor, mut subject: TokenRequest, granted: GrantedToken) -> Result<()> {
+    let (workspace, id, now) = (actor.workspace, subject.row.id, state.now());
+    let renewable = granted.refresh_token.is_some();
+    let mut change = Change::begin(state, actor).await?;
+    let raised = credentials::raise_version(&mut change.tx, workspace, id, subject.row.version, now).await?;
+    subject.row.version = raised.ok_or(CHANGED)?;
+    let (stored, _) = super::to_store(state, &subject, granted, Before::default());
+    oauth_tokens::put(&mut change.tx, &stored).await?;
+    grants::end_for_credential(&mut change.tx, workspace, id, "account connected", now).await?;
+    let mut detail = json!({ "renewable": renewable, "version": subject.row.version });
+    if let Some(scope) = differing(&subject.row, stored.granted_scope) {
+        detail["granted_scope"] = scope.into();
+    }
+    change.commit("credential.connected", Some(&subject.row.name), detail).await
+}
+
+async fn find(state: &State, actor: &Actor, name: &str) -> Result<ResolvedCredential> {
+    let row = credentials::find_by_name(&state.store, actor.workspace, name).await?;
+    ResolvedCredential::parse(row.ok_or(Error::NotFound("credential"))?, None, ApprovalMode::Gated)
+}
+
+fn account(credential: &ResolvedCredential) -> Result<&Connected> {
+    match &credential.auth {
+        Some(Auth::Oauth2Refresh(account)) => Ok(account),
+        _ => Err(Error::field("auth", "only an oauth2_refresh credential is connected")),
+    }
+}

@@ -1,0 +1,118 @@
+//! What an agent can learn by itself: the protocol in words, and its own credentials.
+
+use axum::extract::State as Extract;
+use axum::response::{IntoResponse, Response};
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderValue};
+use pyxis_core::approval_mode::ApprovalMode;
+use pyxis_core::policy::{Method, Verdict};
+use pyxis_core::target::Target;
+use pyxis_http::Json;
+use pyxis_store::{agents, credentials};
+use serde::Serialize;
+
+use crate::error::Result;
+use crate::requests::authorize;
+use crate::requests::control;
+use crate::runtime::resolve::ResolvedCredential;
+use crate::runtime::state::State;
+
+/// What a credential can be used for.
+#[derive(Serialize)]
+pub(crate) struct Service {
+    credential: String,
+    description: String,
+    /// Hosts that a target may name.
+    allowed_hosts: Vec<String>,
+    /// A target to start from.
+    target_example: Option<String>,
+    /// What happens by method, where no URL rule says otherwise.
+    methods: Vec<Foretold>,
+    /// URL rules, tried before the methods.
+    url_rules: UrlRules,
+    /// Whether the policy asks for `X-PX-Reason`.
+    reason_required: bool,
+}
+
+#[derive(Serialize)]
+struct Foretold {
+    method: &'static str,
+    /// `proceeds`, `pauses` or `denied`.
+    outcome: &'static str,
+}
+
+#[derive(Serialize, Default)]
+struct UrlRules {
+    denied: Vec<String>,
+    pauses: Vec<String>,
+    proceeds: Vec<String>,
+}
+
+#[derive(Serialize)]
+pub(crate) struct Services {
+    agent: String,
+    services: Vec<Service>,
+}
+
+const METHODS: [Method; 7] =
+    [Method::Get, Method::Head, Method::Post, Method::Put, Method::Patch, Method::Delete, Method::Options];
+
+/// `GET /agent/services`: the credentials this key may use.
+pub(crate) async fn services(Extract(state): Extract<State>, headers: HeaderMap) -> Result<Json<Services>> {
+    let agent = state.config_cache.agent_now(&state.store, control::key(&headers)?).await?;
+    let workspace = agent.workspace_id();
+    let mut services = Vec::new();
+    for row in credentials::list(&state.store, workspace).await? {
+        if agents::may_use(&state.store, workspace, agent.id(), row.id).await? {
+            let credential = agent.credential(&state.store, &row.name).await?;
+            services.push(service(&credential, agent.workspace.mode));
+        }
+    }
+    Ok(Json(Services { agent: agent.row.name.clone(), services }))
+}
+
+fn service(credential: &ResolvedCredential, mode: ApprovalMode) -> Service {
+    let allowed_hosts: Vec<String> = serde_json::from_str(&credential.row.allowed_hosts).unwrap_or_default();
+    let example = allowed_hosts.iter().find(|host| !host.starts_with('*'));
+    let scheme = if credential.row.allow_http { "http" } else { "https" };
+    let policy = authorize::policy_of(credential);
+    Service {
+        credential: credential.row.name.clone(),
+        description: credential.row.description.clone(),
+        target_example: example.map(|host| format!("{scheme}://{host}/")),
+        methods: METHODS
+            .map(|method| Foretold { method: method.as_str(), outcome: by_method(credential, mode, method) })
+            .into(),
+        url_rules: policy.map_or_else(UrlRules::default, |policy| UrlRules {
+            denied: policy.deny_urls.clone(),
+            pauses: policy.require_approval_urls.clone(),
+            proceeds: policy.auto_approve_urls.clone(),
+        }),
+        reason_required: policy.is_some_and(|policy| policy.require_reason),
+        allowed_hosts,
+    }
+}
+
+/// The method rules alone, judged on a URL that no pattern names.
+fn by_method(credential: &ResolvedCredential, mode: ApprovalMode, method: Method) -> &'static str {
+    let Ok(target) = Target::parse("https://no-pattern-names-this.invalid/") else { return "pauses" };
+    let methods_only = authorize::policy_of(credential).map(|policy| {
+        let mut policy = policy.clone();
+        policy.deny_urls.clear();
+        policy.require_approval_urls.clear();
+        policy.auto_approve_urls.clear();
+        policy.compile()
+    });
+    match pyxis_core::policy::evaluate(methods_only.as_ref(), mode, method, &target).verdict {
+        Verdict::AutoApprove => "proceeds",
+        Verdict::RequireApproval => "pauses",
+        Verdict::Deny => "denied",
+    }
+}
+
+/// `GET /instructions`: the protocol on one page.
+pub(crate) async fn instructions(Extract(state): Extract<State>) -> Response {
+    let text = include_str!("instructions.txt").replace("{base_url}", &state.config.base_url);
+    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+    ([(CONTENT_TYPE, plain)], text).into_response()
+}

@@ -1,0 +1,349 @@
+//! `POST /forward`: an agent's request with a stored credential.
+//!
+//! The order of the checks is fixed (decisions, POST /forward): key, control headers, rate limit,
+//! target, credential, allowed hosts, egress guard without the resolver, policy, egress guard with it, grant; then
+//! either a 202 or: audit record durable, secret attached, sent, answer scrubbed, outcome recorded.
+
+pub mod base_url_proxy;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::{HeaderMap, request};
+use http_body::Frame;
+use http_body_util::StreamBody;
+use pyxis_core::policy::Method;
+use pyxis_core::target::Target;
+use pyxis_http::body::BodyError;
+use tokio::time::Instant;
+
+use crate::approvals::{agent_response, pause};
+use crate::credentials::outbound::{Outbound, UpstreamResponse, clean_headers, dispatch, relay};
+use crate::credentials::records;
+use crate::credentials::redaction::Redactor;
+use crate::error::{Error, Result};
+use crate::forwarding::outcome::{AuditSpan, OutcomeBody};
+use crate::requests::authorize::{self, AllowedBy, Authorization, Matched};
+use crate::requests::control::{self, Control};
+use crate::requests::idempotency::{Claimed, IdempotencyOutcome};
+use crate::requests::validated_request::ValidatedRequest;
+use crate::requests::{idempotency, limits};
+use crate::runtime::resolve::ResolvedAgent;
+use crate::runtime::state::State;
+
+/// Answers up to this announced length are read whole, so that the agent gets a length.
+const SHORT_BODY: u64 = 64 * 1024;
+
+/// `POST /forward`.
+pub async fn forward(state: &State, request: Request) -> Response {
+    if request.method() != http::Method::POST {
+        return Error::MethodNotAllowed("POST").into_response();
+    }
+    ForwardVariant::Forward
+        .dispatch_idempotent(state, request)
+        .await
+        .unwrap_or_else(IntoResponse::into_response)
+}
+
+/// Where a request came in.
+#[derive(Clone, Copy)]
+enum ForwardVariant {
+    /// `/forward`.
+    Forward,
+    /// `/p/…`.
+    Path,
+}
+
+impl ForwardVariant {
+    async fn dispatch_idempotent(self, state: &State, request: Request) -> Result<Response> {
+        let (head, body) = request.into_parts();
+        if head.headers.contains_key(idempotency::HEADER) {
+            let state = state.clone();
+            return idempotency::run_detached(async move { self.handle(&state, head, body).await }).await;
+        }
+        self.handle(state, head, body).await
+    }
+
+    async fn handle(self, state: &State, head: request::Parts, body: Body) -> Result<Response> {
+        match self {
+            Self::Forward => handle_request(state, head, body).await,
+            Self::Path => Box::pin(base_url_proxy::carry(state, head, body)).await,
+        }
+    }
+}
+
+async fn handle_request(state: &State, head: request::Parts, body: Body) -> Result<Response> {
+    let key = control::key(&head.headers)?;
+    let control = match well_formed(&head) {
+        Ok(control) => control,
+        Err(error) => {
+            // The key comes first, also where the rest is wrong.
+            state.config_cache.agent_now(&state.store, key).await?;
+            return Err(error);
+        }
+    };
+    let call = Call { key, method: method(&control)?, control: &control, head: &head };
+    match control.idempotency_key {
+        None => call.run(state, body, None).await,
+        Some(idempotency_key) => Box::pin(call.run_idempotent(state, idempotency_key, body)).await,
+    }
+}
+
+/// The control headers of a call that can be judged.
+fn well_formed(head: &request::Parts) -> Result<Control<'_>> {
+    let control = Control::read(&head.headers)?;
+    method(&control)?;
+    control.credential()?;
+    control.target()?;
+    Ok(control)
+}
+
+/// One well-formed call.
+struct Call<'a> {
+    key: &'a str,
+    method: Method,
+    control: &'a Control<'a>,
+    head: &'a request::Parts,
+}
+
+// Ways that few requests take are boxed: the future of the one that most take stays small.
+impl Call<'_> {
+    /// Goes, unless a call with this `Idempotency-Key` went before.
+    async fn run_idempotent(&self, state: &State, idempotency_key: &str, body: Body) -> Result<Response> {
+        // The key comes first: nobody else makes this process read a body into memory.
+        let agent = state.config_cache.agent_now(&state.store, self.key).await?;
+        let body = match read_body(state, body).await {
+            Ok(body) => body,
+            Err(error) => {
+                limits::admit(state, &agent).await?;
+                return Err(error);
+            }
+        };
+        let claimed = idempotency::claim(state, &agent, idempotency_key, self.control, &body).await;
+        if let Err(Error::IdempotencyKeyReused) = claimed {
+            // Another request, which counts like any.
+            limits::admit(state, &agent).await?;
+        }
+        match claimed? {
+            IdempotencyOutcome::Again(response) => Ok(response),
+            IdempotencyOutcome::Paused(txn) => {
+                agent_response::respond_to_duplicate(state, &agent, txn, self.control.wait).await
+            }
+            IdempotencyOutcome::First(claim) => {
+                let result = self.run(state, body.into(), Some(&claim)).await;
+                claim.settle(state, result).await
+            }
+        }
+    }
+
+    /// Counts the call, then decides until a decision stands: configuration in memory can be older than
+    /// the store's, which shows before anything has happened.
+    async fn run(&self, state: &State, body: Body, claim: Option<&Claimed>) -> Result<Response> {
+        let mut body = Some(body);
+        let mut counted = false;
+        loop {
+            let (agent, generation) = state.config_cache.agent(&state.store, self.key).await?;
+            if !counted && agent.row.rate_limit_per_hour.is_some() {
+                // A key that is no longer one must not be told about its budget.
+                if !state.config_cache.is_current(&state.store, generation).await? {
+                    continue;
+                }
+                limits::admit(state, &agent).await?;
+                counted = true;
+            }
+            let decided = self.decide(state, &agent, generation, &mut body, claim).await?;
+            if let Some(response) = decided {
+                return Ok(response);
+            }
+        }
+    }
+
+    /// Decides and acts; `None` when the configuration turned out to be out of date.
+    async fn decide(
+        &self,
+        state: &State,
+        agent: &ResolvedAgent,
+        generation: i64,
+        body: &mut Option<Body>,
+        claim: Option<&Claimed>,
+    ) -> Result<Option<Response>> {
+        let url = self.control.target()?;
+        let target = match Target::parse(url) {
+            Ok(target) => target,
+            Err(error) => {
+                return if_config_current(state, generation, Error::InvalidTarget(error.to_string())).await;
+            }
+        };
+        let credential = match agent.credential(&state.store, self.control.credential()?).await {
+            Ok(credential) => credential,
+            Err(error) => return if_config_current(state, generation, error).await,
+        };
+        let asked = ValidatedRequest {
+            agent,
+            credential: &credential,
+            method: self.method,
+            target: &target,
+            control: self.control,
+            head: self.head,
+            generation,
+        };
+        let refusal = match authorize::authorize(state, &asked).await {
+            Ok(Authorization::Allow(matched)) => {
+                return send(state, &asked, &AllowedBy { matched, grant: None }, body, claim).await;
+            }
+            Ok(Authorization::RequireApproval(matched)) => {
+                return Box::pin(ask(state, &asked, matched, body, claim)).await;
+            }
+            Ok(Authorization::Deny { pattern }) => Error::DeniedByPolicy { pattern },
+            Err(error) => error,
+        };
+        if state.config_cache.is_current(&state.store, generation).await? {
+            records::refused(state, &asked, &refusal);
+            return Err(refusal);
+        }
+        Ok(None)
+    }
+}
+
+/// An error that holds if the configuration that led to it does.
+async fn if_config_current(state: &State, generation: i64, error: Error) -> Result<Option<Response>> {
+    if state.config_cache.is_current(&state.store, generation).await? { Err(error) } else { Ok(None) }
+}
+
+/// The way of a request that needs a human, or a grant.
+async fn ask(
+    state: &State,
+    asked: &ValidatedRequest<'_>,
+    matched: Matched,
+    body: &mut Option<Body>,
+    claim: Option<&Claimed>,
+) -> Result<Option<Response>> {
+    if !state.config_cache.is_current(&state.store, asked.generation).await? {
+        return Ok(None);
+    }
+    if let Some(grant) = authorize::use_grant(state, asked).await? {
+        let passage = AllowedBy { matched, grant: Some(grant) };
+        let sent = send(state, asked, &passage, body, claim).await?;
+        if sent.is_none() {
+            // Not sent, so not used; the next round claims again what still covers it.
+            authorize::return_grant(state, asked, &passage).await?;
+        }
+        return Ok(sent);
+    }
+    let body = match read_body(state, body.take().unwrap_or_default()).await {
+        Ok(body) => body,
+        Err(error) => {
+            records::refused(state, asked, &error);
+            return Err(error);
+        }
+    };
+    let paused = pause::pause(state, asked, &matched, body, claim).await?;
+    agent_response::respond_pending(state, asked.agent, paused, asked.control.wait).await.map(Some)
+}
+
+fn method(control: &Control<'_>) -> Result<Method> {
+    control.method.map_or(Ok(Method::Get), |text| Method::parse(text).ok_or(Error::InvalidMethod))
+}
+
+/// Reads a body that must be kept.
+pub(crate) async fn read_body(state: &State, body: Body) -> Result<Bytes> {
+    let max = state.config.pending_body_max;
+    pyxis_http::body::read(body, max).await.map_err(|error| match error {
+        BodyError::TooLarge => Error::BodyTooLarge { max },
+        BodyError::Broken => Error::IncompleteBody,
+    })
+}
+
+/// The way of a request that needs no human (any more, thanks to a grant). `None`: decide again.
+async fn send(
+    state: &State,
+    asked: &ValidatedRequest<'_>,
+    passage: &AllowedBy,
+    body: &mut Option<Body>,
+    claim: Option<&Claimed>,
+) -> Result<Option<Response>> {
+    let started = Instant::now();
+    // Open from here on, so that it is opened once.
+    let _opened = asked.credential.open(&state.keyring).ok().flatten();
+    let words = Redactor::of_credential(state, asked).words(asked);
+    let record = records::forward(state, asked, passage, &words);
+    // Fail closed: a request that is not on record, under the configuration it was judged by, is not sent.
+    let Some(seq) = state.audit.append_under(record, asked.generation).await? else {
+        state.config_cache.is_current(&state.store, asked.generation).await?;
+        return Ok(None);
+    };
+    state.last_used.note(asked.agent.id(), asked.credential.row.id, state.now());
+    let outcome = AuditSpan::new(state, asked.agent.workspace_id(), seq, started);
+    if let Some(claim) = claim {
+        claim.sending();
+    }
+    let outbound = Outbound {
+        credential: asked.credential,
+        method: asked.method,
+        target: asked.target,
+        headers: clean_headers(&asked.head.headers, asked.credential),
+        is_fresh: false,
+    };
+    let body = pyxis_net::body::boxed(body.take().unwrap_or_default());
+    match dispatch(state, outbound, body).await {
+        Ok(answer) => respond(asked, answer, outcome).await.map(Some),
+        Err(error) => {
+            outcome.failed(&error);
+            Err(error)
+        }
+    }
+}
+
+/// Turns an answer into the response to the agent, short ones with their length.
+async fn respond(
+    asked: &ValidatedRequest<'_>,
+    answer: UpstreamResponse,
+    mut outcome: AuditSpan,
+) -> Result<Response> {
+    let UpstreamResponse { status, headers, length, mut body } = answer;
+    outcome.answered(status);
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    if asked.method == Method::Head {
+        // Only an answer to a HEAD tells a length that nothing follows.
+        if let Some(length) = length.filter(|_| asked.head.method == http::Method::HEAD) {
+            response.headers_mut().insert(CONTENT_LENGTH, length);
+        }
+        return Ok(response);
+    }
+    response.headers_mut().remove(TRANSFER_ENCODING);
+    let collected = match body.begin().await {
+        Ok(()) => body.collect_short(SHORT_BODY).await,
+        Err(broken) => Err(broken),
+    };
+    match collected {
+        Ok(Some(collected)) => {
+            outcome.relayed(&body);
+            let body = whole(collected, response.headers_mut());
+            *response.body_mut() = body;
+        }
+        Ok(None) => *response.body_mut() = Body::new(OutcomeBody::new(body, outcome)),
+        Err(broken) => {
+            tracing::debug!(error = %broken, "answer broke off");
+            let error = Error::BrokenAnswer { status, why: "broke off its answer".into() };
+            outcome.failed(&error);
+            return Err(error);
+        }
+    }
+    Ok(response)
+}
+
+/// A short body. With trailers it has no length, since HTTP/1.1 carries those only after chunks.
+fn whole(collected: relay::Collected, headers: &mut HeaderMap) -> Body {
+    let Some(trailers) = collected.trailers else { return Body::from(collected.body) };
+    let names: Vec<&str> = trailers.keys().map(http::HeaderName::as_str).collect();
+    if let Ok(value) = http::HeaderValue::try_from(names.join(", ")) {
+        headers.insert(http::header::TRAILER, value);
+    }
+    let frames =
+        [Ok::<_, std::convert::Infallible>(Frame::data(collected.body)), Ok(Frame::trailers(trailers))];
+    Body::new(StreamBody::new(futures_util::stream::iter(frames)))
+}

@@ -1,0 +1,121 @@
+//! `/p/{credential}/…`: the entrance for tools that know only a base URL and a key.
+//!
+//! The agent key is the bearer token, or stands where the tool puts its API's key; method, path and query are
+//! those of the request, and the host is the credential's own. From there on it is a request to `/forward` like
+//! any other: the same checks, the same records. A request that asks a person is held for a while, because such
+//! tools do not poll.
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::{IntoResponse, Response};
+use http::header::{AUTHORIZATION, HeaderName, HeaderValue};
+use http::{HeaderMap, request};
+
+use super::{Call, ForwardVariant, method};
+use crate::error::{Error, Result};
+use crate::requests::control::{Control, KEY_PREFIX};
+use crate::requests::limits;
+use crate::runtime::resolve::ResolvedCredential;
+use crate::runtime::state::State;
+
+/// What every path of this entrance starts with.
+pub const PREFIX: &str = "/p";
+
+/// Any method. The path comes without [`PREFIX`].
+pub async fn entrance(state: &State, request: Request) -> Response {
+    ForwardVariant::Path.dispatch_idempotent(state, request).await.unwrap_or_else(IntoResponse::into_response)
+}
+
+pub(super) async fn carry(state: &State, mut head: request::Parts, body: Body) -> Result<Response> {
+    let key = key(&head.headers)?;
+    let agent = state.config_cache.agent_now(&state.store, &key).await?;
+    remove_all_with(&mut head.headers, &key);
+    let rest = head.uri.path().strip_prefix('/').unwrap_or_default();
+    let (name, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let (name, path) = (name.to_owned(), path.to_owned());
+    let control = Control::read(&head.headers)?;
+    for (header, shown) in [
+        (control.credential, "X-PX-Credential"),
+        (control.target, "X-PX-Target"),
+        (control.method, "X-PX-Method"),
+    ] {
+        if header.is_some() {
+            return Err(Error::UnknownHeader(format!("{shown}, which the path says")));
+        }
+    }
+    if head.headers.contains_key("x-px-key") {
+        return Err(Error::UnknownHeader("X-PX-Key beside another agent key".to_owned()));
+    }
+    let target = match agent.credential(&state.store, &name).await.and_then(|found| origin(&found)) {
+        Ok(origin) => {
+            let query = head.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+            format!("{origin}/{path}{query}")
+        }
+        Err(error) => {
+            limits::admit(state, &agent).await?;
+            return Err(error);
+        }
+    };
+    let verb = head.method.as_str().to_owned();
+    let control = Control {
+        credential: Some(&name),
+        target: Some(&target),
+        method: Some(&verb),
+        wait: control.wait.or(Some(state.config.entrance_wait)),
+        ..control
+    };
+    let call = Call { key: &key, method: method(&control)?, control: &control, head: &head };
+    match control.idempotency_key {
+        None => call.run(state, body, None).await,
+        Some(idempotency_key) => Box::pin(call.run_idempotent(state, idempotency_key, body)).await,
+    }
+}
+
+/// The agent's key is the proxy's business alone. Some tools send theirs in more than one header.
+fn remove_all_with(headers: &mut HeaderMap, key: &str) {
+    let holds = |value: &HeaderValue| value.as_bytes().windows(key.len()).any(|part| part == key.as_bytes());
+    let holding: Vec<HeaderName> =
+        headers.iter().filter(|(_, value)| holds(value)).map(|(name, _)| name.clone()).collect();
+    for name in holding {
+        headers.remove(name);
+    }
+}
+
+/// The agent key.
+fn key(headers: &HeaderMap) -> Result<String> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    match (values.next(), values.next()) {
+        (Some(value), None) => bearer(value),
+        (Some(_), Some(_)) => Err(Error::DuplicateHeader("Authorization")),
+        (None, _) => bare(headers),
+    }
+}
+
+/// Tools that send no bearer token have a header of their own, such as `x-api-key`.
+fn bare(headers: &HeaderMap) -> Result<String> {
+    let is_key = |value: &&HeaderValue| value.as_bytes().starts_with(KEY_PREFIX.as_bytes());
+    let mut keys = headers.values().filter(is_key);
+    let value = keys.next().ok_or(Error::MissingKey)?;
+    if keys.next().is_some() {
+        return Err(Error::DuplicateHeader("the agent key"));
+    }
+    Ok(value.to_str().map_err(|_| Error::InvalidKey)?.to_owned())
+}
+
+fn bearer(value: &HeaderValue) -> Result<String> {
+    let text = value.to_str().map_err(|_| Error::InvalidKey)?;
+    let (scheme, key) = text.split_once(' ').ok_or(Error::MissingKey)?;
+    if !scheme.eq_ignore_ascii_case("bearer") || key.trim().is_empty() {
+        return Err(Error::MissingKey);
+    }
+    Ok(key.trim().to_owned())
+}
+
+/// The first allowed host that is exact.
+fn origin(credential: &ResolvedCredential) -> Result<String> {
+    let hosts: Vec<String> = serde_json::from_str(&credential.row.allowed_hosts).unwrap_or_default();
+    let host = hosts.iter().find(|host| !host.starts_with('*'));
+    let host = host.ok_or_else(|| Error::HostNotAllowed("the credential has no exact host".to_owned()))?;
+    let scheme = if credential.row.allow_http { "http" } else { "https" };
+    Ok(format!("{scheme}://{host}"))
+}

@@ -1,0 +1,94 @@
+//! `POST /sign`: a signature with a stored key. Always waits for a person, whatever the policy, the mode
+//! or a grant says; the policy still says who, how many and for how long.
+
+use axum::extract::Request;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::HeaderMap;
+use http::header::CONTENT_TYPE;
+use pyxis_core::policy::{Method, Rule};
+use pyxis_core::target::Target;
+use pyxis_store::approvals::ApprovalKind;
+
+use crate::approvals::{agent_response, pause};
+use crate::credentials::signing::{JSON, described, read};
+use crate::error::{Error, Result};
+use crate::forwarding::forward::read_body;
+use crate::requests::authorize::Matched;
+use crate::requests::control::{self, Control};
+use crate::requests::idempotency::{self, Claimed, IdempotencyOutcome};
+use crate::requests::limits;
+use crate::requests::validated_request::ValidatedRequest;
+use crate::runtime::state::State;
+use crate::runtime::stored::StoredRequest;
+
+/// `POST /sign`.
+pub(crate) async fn sign(state: &State, request: Request) -> Response {
+    if request.method() != http::Method::POST {
+        return Error::MethodNotAllowed("POST").into_response();
+    }
+    run(state, request).await.unwrap_or_else(IntoResponse::into_response)
+}
+
+async fn run(state: &State, request: Request) -> Result<Response> {
+    let (head, body) = request.into_parts();
+    let key = control::key(&head.headers)?;
+    let agent = state.config_cache.agent_now(&state.store, key).await?;
+    let control = Control::read(&head.headers)?;
+    for (header, name) in [(control.target, "X-PX-Target"), (control.method, "X-PX-Method")] {
+        if header.is_some() {
+            return Err(Error::UnknownHeader(name.to_owned()));
+        }
+    }
+    control.credential()?;
+    let body = read_body(state, body).await?;
+    let call = Call { state, head: &head, control: &control, key };
+    let Some(idempotency_key) = control.idempotency_key else { return call.go(body, None).await };
+    match idempotency::claim(state, &agent, idempotency_key, &control, &body).await? {
+        IdempotencyOutcome::Again(response) => Ok(response),
+        IdempotencyOutcome::Paused(txn) => {
+            agent_response::respond_to_duplicate(state, &agent, txn, control.wait).await
+        }
+        IdempotencyOutcome::First(claim) => {
+            let result = call.go(body, Some(&claim)).await;
+            claim.settle(state, result).await
+        }
+    }
+}
+
+struct Call<'a> {
+    state: &'a State,
+    head: &'a http::request::Parts,
+    control: &'a Control<'a>,
+    key: &'a str,
+}
+
+impl Call<'_> {
+    async fn go(&self, body: Bytes, claim: Option<&Claimed>) -> Result<Response> {
+        let state = self.state;
+        let agent = state.config_cache.agent_now(&state.store, self.key).await?;
+        limits::admit(state, &agent).await?;
+        // Everything from here on is of this configuration or a newer one; what was approved is looked
+        // at again before it is signed.
+        let (_, generation) = state.config_cache.agent(&state.store, self.key).await?;
+        let credential = agent.credential(&state.store, self.control.credential()?).await?;
+        let key = described(&credential)?;
+        read(&body)?.prepare(key.algorithm)?;
+        let url = format!("{}/sign", state.config.base_url);
+        let target = Target::parse(&url).map_err(|error| Error::Internal(Box::new(error)))?;
+        let asked = ValidatedRequest {
+            agent: &agent,
+            credential: &credential,
+            method: Method::Post,
+            target: &target,
+            control: self.control,
+            head: self.head,
+            generation,
+        };
+        let matched = Matched { rule: Rule::Default, pattern: None };
+        let headers = HeaderMap::from_iter([(CONTENT_TYPE, JSON)]);
+        let request = StoredRequest { target: target.to_string(), headers, body };
+        let paused = pause::store(state, &asked, &matched, ApprovalKind::Sign, &request, claim).await?;
+        agent_response::respond_pending(state, &agent, paused, self.control.wait).await
+    }
+}

@@ -1,0 +1,34 @@
+//! Administrative changes of the proxy.
+
+pub use pyxis_core::actor::Actor;
+use pyxis_store::Tx;
+use pyxis_store::audit;
+use serde_json::Value;
+
+use crate::error::Result;
+use crate::runtime::state::State;
+
+/// One change under way: the change, its audit record and the news of it commit together.
+pub(crate) struct Change<'a> {
+    pub(crate) state: &'a State,
+    pub(crate) actor: &'a Actor,
+    pub(crate) tx: Tx,
+}
+
+impl<'a> Change<'a> {
+    pub(crate) async fn begin(state: &'a State, actor: &'a Actor) -> Result<Self> {
+        Ok(Self { state, actor, tx: state.store.begin().await? })
+    }
+
+    /// Records the change and commits. `credential` and `detail` must hold no secret.
+    pub(crate) async fn commit(
+        self,
+        kind: &'static str,
+        credential: Option<&str>,
+        detail: Value,
+    ) -> Result<()> {
+        let Self { state, actor, tx } = self;
+        let (keys, now) = (&state.audit_keys, state.now());
+        Ok(audit::commit_change(tx, keys, now, actor, kind, credential, detail.to_string()).await?)
+    }
+}

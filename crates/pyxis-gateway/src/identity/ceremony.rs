@@ -1,0 +1,288 @@
+//! One ceremony: a challenge that is kept here, taken once, and checked against the person's passkeys as
+//! they are when the answer comes.
+//!
+//! The library chooses the challenge. What it stands for (a request with its digest, an action, a grant,
+//! a person) is kept beside it, as the ceremony's binding, and compared when it is used up.
+
+mod client_data;
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::hex;
+use pyxis_core::id::{CeremonyId, UserId};
+use pyxis_store::ceremonies::{self, CeremonyRow, Purpose};
+use pyxis_store::passkeys::{self, PasskeyRow};
+use pyxis_store::users::{self, UserRow};
+use pyxis_store::{Tx, audit};
+use serde::Serialize;
+use serde_json::{Value, json};
+use url::Url;
+use webauthn_rs::prelude::{
+    DiscoverableAuthentication, Passkey, PublicKeyCredential, Webauthn, WebauthnBuilder, WebauthnError,
+};
+
+use crate::error::{BoxError, Error, Result};
+use crate::identity::ceremony::client_data::Credential;
+use crate::runtime::state::State;
+
+/// How long a challenge can be answered.
+pub const LIFETIME: Duration = Duration::from_mins(2);
+/// Longest answer of an authenticator, in bytes.
+const MAX_ANSWER: usize = 32 * 1024;
+
+/// What a browser needs for a ceremony.
+#[derive(Clone, Debug)]
+pub struct Challenge {
+    /// Goes back with the answer.
+    pub ceremony: CeremonyId,
+    /// `PublicKeyCredentialCreationOptionsJSON` or `…RequestOptionsJSON`.
+    pub options: Value,
+}
+
+/// What a browser's authenticator answered.
+#[derive(Clone, Debug)]
+pub struct CeremonyResponse {
+    /// The ceremony.
+    pub ceremony: CeremonyId,
+    /// `PublicKeyCredential.toJSON()`, as text.
+    pub credential: String,
+}
+
+impl CeremonyResponse {
+    /// Credential in it, for the library to check. Every ceremony reads its answer here, so none gets past
+    /// the checks that the library leaves out.
+    pub(crate) fn read<T: Credential>(&self) -> Result<T> {
+        let given: T = self.parse()?;
+        client_data::check(given.client_data())?;
+        Ok(given)
+    }
+
+    fn parse<T: Credential>(&self) -> Result<T> {
+        if self.credential.len() > MAX_ANSWER {
+            return Err(Error::PasskeyRefused("the answer is too long"));
+        }
+        serde_json::from_str(&self.credential).map_err(|_| Error::PasskeyRefused("the answer cannot be read"))
+    }
+}
+
+/// An assertion that holds, not yet used up.
+pub struct VerifiedAssertion {
+    /// The passkey, as it was before.
+    pub(crate) row: PasskeyRow,
+    /// What is kept of the assertion: enough to check the signature again.
+    pub(crate) evidence: Value,
+    /// What the ceremony was bound to when it began.
+    binding: String,
+    /// The passkey's document after this use.
+    document: String,
+}
+
+impl VerifiedAssertion {
+    /// Refuses an assertion that was made for something else.
+    pub(crate) fn check_binding(&self, wanted: &str) -> Result<()> {
+        if self.binding == wanted {
+            Ok(())
+        } else {
+            Err(Error::PasskeyRefused("it was given for something else than what is to be done now"))
+        }
+    }
+
+    /// Stores the counter. Of two ceremonies with one passkey at the same time one fails here, and with
+    /// it whatever it was for.
+    pub(crate) async fn record(&self, tx: &mut Tx, now: UnixMillis) -> Result<()> {
+        if passkeys::record_use(&mut *tx, &self.row, &self.document, now).await? {
+            Ok(())
+        } else {
+            Err(Error::PasskeyRefused("the same passkey was used elsewhere at this moment"))
+        }
+    }
+}
+
+/// Who asks for passkeys: this origin, and the host name in it.
+pub(crate) fn relying_party(state: &State) -> Result<Webauthn> {
+    const NO_NAME: Error = Error::Conflict("passkeys need a PX_BASE_URL with a host name, not an address");
+    let origin = Url::parse(&state.config.base_url).map_err(broken)?;
+    let name = origin.domain().ok_or(NO_NAME)?.to_owned();
+    let builder = WebauthnBuilder::new(&name, &origin).map_err(|_| NO_NAME)?;
+    builder.rp_name("Pyxis").timeout(LIFETIME).build().map_err(broken)
+}
+
+/// A fault of ours, not of whoever answered.
+pub(crate) fn broken(error: impl Into<BoxError>) -> Error {
+    Error::Internal(error.into())
+}
+
+/// A check that failed. The person is told which kind; the log has the library's own word.
+pub(crate) fn refused(error: &WebauthnError) -> Error {
+    tracing::info!(%error, "a passkey was refused");
+    Error::PasskeyRefused(match error {
+        WebauthnError::InvalidRPOrigin => "it was used on another origin",
+        WebauthnError::InvalidRPIDHash => "it belongs to another site",
+        WebauthnError::MismatchedChallenge => "it answers another challenge",
+        WebauthnError::CredentialCrossOrigin => "it was used in a frame of another site",
+        WebauthnError::InvalidClientDataType => "it is an answer to another kind of question",
+        WebauthnError::UserNotPresent => "nobody was present",
+        WebauthnError::UserNotVerified => "the person was not verified by PIN, fingerprint or face",
+        WebauthnError::CredentialPossibleCompromise => "its counter went back: there may be a copy of it",
+        _ => "its answer does not hold",
+    })
+}
+
+/// The text under which an authenticator's id is stored.
+pub(crate) fn text(id: &[u8]) -> String {
+    URL_SAFE_NO_PAD.encode(id)
+}
+
+/// A stored passkey.
+pub(crate) fn key(row: &PasskeyRow) -> Result<Passkey> {
+    serde_json::from_str(&row.document).map_err(broken)
+}
+
+/// The inner object of what the library gives for the browser.
+pub(crate) fn options(given: &impl Serialize) -> Result<Value> {
+    let mut value = serde_json::to_value(given).map_err(broken)?;
+    Ok(value["publicKey"].take())
+}
+
+/// Keeps a ceremony until it is answered.
+pub(crate) async fn keep(
+    state: &State,
+    user: Option<UserId>,
+    purpose: Purpose,
+    binding: String,
+    pending: String,
+    options: Value,
+) -> Result<Challenge> {
+    let row = CeremonyRow {
+        id: CeremonyId::new(&*state.entropy),
+        user_id: user,
+        purpose,
+        binding,
+        state: pending,
+        expires_at: state.now().plus(LIFETIME),
+    };
+    ceremonies::insert(&state.store, &row).await?;
+    Ok(Challenge { ceremony: row.id, options })
+}
+
+/// Begins a ceremony that one of `keys` must answer, or, without any, whichever passkey there is.
+pub(crate) async fn begin(
+    state: &State,
+    user: Option<UserId>,
+    purpose: Purpose,
+    binding: String,
+    keys: &[PasskeyRow],
+) -> Result<Challenge> {
+    if user.is_some() && keys.is_empty() {
+        return Err(Error::Conflict("you have no passkey yet; register one under Account"));
+    }
+    let begun = relying_party(state)?.start_discoverable_authentication();
+    let (given, pending) = begun.map_err(broken)?;
+    let mut options = options(&given)?;
+    let allowed: Vec<_> =
+        keys.iter().map(|row| json!({ "type": "public-key", "id": row.credential })).collect();
+    options["allowCredentials"] = Value::Array(allowed);
+    let pending = serde_json::to_string(&pending).map_err(broken)?;
+    keep(state, user, purpose, binding, pending, options).await
+}
+
+/// Takes the ceremony of an answer for good. One of another purpose or person is no ceremony here, and
+/// is used up all the same.
+pub(crate) async fn take(
+    state: &State,
+    answer: &CeremonyResponse,
+    purpose: Purpose,
+    user: Option<UserId>,
+) -> Result<CeremonyRow> {
+    let found = ceremonies::take(&state.store, answer.ceremony, state.now()).await?;
+    found
+        .filter(|row| row.purpose == purpose && row.user_id == user)
+        .ok_or(Error::PasskeyRefused("the ceremony is over; begin again"))
+}
+
+/// Checks the answer to a ceremony: challenge, origin, frame, site, presence, verification, signature, counter,
+/// and that the passkey is the person's. `user` is who must answer; `None` is whoever the passkey is of.
+pub(crate) async fn verify(
+    state: &State,
+    answer: &CeremonyResponse,
+    purpose: Purpose,
+    user: Option<UserId>,
+) -> Result<VerifiedAssertion> {
+    let checked = check(state, answer, purpose, user).await;
+    if let (Err(Error::PasskeyRefused(why)), Some(user)) = (&checked, whose(state, answer, user).await?) {
+        note_refusal(state, &user, purpose, why).await?;
+    }
+    let verified = checked?;
+    reclaim(state, &verified.row).await?;
+    Ok(verified)
+}
+
+/// Notes that a ceremony failed, for whoever reads the log later.
+async fn note_refusal(state: &State, user: &UserRow, purpose: Purpose, why: &str) -> Result<()> {
+    let mut record = audit::AuditRecord::new(state.now(), "passkey.refused");
+    record.workspace_id = Some(user.workspace_id);
+    record.actor = format!("user:{}", user.id);
+    record.actor_name.clone_from(&user.email);
+    record.detail = json!({ "purpose": purpose.as_str(), "why": why }).to_string();
+    state.audit.append(record).await?;
+    Ok(())
+}
+
+async fn check(
+    state: &State,
+    answer: &CeremonyResponse,
+    purpose: Purpose,
+    user: Option<UserId>,
+) -> Result<VerifiedAssertion> {
+    let begun = take(state, answer, purpose, user).await?;
+    let given: PublicKeyCredential = answer.read()?;
+    let row = passkeys::find_by_credential(&state.store, &text(given.get_credential_id())).await?;
+    let row = row.ok_or(Error::PasskeyRefused("it is not registered here"))?;
+    if user.is_some_and(|user| user != row.user_id) {
+        return Err(Error::PasskeyRefused("it is somebody else's"));
+    }
+    let handle = given.get_user_unique_id();
+    let theirs = row.user_id.to_string().replace('-', "");
+    if handle.is_some_and(|handle| hex::encode(handle) != theirs) {
+        return Err(Error::PasskeyRefused("it is somebody else's"));
+    }
+    let pending: DiscoverableAuthentication = serde_json::from_str(&begun.state).map_err(broken)?;
+    let mut key = key(&row)?;
+    let result = relying_party(state)?.finish_discoverable_authentication_v2(&given, pending, &key);
+    let result = result.map_err(|error| refused(&error))?;
+    if !result.user_verified() {
+        return Err(Error::PasskeyRefused("the person was not verified by PIN, fingerprint or face"));
+    }
+    key.update_credential(&result);
+    let document = serde_json::to_string(&key).map_err(broken)?;
+    Ok(VerifiedAssertion { row, evidence: evidence(answer), binding: begun.binding, document })
+}
+
+/// Signature and what it covers; nothing else that a browser sent along.
+fn evidence(answer: &CeremonyResponse) -> Value {
+    let whole: Value = serde_json::from_str(&answer.credential).unwrap_or_default();
+    let response = &whole["response"];
+    json!({
+        "id": whole["id"],
+        "client_data": response["clientDataJSON"],
+        "authenticator_data": response["authenticatorData"],
+        "signature": response["signature"],
+    })
+}
+
+/// Who is concerned by a refusal: who was to answer, or whose passkey it was.
+async fn whose(state: &State, answer: &CeremonyResponse, user: Option<UserId>) -> Result<Option<UserRow>> {
+    let Ok(given) = answer.parse::<PublicKeyCredential>() else { return Ok(None) };
+    let row = passkeys::find_by_credential(&state.store, &text(given.get_credential_id())).await?;
+    let Some(row) = row else { return Ok(None) };
+    Ok(users::find(&state.store, row.workspace_id, user.unwrap_or(row.user_id)).await?)
+}
+
+/// A passkey from before somebody else's link opened the account shows that its person has it again.
+async fn reclaim(state: &State, row: &PasskeyRow) -> Result<()> {
+    users::reclaim(&state.store, row.workspace_id, row.user_id, row.created_at).await?;
+    Ok(())
+}

@@ -1,0 +1,75 @@
+//! Who is told of an approval: each function runs in the transaction of the change that it tells of, and
+//! only writes what is to be sent. Nothing here waits for anybody outside.
+
+mod browsers;
+pub(crate) mod chats;
+
+use pyxis_core::approval_mode::ApprovalState;
+use pyxis_core::preview::preview;
+use pyxis_core::webhook::{ApprovalDecided, Payload, Requested};
+use pyxis_store::Tx;
+use pyxis_store::approvals::ApprovalRow;
+
+use crate::error::Result;
+use crate::notifications::webhooks::emit;
+use crate::runtime::state::State;
+
+/// A request paused and waits for a human; `body` is what it carries, without stored secrets.
+pub(crate) async fn requested(state: &State, tx: &mut Tx, row: &ApprovalRow, body: &[u8]) -> Result<()> {
+    let preview = preview(body);
+    let payload = Payload::Requested(Requested {
+        txn: row.txn_id,
+        credential_name: &row.credential_name,
+        method: &row.method,
+        target: &row.target_host,
+        body_preview: preview.as_deref(),
+        summary: row.reason.as_deref(),
+        approval_url: &format!("{}/approve/{}", state.config.base_url, row.txn_id),
+        expires_at: row.expires_at,
+        channel: row.channel,
+    });
+    emit(state, tx, row.workspace_id, &payload).await?;
+    chats::announce(state, tx, row).await?;
+    browsers::announce(state, tx, row).await
+}
+
+/// Somebody approved it, and more must: what asks about it says how many have.
+pub(crate) async fn voted(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
+    chats::renew(state, tx, row).await
+}
+
+/// A human approved it; what became of it is told later, by [`sent`].
+pub(crate) async fn approved(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
+    chats::follow(state, tx, row, ApprovalState::Approved).await
+}
+
+/// A human denied it.
+pub(crate) async fn denied(state: &State, tx: &mut Tx, row: &ApprovalRow, approver: &str) -> Result<()> {
+    let payload = Payload::Decided(ApprovalDecided {
+        txn: row.txn_id,
+        outcome: ApprovalState::Denied,
+        approver,
+        channel: row.channel,
+        upstream_status: None,
+    });
+    emit(state, tx, row.workspace_id, &payload).await?;
+    chats::follow(state, tx, row, ApprovalState::Denied).await
+}
+
+/// An approved request is over. `status` is the upstream's, where the answer is whole.
+pub(crate) async fn sent(state: &State, tx: &mut Tx, row: &ApprovalRow, status: Option<i64>) -> Result<()> {
+    let payload = Payload::Decided(ApprovalDecided {
+        txn: row.txn_id,
+        outcome: ApprovalState::Approved,
+        approver: row.decided_by_email.as_deref().unwrap_or_default(),
+        channel: row.channel,
+        upstream_status: status,
+    });
+    emit(state, tx, row.workspace_id, &payload).await
+}
+
+/// Nobody decided in time, or the agent withdrew.
+pub(crate) async fn expired(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
+    emit(state, tx, row.workspace_id, &Payload::Expired(row.txn_id)).await?;
+    chats::follow(state, tx, row, ApprovalState::Expired).await
+}

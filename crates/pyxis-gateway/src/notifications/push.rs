@@ -1,0 +1,286 @@
+//! Browser notifications: Web Push (RFC 8030) with VAPID (RFC 8292), encrypted to the browser (RFC 8291).
+//!
+//! A push service sees to whom and when, never what. What is encrypted holds no body and no secret either:
+//! who asks, with which credential, for which host, and where to decide.
+
+pub mod contact;
+mod encrypt;
+mod vapid;
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::{URL_SAFE, URL_SAFE_NO_PAD};
+use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, RETRY_AFTER};
+use http::{HeaderValue, Method, Request, StatusCode, Uri};
+use hyper::body::Incoming;
+use p256::{PublicKey, SecretKey};
+use pyxis_core::approval_mode::ApprovalState;
+use pyxis_core::brand::SECURED_BY;
+use pyxis_core::entropy;
+use pyxis_core::id::UserId;
+use pyxis_core::secret::SecretBytes;
+use pyxis_net::HostPort;
+use pyxis_net::body::read_capped;
+use pyxis_store::approvals::{self, ApprovalRow};
+use pyxis_store::push::{self, PushMessageRow, PushSubscriptionRow};
+use serde_json::json;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::error::{Error, Result};
+use crate::identity::voters::eligible_among;
+use crate::notifications::brand;
+use crate::runtime::state::State;
+use crate::runtime::survival::caught;
+use crate::runtime::work::Stop;
+use encrypt::{Recipient, SALT, encrypt};
+
+const TTL: HeaderName = HeaderName::from_static("ttl");
+const URGENCY: HeaderName = HeaderName::from_static("urgency");
+const TOPIC: HeaderName = HeaderName::from_static("topic");
+
+/// Messages under way at once.
+const AT_ONCE: usize = 32;
+/// Longest time for one message.
+const CALL: Duration = Duration::from_secs(10);
+/// How long a claim holds: a message that is claimed starts at once.
+const CLAIM: Duration = Duration::from_secs(30);
+/// Longest sleep, in case another process stored something.
+const NAP: Duration = Duration::from_secs(2);
+/// Longest wait between attempts.
+const LONGEST_WAIT: Duration = Duration::from_mins(5);
+/// Most of a refusal that is read, in bytes; a longer one is left out.
+const ANSWER_MAX: usize = 16 * 1024;
+/// Most of a refusal that is kept, in characters.
+const WORDS: usize = 200;
+/// Bytes of a browser's authentication secret.
+const AUTH: usize = 16;
+
+/// The public key that browsers subscribe to.
+pub(crate) fn public_key(state: &State) -> String {
+    vapid::public_key(&vapid::key(&state.keyring))
+}
+
+/// Keys of a browser as it sends them, in one form to be sealed; `None` when they cannot be keys.
+pub(crate) fn read_keys(p256dh: &str, auth: &str) -> Option<SecretBytes> {
+    let (key, auth) = (decode(p256dh)?, decode(auth)?);
+    if PublicKey::from_sec1_bytes(&key).is_err() || auth.len() != AUTH {
+        return None;
+    }
+    Some(SecretBytes::new([auth, key].concat()))
+}
+
+fn decode(text: &str) -> Option<Vec<u8>> {
+    URL_SAFE_NO_PAD.decode(text).or_else(|_| URL_SAFE.decode(text)).ok()
+}
+
+/// Sends until told to stop; what is under way then is finished.
+pub(crate) async fn run(state: State, mut stop: Stop) {
+    let mut under_way = JoinSet::new();
+    loop {
+        let nap = match caught("push", start_due(&state, &mut under_way)).await {
+            Ok(nap) => nap,
+            Err(error) => {
+                tracing::warn!(%error, "notifications could not be read; they will be tried again");
+                NAP
+            }
+        };
+        tokio::select! {
+            () = state.work.push().notified() => {}
+            () = tokio::time::sleep(nap) => {}
+            _ = stop.wait_for(|stop| *stop) => break,
+        }
+    }
+    while under_way.join_next().await.is_some() {}
+}
+
+/// Sends whatever is due now, and returns when each has been attempted.
+pub async fn send_due(state: &State) -> Result<()> {
+    let mut under_way = JoinSet::new();
+    while start_due(state, &mut under_way).await?.is_zero() {}
+    while under_way.join_next().await.is_some() {}
+    Ok(())
+}
+
+/// Starts what is due beside what is under way, for which it waits only where there is no room: others are
+/// told while a push service does not answer. How long nothing more can be due.
+async fn start_due(state: &State, under_way: &mut JoinSet<()>) -> Result<Duration> {
+    if under_way.len() == AT_ONCE {
+        under_way.join_next().await;
+    }
+    while under_way.try_join_next().is_some() {}
+    let (now, free) = (state.now(), AT_ONCE - under_way.len());
+    let most = u32::try_from(free).unwrap_or(1);
+    let due = push::claim(&state.store, now, now.plus(CLAIM), most).await?;
+    let more = due.len() == free;
+    for message in due {
+        let state = state.clone();
+        under_way.spawn(async move {
+            if let Err(error) = caught("push", serve(&state, &message)).await {
+                tracing::warn!(txn = %message.txn_id, %error, "a notification could not be sent or noted");
+            }
+        });
+    }
+    if more {
+        return Ok(Duration::ZERO);
+    }
+    let next = push::next_due(&state.store, now).await?;
+    Ok(next.map_or(NAP, |next| next.since(state.now()).min(NAP)).max(Duration::from_millis(1)))
+}
+
+/// What came of one attempt.
+enum PushOutcome {
+    Taken,
+    /// The browser is gone for good.
+    Gone,
+    /// It will not be taken as it is: the status, and how the answer begins.
+    Refused(u16, String),
+    Later(Option<Duration>),
+}
+
+async fn serve(state: &State, message: &PushMessageRow) -> Result<()> {
+    let workspace = message.workspace_id;
+    let now = state.now();
+    let row = approvals::find(&state.store, workspace, message.txn_id).await?;
+    let browser = push::find(&state.store, workspace, message.subscription_id).await?;
+    let waits = row.filter(|row| row.state == ApprovalState::Pending && message.expires_at > now);
+    let (Some(row), Some(browser)) = (waits, browser) else {
+        return Ok(push::done(&state.store, message).await?);
+    };
+    // Somebody who lost the right while the push service was down is not told any more.
+    if message.attempts > 0 && !may_decide(state, &row, browser.user_id).await? {
+        return Ok(push::done(&state.store, message).await?);
+    }
+    let request = request(state, &row, &browser).await?;
+    let outcome = match timeout(CALL, send(state, request)).await {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(error)) => {
+            tracing::debug!(%error, "a push service cannot be reached");
+            PushOutcome::Later(None)
+        }
+        Err(_) => PushOutcome::Later(None),
+    };
+    match outcome {
+        PushOutcome::Taken => {
+            push::succeeded(&state.store, workspace, browser.id, state.now()).await?;
+            push::done(&state.store, message).await?;
+        }
+        // Its messages go with it.
+        PushOutcome::Gone => drop(push::remove(&state.store, workspace, browser.id).await?),
+        // The browser stays: what is wrong may be the contact or the clock of this server, which can be put right.
+        PushOutcome::Refused(status, why) => {
+            tracing::warn!(status, why, browser = %browser.id, "a push service refused a notification");
+            metrics::counter!("pyxis_push_refused_total", "status" => status.to_string()).increment(1);
+            push::refused(&state.store, workspace, browser.id, (status, &why), state.now()).await?;
+            push::done(&state.store, message).await?;
+        }
+        PushOutcome::Later(wait) => {
+            let doublings = u32::try_from(message.attempts).unwrap_or(u32::MAX).min(9);
+            let wait = wait.unwrap_or(Duration::from_secs(1 << doublings).min(LONGEST_WAIT));
+            push::failed(&state.store, message, state.now().plus(wait)).await?;
+            // It may be due before the sender meant to look again.
+            state.work.push().notify_one();
+        }
+    }
+    Ok(())
+}
+
+async fn may_decide(state: &State, row: &ApprovalRow, person: UserId) -> Result<bool> {
+    let mut tx = state.store.begin().await?;
+    let eligible = eligible_among(&mut tx, row.workspace_id, row.credential_id, vec![person]).await?;
+    Ok(!eligible.is_empty())
+}
+
+/// The words of a notification.
+async fn payload(state: &State, row: &ApprovalRow) -> Result<Vec<u8>> {
+    let brand = brand::get(state, row.workspace_id).await?;
+    let name = brand.display_name.unwrap_or_else(|| pyxis_core::brand::DEFAULT_NAME.to_owned());
+    let branded = brand.has_logo || brand.accent.is_some();
+    let icon = branded.then(|| brand::logo_url(state, row.workspace_id));
+    let payload = json!({
+        "title": format!("{name}: approval needed"),
+        "body": format!(
+            "{} wants to use {}: {} {}\n{SECURED_BY}",
+            row.agent_name, row.credential_name, row.method, row.target_host
+        ),
+        "path": format!("/approve/{}", row.txn_id),
+        "tag": row.txn_id.to_string(),
+        "icon": icon,
+    });
+    Ok(payload.to_string().into_bytes())
+}
+
+async fn request(
+    state: &State,
+    row: &ApprovalRow,
+    browser: &PushSubscriptionRow,
+) -> Result<Request<pyxis_net::Body>> {
+    let internal = |error| Error::Internal(error);
+    let opened = state.keyring.open(&push::keys_aad(row.workspace_id, browser.id), &browser.sealed_keys);
+    let keys = opened.map_err(|error| internal(Box::new(error)))?;
+    let (auth, key) = keys.expose().split_at_checked(AUTH).ok_or(Error::NotFound("keys"))?;
+    let recipient = Recipient {
+        key: PublicKey::from_sec1_bytes(key).map_err(|error| internal(Box::new(error)))?,
+        auth: SecretBytes::new(auth.to_vec()),
+    };
+    let body = encrypt(
+        &recipient,
+        &fresh_key(state),
+        entropy::bytes::<SALT>(&*state.entropy),
+        &payload(state, row).await?,
+    );
+    let body = body.ok_or(Error::Conflict("the notification is too long"))?;
+    let uri: Uri =
+        browser.endpoint.parse().map_err(|_| Error::InvalidTarget("the stored endpoint".to_owned()))?;
+    let origin = format!("https://{}", uri.authority().map_or("", http::uri::Authority::as_str));
+    let contact = contact::of(state.config.push_contact.as_deref(), &state.config.base_url);
+    let authorization = vapid::authorization(&vapid::key(&state.keyring), &origin, &contact, state.now());
+    let mut request = Request::new(pyxis_net::body::full(body));
+    *request.method_mut() = Method::POST;
+    *request.uri_mut() = uri;
+    let headers = request.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
+    headers.insert(CONTENT_ENCODING, HeaderValue::from_static("aes128gcm"));
+    headers.insert(TTL, row.expires_at.since(state.now()).as_secs().into());
+    headers.insert(URGENCY, HeaderValue::from_static("high"));
+    // A repeated message takes the place of the one before it.
+    let topic = row.txn_id.to_string().replace('-', "");
+    for (name, value) in [(AUTHORIZATION, authorization), (TOPIC, topic)] {
+        headers.insert(name, HeaderValue::try_from(value).map_err(|error| internal(Box::new(error)))?);
+    }
+    Ok(request)
+}
+
+fn fresh_key(state: &State) -> SecretKey {
+    // Nearly every 32 bytes are a key. Where they are not, the next are.
+    std::iter::repeat_with(|| SecretKey::from_slice(&entropy::bytes::<32>(&*state.entropy)))
+        .find_map(std::result::Result::ok)
+        .expect("an endless supply")
+}
+
+async fn send(
+    state: &State,
+    request: Request<pyxis_net::Body>,
+) -> std::result::Result<PushOutcome, pyxis_net::Error> {
+    let host = HostPort::from_uri(request.uri()).map_err(pyxis_net::InvalidRequest::from)?;
+    state.net.check(&host).await?;
+    let response = state.net.send(request, CALL).await?;
+    let wait = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+    Ok(match response.status() {
+        status if status.is_success() => PushOutcome::Taken,
+        StatusCode::NOT_FOUND | StatusCode::GONE => PushOutcome::Gone,
+        StatusCode::TOO_MANY_REQUESTS => PushOutcome::Later(wait.map(Duration::from_secs)),
+        status if status.is_client_error() || status.is_redirection() => {
+            PushOutcome::Refused(status.as_u16(), words(response.into_body()).await)
+        }
+        _ => PushOutcome::Later(None),
+    })
+}
+
+/// How an answer begins, for people.
+async fn words(body: Incoming) -> String {
+    let bytes = read_capped(body, ANSWER_MAX).await.unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    text.trim().chars().take(WORDS).map(pyxis_core::preview::visible).collect()
+}

@@ -1,0 +1,37 @@
+//! Webhooks: events go into an outbox in the transaction of the change they tell of, and from there to
+//! the endpoints, each on a lane of its own.
+
+mod attempt;
+pub(crate) mod endpoint_queues;
+
+use pyxis_core::id::WorkspaceId;
+use pyxis_core::webhook::{Payload, WebhookEvent};
+use pyxis_store::Tx;
+use pyxis_store::outbox::{self, Message, Outbox};
+
+use crate::error::{Error, Result};
+use crate::runtime::state::State;
+
+pub use endpoint_queues::deliver_due;
+
+/// Writes the event into the outbox, once for each endpoint of the workspace that wants it.
+pub(crate) async fn emit(
+    state: &State,
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    payload: &Payload<'_>,
+) -> Result<()> {
+    let wanting = outbox::wanting(&mut *tx, workspace, payload.event()).await?;
+    if wanting.is_empty() {
+        return Ok(());
+    }
+    let body = payload.to_json();
+    let message = Message { event: payload.event(), txn: Some(payload.txn()), body: &body };
+    let outbox = Outbox::new(state.keyring.clone(), std::sync::Arc::clone(&state.entropy));
+    Ok(outbox.write(tx, workspace, &wanting, message, state.now()).await?)
+}
+
+/// The events of an endpoint, as they are stored.
+pub(crate) fn read_events(json: &str) -> Result<Vec<WebhookEvent>> {
+    serde_json::from_str(json).map_err(|error| Error::Internal(Box::new(error)))
+}

@@ -1,0 +1,170 @@
+//! One attempt to deliver.
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HeaderName, USER_AGENT};
+use http::{HeaderValue, Method, Request, StatusCode, Uri};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use pyxis_core::id::{WebhookId, WorkspaceId};
+use pyxis_core::secret::SecretString;
+use pyxis_core::webhook::{ATTEMPT_TIMEOUT, next_attempt, signature};
+use pyxis_net::HostPort;
+use pyxis_store::cipher::{Aad, Sealed};
+use pyxis_store::deliveries::{self, Attempt, Claimed, DeliveryStatus};
+use pyxis_store::webhooks::{self, WebhookRow};
+use tokio::time::{Instant, timeout};
+
+use crate::error::{Error, Result};
+use crate::runtime::state::State;
+
+const PX_EVENT: HeaderName = HeaderName::from_static("px-event");
+const PX_DELIVERY: HeaderName = HeaderName::from_static("px-delivery");
+const PX_SIGNATURE: HeaderName = HeaderName::from_static("px-signature");
+/// Without a version, which would tell whoever receives deliveries what this server may be attacked with.
+const AGENT: HeaderValue = HeaderValue::from_static("Pyxis");
+
+/// Most of an answer that is read, in bytes.
+const ANSWER_MAX: usize = 16 * 1024;
+/// Most of an answer that is kept, in characters.
+const EXCERPT: usize = 1000;
+
+/// Where and with what a batch of deliveries is sent.
+pub(super) struct Endpoint {
+    uri: Uri,
+    host: HostPort,
+    secrets: Vec<SecretString>,
+}
+
+impl Endpoint {
+    /// The endpoint as it is now; `None` where nothing is sent.
+    pub(super) async fn load(state: &State, workspace: WorkspaceId, id: WebhookId) -> Result<Option<Self>> {
+        let Some(row) = webhooks::find(&state.store, workspace, id).await? else { return Ok(None) };
+        if row.disabled_at.is_some() {
+            return Ok(None);
+        }
+        let uri: Uri = row.url.parse().map_err(|_| Error::InvalidTarget("the stored url".to_owned()))?;
+        let host = HostPort::from_uri(&uri).map_err(|error| Error::InvalidTarget(error.to_string()))?;
+        Ok(Some(Self { uri, host, secrets: secrets(state, &row)? }))
+    }
+}
+
+/// Whatever signs now, the newest first.
+fn secrets(state: &State, row: &WebhookRow) -> Result<Vec<SecretString>> {
+    let mut secrets = vec![open(state, &webhooks::secret_aad(row.workspace_id, row.id), &row.sealed_secret)?];
+    let both = row.previous_until_at.is_some_and(|until| until > state.now());
+    if let Some(previous) = row.sealed_previous.as_ref().filter(|_| both) {
+        secrets.push(open(state, &webhooks::previous_aad(row.workspace_id, row.id), previous)?);
+    }
+    Ok(secrets)
+}
+
+fn open(state: &State, aad: &Aad, sealed: &Sealed) -> Result<SecretString> {
+    let bytes = state.keyring.open(aad, sealed).map_err(|error| Error::Internal(Box::new(error)))?;
+    let text = std::str::from_utf8(bytes.expose()).map_err(|error| Error::Internal(Box::new(error)))?;
+    Ok(SecretString::new(text.to_owned()))
+}
+
+/// What a receiver answered.
+struct EndpointResponse {
+    status: StatusCode,
+    excerpt: Option<String>,
+}
+
+/// Sends a claimed delivery once and notes how that went.
+pub(super) async fn make(state: &State, endpoint: &Endpoint, claimed: &Claimed) -> Result<()> {
+    let started = Instant::now();
+    let sealed = deliveries::body_aad(claimed.workspace_id, claimed.id);
+    let opened = state.keyring.open(&sealed, &claimed.sealed_body);
+    let body = opened.map_err(|error| Error::Internal(Box::new(error)))?;
+    let request = request(state, endpoint, claimed, Bytes::copy_from_slice(body.expose()));
+    let answer = match timeout(ATTEMPT_TIMEOUT, send(state, endpoint, request)).await {
+        Ok(answer) => answer.map_err(|error| error.to_string()),
+        Err(_) => Err(format!("no answer within {} seconds", ATTEMPT_TIMEOUT.as_secs())),
+    };
+    let millis = i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX);
+    let attempt = judged(state, claimed, answer, millis);
+    state.metrics().attempted(attempt.status);
+    if !deliveries::record(&state.store, claimed, &attempt).await? {
+        tracing::debug!(delivery = %claimed.id, "somebody else attempted it too, or it was sent again by hand");
+    }
+    Ok(())
+}
+
+fn request(state: &State, endpoint: &Endpoint, claimed: &Claimed, body: Bytes) -> Request<pyxis_net::Body> {
+    let signature = signature(&endpoint.secrets, state.now(), &body);
+    let mut request = Request::new(pyxis_net::body::full(body));
+    *request.method_mut() = Method::POST;
+    *request.uri_mut() = endpoint.uri.clone();
+    let headers = request.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(USER_AGENT, AGENT);
+    headers.insert(PX_EVENT, HeaderValue::from_static(claimed.event.as_str()));
+    for (name, value) in [(PX_DELIVERY, claimed.id.to_string()), (PX_SIGNATURE, signature)] {
+        if let Ok(value) = HeaderValue::try_from(value) {
+            headers.insert(name, value);
+        }
+    }
+    request
+}
+
+async fn send(
+    state: &State,
+    endpoint: &Endpoint,
+    request: Request<pyxis_net::Body>,
+) -> std::result::Result<EndpointResponse, pyxis_net::Error> {
+    // A connection that is kept open was judged when it was made; the address may have moved since.
+    state.net.check(&endpoint.host).await?;
+    let response = state.net.send(request, ATTEMPT_TIMEOUT).await?;
+    let status = response.status();
+    Ok(EndpointResponse { status, excerpt: read(response.into_body()).await })
+}
+
+/// How the answer begins; whatever breaks it off changes nothing about its status.
+async fn read(mut body: Incoming) -> Option<String> {
+    let mut head = Vec::new();
+    while let Some(Ok(frame)) = body.frame().await {
+        let Ok(data) = frame.into_data() else { continue };
+        head.extend_from_slice(&data[..data.len().min(ANSWER_MAX - head.len())]);
+        if head.len() == ANSWER_MAX {
+            break;
+        }
+    }
+    let text: String =
+        String::from_utf8_lossy(&head).chars().take(EXCERPT).map(pyxis_core::preview::visible).collect();
+    (!text.is_empty()).then_some(text)
+}
+
+/// What an attempt makes of its delivery. Any 2xx acknowledges; everything else is a failure.
+fn judged(
+    state: &State,
+    claimed: &Claimed,
+    answer: std::result::Result<EndpointResponse, String>,
+    millis: i64,
+) -> Attempt {
+    let at = state.now();
+    let failed = u32::try_from(claimed.attempts + 1).unwrap_or(u32::MAX);
+    let (acknowledged, error) = match &answer {
+        Ok(answer) if answer.status.is_success() => (true, None),
+        Ok(answer) if answer.status.is_redirection() => {
+            (false, Some(format!("the answer was {}; redirects are not followed", answer.status.as_u16())))
+        }
+        Ok(answer) => (false, Some(format!("the answer was {}", answer.status.as_u16()))),
+        Err(error) => (false, Some(error.clone())),
+    };
+    let next_at = if acknowledged { None } else { next_attempt(failed, at) };
+    let status = match (acknowledged, next_at) {
+        (true, _) => DeliveryStatus::Delivered,
+        (false, Some(_)) => DeliveryStatus::Pending,
+        (false, None) => DeliveryStatus::Failed,
+    };
+    let answer = answer.ok();
+    Attempt {
+        status,
+        next_at,
+        at,
+        millis,
+        response_status: answer.as_ref().map(|answer| answer.status.as_u16().into()),
+        response_excerpt: answer.and_then(|answer| answer.excerpt),
+        error,
+    }
+}

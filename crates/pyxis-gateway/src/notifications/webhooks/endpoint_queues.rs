@@ -1,0 +1,152 @@
+//! One lane for each endpoint that has something to deliver, so that a slow one delays nobody else.
+//!
+//! A lane lasts while there is work. It claims a few deliveries at a time, durably and for a short while:
+//! any node may have a lane for the same endpoint, and what a dead node had claimed is free again.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pyxis_core::id::{WebhookId, WorkspaceId};
+use pyxis_core::webhook::ATTEMPT_TIMEOUT;
+use pyxis_store::{deliveries, webhooks};
+use tokio::sync::Notify;
+use tokio::task::{Id, JoinSet};
+
+use super::attempt::{self, Endpoint};
+use crate::error::Result;
+use crate::runtime::state::State;
+use crate::runtime::survival::caught;
+use crate::runtime::work::Stop;
+
+/// Attempts under way at once for one endpoint.
+const AT_ONCE: usize = 32;
+/// How long a claim holds: an attempt, and the time to note how it went.
+const CLAIM: Duration = ATTEMPT_TIMEOUT.saturating_add(Duration::from_secs(10));
+/// Longest sleep, in case another process stored something.
+const NAP: Duration = Duration::from_secs(2);
+/// The wait after the store failed.
+const TROUBLE: Duration = Duration::from_secs(1);
+
+/// The lanes of this process.
+#[derive(Default)]
+struct Lanes {
+    running: JoinSet<()>,
+    by_endpoint: HashMap<WebhookId, EndpointQueue>,
+}
+
+struct EndpointQueue {
+    task: Id,
+    more: Arc<Notify>,
+}
+
+/// Delivers whatever is due until told to stop; what is under way then is finished.
+pub(crate) async fn run(state: State, mut stop: Stop) {
+    let mut lanes = Lanes::default();
+    loop {
+        let nap = match caught("webhooks", lanes.start_due(&state, &stop)).await {
+            Ok(nap) => nap,
+            Err(error) => {
+                tracing::warn!(%error, "deliveries could not be read; they will be tried again");
+                NAP
+            }
+        };
+        tokio::select! {
+            () = state.work.deliveries().notified() => {}
+            () = tokio::time::sleep(nap) => {}
+            Some(ended) = lanes.running.join_next_with_id(), if !lanes.running.is_empty() => {
+                lanes.forget(ended.map_or_else(|error| error.id(), |(id, ())| id));
+            }
+            _ = stop.wait_for(|stop| *stop) => break,
+        }
+    }
+    while lanes.running.join_next().await.is_some() {}
+}
+
+/// Delivers whatever is due now, and returns when each has been attempted.
+pub async fn deliver_due(state: &State) -> Result<()> {
+    let (_stop, stopping) = tokio::sync::watch::channel(false);
+    let mut lanes = Lanes::default();
+    while !webhooks::due(&state.store, state.now()).await?.is_empty() {
+        lanes.start_due(state, &stopping).await?;
+        while lanes.running.join_next().await.is_some() {}
+        lanes.by_endpoint.clear();
+    }
+    Ok(())
+}
+
+impl Lanes {
+    /// Starts the lanes that are missing and nudges the others. How long nothing more can be due.
+    async fn start_due(&mut self, state: &State, stop: &Stop) -> Result<Duration> {
+        let now = state.now();
+        for (workspace, webhook) in webhooks::due(&state.store, now).await? {
+            if let Some(lane) = self.by_endpoint.get(&webhook) {
+                lane.more.notify_one();
+                continue;
+            }
+            let more = Arc::new(Notify::new());
+            let lane = lane(state.clone(), workspace, webhook, Arc::clone(&more), stop.clone());
+            let task = self.running.spawn(lane).id();
+            self.by_endpoint.insert(webhook, EndpointQueue { task, more });
+        }
+        let next = deliveries::next_due(&state.store, now).await?;
+        let nap = next.map_or(NAP, |next| next.since(state.now()).min(NAP));
+        Ok(nap.max(Duration::from_millis(1)))
+    }
+
+    fn forget(&mut self, task: Id) {
+        self.by_endpoint.retain(|_, lane| lane.task != task);
+    }
+}
+
+async fn lane(state: State, workspace: WorkspaceId, webhook: WebhookId, more: Arc<Notify>, mut stop: Stop) {
+    let mut under_way = JoinSet::new();
+    loop {
+        let stopping = *stop.borrow();
+        if !stopping && under_way.len() <= AT_ONCE / 2 {
+            let free = u32::try_from(AT_ONCE - under_way.len()).unwrap_or(1);
+            let taking = take(&state, workspace, webhook, free, &mut under_way);
+            if let Err(error) = caught("webhooks", taking).await {
+                tracing::warn!(%webhook, %error, "deliveries could not be taken; they will be tried again");
+                tokio::select! {
+                    () = tokio::time::sleep(TROUBLE) => {}
+                    _ = stop.wait_for(|stop| *stop) => {}
+                }
+            }
+        }
+        if under_way.is_empty() {
+            return;
+        }
+        tokio::select! {
+            _ = under_way.join_next() => {}
+            () = more.notified() => {}
+        }
+        while under_way.try_join_next().is_some() {}
+    }
+}
+
+/// Claims what is due and starts an attempt for each.
+async fn take(
+    state: &State,
+    workspace: WorkspaceId,
+    webhook: WebhookId,
+    most: u32,
+    under_way: &mut JoinSet<()>,
+) -> Result<()> {
+    let now = state.now();
+    let claimed = deliveries::claim(&state.store, webhook, now, now.plus(CLAIM), most).await?;
+    if claimed.is_empty() {
+        return Ok(());
+    }
+    let Some(endpoint) = Endpoint::load(state, workspace, webhook).await? else { return Ok(()) };
+    let endpoint = Arc::new(endpoint);
+    for claimed in claimed {
+        let (state, endpoint) = (state.clone(), Arc::clone(&endpoint));
+        under_way.spawn(async move {
+            if let Err(error) = caught("webhooks", attempt::make(&state, &endpoint, &claimed)).await {
+                tracing::warn!(delivery = %claimed.id, %error, "a delivery could not be attempted or noted");
+            }
+        });
+    }
+    Ok(())
+}

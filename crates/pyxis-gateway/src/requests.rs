@@ -1,0 +1,7 @@
+//! An agent request before it is sent: control headers, limits, idempotency and authorization.
+
+pub(crate) mod authorize;
+pub(crate) mod control;
+pub(crate) mod idempotency;
+pub(crate) mod limits;
+pub(crate) mod validated_request;

@@ -1,0 +1,172 @@
+//! May this request pass? One function for `/forward`, for the re-check of approved work, for
+//! `explain` and for what `/agent/services` foretells.
+
+use pyxis_core::approval_mode::Channel;
+use pyxis_core::grant;
+use pyxis_core::policy::{self, Decision, Method, Policy, Rule, Verdict};
+use pyxis_core::target::{Scheme, Target};
+use pyxis_store::grants::{self, GrantLookup, GrantRow};
+use tracing::Instrument;
+use tracing::field::Empty;
+
+use crate::error::{Error, Result};
+use crate::requests::validated_request::ValidatedRequest;
+use crate::runtime::resolve::ResolvedCredential;
+use crate::runtime::state::State;
+
+/// What is to happen with a request, grants aside.
+#[derive(Debug)]
+pub(crate) enum Authorization {
+    /// It may be sent.
+    Allow(Matched),
+    /// A human decides, unless a grant spares them the question.
+    RequireApproval(Matched),
+    /// A deny rule matched.
+    Deny {
+        /// The pattern, where the rule has one.
+        pattern: Option<String>,
+    },
+}
+
+/// Why a request may be sent.
+#[derive(Debug)]
+pub(crate) struct AllowedBy {
+    pub(crate) matched: Matched,
+    /// The grant that spared a human the question.
+    pub(crate) grant: Option<GrantRow>,
+}
+
+/// The rule that decided.
+#[derive(Clone, Debug)]
+pub(crate) struct Matched {
+    pub(crate) rule: Rule,
+    pub(crate) pattern: Option<String>,
+}
+
+impl From<&Decision<'_>> for Matched {
+    fn from(decision: &Decision<'_>) -> Self {
+        Self { rule: decision.rule, pattern: decision.pattern.map(str::to_owned) }
+    }
+}
+
+/// Bounds, egress guard and policy.
+pub(crate) async fn authorize(state: &State, asked: &ValidatedRequest<'_>) -> Result<Authorization> {
+    let span = tracing::trace_span!(target: "pyxis::trace", "judge", decision = Empty, rule = Empty);
+    let judged = evaluate(state, asked).instrument(span.clone()).await;
+    if span.is_disabled() {
+        return judged;
+    }
+    let (decision, rule) = match &judged {
+        Ok(Authorization::Allow(matched)) => ("auto_approve", matched.rule.as_str()),
+        Ok(Authorization::RequireApproval(matched)) => ("require_approval", matched.rule.as_str()),
+        Ok(Authorization::Deny { .. }) => ("deny", Rule::Deny.as_str()),
+        Err(error) => ("refuse", error.code()),
+    };
+    span.record("decision", decision).record("rule", rule);
+    judged
+}
+
+/// What the request itself shows is judged before the resolver is asked: a query for a name that the agent made up
+/// tells whoever runs that name's DNS.
+async fn evaluate(state: &State, asked: &ValidatedRequest<'_>) -> Result<Authorization> {
+    check_allowed_hosts(asked.credential, asked.target)?;
+    let host = host_port(asked.target);
+    state.net.check_form(&host)?;
+    let decision = decide(asked.credential, asked.method, asked.target);
+    let judgement = match decision.verdict {
+        Verdict::Deny => return Ok(Authorization::Deny { pattern: decision.pattern.map(str::to_owned) }),
+        Verdict::AutoApprove => Authorization::Allow((&decision).into()),
+        Verdict::RequireApproval => {
+            check_reason(asked)?;
+            Authorization::RequireApproval((&decision).into())
+        }
+    };
+    state.net.check(&host).await?;
+    Ok(judgement)
+}
+
+/// What no human and no grant can widen: scheme and allowed hosts.
+pub(crate) fn check_allowed_hosts(credential: &ResolvedCredential, target: &Target) -> Result<()> {
+    if target.scheme() == Scheme::Http && !credential.row.allow_http {
+        return Err(Error::InvalidTarget("plain http, which this credential does not allow".to_owned()));
+    }
+    if !credential.hosts.admits(target) {
+        return Err(Error::HostNotAllowed(target.authority()));
+    }
+    Ok(())
+}
+
+/// The policy's word, without grants.
+pub(crate) fn decide<'a>(
+    credential: &'a ResolvedCredential,
+    method: Method,
+    target: &Target,
+) -> Decision<'a> {
+    let compiled = credential.policy.as_ref().map(|policy| &policy.compiled);
+    policy::evaluate(compiled, credential.mode, method, target)
+}
+
+/// The target as the egress guard takes it.
+pub(crate) fn host_port(target: &Target) -> pyxis_net::HostPort {
+    pyxis_net::HostPort::new(target.written_host(), target.port())
+}
+
+/// A policy may ask agents to say why.
+fn check_reason(asked: &ValidatedRequest<'_>) -> Result<()> {
+    let required = policy_of(asked.credential).is_some_and(|policy| policy.require_reason);
+    if required && asked.control.reason.is_none_or(str::is_empty) {
+        return Err(Error::MissingHeader("X-PX-Reason (this credential's policy asks for a reason)"));
+    }
+    Ok(())
+}
+
+/// One use of a grant that covers the request, where a grant may stand in for a human.
+pub(crate) async fn use_grant(state: &State, asked: &ValidatedRequest<'_>) -> Result<Option<GrantRow>> {
+    let decision = decide(asked.credential, asked.method, asked.target);
+    if !grant::grant_may_apply(&decision, policy_of(asked.credential)) {
+        return Ok(None);
+    }
+    let row = &asked.credential.row;
+    let wanted = GrantLookup {
+        workspace: asked.agent.workspace_id(),
+        credential: row.id,
+        credential_version: row.version,
+        method: asked.method.as_str(),
+        route: &asked.target.route(),
+        agent: Some(asked.agent.id()),
+        now: state.now(),
+    };
+    Ok(grants::claim_use(&state.store, &wanted).await?)
+}
+
+/// Gives back the use of a grant for a request that was not sent.
+pub(crate) async fn return_grant(
+    state: &State,
+    asked: &ValidatedRequest<'_>,
+    passage: &AllowedBy,
+) -> Result<()> {
+    if let Some(grant) = &passage.grant {
+        grants::return_use(&state.store, asked.agent.workspace_id(), grant.id).await?;
+    }
+    Ok(())
+}
+
+/// The credential's policy, if it has one.
+pub(crate) fn policy_of(credential: &ResolvedCredential) -> Option<&Policy> {
+    credential.policy.as_ref().map(|policy| &policy.policy)
+}
+
+/// How many people must approve.
+pub(crate) fn min_approvals(credential: &ResolvedCredential) -> u32 {
+    policy_of(credential).map_or(1, |policy| policy.min_approvals)
+}
+
+/// Whether only a passkey ceremony can approve.
+pub(crate) fn passkey_required(credential: &ResolvedCredential) -> bool {
+    policy_of(credential).is_some_and(|policy| policy.passkey_required)
+}
+
+/// Where an approval is announced.
+pub(crate) fn channel(credential: &ResolvedCredential) -> Channel {
+    policy_of(credential).map_or(Channel::AgentReflected, |policy| policy.channel)
+}

@@ -1,0 +1,261 @@
+//! `Idempotency-Key`: the same request, twice, happens once.
+//!
+//! A key is claimed before anything else can happen with the request. A request that Pyxis refused
+//! before sending gives its key back; one that paused points to its transaction; one that was sent
+//! keeps its answer. What was sent and never answered stays unknown, and is never sent again.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures_util::StreamExt;
+use http_body_util::BodyExt;
+use pyxis_core::hex;
+use pyxis_core::id::{AgentId, TxnId, WorkspaceId};
+use pyxis_core::policy::Method;
+use pyxis_core::target::Target;
+use pyxis_store::idempotency::{KeyState, NewKey};
+use pyxis_store::{Executor, idempotency};
+use sha2::{Digest, Sha256};
+use tracing::Instrument;
+
+use crate::error::lost_answer::LostAnswer;
+use crate::error::{Error, Result};
+use crate::requests::control::Control;
+use crate::runtime::resolve::ResolvedAgent;
+use crate::runtime::sealing;
+use crate::runtime::state::State;
+use crate::runtime::stored::StoredResponse;
+
+/// The header, in lower case.
+pub(crate) const HEADER: &str = "idempotency-key";
+
+/// How long a key is remembered.
+const REMEMBERED: Duration = Duration::from_hours(24);
+/// How long to wait before settling a key is tried again.
+const AGAIN: Duration = Duration::from_secs(2);
+
+/// The first or a later request with a key.
+pub(crate) enum IdempotencyOutcome {
+    /// The first: go on, and settle the claim.
+    First(Claimed),
+    /// A later one: this is its answer.
+    Again(Response),
+    /// A later one, and the first became this transaction.
+    Paused(TxnId),
+}
+
+/// A key that this request owns.
+pub(crate) struct Claimed {
+    state: State,
+    workspace: WorkspaceId,
+    agent: AgentId,
+    key_hash: String,
+    /// Whether giving the key back could let the request happen twice.
+    sent: AtomicBool,
+    settled: AtomicBool,
+}
+
+/// An agent that hangs up leaves its key claimed: what was not sent is free again, what was sent stays
+/// unknown for as long as the key is remembered.
+impl Drop for Claimed {
+    fn drop(&mut self) {
+        if self.settled.load(Ordering::Relaxed) {
+            return;
+        }
+        let (state, workspace, agent) = (self.state.clone(), self.workspace, self.agent);
+        let (key_hash, sent) = (std::mem::take(&mut self.key_hash), self.sent.load(Ordering::Relaxed));
+        drop(tokio::spawn(async move {
+            // Nobody else settles the key of a living node, so this goes on until the store is there again.
+            loop {
+                let done = if sent {
+                    idempotency::lose(&state.store, workspace, agent, &key_hash).await
+                } else {
+                    idempotency::release(&state.store, workspace, agent, &key_hash).await
+                };
+                let Err(error) = done else { return };
+                tracing::warn!(%error, "an idempotency key could not be settled yet");
+                tokio::time::sleep(AGAIN).await;
+            }
+        }));
+    }
+}
+
+/// Runs a request with a key to its end, also where the agent hangs up: it will ask again what became of it.
+pub(crate) async fn run_detached(
+    request: impl Future<Output = Result<Response>> + Send + 'static,
+) -> Result<Response> {
+    tokio::spawn(request.in_current_span()).await.map_err(|error| Error::Internal(error.into()))?
+}
+
+/// Claims `key` for this request, or finds what became of the first one.
+pub(crate) async fn claim(
+    state: &State,
+    agent: &ResolvedAgent,
+    key: &str,
+    control: &Control<'_>,
+    body: &Bytes,
+) -> Result<IdempotencyOutcome> {
+    let key_hash = hash(&[key.as_bytes()]);
+    let fingerprint = fingerprint(control, body);
+    let (workspace, now) = (agent.workspace_id(), state.now());
+    let new = NewKey {
+        agent_id: agent.id(),
+        key_hash: key_hash.clone(),
+        workspace_id: workspace,
+        fingerprint: fingerprint.clone(),
+        node_id: state.node,
+        created_at: now,
+        expires_at: now.plus(REMEMBERED),
+    };
+    match idempotency::claim(&state.store, &new).await? {
+        idempotency::Claim::New => Ok(IdempotencyOutcome::First(Claimed {
+            state: state.clone(),
+            workspace,
+            agent: agent.id(),
+            key_hash,
+            sent: AtomicBool::new(false),
+            settled: AtomicBool::new(false),
+        })),
+        idempotency::Claim::Existing(row) if row.fingerprint != fingerprint => {
+            Err(Error::IdempotencyKeyReused)
+        }
+        idempotency::Claim::Existing(row) => again(state, agent, *row),
+    }
+}
+
+fn again(
+    state: &State,
+    agent: &ResolvedAgent,
+    row: idempotency::IdempotencyRow,
+) -> Result<IdempotencyOutcome> {
+    if let Some(txn) = row.txn_id {
+        return Ok(IdempotencyOutcome::Paused(txn));
+    }
+    if row.state == KeyState::InProgress {
+        return Err(Error::IdempotencyInProgress);
+    }
+    let sealed = row.sealed_outcome.ok_or(Error::OutcomeUnknown(LostAnswer::NotStored))?;
+    let aad = sealing::outcome(agent.workspace_id(), agent.id(), &row.key_hash);
+    let bytes = state.keyring.open(&aad, &sealed).map_err(|error| Error::Internal(Box::new(error)))?;
+    let kept = StoredResponse::decode(&bytes).map_err(|error| Error::Internal(Box::new(error)))?;
+    if kept.truncated {
+        return Err(Error::Upstream(
+            "the request was sent and answered; the answer was too large to be kept".into(),
+        ));
+    }
+    let mut response = (kept.status, kept.body).into_response();
+    *response.headers_mut() = kept.headers;
+    Ok(IdempotencyOutcome::Again(response))
+}
+
+impl Claimed {
+    /// Ties the key to a transaction.
+    pub(crate) async fn attach(&self, executor: impl Executor, txn: TxnId) -> Result<()> {
+        idempotency::attach_txn(executor, self.workspace, self.agent, &self.key_hash, txn).await?;
+        Ok(())
+    }
+
+    /// The transaction stands: the key points to it from now on.
+    pub(crate) fn tied(&self) {
+        self.settled.store(true, Ordering::Relaxed);
+    }
+
+    /// From here on the request may have reached the upstream.
+    pub(crate) fn sending(&self) {
+        self.sent.store(true, Ordering::Relaxed);
+    }
+
+    /// Keeps the answer, or gives the key back if nothing was sent.
+    pub(crate) async fn settle(self, state: &State, result: Result<Response>) -> Result<Response> {
+        if self.settled.load(Ordering::Relaxed) {
+            return result;
+        }
+        match result {
+            // Dropping the claim gives the key back.
+            Err(error) if !self.sent.load(Ordering::Relaxed) => Err(error),
+            Err(error) => {
+                let (parts, body) = error.into_response().into_parts();
+                self.keep(state, parts, body).await
+            }
+            Ok(response) => {
+                let (parts, body) = response.into_parts();
+                self.keep(state, parts, body).await
+            }
+        }
+    }
+
+    /// Reads the answer, since it must be given again. One that is too large for that goes on to the agent,
+    /// and only the fact is kept.
+    async fn keep(
+        &self,
+        state: &State,
+        parts: http::response::Parts,
+        body: axum::body::Body,
+    ) -> Result<Response> {
+        let (kept, body) = match read(body, state.config.response_max).await? {
+            Length::Short(body) => (Some(body.clone()), body.into()),
+            Length::Long(body) => (None, body),
+        };
+        let kept = StoredResponse {
+            status: parts.status,
+            headers: parts.headers.clone(),
+            truncated: kept.is_none(),
+            body: kept.unwrap_or_default(),
+        };
+        let aad = sealing::outcome(self.workspace, self.agent, &self.key_hash);
+        let sealed = state.keyring.seal(&*state.entropy, &aad, kept.encode().expose());
+        match idempotency::complete(&state.store, self.workspace, self.agent, &self.key_hash, sealed).await {
+            Ok(_) => self.tied(),
+            // The agent gets its answer all the same; dropping the claim notes that it is not kept.
+            Err(error) => tracing::warn!(%error, "an answer could not be kept for its idempotency key"),
+        }
+        Ok(Response::from_parts(parts, body))
+    }
+}
+
+/// A body by whether it fits what is kept.
+enum Length {
+    Short(Bytes),
+    Long(Body),
+}
+
+async fn read(mut body: Body, most: usize) -> Result<Length> {
+    let mut pieces: Vec<Bytes> = Vec::new();
+    let mut length = 0;
+    while let Some(frame) = body.frame().await {
+        let frame =
+            frame.map_err(|_| Error::Upstream("the host answered, but broke off its answer".into()))?;
+        let Ok(data) = frame.into_data() else { continue };
+        length += data.len();
+        pieces.push(data);
+        if length > most {
+            let before = futures_util::stream::iter(pieces.into_iter().map(Ok));
+            return Ok(Length::Long(Body::from_stream(before.chain(body.into_data_stream()))));
+        }
+    }
+    Ok(Length::Short(pieces.concat().into()))
+}
+
+/// What makes two requests the same, however they are spelt.
+fn fingerprint(control: &Control<'_>, body: &[u8]) -> String {
+    let method = match control.method {
+        None => Method::Get.as_str(),
+        Some(written) => Method::parse(written).map_or(written, |method| method.as_str()),
+    };
+    let written = control.target.unwrap_or_default();
+    let target = Target::parse(written).map_or_else(|_| written.to_owned(), |target| target.to_string());
+    let credential = control.credential.unwrap_or_default().to_lowercase();
+    hash(&[credential.as_bytes(), method.as_bytes(), target.as_bytes(), &Sha256::digest(body)])
+}
+
+fn hash(parts: &[&[u8]]) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update((part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    hex::encode(&hasher.finalize())
+}

@@ -1,0 +1,24 @@
+//! The agent's hourly budget (Spec 3, Limits): exact, in fixed windows that start on the hour.
+
+use std::time::Duration;
+
+use pyxis_core::window;
+use pyxis_store::limits;
+
+use crate::error::{Error, Result};
+use crate::runtime::resolve::ResolvedAgent;
+use crate::runtime::state::State;
+
+/// Counts one request of `agent`, or refuses it.
+pub(crate) async fn admit(state: &State, agent: &ResolvedAgent) -> Result<()> {
+    let Some(limit) = agent.row.rate_limit_per_hour else { return Ok(()) };
+    let now = state.now();
+    let start = window::hour_start(now);
+    if limits::admit(&state.store, agent.id(), start, limit).await?.admitted {
+        return Ok(());
+    }
+    metrics::counter!("pyxis_rate_limited_total").increment(1);
+    let reset = start.plus(Duration::from_hours(1)).since(now);
+    let reset = Duration::from_secs(reset.as_millis().div_ceil(1000).try_into().unwrap_or(3600));
+    Err(Error::RateLimited { limit: u32::try_from(limit).unwrap_or(u32::MAX), reset })
+}

@@ -1,0 +1,18 @@
+//! Shared state of the process: what is cached, counted, woken and stopped.
+
+pub(crate) mod anchor;
+pub(crate) mod exchange_metrics;
+pub(crate) mod last_used;
+pub(crate) mod login_throttle;
+pub(crate) mod metrics_recorder;
+pub(crate) mod mtls_clients;
+pub(crate) mod resolve;
+pub(crate) mod sealing;
+pub(crate) mod secret_cache;
+pub(crate) mod secret_value;
+pub(crate) mod state;
+pub(crate) mod stored;
+pub(crate) mod survival;
+pub(crate) mod token_cache;
+pub(crate) mod wait;
+pub(crate) mod work;

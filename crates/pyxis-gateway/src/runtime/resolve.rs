@@ -1,0 +1,271 @@
+//! From an agent key and a credential's name to everything a decision needs.
+//!
+//! Parsed configuration is kept in memory under the store's generation number, which every change of
+//! configuration raises in its own transaction. No answer leaves before that number was compared with
+//! the store's, so a change is in force for every request that starts after it, whichever process made
+//! it. Secrets are kept sealed here; they are open while requests use them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use pyxis_core::approval_mode::ApprovalMode;
+use pyxis_core::auth::{Auth, Connector};
+use pyxis_core::hex;
+use pyxis_core::hosts::AllowedHosts;
+use pyxis_core::id::{AgentId, WorkspaceId};
+use pyxis_core::policy::{CompiledPolicy, Policy};
+use pyxis_store::agents::{self, AgentRow};
+use pyxis_store::cipher::Keyring;
+use pyxis_store::credentials::{self, CredentialRow};
+use pyxis_store::workspaces::{self, WorkspaceRow};
+use pyxis_store::{Store, StoreError, generations, policies};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::error::{Error, Result};
+use crate::runtime::secret_cache::{DecryptedSecret, SharedSecret};
+use crate::runtime::secret_value::SecretValue;
+
+/// Entries kept before the whole snapshot is dropped; bounds what hostile names can fill.
+const MAX_ENTRIES: usize = 10_000;
+/// Longest name of a credential, in bytes.
+pub(crate) const MAX_NAME: usize = 64;
+
+/// SHA-256 of an agent key.
+pub(crate) type KeyHash = [u8; 32];
+
+/// The digest under which a key or token is stored.
+pub(crate) fn key_hash(key: &str) -> KeyHash {
+    Sha256::digest(key.as_bytes()).into()
+}
+
+/// Switches of a credential that few need.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CredentialOptions {
+    /// Let `Set-Cookie` of the upstream through to the agent.
+    pub allow_set_cookie: bool,
+    /// Pass `traceparent` and `tracestate` upstream.
+    pub pass_traceparent: bool,
+}
+
+/// A policy with the form that evaluates fast.
+#[derive(Debug)]
+pub(crate) struct ActivePolicy {
+    /// As written.
+    pub policy: Policy,
+    /// As evaluated.
+    pub compiled: CompiledPolicy,
+}
+
+/// A credential with everything parsed.
+#[derive(Debug)]
+pub(crate) struct ResolvedCredential {
+    /// The stored row.
+    pub row: CredentialRow,
+    /// How the secret is attached; `None` for a sidecar.
+    pub auth: Option<Auth>,
+    /// Where it may go.
+    pub hosts: AllowedHosts,
+    /// Switches.
+    pub options: CredentialOptions,
+    /// Its policy, if one was written.
+    pub policy: Option<ActivePolicy>,
+    /// The workspace's mode, which counts where there is no policy.
+    pub mode: ApprovalMode,
+    /// The secret, while requests use it.
+    opened: SharedSecret,
+}
+
+impl ResolvedCredential {
+    /// Parses a stored row.
+    pub(crate) fn parse(row: CredentialRow, policy: Option<&str>, mode: ApprovalMode) -> Result<Self> {
+        let corrupt = |column| corrupt("credentials", column, row.id.to_string());
+        let auth = match (row.connector, row.auth.as_deref()) {
+            (Connector::Direct, Some(text)) => Some(serde_json::from_str(text).map_err(|_| corrupt("auth"))?),
+            (Connector::Direct, None) => return Err(corrupt("auth")),
+            (Connector::Sidecar, _) => None,
+        };
+        let list: Vec<String> =
+            serde_json::from_str(&row.allowed_hosts).map_err(|_| corrupt("allowed_hosts"))?;
+        let hosts = AllowedHosts::parse(&list).map_err(|_| corrupt("allowed_hosts"))?;
+        let options = serde_json::from_str(&row.options).map_err(|_| corrupt("options"))?;
+        let policy = policy.map(ActivePolicy::parse).transpose()?;
+        Ok(Self { row, auth, hosts, options, policy, mode, opened: SharedSecret::default() })
+    }
+
+    /// The secret; `None` for a sidecar that needs none.
+    pub(crate) fn open(&self, keyring: &Keyring) -> Result<Option<Arc<DecryptedSecret>>> {
+        let row = &self.row;
+        let Some(sealed) = &row.sealed_secret else {
+            return if self.auth.is_none() { Ok(None) } else { Err(missing()) };
+        };
+        let opened = self.opened.or_open(|| {
+            let aad = credentials::secret_aad(row.workspace_id, row.id);
+            let bytes = keyring.open(&aad, sealed).map_err(|error| Error::Internal(Box::new(error)))?;
+            SecretValue::from_bytes(&bytes)
+        });
+        opened.map(Some)
+    }
+
+    /// The secret of a credential that is nothing without one.
+    pub(crate) fn open_needed(&self, keyring: &Keyring) -> Result<Arc<DecryptedSecret>> {
+        self.open(keyring)?.ok_or_else(missing)
+    }
+}
+
+fn missing() -> Error {
+    Error::NoLongerAllowed("the credential has no secret")
+}
+
+impl ActivePolicy {
+    /// Parses a stored policy document.
+    pub(crate) fn parse(document: &str) -> Result<Self> {
+        let policy = Policy::from_json(document.as_bytes())
+            .map_err(|_| corrupt("policies", "document", String::new()))?;
+        let compiled = policy.compile();
+        Ok(Self { policy, compiled })
+    }
+}
+
+fn corrupt(table: &'static str, column: &'static str, row: String) -> Error {
+    Error::Internal(Box::new(StoreError::Corrupt { table, column, row }))
+}
+
+/// An agent with what it may use.
+#[derive(Debug)]
+pub(crate) struct ResolvedAgent {
+    /// The stored row.
+    pub row: AgentRow,
+    /// Its workspace.
+    pub workspace: WorkspaceRow,
+    credentials: RwLock<HashMap<String, Option<Arc<ResolvedCredential>>>>,
+}
+
+impl ResolvedAgent {
+    /// The agent's id.
+    pub(crate) fn id(&self) -> AgentId {
+        self.row.id
+    }
+
+    /// The workspace's id.
+    pub(crate) fn workspace_id(&self) -> WorkspaceId {
+        self.row.workspace_id
+    }
+}
+
+/// Parsed configuration of the generation that was last seen.
+///
+/// What is found here may be out of date. It is believed only after a check against the store: for a
+/// request that passes, in the transaction that records it ([`pyxis_store::audit::Appender::append_under`]);
+/// for every other answer, by [`Cache::is_current`].
+#[derive(Default)]
+pub(crate) struct ConfigCache(RwLock<Snapshot>);
+
+#[derive(Default)]
+struct Snapshot {
+    generation: i64,
+    agents: HashMap<KeyHash, Arc<ResolvedAgent>>,
+}
+
+impl ConfigCache {
+    /// The enabled agent that holds `key`, and the generation that it is of.
+    pub(crate) async fn agent(&self, store: &Store, key: &str) -> Result<(Arc<ResolvedAgent>, i64)> {
+        let hash = key_hash(key);
+        if let Some(found) = self.cached(&hash) {
+            return Ok(found);
+        }
+        let generation = self.refresh(store).await?;
+        let row = agents::find_by_key_hash(store, &hex::encode(&hash)).await?;
+        let row = row.filter(|row| row.disabled_at.is_none()).ok_or(Error::InvalidKey)?;
+        let workspace = workspaces::find(store, row.workspace_id).await?.ok_or(Error::InvalidKey)?;
+        let agent = Arc::new(ResolvedAgent { row, workspace, credentials: RwLock::default() });
+        self.keep(generation, hash, &agent);
+        Ok((agent, generation))
+    }
+
+    /// The enabled agent that holds `key`, as of now.
+    pub(crate) async fn agent_now(&self, store: &Store, key: &str) -> Result<Arc<ResolvedAgent>> {
+        self.refresh(store).await?;
+        Ok(self.agent(store, key).await?.0)
+    }
+
+    /// Whether `generation` is still the store's; if not, what is kept here is dropped.
+    pub(crate) async fn is_current(&self, store: &Store, generation: i64) -> Result<bool> {
+        Ok(self.refresh(store).await? == generation)
+    }
+
+    /// Reads the store's generation and drops what is of another one.
+    async fn refresh(&self, store: &Store) -> Result<i64> {
+        let generation = generations::read(store).await?;
+        if self.0.read().unwrap_or_else(PoisonError::into_inner).generation != generation {
+            let mut snapshot = self.0.write().unwrap_or_else(PoisonError::into_inner);
+            if snapshot.generation < generation {
+                *snapshot = Snapshot { generation, agents: HashMap::new() };
+            }
+        }
+        Ok(generation)
+    }
+
+    fn cached(&self, hash: &KeyHash) -> Option<(Arc<ResolvedAgent>, i64)> {
+        let snapshot = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        snapshot.agents.get(hash).map(|agent| (Arc::clone(agent), snapshot.generation))
+    }
+
+    /// Keeps what was loaded after `generation` was read. A newer snapshot is left alone: what is at
+    /// hand may be older than it.
+    fn keep(&self, generation: i64, hash: KeyHash, agent: &Arc<ResolvedAgent>) {
+        let mut snapshot = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if snapshot.generation != generation {
+            return;
+        }
+        if snapshot.agents.len() >= MAX_ENTRIES {
+            snapshot.agents.clear();
+        }
+        snapshot.agents.insert(hash, Arc::clone(agent));
+    }
+}
+
+impl ResolvedAgent {
+    /// The credential called `name` (whatever its case), if this agent may use it. Unknown and not
+    /// assigned are the same answer.
+    pub(crate) async fn credential(&self, store: &Store, name: &str) -> Result<Arc<ResolvedCredential>> {
+        if let Some(found) = self.known(name) {
+            return found.ok_or(Error::CredentialNotFound);
+        }
+        // None has such a name, and what is not there is remembered.
+        if name.len() > MAX_NAME {
+            return Err(Error::CredentialNotFound);
+        }
+        let found = self.load(store, name).await?;
+        let mut known = self.credentials.write().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MAX_ENTRIES {
+            known.clear();
+        }
+        known.insert(name.to_owned(), found.clone());
+        found.ok_or(Error::CredentialNotFound)
+    }
+
+    fn known(&self, name: &str) -> Option<Option<Arc<ResolvedCredential>>> {
+        self.credentials.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    async fn load(&self, store: &Store, name: &str) -> Result<Option<Arc<ResolvedCredential>>> {
+        let workspace = self.workspace_id();
+        let Some(row) = credentials::find_by_name(store, workspace, name).await? else { return Ok(None) };
+        if !self.may_use(store, &row).await? {
+            return Ok(None);
+        }
+        let policy = policies::find(store, workspace, row.id).await?;
+        let document = policy.as_ref().map(|policy| policy.document.as_str());
+        ResolvedCredential::parse(row, document, self.workspace.mode)
+            .map(|credential| Some(Arc::new(credential)))
+    }
+
+    async fn may_use(&self, store: &Store, credential: &CredentialRow) -> Result<bool> {
+        if self.row.all_credentials {
+            return Ok(true);
+        }
+        Ok(agents::may_use(store, self.workspace_id(), self.id(), credential.id).await?)
+    }
+}

@@ -1,0 +1,126 @@
+//! What every part of the proxy shares.
+
+use std::sync::{Arc, OnceLock};
+
+use pyxis_core::clock::{Clock, UnixMillis};
+use pyxis_core::entropy::Entropy;
+use pyxis_core::id::NodeId;
+use pyxis_store::Store;
+use pyxis_store::audit::{Appender, AuditKeys};
+use pyxis_store::cipher::Keyring;
+
+use crate::config::Config;
+use crate::runtime::anchor::Anchor;
+use crate::runtime::last_used::LastUsedBuffer;
+use crate::runtime::login_throttle::UnknownEmailThrottle;
+use crate::runtime::metrics_recorder::MetricsRecorder;
+use crate::runtime::mtls_clients::MtlsClients;
+use crate::runtime::resolve::ConfigCache;
+use crate::runtime::token_cache::TokenCache;
+use crate::runtime::wait::Waiters;
+use crate::runtime::work::Work;
+
+/// The parts that the proxy is made of.
+pub struct Parts {
+    /// The database.
+    pub store: Store,
+    /// Seals and opens what is secret at rest.
+    pub keyring: Keyring,
+    /// Writes the audit trail.
+    pub audit: Appender,
+    /// Keys of the audit trail, for records that commit with a state change.
+    pub audit_keys: AuditKeys,
+    /// The only way out.
+    pub net: pyxis_net::Client,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub entropy: Arc<dyn Entropy>,
+    /// This process.
+    pub node: NodeId,
+    /// Settings.
+    pub config: Config,
+}
+
+/// A cheap handle on everything the proxy needs.
+#[derive(Clone)]
+pub struct State(Arc<Inner>);
+
+/// What [`State`] points to.
+pub struct Inner {
+    /// The database.
+    pub store: Store,
+    /// Seals and opens what is secret at rest.
+    pub keyring: Keyring,
+    /// Writes the audit trail.
+    pub audit: Appender,
+    /// Keys of the audit trail, for records that commit with a state change.
+    pub audit_keys: AuditKeys,
+    /// The only way out.
+    pub net: pyxis_net::Client,
+    /// The way to the operator's own sidecars.
+    pub net_private: pyxis_net::Client,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub entropy: Arc<dyn Entropy>,
+    /// This process.
+    pub node: NodeId,
+    /// Settings.
+    pub config: Config,
+    pub(crate) config_cache: ConfigCache,
+    pub(crate) waiters: Waiters,
+    pub(crate) work: Work,
+    pub(crate) last_used: LastUsedBuffer,
+    pub(crate) token_cache: TokenCache,
+    pub(crate) mtls_clients: MtlsClients,
+    pub(crate) login_throttle: UnknownEmailThrottle,
+    pub(crate) anchor: Anchor,
+    meters: OnceLock<MetricsRecorder>,
+}
+
+impl State {
+    /// Puts the parts together. Nothing runs until [`crate::workers::start`].
+    pub fn new(parts: Parts) -> Self {
+        let Parts { store, keyring, audit, audit_keys, net, clock, entropy, node, config } = parts;
+        Self(Arc::new(Inner {
+            store,
+            keyring,
+            audit,
+            audit_keys,
+            net_private: net.private(),
+            net,
+            clock,
+            entropy,
+            node,
+            config,
+            config_cache: ConfigCache::default(),
+            waiters: Waiters::default(),
+            work: Work::default(),
+            last_used: LastUsedBuffer::default(),
+            token_cache: TokenCache::default(),
+            mtls_clients: MtlsClients::default(),
+            login_throttle: UnknownEmailThrottle::default(),
+            anchor: Anchor::default(),
+            meters: OnceLock::new(),
+        }))
+    }
+
+    /// The present moment.
+    pub fn now(&self) -> UnixMillis {
+        self.clock.now()
+    }
+
+    /// The metrics, registered at the first use: by then a server has installed its recorder.
+    pub(crate) fn metrics(&self) -> &MetricsRecorder {
+        self.meters.get_or_init(MetricsRecorder::register)
+    }
+}
+
+impl std::ops::Deref for State {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}
