@@ -95,7 +95,8 @@ fn check_cookie_value(text: &str) -> Result<()> {
         c if c.is_control() => "a control character",
         _ => "a character outside ASCII",
     };
-    let detail = format!("a cookie's value cannot have {name}; give the value of one cookie, without its name");
+    let detail =
+        format!("a cookie's value cannot have {name}; give the value of one cookie, without its name");
     Err(Error::field("secret", detail))
 }
 
@@ -233,7 +234,9 @@ mod tests {
     #[test]
     fn a_cookie_is_one_value_of_characters_that_a_cookie_may_have() {
         let auth = Auth::Cookie { name: "sid".into() };
-        for value in ["abc", "a=b&c", "\"quoted\"", "s%3Aabc.def/+=", "{x:[1]}", "!#$%&'()*+-./:<=>?@[]^_`{|}~"] {
+        for value in
+            ["abc", "a=b&c", "\"quoted\"", "s%3Aabc.def/+=", "{x:[1]}", "!#$%&'()*+-./:<=>?@[]^_`{|}~"]
+        {
             assert!(check(&auth, &secret(json!(value))).is_ok(), "{value}");
         }
         for (value, named) in [
