@@ -117,8 +117,8 @@ mod tests {
     #[test]
     fn a_window_has_every_secret_whole_that_starts_in_it() {
         let needles = Needles::new("api", &[SECRET.as_bytes()]);
-        let escaped: String = SECRET.bytes().map(|byte| format!("\\u{byte:04x}")).collect();
-        let encoded: String = SECRET.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let escaped = SECRET.bytes().map(|byte| format!("\\u{byte:04x}")).collect::<Vec<_>>().concat();
+        let encoded = SECRET.bytes().map(|byte| format!("%{byte:02X}")).collect::<Vec<_>>().concat();
         for form in [SECRET.to_owned(), escaped, encoded] {
             for before in 0..=form.len() {
                 let text = format!("{}{form}{}", "-".repeat(before), "-".repeat(100));

@@ -314,16 +314,11 @@ pub(super) fn is_host(value: &[u8]) -> bool {
         let is_address = str::from_utf8(&rest[..end]).is_ok_and(|text| text.parse::<Ipv6Addr>().is_ok());
         is_address.then(|| &rest[end + 1..])
     });
-    let port = match literal {
-        Some(port) => port,
-        None => {
-            let name = value.iter().position(|byte| !is_name(*byte)).unwrap_or(value.len());
-            if name == 0 {
-                return false;
-            }
-            &value[name..]
-        }
-    };
+    let port = literal.unwrap_or_else(|| {
+        let name = value.iter().position(|byte| !is_name(*byte)).unwrap_or(value.len());
+        // Without a name the rest is no port either.
+        if name == 0 { b"-" } else { &value[name..] }
+    });
     port.is_empty() || port.strip_prefix(b":").is_some_and(is_port)
 }
 

@@ -188,9 +188,11 @@ async fn an_idle_time_longer_than_the_pools_own_changes_nothing() {
     assert_eq!(upstream.connections(), 1);
 }
 
-/// A host that reads the head of one request over HTTP/2, sends this frame and closes. `{id}` of the frame is the
-/// request's stream.
-async fn answers_with_frame(authority: &Authority, frame: fn(id: [u8; 4]) -> Vec<u8>) -> SocketAddr {
+/// Makes a frame for the stream with this id.
+type Frame = fn([u8; 4]) -> Vec<u8>;
+
+/// A host that reads the head of one request over HTTP/2, sends this frame for its stream and closes.
+async fn answers_with_frame(authority: &Authority, frame: Frame) -> SocketAddr {
     let acceptor = TlsAcceptor::from(authority.server(&["api.example.com"], &[HTTP_2]));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -226,7 +228,7 @@ fn reset(id: [u8; 4], reason: u8) -> Vec<u8> {
 #[tokio::test]
 async fn only_a_refused_stream_is_known_to_be_unprocessed() {
     let authority = Authority::new();
-    let frames: [(fn([u8; 4]) -> Vec<u8>, bool); 5] = [
+    let frames: [(Frame, bool); 5] = [
         // REFUSED_STREAM
         (|id| reset(id, 7), true),
         // NO_ERROR, INTERNAL_ERROR and CANCEL
