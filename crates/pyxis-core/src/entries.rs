@@ -16,7 +16,7 @@ pub struct BadEntry {
     pub index: usize,
     /// Its value, shortened.
     pub value: String,
-    /// What is wrong with it.
+    /// Fault of the entry.
     pub reason: String,
 }
 
@@ -25,7 +25,7 @@ pub struct BadEntry {
 pub struct BadEntries {
     /// The first [`NAMED`] of them.
     pub named: Vec<BadEntry>,
-    /// How many there are.
+    /// Number of all bad entries.
     pub count: usize,
 }
 

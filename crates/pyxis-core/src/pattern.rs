@@ -6,6 +6,7 @@
 mod index;
 mod lenient;
 mod path_variants;
+mod windows;
 
 use crate::target::{Host, Target, TargetError};
 
@@ -16,6 +17,9 @@ pub(crate) use path_variants::{is_garbled, is_unambiguous, variants};
 
 /// The longest pattern, in bytes.
 pub const MAX_PATTERN_BYTES: usize = 2048;
+
+/// The most forms in which a pattern is looked for.
+const MAX_FORMS: usize = 32;
 
 /// Why a pattern is refused when it is written, and what to do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -112,14 +116,37 @@ impl Pattern {
     }
 
     /// The forms in which a protecting pattern is looked for: slashes collapsed, trailing slash
-    /// ignored, and decoded as often as a path is, because `/a%20b` must also find a reading `/a b`.
+    /// ignored, and decoded as often as a path is, because `/a%20b` must also find a reading `/a b`. Each also
+    /// without what a Windows host drops from its end, because `/a.` must also find a reading `/a`.
     pub(crate) fn protecting_forms(&self) -> Vec<Self> {
         let mut forms = vec![self.collapsed()];
-        while forms.len() <= path_variants::MAX_DECODINGS {
-            let Some(form) = forms.last().and_then(Self::decoded) else { break };
-            forms.push(form.collapsed());
+        let mut next = 0;
+        while let Some(form) = forms.get(next).cloned() {
+            next += 1;
+            for other in [form.decoded(), form.as_on_windows()] {
+                let Some(other) = other.map(|other| other.collapsed()) else { continue };
+                if forms.len() < MAX_FORMS && !forms.contains(&other) {
+                    forms.push(other);
+                }
+            }
         }
         forms
+    }
+
+    /// Each literal as a Windows host reads it. `None` if nothing changes, or if nothing is left of one.
+    fn as_on_windows(&self) -> Option<Self> {
+        let mut changed = false;
+        let mut segments = self.segments.clone();
+        for segment in &mut segments {
+            if let Segment::Literal(text) = segment
+                && let Some(read) = windows::names(text)
+            {
+                changed = true;
+                *text = read.into();
+            }
+        }
+        let is_whole = !segments.iter().any(Segment::is_empty);
+        (changed && is_whole).then(|| Self { segments, ..self.clone() })
     }
 
     fn collapsed(&self) -> Self {
@@ -253,6 +280,9 @@ mod tests {
             ("/v1/%25u002e%25u002e/x", PatternError::DotSegment),
             ("/v1/．．/x", PatternError::DotSegment),
             ("/v1/..%e2%88%95x", PatternError::DotSegment),
+            ("/v1/..%20/x", PatternError::DotSegment),
+            ("/v1/.%20./x", PatternError::DotSegment),
+            ("/v1/.../x", PatternError::DotSegment),
             ("/v1/%zz", PatternError::Escape),
             ("/v1/100%", PatternError::Escape),
             ("api..example.com/x", PatternError::Host),

@@ -275,8 +275,8 @@ impl From<pyxis_net::Error> for Error {
             E::Timeout(_) => Self::UpstreamTimeout,
             E::RequestBody(_) => Self::IncompleteBody,
             E::Invalid(invalid) => Self::InvalidTarget(invalid.to_string()),
-            // The refusal may come after the request, which such a host does not look at.
-            error if error.was_sent() || matches!(error, E::Refused(_)) => {
+            // These refusals may come after the request, which such a host does not look at.
+            error if error.was_sent() || matches!(error, E::Refused(_) | E::Unprocessed(_)) => {
                 Self::Upstream(error.public_message().into())
             }
             error => Self::Unreachable(error.public_message()),

@@ -1,6 +1,6 @@
 //! The client's address, as far as it can be trusted.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use http::HeaderMap;
 use ipnet::IpNet;
@@ -39,6 +39,15 @@ pub fn client_ip(peer: SocketAddr, headers: &HeaderMap, trusted: &[IpNet]) -> Ip
         }
     }
     client
+}
+
+/// The name under which limits count a client. An IPv6 client counts by its network of 64 bits, within which it chooses
+/// its address freely.
+pub fn limit_key(client: IpAddr) -> String {
+    match client.to_canonical() {
+        IpAddr::V4(ip) => ip.to_string(),
+        IpAddr::V6(ip) => format!("{}/64", Ipv6Addr::from_bits(ip.to_bits() >> 64 << 64)),
+    }
 }
 
 /// True where a network contains the address, in whichever family either of them is written.
@@ -160,6 +169,21 @@ mod tests {
         assert_eq!(accepted.0.to_string(), "192.0.2.7:443");
         let accepted = Peer::accepted("[2001:db8::7]:443".parse().unwrap());
         assert_eq!(accepted.0.to_string(), "[2001:db8::7]:443");
+    }
+
+    #[test]
+    fn limits_count_an_ipv6_client_by_its_network() {
+        let key = |ip: &str| limit_key(ip.parse().unwrap());
+        assert_eq!(key("203.0.113.9"), "203.0.113.9");
+        assert_eq!(key("::ffff:203.0.113.9"), "203.0.113.9");
+        for ip in ["2001:db8:1:2::", "2001:db8:1:2::1", "2001:db8:1:2:ffff:ffff:ffff:ffff"] {
+            assert_eq!(key(ip), "2001:db8:1:2::/64");
+        }
+        let ip: Ipv6Addr = "2001:db8:1:2:3:4:5:6".parse().unwrap();
+        for bit in 0..128 {
+            let other = Ipv6Addr::from_bits(ip.to_bits() ^ (1 << bit));
+            assert_eq!(limit_key(other.into()) == limit_key(ip.into()), bit < 64, "{other}");
+        }
     }
 
     #[test]

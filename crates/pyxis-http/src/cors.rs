@@ -1,5 +1,5 @@
 //! CORS of the interfaces that pages of every origin may use: what authorizes a request there is a key in a
-//! header, or nothing, and never a cookie.
+//! header, or nothing, and never a cookie. Refusals by the head have it on every path.
 
 use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ALLOW, CONTENT_TYPE, LINK};
 use http::header::{HeaderName, RETRY_AFTER};

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use crate::Problem;
 
 /// The query string as `T`; what does not fit is 422 `invalid_field`. Unknown parameters are ignored on every
-/// interface, so `T` must not refuse them.
+/// interface, so `T` must not refuse them, unless a misspelled one would destroy more than was meant.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Query<T>(pub T);
 

@@ -39,7 +39,7 @@ pub enum Error {
     Unreadable {
         /// What it should be.
         what: &'static str,
-        /// What is wrong with it.
+        /// Fault of the file.
         why: String,
     },
     /// The file cannot be read at all.

@@ -118,6 +118,9 @@ pub enum Error {
         #[source]
         source: Arc<dyn StdError + Send + Sync>,
     },
+    /// The host refused the request over HTTP/2 before it processed any of it (RFC 9113, section 8.7).
+    #[error("the stream was refused")]
+    Unprocessed(#[source] Arc<dyn StdError + Send + Sync>),
     /// The host answered, and the answer cannot be read.
     #[error("the answer cannot be read")]
     Protocol(#[source] Arc<dyn StdError + Send + Sync>),
@@ -140,7 +143,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether any byte of the request may have reached the upstream. `false` is a promise: the
+    /// Whether the upstream may have got and processed any of the request. `false` is a promise: the
     /// same request may be sent again without ever being executed twice.
     pub fn was_sent(&self) -> bool {
         match self {
@@ -149,6 +152,7 @@ impl Error {
             | Self::Connect(_)
             | Self::Tls(_)
             | Self::Refused(_)
+            | Self::Unprocessed(_)
             | Self::Invalid(_)
             | Self::Timeout(Wait::Connect) => false,
             Self::Closed { sent, .. } => *sent,
@@ -175,6 +179,9 @@ impl Error {
             }
             Self::Timeout(_) => "the host did not answer in time",
             Self::Closed { .. } => "the host broke off the connection",
+            Self::Unprocessed(_) => {
+                "the host refused the request before it processed any of it: it may be sent again"
+            }
             Self::Protocol(_) => "the host answered, but its answer is malformed and cannot be read",
             Self::HeadTooLarge => {
                 "the host answered, but with more than 1000 header lines or 256 KiB of headers, which is not read"
@@ -214,12 +221,21 @@ impl Error {
             // hyper says "canceled" only when it hands the whole request back: it was still in the
             // connection's queue and nothing of it had been encoded.
             Some(cause) if cause.is_canceled() => Self::Closed { sent: false, source: Arc::new(error) },
+            Some(cause) if is_refused_stream(cause) => Self::Unprocessed(Arc::new(error)),
             Some(cause) if cause.is_user() => Self::RequestBody(Arc::new(error)),
             Some(cause) if cause.is_parse_too_large() => Self::HeadTooLarge,
             Some(cause) if cause.is_parse() => Self::Protocol(Arc::new(error)),
             _ => Self::Closed { sent: assigned, source: Arc::new(error) },
         }
     }
+}
+
+/// True where the other end reset the stream as one that it did not process.
+fn is_refused_stream(error: &hyper::Error) -> bool {
+    let cause = error.source().and_then(<dyn StdError>::downcast_ref::<h2::Error>);
+    cause.is_some_and(|cause| {
+        cause.is_reset() && cause.is_remote() && cause.reason() == Some(h2::Reason::REFUSED_STREAM)
+    })
 }
 
 /// A failure while the response body streams.

@@ -55,7 +55,7 @@ pub enum Error {
     Body {
         /// 400 or 413.
         status: StatusCode,
-        /// What is wrong with it.
+        /// Fault of the body.
         detail: String,
     },
     /// A body that is JSON, but has not the members that were asked for, or too many of them.

@@ -13,6 +13,9 @@ use zeroize::Zeroize;
 /// 16,384 bits: few pairs meet in one.
 const PAIR_WORDS: usize = 256;
 
+/// Bytes by which a window grows at first, so that an unfinished match can end.
+const FIRST_STEP: usize = 256;
+
 /// A half-open range of offsets into the window.
 pub(crate) type Span = (usize, usize);
 
@@ -102,6 +105,16 @@ impl Matcher {
         }
         let hold = if last { text.len() } else { self.hold(text) };
         Found { spans, hold }
+    }
+
+    /// The end of a window of `text` in which every match is whole that starts in the first `most` bytes.
+    pub(crate) fn window(&self, text: &[u8], most: usize) -> usize {
+        let mut end = most.min(text.len());
+        while end < text.len() && !self.is_empty() && self.hold(&text[..end]) < most {
+            // More at each step, so that few of them read all of a long match.
+            end = (end + (end - most).max(FIRST_STEP)).min(text.len());
+        }
+        end
     }
 
     /// Where matches may start, in order. Empty, thus without allocation, for nearly all text.

@@ -49,6 +49,11 @@ impl Needles {
         !self.matcher.find(text, true).spans.is_empty()
     }
 
+    /// The end of a window of `text` that has every secret whole that starts in the first `most` bytes.
+    pub fn window(&self, text: &[u8], most: usize) -> usize {
+        self.matcher.window(text, most)
+    }
+
     /// Replaces the secrets in one complete text, such as an error message or a status line.
     pub fn scrub_text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut spans = self.matcher.find(text.as_bytes(), true).spans;
@@ -100,5 +105,40 @@ fn replace(text: &[u8], spans: &[Span], tag: &[u8]) -> Vec<u8> {
 impl fmt::Debug for Needles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Needles").field("label", &self.label).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRET: &str = "window-canary-9917/+x";
+
+    #[test]
+    fn a_window_has_every_secret_whole_that_starts_in_it() {
+        let needles = Needles::new("api", &[SECRET.as_bytes()]);
+        let escaped = SECRET.bytes().map(|byte| format!("\\u{byte:04x}")).collect::<Vec<_>>().concat();
+        let encoded = SECRET.bytes().map(|byte| format!("%{byte:02X}")).collect::<Vec<_>>().concat();
+        for form in [SECRET.to_owned(), escaped, encoded] {
+            for before in 0..=form.len() {
+                let text = format!("{}{form}{}", "-".repeat(before), "-".repeat(100));
+                let most = form.len();
+                let end = needles.window(text.as_bytes(), most);
+                let clean = needles.scrub_text(&text[..end]);
+                if before < most {
+                    assert_eq!(clean.matches("[REDACTED:api]").count(), 1, "{form} after {before}: {clean}");
+                } else {
+                    assert_eq!(end, most, "nothing starts before");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_window_ends_with_the_text_or_where_no_secret_is_open() {
+        let needles = Needles::new("api", &[SECRET.as_bytes()]);
+        assert_eq!(needles.window(b"short", 100), 5);
+        assert_eq!(needles.window(&[b'.'; 1000], 100), 100);
+        assert_eq!(Needles::new("none", &[]).window(&[b'.'; 1000], 100), 100);
     }
 }

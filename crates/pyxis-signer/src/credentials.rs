@@ -37,7 +37,7 @@ pub enum EnvironmentError {
     Entry {
         /// The variable.
         variable: String,
-        /// What is wrong with its value.
+        /// Fault of its value.
         error: BadEntry,
     },
     /// Two sets that requests could not tell apart.

@@ -22,7 +22,7 @@ row! {
         endpoint_hash: String,
         /// Its public key and authentication secret, sealed for [`keys_aad`].
         sealed_keys: Sealed,
-        /// What it called itself.
+        /// Name that the browser gave itself.
         label: String,
         /// Creation.
         created_at: UnixMillis,

@@ -10,6 +10,7 @@ use axum::extract::{Request, State as Extract};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::StatusCode;
+use http::header::{HeaderValue, RETRY_AFTER};
 use metrics_exporter_prometheus::PrometheusHandle;
 use pyxis_dashboard as dashboard;
 use pyxis_gateway as gateway;
@@ -230,7 +231,11 @@ async fn readyz(Extract(state): Extract<gateway::State>) -> Response {
         "audit": word(audit),
         "resolver": word(resolver),
     });
-    (status, axum::Json(body)).into_response()
+    let mut response = (status, axum::Json(body)).into_response();
+    if !ready {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
+    }
+    response
 }
 
 async fn metrics_page(Extract(handle): Extract<PrometheusHandle>) -> Response {

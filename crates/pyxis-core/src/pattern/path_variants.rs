@@ -2,10 +2,11 @@
 //!
 //! An upstream may read a path otherwise than it was written: decode it again, drop `;params`, merge
 //! slashes, take a backslash for a slash, resolve dot segments that appear only after decoding, decode
-//! carelessly ([`lenient`]). Patterns that protect (require, deny) are tried on all of these readings, so
+//! carelessly ([`lenient`]), or name files as Windows does ([`windows`]). Patterns that protect (require, deny) are tried on all of these readings, so
 //! that no spelling of `/admin` slips past a pattern `/admin`.
 
 use super::lenient::{self, DecodeStep};
+use super::windows;
 
 /// How often an upstream and the servers in front of it may decode a path.
 pub(super) const MAX_DECODINGS: usize = 3;
@@ -22,10 +23,11 @@ pub(crate) struct TooManyVariants;
 pub(crate) fn is_unambiguous(path: &[u8]) -> bool {
     let mut previous = 0;
     !path.iter().any(|&byte| {
-        let odd = matches!(byte, b'%' | b';' | b'\\') || (byte == b'/' && previous == b'/');
+        let odd = matches!(byte, b'%' | b';' | b'\\')
+            || matches!((previous, byte), (b'/' | b'.', b'/') | (b':', b'$'));
         previous = byte;
         odd
-    })
+    }) && previous != b'.'
 }
 
 /// The path and everything that it becomes by the steps in any order, with at most three decodings.
@@ -51,7 +53,7 @@ pub(crate) fn variants(path: &[u8]) -> Result<Vec<Vec<u8>>, TooManyVariants> {
 }
 
 /// Steps that a host may take between decodings, in any order.
-const STEPS: [DecodeStep; 7] = [
+const STEPS: [DecodeStep; 9] = [
     backslashes_as_slashes,
     without_params,
     collapsed,
@@ -59,6 +61,8 @@ const STEPS: [DecodeStep; 7] = [
     lenient::decoded,
     lenient::without_stray,
     lenient::cut_at_nul,
+    windows::names,
+    windows::without_blank_segments,
 ];
 
 /// True where one of the readings is nothing that a careful server decodes: overlong or otherwise invalid UTF-8, or
@@ -103,7 +107,11 @@ pub(crate) fn decoded(text: &[u8]) -> Option<Vec<u8>> {
 
 /// True for a path with a dot segment in whatever form a host may decode, as it is written or after decodings.
 pub(super) fn has_dot_segments(path: &[u8]) -> bool {
-    let dotted = |form: &[u8]| form.split(|&b| matches!(b, b'/' | b'\\')).any(is_dot_segment);
+    let dotted = |form: &[u8]| {
+        let form = backslashes_as_slashes(form).unwrap_or_else(|| form.to_vec());
+        let has_dots = |form: &[u8]| form.split(|&b| b == b'/').any(is_dot_segment);
+        has_dots(&form) || windows::names(&form).is_some_and(|form| has_dots(&form))
+    };
     let mut forms = vec![path.to_vec()];
     for round in 0..=MAX_DECODINGS {
         forms.extend(forms.iter().filter_map(|form| lenient::decoded(form)).collect::<Vec<_>>());
@@ -177,7 +185,7 @@ mod tests {
     fn a_plain_path_has_one_reading() {
         assert_eq!(variants(b"/v1/users.json").unwrap(), [b"/v1/users.json".to_vec()]);
         assert!(is_unambiguous(b"/v1/users.json"));
-        for odd in ["/a%20b", "/a;b", "/a//b", "/a\\b"] {
+        for odd in ["/a%20b", "/a;b", "/a//b", "/a\\b", "/a.", "/a./b", "/a::$DATA"] {
             assert!(!is_unambiguous(odd.as_bytes()), "{odd}");
         }
     }
@@ -200,6 +208,10 @@ mod tests {
             ("/a/x%2F%2E%2E%2F", "/a/"),
             ("/a//%252e%252e/b", "/a/b"),
             ("/a//%252e%252e/b", "/b"),
+            ("/a/..%20/b", "/b"),
+            ("/a.%20/b..", "/a/b"),
+            ("/a/.%20./b", "/a/b"),
+            ("/a::$DATA", "/a"),
         ] {
             assert!(reads_as(path, reading), "{path} should read as {reading}");
         }

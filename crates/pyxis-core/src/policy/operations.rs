@@ -31,17 +31,22 @@ impl Operations {
         if KNOWN.iter().any(|(known, endpoint)| is_host(host, known) && path == *endpoint) {
             return Some(Self::GraphQl);
         }
-        let mut segments = path.rsplit('/');
-        let last = segments.next().and_then(Self::of_segment);
-        // A version may follow (`/graphql/v2`). After `rpc` the path names the method.
-        last.or_else(|| segments.next().and_then(Self::of_segment).filter(|found| *found == Self::GraphQl))
+        let mut segments = path.rsplit('/').map(name);
+        let last = segments.next().unwrap_or_default();
+        Self::of_last(&last).or_else(|| {
+            let before = segments.next()?;
+            // A version may follow (`/graphql/v2`). After `rpc` any other path names the method.
+            if is_version(&last) {
+                Self::of_last(&before)
+            } else {
+                Self::of_name(&before).filter(|found| *found == Self::GraphQl)
+            }
+        })
     }
 
-    /// Kind of operations that a path segment stands for.
-    fn of_segment(segment: &str) -> Option<Self> {
-        // What follows a semicolon are parameters of the segment.
-        let name = segment.split(';').next().unwrap_or_default();
-        match name.to_ascii_lowercase().as_str() {
+    /// Kind of operations that the name of a path segment stands for, wherever it stands.
+    fn of_name(name: &str) -> Option<Self> {
+        match name {
             "graphql" | "gql" | "graphql.json" | "graphql.php" | "graphiql" => Some(Self::GraphQl),
             "rpc" | "jsonrpc" | "json-rpc" | "json_rpc" | "jsonrpc.php" | "xmlrpc" | "xmlrpc.php" | "mcp" => {
                 Some(Self::JsonRpc)
@@ -50,9 +55,18 @@ impl Operations {
         }
     }
 
-    /// Kind of operations that any segment of a URL pattern stands for.
+    /// The same of a last segment: also names that are too usual elsewhere in a path.
+    fn of_last(name: &str) -> Option<Self> {
+        if matches!(name, "graph" | "query") { Some(Self::GraphQl) } else { Self::of_name(name) }
+    }
+
+    /// Kind of operations that a segment of a URL pattern stands for.
     pub fn of_pattern(pattern: &str) -> Option<Self> {
-        pattern.split('/').find_map(Self::of_segment)
+        let (authority, path) = pattern.find('/').map_or((pattern, ""), |slash| pattern.split_at(slash));
+        let last = path.trim_end_matches('/').rsplit('/').next().and_then(|last| Self::of_last(&name(last)));
+        last.or_else(|| {
+            [authority].into_iter().chain(path.split('/')).find_map(|text| Self::of_name(&name(text)))
+        })
     }
 
     /// The endpoints that hosts among `allowed` (as in `allowed_hosts`) are known for, as `https` URLs.
@@ -72,13 +86,25 @@ impl Operations {
     pub const fn warning(self) -> &'static str {
         match self {
             Self::GraphQl => {
-                "this is a GraphQL endpoint: the body says what a request does, so every mutation passes without a question"
+                "this looks like a GraphQL endpoint: the body says what a request does, so every mutation passes without a question"
             }
             Self::JsonRpc => {
-                "this is an RPC endpoint: the body says what a request does, so every call passes without a question"
+                "this looks like an RPC endpoint: the body says what a request does, so every call passes without a question"
             }
         }
     }
+}
+
+/// Name of a path segment, in lower case. Parameters follow it behind a semicolon.
+fn name(segment: &str) -> String {
+    segment.split(';').next().unwrap_or_default().to_ascii_lowercase()
+}
+
+/// True for `v2`, `2`, `v1.1`.
+fn is_version(name: &str) -> bool {
+    let number = name.strip_prefix('v').unwrap_or(name);
+    number.starts_with(|c: char| c.is_ascii_digit())
+        && number.bytes().all(|b| b.is_ascii_digit() || b == b'.')
 }
 
 fn is_host(host: &str, known: &str) -> bool {
@@ -105,7 +131,16 @@ mod tests {
             ("https://a.example/v1/graphql;v=1", Some(Operations::GraphQl)),
             ("https://a.example/jsonrpc", Some(Operations::JsonRpc)),
             ("https://a.example/v1/rpc/", Some(Operations::JsonRpc)),
+            ("https://a.example/v1/gql", Some(Operations::GraphQl)),
+            ("https://a.example/api/graph", Some(Operations::GraphQl)),
+            ("https://a.example/Query;v=1/", Some(Operations::GraphQl)),
+            ("https://a.example/query/v1", Some(Operations::GraphQl)),
+            ("https://a.example/rpc/v1", Some(Operations::JsonRpc)),
+            ("https://a.example/RPC/2.0?x", Some(Operations::JsonRpc)),
             ("https://a.example/rest/v1/rpc/list_items", None),
+            ("https://a.example/query/items", None),
+            ("https://a.example/graph/nodes", None),
+            ("https://a.example/queries", None),
             ("https://a.example/v2", None),
             ("https://a.example/graphql-docs", None),
             ("https://a.example/items?path=/graphql", None),
@@ -130,10 +165,19 @@ mod tests {
 
     #[test]
     fn a_pattern_about_such_an_endpoint_is_recognized() {
-        for pattern in ["/graphql", "api.example.com/*/gql", "/admin/api/*/graphql.json", "/graphql/*/x"] {
+        for pattern in [
+            "/graphql",
+            "api.example.com/*/gql",
+            "/api/graph",
+            "a.example/Query/",
+            "/admin/api/*/graphql.json",
+            "/graphql/*/x",
+        ] {
             assert_eq!(Operations::of_pattern(pattern), Some(Operations::GraphQl), "{pattern}");
         }
         assert_eq!(Operations::of_pattern("/rpc"), Some(Operations::JsonRpc));
-        assert_eq!(Operations::of_pattern("/v1/items"), None);
+        for pattern in ["/v1/items", "/query/items", "graph.example.com", "/"] {
+            assert_eq!(Operations::of_pattern(pattern), None, "{pattern}");
+        }
     }
 }

@@ -13,7 +13,7 @@ pub struct ExplorerPage {
     pub shell: Layout,
     /// Address as typed.
     pub address: String,
-    /// What is wrong with it.
+    /// Fault of the address.
     pub problem: Option<String>,
     /// Scorers of the workspace.
     pub scorers: Vec<Choice>,

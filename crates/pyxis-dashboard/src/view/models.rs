@@ -12,7 +12,7 @@ pub struct ModelsPage {
     pub shell: Layout,
     /// Address as typed.
     pub address: String,
-    /// What is wrong with it.
+    /// Fault of the address.
     pub problem: Option<String>,
     /// Models to choose from.
     pub choices: Vec<Choice>,

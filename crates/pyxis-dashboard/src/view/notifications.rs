@@ -55,7 +55,7 @@ pub struct UnshownLine {
 pub struct BrowserLine {
     /// Its id.
     pub id: String,
-    /// What it called itself.
+    /// Name that the browser gave itself.
     pub label: String,
     /// Since when.
     pub added: Timestamp,
@@ -68,7 +68,7 @@ pub struct BrowserLine {
 pub struct RefusedLine {
     /// Whose it is.
     pub person: String,
-    /// What it called itself.
+    /// Name that the browser gave itself.
     pub label: String,
     /// Why.
     pub why: String,

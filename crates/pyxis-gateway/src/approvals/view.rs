@@ -103,13 +103,24 @@ impl ApprovalView {
         .collect()
     }
 
-    /// Takes over what every view shows.
-    fn show(&mut self, redactor: &Redactor, target: &str) {
-        self.note(redactor, target.as_bytes());
-        self.target = redactor.text(target);
-        self.target_redacted = self.target != target;
+    /// A view without headers and body.
+    fn of(row: ApprovalRow, votes: Vec<VoteRow>, redactor: &Redactor, target: &str) -> Self {
+        let shown = redactor.text(target);
+        let mut view = Self {
+            target_redacted: shown != target,
+            target: shown,
+            headers: None,
+            body: None,
+            body_sha256: None,
+            signing: None,
+            exposes: Vec::new(),
+            row,
+            votes,
+        };
+        view.note(redactor, target.as_bytes());
         // Rows of earlier versions have it as the agent wrote it.
-        self.row.reason = self.row.reason.take().map(|reason| redactor.text(&reason));
+        view.row.reason = view.row.reason.take().map(|reason| redactor.text(&reason));
+        view
     }
 
     /// Takes over what was asked, whole.
@@ -167,18 +178,7 @@ pub async fn one(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<Ap
     let redactor = Redactor::of_workspace(state, workspace, &[row.credential_id]).await?;
     let target = target(state, &row)?;
     let request = request(state, &row).await?;
-    let mut view = ApprovalView {
-        target: String::new(),
-        headers: None,
-        body: None,
-        body_sha256: None,
-        signing: None,
-        exposes: Vec::new(),
-        target_redacted: false,
-        row,
-        votes,
-    };
-    view.show(&redactor, &target);
+    let mut view = ApprovalView::of(row, votes, &redactor, &target);
     if let Some(request) = request {
         view.show_request(&redactor, request);
     }
@@ -224,19 +224,7 @@ pub async fn list(state: &State, workspace: WorkspaceId, filter: &Filter) -> Res
         .map(|row| {
             let votes = votes.iter().filter(|vote| vote.txn_id == row.txn_id).cloned().collect();
             let target = target(state, &row)?;
-            let mut view = ApprovalView {
-                target: String::new(),
-                headers: None,
-                body: None,
-                body_sha256: None,
-                signing: None,
-                exposes: Vec::new(),
-                target_redacted: false,
-                row,
-                votes,
-            };
-            view.show(&redactor, &target);
-            Ok(view)
+            Ok(ApprovalView::of(row, votes, &redactor, &target))
         })
         .collect()
 }

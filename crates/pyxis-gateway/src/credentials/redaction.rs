@@ -23,7 +23,7 @@ use crate::runtime::state::State;
 
 /// Credentials of a workspace whose secrets are looked for besides that of the request itself.
 const MAX_OTHERS: usize = 200;
-/// Of a longer text, others' secrets are looked for only in so many bytes.
+/// Of a longer text, others' secrets are looked for only where they start in so many bytes.
 const MAX_FOR_OTHERS: usize = 64 * 1024;
 
 /// The secrets to take out, the request's own first.
@@ -86,7 +86,7 @@ impl Redactor {
     /// `text` without secrets.
     pub(crate) fn text(&self, text: &str) -> String {
         let mut text = scrubbed_text(&self.own, text);
-        let end = text.floor_char_boundary(MAX_FOR_OTHERS);
+        let end = text.ceil_char_boundary(self.window(text.as_bytes()));
         if let Cow::Owned(head) = scrubbed_text(&self.others, &text[..end]) {
             text = (head + &text[end..]).into();
         }
@@ -96,12 +96,18 @@ impl Redactor {
     /// `bytes` without secrets.
     pub(crate) fn bytes(&self, bytes: Bytes) -> Bytes {
         let mut bytes = scrubbed(&self.own, bytes);
-        let head = bytes.slice(..bytes.len().min(MAX_FOR_OTHERS));
+        let head = bytes.slice(..self.window(&bytes));
         let clean = scrubbed(&self.others, head.clone());
         if clean != head {
             bytes = [&clean[..], &bytes[head.len()..]].concat().into();
         }
         bytes
+    }
+
+    /// The end of what is searched for others' secrets: none that starts before [`MAX_FOR_OTHERS`] is cut in two.
+    fn window(&self, text: &[u8]) -> usize {
+        let ends = self.others.iter().map(|needles| needles.window(text, MAX_FOR_OTHERS));
+        ends.max().unwrap_or_else(|| text.len().min(MAX_FOR_OTHERS))
     }
 
     /// Headers without secrets in names and values.
@@ -133,7 +139,7 @@ impl Redactor {
 
     /// Names of the credentials whose secret `bytes` shows.
     pub(crate) fn found_in(&self, bytes: &[u8]) -> impl Iterator<Item = &str> {
-        let head = &bytes[..bytes.len().min(MAX_FOR_OTHERS)];
+        let head = &bytes[..self.window(bytes)];
         let own = self.own.iter().filter(move |needles| needles.found_in(bytes));
         let others = self.others.iter().filter(move |needles| needles.found_in(head));
         own.chain(others).map(|needles| needles.label())
@@ -163,4 +169,28 @@ fn scrubbed(needles: &[Arc<Needles>], bytes: Bytes) -> Bytes {
         Cow::Borrowed(_) => bytes,
         Cow::Owned(clean) => clean.into(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_of_others_that_starts_at_the_end_of_what_is_searched_is_taken_out_whole() {
+        const SECRET: &str = "other-canary-5521-of-this-workspace";
+        let needles = |secret: &str| Arc::new(Needles::in_words("other", &[secret.as_bytes()]));
+        let others = vec![needles("another-canary-77"), needles(SECRET)];
+        let redactor = Redactor { own: Vec::new(), others };
+        for cut in 1..SECRET.len() {
+            let text = format!("{}{SECRET}{}", "é".repeat((MAX_FOR_OTHERS - cut) / 2), "-".repeat(5000));
+            for shown in
+                [redactor.text(&text), String::from_utf8(redactor.bytes(text.clone().into()).into()).unwrap()]
+            {
+                assert!(shown.contains("[contains the secret of `other`]"), "{cut}");
+                assert!(!shown.contains(&SECRET[SECRET.len() - 5..]), "{cut}");
+                assert!(shown.ends_with("-----"), "{cut}");
+            }
+            assert!(redactor.found_in(text.as_bytes()).eq(["other"]), "{cut}");
+        }
+    }
 }

@@ -34,13 +34,14 @@ impl LostAnswer {
             E::Timeout(_) => Some(Self::Timeout),
             E::Protocol(_) | E::HeadTooLarge | E::TooLarge { .. } => Some(Self::Unreadable),
             E::Closed { .. } => Some(Self::Closed),
-            // The agent broke off its own request, and is told so. With the others, nothing was sent.
+            // The agent broke off its own request, and is told so. With the others, nothing was sent or processed.
             E::RequestBody(_)
             | E::Blocked(_)
             | E::Resolve(_)
             | E::Connect(_)
             | E::Tls(_)
             | E::Refused(_)
+            | E::Unprocessed(_)
             | E::Invalid(_) => None,
         }
     }
@@ -94,6 +95,8 @@ mod tests {
             assert_eq!(LostAnswer::of(&E::Timeout(Wait::Connect), method), None, "{method}");
             let refused = E::Connect(Arc::new(std::io::Error::other("refused")));
             assert_eq!(LostAnswer::of(&refused, method), None, "{method}");
+            let unprocessed = E::Unprocessed(Arc::new(std::io::Error::other("refused")));
+            assert_eq!(LostAnswer::of(&unprocessed, method), None, "{method}");
         }
     }
 

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use axum::response::Response;
 use bytes::Bytes;
-use http::header::{CONNECTION, HOST};
+use http::header::{CONNECTION, CONTENT_LENGTH, HOST};
 use http::{HeaderMap, Request, Version};
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::{Instant, Sleep, sleep_until};
@@ -34,6 +34,7 @@ impl<S> Gate<S> {
     fn check(&self, request: &Request<hyper::body::Incoming>) -> Result<(), MalformedRequest> {
         if request.version() == Version::HTTP_2 {
             check_sizes(request.headers())?;
+            check_length(request.headers())?;
         } else if let Some(refusal) = self.shared.next() {
             return Err(refusal);
         }
@@ -52,6 +53,12 @@ fn check_sizes(headers: &HeaderMap) -> Result<(), MalformedRequest> {
     }
     let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
     if bytes > MAX_HEADER_BYTES { Err(MalformedRequest::FieldsTooLarge) } else { Ok(()) }
+}
+
+/// One length at most, as over HTTP/1. The library takes several equal ones.
+fn check_length(headers: &HeaderMap) -> Result<(), MalformedRequest> {
+    let several = headers.get_all(CONTENT_LENGTH).iter().nth(1).is_some();
+    if several { Err(MalformedRequest::ContentLength) } else { Ok(()) }
 }
 
 /// One host, named once or twice alike.
@@ -250,5 +257,7 @@ mod tests {
         assert_eq!(check(Some("a"), &["a", "a"]), Some(MalformedRequest::SeveralHosts));
         assert_eq!(check(None, &["a, b"]), Some(MalformedRequest::HostValue));
         assert_eq!(check(Some("u@a"), &[]), Some(MalformedRequest::HostValue));
+        assert_eq!(check(Some("a:99999"), &[]), Some(MalformedRequest::HostValue));
+        assert_eq!(check(Some("a:"), &["a:"]), Some(MalformedRequest::HostValue));
     }
 }

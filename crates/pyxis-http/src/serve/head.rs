@@ -4,6 +4,8 @@
 //! `Content-Length` beside a `Transfer-Encoding`, other codings before `chunked`, any number of hosts. Here all of
 //! that is refused, and what is left has one reading (RFC 9112).
 
+use std::net::Ipv6Addr;
+
 use memchr::memchr;
 
 use super::chunks::{Chunks, Piece};
@@ -312,14 +314,32 @@ static TOKEN: [bool; 256] = {
     table
 };
 
-/// True for `host` and `host:port` by their characters (RFC 3986, section 3.2.2). A list of hosts is none.
+/// True for `host` and `host:port` (RFC 3986, section 3.2.2). A list of hosts is none, nor is a colon without a port.
 pub(super) fn is_host(value: &[u8]) -> bool {
-    let allowed = |byte: &u8| {
-        byte.is_ascii_alphanumeric()
-            || matches!(byte, b'-' | b'.' | b'_' | b'~' | b':' | b'[' | b']' | b'%' | b'!' | b'$' | b'&')
-            || matches!(byte, b'\'' | b'(' | b')' | b'*' | b'+' | b';' | b'=')
-    };
-    !value.is_empty() && value[0] != b':' && value.iter().all(allowed)
+    let literal = value.strip_prefix(b"[").and_then(|rest| {
+        let end = memchr(b']', rest)?;
+        let is_address = str::from_utf8(&rest[..end]).is_ok_and(|text| text.parse::<Ipv6Addr>().is_ok());
+        is_address.then(|| &rest[end + 1..])
+    });
+    let port = literal.unwrap_or_else(|| {
+        let name = value.iter().position(|byte| !is_name(*byte)).unwrap_or(value.len());
+        // Without a name the rest is no port either.
+        if name == 0 { b"-" } else { &value[name..] }
+    });
+    port.is_empty() || port.strip_prefix(b":").is_some_and(is_port)
+}
+
+/// True for a byte of a host's name.
+const fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'%' | b'!' | b'$' | b'&' | b'\'' | b'(' | b')')
+        || matches!(byte, b'*' | b'+' | b';' | b'=')
+}
+
+/// True for up to five digits that are a port.
+fn is_port(text: &[u8]) -> bool {
+    let is_number = (1..=5).contains(&text.len()) && text.iter().all(u8::is_ascii_digit);
+    is_number && str::from_utf8(text).is_ok_and(|text| text.parse::<u16>().is_ok())
 }
 
 #[cfg(test)]

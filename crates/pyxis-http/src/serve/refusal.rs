@@ -5,7 +5,7 @@ use http::StatusCode;
 use http::header::{CONNECTION, HeaderValue};
 
 use super::{BODY_TIMEOUT, HEAD_TIMEOUT};
-use crate::Problem;
+use crate::{Problem, cors};
 
 /// The most that the header fields of a request may have together, in bytes, line ends included.
 pub const MAX_HEADER_BYTES: usize = 64 * 1024;
@@ -72,7 +72,10 @@ impl MalformedRequest {
     pub(super) fn response(self) -> Response {
         let mut response = self.problem().render(None);
         tracing::debug!(status = response.status().as_u16(), reason = ?self, "request refused by its head");
-        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        let headers = response.headers_mut();
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        // Which page sent it may not even be known, and the answer is the same to everybody.
+        cors::mark(headers);
         response
     }
 
@@ -114,7 +117,7 @@ impl MalformedRequest {
             Self::NoHost => "the request has no Host header: send one".to_owned(),
             Self::SeveralHosts => "the request has several Host headers: send one".to_owned(),
             Self::HostValue => {
-                "the Host header is not a host: write a name or address, with a port or without".to_owned()
+                "the Host header is not a host: write a name or address, with a port from 0 to 65535 or without".to_owned()
             }
             Self::HostDiffers => "the Host header and the host of the request target differ".to_owned(),
             Self::ContentLength => {

@@ -84,8 +84,13 @@ fn status_line(answer: &str) -> &str {
 #[track_caller]
 fn assert_refused(answer: &str, status: &str, code: &str) {
     assert_eq!(status_line(answer), format!("HTTP/1.1 {status}"), "{answer}");
-    for line in [&format!("px-error: {code}"), "content-type: application/problem+json", "connection: close"]
-    {
+    for line in [
+        &format!("px-error: {code}"),
+        "content-type: application/problem+json",
+        "connection: close",
+        // Any page may read why.
+        "access-control-allow-origin: *",
+    ] {
         assert!(answer.lines().any(|found| found == line), "{line}: {answer}");
     }
     assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{answer}");
@@ -98,6 +103,10 @@ async fn a_malformed_request_gets_400_with_a_problem_body() {
         "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: a b\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a:99999\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a:b\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a:\r\n\r\n",
+        "GET http://a:99999/ HTTP/1.1\r\nHost: a:99999\r\n\r\n",
         "GET http://a/ HTTP/1.1\r\nHost: b\r\n\r\n",
         "GET / HTTP/1.1\nHost: a\n\n",
         "GET / HTTP/1.1\r\nHost: a\n\r\n",
@@ -297,6 +306,7 @@ async fn h2_answer(request: http::request::Builder) -> (StatusCode, Option<Strin
     let response = h2().await.send_request(request).await.unwrap();
     let code = response.headers().get("px-error").map(|code| code.to_str().unwrap().to_owned());
     assert!(!response.headers().contains_key("connection"));
+    assert_eq!(response.headers().contains_key("access-control-allow-origin"), code.is_some());
     (response.status(), code)
 }
 
@@ -308,6 +318,12 @@ async fn over_http_2_the_same_limits_hold() {
     assert_eq!(h2_answer(get().header("host", "A.example")).await, (StatusCode::OK, None));
     assert_eq!(h2_answer(get().header("host", "b.example")).await, refused(400, "malformed_request"));
     let twice = get().header("host", "a.example").header("host", "a.example");
+    assert_eq!(h2_answer(twice).await, refused(400, "malformed_request"));
+    for port in ["99999", "b", ""] {
+        let target = Request::get(format!("http://a.example:{port}/x"));
+        assert_eq!(h2_answer(target).await, refused(400, "malformed_request"), "{port:?}");
+    }
+    let twice = get().header("content-length", "0").header("content-length", "0");
     assert_eq!(h2_answer(twice).await, refused(400, "malformed_request"));
     for bytes in [20_000, 60_000] {
         assert_eq!(h2_answer(get().header("x", "y".repeat(bytes))).await, (StatusCode::OK, None), "{bytes}");

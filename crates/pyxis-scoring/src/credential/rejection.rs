@@ -61,7 +61,7 @@ pub enum Rejection {
     /// The typed data cannot be hashed, or could be read in two ways.
     #[error("the typed data of the proof is invalid ({reason}); ask the issuer for a credential by EIP-712")]
     InvalidTypedData {
-        /// What is wrong with it.
+        /// Fault of the typed data.
         reason: &'static str,
     },
     /// Signed for another purpose than credentials.

@@ -28,7 +28,7 @@ pub trait Members {
     fn member(&self, name: &str) -> Option<&Self::Value>;
     /// Every name.
     fn names(&self) -> impl Iterator<Item = &str>;
-    /// How many there are.
+    /// Number of members.
     fn count(&self) -> usize;
 }
 

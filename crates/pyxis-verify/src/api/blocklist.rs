@@ -18,7 +18,9 @@ pub(super) struct BlockRequest {
     reason: String,
 }
 
+/// Misspelled, a network would stand for all of them: so what is unknown here is refused.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct On {
     network: Option<String>,
 }

@@ -7,7 +7,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::HeaderMap;
 use pyxis_core::clock::UnixMillis;
-use pyxis_http::client_ip::{Peer, client_ip};
+use pyxis_http::client_ip::{Peer, client_ip, limit_key};
 use pyxis_store::anonymous_limits;
 
 use crate::error::{Error, Result};
@@ -36,7 +36,7 @@ async fn check(state: &State, headers: &HeaderMap, peer: Option<Peer>) -> Result
     let Some(Peer(peer)) = peer.filter(|_| admission.per_minute > 0) else {
         return Ok(());
     };
-    let client = client_ip(peer, headers, &admission.trusted_proxies).to_string();
+    let client = limit_key(client_ip(peer, headers, &admission.trusted_proxies));
     let (now, window) = (state.now(), i64::try_from(WINDOW.as_millis()).unwrap_or(i64::MAX));
     let start = UnixMillis(now.0 - now.0.rem_euclid(window));
     if anonymous_limits::admit(&state.store, &client, start, admission.per_minute.into()).await? {

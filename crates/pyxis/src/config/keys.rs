@@ -97,7 +97,11 @@ pub const KEYS: &[SettingKey] = &[
         "",
         "A key that the verification checks ask for in `X-API-KEY`; or name a file with `PX_VERIFY_API_KEY_FILE`. Empty: none.",
     ),
-    key("verify_rate_limit", "0", "Verification requests of one IP address in a minute; 0 for no limit."),
+    key(
+        "verify_rate_limit",
+        "0",
+        "Verification requests of one IP address in a minute, or of one IPv6 network of 64 bits; 0 for no limit.",
+    ),
     key(
         "approval_timeout_secs",
         "3600",

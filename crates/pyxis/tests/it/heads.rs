@@ -49,13 +49,19 @@ async fn refuses_what_is_malformed(address: SocketAddr) {
         "POST /forward HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
         "POST /forward HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n",
         "POST /forward HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+        "GET /health HTTP/1.1\r\nHost: a:99999\r\n\r\n",
+        "GET /health HTTP/1.1\r\nHost: a:b\r\n\r\n",
+        "GET /health HTTP/1.1\r\nHost: a:\r\n\r\n",
+        "GET /health HTTP/1.1\r\nHost: a b\r\n\r\n",
         "GET /health HTTP/1.1\nHost: a\n\n",
         "GET /health HTTP/1.1\r\nHost: a\nX: y\r\n\r\n",
         "GET /health HTTP/1.1\r\nHost: a\r\nX : y\r\n\r\n",
         "GET /health HTTP/1.1\r\nHost: a\r\nX: y\r\n\tz\r\n\r\n",
         "GET /health HTTP/1.1\r\nHost: a\r\nX: y\0z\r\n\r\n",
     ] {
-        assert_problem(&exchange(address, request).await, 400, "malformed_request");
+        let answer = exchange(address, request).await;
+        assert_problem(&answer, 400, "malformed_request");
+        assert!(answer.contains("\r\naccess-control-allow-origin: *\r\n"), "a page may read it: {answer}");
     }
     let large = format!("GET /health HTTP/1.1\r\nHost: a\r\nX: {}\r\n\r\n", "y".repeat(65 * 1024));
     assert_problem(&exchange(address, large).await, 431, "headers_too_large");
@@ -178,6 +184,27 @@ async fn an_answer_that_cannot_be_read_says_that_the_host_answered() {
         let answer = get_raw(&world, &target).await;
         assert_problem(&answer, 502, "upstream_error");
         assert!(answer.contains("the host answered, but") && !answer.contains("not HTTP"), "{answer}");
+        world.owner.client.delete("/admin/credentials/raw").send().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_approved_post_that_is_answered_101_or_unreadably_says_what_became_of_it() {
+    let world = World::new().await;
+    for (answer, error, status) in [
+        (
+            "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n",
+            "upstream_error",
+            json!(101),
+        ),
+        ("HTTP/1.1 101 Switching Protocols\r\n\r\n", "upstream_error", json!(101)),
+        ("garbage\r\n\r\n", "outcome_unknown", Value::Null),
+    ] {
+        let target = raw_host(&world, answer.into()).await;
+        let txn = world.agent.forward("raw", "POST", &target).send().await.txn();
+        world.owner.approve(&txn).await;
+        let outcome = world.agent.outcome(&txn).await;
+        assert_eq!((&outcome["error"], &outcome["upstream_status"]), (&json!(error), &status), "{outcome}");
         world.owner.client.delete("/admin/credentials/raw").send().await;
     }
 }

@@ -173,7 +173,75 @@ const CARELESS: &[&str] = &[
     "/public/.%ff./private",
     "/public/.%09./private",
     "/public/..%00/private",
+    // Ends of names that Windows drops.
+    "/public/..%20/private",
+    "/public/..%20./private",
+    "/public/.%20./private",
+    "/public/%20../private",
+    "/public/.../private",
+    "/public/..%2520%252e/private",
+    "/public/..%c2%a0/private",
+    "/public/..%20/private%20.",
+    "/public/..%20%5cprivate::$DATA",
+    "/public/..%20;v=1/private.;v=1",
 ];
+
+/// Ends of a segment that a Windows host drops.
+fn dropped_end() -> impl Strategy<Value = String> {
+    let part = prop::sample::select(vec![".", "%20", "%2E", "%2520", "::$DATA", "::%24data", "%09"]);
+    prop::collection::vec(part, 1..4).prop_map(|parts| parts.concat())
+}
+
+proptest! {
+    #[test]
+    fn a_name_is_protected_with_every_end_that_windows_drops(
+        segments in prop::collection::vec("[a-z0-9][a-z0-9_-]{0,4}", 1..4),
+        ends in prop::collection::vec(dropped_end(), 3),
+    ) {
+        let plain = format!("/{}", segments.join("/"));
+        let ended: String =
+            segments.iter().zip(&ends).flat_map(|(segment, end)| ["/", segment, end]).collect();
+        let url = format!("https://api.example.com{ended}");
+        prop_assert_eq!(rule(&guarded(plain.clone()), Method::Get, &url), Rule::RequireUrl, "{}", ended);
+        // A pattern that is written so holds for itself and for the plain name.
+        let written = guarded(ended.clone());
+        prop_assert_eq!(rule(&written, Method::Get, &url), Rule::RequireUrl, "{}", ended);
+        let bare = format!("https://api.example.com{plain}");
+        if !ended.contains("%09") {
+            prop_assert_eq!(rule(&written, Method::Get, &bare), Rule::RequireUrl, "{}", ended);
+        }
+        // What passes by a pattern for one name does not pass with another end, but by a pattern that has that end.
+        let auto = |pattern: &str| Policy { auto_approve_urls: vec![pattern.to_owned()], ..Policy::default() };
+        prop_assert_eq!(rule(&auto(&plain), Method::Get, &url), Rule::Default, "{}", ended);
+        if !ended.contains("%09") {
+            prop_assert_eq!(rule(&auto(&ended), Method::Get, &url), Rule::AutoUrl, "{}", ended);
+        }
+    }
+
+    #[test]
+    fn a_way_up_that_ends_in_blanks_or_dots_never_passes(
+        end in "(\\.|%20|%2E){1,3}",
+        start in prop::sample::select(vec!["..", "%2E.", ".%20.", "%20.."]),
+    ) {
+        let policy = Policy { auto_approve_urls: vec!["/public".to_owned()], ..Policy::default() };
+        for path in [format!("/public/{start}{end}/private"), format!("/public/x/{start}{end}/{start}{end}/private")] {
+            let url = format!("https://api.example.com{path}");
+            prop_assert_eq!(rule(&policy, Method::Get, &url), Rule::Default, "{}", path);
+        }
+    }
+}
+
+#[test]
+fn an_honest_name_with_a_dot_at_its_end_passes_below_an_auto_pattern() {
+    let policy = Policy { auto_approve_urls: vec!["/wiki".to_owned()], ..Policy::default() };
+    for path in ["/wiki/Washington,_D.C.", "/wiki/D.C./History", "/wiki/search%20", "/wiki/a:b"] {
+        assert_eq!(
+            rule(&policy, Method::Get, &format!("https://api.example.com{path}")),
+            Rule::AutoUrl,
+            "{path}"
+        );
+    }
+}
 
 #[test]
 fn a_careless_spelling_is_never_under_an_auto_pattern_and_is_found_by_protecting_ones() {

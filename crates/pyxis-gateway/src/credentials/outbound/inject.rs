@@ -74,7 +74,30 @@ pub(crate) fn check(auth: &Auth, secret: &SecretValue) -> Result<()> {
     if auth.is_derived() {
         return derived::check(auth, secret);
     }
+    if let Auth::Cookie { .. } = auth {
+        check_cookie_value(whole(secret)?)?;
+    }
     attach(auth, secret, &mut HeaderMap::new(), "/").map(drop)
+}
+
+/// Refuses a text that is not one cookie's value (RFC 6265, section 4.1.1). Quotation marks may stand around all of it.
+fn check_cookie_value(text: &str) -> Result<()> {
+    let bare = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(text);
+    let Some(wrong) = bare.chars().find(|c| !c.is_ascii_graphic() || "\",;\\".contains(*c)) else {
+        return Ok(());
+    };
+    let name = match wrong {
+        ';' => "a semicolon, behind which another cookie begins",
+        ',' => "a comma",
+        ' ' => "a space",
+        '"' => "a quotation mark",
+        '\\' => "a backslash",
+        c if c.is_control() => "a control character",
+        _ => "a character outside ASCII",
+    };
+    let detail =
+        format!("a cookie's value cannot have {name}; give the value of one cookie, without its name");
+    Err(Error::field("secret", detail))
 }
 
 fn whole(secret: &SecretValue) -> Result<&str> {
@@ -206,6 +229,37 @@ mod tests {
         let wire = "/v1?a=1&api%5Fkey=mine&api_key=mine2&b=2";
         let changed = attach(&auth, &secret(json!("a&b=c")), &mut HeaderMap::new(), wire).unwrap();
         assert_eq!(changed.unwrap().as_str(), "/v1?a=1&b=2&api_key=a%26b%3Dc");
+    }
+
+    #[test]
+    fn a_cookie_is_one_value_of_characters_that_a_cookie_may_have() {
+        let auth = Auth::Cookie { name: "sid".into() };
+        for value in
+            ["abc", "a=b&c", "\"quoted\"", "s%3Aabc.def/+=", "{x:[1]}", "!#$%&'()*+-./:<=>?@[]^_`{|}~"]
+        {
+            assert!(check(&auth, &secret(json!(value))).is_ok(), "{value}");
+        }
+        for (value, named) in [
+            ("a; other=1", "semicolon"),
+            ("a;", "semicolon"),
+            ("\"a;b\"", "semicolon"),
+            ("a,b", "comma"),
+            ("a b", "space"),
+            ("a\"b", "quotation mark"),
+            ("\"", "quotation mark"),
+            ("\"a", "quotation mark"),
+            ("a\\b", "backslash"),
+            ("a\tb", "control character"),
+            ("a\u{7f}", "control character"),
+            ("é", "outside ASCII"),
+        ] {
+            let error = check(&auth, &secret(json!(value))).unwrap_err();
+            let Error::InvalidField { field, detail } = &error else { panic!("{value:?}: {error:?}") };
+            assert_eq!(field, "secret", "{value:?}");
+            assert!(detail.contains(named), "{value:?}: {detail}");
+        }
+        // What is stored with one kind is looked at again when it becomes a cookie.
+        assert!(check(&Auth::Bearer {}, &secret(json!("a; b"))).is_ok());
     }
 
     #[test]

@@ -8,7 +8,7 @@ const NOBODY: &str = "mailto:pyxis@example.com";
 /// Reads a contact: an https URL, or `mailto:` and one address, with a host that is not local.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The fault of the contact.
 pub fn check(contact: &str) -> Result<(), &'static str> {
     const FORM: &str = "write mailto: and an address, as in mailto:ops@example.com, or an https URL";
     let odd = |c: char| c.is_control() || c.is_whitespace() || !c.is_ascii() || "<>\"\\,".contains(c);

@@ -55,6 +55,9 @@ fn what_two_servers_could_read_otherwise_is_refused() {
         ("Host:\r\n", R::HostValue),
         ("Host: a, b\r\n", R::HostValue),
         ("Host: a b\r\n", R::HostValue),
+        ("Host: a:99999\r\n", R::HostValue),
+        ("Host: a:b\r\n", R::HostValue),
+        ("Host: a:\r\n", R::HostValue),
         ("Host: user@a\r\n", R::HostValue),
         ("Host: a/b\r\n", R::HostValue),
         ("Host: :80\r\n", R::HostValue),
@@ -166,4 +169,60 @@ fn http_2_is_told_by_its_preface_at_the_very_start_only() {
     let later = format!("GET / HTTP/1.1\r\nHost: a\r\n\r\n{preface}");
     assert_eq!(refusal(later), Some(MalformedRequest::Version));
     assert_eq!(refusal("PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n"), Some(MalformedRequest::Version));
+}
+
+#[test]
+fn a_host_is_a_name_or_an_address_with_a_port_or_without() {
+    for host in [
+        "a",
+        "a.example",
+        "a.example:80",
+        "a_b-c.example.:65535",
+        "xn--bcher-kva.example",
+        "192.0.2.1:8700",
+        "[::1]",
+        "[::1]:8700",
+        "[2001:db8::1]:1",
+        "a%20b",
+    ] {
+        assert!(is_host(host.as_bytes()), "{host}");
+    }
+    for host in [
+        "",
+        ":",
+        ":80",
+        "a:",
+        "a:b",
+        "a:8o",
+        "a:65536",
+        "a:99999",
+        "a:000080",
+        "a:-1",
+        "a:+1",
+        "a:1:2",
+        "a: 1",
+        "a :1",
+        "a b",
+        "a,b",
+        "u@a",
+        "a/b",
+        "a?b",
+        "a#b",
+        "a\\b",
+        "a\"",
+        "[::1",
+        "::1",
+        "[::1]:",
+        "[::1]x",
+        "[::1]:x",
+        "[::1]:99999",
+        "[]",
+        "[a]",
+        "a[::1]",
+        "[::1%25eth0]",
+        "[1.2.3.4]",
+        "é",
+    ] {
+        assert!(!is_host(host.as_bytes()), "{host}");
+    }
 }

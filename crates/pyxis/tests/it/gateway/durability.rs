@@ -185,10 +185,12 @@ both_engines! {
         let anonymous = world.app.anonymous();
         anonymous.get("/readyz").send().await.expect(200);
         world.app.sql("ALTER TABLE audit_records RENAME TO audit_records_away");
-        assert_eq!(anonymous.get("/readyz").send().await.status, 503);
+        let unready = anonymous.get("/readyz").send().await;
+        assert_eq!((unready.status, unready.header("retry-after")), (503, Some("5")));
         anonymous.get("/healthz").send().await.expect(200);
         world.app.sql("ALTER TABLE audit_records_away RENAME TO audit_records");
-        anonymous.get("/readyz").send().await.expect(200);
+        let ready = anonymous.get("/readyz").send().await.expect(200);
+        assert_eq!(ready.header("retry-after"), None);
     }
 
     async fn without_the_store_a_paused_request_is_not_acknowledged(setup: Setup) {

@@ -359,7 +359,7 @@ async fn a_graphql_or_rpc_endpoint_that_passes_is_warned_of() {
     }
     let arguments = ["policy", "explain", "known", "POST", "https://api.github.com/graphql"];
     let told = world.app.cli(&arguments).await.expect(0).stdout;
-    assert!(told.contains("warning: this is a GraphQL endpoint"), "{told}");
+    assert!(told.contains("warning: this looks like a GraphQL endpoint"), "{told}");
     let careful = json!({"auto_approve_methods": ["GET"], "require_approval_urls": ["/graphql"]});
     let stored = world.owner.set_policy("known", &careful).await;
     assert_eq!(stored.get("warnings"), None, "{stored}");
