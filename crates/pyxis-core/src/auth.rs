@@ -73,7 +73,7 @@ impl Auth {
         serde_json::from_value(fields)
     }
 
-    /// Whether what is attached is made from the secret for each request or fetched with it, rather than
+    /// True if what is attached is made from the secret for each request or fetched with it, rather than
     /// being the secret.
     pub const fn is_derived(&self) -> bool {
         match self {

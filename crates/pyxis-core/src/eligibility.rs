@@ -2,7 +2,7 @@
 
 use crate::approval_mode::Role;
 
-/// Whether this person may approve or deny requests of a credential.
+/// True if this person may approve or deny requests of a credential.
 ///
 /// Managers are eligible for every credential, a member only with the Approve grant on it.
 /// `allowed_approvers` (e-mail addresses; empty means anyone eligible) narrows that and adds nobody.

@@ -68,7 +68,7 @@ const MAX_DASHBOARD_SECS: u64 = 14_400;
 /// The hard cap of twenty-four hours.
 const MAX_SECS: u64 = 86_400;
 
-/// Whether a grant may take the place of the prompt that `decision` asks for.
+/// True if a grant may take the place of the prompt that `decision` asks for.
 ///
 /// Only where the method or a default asks: never against `require_approval_urls` or deny, and never
 /// where more than one approver is needed. That a grant covers the request is for the caller to know.

@@ -7,7 +7,7 @@
 /// The longest name that a rule writes out; what follows it matters to no rule but [`is_sensitive`].
 const KEY_BYTES: usize = 40;
 
-/// Whether a request header of the agent never goes upstream: what belongs to the proxy, to the
+/// True if a request header of the agent never goes upstream: what belongs to the proxy, to the
 /// connection, or changes which method, host or path the upstream sees behind the policy's back.
 ///
 /// `accept-encoding`, `authorization`, `range` and headers that the credential sets are decided by
@@ -18,7 +18,7 @@ pub fn never_forwarded(name: &str) -> bool {
     })
 }
 
-/// Whether a response header of the upstream never reaches the agent: what belongs to the connection
+/// True if a response header of the upstream never reaches the agent: what belongs to the connection
 /// or to the proxy, and what would act on the proxy's own origin or on the server in front of it.
 ///
 /// `set-cookie` is decided by the gateway. `name` is lower case.
@@ -32,14 +32,14 @@ pub fn never_relayed(name: &str) -> bool {
     })
 }
 
-/// Whether the value of a header is a secret by its name, and must be redacted in audit rows and
+/// True if the value of a header is a secret by its name, and must be redacted in audit rows and
 /// previews. Errs on the side of hiding. `name` is lower case.
 pub fn is_sensitive(name: &str) -> bool {
     !matches!(name, "idempotency-key" | "sec-websocket-key")
         && name.split(|c: char| !c.is_ascii_alphanumeric()).any(is_secret_word)
 }
 
-/// Whether many servers hand both headers to the application under one name.
+/// True if many servers hand both headers to the application under one name.
 pub fn is_same(one: &str, other: &str) -> bool {
     one.len() == other.len() && one.bytes().map(key_byte).eq(other.bytes().map(key_byte))
 }

@@ -62,12 +62,12 @@ impl AllowedHosts {
         entries.iter().map(|entry| AllowedHost::parse(entry)).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether the credential may be sent to `target`.
+    /// True if the credential may be sent to `target`.
     pub fn admits(&self, target: &Target) -> bool {
         self.0.iter().any(|entry| entry.admits(target))
     }
 
-    /// Whether there is no entry, so that nothing is admitted.
+    /// True if there is no entry, so that nothing is admitted.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -134,7 +134,7 @@ fn split_port(entry: &str) -> Option<(&str, Option<u16>)> {
     }
 }
 
-/// Whether the last colon, after `host`, starts a port. That of a URL or of an IPv6 address does not:
+/// True if the last colon, after `host`, starts a port. That of a URL or of an IPv6 address does not:
 /// such an entry is a malformed host, and the error should say so.
 fn has_port(entry: &str, host: &str) -> bool {
     !entry.contains('/') && !entry.ends_with(']') && (host.ends_with(']') || !host.contains(':'))

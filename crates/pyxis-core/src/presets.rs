@@ -129,7 +129,7 @@ pub fn probe_headers(auth: &Auth, target: &Target) -> Option<&'static BTreeMap<S
     of_kind(auth, |preset| reaches(preset, target).then_some(&preset.probe_headers))
 }
 
-/// Whether no GET to `target` tells whether a credential of this kind is good.
+/// True if no GET to `target` tells whether a credential of this kind is good.
 pub fn has_no_probe(auth: &Auth, target: &Target) -> bool {
     of_kind(auth, |preset| reaches(preset, target).then_some(preset.blind)).unwrap_or(false)
 }

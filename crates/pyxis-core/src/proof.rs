@@ -55,7 +55,7 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 
-    /// Whether it shows that somebody is unique (Spec 2, Endpoints: `{credential_type}`).
+    /// True if it shows that somebody is unique (Spec 2, Endpoints: `{credential_type}`).
     pub const fn is_sybil_resistance(self) -> bool {
         matches!(self, Self::GovId | Self::Epassport | Self::Phone | Self::Biometrics)
     }

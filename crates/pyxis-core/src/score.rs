@@ -79,7 +79,7 @@ pub struct StampEntry {
     pub provider: StampName,
     /// What it contributes.
     pub score: Decimal,
-    /// Whether another address holds one of its nullifiers.
+    /// True if another address holds one of its nullifiers.
     pub dedup: bool,
     /// When it expires; if it is deduplicated, when the other address's credential does.
     pub expires_at: UnixMillis,
@@ -90,7 +90,7 @@ pub struct StampEntry {
 pub struct ScoreResult {
     /// The sum of what the Stamps contribute.
     pub score: Decimal,
-    /// Whether that is enough. Never without a Stamp.
+    /// True if that is enough. Never without a Stamp.
     pub passing: bool,
     /// When the first Stamp that contributes expires.
     pub expires_at: Option<UnixMillis>,
@@ -186,7 +186,7 @@ impl Input<'_> {
             .max()
     }
 
-    /// Whether a claim by `stamp` says more than the one that is there. A claim of the address never
+    /// True if a claim by `stamp` says more than the one that is there. A claim of the address never
     /// becomes shorter: taking a long credential back and bringing a short one would free it early.
     fn extends(&self, held: Option<&Claim>, stamp: &Stamp) -> bool {
         self.own(held).is_none_or(|held| stamp.expires_at > held.expires_at)

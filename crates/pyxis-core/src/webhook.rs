@@ -32,7 +32,7 @@ impl WebhookEvent {
     /// The events of approvals (Spec 3, Events): what an endpoint hears that chose none.
     pub const APPROVALS: &'static [Self] = &[Self::Requested, Self::Decided, Self::Expired];
 
-    /// Whether an endpoint that subscribed to `chosen` gets this event. None chosen means all three of
+    /// True if an endpoint that subscribed to `chosen` gets this event. None chosen means all three of
     /// approvals; another event is only sent to whoever chose it.
     pub fn wanted_by(self, chosen: &[Self]) -> bool {
         if chosen.is_empty() { Self::APPROVALS.contains(&self) } else { chosen.contains(&self) }
@@ -157,11 +157,11 @@ pub struct ScoreChanged {
     pub address: EvmAddress,
     /// The score that was stored before.
     pub previous_score: Decimal,
-    /// Whether that passed.
+    /// True if that passed.
     pub previous_passing: bool,
     /// The score now.
     pub score: Decimal,
-    /// Whether it passes.
+    /// True if it passes.
     pub passing: bool,
     /// When it was computed.
     pub computed_at: UnixMillis,

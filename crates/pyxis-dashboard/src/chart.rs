@@ -116,7 +116,7 @@ impl StackedBars {
         Self { id, ..self }
     }
 
-    /// Whether there is nothing to draw.
+    /// True if there is nothing to draw.
     pub fn is_empty(&self) -> bool {
         self.buckets.iter().all(|bucket| bucket.total() == 0)
     }

@@ -10,7 +10,7 @@ use pyxis_core::secret::SecretString;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Whether the browser says that the request comes from `base_url`. A request without either header is
+/// True if the browser says that the request comes from `base_url`. A request without either header is
 /// not from a browser that could protect the person, and is refused.
 pub(crate) fn same_origin(headers: &HeaderMap, base_url: &str) -> bool {
     let site = headers.get(SEC_FETCH_SITE);
@@ -37,7 +37,7 @@ fn loopback_port(origin: &str) -> Option<&str> {
     })
 }
 
-/// Whether the form repeats the token, compared in constant time. An empty token fits nothing.
+/// True if the form repeats the token, compared in constant time. An empty token fits nothing.
 pub(crate) fn matches(expected: &str, sent: &str) -> bool {
     !expected.is_empty() && SecretString::new(expected.to_owned()).matches(sent.as_bytes())
 }

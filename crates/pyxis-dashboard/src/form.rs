@@ -42,7 +42,7 @@ impl Fields {
         found.flatten().map(|(rest, value)| (rest, value.expose().as_str()))
     }
 
-    /// Whether a checkbox is ticked.
+    /// True if a checkbox is ticked.
     pub(crate) fn on(&self, name: &str) -> bool {
         !self.get(name).is_empty()
     }

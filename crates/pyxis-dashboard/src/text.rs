@@ -41,7 +41,7 @@ fn reveal<W: Write>(dest: &mut W, text: &str, plain: impl Fn(&mut W, char) -> fm
     Ok(())
 }
 
-/// Whether a reader could not see `c`, or would see its neighbors in another order.
+/// True if a reader could not see `c`, or would see its neighbors in another order.
 ///
 /// Joiners (U+200C, U+200D) are part of ordinary words in several scripts and of emoji; they stay
 /// between two characters outside ASCII and are shown anywhere else. Line feed and tab stay.

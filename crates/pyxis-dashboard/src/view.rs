@@ -48,11 +48,11 @@ pub struct Layout {
     pub role: String,
     /// Name of the workspace.
     pub workspace: String,
-    /// Whether they are a workspace manager; others see no administration.
+    /// True if they are a workspace manager; others see no administration.
     pub manager: bool,
-    /// Whether this server scores, so that there are pages for it.
+    /// True if this server scores, so that there are pages for it.
     pub scoring: bool,
-    /// Whether this server answers verification checks.
+    /// True if this server answers verification checks.
     pub verification: bool,
     /// Pending approvals, for the badge.
     pub pending: u64,
@@ -63,7 +63,7 @@ pub struct Layout {
 /// One line about the action that led here.
 #[derive(Clone, Debug)]
 pub struct Flash {
-    /// Whether it worked.
+    /// True if it worked.
     pub good: bool,
     /// What happened and, if it failed, what to do next.
     pub text: String,
@@ -145,7 +145,7 @@ pub struct Choice {
     pub value: String,
     /// What the person reads.
     pub label: String,
-    /// Whether it is chosen now.
+    /// True if it is chosen now.
     pub chosen: bool,
 }
 
@@ -164,7 +164,7 @@ impl Problems {
         self.0.extend(more.0);
     }
 
-    /// Whether the form may be accepted.
+    /// True if the form may be accepted.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

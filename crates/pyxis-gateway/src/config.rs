@@ -26,7 +26,7 @@ pub struct Config {
     pub response_time: Duration,
     /// How long bodies and answers are kept after the decision.
     pub retention: Duration,
-    /// Whether this process is the only one on its database, so that after a start no other can
+    /// True if this process is the only one on its database, so that after a start no other can
     /// still be sending.
     pub sole_node: bool,
     /// File outside the database that keeps the newest signed head of the audit trail.

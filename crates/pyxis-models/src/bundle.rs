@@ -27,7 +27,7 @@ pub struct Bundle {
     pub alone: Option<Family>,
     /// Models of the user's own, at most one for each model of the interface. They come first.
     pub customs: Vec<Custom>,
-    /// Whether all but the user's own come with the program: then those of the next release take over.
+    /// True if all but the user's own come with the program: then those of the next release take over.
     pub of_program: bool,
 }
 
@@ -40,9 +40,9 @@ pub struct Single {
     pub log_odds: f64,
     /// What it weighs in the aggregate; all of them add up to 1.
     pub weight: f64,
-    /// Whether it never saw labels of this activity.
+    /// True if it never saw labels of this activity.
     pub transferred: bool,
-    /// Whether it is the user's own.
+    /// True if it is the user's own.
     pub custom: bool,
 }
 

@@ -53,7 +53,7 @@ pub struct ModelCard {
     pub name: String,
     /// The models of the interface that it answers for.
     pub serves: Vec<String>,
-    /// Whether it answers for activity that it never saw labels of.
+    /// True if it answers for activity that it never saw labels of.
     pub transferred: bool,
     /// Rows that it learned from.
     pub rows: usize,

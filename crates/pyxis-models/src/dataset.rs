@@ -18,7 +18,7 @@ pub const FOLDS: u64 = 5;
 pub struct Row {
     /// The address.
     pub address: EvmAddress,
-    /// Whether it is a human.
+    /// True if it is a human.
     pub human: bool,
     /// What is known; `None` is too little.
     pub features: Option<Features>,

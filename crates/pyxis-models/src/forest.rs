@@ -12,7 +12,7 @@ struct Split {
     /// Smaller goes left.
     threshold: f32,
     feature: u16,
-    /// Whether what is unknown goes left.
+    /// True if what is unknown goes left.
     unknown_left: bool,
     left: Place,
     right: Place,
@@ -40,7 +40,7 @@ pub enum Tree {
         feature: u16,
         /// Smaller goes left.
         threshold: f32,
-        /// Whether what is unknown goes left.
+        /// True if what is unknown goes left.
         unknown_left: bool,
         /// What the tree answers on average here.
         mean: f32,

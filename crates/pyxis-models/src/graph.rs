@@ -72,7 +72,7 @@ impl Builder {
         self.transfers.len() + self.facts.len()
     }
 
-    /// Whether there is nothing yet.
+    /// True if there is nothing yet.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -145,7 +145,7 @@ impl Graph {
         self.addresses.len()
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.addresses.is_empty()
     }
@@ -186,7 +186,7 @@ impl Graph {
         self.facts.get(&node)
     }
 
-    /// Whether anything is known beside transfers, of any address.
+    /// True if anything is known beside transfers, of any address.
     pub fn has_facts(&self) -> bool {
         !self.facts.is_empty()
     }

@@ -55,7 +55,7 @@ pub(crate) fn groups(graph: &Graph, peers: &PeerIndex) -> Vec<Vec<Node>> {
     members.into_values().collect()
 }
 
-/// Whether an address may connect its users: few deal with it. A user is connected directly already.
+/// True if an address may connect its users: few deal with it. A user is connected directly already.
 fn is_small(graph: &Graph, peers: &PeerIndex, node: Node) -> bool {
     !peers.is_peer(node)
         && graph.popularity(node) <= SMALL

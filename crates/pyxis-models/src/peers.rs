@@ -96,7 +96,7 @@ impl PeerIndex {
         peers
     }
 
-    /// Whether an address is one of the population.
+    /// True if an address is one of the population.
     pub fn is_peer(&self, node: Node) -> bool {
         self.is_peer[node as usize]
     }

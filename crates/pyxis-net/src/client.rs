@@ -151,7 +151,7 @@ impl Client {
         }
     }
 
-    /// Whether the resolver answers at all, asked for a name that every machine has.
+    /// True if the resolver answers at all, asked for a name that every machine has.
     pub async fn resolver_answers(&self) -> bool {
         let zone = &*self.zone;
         matches!(timeout(zone.check_timeout, zone.remembered.resolve("localhost")).await, Ok(Ok(_)))

@@ -112,7 +112,7 @@ pub enum Error {
     /// The connection ended before the message did.
     #[error("the connection was closed early")]
     Closed {
-        /// Whether the upstream may have got any of the request.
+        /// True if the upstream may have got any of the request.
         sent: bool,
         /// The cause.
         #[source]
@@ -143,7 +143,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the upstream may have got and processed any of the request. `false` is a promise: the
+    /// True if the upstream may have got and processed any of the request. `false` is a promise: the
     /// same request may be sent again without ever being executed twice.
     pub fn was_sent(&self) -> bool {
         match self {

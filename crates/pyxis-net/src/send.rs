@@ -140,7 +140,7 @@ pub(crate) struct Upload {
     start: Instant,
     /// When the last piece of the body was taken.
     micros: AtomicU64,
-    /// Whether a connection took the request out of its queue: until then nothing was sent. It asks first of
+    /// True if a connection took the request out of its queue: until then nothing was sent. It asks first of
     /// all whether there is a body.
     taken: AtomicBool,
     /// True while the connection wants the next piece and the caller does not have it.

@@ -20,7 +20,7 @@ use crate::scoring_db::ScoringDb;
 pub struct Config {
     /// How long a request may take before it is aborted (Spec 1, Errors).
     pub request_timeout: Duration,
-    /// Whether the paths of the earlier version answer.
+    /// True if the paths of the earlier version answer.
     pub earlier_paths: bool,
 }
 

@@ -22,7 +22,7 @@ pub fn acceptable(header: &str) -> String {
     if accepted.is_empty() { "identity".to_owned() } else { accepted.join(", ") }
 }
 
-/// Whether `header` accepts (`Some(true)`), rules out (`Some(false)`) or does not name `coding`.
+/// True if `header` accepts (`Some(true)`), rules out (`Some(false)`) or does not name `coding`.
 fn quality(header: &str, coding: &str) -> Option<bool> {
     header.split(',').find_map(|item| {
         let mut parts = item.split(';').map(str::trim);

@@ -64,7 +64,7 @@ impl Decoder {
         Ok(Self { layers, source: Bytes::new(), scratch })
     }
 
-    /// Whether the body passes unchanged, so that its `Content-Length` stays true.
+    /// True if the body passes unchanged, so that its `Content-Length` stays true.
     pub fn is_identity(&self) -> bool {
         self.layers.is_empty()
     }
@@ -97,7 +97,7 @@ struct Layer {
     stage: Stage,
     input: Bytes,
     started: bool,
-    /// Whether the stage has said that it needs more input.
+    /// True if the stage has said that it needs more input.
     drained: bool,
 }
 

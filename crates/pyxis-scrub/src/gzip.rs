@@ -36,7 +36,7 @@ impl Header {
         Self { field: Field::Fixed(0), flags: 0, crc: Crc::new() }
     }
 
-    /// Whether not a single byte was read.
+    /// True if not a single byte was read.
     pub(crate) fn is_untouched(&self) -> bool {
         self.field == Field::Fixed(0)
     }

@@ -38,7 +38,7 @@ impl Gunzip {
         Self { part: Part::Header, header: Header::new(), body: Decompress::new(false), crc: Crc::new() }
     }
 
-    /// Whether the input may end here.
+    /// True if the input may end here.
     pub(crate) fn is_complete(&self) -> bool {
         matches!(self.part, Part::Header) && self.header.is_untouched()
     }
@@ -94,7 +94,7 @@ pub(crate) enum Inflate {
 }
 
 impl Inflate {
-    /// Whether the input may end here.
+    /// True if the input may end here.
     pub(crate) fn is_complete(&self) -> bool {
         matches!(self, Self::Ended)
     }

@@ -44,9 +44,9 @@ pub(crate) struct Matcher {
     pairs: Box<[u64; PAIR_WORDS]>,
     /// Length of the longest form.
     longest: usize,
-    /// Whether any form holds a space, which may be written `+`.
+    /// True if any form holds a space, which may be written `+`.
     space: bool,
-    /// Whether a line may be broken inside of any form.
+    /// True if a line may be broken inside of any form.
     wraps: bool,
 }
 
@@ -262,7 +262,7 @@ impl Drop for Matcher {
     }
 }
 
-/// Whether an escape that starts with these two bytes can stand for a line end. Most, such as `\"`, cannot.
+/// True if an escape that starts with these two bytes can stand for a line end. Most, such as `\"`, cannot.
 fn may_break(lead: u8, next: Option<u8>) -> bool {
     match lead {
         // Also with escapes of the percent sign in between.
@@ -303,7 +303,7 @@ impl ByteSet {
 struct Walk {
     /// Where the longest match ends.
     end: Option<usize>,
-    /// Whether the text ended before a form did.
+    /// True if the text ended before a form did.
     cut_short: bool,
 }
 

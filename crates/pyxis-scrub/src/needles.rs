@@ -39,12 +39,12 @@ impl Needles {
         &self.label
     }
 
-    /// Whether there is nothing to look for.
+    /// True if there is nothing to look for.
     pub fn is_empty(&self) -> bool {
         self.matcher.is_empty()
     }
 
-    /// Whether `text` shows a secret.
+    /// True if `text` shows a secret.
     pub fn found_in(&self, text: &[u8]) -> bool {
         !self.matcher.find(text, true).spans.is_empty()
     }

@@ -72,7 +72,7 @@ impl Stage {
         }
     }
 
-    /// Whether the input may end here.
+    /// True if the input may end here.
     pub(crate) fn is_complete(&self) -> bool {
         match self {
             Self::Gzip(gunzip) => gunzip.is_complete(),

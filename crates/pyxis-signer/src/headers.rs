@@ -39,7 +39,7 @@ pub(crate) fn incoming(answered: HeaderMap) -> HeaderMap {
     })
 }
 
-/// Whether a header of an answer, or of its trailers, stays behind.
+/// True if a header of an answer, or of its trailers, stays behind.
 pub(crate) fn withheld(name: &str) -> bool {
     name == AUTHORIZATION.as_str()
         || name == WWW_AUTHENTICATE.as_str()

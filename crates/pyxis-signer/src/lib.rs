@@ -34,7 +34,7 @@ pub struct Parts {
     pub credentials: Credentials,
     /// What callers must bring as a bearer token.
     pub token: Option<SecretString>,
-    /// Whether plain http targets are signed for.
+    /// True if plain http targets are signed for.
     pub allow_http: bool,
     /// The only way out.
     pub net: pyxis_net::Client,

@@ -150,7 +150,7 @@ pub enum AmbiguousBody {
     EncodedForm,
 }
 
-/// Whether a body is a form, whose parameters are signed, by the values of all its `Content-Type` and
+/// True if a body is a form, whose parameters are signed, by the values of all its `Content-Type` and
 /// `Content-Encoding` headers.
 pub fn is_form<'h>(
     types: impl IntoIterator<Item = &'h [u8]>,

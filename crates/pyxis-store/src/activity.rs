@@ -256,7 +256,7 @@ pub async fn begin_run(store: &Store) -> Result<Run, StoreError> {
     begun.first().map(|(number, world)| Run { number: *number, world: *world }).ok_or(StoreError::Aborted)
 }
 
-/// Whether a computation is still the newest. Within the transaction that writes what it found, so that one
+/// True if a computation is still the newest. Within the transaction that writes what it found, so that one
 /// that was overtaken writes nothing more.
 pub async fn hold_run(tx: &mut Tx, run: Run) -> Result<bool, StoreError> {
     let query = sql("UPDATE activity_state SET mark = '' WHERE run = $1");

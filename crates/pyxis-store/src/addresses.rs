@@ -49,7 +49,7 @@ pub async fn lock_known(
     Ok(found.into_iter().map(|(address,)| address).collect())
 }
 
-/// Whether an address ever had a Stamp.
+/// True if an address ever had a Stamp.
 pub async fn is_known(
     executor: impl Executor,
     workspace: WorkspaceId,

@@ -23,7 +23,7 @@ row! {
         rate_limit_per_hour: Option<i64>,
         /// Most requests that may wait for a person at once.
         max_pending: i64,
-        /// Whether it may use every credential of the workspace.
+        /// True if it may use every credential of the workspace.
         all_credentials: bool,
         /// When it was disabled.
         disabled_at: Option<UnixMillis>,
@@ -51,7 +51,7 @@ pub struct NewAgent {
     pub rate_limit_per_hour: Option<i64>,
     /// Most requests that may wait for a person at once.
     pub max_pending: i64,
-    /// Whether it may use every credential of the workspace.
+    /// True if it may use every credential of the workspace.
     pub all_credentials: bool,
     /// Creation.
     pub created_at: UnixMillis,
@@ -206,7 +206,7 @@ pub async fn credential_ids(
     Ok(rows.into_iter().map(|(id,)| id).collect())
 }
 
-/// Whether an agent may use a credential of its workspace.
+/// True if an agent may use a credential of its workspace.
 pub async fn may_use(
     executor: impl Executor,
     workspace: WorkspaceId,

@@ -27,11 +27,11 @@ row! {
         models_tier: i64,
         /// Limit of its own there.
         models_limit: Option<i64>,
-        /// Whether it reads scores and Stamps.
+        /// True if it reads scores and Stamps.
         can_read: bool,
-        /// Whether it writes Stamps.
+        /// True if it writes Stamps.
         can_write: bool,
-        /// Whether it reads history.
+        /// True if it reads history.
         can_read_history: bool,
         /// When it was revoked.
         revoked_at: Option<UnixMillis>,

@@ -81,7 +81,7 @@ row! {
         state: ApprovalState,
         /// Approvers needed.
         min_approvals: i64,
-        /// Whether a passkey ceremony is needed.
+        /// True if a passkey ceremony is needed.
         passkey_required: bool,
         /// Where it was announced.
         channel: Channel,
@@ -97,7 +97,7 @@ row! {
         decided_by_email: Option<String>,
         /// Why it was denied.
         deny_reason: Option<String>,
-        /// Whether it expired because the agent withdrew it.
+        /// True if it expired because the agent withdrew it.
         withdrawn: bool,
         /// How far it has come on its way upstream.
         forward_state: ForwardState,
@@ -157,7 +157,7 @@ pub struct NewApproval {
     pub content_type: Option<String>,
     /// Approvers needed.
     pub min_approvals: i64,
-    /// Whether a passkey ceremony is needed.
+    /// True if a passkey ceremony is needed.
     pub passkey_required: bool,
     /// Where it is announced.
     pub channel: Channel,
@@ -182,7 +182,7 @@ pub struct ApprovalFilter {
     pub credential: Option<CredentialId>,
     /// What they are sorted by.
     pub by: ApprovalColumn,
-    /// Whether the oldest or smallest stands first; else the newest or largest.
+    /// True if the oldest or smallest stands first; else the newest or largest.
     pub rising: bool,
     /// The last row of the page before.
     pub beyond: Option<(UnixMillis, TxnId)>,

@@ -89,7 +89,7 @@ impl Sealed {
         self.0.len()
     }
 
-    /// Whether there is nothing, which no sealed value is.
+    /// True if there is nothing, which no sealed value is.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

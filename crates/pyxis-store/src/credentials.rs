@@ -27,7 +27,7 @@ row! {
         auth: Option<String>,
         /// Host patterns, as a JSON array of strings.
         allowed_hosts: String,
-        /// Whether plain http targets are accepted.
+        /// True if plain http targets are accepted.
         allow_http: bool,
         /// Further settings, as a JSON object.
         options: String,
@@ -67,7 +67,7 @@ pub struct NewCredential {
     pub auth: Option<String>,
     /// Host patterns, as a JSON array of strings.
     pub allowed_hosts: String,
-    /// Whether plain http targets are accepted.
+    /// True if plain http targets are accepted.
     pub allow_http: bool,
     /// Further settings, as a JSON object.
     pub options: String,

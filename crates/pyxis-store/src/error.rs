@@ -61,7 +61,7 @@ impl StoreError {
         Self::Refused(Arc::new(error))
     }
 
-    /// Whether the write that failed may have been carried out all the same: the connection broke while it
+    /// True if the write that failed may have been carried out all the same: the connection broke while it
     /// was on its way, and nobody knows how far it came.
     pub fn may_have_happened(&self) -> bool {
         let Self::Unavailable(source) = self else { return false };
@@ -73,7 +73,7 @@ impl StoreError {
             && !self.is_contended()
     }
 
-    /// Whether the engine ended the transaction because another was in its way: nothing of it was stored, and it may
+    /// True if the engine ended the transaction because another was in its way: nothing of it was stored, and it may
     /// succeed as soon as it is begun again.
     pub fn is_contended(&self) -> bool {
         const CIRCLES: [&SqlState; 2] =
@@ -88,7 +88,7 @@ impl StoreError {
         source.is::<Busy>() || is_lock_timeout(source)
     }
 
-    /// Whether a row with the same unique value was in the way.
+    /// True if a row with the same unique value was in the way.
     pub const fn is_conflict(&self) -> bool {
         matches!(self, Self::Conflict { .. })
     }

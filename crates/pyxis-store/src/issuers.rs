@@ -32,7 +32,7 @@ pub async fn remove(executor: impl Executor, workspace: WorkspaceId, did: &str) 
     Ok(executor.execute(query.bind(workspace).bind(did)).await? == 1)
 }
 
-/// Whether an issuer is listed: a point read.
+/// True if an issuer is listed: a point read.
 pub async fn is_listed(
     executor: impl Executor,
     workspace: WorkspaceId,

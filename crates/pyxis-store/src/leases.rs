@@ -20,7 +20,7 @@ pub async fn acquire(
     Ok(executor.execute(query.bind(name).bind(node).bind(until).bind(now)).await? == 1)
 }
 
-/// Whether anybody holds a lease.
+/// True if anybody holds a lease.
 pub async fn is_held(executor: impl Executor, name: &str, now: UnixMillis) -> Result<bool, StoreError> {
     let query = sql("SELECT held_until_at FROM leases WHERE name = $1 AND held_until_at > $2");
     Ok(executor.optional::<(UnixMillis,)>(query.bind(name).bind(now)).await?.is_some())

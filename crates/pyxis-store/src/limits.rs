@@ -9,7 +9,7 @@ use crate::{Executor, StoreError};
 /// Whether a request fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Admission {
-    /// Whether it was admitted (and counted).
+    /// True if it was admitted (and counted).
     pub admitted: bool,
     /// Admitted in this window so far.
     pub count: i64,

@@ -18,7 +18,7 @@ pub struct Lookup {
     pub models_tier: i64,
     /// Limit of its own there.
     pub models_limit: Option<i64>,
-    /// Whether the key reads scores.
+    /// True if the key reads scores.
     pub can_read: bool,
     /// The models in force; `None` means that none were ever installed.
     pub revision: Option<i64>,

@@ -34,7 +34,7 @@ pub async fn remove(executor: impl Executor, kind: Kind, issuer: &str) -> Result
     Ok(executor.execute(query.bind(kind).bind(issuer)).await? == 1)
 }
 
-/// Whether an issuer is believed about a kind.
+/// True if an issuer is believed about a kind.
 pub async fn is_listed(executor: impl Executor, kind: Kind, issuer: &str) -> Result<bool, StoreError> {
     let query = sql("SELECT created_at FROM proof_issuers WHERE kind = $1 AND issuer = $2");
     Ok(executor.optional::<(UnixMillis,)>(query.bind(kind).bind(issuer)).await?.is_some())

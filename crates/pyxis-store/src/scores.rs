@@ -30,9 +30,9 @@ row! {
         valid_until: UnixMillis,
         /// The scorer's revision that it was computed by.
         revision: i64,
-        /// Whether something else changed that it depends on.
+        /// True if something else changed that it depends on.
         stale: bool,
-        /// Whether it was answered, and so belongs to history.
+        /// True if it was answered, and so belongs to history.
         in_history: bool,
         /// The score record as it is stored ([`pyxis_core::score::stored_to_json`]).
         body: String,
@@ -40,7 +40,7 @@ row! {
 }
 
 impl Stored {
-    /// Whether this is still the score, in a scorer that is at `revision`.
+    /// True if this is still the score, in a scorer that is at `revision`.
     pub fn is_fresh(&self, revision: i64, now: UnixMillis) -> bool {
         !self.stale && now < self.valid_until && self.revision == revision
     }
@@ -77,7 +77,7 @@ pub struct NewScore {
     pub valid_until: UnixMillis,
     /// The scorer's revision that it was computed by.
     pub revision: i64,
-    /// Whether it is about to be answered. Its row of history is the caller's to add, in the same
+    /// True if it is about to be answered. Its row of history is the caller's to add, in the same
     /// transaction.
     pub in_history: bool,
     /// The score record as it is stored ([`pyxis_core::score::Record::to_stored`]).

@@ -83,7 +83,7 @@ pub async fn note_session(
     Ok(executor.execute(query).await? == 1)
 }
 
-/// Whether a link opened the session.
+/// True if a link opened the session.
 pub async fn opened(executor: impl Executor, session_hash: &str) -> Result<bool, StoreError> {
     let query = sql(concat!(
         "SELECT ",

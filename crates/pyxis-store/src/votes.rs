@@ -33,13 +33,13 @@ row! {
         reason: Option<String>,
         /// Length of the grant that they asked for, in seconds.
         grant_seconds: Option<i64>,
-        /// Whether the grant is for the asking agent only.
+        /// True if the grant is for the asking agent only.
         agent_only: bool,
         /// Where they said it.
         channel: String,
         /// When.
         created_at: UnixMillis,
-        /// Whether a passkey ceremony gave it.
+        /// True if a passkey ceremony gave it.
         passkey: bool,
     }
 }

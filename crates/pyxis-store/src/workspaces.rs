@@ -55,7 +55,7 @@ pub async fn list(executor: impl Executor) -> Result<Vec<WorkspaceRow>, StoreErr
     executor.all(sql(concat!("SELECT ", workspace_columns!(), " FROM workspaces ORDER BY id"))).await
 }
 
-/// Whether a workspace is the oldest one: that of whoever runs the installation.
+/// True if a workspace is the oldest one: that of whoever runs the installation.
 pub async fn is_first(executor: impl Executor, id: WorkspaceId) -> Result<bool, StoreError> {
     let first: Option<(WorkspaceId,)> =
         executor.optional(sql("SELECT id FROM workspaces ORDER BY id LIMIT 1")).await?;

@@ -29,15 +29,15 @@ pub struct Authenticator {
     pub rp_id: String,
     /// What the browser says it did: `webauthn.get` or `webauthn.create` by default.
     pub kind: Option<String>,
-    /// Whether somebody was there.
+    /// True if somebody was there.
     pub present: bool,
-    /// Whether that somebody was verified.
+    /// True if that somebody was verified.
     pub verified: bool,
     /// Answers so far; each answer counts one more. `None` is an authenticator that does not count.
     pub counter: Option<u32>,
     /// A challenge to sign in place of the one that was given.
     pub challenge: Option<String>,
-    /// Whether to spoil the signature.
+    /// True if to spoil the signature.
     pub spoiled: bool,
     /// Further members of the client data, as JSON text; `"crossOrigin":false` by default.
     pub members: &'static str,

@@ -48,7 +48,7 @@ fn tools() -> Result<(), &'static str> {
     if found.is_ok_and(|status| status.success()) { Ok(()) } else { Err("iproute2 is missing") }
 }
 
-/// Whether the effective capabilities contain `CAP_SYS_ADMIN` (21) and `CAP_NET_ADMIN` (12).
+/// True if the effective capabilities contain `CAP_SYS_ADMIN` (21) and `CAP_NET_ADMIN` (12).
 fn may_make_namespaces() -> bool {
     let needed = (1_u64 << 21) | (1 << 12);
     std::fs::read_to_string("/proc/self/status")

@@ -133,7 +133,7 @@ pub enum Listed {
 pub struct Terms {
     /// Whom `allowed_approvers` names.
     pub listed: Listed,
-    /// Whether approving takes a passkey.
+    /// True if approving takes a passkey.
     pub passkey: bool,
     /// People who must approve.
     pub min_approvals: u32,

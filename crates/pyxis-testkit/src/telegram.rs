@@ -77,7 +77,7 @@ struct Inner {
     /// Answers 429 to so many posts and edits, with this many seconds.
     limited: VecDeque<u64>,
     down: bool,
-    /// Whether posts wait for their answer.
+    /// True if posts wait for their answer.
     held: bool,
     webhook: Option<Value>,
     polls: u64,

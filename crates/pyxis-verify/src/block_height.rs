@@ -166,7 +166,7 @@ async fn ready(state: &State) -> Result<()> {
 }
 
 impl NetworkHeads {
-    /// Whether a network was asked, whatever came of it.
+    /// True if a network was asked, whatever came of it.
     pub(crate) fn asked(&self, network: &NetworkName) -> bool {
         self.0.contains_key(network)
     }

@@ -28,7 +28,7 @@ impl Clocks {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(network).map(Arc::clone)
     }
 
-    /// Whether none was started yet.
+    /// True if none was started yet.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.read().unwrap_or_else(PoisonError::into_inner).is_empty()
     }

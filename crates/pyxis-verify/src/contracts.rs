@@ -108,7 +108,7 @@ enum Shape {
 }
 
 impl Contracts {
-    /// Whether any contract knows of a kind.
+    /// True if any contract knows of a kind.
     pub fn know(&self, kind: Kind) -> bool {
         !self.questions(kind, Some([0; 32])).is_empty()
     }

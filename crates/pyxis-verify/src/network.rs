@@ -22,11 +22,11 @@ pub struct Network {
     pub name: NetworkName,
     /// Its chain id; Sui has none.
     pub chain_id: Option<u64>,
-    /// Whether it has sybil-resistance checks.
+    /// True if it has sybil-resistance checks.
     pub sybil: bool,
-    /// Whether it has residence checks.
+    /// True if it has residence checks.
     pub residence: bool,
-    /// Whether proofs of the registry count.
+    /// True if proofs of the registry count.
     pub registry: bool,
     /// Milliseconds from block to block, where they are counted here.
     pub block_ms: i64,
@@ -64,7 +64,7 @@ impl Network {
         all.into_iter().filter(|(_, on)| *on).map(|(name, _)| name).collect()
     }
 
-    /// Whether this network has checks of a kind, and somewhere to look.
+    /// True if this network has checks of a kind, and somewhere to look.
     pub fn checks(&self, kind: Kind) -> bool {
         let offered = match kind {
             Kind::ResidenceUs => self.residence,
@@ -79,7 +79,7 @@ impl Network {
         self.contracts.as_ref().filter(|contracts| contracts.know(kind))
     }
 
-    /// Whether a proof of this kind about this address can be registered here.
+    /// True if a proof of this kind about this address can be registered here.
     pub fn takes(&self, kind: Kind, subject: Subject) -> bool {
         let fits = match subject {
             Subject::Evm(_) => self.chain_id.is_some(),

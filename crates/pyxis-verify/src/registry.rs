@@ -36,7 +36,7 @@ pub struct SignedStatement {
 pub struct StatementEffect {
     /// `registered`, `revoked` or `rebound`.
     pub status: &'static str,
-    /// Whether it did so now; else it had before.
+    /// True if it did so now; else it had before.
     pub new: bool,
     /// In which block.
     pub height: i64,

@@ -12,7 +12,7 @@ pub enum CheckVerdict {
 }
 
 impl CheckVerdict {
-    /// Whether there is a live proof.
+    /// True if there is a live proof.
     pub const fn is_valid(self) -> bool {
         matches!(self, Self::Valid(_))
     }

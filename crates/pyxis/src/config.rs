@@ -46,7 +46,7 @@ pub struct Config {
     pub base_url: Option<String>,
     /// What is served.
     pub surfaces: Surfaces,
-    /// Whether scoring answers the paths of its earlier version.
+    /// True if scoring answers the paths of its earlier version.
     pub earlier_paths: bool,
     /// Indexers of activity.
     pub indexers: Indexers,

@@ -19,7 +19,7 @@ const MAX_READINGS: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooManyVariants;
 
-/// Whether the path, already canonical, has one reading only: itself.
+/// True if the path, already canonical, has one reading only: itself.
 pub(crate) fn is_unambiguous(path: &[u8]) -> bool {
     let mut previous = 0;
     !path.iter().any(|&byte| {

@@ -24,7 +24,7 @@ pub fn tightened(old: Option<&Policy>, new: &Policy) -> PolicyTightening {
 }
 
 impl PolicyTightening {
-    /// Whether a grant for this method and route dies for good: the new policy refuses what it covers,
+    /// True if a grant for this method and route dies for good: the new policy refuses what it covers,
     /// asks for it by URL, or wants a passkey or more approvers than the grant was made with.
     pub fn revokes(&self, method: Method, route_target: &Target) -> bool {
         let decision = self.new.evaluate(method, route_target);

@@ -149,7 +149,7 @@ impl Statement {
     }
 }
 
-/// Whether `text` may stand on a line: not blank, printable, not longer than 256 bytes.
+/// True if `text` may stand on a line: not blank, printable, not longer than 256 bytes.
 pub fn is_plain_text(text: &str) -> bool {
     (1..=MAX_TEXT).contains(&text.len()) && !text.trim().is_empty() && !text.chars().any(char::is_control)
 }

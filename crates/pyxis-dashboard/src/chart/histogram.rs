@@ -52,7 +52,7 @@ pub struct Mark {
     pub label: String,
     /// How the text stands to the place: `start`, `middle` or `end`.
     pub anchor: &'static str,
-    /// Whether it is how things stand now, and not the draft.
+    /// True if it is how things stand now, and not the draft.
     pub old: bool,
 }
 

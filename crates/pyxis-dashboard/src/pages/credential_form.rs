@@ -29,7 +29,7 @@ impl Attached {
         Self { kind, auth }
     }
 
-    /// Whether a person can connect the account behind it.
+    /// True if a person can connect the account behind it.
     pub(super) fn is_connectable(&self) -> bool {
         matches!(&self.auth, Some(Auth::Oauth2Refresh(account)) if account.authorization_url.is_some())
     }

@@ -133,7 +133,7 @@ pub(super) fn refusal(code: &str) -> &str {
 const READY: &str = "about to be sent";
 const SENDING: &str = "being sent";
 
-/// Whether a [`result`] is not the last one.
+/// True if a [`result`] is not the last one.
 pub(super) fn is_on_its_way(result: &str) -> bool {
     [READY, SENDING].contains(&result)
 }

@@ -56,7 +56,7 @@ pub(crate) struct ListQuery {
 }
 
 impl ListQuery {
-    /// Whether any of `texts` contains what is looked for, whatever its case.
+    /// True if any of `texts` contains what is looked for, whatever its case.
     pub(crate) fn fits<'a>(&self, texts: impl IntoIterator<Item = &'a str>) -> bool {
         let wanted = self.q.trim().to_lowercase();
         wanted.is_empty() || texts.into_iter().any(|text| text.to_lowercase().contains(&wanted))

@@ -34,7 +34,7 @@ impl Chats {
         Self { telegram: speaks(ChatPlatform::Telegram), matrix: speaks(ChatPlatform::Matrix) }
     }
 
-    /// Whether a channel can be chosen: a chat only where somebody would be told there.
+    /// True if a channel can be chosen: a chat only where somebody would be told there.
     const fn offers(self, channel: Channel) -> bool {
         match channel {
             Channel::AgentReflected | Channel::Dashboard => true,

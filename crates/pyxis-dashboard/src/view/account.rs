@@ -23,7 +23,7 @@ pub struct AccountPage {
     pub grants: Vec<String>,
     /// The form for a new token.
     pub token_form: TokenForm,
-    /// Whether there is a password to be asked for before it is changed.
+    /// True if there is a password to be asked for before it is changed.
     pub has_password: bool,
     /// What is wrong with the form for another password.
     pub password_problems: Problems,
@@ -57,7 +57,7 @@ pub struct Token {
     pub used: Option<Timestamp>,
     /// When it ends; `None` is never.
     pub expires: Option<Timestamp>,
-    /// Whether it is over.
+    /// True if it is over.
     pub over: bool,
 }
 

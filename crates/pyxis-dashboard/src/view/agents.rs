@@ -27,7 +27,7 @@ pub struct AgentLine {
     pub name: String,
     /// How the key begins: `pxk_3fA…`.
     pub key_hint: String,
-    /// Whether its key works.
+    /// True if its key works.
     pub enabled: bool,
     /// Requests in the current hour and the limit: `12 of 100 this hour`, `12 this hour, no limit`.
     pub usage: String,
@@ -47,7 +47,7 @@ pub struct AgentForm {
     pub rate_limit_per_hour: String,
     /// Digits, or empty.
     pub max_pending: String,
-    /// Whether it may use every credential, later ones too.
+    /// True if it may use every credential, later ones too.
     pub all_credentials: bool,
     /// Credentials of the workspace.
     pub credentials: Vec<Choice>,
@@ -92,7 +92,7 @@ pub struct AgentKeyPage {
     pub name: String,
     /// The key.
     pub key: String,
-    /// Whether it replaces an older one, which no longer works.
+    /// True if it replaces an older one, which no longer works.
     pub rotated: bool,
     /// A `curl` with the key in it.
     pub curl: String,

@@ -32,7 +32,7 @@ pub struct ApiKeyLine {
     pub name: String,
     /// How the key begins: `px_api_3fA…`.
     pub hint: String,
-    /// Whether it still works.
+    /// True if it still works.
     pub live: bool,
     /// `Tier 2: 350 each 15 minutes`.
     pub tier: String,
@@ -87,9 +87,9 @@ pub struct ApiKeyForm {
     pub models_tiers: Vec<Choice>,
     /// Digits, or empty.
     pub models_limit: String,
-    /// Whether it reads scores and Stamps.
+    /// True if it reads scores and Stamps.
     pub can_read: bool,
-    /// Whether it brings in and removes Stamps.
+    /// True if it brings in and removes Stamps.
     pub can_write: bool,
     /// What is wrong.
     pub problems: Problems,
@@ -154,7 +154,7 @@ pub struct ApiKeyShownPage {
     pub name: String,
     /// The key.
     pub key: String,
-    /// Whether it may read, and the command is of use.
+    /// True if it may read, and the command is of use.
     pub can_read: bool,
     /// A `curl` with the key in it.
     pub ask: String,

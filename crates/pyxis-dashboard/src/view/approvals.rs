@@ -22,7 +22,7 @@ pub struct InboxPage {
     pub pages: Option<Pages>,
     /// Requests decided lately, newest first.
     pub decided: Vec<Card>,
-    /// Whether the newest pending one stands first (`?order=newest`); else the oldest, so that
+    /// True if the newest pending one stands first (`?order=newest`); else the oldest, so that
     /// nothing moves when one arrives.
     pub newest_first: bool,
     /// Shown to managers when there was never a request: a `curl` that makes one.
@@ -40,12 +40,12 @@ pub struct Load {
     pub approved: u64,
     /// Their denials of the last 24 hours.
     pub denied: u64,
-    /// Whether that is more than anybody reads with care.
+    /// True if that is more than anybody reads with care.
     pub heavy: bool,
 }
 
 impl InboxPage {
-    /// Whether any of the requests is approved with a passkey.
+    /// True if any of the requests is approved with a passkey.
     fn asks_passkey(&self) -> bool {
         self.pending.iter().any(Card::asks_passkey)
     }
@@ -146,7 +146,7 @@ pub struct Card {
     pub host: String,
     /// Path and query, shortened in the middle.
     pub path: Middle,
-    /// Whether the request goes over plain http: shown as a warning.
+    /// True if the request goes over plain http: shown as a warning.
     pub plain_http: bool,
     /// Name of the agent.
     pub agent: String,
@@ -209,7 +209,7 @@ pub enum CardState {
     Open {
         /// The grant this person may open with the approval.
         grant: GrantOffer,
-        /// Whether approving opens a passkey ceremony.
+        /// True if approving opens a passkey ceremony.
         passkey: bool,
     },
     /// Waits, and this person may decide, but not all of the body stands here: it is approved on its own
@@ -228,7 +228,7 @@ pub enum CardState {
         at: Timestamp,
         /// What came of it: `200 from upstream`, `being sent`, `upstream did not answer in 30 s`.
         result: String,
-        /// Whether the call failed or its outcome is unknown.
+        /// True if the call failed or its outcome is unknown.
         failed: bool,
     },
     /// Denied; nothing was sent.
@@ -244,7 +244,7 @@ pub enum CardState {
     Expired {
         /// When.
         at: Timestamp,
-        /// Whether the agent withdrew it.
+        /// True if the agent withdrew it.
         withdrawn: bool,
     },
 }
@@ -289,12 +289,12 @@ impl Card {
         }
     }
 
-    /// Whether this person approves it with a passkey here.
+    /// True if this person approves it with a passkey here.
     pub const fn asks_passkey(&self) -> bool {
         matches!(self.state, CardState::Open { passkey: true, .. })
     }
 
-    /// Whether it still waits.
+    /// True if it still waits.
     pub const fn is_pending(&self) -> bool {
         matches!(self.state, CardState::Open { .. } | CardState::Longer | CardState::Watching { .. })
     }

@@ -51,7 +51,7 @@ pub struct AuditFilter {
     pub to: String,
     /// The order that is asked for; empty: newest first.
     pub sort: String,
-    /// Whether anything is filtered.
+    /// True if anything is filtered.
     pub active: bool,
 }
 

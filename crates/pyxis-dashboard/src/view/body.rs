@@ -117,7 +117,7 @@ impl BodyView {
         }
     }
 
-    /// Whether there is more of it than is shown, whatever it is.
+    /// True if there is more of it than is shown, whatever it is.
     pub const fn has_more(&self) -> bool {
         matches!(self.shown, BodyContent::Absent { .. }) || self.cut.is_some()
     }

@@ -19,11 +19,11 @@ pub struct BrandPage {
     pub shown_name: String,
     /// The colour that the preview shows, without its `#`.
     pub shown_accent: String,
-    /// Whether the preview shows what is not saved.
+    /// True if the preview shows what is not saved.
     pub draft: bool,
     /// Where the logo is, if there is one.
     pub logo: Option<String>,
-    /// Whether Telegram can fetch it.
+    /// True if Telegram can fetch it.
     pub telegram_logo: bool,
     /// What is wrong.
     pub problems: Problems,

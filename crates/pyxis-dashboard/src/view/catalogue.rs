@@ -14,7 +14,7 @@ pub struct CataloguePage {
     pub search: Search,
     /// The platforms that were found, in their order.
     pub platforms: Vec<PlatformLine>,
-    /// Whether the workspace has a catalogue of its own.
+    /// True if the workspace has a catalogue of its own.
     pub own: bool,
     /// `31 platforms with 59 Stamps`.
     pub summary: String,

@@ -49,7 +49,7 @@ pub struct KindField {
     pub hint: &'static str,
     /// An example; may be empty.
     pub example: &'static str,
-    /// Whether it may be left empty.
+    /// True if it may be left empty.
     pub optional: bool,
     /// How it is filled in.
     pub input: Input,
@@ -103,7 +103,7 @@ impl KindField {
         Self { hint, ..self }
     }
 
-    /// Whether what is typed is gone once the form is sent.
+    /// True if what is typed is gone once the form is sent.
     pub const fn is_secret(&self) -> bool {
         matches!(self.input, Input::Secret | Input::SecretLines)
     }
@@ -363,7 +363,7 @@ impl CredentialKind {
         self.fields().iter().chain(self.secret_fields()).find(|field| field.name == member)
     }
 
-    /// Whether headers made from formats belong to it.
+    /// True if headers made from formats belong to it.
     pub(super) const fn has_headers(self) -> bool {
         matches!(self, Self::Header | Self::Hmac)
     }

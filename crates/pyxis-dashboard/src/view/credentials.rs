@@ -46,7 +46,7 @@ pub struct CredentialForm {
     pub description: String,
     /// One a line.
     pub allowed_hosts: String,
-    /// Whether targets may be plain http.
+    /// True if targets may be plain http.
     pub allow_http: bool,
     /// Name and format of each header; the page adds empty rows for more.
     pub headers: Vec<(String, String)>,
@@ -77,7 +77,7 @@ impl CredentialForm {
         self.values.get(field.name).filter(|_| !field.is_secret()).map_or("", String::as_str)
     }
 
-    /// Whether the secret was not taken. No field of a configuration is called as one of a secret.
+    /// True if the secret was not taken. No field of a configuration is called as one of a secret.
     fn has_bad_secret(&self) -> bool {
         let more =
             CredentialKind::GROUPS.iter().flat_map(|(_, kinds)| *kinds).flat_map(|kind| kind.secret_fields());
@@ -126,9 +126,9 @@ pub struct CredentialPage {
     pub agents: String,
     /// The form.
     pub form: CredentialForm,
-    /// Whether a person can connect the account behind it.
+    /// True if a person can connect the account behind it.
     pub connectable: bool,
-    /// Whether the provider ended the connection, so that somebody has to connect again.
+    /// True if the provider ended the connection, so that somebody has to connect again.
     pub disconnected: bool,
     /// Allowed hosts that cover a public suffix, each with the suffix.
     pub wide_hosts: Vec<(String, String)>,
@@ -147,7 +147,7 @@ pub struct CredentialPage {
 /// What a probe found.
 #[derive(Clone, Debug)]
 pub struct ProbeResult {
-    /// Whether the API took the credential.
+    /// True if the API took the credential.
     pub good: bool,
     /// `200 from api.example.com in 84 ms`, `could not reach api.example.com`.
     pub text: String,
@@ -176,7 +176,7 @@ pub struct ImportedLine {
     pub credential: String,
     /// How it went, in a few words.
     pub outcome: String,
-    /// Whether a credential was stored.
+    /// True if a credential was stored.
     pub stored: bool,
 }
 

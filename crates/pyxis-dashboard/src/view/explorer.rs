@@ -36,7 +36,7 @@ pub struct ExplorerResult {
     pub score: String,
     /// The score needed.
     pub threshold: String,
-    /// Whether it passes.
+    /// True if it passes.
     pub passes: bool,
     /// By how much it passes, or what it lacks, as a sentence.
     pub margin: String,

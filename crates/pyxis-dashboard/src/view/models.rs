@@ -38,7 +38,7 @@ pub struct ModelsPage {
     pub search: Search,
     /// The groups that were found.
     pub groups: Vec<GroupLine>,
-    /// Whether any activity was taken in.
+    /// True if any activity was taken in.
     pub has_activity: bool,
 }
 
@@ -47,7 +47,7 @@ pub struct ModelsPage {
 pub struct QualityLine {
     /// The model.
     pub model: String,
-    /// Whether it answers for activity that it never saw labels of.
+    /// True if it answers for activity that it never saw labels of.
     pub transferred: bool,
     /// Models of the interface that it answers for.
     pub serves: String,
@@ -106,7 +106,7 @@ pub struct FoundModel {
     pub score: String,
     /// What it weighs, in percent.
     pub weight: String,
-    /// Whether it never saw labels of this activity.
+    /// True if it never saw labels of this activity.
     pub transferred: bool,
     /// The name of the user's own model that answered, if one did.
     pub custom: Option<String>,
@@ -121,7 +121,7 @@ pub struct Reason {
     pub words: String,
     /// What the wallet has.
     pub value: String,
-    /// Whether it speaks for a human.
+    /// True if it speaks for a human.
     pub human: bool,
     /// By how much it moved the log odds.
     pub moved: String,

@@ -44,7 +44,7 @@ pub struct UnshownLine {
     pub txn: String,
     /// Why.
     pub why: String,
-    /// Whether it is tried again.
+    /// True if it is tried again.
     pub again: bool,
     /// Since when.
     pub at: Timestamp,
@@ -119,7 +119,7 @@ impl std::fmt::Debug for LinkCodePage {
 }
 
 impl NotificationsPage {
-    /// Whether there is anything to search.
+    /// True if there is anything to search.
     fn searchable(&self) -> bool {
         let linked = self.platforms.iter().any(|platform| !platform.accounts.is_empty());
         linked || !self.browsers.is_empty() || !self.unshown.is_empty() || self.search.is_narrowed()

@@ -10,7 +10,7 @@ use super::{Choice, Layout, Problems, Search, Timestamp, in_section};
 pub struct PeoplePage {
     /// The frame.
     pub shell: Layout,
-    /// Whether there is nobody else.
+    /// True if there is nobody else.
     pub alone: bool,
     /// The search field and pages.
     pub search: Search,
@@ -31,13 +31,13 @@ pub struct Person {
     pub role: String,
     /// Roles this person could be given; empty if they cannot be changed by the viewer.
     pub roles: Vec<Choice>,
-    /// Whether they may sign in.
+    /// True if they may sign in.
     pub enabled: bool,
-    /// Whether it is the viewer.
+    /// True if it is the viewer.
     pub you: bool,
     /// Last sign-in; `None` means never, the link is still out.
     pub last_seen: Option<Timestamp>,
-    /// Whether the viewer may disable them, or make a link.
+    /// True if the viewer may disable them, or make a link.
     pub changeable: bool,
     /// What they may do: `everything`, `3 credentials`, `nothing yet`.
     pub grants: String,

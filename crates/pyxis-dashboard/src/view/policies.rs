@@ -42,7 +42,7 @@ pub struct StagedLine {
 pub struct PolicyLine {
     /// Name of the credential.
     pub credential: String,
-    /// Whether it has a policy of its own; else the workspace's mode decides.
+    /// True if it has a policy of its own; else the workspace's mode decides.
     pub own: bool,
     /// One sentence for each rule: `GET and HEAD pass`, `/payments always asks`.
     pub rules: Vec<String>,
@@ -67,12 +67,12 @@ pub struct GrantLine {
     pub expires: Timestamp,
     /// `3 times`, `1 of 5 times`.
     pub used: String,
-    /// Whether this person may revoke it.
+    /// True if this person may revoke it.
     pub revocable: bool,
 }
 
 impl PolicyForm {
-    /// Whether a channel can be chosen.
+    /// True if a channel can be chosen.
     fn offers(&self, channel: &str) -> bool {
         self.channels.iter().any(|choice| choice.value == channel)
     }
@@ -108,9 +108,9 @@ pub struct PolicyForm {
     pub allowed_approvers: String,
     /// Digits.
     pub min_approvals: String,
-    /// Whether the agent must give a reason.
+    /// True if the agent must give a reason.
     pub require_reason: bool,
-    /// Whether only a passkey ceremony approves.
+    /// True if only a passkey ceremony approves.
     pub passkey_required: bool,
     /// Digits or empty.
     pub approval_timeout_minutes: String,
@@ -133,7 +133,7 @@ pub struct PolicyPage {
     pub shell: Layout,
     /// Name of the credential.
     pub credential: String,
-    /// Whether a policy is stored; else what the mode does is the starting point.
+    /// True if a policy is stored; else what the mode does is the starting point.
     pub stored: bool,
     /// What the workspace's mode does without a policy, in one sentence.
     pub mode: String,

@@ -46,7 +46,7 @@ pub struct NewScorerPage {
     pub name: String,
     /// Threshold as typed.
     pub threshold: String,
-    /// Whether to start without any weight.
+    /// True if to start without any weight.
     pub empty: bool,
     /// What is wrong.
     pub problems: Problems,
@@ -73,7 +73,7 @@ pub struct ScorerPage {
     pub form: ScorerForm,
     /// What the weights that are shown amount to.
     pub reach: Reach,
-    /// Whether somebody else saved in between, so that nothing was saved.
+    /// True if somebody else saved in between, so that nothing was saved.
     pub overtaken: bool,
     /// What the draft would change.
     pub preview: Option<Preview>,
@@ -167,7 +167,7 @@ pub struct Reach {
 pub struct Preview {
     /// `500 stored addresses`.
     pub sample: String,
-    /// Whether there is any address to try it on.
+    /// True if there is any address to try it on.
     pub any: bool,
     /// How many pass now, `312 (62 %)`.
     pub before: String,

@@ -24,12 +24,12 @@ pub struct Search {
 }
 
 impl Search {
-    /// Whether the list was narrowed: an empty one then means that nothing was found.
+    /// True if the list was narrowed: an empty one then means that nothing was found.
     pub fn is_narrowed(&self) -> bool {
         !self.q.is_empty()
     }
 
-    /// Whether there is more than one page.
+    /// True if there is more than one page.
     pub fn has_pages(&self) -> bool {
         self.before.is_some() || self.next.is_some()
     }

@@ -11,7 +11,7 @@ use super::{Layout, Problems, Timestamp, in_section};
 pub struct SettingsPage {
     /// The frame.
     pub shell: Layout,
-    /// Whether the mode is autonomous; else gated.
+    /// True if the mode is autonomous; else gated.
     pub autonomous: bool,
     /// Minutes that a request waits for a decision; empty means the server's window.
     pub window: String,

@@ -54,7 +54,7 @@ pub struct LinkPage {
     pub email: String,
     /// Into which workspace.
     pub workspace: String,
-    /// Whether a password must be set; else one may be.
+    /// True if a password must be set; else one may be.
     pub set_password: bool,
     /// What was wrong with the password.
     pub problem: Option<String>,

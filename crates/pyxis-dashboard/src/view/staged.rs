@@ -22,11 +22,11 @@ pub struct StagedPage {
     pub at: Timestamp,
     /// Until when it can be confirmed.
     pub expires: Timestamp,
-    /// Whether the viewer proposed it, and so may confirm it.
+    /// True if the viewer proposed it, and so may confirm it.
     pub mine: bool,
-    /// Whether the viewer has a passkey.
+    /// True if the viewer has a passkey.
     pub has_passkey: bool,
-    /// Whether the policy has changed since.
+    /// True if the policy has changed since.
     pub outdated: bool,
     /// What would change.
     pub changes: Vec<Difference>,

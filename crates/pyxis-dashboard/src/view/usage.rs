@@ -29,7 +29,7 @@ pub struct RangeLink {
     pub label: String,
     /// Link to it, which keeps search and orders.
     pub href: String,
-    /// Whether it is shown.
+    /// True if it is shown.
     pub here: bool,
 }
 

@@ -27,7 +27,7 @@ pub struct WebhookLine {
     pub description: String,
     /// `all events of approvals`, `approval.decided`.
     pub events: String,
-    /// Whether anything is sent.
+    /// True if anything is sent.
     pub enabled: bool,
     /// Deliveries that wait for an attempt.
     pub pending: u64,
@@ -102,7 +102,7 @@ pub struct WebhookPage {
     pub q: String,
     /// Which ones: values of `?status=`.
     pub statuses: Vec<Choice>,
-    /// Whether this is the first page of all.
+    /// True if this is the first page of all.
     pub first: bool,
     /// The link to older ones.
     pub older: Option<String>,

@@ -86,7 +86,7 @@ impl Scene {
     }
 }
 
-/// Whether the browser is refused a further passkey, and why.
+/// True if the browser is refused a further passkey, and why.
 async fn refused_a_passkey(browser: &mut Browser, why: &str) -> bool {
     let page = browser.submit(ACCOUNT, "/app/account/passkeys/begin", &[("name", "another")]).await;
     page.status == StatusCode::CONFLICT && page.text.contains(why)

@@ -62,7 +62,7 @@ const FOR_MEMBERS: &[(&str, &str)] = &[
     ("POST", "/app/push/{id}/unsubscribe"),
 ];
 
-/// Whether somebody is refused, of `billing` and of a request that waits. A member without the grant is
+/// True if somebody is refused, of `billing` and of a request that waits. A member without the grant is
 /// refused what is there, and told nothing of what is not.
 fn is_refused(method: &str, route: &str, who: Who) -> bool {
     match route {

@@ -123,7 +123,7 @@ fn no_page_has_inline_script_or_style() {
     }
 }
 
-/// Whether `path` is one of the routes for `method`, a `{…}` standing for one segment.
+/// True if `path` is one of the routes for `method`, a `{…}` standing for one segment.
 fn is_route(method: &str, path: &str) -> bool {
     let path = path.split(['?', '#']).next().unwrap_or("");
     ROUTES.iter().any(|(route_method, route)| {

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::runtime::anchor;
 use crate::runtime::state::State;
 
-/// Whether the trail takes what waits and can be read.
+/// True if the trail takes what waits and can be read.
 pub async fn answers(state: &State) -> bool {
     let newest = audit::stream(&state.store, i64::MAX, None, 1);
     state.audit.flush().await.is_ok() && newest.await.is_ok()

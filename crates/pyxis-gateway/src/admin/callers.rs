@@ -50,7 +50,7 @@ impl Caller {
         if self.user.role.is_manager() { Ok(()) } else { Err(Error::Forbidden("for owners and admins")) }
     }
 
-    /// Whether this is an owner.
+    /// True if this is an owner.
     pub fn is_owner(&self) -> bool {
         self.user.role == Role::Owner
     }

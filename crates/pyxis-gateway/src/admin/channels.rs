@@ -27,7 +27,7 @@ const TROUBLE_SHOWN: u32 = 500;
 /// Longest name of a chat or room, in bytes.
 const MAX_CHAT: usize = 255;
 
-/// Whether this server speaks on a platform.
+/// True if this server speaks on a platform.
 pub fn is_configured(state: &State, platform: ChatPlatform) -> bool {
     match platform {
         ChatPlatform::Telegram => state.config.telegram.is_some(),

@@ -48,7 +48,7 @@ pub struct CredentialInput {
     pub auth: Option<Auth>,
     /// Where it may go.
     pub allowed_hosts: Vec<String>,
-    /// Whether plain http targets are allowed.
+    /// True if plain http targets are allowed.
     pub allow_http: bool,
     /// Switches.
     pub options: CredentialOptions,

@@ -31,12 +31,12 @@ pub struct Rights {
 }
 
 impl Rights {
-    /// Whether they may decide requests of a credential, as far as roles and grants go.
+    /// True if they may decide requests of a credential, as far as roles and grants go.
     pub fn may_approve(&self, credential: CredentialId) -> bool {
         self.manager || self.on(credential).approve
     }
 
-    /// Whether they may change its policy: at once as a manager, else staged.
+    /// True if they may change its policy: at once as a manager, else staged.
     pub fn may_edit(&self, credential: CredentialId) -> bool {
         self.manager || self.on(credential).policy
     }

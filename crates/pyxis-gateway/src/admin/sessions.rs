@@ -329,7 +329,7 @@ async fn hash_password(state: &State, password: &SecretString) -> Result<String>
     .await?
 }
 
-/// Whether the password fits; without a stored hash the same work is done for nothing.
+/// True if the password fits; without a stored hash the same work is done for nothing.
 async fn verify(stored: Option<String>, password: SecretString) -> Result<bool> {
     blocking(move || {
         let Some(stored) = stored else {

@@ -32,7 +32,7 @@ pub struct Staged {
     pub policy: Policy,
     /// The policy now; `None` where there is none.
     pub present: Option<Policy>,
-    /// Whether the policy has changed since it was proposed, so that it cannot be applied any more.
+    /// True if the policy has changed since it was proposed, so that it cannot be applied any more.
     pub outdated: bool,
 }
 

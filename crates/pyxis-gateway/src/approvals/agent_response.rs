@@ -93,7 +93,7 @@ pub struct RetainedResponse {
     body: String,
     /// `utf-8` or `base64`.
     body_encoding: &'static str,
-    /// Whether the upstream said more than what is kept.
+    /// True if the upstream said more than what is kept.
     truncated: bool,
 }
 

@@ -485,7 +485,7 @@ struct DecisionDetail<'a> {
     reason: Option<&'a str>,
 }
 
-/// Whether nothing more can happen to a transaction.
+/// True if nothing more can happen to a transaction.
 pub(crate) fn is_settled(row: &ApprovalRow) -> bool {
     match row.state {
         ApprovalState::Pending => false,

@@ -58,7 +58,7 @@ pub struct Filter {
     pub among: Option<Vec<CredentialId>>,
     /// What they are sorted by.
     pub by: ApprovalColumn,
-    /// Whether the oldest or smallest stands first; else the newest or largest.
+    /// True if the oldest or smallest stands first; else the newest or largest.
     pub rising: bool,
     /// Creation and id of the last one of the page before.
     pub beyond: Option<(UnixMillis, TxnId)>,
@@ -66,7 +66,7 @@ pub struct Filter {
     pub limit: u32,
 }
 
-/// Whether a header says which client sends rather than what is asked, or is shown with the body. Whole names
+/// True if a header says which client sends rather than what is asked, or is shown with the body. Whole names
 /// only: what begins like one of these can select what the request acts on (`Accept-Profile` does).
 fn is_usual(name: &HeaderName) -> bool {
     matches!(

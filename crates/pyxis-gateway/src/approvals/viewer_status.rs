@@ -57,7 +57,7 @@ pub fn needed(row: &ApprovalRow, policy: Option<&Policy>) -> u32 {
     policy.map_or(1, |policy| policy.min_approvals).max(then)
 }
 
-/// Whether an approval can open a grant that would be of use: not for a signature, not where several people
+/// True if an approval can open a grant that would be of use: not for a signature, not where several people
 /// must approve, not where the address asks whatever was granted.
 pub fn grantable(row: &ApprovalRow, needed: u32) -> bool {
     row.kind == ApprovalKind::Forward && needed <= 1 && row.rule != Rule::RequireUrl.as_str()

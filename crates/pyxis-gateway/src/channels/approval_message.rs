@@ -41,7 +41,7 @@ pub(crate) struct ApprovalMessage {
     pub(crate) url: String,
     /// Where a person approves.
     pub(crate) place: DecideIn,
-    /// Whether an approval can open a grant.
+    /// True if an approval can open a grant.
     pub(crate) grantable: bool,
     /// The colour of the first line, where a platform has colours.
     accent: Option<Accent>,
@@ -300,7 +300,7 @@ pub(super) fn flat(c: char) -> char {
     if c.is_whitespace() { ' ' } else { visible(c) }
 }
 
-/// Whether [`one_line`] cuts nothing off.
+/// True if [`one_line`] cuts nothing off.
 fn fits(text: &str) -> bool {
     text.chars().nth(LINE).is_none()
 }

@@ -37,7 +37,7 @@ pub(super) enum Action {
 /// What to tell the person.
 pub(super) struct IncomingDecision {
     pub(super) text: String,
-    /// Whether their word counts.
+    /// True if their word counts.
     pub(super) done: bool,
 }
 

@@ -35,9 +35,9 @@ struct Quote {
     lines: Vec<String>,
     /// Units that they take.
     used: usize,
-    /// Whether there was more than there is room for.
+    /// True if there was more than there is room for.
     cut: bool,
-    /// Whether a character is shown as another one.
+    /// True if a character is shown as another one.
     altered: bool,
 }
 

@@ -28,7 +28,7 @@ pub(super) async fn poll_loop(
     }
 }
 
-/// Whether this node is the one that reads, for so long; if it is not, after a wait.
+/// True if this node is the one that reads, for so long; if it is not, after a wait.
 pub(super) async fn is_ours(state: &State, lease: &'static str, hold: Duration) -> Result<bool> {
     let (now, until) = (state.now(), state.now().plus(hold));
     let ours = leases::acquire(&state.store, lease, state.node, now, until).await?;

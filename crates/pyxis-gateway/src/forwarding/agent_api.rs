@@ -30,7 +30,7 @@ pub(crate) struct Service {
     methods: Vec<Foretold>,
     /// URL rules, tried before the methods.
     url_rules: UrlRules,
-    /// Whether the policy asks for `X-PX-Reason`.
+    /// True if the policy asks for `X-PX-Reason`.
     reason_required: bool,
 }
 

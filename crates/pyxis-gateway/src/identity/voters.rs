@@ -24,7 +24,7 @@ pub const NOT_YOURS: &str = "this credential was not assigned to you with the Ap
 /// A person as they are now.
 pub(crate) struct Voter {
     pub(crate) user: UserRow,
-    /// Whether they have the Approve grant on the credential.
+    /// True if they have the Approve grant on the credential.
     assigned: bool,
 }
 
@@ -59,13 +59,13 @@ pub(crate) async fn policy_of(
     Policy::from_json(found.document.as_bytes()).map(Some).map_err(|error| Error::Internal(Box::new(error)))
 }
 
-/// Whether a vote is an approval that counts towards the quorum, as far as the vote itself goes: once a
+/// True if a vote is an approval that counts towards the quorum, as far as the vote itself goes: once a
 /// passkey is needed, one that was given without does not.
 pub fn counts(vote: &VoteRow, row: &ApprovalRow, policy: Option<&Policy>) -> bool {
     vote.verdict == Verdict::Approve && (vote.passkey || !passkey_required(row, policy))
 }
 
-/// Whether a passkey is needed, likewise.
+/// True if a passkey is needed, likewise.
 pub fn passkey_required(row: &ApprovalRow, policy: Option<&Policy>) -> bool {
     row.passkey_required || policy.is_some_and(|policy| policy.passkey_required)
 }

@@ -28,7 +28,7 @@ pub struct Brand {
     pub display_name: Option<String>,
     /// `#rrggbb`.
     pub accent: Option<String>,
-    /// Whether there is a logo.
+    /// True if there is a logo.
     pub has_logo: bool,
 }
 
@@ -69,7 +69,7 @@ pub fn logo_url(state: &State, workspace: WorkspaceId) -> String {
     format!("{}/brand/{workspace}/logo.png", state.config.base_url)
 }
 
-/// Whether servers of others can be expected to reach what stands here, such as the logo.
+/// True if servers of others can be expected to reach what stands here, such as the logo.
 pub fn is_public(state: &State) -> bool {
     state.config.base_url.starts_with("https://")
 }

@@ -161,7 +161,7 @@ pub(crate) fn min_approvals(credential: &ResolvedCredential) -> u32 {
     policy_of(credential).map_or(1, |policy| policy.min_approvals)
 }
 
-/// Whether only a passkey ceremony can approve.
+/// True if only a passkey ceremony can approve.
 pub(crate) fn passkey_required(credential: &ResolvedCredential) -> bool {
     policy_of(credential).is_some_and(|policy| policy.passkey_required)
 }

@@ -53,7 +53,7 @@ pub(crate) struct Claimed {
     workspace: WorkspaceId,
     agent: AgentId,
     key_hash: String,
-    /// Whether giving the key back could let the request happen twice.
+    /// True if giving the key back could let the request happen twice.
     sent: AtomicBool,
     settled: AtomicBool,
 }

@@ -190,7 +190,7 @@ impl ConfigCache {
         Ok(self.agent(store, key).await?.0)
     }
 
-    /// Whether `generation` is still the store's; if not, what is kept here is dropped.
+    /// True if `generation` is still the store's; if not, what is kept here is dropped.
     pub(crate) async fn is_current(&self, store: &Store, generation: i64) -> Result<bool> {
         Ok(self.refresh(store).await? == generation)
     }

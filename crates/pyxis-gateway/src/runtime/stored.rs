@@ -26,7 +26,7 @@ pub(crate) struct StoredResponse {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
-    /// Whether the body was longer than what is kept.
+    /// True if the body was longer than what is kept.
     pub(crate) truncated: bool,
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct Fresh {
 }
 
 impl Fresh {
-    /// Whether it can go with a request that is sent now.
+    /// True if it can go with a request that is sent now.
     pub(crate) fn is_good(&self, row: &CredentialRow, now: UnixMillis) -> bool {
         self.version == row.version && self.auth == row.auth && now.plus(MARGIN) < self.expires_at
     }

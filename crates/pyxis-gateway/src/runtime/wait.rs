@@ -57,7 +57,7 @@ impl Waiters {
         self.wake_all();
     }
 
-    /// Whether nobody is to wait any more. Look at it *after* a [`Waiter::changed`] was enabled.
+    /// True if nobody is to wait any more. Look at it *after* a [`Waiter::changed`] was enabled.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Acquire)
     }

@@ -101,7 +101,7 @@ impl Work {
         InFlightGuard { work: self, txn }
     }
 
-    /// Whether this process carries out a transaction.
+    /// True if this process carries out a transaction.
     pub(crate) fn carries(&self, txn: TxnId) -> bool {
         self.carried.lock().unwrap_or_else(PoisonError::into_inner).contains(&txn)
     }

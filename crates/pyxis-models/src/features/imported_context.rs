@@ -47,12 +47,12 @@ const OF_IN: [usize; 3] = [
 ];
 
 impl Features {
-    /// Whether a first bridging is known.
+    /// True if a first bridging is known.
     pub fn bridged(&self) -> bool {
         !self.wallet[BRIDGED].is_nan()
     }
 
-    /// Whether the wallet's company is known: whom else it deals with, and who came together with it.
+    /// True if the wallet's company is known: whom else it deals with, and who came together with it.
     pub fn knows_company(&self) -> bool {
         !self.wallet[PEERS].is_nan()
     }

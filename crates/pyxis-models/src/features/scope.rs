@@ -15,7 +15,7 @@ pub struct ScopedTransfer {
     pub kind: Kind,
     /// The other end; `None` for a transfer to oneself.
     pub party: Option<Node>,
-    /// Whether the wallet sent it.
+    /// True if the wallet sent it.
     pub outgoing: bool,
     /// Unix seconds.
     pub time: Option<NonZeroU32>,

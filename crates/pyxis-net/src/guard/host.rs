@@ -114,7 +114,7 @@ fn objection(name: &str) -> Option<Blocked> {
     (!name.contains('.')).then_some(Blocked::SingleLabel)
 }
 
-/// Whether `name` is `suffix` or ends in `.suffix`, whatever the case.
+/// True if `name` is `suffix` or ends in `.suffix`, whatever the case.
 fn is_under(name: &str, suffix: &str) -> bool {
     let Some(start) = name.len().checked_sub(suffix.len()) else { return false };
     let name = name.as_bytes();

@@ -1,6 +1,6 @@
 //! Ports of well-known protocols that are not HTTP.
 
-/// Whether `port` belongs to a protocol that an HTTP request could be smuggled into, or to a
+/// True if `port` belongs to a protocol that an HTTP request could be smuggled into, or to a
 /// database, queue or desktop that has no reason to be reached with a stored credential.
 /// (The idea of the Fetch standard's "bad port"; the list is our own.)
 pub(super) const fn is_refused(port: u16) -> bool {

@@ -30,7 +30,7 @@ pub struct Imported {
     pub rejects: Vec<(i64, String)>,
     /// Transfers that were taken in this run and have no time.
     pub without_time: i64,
-    /// Whether there was anything to do.
+    /// True if there was anything to do.
     pub new: bool,
     /// Which columns of the file are read, and which are not.
     pub layout: Layout,

@@ -65,7 +65,7 @@ pub async fn renew(
     compute(store, bundle, true, report).await
 }
 
-/// Whether what models see of wallets, or the suspected groups, are of other activity, other features or other
+/// True if what models see of wallets, or the suspected groups, are of other activity, other features or other
 /// models than those that are there now: a rebuild did not come to its end, or was not begun.
 pub async fn lags(store: &Store, bundle: &Bundle) -> Result<bool, ActivityError> {
     let chunks = activity::chunks(store).await?;

@@ -65,9 +65,9 @@ struct Item {
 #[derive(Serialize)]
 pub(super) struct RevokeResponse {
     digest: String,
-    /// Whether it was not revoked before.
+    /// True if it was not revoked before.
     revoked: bool,
-    /// Whether a Stamp went with it.
+    /// True if a Stamp went with it.
     removed: bool,
 }
 

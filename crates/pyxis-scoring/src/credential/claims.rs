@@ -111,13 +111,13 @@ fn moment(text: &str) -> Option<UnixMillis> {
     UnixMillis::parse_rfc3339(text).or_else(|| is_behind_the_end(text).then_some(last)).map(|at| at.min(last))
 }
 
-/// Whether a text that cannot be read is of the year 9999 and has no other fault: then it can be read a year earlier.
+/// True if a text that cannot be read is of the year 9999 and has no other fault: then it can be read a year earlier.
 fn is_behind_the_end(text: &str) -> bool {
     let earlier = text.strip_prefix("9999-").map(|rest| format!("9998-{rest}"));
     earlier.is_some_and(|earlier| UnixMillis::parse_rfc3339(&earlier).is_some())
 }
 
-/// Whether `text` has the form of RFC 3339: the parser also reads other forms of ISO 8601.
+/// True if `text` has the form of RFC 3339: the parser also reads other forms of ISO 8601.
 fn is_rfc3339(text: &str) -> bool {
     const FORM: &[u8] = b"0000-00-00T00:00:00";
     let Some((start, rest)) = text.as_bytes().split_at_checked(FORM.len()) else { return false };

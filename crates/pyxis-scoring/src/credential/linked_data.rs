@@ -62,7 +62,7 @@ impl Canonical {
         Some(Self { text: lines.concat(), values: dataset.iter().flat_map(values).collect() })
     }
 
-    /// Whether `value` became part of the canonical form.
+    /// True if `value` became part of the canonical form.
     pub(super) fn says(&self, value: &str) -> bool {
         self.values.contains(value)
     }

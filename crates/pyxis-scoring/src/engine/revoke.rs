@@ -21,9 +21,9 @@ use crate::scoring_db::ScoringDb;
 /// What a revocation did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Revocation {
-    /// Whether the credential was not revoked before.
+    /// True if the credential was not revoked before.
     pub new: bool,
-    /// Whether a Stamp was removed.
+    /// True if a Stamp was removed.
     pub removed: bool,
 }
 

@@ -85,7 +85,7 @@ pub(super) struct KeyWindow {
     entered: Instant,
     /// When the database was asked last.
     asked: Instant,
-    /// Whether all that is reserved is to go back.
+    /// True if all that is reserved is to go back.
     closing: bool,
     wake: Arc<Notify>,
 }
@@ -151,7 +151,7 @@ impl KeyWindow {
         (self.admitted / 2).min((left / (AMPLE + 1)).clamp(LEAST, BLOCK))
     }
 
-    /// Whether to reserve more, so early that nobody has to wait for it.
+    /// True if to reserve more, so early that nobody has to wait for it.
     fn is_low(&self) -> bool {
         2 * self.unspent < self.block()
     }
@@ -186,7 +186,7 @@ impl KeyWindow {
         WindowStep::GiveBack { slot: slot.number(), spent: slot.spent() }
     }
 
-    /// Whether there is a place to note what is spent.
+    /// True if there is a place to note what is spent.
     fn has_slot(&mut self) -> bool {
         if self.slot.is_none() {
             self.slot = self.ledger.as_ref().and_then(SpentLog::take);

@@ -15,7 +15,7 @@ pub struct Told {
     pub score: Option<f64>,
     /// Why there is none, if there is none.
     pub missing: Option<String>,
-    /// Whether the numbers of the wallet's company are known: of what was imported they are, of what only an
+    /// True if the numbers of the wallet's company are known: of what was imported they are, of what only an
     /// indexer says they are not.
     pub company: bool,
     /// The models that it comes from.
@@ -31,7 +31,7 @@ pub struct ToldModel {
     pub score: f64,
     /// What it weighs here, of 1.
     pub weight: f64,
-    /// Whether it never saw labels of this activity.
+    /// True if it never saw labels of this activity.
     pub transferred: bool,
     /// Which of the user's own models it is, if it is one.
     pub custom: Option<CustomName>,

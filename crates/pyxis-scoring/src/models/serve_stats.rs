@@ -24,7 +24,7 @@ struct Shared {
 #[derive(Default)]
 struct Waiting {
     counts: Counts,
-    /// Whether a task is storing.
+    /// True if a task is storing.
     busy: bool,
 }
 
@@ -59,7 +59,7 @@ impl Shared {
         }
     }
 
-    /// Whether there was anything to store.
+    /// True if there was anything to store.
     async fn store_waiting(&self) -> bool {
         let counts = {
             let mut waiting = self.lock();

@@ -42,9 +42,9 @@ pub struct ApiKeyInput {
     pub stamps: Tier,
     /// Tier of the models endpoint.
     pub models: Tier,
-    /// Whether it reads scores and Stamps.
+    /// True if it reads scores and Stamps.
     pub can_read: bool,
-    /// Whether it writes Stamps.
+    /// True if it writes Stamps.
     pub can_write: bool,
 }
 

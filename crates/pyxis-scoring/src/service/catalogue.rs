@@ -25,7 +25,7 @@ const MAX_ID: usize = 64;
 /// The catalogue in force.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
-    /// Whether it is the workspace's own; else it is the built-in one.
+    /// True if it is the workspace's own; else it is the built-in one.
     pub own: bool,
     /// Its platforms in their order.
     pub platforms: Cow<'static, [Platform]>,

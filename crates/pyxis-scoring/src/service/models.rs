@@ -30,7 +30,7 @@ pub struct Overview {
     pub served: Vec<(String, i64, i64)>,
     /// Files of activity that were taken in.
     pub imports: usize,
-    /// Whether indexers are asked for activity.
+    /// True if indexers are asked for activity.
     pub indexers: bool,
 }
 

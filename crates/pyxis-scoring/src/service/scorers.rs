@@ -66,7 +66,7 @@ pub struct Rescore {
     pub stored: i64,
     /// Those that are no longer so. Who asks for one of them gets the right one all the same.
     pub outdated: i64,
-    /// Whether a node computes them anew just now.
+    /// True if a node computes them anew just now.
     pub running: bool,
 }
 

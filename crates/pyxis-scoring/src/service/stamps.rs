@@ -30,7 +30,7 @@ pub struct Explored {
     pub address: EvmAddress,
     /// The sum of what the Stamps contribute now.
     pub score: Decimal,
-    /// Whether that is enough.
+    /// True if that is enough.
     pub passing: bool,
     /// Every stored Stamp, expired ones too, by name. A revoked one is gone.
     pub stamps: Vec<StampLine>,

@@ -133,13 +133,13 @@ struct Shared {
 #[expect(clippy::struct_excessive_bools, reason = "each says something of its own")]
 struct Waiting {
     entries: Vec<Entry>,
-    /// Whether somebody waits for one of them.
+    /// True if somebody waits for one of them.
     urgent: bool,
-    /// Whether a commit will take them that has not had its turn.
+    /// True if a commit will take them that has not had its turn.
     due: bool,
     /// Commits that have not ended.
     commits: u32,
-    /// Whether what is not urgent will be in a moment.
+    /// True if what is not urgent will be in a moment.
     patient: bool,
     closed: bool,
 }

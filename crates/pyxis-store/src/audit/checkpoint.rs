@@ -58,7 +58,7 @@ fn message(seq: i64, mac: &ChainMac, signed_at: UnixMillis) -> Vec<u8> {
 }
 
 impl Checkpoint {
-    /// Whether the signature is the one of these keys.
+    /// True if the signature is the one of these keys.
     pub fn is_genuine(&self, keys: &AuditKeys) -> bool {
         let signature = Signature::from_bytes(&self.signature);
         let message = message(self.seq, &self.mac, self.signed_at);
@@ -81,7 +81,7 @@ pub async fn checkpoint(tx: &mut Tx, keys: &AuditKeys, now: UnixMillis) -> Resul
     Ok(Checkpoint { seq, mac, signed_at: now, signature })
 }
 
-/// Whether a head that was signed before is still in the chain: its record is there, as it was. One that these keys
+/// True if a head that was signed before is still in the chain: its record is there, as it was. One that these keys
 /// did not sign never is.
 pub async fn holds(
     executor: impl Executor,

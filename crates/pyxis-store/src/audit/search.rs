@@ -36,7 +36,7 @@ pub struct AuditFilter {
     pub to: Option<UnixMillis>,
     /// What they are sorted by.
     pub by: AuditColumn,
-    /// Whether the oldest or smallest stands first; else the newest or largest.
+    /// True if the oldest or smallest stands first; else the newest or largest.
     pub rising: bool,
     /// Only records after this one, in the order that is asked for: the last one of the page before.
     pub beyond_seq: Option<i64>,

@@ -139,7 +139,7 @@ impl Walk<'_> {
         Some(if row.seq == next { DamageKind::Edited } else { DamageKind::Missing })
     }
 
-    /// Whether the content of `row` was recorded as number `seq` after what was checked so far.
+    /// True if the content of `row` was recorded as number `seq` after what was checked so far.
     fn follows(&mut self, seq: i64, row: &AuditRow) -> bool {
         self.keys.chain(&mut self.scratch, seq, &row.record, &self.before)[..] == row.mac[..]
     }

@@ -43,7 +43,7 @@ fn expected_rows(step: &str) -> Option<u64> {
     rows.split_once(' ')?.0.parse().ok()
 }
 
-/// Whether a plan reads what is asked for, found by an index, and little else.
+/// True if a plan reads what is asked for, found by an index, and little else.
 fn is_quick(steps: &[String]) -> bool {
     let having = |part: &str| steps.iter().filter(|step| step.contains(part)).count();
     let through_indexes = having("Index Scan") + having("Index Only Scan");

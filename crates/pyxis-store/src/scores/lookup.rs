@@ -22,9 +22,9 @@ pub struct KeyHead {
     pub stamps_tier: i64,
     /// Limit of its own.
     pub stamps_limit: Option<i64>,
-    /// Whether it reads scores and Stamps.
+    /// True if it reads scores and Stamps.
     pub can_read: bool,
-    /// Whether it reads history.
+    /// True if it reads history.
     pub can_read_history: bool,
 }
 

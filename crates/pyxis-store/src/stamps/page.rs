@@ -79,7 +79,7 @@ pub async fn page(
     Ok(items)
 }
 
-/// Whether there is a Stamp at `cursor`.
+/// True if there is a Stamp at `cursor`.
 pub async fn exists_beyond(
     executor: impl Executor,
     workspace: WorkspaceId,

@@ -13,7 +13,7 @@ use crate::support::{
     at, contract, new_score, new_stamp,
 };
 
-/// Whether `change` raises the generation.
+/// True if `change` raises the generation.
 async fn raises(world: &World, change: impl Future<Output = ()>) -> bool {
     let before = generations::read(&world.store).await.unwrap();
     change.await;

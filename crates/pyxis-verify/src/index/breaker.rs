@@ -18,7 +18,7 @@ pub(super) struct Breaker {
 }
 
 impl Breaker {
-    /// Whether to ask at all.
+    /// True if to ask at all.
     pub(super) fn admits(&self, now: UnixMillis) -> bool {
         now.0 >= self.open_until.load(Ordering::Relaxed)
     }

@@ -57,7 +57,7 @@ impl fmt::Display for Issuer {
 }
 
 impl Issuer {
-    /// Whether `signature` is this issuer's, over `statement`.
+    /// True if `signature` is this issuer's, over `statement`.
     pub fn signed(&self, statement: &Statement, signature: &[u8]) -> bool {
         match self {
             Self::Ed25519(key) => {

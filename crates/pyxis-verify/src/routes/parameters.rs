@@ -28,7 +28,7 @@ impl<'q> QueryPairs<'q> {
         self.find(name).ok_or(Error::Missing(told))
     }
 
-    /// Whether the reason is asked for.
+    /// True if the reason is asked for.
     pub(super) fn explain(&self) -> bool {
         matches!(self.find("explain"), Some("true" | "1"))
     }

@@ -63,7 +63,7 @@ fn read(file: &Path) -> Result<Weights> {
     Ok(amount::weights(amounts))
 }
 
-/// Whether anything changed.
+/// True if anything changed.
 async fn set_weights(
     app: &App,
     actor: &Actor,
@@ -93,7 +93,7 @@ async fn set_weights(
     Ok(changes)
 }
 
-/// Whether there was anything to do.
+/// True if there was anything to do.
 async fn rescore(app: &App, actor: &Actor, id: ScorerId, as_json: bool) -> Result<bool> {
     let found = scorers::progress(&app.scoring, actor.workspace, id).await?;
     let done = if found.outdated == 0 {

@@ -34,7 +34,7 @@ struct Key {
 struct Group {
     name: String,
     description: SearchTerms,
-    /// Whether only routes are listed: pages for people have no interface worth a description.
+    /// True if only routes are listed: pages for people have no interface worth a description.
     brief: bool,
     operations: Vec<Operation>,
 }

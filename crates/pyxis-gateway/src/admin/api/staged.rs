@@ -20,7 +20,7 @@ pub(super) struct StagedChangeResponse {
     proposed_by: String,
     /// The version it was made against; 0 where there was no policy.
     base_version: i64,
-    /// Whether the policy has changed since, so that it must be proposed again.
+    /// True if the policy has changed since, so that it must be proposed again.
     outdated: bool,
     created_at: String,
     expires_at: String,

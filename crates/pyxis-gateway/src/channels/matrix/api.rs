@@ -74,7 +74,7 @@ pub(super) struct Room {
 pub(super) struct Timeline {
     #[serde(default)]
     pub(super) events: Vec<RoomEvent>,
-    /// Whether there was more than was asked for, before these.
+    /// True if there was more than was asked for, before these.
     #[serde(default)]
     pub(super) limited: bool,
     /// Where that is.

@@ -140,7 +140,7 @@ impl Bot {
         Ok(None)
     }
 
-    /// Whether a room that the bot is in is encrypted.
+    /// True if a room that the bot is in is encrypted.
     pub(super) async fn is_encrypted(&self, state: &State, room: &str) -> Result<bool, DeliveryError> {
         let path = format!("rooms/{}/state/m.room.encryption", api::segment(room));
         Ok(self.find::<Value>(state, &path).await?.is_some())

@@ -172,7 +172,7 @@ fn secret_fields<'s>(auth: &Auth, secret: &'s SecretValue) -> impl Iterator<Item
     secret.named().filter(move |(name, _)| is_secret(auth, name))
 }
 
-/// Whether a part of a secret is one; one string alone, whose name is empty, always is. What only names
+/// True if a part of a secret is one; one string alone, whose name is empty, always is. What only names
 /// the client or is shown to everybody is none, and answers are full of it.
 fn is_secret(auth: &Auth, name: &str) -> bool {
     match auth {
@@ -188,7 +188,7 @@ fn is_secret(auth: &Auth, name: &str) -> bool {
     }
 }
 
-/// Whether of a basic pair the user name is the secret: services that take a key for one want no password, one that
+/// True if of a basic pair the user name is the secret: services that take a key for one want no password, one that
 /// only fills the place, or a short one. Any other user name is a word or an id that answers may well have in them.
 fn is_key(username: &str, password: &str) -> bool {
     let may_be = username.len() >= KEY_LENGTH && !username.contains('@');

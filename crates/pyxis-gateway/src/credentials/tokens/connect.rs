@@ -66,7 +66,7 @@ pub fn redirect_uri(state: &State) -> String {
     format!("{}/app/oauth/callback", state.config.base_url)
 }
 
-/// Whether the provider no longer takes what is stored of a connected account.
+/// True if the provider no longer takes what is stored of a connected account.
 pub async fn is_needed(state: &State, row: &CredentialRow) -> Result<bool> {
     let credential = ResolvedCredential::parse(row.clone(), None, ApprovalMode::Gated)?;
     let kept = TokenRequest::new(&credential, &SecretValue::Text(String::new())).kept(state).await?;

@@ -61,7 +61,7 @@ pub(super) struct TokenRefusal {
 }
 
 impl TokenRefusal {
-    /// Whether the provider says that what it granted is no longer good: by the RFC, by `OpenID` Connect for
+    /// True if the provider says that what it granted is no longer good: by the RFC, by `OpenID` Connect for
     /// whoever withdrew their consent, and in words of GitHub's and Slack's own.
     pub(super) fn ends_the_connection(&self) -> bool {
         matches!(
@@ -76,7 +76,7 @@ impl TokenRefusal {
         )
     }
 
-    /// Whether a person must do something. Some providers say `invalid_request`, or nothing at all, of a
+    /// True if a person must do something. Some providers say `invalid_request`, or nothing at all, of a
     /// refresh token that is no longer good.
     pub(super) fn needs_a_person(&self) -> bool {
         let refused =

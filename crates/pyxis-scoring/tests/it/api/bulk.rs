@@ -16,7 +16,7 @@ const OLDER: u64 = 1500;
 const AGAIN: u64 = 2210;
 const BLANK: u64 = 2510;
 
-/// Whether a line is a credential of its own wallet. The first block has many, so that with several threads
+/// True if a line is a credential of its own wallet. The first block has many, so that with several threads
 /// the others are checked before it.
 fn is_good(line: u64) -> bool {
     line <= 96 || line.is_multiple_of(40)

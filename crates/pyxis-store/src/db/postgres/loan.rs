@@ -92,7 +92,7 @@ mod tests {
         Some(Store::open(&OpenOptions { pool_size: 2, ..OpenOptions::new(url) }).unwrap())
     }
 
-    /// Whether statements with `mark` are under way, or a transaction whose last one it was.
+    /// True if statements with `mark` are under way, or a transaction whose last one it was.
     async fn is_busy(store: &Store, mark: &'static str) -> bool {
         let query = sql("SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() \
              AND state <> 'idle' AND strpos(query, $1) > 0");

@@ -186,7 +186,7 @@ mod tests {
         found.unwrap().0
     }
 
-    /// Whether somebody reads the write-ahead log.
+    /// True if somebody reads the write-ahead log.
     fn is_read(other: &Connection) -> bool {
         other.busy_timeout(Duration::ZERO).unwrap();
         other.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get::<_, i64>(0)).unwrap() == 1

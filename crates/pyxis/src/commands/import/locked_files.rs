@@ -56,7 +56,7 @@ pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
     path.into()
 }
 
-/// Whether two paths lead to one file.
+/// True if two paths lead to one file.
 fn is_same(one: &Path, other: &Path) -> bool {
     let file =
         |path| fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|file| (file.dev(), file.ino()));

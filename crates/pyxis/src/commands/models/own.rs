@@ -119,7 +119,7 @@ pub(super) fn tell(custom: &Custom) {
     }
 }
 
-/// Whether there was one.
+/// True if there was one.
 pub(super) async fn remove(app: &App, model: Model) -> Result<bool> {
     let held = app.scoring.models.current().await?;
     if held.bundle.custom(model).is_none() {

@@ -55,7 +55,7 @@ pub(super) fn resolve<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     pointer.and_then(|pointer| document.pointer(pointer)).unwrap_or(value)
 }
 
-/// Whether a named schema has a place of its own on the page, or is told where it is used.
+/// True if a named schema has a place of its own on the page, or is told where it is used.
 pub(super) fn shown(schema: &Value) -> bool {
     ["properties", "oneOf", "allOf"].iter().any(|member| schema.get(member).is_some())
 }

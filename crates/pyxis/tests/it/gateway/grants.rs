@@ -13,7 +13,7 @@ async fn granted(world: &World, path: &str, body: &Value) -> Value {
     grants.last().expect("a grant").clone()
 }
 
-/// Whether a request passes without a question.
+/// True if a request passes without a question.
 async fn passes(world: &World, agent: &Agent, method: &str, path: &str) -> bool {
     let before = world.upstream.requests().len();
     let call = agent.forward("api", method, &world.upstream.url(path)).body("a body to approve");
@@ -200,7 +200,7 @@ async fn a_grant_never_beats_a_required_approval() {
     assert!(!passes_after(&world, &txn).await);
 }
 
-/// Whether a POST to /things passes, once the transaction before it (if approved) has been sent.
+/// True if a POST to /things passes, once the transaction before it (if approved) has been sent.
 async fn passes_after(world: &World, txn: &str) -> bool {
     if world.agent.poll(txn).await["status"] == "pending" {
         world.owner.approve(txn).await;

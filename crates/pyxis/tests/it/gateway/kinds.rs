@@ -279,7 +279,7 @@ fn assertion(form: &str) -> &str {
     form.split('&').find_map(|pair| pair.strip_prefix("assertion=")).unwrap()
 }
 
-/// Whether a library that does not sign takes a token for one of the key in `pem`: ring signs with RSA only,
+/// True if a library that does not sign takes a token for one of the key in `pem`: ring signs with RSA only,
 /// so it verifies the others.
 fn holds(algorithm: &str, pem: &str, jwt: &str) -> bool {
     use ring::signature::{

@@ -37,7 +37,7 @@ async fn assert_signs(signer: &Signer) {
     assert_eq!(health.expect(200).json()["credentials"], json!(["my-app"]));
 }
 
-/// Whether there are user namespaces.
+/// True if there are user namespaces.
 async fn may_change_root() -> bool {
     let mut command = rooted(Path::new("/"), &json!({"uid": 0, "gid": 0}));
     command.arg("/usr/bin/true");
@@ -45,7 +45,7 @@ async fn may_change_root() -> bool {
     skipped_unless(ran.code == Some(0), &format!("no user namespaces here: {}", ran.stderr))
 }
 
-/// Whether umoci is here; under `PX_TEST_STRICT` it must be.
+/// True if umoci is here; under `PX_TEST_STRICT` it must be.
 fn has_umoci() -> bool {
     let has = Command::new("umoci").arg("--version").output().is_ok();
     #[expect(clippy::disallowed_methods, reason = "the gate says in this way that nothing may be missing")]

@@ -226,7 +226,7 @@ impl App {
         }
     }
 
-    /// Whether the data are on PostgreSQL.
+    /// True if the data are on PostgreSQL.
     pub(crate) fn is_postgres(&self) -> bool {
         self.setup.postgres.is_some()
     }
