@@ -71,7 +71,7 @@ pub struct Call {
 
 /// What a call of a contract came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Returned {
+pub enum CallResult {
     /// Data, perhaps none.
     Data(Bytes),
     /// It reverted, with this reason if it gave one.
@@ -185,7 +185,7 @@ impl Chain {
     /// Calls contracts in the state after a block, all in one state; the answers in the same order. A failure
     /// that is of the node is an error of all; what a contract did, or what only one call needs too much for,
     /// is that call's own.
-    pub async fn call_many(&self, block: u64, calls: &[Call]) -> Result<Vec<Returned>, Error> {
+    pub async fn call_many(&self, block: u64, calls: &[Call]) -> Result<Vec<CallResult>, Error> {
         let mut asked = calls::Calls::new(self.multicall, block, calls);
         match self.nodes.answer(&mut asked).await {
             Ok(()) => asked.finish().ok_or(Error::Malformed("a call without an answer")),

@@ -7,7 +7,7 @@ mod failure;
 mod rpc;
 mod signature;
 
-pub use chain::{Block, Call, Chain, NodeConfig, Returned, Settings};
+pub use chain::{Block, Call, CallResult, Chain, NodeConfig, Settings};
 pub use error::Error;
 pub use pyxis_signing::eip712::words::{Word, keccak};
 pub use signature::{EvmSigningKey, recover};

@@ -7,7 +7,7 @@ use crate::graph::{Graph, Node};
 
 /// A user's first bridging.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Arrival {
+pub(crate) struct FirstBridging {
     /// Unix seconds.
     pub(crate) at: u32,
     /// Logarithm of the volume.
@@ -18,8 +18,8 @@ pub(crate) struct Arrival {
 /// First bridgings by address, by time and by volume.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cohort {
-    by_node: HashMap<Node, Arrival>,
-    by_time: Vec<Arrival>,
+    by_node: HashMap<Node, FirstBridging>,
+    by_time: Vec<FirstBridging>,
     volumes: Vec<f32>,
 }
 
@@ -41,11 +41,15 @@ impl GroupFacts {
 
 impl Cohort {
     pub(crate) fn of(graph: &Graph) -> Self {
-        let mut by_time: Vec<Arrival> = graph
+        let mut by_time: Vec<FirstBridging> = graph
             .nodes()
             .filter_map(|node| {
                 let facts = graph.facts(node).filter(|facts| facts.first_bridge > 0)?;
-                Some(Arrival { at: facts.first_bridge, volume: facts.volume_usd.max(0.0).ln_1p(), node })
+                Some(FirstBridging {
+                    at: facts.first_bridge,
+                    volume: facts.volume_usd.max(0.0).ln_1p(),
+                    node,
+                })
             })
             .collect();
         by_time.sort_by_key(|arrival| (arrival.at, arrival.node));
@@ -56,24 +60,24 @@ impl Cohort {
     }
 
     /// Every first bridging, by time.
-    pub(crate) fn all(&self) -> &[Arrival] {
+    pub(crate) fn all(&self) -> &[FirstBridging] {
         &self.by_time
     }
 
     /// The first bridging of an address, where it is known.
-    pub(crate) fn arrival(&self, node: Node) -> Option<Arrival> {
+    pub(crate) fn arrival(&self, node: Node) -> Option<FirstBridging> {
         self.by_node.get(&node).copied()
     }
 
     /// Everybody who first bridged within so many seconds, the user itself among them.
-    pub(crate) fn around(&self, own: Arrival, seconds: u32) -> &[Arrival] {
+    pub(crate) fn around(&self, own: FirstBridging, seconds: u32) -> &[FirstBridging] {
         let from = self.by_time.partition_point(|other| other.at < own.at.saturating_sub(seconds));
         let to = self.by_time.partition_point(|other| other.at <= own.at.saturating_add(seconds));
         &self.by_time[from..to]
     }
 
     /// How many users bridged nearly the same volume, the user itself among them.
-    pub(crate) fn same_volume(&self, own: Arrival) -> usize {
+    pub(crate) fn same_volume(&self, own: FirstBridging) -> usize {
         const NEARLY: f32 = 0.005;
         let from = self.volumes.partition_point(|volume| *volume < own.volume - NEARLY);
         let to = self.volumes.partition_point(|volume| *volume <= own.volume + NEARLY);
@@ -81,7 +85,7 @@ impl Cohort {
     }
 
     /// How far the most alike of the five before and the five after is: hours and volume added up.
-    pub(crate) fn most_alike(&self, own: Arrival) -> f32 {
+    pub(crate) fn most_alike(&self, own: FirstBridging) -> f32 {
         const BESIDE: usize = 5;
         let place = self.by_time.partition_point(|other| other.at < own.at);
         let to = (place + BESIDE + 1).min(self.by_time.len());
@@ -93,7 +97,7 @@ impl Cohort {
 
     /// What the members of a group have in common; `links` is how many links they have among them, twice.
     pub(crate) fn group(&self, members: &[Node], links: usize) -> GroupFacts {
-        let known: Vec<Arrival> = members.iter().filter_map(|node| self.arrival(*node)).collect();
+        let known: Vec<FirstBridging> = members.iter().filter_map(|node| self.arrival(*node)).collect();
         let mut times: Vec<u32> = known.iter().map(|arrival| arrival.at).collect();
         times.sort_unstable();
         let mut gaps: Vec<f32> = times.windows(2).map(|pair| hours(pair[1] - pair[0])).collect();
@@ -109,7 +113,7 @@ impl Cohort {
     }
 }
 
-impl Arrival {
+impl FirstBridging {
     /// Hours between two.
     pub(crate) fn hours(&self, other: &Self) -> f32 {
         hours(self.at.abs_diff(other.at))

@@ -63,7 +63,7 @@ pub struct CustomCard {
 
 /// Use of a file.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Wanted {
+pub struct ModelUse {
     /// Model of the API that it answers for.
     pub model: Model,
     /// Display name.
@@ -103,8 +103,8 @@ impl PartialEq for Custom {
 
 impl Custom {
     /// Loads a file that is checked and tried first.
-    pub fn new(file: &[u8], wanted: Wanted) -> Result<Self, Error> {
-        let Wanted { model, name, description, output, human, unknown, calibration, weight, added_at } =
+    pub fn new(file: &[u8], wanted: ModelUse) -> Result<Self, Error> {
+        let ModelUse { model, name, description, output, human, unknown, calibration, weight, added_at } =
             wanted;
         let given = features::feature_count(model);
         let program = Program::load(file, &ModelSpec { features: given, output, human, unknown })?;

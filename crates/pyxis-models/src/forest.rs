@@ -3,8 +3,8 @@
 use crate::Error;
 
 /// A place in [`Forest::splits`], or, from `LEAF` on, in [`Forest::leaves`].
-type Place = u32;
-const LEAF: Place = 1 << 31;
+type NodeIndex = u32;
+const LEAF: NodeIndex = 1 << 31;
 
 /// One question to a feature.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,8 +14,8 @@ struct Split {
     feature: u16,
     /// True if what is unknown goes left.
     unknown_left: bool,
-    left: Place,
-    right: Place,
+    left: NodeIndex,
+    right: NodeIndex,
     /// What the tree answers on average here, for explanations.
     mean: f32,
 }
@@ -24,7 +24,7 @@ struct Split {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Forest {
     base: f64,
-    roots: Vec<Place>,
+    roots: Vec<NodeIndex>,
     splits: Vec<Split>,
     leaves: Vec<f32>,
 }
@@ -62,7 +62,7 @@ impl Forest {
         forest
     }
 
-    fn place(&mut self, tree: &Tree) -> Place {
+    fn place(&mut self, tree: &Tree) -> NodeIndex {
         match tree {
             Tree::Leaf(answer) => {
                 self.leaves.push(*answer);
@@ -118,7 +118,7 @@ impl Forest {
         (moved, start)
     }
 
-    fn mean(&self, place: Place) -> f64 {
+    fn mean(&self, place: NodeIndex) -> f64 {
         f64::from(if place < LEAF {
             self.splits[place as usize].mean
         } else {
@@ -154,7 +154,7 @@ impl Forest {
 }
 
 impl Split {
-    fn next(&self, seen: &[f32]) -> Place {
+    fn next(&self, seen: &[f32]) -> NodeIndex {
         let value = seen[usize::from(self.feature)];
         let left = if value.is_nan() { self.unknown_left } else { value < self.threshold };
         if left { self.left } else { self.right }
@@ -176,7 +176,7 @@ fn read(bytes: &[u8], features: usize) -> Option<Forest> {
         return None;
     }
     // Children stand after their parent: no way through a tree is a circle.
-    let leads = |place: Place, from: usize| {
+    let leads = |place: NodeIndex, from: usize| {
         let index = (place & !LEAF) as usize;
         if place < LEAF { index < splits && index >= from } else { index < leaves }
     };

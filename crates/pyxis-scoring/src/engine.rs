@@ -4,9 +4,9 @@
 //! Every one of them locks in the same order: digests, the address (or several), the sets of all nullifiers at once.
 //! What a score is, [`pyxis_core::score::settle`] says; here it is only fed and stored.
 
+mod batch;
 mod ingest;
 mod live;
-mod many;
 mod rescore;
 mod revoke;
 
@@ -27,8 +27,8 @@ use crate::error::{Error, Result};
 use crate::scoring_db::{PreviousScore, ScoringDb};
 
 pub use crate::scoring_db::ScoreKey;
+pub use batch::{Batch, ingest_many};
 pub use ingest::{IngestOutcome, ingest, remove};
-pub use many::{Batch, ingest_many};
 pub use rescore::rescore;
 pub(crate) use revoke::revoke_in;
 pub use revoke::{Revocation, revoke};

@@ -8,7 +8,7 @@ mod serve_stats;
 mod source;
 
 pub use active_models::ActiveModels;
-pub use explanation::{CustomName, FeatureLine, Told, ToldModel, tell};
+pub use explanation::{CustomName, FeatureLine, ModelExplanation, WalletExplanation, tell};
 pub use indexer::{Indexer, IndexerChain};
 pub use indexer_error::IndexerError;
 pub use source::{FeaturesFuture, Local, Source, SourceError};
@@ -52,11 +52,11 @@ pub fn read(address: EvmAddress, features: &[u8]) -> Result<Features, Error> {
 pub struct Models {
     holder: Holder,
     /// Scores by wallet, with what they were computed from.
-    kept: Cache<EvmAddress, Arc<Kept>>,
+    kept: Cache<EvmAddress, Arc<StoredFeatures>>,
     served: Served,
 }
 
-struct Kept {
+struct StoredFeatures {
     revision: Option<i64>,
     features: Vec<u8>,
     scores: Scores,
@@ -88,7 +88,8 @@ impl Models {
             return Ok(kept.scores.clone());
         }
         let scores = held.bundle.scores(&read(address, features)?)?;
-        let kept = Kept { revision: held.revision, features: features.to_vec(), scores: scores.clone() };
+        let kept =
+            StoredFeatures { revision: held.revision, features: features.to_vec(), scores: scores.clone() };
         self.kept.insert(address, Arc::new(kept));
         Ok(scores)
     }

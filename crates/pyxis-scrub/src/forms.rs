@@ -37,7 +37,7 @@ pub(crate) struct SecretVariant<'f> {
 
 /// Where a form stands in the allocation.
 #[derive(Clone, Copy)]
-struct Place {
+struct FormSpan {
     start: usize,
     core: usize,
     end: usize,
@@ -48,7 +48,7 @@ struct Place {
 #[derive(Default)]
 pub(crate) struct Forms {
     bytes: Vec<u8>,
-    places: Vec<Place>,
+    places: Vec<FormSpan>,
 }
 
 impl Forms {
@@ -159,7 +159,7 @@ impl Forms {
             self.bytes.truncate(start);
             return false;
         }
-        self.places.push(Place { start, core: start + core, end: self.bytes.len(), wraps });
+        self.places.push(FormSpan { start, core: start + core, end: self.bytes.len(), wraps });
         true
     }
 
@@ -168,7 +168,7 @@ impl Forms {
     fn add_end(&mut self) {
         let Some(last) = self.places.last().copied() else { return };
         if last.wraps && last.core - last.start >= MIN_END_OF {
-            self.places.push(Place { start: last.start + MIN_BEFORE_BREAK - 1, ..last });
+            self.places.push(FormSpan { start: last.start + MIN_BEFORE_BREAK - 1, ..last });
         }
     }
 
@@ -185,7 +185,7 @@ impl Forms {
         self.places.len()
     }
 
-    fn slice(&self, place: Place) -> SecretVariant<'_> {
+    fn slice(&self, place: FormSpan) -> SecretVariant<'_> {
         SecretVariant {
             bytes: &self.bytes[place.start..place.end],
             core: place.core - place.start,

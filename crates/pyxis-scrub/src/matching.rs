@@ -20,7 +20,7 @@ const FIRST_STEP: usize = 256;
 pub(crate) type Span = (usize, usize);
 
 /// What a window holds.
-pub(crate) struct Found {
+pub(crate) struct WindowMatches {
     /// Sorted; those that overlap or touch are one.
     pub(crate) spans: SmallVec<[Span; 4]>,
     /// From here on the text may be the start of something that goes on behind the window.
@@ -92,9 +92,9 @@ impl Matcher {
     }
 
     /// All matches in `text`. With `last` nothing follows it, so that nothing is held back.
-    pub(crate) fn find(&self, text: &[u8], last: bool) -> Found {
+    pub(crate) fn find(&self, text: &[u8], last: bool) -> WindowMatches {
         if self.is_empty() {
-            return Found { spans: SmallVec::new(), hold: text.len() };
+            return WindowMatches { spans: SmallVec::new(), hold: text.len() };
         }
         let mut spans = SmallVec::new();
         let mut fuel = fuel_for(text);
@@ -104,7 +104,7 @@ impl Matcher {
             }
         }
         let hold = if last { text.len() } else { self.hold(text) };
-        Found { spans, hold }
+        WindowMatches { spans, hold }
     }
 
     /// The end of a window of `text` in which every match is whole that starts in the first `most` bytes.

@@ -124,7 +124,7 @@ pub(crate) struct Closed;
 /// Whoever asked no longer waits for the answer.
 #[derive(Debug, thiserror::Error)]
 #[error("nobody waits for this any more")]
-pub(crate) struct Gone;
+pub(crate) struct ReceiverDropped;
 
 #[cfg(test)]
 mod tests {

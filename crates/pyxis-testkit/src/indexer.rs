@@ -15,7 +15,7 @@ const WINDOW: usize = 10_000;
 
 /// How the indexer misbehaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum IndexerFault {
     /// Status 200 and "Max rate limit reached".
     RateLimit,
     /// Status 429 and `Retry-After` with so many seconds.
@@ -33,25 +33,25 @@ pub enum Trouble {
 }
 
 #[derive(Default)]
-struct Books {
+struct IndexerData {
     /// By list and account.
     lists: HashMap<(String, EvmAddress), Vec<Value>>,
     key: Option<String>,
     /// What the next requests meet.
-    troubles: Vec<Trouble>,
+    troubles: Vec<IndexerFault>,
 }
 
 /// The running indexer. It stops when dropped.
 pub struct Indexer {
     upstream: Upstream,
-    books: Arc<Mutex<Books>>,
+    books: Arc<Mutex<IndexerData>>,
 }
 
 impl Indexer {
     /// An indexer that knows nothing yet.
     pub async fn start() -> Self {
         let upstream = Upstream::http().await;
-        let books = Arc::new(Mutex::new(Books::default()));
+        let books = Arc::new(Mutex::new(IndexerData::default()));
         let shared = Arc::clone(&books);
         upstream.reply_with(move |request| answer(&mut lock(&shared), request));
         Self { upstream, books }
@@ -90,29 +90,29 @@ impl Indexer {
     }
 
     /// What the next requests meet, one each.
-    pub fn meets(&self, troubles: &[Trouble]) {
+    pub fn meets(&self, troubles: &[IndexerFault]) {
         lock(&self.books).troubles = troubles.iter().rev().copied().collect();
     }
 }
 
-fn lock(books: &Mutex<Books>) -> MutexGuard<'_, Books> {
+fn lock(books: &Mutex<IndexerData>) -> MutexGuard<'_, IndexerData> {
     books.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What Blockscout says of a list that is not whole.
 const NOTICE: &str = "Some internal transactions within this block range have not yet been processed";
 
-fn answer(books: &mut Books, request: &Received) -> Reply {
+fn answer(books: &mut IndexerData, request: &Received) -> Reply {
     let trouble = books.troubles.pop();
     match trouble {
-        Some(Trouble::Down) => return Reply::new(503).body("down"),
-        Some(Trouble::Gibberish) => return Reply::ok("<html>"),
-        Some(Trouble::Wait(seconds)) => {
+        Some(IndexerFault::Down) => return Reply::new(503).body("down"),
+        Some(IndexerFault::Gibberish) => return Reply::ok("<html>"),
+        Some(IndexerFault::Wait(seconds)) => {
             return Reply::new(429).header("retry-after", &seconds.to_string()).body("slow down");
         }
-        Some(Trouble::RateLimit) => return refusal("Max rate limit reached"),
-        Some(Trouble::UnprocessedEmpty(status)) => return unprocessed(status, &[]),
-        Some(Trouble::Unprocessed(_) | Trouble::CutOff) | None => {}
+        Some(IndexerFault::RateLimit) => return refusal("Max rate limit reached"),
+        Some(IndexerFault::UnprocessedEmpty(status)) => return unprocessed(status, &[]),
+        Some(IndexerFault::Unprocessed(_) | IndexerFault::CutOff) | None => {}
     }
     let url: Url = format!("http://indexer{}", request.target).parse().expect("a target");
     let of: HashMap<String, String> = url.query_pairs().into_owned().collect();
@@ -138,8 +138,10 @@ fn answer(books: &mut Books, request: &Received) -> Reply {
     let all = books.lists.get(&(list.to_owned(), address)).map_or(&[][..], Vec::as_slice);
     let entries: Vec<&Value> = all.iter().skip((page - 1) * offset).take(offset).collect();
     match trouble {
-        Some(Trouble::Unprocessed(status)) => return unprocessed(status, &entries),
-        Some(Trouble::CutOff) => return Reply::json(r#"{"status":"1","message":"OK","result":[{"from":"0x"#),
+        Some(IndexerFault::Unprocessed(status)) => return unprocessed(status, &entries),
+        Some(IndexerFault::CutOff) => {
+            return Reply::json(r#"{"status":"1","message":"OK","result":[{"from":"0x"#);
+        }
         _ => {}
     }
     if entries.is_empty() {

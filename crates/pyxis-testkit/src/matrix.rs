@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 
 use pyxis_core::entropy::{self, OsEntropy};
 
-pub use standin::{Posted, StandIn};
+pub use standin::{RoomMessage, StandIn};
 
 /// A homeserver that exists for one test.
 pub struct Homeserver {

@@ -38,7 +38,7 @@ pub struct Call {
 
 /// A message as people see it.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct ChatMessage {
     /// The chat.
     pub chat: String,
     /// Its id.
@@ -51,7 +51,7 @@ pub struct Shown {
     pub edits: usize,
 }
 
-impl Shown {
+impl ChatMessage {
     /// What its buttons say.
     pub fn labels(&self) -> Vec<&str> {
         self.buttons.iter().map(|(label, _)| label.as_str()).collect()
@@ -71,7 +71,7 @@ struct Inner {
     updates: VecDeque<Value>,
     next_update: i64,
     next_message: i64,
-    messages: BTreeMap<(String, i64), Shown>,
+    messages: BTreeMap<(String, i64), ChatMessage>,
     presses: Vec<String>,
     answers: Vec<(String, String)>,
     /// Answers 429 to so many posts and edits, with this many seconds.
@@ -133,7 +133,7 @@ impl Telegram {
     }
 
     /// Every message as it is now, oldest first.
-    pub fn messages(&self) -> Vec<Shown> {
+    pub fn messages(&self) -> Vec<ChatMessage> {
         let mut all: Vec<_> = self.shared.inner().messages.values().cloned().collect();
         all.sort_by_key(|message| message.id);
         all
@@ -216,13 +216,13 @@ impl Telegram {
     }
 
     /// Somebody presses a button; the update, which the next poll gets.
-    pub fn press(&self, message: &Shown, label: &str, user: i64) -> Value {
+    pub fn press(&self, message: &ChatMessage, label: &str, user: i64) -> Value {
         let data = message.button(label).to_owned();
         self.press_with(message, &data, user)
     }
 
     /// The same with other data than a button carries.
-    pub fn press_with(&self, message: &Shown, data: &str, user: i64) -> Value {
+    pub fn press_with(&self, message: &ChatMessage, data: &str, user: i64) -> Value {
         self.shared.change(|inner| {
             let id = format!("press-{}", inner.presses.len());
             inner.presses.push(id.clone());

@@ -7,7 +7,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::Kind;
 use pyxis_evm::abi::{self, Selector};
-use pyxis_evm::{Call, Chain, Returned, Word};
+use pyxis_evm::{Call, CallResult, Chain, Word};
 use pyxis_signing::eip712::words;
 
 use crate::verdict::{CheckVerdict, Reason};
@@ -156,7 +156,7 @@ pub async fn ask(
     let calls: Vec<Call> =
         users.iter().flat_map(|user| questions.iter().map(|question| question.about(*user))).collect();
     let answers = chain.call_many(asked.block, &calls).await?;
-    let of_user = |answers: &[Returned]| {
+    let of_user = |answers: &[CallResult]| {
         let mut verdict = CheckVerdict::Invalid(Reason::None);
         for (question, answer) in questions.iter().zip(answers) {
             let found = read(asked, question.shape, answer);
@@ -171,24 +171,24 @@ pub async fn ask(
     })
 }
 
-fn read(asked: &ContractAnswers, shape: Shape, answer: &Returned) -> Result<CheckVerdict, Cause> {
+fn read(asked: &ContractAnswers, shape: Shape, answer: &CallResult) -> Result<CheckVerdict, Cause> {
     match (shape, answer) {
-        (Shape::Boolean, Returned::Data(data)) => match abi::AbiReader::new(data).boolean(0) {
+        (Shape::Boolean, CallResult::Data(data)) => match abi::AbiReader::new(data).boolean(0) {
             Some(true) => Ok(CheckVerdict::Valid(None)),
             Some(false) => Ok(CheckVerdict::Invalid(Reason::None)),
             None => Err(Cause::Unreadable),
         },
-        (Shape::Token(circuit), Returned::Data(data)) => {
+        (Shape::Token(circuit), CallResult::Data(data)) => {
             token(asked, circuit, abi::AbiReader::new(data)).ok_or(Cause::Unreadable)
         }
-        (Shape::Token(_), Returned::Reverted(Some(reason))) if reason == ABSENT => {
+        (Shape::Token(_), CallResult::Reverted(Some(reason))) if reason == ABSENT => {
             Ok(CheckVerdict::Invalid(Reason::None))
         }
-        (Shape::Token(_), Returned::Reverted(Some(reason))) if reason == REVOKED => {
+        (Shape::Token(_), CallResult::Reverted(Some(reason))) if reason == REVOKED => {
             Ok(CheckVerdict::Invalid(Reason::Revoked))
         }
-        (_, Returned::Reverted(reason)) => Err(Cause::Reverted(reason.clone())),
-        (_, Returned::Unfinished) => Err(Cause::Unfinished),
+        (_, CallResult::Reverted(reason)) => Err(Cause::Reverted(reason.clone())),
+        (_, CallResult::Unfinished) => Err(Cause::Unfinished),
     }
 }
 
@@ -231,7 +231,7 @@ mod tests {
         let circuit = Circuit { id: word(1), issuer: word(9) };
         let mut data = vec![word(expiry), word(96), word(revoked), word(values.len() as u64)];
         data.extend(values.iter().map(|value| word(*value)));
-        read(&asked, Shape::Token(circuit), &Returned::Data(data.concat().into()))
+        read(&asked, Shape::Token(circuit), &CallResult::Data(data.concat().into()))
     }
 
     #[test]
@@ -257,16 +257,16 @@ mod tests {
         let asked = ContractAnswers { kind: Kind::GovId, action: None, block: 1, at: UnixMillis(0) };
         let circuit = Circuit { id: word(1), issuer: word(9) };
         for answer in [
-            Returned::Data(Bytes::new()),
-            Returned::Data(vec![0; 31].into()),
-            Returned::Reverted(None),
-            Returned::Reverted(Some("paused".to_owned())),
-            Returned::Unfinished,
+            CallResult::Data(Bytes::new()),
+            CallResult::Data(vec![0; 31].into()),
+            CallResult::Reverted(None),
+            CallResult::Reverted(Some("paused".to_owned())),
+            CallResult::Unfinished,
         ] {
             assert!(read(&asked, Shape::Boolean, &answer).is_err(), "{answer:?}");
             assert!(read(&asked, Shape::Token(circuit), &answer).is_err(), "{answer:?}");
         }
-        let absent = Returned::Reverted(Some(ABSENT.to_owned()));
+        let absent = CallResult::Reverted(Some(ABSENT.to_owned()));
         assert!(read(&asked, Shape::Boolean, &absent).is_err());
         assert_eq!(
             read(&asked, Shape::Token(circuit), &absent).unwrap(),

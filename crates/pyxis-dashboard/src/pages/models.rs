@@ -3,7 +3,7 @@
 use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::address::EvmAddress;
-use pyxis_scoring::models::{Told, ToldModel};
+use pyxis_scoring::models::{ModelExplanation, WalletExplanation};
 use pyxis_scoring::service::Error as ServiceError;
 use pyxis_scoring::service::models::{self, Card, CustomCard, Group, Model, Overview, Quality, Shared};
 use serde::Deserialize;
@@ -150,7 +150,7 @@ fn precision(quality: &Quality) -> String {
     at.map_or_else(String::new, |(_, precision)| format!("{precision:.3}"))
 }
 
-fn found(address: EvmAddress, model: Model, told: &Told) -> ModelScoreView {
+fn found(address: EvmAddress, model: Model, told: &WalletExplanation) -> ModelScoreView {
     let words = match told.score {
         None => format!("Too little data: {}.", told.missing.clone().unwrap_or_default()),
         Some(score) if score >= 50.0 => "It resembles the humans among the labelled wallets.".to_owned(),
@@ -164,7 +164,7 @@ fn found(address: EvmAddress, model: Model, told: &Told) -> ModelScoreView {
     }
 }
 
-fn found_model(told: &ToldModel) -> FoundModel {
+fn found_model(told: &ModelExplanation) -> FoundModel {
     let reason = |line: &pyxis_scoring::models::FeatureLine| Reason {
         words: line.words.clone(),
         value: line.value.map_or_else(|| "unknown".to_owned(), plain),

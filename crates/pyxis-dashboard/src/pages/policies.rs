@@ -24,7 +24,7 @@ use crate::form::{Form, PathId, QueryParams};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::policies::{
-    Explain, Explained, GrantLine, PoliciesPage, PolicyForm, PolicyLine, PolicyPage, ReplayChange,
+    Explain, GrantLine, PoliciesPage, PolicyExplanation, PolicyForm, PolicyLine, PolicyPage, ReplayChange,
     ReplayView, StagedLine,
 };
 use crate::view::{DecisionBadge, Timestamp};
@@ -261,14 +261,14 @@ pub(crate) async fn explain(
     page(&state, &who, &name, shown).await
 }
 
-fn explained(said: Explanation, method: &str) -> Explained {
+fn explained(said: Explanation, method: &str) -> PolicyExplanation {
     let (outcome, decision) = decision(said.decision);
     // The words name the pattern where one matched; the page shows it once.
     let rule = match &said.pattern {
         Some(_) => "the address matches".to_owned(),
         None => labels::rule(said.rule, None, method),
     };
-    Explained {
+    PolicyExplanation {
         outcome,
         decision: decision.to_owned(),
         rule,

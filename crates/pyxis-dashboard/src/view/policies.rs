@@ -155,12 +155,12 @@ pub struct Explain {
     /// URL typed.
     pub url: String,
     /// The answer.
-    pub answer: Option<Explained>,
+    pub answer: Option<PolicyExplanation>,
 }
 
 /// What the policy says.
 #[derive(Clone, Debug)]
-pub struct Explained {
+pub struct PolicyExplanation {
     /// Badge.
     pub outcome: DecisionBadge,
     /// `Needs approval`.

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::hex;
 
-use super::{Call, Returned};
+use super::{Call, CallResult};
 use crate::rpc::{CallOutcome, Endpoint, Question, Request1};
 use crate::{Error, abi};
 
@@ -19,7 +19,7 @@ pub(super) struct Calls<'c> {
     multicall: Option<EvmAddress>,
     block: u64,
     all: &'c [Call],
-    answers: Vec<Option<Returned>>,
+    answers: Vec<Option<CallResult>>,
     /// Calls for which a node had not enough gas or time.
     unfinished: Vec<bool>,
 }
@@ -31,10 +31,10 @@ impl<'c> Calls<'c> {
     }
 
     /// The answers, if there is one to every call. A call that unfinished a node and was answered by none is
-    /// [`Returned::Unfinished`].
-    pub(super) fn finish(self) -> Option<Vec<Returned>> {
+    /// [`CallResult::Unfinished`].
+    pub(super) fn finish(self) -> Option<Vec<CallResult>> {
         let unfinished =
-            self.unfinished.into_iter().map(|unfinished| unfinished.then_some(Returned::Unfinished));
+            self.unfinished.into_iter().map(|unfinished| unfinished.then_some(CallResult::Unfinished));
         self.answers.into_iter().zip(unfinished).map(|(answer, unfinished)| answer.or(unfinished)).collect()
     }
 
@@ -100,9 +100,9 @@ impl<'c> Calls<'c> {
         for (index, (success, data)) in piece.iter().zip(all) {
             if !data.is_empty() {
                 self.answers[*index] = Some(if success {
-                    Returned::Data(told.slice_ref(data))
+                    CallResult::Data(told.slice_ref(data))
                 } else {
-                    Returned::Reverted(abi::revert_reason(data))
+                    CallResult::Reverted(abi::revert_reason(data))
                 });
             }
         }
@@ -121,7 +121,7 @@ impl<'c> Calls<'c> {
                         self.answers[*index] = Some(returned(data));
                     }
                 }
-                CallOutcome::Reverted(reason) => self.answers[*index] = Some(Returned::Reverted(reason)),
+                CallOutcome::Reverted(reason) => self.answers[*index] = Some(CallResult::Reverted(reason)),
                 CallOutcome::Unfinished => self.unfinished[*index] = true,
             }
         }
@@ -145,7 +145,7 @@ impl<'c> Calls<'c> {
                 return Err(Error::NoContract { address, block: self.block });
             }
             for index in calls {
-                self.answers[index] = Some(Returned::Data(Bytes::new()));
+                self.answers[index] = Some(CallResult::Data(Bytes::new()));
             }
         }
         Ok(())
@@ -183,10 +183,10 @@ impl Question for Calls<'_> {
 
 /// What a call returned. Older nodes answer a revert as if it were a result; no result of a call that is made
 /// here has its length.
-fn returned(data: Vec<u8>) -> Returned {
+fn returned(data: Vec<u8>) -> CallResult {
     match abi::revert_reason(&data) {
-        Some(reason) if data.len() % 32 == 4 => Returned::Reverted(Some(reason)),
-        _ => Returned::Data(data.into()),
+        Some(reason) if data.len() % 32 == 4 => CallResult::Reverted(Some(reason)),
+        _ => CallResult::Data(data.into()),
     }
 }
 
@@ -204,9 +204,9 @@ mod tests {
         data.extend_from_slice(&number(reason.len() as u64));
         data.extend_from_slice(reason);
         data.resize(4 + 96, 0);
-        assert_eq!(returned(data.clone()), Returned::Reverted(Some("SBT has been revoked".to_owned())));
+        assert_eq!(returned(data.clone()), CallResult::Reverted(Some("SBT has been revoked".to_owned())));
         data.resize(4 + 96 + 28, 0);
-        assert_eq!(returned(data.clone()), Returned::Data(data.into()));
-        assert_eq!(returned(vec![0; 32]), Returned::Data(vec![0; 32].into()));
+        assert_eq!(returned(data.clone()), CallResult::Data(data.into()));
+        assert_eq!(returned(vec![0; 32]), CallResult::Data(vec![0; 32].into()));
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use super::{Call, Chain, Returned, Settings};
+use super::{Call, CallResult, Chain, Settings};
 
 /// What a node sends: a status and a body, or nothing.
 type Reply = Option<(u16, Value)>;
@@ -83,8 +83,8 @@ fn echoes(request: &Value) -> (u16, Value) {
     (200, request.as_array().map_or_else(|| echo(request), |all| all.iter().map(echo).collect()))
 }
 
-fn echoed(number: u8) -> Returned {
-    Returned::Data([vec![0; 28], vec![number; 4]].concat().into())
+fn echoed(number: u8) -> CallResult {
+    CallResult::Data([vec![0; 28], vec![number; 4]].concat().into())
 }
 
 fn error(id: &Value, code: i64, message: &str) -> Value {
@@ -133,7 +133,7 @@ async fn a_call_that_takes_all_gas_leaves_the_answers_of_the_others() {
         for multicall in [None, Some(multicall)] {
             let answers = chain(&[&url], multicall).call_many(5, &calls(60)).await.unwrap();
             for (number, answer) in (0..60).zip(answers) {
-                let wanted = if number == 3 { Returned::Unfinished } else { echoed(number) };
+                let wanted = if number == 3 { CallResult::Unfinished } else { echoed(number) };
                 assert_eq!(answer, wanted, "{words} {number}");
             }
         }

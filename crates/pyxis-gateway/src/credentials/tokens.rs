@@ -173,12 +173,12 @@ async fn shared(state: &State, credential: &TokenRequest) -> Result<Fresh> {
 /// What the store has for this version of the secret.
 struct StoredToken {
     fresh: Option<Fresh>,
-    before: Before,
+    before: StoredGrant,
 }
 
 /// What a renewal that does not name it anew leaves as it was.
 #[derive(Default)]
-struct Before {
+struct StoredGrant {
     refresh_token: Option<Zeroizing<String>>,
     granted_scope: Option<String>,
 }
@@ -198,7 +198,7 @@ async fn stored(state: &State, credential: &TokenRequest) -> Result<Option<Store
     });
     let fresh = fresh.filter(|fresh| fresh.is_good(row, state.now()));
     let refresh_token = kept.field(REFRESH_TOKEN).map(|token| Zeroizing::new(token.to_owned()));
-    let before = Before { refresh_token, granted_scope: found.granted_scope };
+    let before = StoredGrant { refresh_token, granted_scope: found.granted_scope };
     Ok(Some(StoredToken { fresh, before }))
 }
 
@@ -210,7 +210,7 @@ async fn renew(state: &State, credential: &TokenRequest) -> Result<Fresh> {
         Some(StoredToken { fresh: Some(fresh), .. }) => return Ok(fresh),
         // Without a refresh token the provider gave none: the one of the secret is of a connection before.
         Some(StoredToken { before, .. }) => before,
-        None => Before {
+        None => StoredGrant {
             refresh_token: credential
                 .secret
                 .field(REFRESH_TOKEN)
@@ -271,7 +271,7 @@ async fn store(
     state: &State,
     credential: &TokenRequest,
     granted: GrantedToken,
-    before: Before,
+    before: StoredGrant,
 ) -> Result<Fresh> {
     let (stored, fresh) = to_store(state, credential, granted, before);
     if oauth_tokens::put(&state.store, &stored).await? {
@@ -285,7 +285,7 @@ fn to_store(
     state: &State,
     credential: &TokenRequest,
     granted: GrantedToken,
-    before: Before,
+    before: StoredGrant,
 ) -> (TokenRow, Fresh) {
     let now = state.now();
     let expires_at = granted.expires_at.unwrap_or_else(|| now.plus(granted.life.unwrap_or(DEFAULT_LIFE)));

@@ -23,7 +23,7 @@ const LINE_OVERHEAD: usize = 256;
 /// Scanner for the bytes of a connection, from the first one on.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
-    place: Place,
+    place: ConnectionPart,
     head: Head,
     /// Number of heads that hyper may read.
     heads: u64,
@@ -31,7 +31,7 @@ pub(super) struct Stream {
 
 /// Part of a connection in which the next byte lies.
 #[derive(Clone, Copy, Debug, Default)]
-enum Place {
+enum ConnectionPart {
     #[default]
     Head,
     /// A body, with so many bytes left.
@@ -71,39 +71,39 @@ impl Stream {
                 return Scan { good, rest: Rest::Unfinished };
             }
             match &mut self.place {
-                Place::Http2 => good = bytes.len(),
-                Place::Sized(left) => {
+                ConnectionPart::Http2 => good = bytes.len(),
+                ConnectionPart::Sized(left) => {
                     let here = usize::try_from(*left).unwrap_or(usize::MAX).min(rest.len());
                     *left -= here as u64;
                     good += here;
                     if *left == 0 {
-                        self.place = Place::Head;
+                        self.place = ConnectionPart::Head;
                     }
                 }
-                Place::Chunked(chunks) => match chunks.read(rest) {
+                ConnectionPart::Chunked(chunks) => match chunks.read(rest) {
                     Piece::Open => good = bytes.len(),
                     Piece::Ends(at) => {
                         good += at;
-                        self.place = Place::Head;
+                        self.place = ConnectionPart::Head;
                     }
                     Piece::Broken(at) => return Scan { good: good + at, rest: Rest::Broken },
                 },
-                Place::Head if self.heads == 0 && may_be_http2(rest) => {
+                ConnectionPart::Head if self.heads == 0 && may_be_http2(rest) => {
                     if rest.len() < PREFACE.len() {
                         return Scan { good, rest: Rest::Unfinished };
                     }
-                    self.place = Place::Http2;
+                    self.place = ConnectionPart::Http2;
                 }
-                Place::Head => match self.head.read(rest) {
+                ConnectionPart::Head => match self.head.read(rest) {
                     Ok(None) => return Scan { good, rest: Rest::Unfinished },
                     Ok(Some((length, body))) => {
                         good += length;
                         self.heads += 1;
                         self.head = Head::default();
                         self.place = match body {
-                            Body::Sized(0) => Place::Head,
-                            Body::Sized(length) => Place::Sized(length),
-                            Body::Chunked => Place::Chunked(Chunks::START),
+                            Body::Sized(0) => ConnectionPart::Head,
+                            Body::Sized(length) => ConnectionPart::Sized(length),
+                            Body::Chunked => ConnectionPart::Chunked(Chunks::START),
                         };
                     }
                     Err(refusal) => return Scan { good, rest: Rest::Refused(refusal) },
@@ -119,12 +119,12 @@ impl Stream {
 
     /// True before the first request has come.
     pub(super) fn is_new(&self) -> bool {
-        self.heads == 0 && matches!(self.place, Place::Head)
+        self.heads == 0 && matches!(self.place, ConnectionPart::Head)
     }
 
     /// True within a body.
     pub(super) fn in_body(&self) -> bool {
-        matches!(self.place, Place::Sized(_) | Place::Chunked(_))
+        matches!(self.place, ConnectionPart::Sized(_) | ConnectionPart::Chunked(_))
     }
 }
 

@@ -25,8 +25,8 @@ fn wallet(transfers: u32) -> Features {
     Features::of_alone(&events, &|_| 3.0, None).unwrap()
 }
 
-fn wanted(model: Model) -> Wanted {
-    Wanted {
+fn wanted(model: Model) -> ModelUse {
+    ModelUse {
         model,
         name: "mine".to_owned(),
         description: None,
@@ -57,7 +57,7 @@ fn with(customs: Vec<Custom>) -> Bundle {
     bundle
 }
 
-fn own(model: Model, wanted: Wanted) -> Custom {
+fn own(model: Model, wanted: ModelUse) -> Custom {
     Custom::new(&busy(model).bytes(), wanted).unwrap()
 }
 
@@ -90,7 +90,7 @@ fn it_answers_for_its_model_and_only_for_that() {
 #[test]
 fn calibration_and_weight_are_its_own() {
     let curve = Curve { slope: 2.0, offset: 0.5 };
-    let custom = own(Model::Base, Wanted { calibration: curve, weight: Some(1e6), ..wanted(Model::Base) });
+    let custom = own(Model::Base, ModelUse { calibration: curve, weight: Some(1e6), ..wanted(Model::Base) });
     let bundle = with(vec![custom]);
     let scores = bundle.scores(&wallet(11)).unwrap();
     let log_odds = 2.0 * 4.0_f64.ln() + 0.5;
@@ -140,7 +140,7 @@ fn a_stored_bundle_brings_it_back_beside_the_models_of_the_program() {
 
 #[test]
 fn a_card_says_what_it_is() {
-    let card = own(Model::Base, Wanted { unknown: Some(-1.0), ..wanted(Model::Base) }).card;
+    let card = own(Model::Base, ModelUse { unknown: Some(-1.0), ..wanted(Model::Base) }).card;
     assert_eq!((card.model.as_str(), card.name.as_str(), card.features), ("base", "mine", features::ALL));
     assert_eq!(card.features_sha256, features::digest(Model::Base));
     assert_eq!(card.file_sha256, hex::encode(&Sha256::digest(busy(Model::Base).bytes())));
@@ -154,7 +154,7 @@ fn a_card_says_what_it_is() {
 
 #[test]
 fn a_model_of_the_same_name_takes_its_place() {
-    let second = Wanted { name: "second".to_owned(), ..wanted(Model::Base) };
+    let second = ModelUse { name: "second".to_owned(), ..wanted(Model::Base) };
     let bundle = with(vec![own(Model::Base, wanted(Model::Base)), own(Model::Base, second)]);
     assert_eq!(bundle.customs.len(), 1);
     assert_eq!(bundle.custom(Model::Base).unwrap().card.name, "second");
@@ -181,7 +181,7 @@ fn what_fails_on_a_wallet_is_an_error_and_no_score() {
         ("coefficients", pyxis_testkit::onnx::Attribute::Floats(coefficients.clone())),
         ("intercepts", pyxis_testkit::onnx::Attribute::Floats(vec![0.01])),
     ];
-    let custom = Custom::new(&file.bytes(), Wanted { unknown: Some(0.0), ..wanted(Model::Base) }).unwrap();
+    let custom = Custom::new(&file.bytes(), ModelUse { unknown: Some(0.0), ..wanted(Model::Base) }).unwrap();
     let bundle = with(vec![custom]);
     assert!(bundle.scores(&wallet(10)).is_ok());
     let why = bundle.scores(&wallet(2_000)).unwrap_err();

@@ -2,7 +2,7 @@
 
 use super::count;
 use super::neighbours::{Neighbours, Twin};
-use crate::cohort::Arrival;
+use crate::cohort::FirstBridging;
 use crate::graph::{Graph, Node};
 use crate::peers::PeerIndex;
 
@@ -65,7 +65,7 @@ pub(super) fn measure(
     numbers
 }
 
-fn cohort(peers: &PeerIndex, own: Arrival) -> [f32; 5] {
+fn cohort(peers: &PeerIndex, own: FirstBridging) -> [f32; 5] {
     let cohort = peers.cohort();
     let others = |seconds: u32| count(cohort.around(own, seconds).len().saturating_sub(1));
     let day = cohort.around(own, 86_400).iter();
@@ -82,7 +82,7 @@ fn cohort(peers: &PeerIndex, own: Arrival) -> [f32; 5] {
 fn alike(
     graph: &Graph,
     peers: &PeerIndex,
-    own: Option<Arrival>,
+    own: Option<FirstBridging>,
     parties: &[Node],
     twins: &[Twin],
 ) -> [f32; 8] {

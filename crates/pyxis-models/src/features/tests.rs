@@ -1,8 +1,8 @@
 //! Features by hand.
 
-mod beside;
+mod co_arrival;
+mod imported_context;
 mod rest;
-mod together;
 
 use std::num::NonZeroU32;
 

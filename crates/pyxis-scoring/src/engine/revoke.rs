@@ -67,13 +67,13 @@ pub(crate) async fn revoke_in(
 }
 
 /// What stands on a digest.
-enum Standing {
+enum DigestRecord {
     Stamp(StampRow),
     /// Claims only: a Stamp that its holder removed may have left them behind.
     Claims(Vec<HeldClaim>),
 }
 
-impl Standing {
+impl DigestRecord {
     async fn read(tx: &mut Tx, workspace: WorkspaceId, digest: &SigningDigest) -> Result<Self> {
         Ok(match stamps::find_by_digest(&mut *tx, workspace, digest).await? {
             Some(stamp) => Self::Stamp(stamp),
@@ -105,7 +105,7 @@ async fn take_out(
     for digest in digests {
         // One that cannot be read counts nowhere: it just goes.
         stamps::discard_damaged(tx, workspace, digest).await?;
-        addresses.extend(Standing::read(tx, workspace, digest).await?.addresses());
+        addresses.extend(DigestRecord::read(tx, workspace, digest).await?.addresses());
     }
     if addresses.is_empty() {
         return Ok(Some(false));
@@ -116,8 +116,8 @@ async fn take_out(
     let mut standing = Vec::with_capacity(digests.len());
     let mut left = BTreeSet::new();
     for digest in digests {
-        let found = Standing::read(tx, workspace, digest).await?;
-        if let Standing::Claims(held) = &found {
+        let found = DigestRecord::read(tx, workspace, digest).await?;
+        if let DigestRecord::Claims(held) = &found {
             left.extend(held.iter().map(|held| held.claim.nullifier.clone()));
         }
         standing.push((digest, found));
@@ -134,14 +134,14 @@ async fn take_out(
         // Until their sets were locked the claims may have gone to another name or address.
         let held = claims::of_digest(&mut *tx, workspace, digest).await?;
         match found {
-            Standing::Stamp(stamp) => {
+            DigestRecord::Stamp(stamp) => {
                 stamps::remove(tx, workspace, &stamp).await?;
                 removed = true;
                 release(tx, workspace, &held).await?;
                 let renewed = left_by_renewals(tx, workspace, &stamp, &sets).await?;
                 release(tx, workspace, &renewed).await?;
             }
-            Standing::Claims(_) => {
+            DigestRecord::Claims(_) => {
                 let is_locked = |held: &HeldClaim| {
                     addresses.contains(&held.claim.address) && left.contains(&held.claim.nullifier)
                 };

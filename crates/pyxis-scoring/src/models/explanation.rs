@@ -10,7 +10,7 @@ const TOLD: usize = 12;
 
 /// What a model says of a wallet and why.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct WalletExplanation {
     /// The score; `None` is too little data.
     pub score: Option<f64>,
     /// Why there is none, if there is none.
@@ -19,12 +19,12 @@ pub struct Told {
     /// indexer says they are not.
     pub company: bool,
     /// The models that it comes from.
-    pub models: Vec<ToldModel>,
+    pub models: Vec<ModelExplanation>,
 }
 
 /// One of the models that a score comes from.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ToldModel {
+pub struct ModelExplanation {
     /// Which.
     pub model: Model,
     /// Its own score.
@@ -62,7 +62,7 @@ pub struct FeatureLine {
 }
 
 /// A model's score of a wallet with its reasons. Only a model of the user's own can fail.
-pub fn tell(bundle: &Bundle, model: Model, found: Option<&Features>) -> Result<Told, Error> {
+pub fn tell(bundle: &Bundle, model: Model, found: Option<&Features>) -> Result<WalletExplanation, Error> {
     let scores = found.map(|found| bundle.scores(found)).transpose()?.unwrap_or_default();
     let mut models = Vec::new();
     match (found, scores.aggregate) {
@@ -82,7 +82,12 @@ pub fn tell(bundle: &Bundle, model: Model, found: Option<&Features>) -> Result<T
     }
     let score = scores.of(model);
     let company = found.is_some_and(Features::knows_company);
-    Ok(Told { score, missing: score.is_none().then(|| missing(model, &scores)), company, models })
+    Ok(WalletExplanation {
+        score,
+        missing: score.is_none().then(|| missing(model, &scores)),
+        company,
+        models,
+    })
 }
 
 fn part(
@@ -92,13 +97,13 @@ fn part(
     log_odds: f64,
     weight: f64,
     transferred: bool,
-) -> Result<ToldModel, Error> {
+) -> Result<ModelExplanation, Error> {
     let custom = bundle.custom(model).map(|custom| CustomName {
         name: custom.card.name.clone(),
         file_sha256: custom.card.file_sha256.clone(),
     });
     let features = reasons(bundle, model, found)?;
-    Ok(ToldModel { model, score: score(log_odds), weight, transferred, custom, features })
+    Ok(ModelExplanation { model, score: score(log_odds), weight, transferred, custom, features })
 }
 
 fn reasons(bundle: &Bundle, model: Model, found: &Features) -> Result<Vec<FeatureLine>, Error> {

@@ -14,7 +14,7 @@ use super::{json, within};
 use crate::auth;
 use crate::error::{Error, Result};
 use crate::limits::limit_of_models;
-use crate::models::{SourceError, Told, ToldModel, read, tell};
+use crate::models::{ModelExplanation, SourceError, WalletExplanation, read, tell};
 use crate::state::State;
 
 /// Which model a request asks for, and whether it wants to know why.
@@ -128,7 +128,7 @@ fn number(score: Option<f64>) -> Value {
     score.map_or_else(|| (-1).into(), Into::into)
 }
 
-fn explained(told: &Told, fingerprint: &str, trained_at: &str) -> Value {
+fn explained(told: &WalletExplanation, fingerprint: &str, trained_at: &str) -> Value {
     let models: Map<String, Value> =
         told.models.iter().map(|model| (model.model.as_str().to_owned(), line(model))).collect();
     value!({
@@ -140,7 +140,7 @@ fn explained(told: &Told, fingerprint: &str, trained_at: &str) -> Value {
     })
 }
 
-fn line(model: &ToldModel) -> Value {
+fn line(model: &ModelExplanation) -> Value {
     let features: Vec<Value> = model
         .features
         .iter()

@@ -12,7 +12,7 @@ pub use pyxis_models::metrics::Quality;
 pub use pyxis_models::scope::Model;
 
 use super::{Error, Result};
-use crate::models::{Local, Source, SourceError, Told, tell};
+use crate::models::{Local, Source, SourceError, WalletExplanation, tell};
 use crate::state::State;
 
 /// The models in force and what is known of them.
@@ -56,7 +56,7 @@ pub async fn groups(state: &State) -> Result<Vec<Group>> {
 }
 
 /// Why a wallet has the score it has. Counts against nobody's limit and is not noted as served.
-pub async fn look(state: &State, address: EvmAddress, model: Model) -> Result<Told> {
+pub async fn look(state: &State, address: EvmAddress, model: Model) -> Result<WalletExplanation> {
     let held = state.models.current().await?;
     let found = match state.activity() {
         Some(source) => source.look(address, state.now()).await,

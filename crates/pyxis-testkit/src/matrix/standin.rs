@@ -26,7 +26,7 @@ use tokio::task::JoinHandle;
 
 /// A message as people see it.
 #[derive(Clone, Debug)]
-pub struct Posted {
+pub struct RoomMessage {
     /// The room.
     pub room: String,
     /// Its event.
@@ -43,7 +43,7 @@ pub struct Posted {
 
 #[derive(Default)]
 struct Inner {
-    messages: BTreeMap<String, Posted>,
+    messages: BTreeMap<String, RoomMessage>,
     /// Which event a key of a room made.
     keys: BTreeMap<(String, String), String>,
     /// What people sent, in order: the room and the event.
@@ -102,7 +102,7 @@ impl StandIn {
     }
 
     /// Every message as it is now.
-    pub fn messages(&self) -> Vec<Posted> {
+    pub fn messages(&self) -> Vec<RoomMessage> {
         self.shared.inner().messages.values().cloned().collect()
     }
 
@@ -150,7 +150,7 @@ impl StandIn {
     }
 
     /// Somebody reacts to a message.
-    pub fn react(&self, message: &Posted, sender: &str, key: &str) {
+    pub fn react(&self, message: &RoomMessage, sender: &str, key: &str) {
         let relation = json!({ "rel_type": "m.annotation", "event_id": message.event, "key": key });
         self.say(&message.room, sender, "m.reaction", &json!({ "m.relates_to": relation }));
     }
@@ -388,7 +388,7 @@ impl Inner {
         let text = body["body"].as_str().expect("a text").to_owned();
         let html = body["formatted_body"].as_str().map(str::to_owned);
         let (room, offered) = (room.to_owned(), Vec::new());
-        let posted = Posted { room, event: event.to_owned(), text, html, edits: 0, offered };
+        let posted = RoomMessage { room, event: event.to_owned(), text, html, edits: 0, offered };
         self.messages.insert(event.to_owned(), posted);
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Inner, Shown, refusal, result};
+use super::{ChatMessage, Inner, refusal, result};
 
 impl Inner {
     pub(super) fn call(&mut self, method: &str, body: &Value) -> (u16, Value) {
@@ -54,7 +54,7 @@ impl Inner {
         };
         let id = self.next_message;
         self.next_message += 1;
-        self.messages.insert((chat.clone(), id), Shown { chat, id, text, buttons, edits: 0 });
+        self.messages.insert((chat.clone(), id), ChatMessage { chat, id, text, buttons, edits: 0 });
         result(&json!({ "message_id": id, "date": 1, "chat": { "id": 1, "type": "private" } }))
     }
 

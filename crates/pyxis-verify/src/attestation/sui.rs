@@ -20,7 +20,7 @@ const CHAIN: &[u8] = b"sui:mainnet";
 
 /// What is signed, in this order.
 #[derive(Serialize)]
-struct Said<'a> {
+struct SignedFields<'a> {
     domain: &'a [u8],
     chain: &'a [u8],
     circuit_id: [u8; 32],
@@ -54,7 +54,7 @@ pub fn signed_bytes(
     // A u256 of BCS is 32 bytes, the lowest first.
     let mut action = action_id.0.to_be_bytes();
     action.reverse();
-    let said = Said {
+    let said = SignedFields {
         domain: DOMAIN,
         chain: CHAIN,
         circuit_id,

@@ -58,14 +58,14 @@ pub(super) fn list(text: &str, name: &str) -> Result<Vec<IpNet>> {
 /// What is written of an indexer: its URL, or settings.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum IndexerSetting {
     Url(String),
-    Settings(WrittenIndexer),
+    Settings(IndexerSettings),
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenIndexer {
+struct IndexerSettings {
     url: String,
     api_key: Option<SecretString>,
     api_key_file: Option<PathBuf>,
@@ -76,7 +76,7 @@ struct WrittenIndexer {
 pub(super) fn indexers(text: &str) -> Result<Vec<Indexer>> {
     if text.trim_start().starts_with('{') {
         // No word of what is wrong in it: it may hold keys.
-        let written: BTreeMap<String, Written> = serde_json::from_str(text).map_err(|_| {
+        let written: BTreeMap<String, IndexerSetting> = serde_json::from_str(text).map_err(|_| {
             anyhow::anyhow!(
                 "PX_INDEXERS: a JSON object, chain to a URL or to url, api_key or api_key_file, per_second"
             )
@@ -87,7 +87,7 @@ pub(super) fn indexers(text: &str) -> Result<Vec<Indexer>> {
     for item in text.split([' ', ',', '\n']).map(str::trim).filter(|item| !item.is_empty()) {
         let (name, url) =
             item.split_once('=').with_context(|| format!("PX_INDEXERS: write chain=URL, not {item}"))?;
-        let indexer = written_indexer(name, Written::Url(url.to_owned()))?;
+        let indexer = written_indexer(name, IndexerSetting::Url(url.to_owned()))?;
         if found.iter().any(|other| other.chain == indexer.chain) {
             bail!("PX_INDEXERS: {name} is there twice");
         }
@@ -96,11 +96,13 @@ pub(super) fn indexers(text: &str) -> Result<Vec<Indexer>> {
     Ok(found)
 }
 
-fn written_indexer(name: &str, written: Written) -> Result<Indexer> {
+fn written_indexer(name: &str, written: IndexerSetting) -> Result<Indexer> {
     let chain = Chain::from_name(name).with_context(|| format!("PX_INDEXERS: unknown chain: {name}"))?;
     let of = match written {
-        Written::Url(url) => WrittenIndexer { url, api_key: None, api_key_file: None, per_second: None },
-        Written::Settings(of) => of,
+        IndexerSetting::Url(url) => {
+            IndexerSettings { url, api_key: None, api_key_file: None, per_second: None }
+        }
+        IndexerSetting::Settings(of) => of,
     };
     let url: Url = of.url.parse().with_context(|| format!("PX_INDEXERS: {name}: not a URL"))?;
     if !matches!(url.scheme(), "http" | "https") {

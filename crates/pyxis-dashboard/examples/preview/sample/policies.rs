@@ -1,7 +1,7 @@
 //! Policies, grants, explain and replay.
 
 use pyxis_dashboard::view::policies::{
-    Explain, Explained, GrantLine, MethodRule, PoliciesPage, PolicyForm, PolicyLine, PolicyPage,
+    Explain, GrantLine, MethodRule, PoliciesPage, PolicyExplanation, PolicyForm, PolicyLine, PolicyPage,
     ReplayChange, ReplayView, StagedLine,
 };
 use pyxis_dashboard::view::staged::{Difference, StagedPage};
@@ -123,7 +123,7 @@ impl Sample {
         let explained = |outcome, decision: &str, rule: &str, pattern: Option<&str>, detail: &str| Explain {
             method: "POST".into(),
             url: self.t("https://api.example.com/v1/refunds/12"),
-            answer: Some(Explained {
+            answer: Some(PolicyExplanation {
                 outcome,
                 decision: self.t(decision),
                 rule: self.t(rule),

@@ -67,7 +67,7 @@ both_engines! {
         let (_, mut browser) = world.with_owner().await;
         assert!(!browser.get("/app/models").await.text.contains("Your own models"));
         take_in(&world, format!("chain,from,to\nbase,{HOLDER},{HOLDER}\nbase,{HOLDER},{HOLDER}\n")).await;
-        let wanted = pyxis_models::custom::Wanted {
+        let wanted = pyxis_models::custom::ModelUse {
             model: Model::Base,
             name: "night <b>owl</b>".to_owned(),
             description: Some("Looks at hours.".to_owned()),

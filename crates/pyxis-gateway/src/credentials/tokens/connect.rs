@@ -19,7 +19,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::endpoint::{self, GrantedToken, form_encoded};
-use super::{Before, TokenRequest};
+use super::{StoredGrant, TokenRequest};
 use crate::error::{Error, Result};
 use crate::identity::actor::{Actor, Change};
 use crate::runtime::resolve::{ResolvedCredential, key_hash};
@@ -178,7 +178,7 @@ async fn keep(state: &State, actor: &Actor, mut subject: TokenRequest, granted: 
     let mut change = Change::begin(state, actor).await?;
     let raised = credentials::raise_version(&mut change.tx, workspace, id, subject.row.version, now).await?;
     subject.row.version = raised.ok_or(CHANGED)?;
-    let (stored, _) = super::to_store(state, &subject, granted, Before::default());
+    let (stored, _) = super::to_store(state, &subject, granted, StoredGrant::default());
     oauth_tokens::put(&mut change.tx, &stored).await?;
     grants::end_for_credential(&mut change.tx, workspace, id, "account connected", now).await?;
     let mut detail = json!({ "renewable": renewable, "version": subject.row.version });

@@ -15,11 +15,11 @@ use super::super::{Moved, Reader};
 use super::*;
 use crate::scope::{Chain, Kind};
 
-struct Written {
+struct TestFile {
     directory: TempDir,
 }
 
-impl Written {
+impl TestFile {
     fn path(&self) -> PathBuf {
         self.directory.path().join("a.parquet")
     }
@@ -39,8 +39,8 @@ fn write(
     compression: Compression,
     groups: usize,
     mut fill: impl FnMut(usize, &mut SerializedRowGroupWriter<'_, File>),
-) -> Written {
-    let written = Written { directory: tempfile::tempdir().unwrap() };
+) -> TestFile {
+    let written = TestFile { directory: tempfile::tempdir().unwrap() };
     let schema = Arc::new(parse_message_type(schema).unwrap());
     let properties = Arc::new(WriterProperties::builder().set_compression(compression).build());
     let out = File::create(written.path()).unwrap();
@@ -85,7 +85,7 @@ const TRANSFERS: &str = "message transfers {
 }";
 
 /// Groups of so many rows; in each third row time and amount are not known.
-fn transfers(compression: Compression, groups: usize, rows: u32) -> Written {
+fn transfers(compression: Compression, groups: usize, rows: u32) -> TestFile {
     write(TRANSFERS, compression, groups, |group, out| {
         let numbers: Vec<u32> = (0..rows).map(|row| u32::try_from(group).unwrap() * rows + row).collect();
         let there: Vec<i16> = numbers.iter().map(|number| i16::from(number % 3 != 0)).collect();

@@ -25,7 +25,7 @@ struct Window {
 
 /// What the database says of a step.
 #[derive(Debug)]
-enum Said {
+enum DatabaseAnswer {
     Counted(Waiting, Result<Counted, StoreError>),
     Reserved(i64, Result<Option<i64>, StoreError>),
     GaveBack(Result<(), StoreError>),
@@ -33,13 +33,13 @@ enum Said {
 
 impl Window {
     /// Carries out a step of a lane, if it is one for the database.
-    fn carry_out(&mut self, lane: &KeyWindow, step: WindowStep) -> Option<Said> {
+    fn carry_out(&mut self, lane: &KeyWindow, step: WindowStep) -> Option<DatabaseAnswer> {
         let (limit, node) = (lane.limit, lane.ledger.as_ref().map(|ledger| ledger.node()));
         let said = match step {
             WindowStep::Count(waiting) => {
                 let admitted = waiting.len().min(limit - self.admitted).max(0);
                 self.admitted += admitted;
-                Said::Counted(waiting, Ok(Counted { admitted, used: self.admitted }))
+                DatabaseAnswer::Counted(waiting, Ok(Counted { admitted, used: self.admitted }))
             }
             WindowStep::Reserve { slot, requests, within } => {
                 let fits = self.admitted + requests <= within;
@@ -49,11 +49,11 @@ impl Window {
                     self.admitted += requests;
                     *self.reserved.entry((node.unwrap(), slot)).or_default() += requests;
                 }
-                Said::Reserved(requests, Ok(fits.then_some(self.admitted)))
+                DatabaseAnswer::Reserved(requests, Ok(fits.then_some(self.admitted)))
             }
             WindowStep::GiveBack { slot, spent } => {
                 self.give_back(node.unwrap(), slot, spent);
-                Said::GaveBack(Ok(()))
+                DatabaseAnswer::GaveBack(Ok(()))
             }
             WindowStep::Rest(_) | WindowStep::End => return None,
         };
@@ -77,7 +77,7 @@ impl Window {
     }
 }
 
-impl Said {
+impl DatabaseAnswer {
     /// The same where the statement failed; whether it was carried out is not asked.
     fn failed(self, error: &StoreError) -> Self {
         match self {
@@ -157,7 +157,7 @@ fn under_load_nobody_waits_while_the_next_block_is_reserved() {
                 step => break window.carry_out(&lane, step).unwrap(),
             }
         };
-        assert!(matches!(reserving, Said::Reserved(..)));
+        assert!(matches!(reserving, DatabaseAnswer::Reserved(..)));
         for _ in 0..lane.block() / 2 - 1 {
             assert!(!waits(&mut lane), "half a block is left for that long");
         }
@@ -312,7 +312,7 @@ fn giving_back_is_tried_again_after_a_while_whether_it_happened_or_not() {
         if happened {
             window.carry_out(&lane, step);
         }
-        Said::GaveBack(Err(error)).tell(&mut lane);
+        DatabaseAnswer::GaveBack(Err(error)).tell(&mut lane);
         assert_eq!(window.work(&mut lane, *AT), Some(*AT + LIFE));
         assert!(
             matches!(lane.enter(NOW, *AT + LIFE), WindowAdmission::Pending(_)),
@@ -336,7 +336,7 @@ fn a_reservation_of_which_nobody_knows_goes_back_if_it_happened() {
         if happened {
             window.carry_out(&lane, step);
         }
-        Said::Reserved(requests, Err(unclear())).tell(&mut lane);
+        DatabaseAnswer::Reserved(requests, Err(unclear())).tell(&mut lane);
         assert_eq!(window.admitted, 1000 + held + if happened { requests } else { 0 });
         lane.close();
         window.work(&mut lane, *AT + LIFE);
@@ -365,7 +365,7 @@ fn a_count_that_failed_is_told_and_a_reservation_that_failed_reserves_nothing() 
 
     let (mut lane, window) = used(1000);
     let held = window.admitted - 1000;
-    Said::Reserved(BLOCK, Err(StoreError::Aborted)).tell(&mut lane);
+    DatabaseAnswer::Reserved(BLOCK, Err(StoreError::Aborted)).tell(&mut lane);
     assert_eq!((0..held).filter(|_| waits(&mut lane)).count(), 0, "what was reserved before is good");
     assert!(waits(&mut lane));
 }
@@ -404,7 +404,7 @@ struct Process {
     lane: KeyWindow,
     answers: Vec<oneshot::Receiver<AdmissionCount>>,
     /// What the database said and the process has not heard yet.
-    said: Option<Said>,
+    said: Option<DatabaseAnswer>,
 }
 
 impl Process {

@@ -15,7 +15,7 @@ use pyxis_models::scope::{Chain, ChainScope};
 use pyxis_net::{Client, ClientConfig, Guard};
 use pyxis_scoring::activity::{import, rebuild, renew};
 use pyxis_scoring::models::{Indexer, IndexerChain, Local, Source};
-use pyxis_testkit::indexer::{Indexer as StandIn, Trouble};
+use pyxis_testkit::indexer::{Indexer as StandIn, IndexerFault};
 use serde_json::json;
 use url::Url;
 
@@ -110,7 +110,7 @@ async fn a_passing_trouble_is_waited_out() {
     let (world, stand_in) = (World::on_sqlite().await, StandIn::start().await);
     stand_in.add("txlist", wallet(1), wallet(2), 1_600_000_000, "1");
     stand_in.add("txlist", wallet(2), wallet(1), 1_600_000_001, "1");
-    stand_in.meets(&[Trouble::RateLimit, Trouble::Down, Trouble::RateLimit]);
+    stand_in.meets(&[IndexerFault::RateLimit, IndexerFault::Down, IndexerFault::RateLimit]);
     let found = indexer(&world, &stand_in, None, true).look(wallet(1), START).await.unwrap();
     assert!(found.is_some());
     assert_eq!(stand_in.upstream().requests().len(), 7);
@@ -120,7 +120,9 @@ async fn a_passing_trouble_is_waited_out() {
 async fn a_source_that_fails_is_502_and_never_a_score() {
     let world = World::on_sqlite().await;
     let wrong = json!({ "detail": DOWN }).to_string();
-    for troubles in [vec![Trouble::Down; 9], vec![Trouble::RateLimit; 9], vec![Trouble::Gibberish; 9]] {
+    for troubles in
+        [vec![IndexerFault::Down; 9], vec![IndexerFault::RateLimit; 9], vec![IndexerFault::Gibberish; 9]]
+    {
         let stand_in = StandIn::start().await;
         stand_in.meets(&troubles);
         let answer = score(&world, &indexer(&world, &stand_in, None, true), wallet(1)).await;
@@ -139,8 +141,9 @@ async fn a_source_that_fails_is_502_and_never_a_score() {
 async fn half_a_list_is_asked_for_again_and_then_502_and_nothing_is_kept() {
     let world = World::on_sqlite().await;
     let wrong = json!({ "detail": DOWN }).to_string();
-    let halves = (0..3).flat_map(|status| [Trouble::Unprocessed(status), Trouble::UnprocessedEmpty(status)]);
-    for trouble in halves.chain([Trouble::CutOff, Trouble::Gibberish]) {
+    let halves =
+        (0..3).flat_map(|status| [IndexerFault::Unprocessed(status), IndexerFault::UnprocessedEmpty(status)]);
+    for trouble in halves.chain([IndexerFault::CutOff, IndexerFault::Gibberish]) {
         let stand_in = StandIn::start().await;
         stand_in.add("txlist", wallet(1), wallet(2), 1_600_000_000, "1");
         stand_in.add("txlist", wallet(2), wallet(1), 1_600_000_001, "1");
@@ -337,11 +340,11 @@ async fn an_indexer_that_names_a_wait_is_asked_again_after_it_unless_it_is_too_l
     let (world, stand_in) = (World::on_sqlite().await, StandIn::start().await);
     stand_in.add("txlist", wallet(1), wallet(2), 1_600_000_000, "1");
     stand_in.add("txlist", wallet(2), wallet(1), 1_600_000_001, "1");
-    stand_in.meets(&[Trouble::Wait(0), Trouble::Wait(1)]);
+    stand_in.meets(&[IndexerFault::Wait(0), IndexerFault::Wait(1)]);
     assert!(indexer(&world, &stand_in, None, true).look(wallet(1), START).await.unwrap().is_some());
     assert_eq!(stand_in.upstream().requests().len(), 6);
     let patient = StandIn::start().await;
-    patient.meets(&[Trouble::Wait(3600)]);
+    patient.meets(&[IndexerFault::Wait(3600)]);
     assert!(indexer(&world, &patient, None, true).look(wallet(1), START).await.is_err());
     assert_eq!(patient.upstream().requests().len(), 1, "an hour is no wait");
 }

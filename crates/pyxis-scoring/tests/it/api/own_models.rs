@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use http::StatusCode;
 use pyxis_models::calibration::Curve;
-use pyxis_models::custom::{Custom, Wanted};
+use pyxis_models::custom::{Custom, ModelUse};
 use pyxis_models::features;
 use pyxis_models::scope::Model;
 use pyxis_store::models;
@@ -19,8 +19,8 @@ fn place(name: &str) -> i64 {
     i64::try_from(found).unwrap()
 }
 
-fn wanted(model: Model, unknown: Option<f32>) -> Wanted {
-    Wanted {
+fn wanted(model: Model, unknown: Option<f32>) -> ModelUse {
+    ModelUse {
         model,
         name: "mine".to_owned(),
         description: None,

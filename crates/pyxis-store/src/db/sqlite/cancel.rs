@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use super::failure;
 use crate::StoreError;
-use crate::error::Gone;
+use crate::error::ReceiverDropped;
 
 /// Steps of SQLite's virtual machine between two looks: some ten microseconds.
 const STEPS: i32 = 4096;
@@ -37,7 +37,7 @@ pub(super) fn interruptible<T>(
     read: impl FnOnce(&Connection) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
     if abandoned.0.load(Ordering::Relaxed) {
-        return Err(StoreError::unavailable(Gone));
+        return Err(StoreError::unavailable(ReceiverDropped));
     }
     let gone = move || abandoned.0.load(Ordering::Relaxed);
     connection.progress_handler(STEPS, Some(gone)).map_err(failure)?;

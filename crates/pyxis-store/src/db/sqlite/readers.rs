@@ -50,11 +50,11 @@ pub(crate) struct Readers {
 
 struct Reader {
     connection: Connection,
-    kept: Option<Kept>,
+    kept: Option<OpenRead>,
 }
 
 /// A read transaction that is open.
-struct Kept {
+struct OpenRead {
     /// Commits that it certainly sees.
     commits: u64,
     since: Instant,
@@ -127,12 +127,12 @@ impl Readers {
 impl Reader {
     /// Lets go of a transaction that is too old, and begins one if this thread will say when it should end.
     fn prepare(&mut self, commits: u64, slot: &Arc<Mutex<Self>>) {
-        let seen = |kept: &Kept| kept.commits == commits && kept.since.elapsed() < KEPT;
+        let seen = |kept: &OpenRead| kept.commits == commits && kept.since.elapsed() < KEPT;
         if self.kept.as_ref().is_some_and(|kept| !seen(kept)) {
             self.let_go();
         }
         if self.kept.is_none() && TELLS.get() && Session::new(&self.connection).control("BEGIN").is_ok() {
-            self.kept = Some(Kept { commits, since: Instant::now() });
+            self.kept = Some(OpenRead { commits, since: Instant::now() });
             remember(slot);
         }
     }

@@ -269,8 +269,12 @@ fn serve(
     mut queue: Queue,
 ) {
     let works = durable.health_flag();
-    let place =
-        Place { session: &Session::new(&connection), readers: &readers, durable: &durable, works: &works };
+    let place = WriterContext {
+        session: &Session::new(&connection),
+        readers: &readers,
+        durable: &durable,
+        works: &works,
+    };
     while let Some(Entry { job, deadline }) = queue.next() {
         match job {
             Job::Aside(step) => place.step_aside(step),
@@ -301,7 +305,7 @@ fn works(flag: &AtomicBool) -> Result<(), StoreError> {
 
 /// The connection that writes, and who is told when it has.
 #[derive(Clone, Copy)]
-struct Place<'c> {
+struct WriterContext<'c> {
     session: &'c Session<'c>,
     readers: &'c Readers,
     durable: &'c WalSync,
@@ -335,7 +339,7 @@ impl Waiting {
     }
 }
 
-impl Place<'_> {
+impl WriterContext<'_> {
     /// Commits `first` and the work that waits behind it, up to a job of another kind.
     fn commit_group(self, first: Job, deadline: Instant, queue: &mut Queue) {
         if let Err(error) = self.begin(deadline, queue) {

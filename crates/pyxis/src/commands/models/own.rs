@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use pyxis_core::clock::{Clock, SystemClock};
 use pyxis_models::bundle::Bundle;
 use pyxis_models::calibration::Curve;
-use pyxis_models::custom::{self, Custom, Wanted};
+use pyxis_models::custom::{self, Custom, ModelUse};
 use pyxis_models::features;
 use pyxis_models::peers::PeerIndex;
 use pyxis_models::scope::Model;
@@ -55,7 +55,7 @@ pub(super) async fn add(app: &App, as_json: bool, wanted: &Add) -> Result<()> {
         );
     }
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    let how = Wanted {
+    let how = ModelUse {
         model: wanted.model,
         name: wanted.name.clone().or(stem).unwrap_or_else(|| "model".to_owned()),
         description: wanted.description.clone(),

@@ -16,7 +16,7 @@ use pyxis_gateway::channels::show_due;
 use pyxis_gateway::notifications::brand;
 use pyxis_store::chat_messages::{self, ChatPlatform};
 use pyxis_store::{DatabaseUrl, approvals, votes};
-use pyxis_testkit::matrix::{Homeserver, Posted, StandIn};
+use pyxis_testkit::matrix::{Homeserver, RoomMessage, StandIn};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -349,7 +349,7 @@ async fn link(world: &World, homeserver: &StandIn) {
     homeserver.until(|server| posted(server, "Linked to a@example.com")).await;
 }
 
-fn posted(homeserver: &StandIn, text: &str) -> Option<Posted> {
+fn posted(homeserver: &StandIn, text: &str) -> Option<RoomMessage> {
     homeserver.messages().into_iter().find(|message| message.text.contains(text))
 }
 
@@ -359,7 +359,7 @@ both_engines! {
         let (world, homeserver) = quiet(url, &policy.to_string()).await;
         let txn = world.pause(1).await;
         show_due(&world.state).await.unwrap();
-        let only = || -> Posted {
+        let only = || -> RoomMessage {
             let [message] = homeserver.messages().try_into().unwrap();
             message
         };
@@ -545,7 +545,7 @@ fn page(txn: TxnId) -> String {
 }
 
 /// The message about a transaction, once the last of its reactions is there.
-fn offered(homeserver: &StandIn, txn: TxnId) -> Option<Posted> {
+fn offered(homeserver: &StandIn, txn: TxnId) -> Option<RoomMessage> {
     posted(homeserver, &page(txn)).filter(|message| message.offered.iter().any(|key| key == "❌"))
 }
 

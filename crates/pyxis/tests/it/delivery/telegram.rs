@@ -17,7 +17,7 @@ use pyxis_gateway::workers;
 use pyxis_store::audit::{self, AuditFilter};
 use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
 use pyxis_store::{approvals, grants, votes};
-use pyxis_testkit::telegram::{Shown, TOKEN, Telegram};
+use pyxis_testkit::telegram::{ChatMessage, TOKEN, Telegram};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -129,7 +129,7 @@ impl Scene {
     }
 
     /// A request, and the message that asks about it.
-    async fn asked(&self, round: usize) -> (TxnId, Shown) {
+    async fn asked(&self, round: usize) -> (TxnId, ChatMessage) {
         let txn = self.world.pause(round).await;
         let text = format!("│ round {round}");
         let asks =
@@ -138,7 +138,7 @@ impl Scene {
     }
 
     /// The message that asks about a transaction.
-    async fn asks(&self, txn: TxnId) -> Shown {
+    async fn asks(&self, txn: TxnId) -> ChatMessage {
         let link = format!("https://px.example.com/approve/{txn}");
         let asks =
             |telegram: &Telegram| telegram.messages().into_iter().find(|shown| shown.text.contains(&link));
@@ -151,7 +151,7 @@ impl Scene {
     }
 
     /// A message that does not show enough of its request says so and where to approve it, and approves nothing here.
-    async fn sends_elsewhere(&self, txn: TxnId, message: &Shown, says: &str) {
+    async fn sends_elsewhere(&self, txn: TxnId, message: &ChatMessage, says: &str) {
         let link = format!("https://px.example.com/approve/{txn}");
         let way = format!("Read it all and approve there: {link}");
         assert!(message.text.contains(says) && message.text.contains(&way), "{says}: {}", message.text);
@@ -169,7 +169,7 @@ impl Scene {
     }
 
     /// The message once it has been edited to hold this.
-    async fn edited(&self, message: &Shown, text: &str) -> Shown {
+    async fn edited(&self, message: &ChatMessage, text: &str) -> ChatMessage {
         let now = |telegram: &Telegram| {
             telegram.messages().into_iter().find(|found| found.id == message.id && found.text.contains(text))
         };
@@ -437,7 +437,7 @@ both_engines! {
         scene.link_to(BO, second.user, &second.email).await;
         scene.world.policy(r#"{"channel": "chat_primary"}"#).await;
         let txn = scene.world.pause(1).await;
-        let asking = |telegram: &Telegram| -> Option<[Shown; 2]> {
+        let asking = |telegram: &Telegram| -> Option<[ChatMessage; 2]> {
             let all = telegram.messages().into_iter().filter(|shown| shown.text.contains("│ round 1"));
             all.collect::<Vec<_>>().try_into().ok()
         };

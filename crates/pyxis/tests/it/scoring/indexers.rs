@@ -1,6 +1,6 @@
 //! Indexers from the settings to the endpoint and to many scores at once.
 
-use pyxis_testkit::indexer::{Indexer, Trouble};
+use pyxis_testkit::indexer::{Indexer, IndexerFault};
 use serde_json::json;
 
 use super::stage::{Stage, address};
@@ -72,7 +72,7 @@ both_engines! {
         }
         assert_eq!(whole.lines().count(), 14);
         // One that fails is named, and what was there stays.
-        indexer.meets(&[Trouble::Gibberish; 300]);
+        indexer.meets(&[IndexerFault::Gibberish; 300]);
         let failed = stage.app.cli(&score).await.expect(1);
         assert!(failed.stderr.contains("cannot be scored") && failed.stderr.contains("0x"), "{}", failed.stderr);
         assert_eq!(std::fs::read_to_string(&out).unwrap(), whole);

@@ -30,7 +30,7 @@ async fn show(world: &World) {
     }
 }
 
-fn in_room(homeserver: &StandIn, txn: TxnId, room: &str) -> Option<Posted> {
+fn in_room(homeserver: &StandIn, txn: TxnId, room: &str) -> Option<RoomMessage> {
     homeserver
         .messages()
         .into_iter()

@@ -30,7 +30,7 @@ impl Scene {
     }
 
     /// Waits until the message about a transaction is in a chat.
-    async fn asks_in(&self, txn: TxnId, chat: i64) -> Shown {
+    async fn asks_in(&self, txn: TxnId, chat: i64) -> ChatMessage {
         let (text, chat) = (format!("/approve/{txn}"), chat.to_string());
         let shown = |telegram: &Telegram| {
             let all = telegram.messages();

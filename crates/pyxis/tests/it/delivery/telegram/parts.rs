@@ -21,7 +21,7 @@ impl Asked {
         Self { headers: vec![(name, value.into())], ..self }
     }
 
-    async fn pause(self, scene: &Scene) -> (TxnId, Shown, String) {
+    async fn pause(self, scene: &Scene) -> (TxnId, ChatMessage, String) {
         let world = &scene.world;
         let target = format!("{}{}", world.upstream.url("/act"), self.query);
         let request = self.headers.iter().fold(world.forward("PUT", &target), |request, (name, value)| {
