@@ -1,4 +1,4 @@
-//! What-if preview: scores of a sample of stored addresses under current and proposed terms. Nothing is written.
+//! Preview of other terms: scores of a sample of stored addresses under current and proposed terms. Nothing is written.
 
 use std::collections::{BTreeMap, HashMap};
 

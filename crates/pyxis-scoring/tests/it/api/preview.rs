@@ -1,4 +1,4 @@
-//! What-if previews of terms (decisions, Scorers, keys, people).
+//! Previews of changed terms (decisions, Scorers, keys, people).
 
 use pyxis_scoring::service::preview::{Proposal, preview};
 
