@@ -38,7 +38,7 @@ pub struct Policy {
     pub passkey_required: bool,
     /// True if a request that needs approval must give a reason (`X-PX-Reason`).
     pub require_reason: bool,
-    /// The approval window in seconds, 10 to 604,800; `None` is the installation's default.
+    /// The approval window in seconds, 1 to 604,800; `None` is the installation's default.
     pub approval_timeout_secs: Option<u32>,
 }
 
