@@ -1,4 +1,4 @@
-//! What an evaluation costs, by the number of patterns in each list.
+//! Cost of an evaluation, by the number of patterns in each list.
 //!
 //! `cargo bench -p pyxis-core --bench policy`
 
@@ -55,20 +55,20 @@ fn plain_path_with_auto_match(bencher: Bencher<'_, '_>, count: usize) {
     measure(bencher, count, "https://api3.example.com/v1/auto0/items/7");
 }
 
-/// An ordinary escape: two readings.
+/// An ordinary escape: two variants.
 #[divan::bench(args = COUNTS)]
 fn path_with_an_escape(bencher: Bencher<'_, '_>, count: usize) {
     measure(bencher, count, "https://api3.example.com/v1/customers/jane%20doe/invoices");
 }
 
-/// What an attacker can make an evaluation cost: as many readings as are tried.
+/// The worst case that an attacker can cause: as many variants as are tried.
 #[divan::bench(args = COUNTS)]
 fn path_with_many_readings(bencher: Bencher<'_, '_>, count: usize) {
     let odd = ["/a;b", "/%252e%252e", "//", "/%255C..%253B", "/%25252e;", "/%2F%252F..;"].concat();
     measure(bencher, count, &format!("https://api3.example.com{}", odd.repeat(40)));
 }
 
-/// Once for each change of a policy.
+/// Runs once for each policy change.
 #[divan::bench(args = COUNTS)]
 fn compile(bencher: Bencher<'_, '_>, count: usize) {
     let policy = policy(count);

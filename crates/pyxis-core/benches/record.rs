@@ -1,4 +1,4 @@
-//! The answer that a stored score record is read into.
+//! Conversion of a stored score record to the answer.
 //!
 //! `cargo bench -p pyxis-core --bench record`
 
@@ -10,7 +10,7 @@ fn main() {
     divan::main();
 }
 
-/// With so many Stamps, each with dates of its own.
+/// With this many Stamps, each with its own dates.
 #[divan::bench(args = [0, 5, 30])]
 fn stored_to_json_of_stamps(bencher: Bencher<'_, '_>, stamps: u64) {
     let mut stored = "2145678 2000000 1767225600250 1774915200123 1".to_owned();

@@ -32,7 +32,7 @@ impl EvmAddress {
 impl FromStr for EvmAddress {
     type Err = InvalidAddress;
 
-    /// `0x` and 40 hexadecimal digits in any case: a checksum (ERC-55) is not asked for.
+    /// Parses `0x` and 40 hexadecimal digits in any case. A checksum (ERC-55) is not required.
     fn from_str(text: &str) -> Result<Self, InvalidAddress> {
         let digits = text.strip_prefix("0x").ok_or(InvalidAddress)?.as_bytes();
         if digits.len() != 40 {

@@ -2,17 +2,17 @@
 
 use crate::approval_mode::ApprovalState;
 
-/// What can happen to an approval transaction.
+/// An event of an approval transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ApprovalEvent {
-    /// The last vote that `min_approvals` needs has been given, by eligible people, with the passkey
-    /// ceremony where the policy wants one.
+    /// The last vote that `min_approvals` requires was cast: by eligible people, with the passkey ceremony if the
+    /// policy requires one.
     QuorumReached,
     /// An eligible person denied; one denial is enough.
     Denied,
     /// The approval window ended without a decision.
     WindowEnded,
-    /// The agent took the request back.
+    /// The agent withdrew the request.
     Withdrawn,
 }
 
@@ -21,13 +21,13 @@ impl ApprovalEvent {
     pub const ALL: &'static [Self] = &[Self::QuorumReached, Self::Denied, Self::WindowEnded, Self::Withdrawn];
 }
 
-/// The transaction is already decided or expired, and stays so.
+/// The transaction is already decided or expired, which is final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the request is already {state}; {event:?} changes nothing")]
 pub struct Illegal {
     /// The final state.
     pub state: ApprovalState,
-    /// What was attempted.
+    /// The rejected event.
     pub event: ApprovalEvent,
 }
 

@@ -1,4 +1,4 @@
-//! Small enumerations that the specification fixes, with their wire names.
+//! Small enumerations that the specification defines, with their wire names.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ macro_rules! wire_enum {
                 match self { $(Self::$variant => $text),+ }
             }
 
-            /// The value of a wire name, exactly spelled.
+            /// The value of a wire name; case matters.
             pub fn from_name(text: &str) -> Option<Self> {
                 match text { $($text => Some(Self::$variant),)+ _ => None }
             }
@@ -36,9 +36,9 @@ macro_rules! wire_enum {
 pub(crate) use wire_enum;
 
 wire_enum!(
-    /// What happens to a credential that has no policy (Spec 3, Team settings).
+    /// Treatment of a credential without a policy (Spec 3, Team settings).
     ApprovalMode {
-        /// GET and HEAD pass, everything else asks.
+        /// GET and HEAD pass, everything else needs approval.
         Gated = "gated",
         /// Everything passes.
         Autonomous = "autonomous",
@@ -46,9 +46,9 @@ wire_enum!(
 );
 
 wire_enum!(
-    /// Where an approval is announced (Spec 3, Approval channels).
+    /// Place where an approval is announced (Spec 3, Approval channels).
     Channel {
-        /// The link goes back to the agent, which shows it.
+        /// The link is returned to the agent, which shows it.
         AgentReflected = "agent_reflected",
         /// The dashboard's inbox.
         Dashboard = "dashboard",
@@ -60,7 +60,7 @@ wire_enum!(
 );
 
 wire_enum!(
-    /// A person's standing in a workspace. Owners and admins are its managers.
+    /// A person's role in a workspace. Owners and admins are its managers.
     Role {
         /// Manager who can also remove other managers.
         Owner = "owner",
@@ -72,7 +72,7 @@ wire_enum!(
 );
 
 impl Role {
-    /// Owners and admins are "workspace managers".
+    /// True for owners and admins, the "workspace managers".
     pub const fn is_manager(self) -> bool {
         matches!(self, Self::Owner | Self::Admin)
     }
@@ -83,25 +83,25 @@ wire_enum!(
     ApprovalState {
         /// Waits for a human.
         Pending = "pending",
-        /// A human said yes.
+        /// A person approved.
         Approved = "approved",
-        /// A human said no.
+        /// A person denied.
         Denied = "denied",
-        /// Nobody decided in time, or the agent withdrew.
+        /// No one decided in time, or the agent withdrew.
         Expired = "expired",
     }
 );
 
 wire_enum!(
-    /// How far an approved request has come on its way upstream.
+    /// Progress of an approved request on its way upstream.
     ForwardState {
         /// Not approved (yet).
         None = "none",
         /// Approved; no byte has been sent.
         Ready = "ready",
-        /// The attempt is on record; bytes may have been sent.
+        /// The attempt is recorded; bytes may have been sent.
         Sending = "sending",
-        /// An answer, or a definite failure, is stored.
+        /// A response, or a definite failure, is stored.
         Done = "done",
     }
 );

@@ -1,17 +1,17 @@
-//! How a credential is attached to a request: configuration only, never the secret.
+//! Methods of attaching a credential to a request: configuration only, never the secret.
 
 pub mod derived;
 
 use serde::{Deserialize, Serialize};
 
-/// Auth kinds (decisions, Credentials). Serialised as `{"kind": …, …}`.
+/// Auth kinds (decisions, Credentials). Serialized as `{"kind": …, …}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Auth {
     /// `Authorization: Bearer <secret>`.
     Bearer {},
-    /// One or more headers, each from a format. Written `{"kind":"header","name":…,"format":…}` for
-    /// one, or with `headers`, a list of the same, for several.
+    /// One or more headers, each from a format. One is written `{"kind":"header","name":…,"format":…}`; several are a
+    /// list of the same in `headers`.
     Header(Headers),
     /// `Authorization: Basic base64(username:password)` (RFC 7617). The secret is an object with
     /// `username` and `password`, or a string `username:password`.
@@ -27,20 +27,19 @@ pub enum Auth {
         /// The cookie's name.
         name: String,
     },
-    /// OAuth 1.0a with HMAC-SHA1 (RFC 5849), signed here. The secret has `consumer_key`,
-    /// `consumer_secret`, and `token` and `token_secret` unless the use is two-legged.
+    /// OAuth 1.0a with HMAC-SHA1 (RFC 5849), signed here. The secret has `consumer_key` and `consumer_secret`.
+    /// Three-legged use also needs `token` and `token_secret`.
     Oauth1(derived::Oauth1),
-    /// Signature Version 4 of Amazon Web Services. The secret has `access_key_id`, `secret_access_key` and
-    /// perhaps `session_token`.
+    /// AWS Signature Version 4. The secret has `access_key_id`, `secret_access_key` and optionally `session_token`.
     AwsSigv4(AwsScope),
     /// A signature over parts of the request, in headers.
     Hmac(derived::Hmac),
     /// OAuth 2.0 client credentials (RFC 6749, section 4.4). The secret has `client_id` and `client_secret`.
     Oauth2ClientCredentials(derived::TokenSource),
-    /// OAuth 2.0 with a refresh token (RFC 6749, section 6). The secret has `client_id`, perhaps
-    /// `client_secret`, and `refresh_token` once a person has connected the account.
+    /// OAuth 2.0 with a refresh token (RFC 6749, section 6). The secret has `client_id`, optionally `client_secret`,
+    /// and `refresh_token` once a person has connected the account.
     Oauth2Refresh(derived::Connected),
-    /// A signed assertion for an access token (RFC 7523). The secret is a private key as PEM.
+    /// A signed assertion, exchanged for an access token (RFC 7523). The secret is a private key as PEM.
     JwtBearer(derived::Assertion),
     /// An installation of a GitHub App. The secret is the app's private key as PEM.
     GithubApp(derived::GithubApp),
@@ -50,7 +49,7 @@ pub enum Auth {
     SigningKey(TokenSigningKey),
 }
 
-/// Where an AWS signature holds.
+/// Scope of an AWS signature.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AwsScope {
@@ -61,7 +60,7 @@ pub struct AwsScope {
 }
 
 impl Auth {
-    /// The same kind with these values in its parts. Fails where it has no such part.
+    /// The same kind with these values in its parts. Fails if it has no such part.
     pub fn with_parts<'p>(
         &self,
         parts: impl IntoIterator<Item = (&'p str, &'p str)>,
@@ -73,8 +72,7 @@ impl Auth {
         serde_json::from_value(fields)
     }
 
-    /// True if what is attached is made from the secret for each request or fetched with it, rather than
-    /// being the secret.
+    /// True if the attached value is derived from the secret, or fetched with it, for each request.
     pub const fn is_derived(&self) -> bool {
         match self {
             Self::Bearer {}
@@ -95,11 +93,11 @@ impl Auth {
     }
 }
 
-/// What is known of a signing key. The public parts are worked out from the secret, whatever is written.
+/// Settings of a signing key. The public parts are always derived from the secret; written values are ignored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenSigningKey {
-    /// What it signs with.
+    /// Signature algorithm.
     pub algorithm: KeyAlgorithm,
     /// The public key, in hexadecimal digits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -138,7 +136,7 @@ impl KeyAlgorithm {
 pub enum Headers {
     /// One, written flat.
     One(HeaderFormat),
-    /// Several.
+    /// Several headers, as a list.
     Several(HeaderList),
 }
 
@@ -175,7 +173,7 @@ fn default_format() -> String {
     "{secret}".to_owned()
 }
 
-/// Where requests with a credential go.
+/// Route of requests that use a credential.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Connector {

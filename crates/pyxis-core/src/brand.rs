@@ -1,22 +1,22 @@
-//! The notification brand (Spec 3, Team settings): a name, a colour and a logo.
+//! The notification brand (Spec 3, Team settings): a name, a color and a logo.
 
 /// Longest display name, in characters.
 pub const MAX_NAME: usize = 60;
 /// Largest logo, in bytes.
 pub const MAX_LOGO: usize = 256 * 1024;
-/// What notifications of a workspace without a brand are called.
+/// Display name of notifications from a workspace without a brand.
 pub const DEFAULT_NAME: &str = "Pyxis";
 /// The accent of a workspace without a brand.
 pub const DEFAULT_ACCENT: &str = "#4338ca";
-/// What is appended to every notification.
+/// Text appended to every notification.
 pub const SECURED_BY: &str = "Secured by Pyxis";
 
-/// An accent colour, `#rrggbb`.
+/// An accent color, `#rrggbb`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accent([u8; 3]);
 
 impl Accent {
-    /// Reads `#rrggbb`, in either case.
+    /// Parses `#rrggbb`, in either case.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix('#')?;
         if digits.len() != 6 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -31,8 +31,8 @@ impl Accent {
         self.0
     }
 
-    /// Black or white, whichever is easier to read on the colour. The contrast is at least 4.58 to 1,
-    /// because those with black and with white multiply to 21 (WCAG 2.2, AA wants 4.5).
+    /// Black or white, whichever is easier to read on the color. The contrast is at least 4.58 to 1 (WCAG 2.2 AA
+    /// requires 4.5), because the contrasts with black and with white multiply to 21.
     pub fn text_on(self) -> &'static str {
         let luminance = self.luminance();
         let (with_black, with_white) = ((luminance + 0.05) / 0.05, 1.05 / (luminance + 0.05));
@@ -57,7 +57,7 @@ impl std::fmt::Display for Accent {
     }
 }
 
-/// A display name as it is kept, or what is wrong with it. Empty means none.
+/// Normalizes a display name, or returns its fault. Empty means none.
 pub fn display_name(text: &str) -> Result<Option<String>, &'static str> {
     let name = text.trim();
     if name.is_empty() {

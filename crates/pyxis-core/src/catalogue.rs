@@ -1,4 +1,4 @@
-//! The catalogue of Stamps (Spec 1, Stamp catalogue entry), and what a new scorer starts with.
+//! The catalogue of Stamps (Spec 1, Stamp catalogue entry), and the defaults of a new scorer.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -8,22 +8,22 @@ use serde::{Deserialize, Serialize};
 use crate::decimal::Decimal;
 use crate::stamp::StampName;
 
-/// Where an account or an activity is verified. Written as JSON it is an entry of the catalogue.
+/// A place where an account or an activity is verified. Its JSON form is an entry of the catalogue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Platform {
-    /// Name without spaces, which never changes.
+    /// Permanent name without spaces.
     pub id: String,
     /// Path or URL of an image.
     pub icon: String,
-    /// Name for people.
+    /// Display name.
     pub name: String,
-    /// What is verified there.
+    /// Description of what is verified there.
     pub description: String,
-    /// What to ask of a person who starts.
+    /// Prompt for a person who starts.
     #[serde(rename = "connectMessage")]
     pub connect_message: String,
-    /// Its Stamps.
+    /// Its Stamps, by kind.
     pub groups: Vec<Group>,
 }
 
@@ -31,31 +31,31 @@ pub struct Platform {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Group {
-    /// Name for people.
+    /// Display name.
     pub name: String,
-    /// The Stamps.
+    /// Stamps in display order.
     pub stamps: Vec<CatalogueStamp>,
 }
 
-/// One Stamp.
+/// One Stamp of the catalogue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CatalogueStamp {
-    /// The name that credentials carry.
+    /// The name used in credentials.
     pub name: StampName,
-    /// What it says about its holder.
+    /// Description of the holder, as the Stamp attests it.
     pub description: String,
     /// Keccak-256 of the name, `0x` and 64 lower-case hexadecimal digits.
     pub hash: String,
 }
 
-/// What a scorer starts with.
+/// Defaults of a new scorer.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Defaults {
     /// The score needed to pass.
     pub threshold: Decimal,
-    /// What each Stamp contributes.
+    /// Weight of each Stamp.
     pub weights: BTreeMap<StampName, Decimal>,
 }
 
@@ -66,12 +66,12 @@ static DEFAULTS: LazyLock<Defaults> = LazyLock::new(|| {
     serde_json::from_str(include_str!("../data/weights.json")).expect("the built-in weights are valid")
 });
 
-/// The platforms of a workspace that has no catalogue of its own.
+/// The platforms of a workspace without its own catalogue.
 pub fn default_catalogue() -> &'static [Platform] {
     &CATALOGUE
 }
 
-/// Threshold and weights as published for the network that this interface comes from.
+/// Threshold and weights as published for the network that this API comes from.
 pub fn default_weights() -> &'static Defaults {
     &DEFAULTS
 }

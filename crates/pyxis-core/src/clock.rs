@@ -1,6 +1,6 @@
 //! Time as an argument.
 //!
-//! Wall-clock time is [`UnixMillis`]; whoever needs "now" takes a [`Clock`] or, better, the value.
+//! Wall-clock time is [`UnixMillis`]; code that needs the current time takes a [`Clock`] or, better, the value.
 
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -14,13 +14,13 @@ use serde::{Deserialize, Serialize};
 pub struct UnixMillis(pub i64);
 
 impl UnixMillis {
-    /// This instant moved by `duration` into the future, saturating.
+    /// This instant plus `duration`, saturating.
     #[must_use]
     pub fn plus(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(millis(duration)))
     }
 
-    /// This instant moved by `duration` into the past, saturating.
+    /// This instant minus `duration`, saturating.
     #[must_use]
     pub fn minus(self, duration: Duration) -> Self {
         Self(self.0.saturating_sub(millis(duration)))
@@ -41,27 +41,27 @@ impl UnixMillis {
         jiff::Timestamp::from_millisecond(self.0).map_or_else(|_| self.0.to_string(), |t| format!("{t:.3}"))
     }
 
-    /// The moment of a `Date` header, for example `Sat, 31 Jan 2026 09:05:00 GMT` (RFC 9110, section 5.6.7).
+    /// Parses a `Date` header, for example `Sat, 31 Jan 2026 09:05:00 GMT` (RFC 9110, section 5.6.7).
     pub fn parse_http_date(text: &str) -> Option<Self> {
         let at = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text).ok()?;
         Some(Self(at.as_millisecond()))
     }
 
     /// ISO 8601 in UTC with microseconds and a numeric offset (decisions, HTTP), for example
-    /// `2026-01-31T09:05:00.250000+00:00`. Moments beyond the year 9999 are shown as its end.
+    /// `2026-01-31T09:05:00.250000+00:00`. Moments after the year 9999 are shown as its end.
     pub fn to_iso_micros(self) -> String {
         let mut text = Vec::with_capacity(ISO_MICROS.len());
         self.push_iso_micros(&mut text);
         String::from_utf8(text).unwrap_or_default()
     }
 
-    /// Appends the same to `text`. An answered score has one for each of its Stamps, so this formats by hand.
+    /// Appends the same to `text`. A score response has one for each of its Stamps, so this formats by hand.
     pub fn push_iso_micros(self, text: &mut Vec<u8>) {
         let end = if self.0 < 0 { jiff::Timestamp::MIN } else { jiff::Timestamp::MAX };
         let shown = jiff::Timestamp::from_millisecond(self.0).unwrap_or(end);
         let at = jiff::tz::Offset::UTC.to_datetime(shown);
         let Ok(year) = u32::try_from(at.year()) else {
-            // Before the year 0, which has a form of its own.
+            // Before the year 0, which has a different form.
             text.extend_from_slice(format!("{shown:.6}").trim_end_matches('Z').as_bytes());
             text.extend_from_slice(b"+00:00");
             return;
@@ -83,13 +83,13 @@ impl UnixMillis {
         text.extend_from_slice(&digits);
     }
 
-    /// Reads an RFC 3339 timestamp with any offset; `None` if it is not one.
+    /// Parses an RFC 3339 timestamp with any offset; `None` if it is not one.
     pub fn parse_rfc3339(text: &str) -> Option<Self> {
         text.parse::<jiff::Timestamp>().ok().map(|t| Self(t.as_millisecond()))
     }
 }
 
-/// An RFC 3339 timestamp of a decoded query, where a plus sign that was not escaped has become a space.
+/// Parses an RFC 3339 timestamp from a decoded query, where an unescaped plus sign has become a space.
 pub fn parse_rfc3339_of_query(text: &str) -> Option<UnixMillis> {
     let repaired = match text.rsplit_once(' ') {
         Some((time, offset)) if time.contains(['T', 't']) => Some(format!("{time}+{offset}")),
@@ -104,10 +104,10 @@ impl fmt::Debug for UnixMillis {
     }
 }
 
-/// What the digits of a timestamp are written over.
+/// Template that the digits of a timestamp overwrite.
 const ISO_MICROS: &[u8; 32] = b"0000-00-00T00:00:00.000000+00:00";
 
-/// The last digits of `value`, as many as there is room for.
+/// Writes the last digits of `value`, as many as fit.
 fn write_digits(room: &mut [u8], mut value: u32) {
     for digit in room.iter_mut().rev() {
         *digit = b'0' + u8::try_from(value % 10).unwrap_or_default();
@@ -121,7 +121,7 @@ fn millis(duration: Duration) -> i64 {
 
 /// A source of wall-clock time.
 pub trait Clock: Send + Sync + 'static {
-    /// The present moment.
+    /// The current time.
     fn now(&self) -> UnixMillis;
 }
 

@@ -1,6 +1,6 @@
-//! Cells and lines of CSV (RFC 4180) that no spreadsheet runs.
+//! Cells and lines of CSV (RFC 4180) that no spreadsheet executes.
 
-/// A cell: quoted where it must be, and never a formula. A text that begins like one is led by an apostrophe.
+/// A cell: quoted if necessary, and never a formula. A text that begins like one gets a leading apostrophe.
 pub fn cell(text: &str) -> String {
     let guard = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
     if text.contains([',', '"', '\n', '\r']) {

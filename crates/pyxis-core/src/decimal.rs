@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 /// One, in the unit of [`Decimal`].
 const ONE: i64 = 100_000;
 const PLACES: usize = 5;
-/// Bytes of the longest: a sign, all digits of 64 bits and the point.
+/// Bytes of the longest number: a sign, all digits of 64 bits and the point.
 const LONGEST: usize = 21;
-/// Digits before the point: sums of millions of the largest still fit 64 bits.
+/// Digits before the point: sums of millions of the largest numbers still fit 64 bits.
 const WHOLE_DIGITS: usize = 7;
 
 /// The text is not such a number.
@@ -39,12 +39,12 @@ impl Decimal {
         self.0
     }
 
-    /// Appends it to `text` as it is displayed.
+    /// Appends the displayed form to `text`.
     pub fn push_to(self, text: &mut Vec<u8>) {
         text.extend_from_slice(self.digits(&mut [0; LONGEST]));
     }
 
-    /// Written from the last digit to the first.
+    /// Writes from the last digit to the first.
     fn digits(self, room: &mut [u8; LONGEST]) -> &[u8] {
         let mut start = LONGEST;
         let mut put = |byte| {
@@ -71,7 +71,7 @@ impl Decimal {
 impl FromStr for Decimal {
     type Err = InvalidDecimal;
 
-    /// Digits, and at most five more after a point. No sign, no exponent: a weight is not negative.
+    /// Digits, and at most five more after a point. No sign and no exponent: a weight is never negative.
     fn from_str(text: &str) -> Result<Self, InvalidDecimal> {
         let (whole, fraction) = match text.split_once('.') {
             Some((_, "")) => return Err(InvalidDecimal),

@@ -1,19 +1,18 @@
-//! What binds an approval to one request: SHA-256 over an unambiguous encoding.
+//! Digests that bind an approval to one request: SHA-256 over an unambiguous encoding.
 //!
-//! Every field is preceded by its length as eight bytes, big-endian, so that no two requests have the
-//! same encoding. Each encoding starts with its own label, so that a digest of one kind never equals
-//! one of the other.
+//! Every field is preceded by its length as eight bytes, big-endian, so that no two requests have the same encoding.
+//! Each encoding starts with its own label, so that digests of different kinds never collide.
 
 use sha2::{Digest, Sha256};
 
 use crate::id::{AgentId, CredentialId};
 
-/// Digest of all that an approver sees and that will be sent (decisions, "Approved work"), in lower
-/// case hexadecimal.
+/// Digest of everything that an approver sees and that will be sent (decisions, "Approved work"), in lower-case
+/// hexadecimal.
 ///
-/// `target` is the canonical URL, `headers` are the forwarded ones with lower-case names. Their order
-/// counts only among headers of the same name, as in HTTP (RFC 9110, section 5.3), so a store that
-/// groups them does not change the digest. `version` is that of the credential's secret.
+/// `target` is the canonical URL, `headers` are the forwarded ones with lower-case names. Their order counts only among
+/// headers of the same name, as in HTTP (RFC 9110, section 5.3). So a store that groups them does not change the
+/// digest. `version` is that of the credential's secret.
 #[must_use]
 pub fn request<'a>(
     method: &str,

@@ -2,29 +2,29 @@
 
 use crate::secret::SecretString;
 
-/// What a file says.
+/// Content of a file.
 #[derive(Debug, Default)]
 pub struct Dotenv<'t> {
-    /// Variables with a value, in the order of the file.
+    /// Variables with a value, in file order.
     pub variables: Vec<Variable<'t>>,
-    /// Numbers of the lines, from 1, that set nothing. Their text may be a piece of a secret.
+    /// Line numbers, from 1, of lines that set nothing. Their text may be a piece of a secret.
     pub unreadable: Vec<usize>,
 }
 
 /// `NAME=value`.
 #[derive(Debug)]
 pub struct Variable<'t> {
-    /// The line where it begins, from 1.
+    /// Number of its first line, from 1.
     pub line: usize,
-    /// Its name: capital letters, digits and underscores.
+    /// Capital letters, digits and underscores.
     pub name: &'t str,
-    /// Its value, without quotes around it.
+    /// Without surrounding quotes.
     pub value: SecretString,
 }
 
-/// Reads a file. Blank lines and comments are skipped, as is `export` before a name. Values in single quotes
-/// stand as they are; in double quotes `\n`, `\r`, `\t`, `\"` and `\\` have their meaning. Both may go on
-/// over several lines. Without quotes a comment may follow after a space.
+/// Parses a file. Skips blank lines and comments, and `export` before a name. Values in single quotes are literal; in
+/// double quotes `\n`, `\r`, `\t`, `\"` and `\\` are escapes. Both may span several lines. Without quotes a comment may
+/// follow after a space.
 pub fn read(text: &str) -> Dotenv<'_> {
     let mut found = Dotenv::default();
     let mut rest = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -44,14 +44,14 @@ pub fn read(text: &str) -> Dotenv<'_> {
         };
         let value = match from.chars().next() {
             Some(quote @ ('"' | '\'')) => {
-                // From the quote on, to wherever it is closed.
+                // From the quote to its closing quote, even on a later line.
                 let Some((value, length)) = quoted(&from[1..], after, quote) else {
                     found.unreadable.push(started);
                     continue;
                 };
                 let beyond = length.saturating_sub(from.len() - 1);
                 if beyond > 0 {
-                    // The value ends in a later line, whose end is passed over too.
+                    // The value ends in a later line, whose end is skipped as well.
                     let taken = beyond - 1;
                     number += after[..taken].matches('\n').count() + 1;
                     rest = after[taken..].split_once('\n').map_or("", |(_, rest)| rest);
@@ -77,8 +77,8 @@ fn assignment(line: &str) -> Option<(&str, &str)> {
     fits.then(|| (name, value.trim()))
 }
 
-/// The text up to the closing quote, and how long it is with that quote, in bytes of `first`, a line end and
-/// `more`; `None` if it is not closed.
+/// The text up to the closing quote, and its length including that quote, in bytes of `first`, a line end and `more`;
+/// `None` if it is not closed.
 fn quoted(first: &str, more: &str, quote: char) -> Option<(String, usize)> {
     let mut text = String::new();
     let mut length = 0;

@@ -1,11 +1,11 @@
-//! Who may decide about a credential's requests (Spec 3, Approver eligibility).
+//! Eligibility to decide about a credential's requests (Spec 3, Approver eligibility).
 
 use crate::approval_mode::Role;
 
-/// True if this person may approve or deny requests of a credential.
+/// True if this person may approve or deny a credential's requests.
 ///
-/// Managers are eligible for every credential, a member only with the Approve grant on it.
-/// `allowed_approvers` (e-mail addresses; empty means anyone eligible) narrows that and adds nobody.
+/// Managers are eligible for every credential, a member only with the Approve grant on it. `allowed_approvers` (e-mail
+/// addresses; empty means anyone eligible) only narrows this.
 pub fn may_approve(role: Role, has_approve_grant: bool, allowed_approvers: &[String], email: &str) -> bool {
     let eligible = role.is_manager() || has_approve_grant;
     // Only ASCII letters fold: Unicode folding would make different addresses equal (K and the Kelvin sign).

@@ -1,18 +1,18 @@
-//! Lists that are read as a whole: every entry that does not read is named, with its place and its value.
+//! Parsing of whole lists: every invalid entry is reported with its position and value.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// Bad entries that are named; the others are counted.
+/// Invalid entries that are reported; the others are only counted.
 pub const NAMED: usize = 20;
 /// Longest value that is shown in full, in characters.
 const SHOWN: usize = 100;
 
-/// An entry that does not read.
+/// An invalid entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BadEntry {
-    /// Its place in the list, from 0.
+    /// Position in the list, from 0.
     pub index: usize,
     /// Its value, shortened.
     pub value: String,
@@ -20,12 +20,12 @@ pub struct BadEntry {
     pub reason: String,
 }
 
-/// The entries of a list that do not read.
+/// The invalid entries of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BadEntries {
     /// The first [`NAMED`] of them.
     pub named: Vec<BadEntry>,
-    /// Number of all bad entries.
+    /// Number of all invalid entries.
     pub count: usize,
 }
 
@@ -57,7 +57,7 @@ impl fmt::Display for BadEntries {
     }
 }
 
-/// Reads every entry of a list.
+/// Parses every entry of a list.
 pub fn read<'a, T, E: fmt::Display>(
     texts: impl IntoIterator<Item = &'a str>,
     read: impl Fn(&str) -> Result<T, E>,

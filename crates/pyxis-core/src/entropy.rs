@@ -31,15 +31,15 @@ pub fn token<const N: usize>(entropy: &dyn Entropy, prefix: &str) -> String {
 
 /// The operating system's generator.
 ///
-/// What is as short as an identifier or a nonce comes from bytes that each thread fetches ahead, because a
-/// system call costs more than the rest of making one. Keys and tokens are longer: they are fetched alone.
+/// Short values such as identifiers and nonces come from bytes that each thread fetches ahead: a system call costs more
+/// than the rest of making one. Keys and tokens are longer and are fetched individually.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OsEntropy;
 
-/// The longest that is taken from what was fetched ahead, in bytes.
+/// Longest value taken from the bytes fetched ahead, in bytes.
 const SHORT: usize = 16;
 
-/// Bytes fetched ahead, each given out once.
+/// Bytes fetched ahead, each used once.
 struct Ahead {
     bytes: [u8; 32 * SHORT],
     left: usize,

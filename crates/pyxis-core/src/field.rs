@@ -1,7 +1,7 @@
-//! Numbers below the order of the bn254 scalar field, in which proof circuits count.
+//! Numbers below the order of the bn254 scalar field, which proof circuits compute in.
 //!
-//! Nullifiers and action ids are such numbers. They are read once and compared as numbers, so that no
-//! other spelling (case, prefix, leading zeros, the number plus the order) is another one.
+//! Nullifiers and action ids are such numbers. They are parsed once and compared as numbers. So another spelling (case,
+//! prefix, leading zeros, the number plus the order) never gives another number.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ const ORDER: [u8; 32] = [
     0x30, 0x64, 0x4e, 0x72, 0xe1, 0x31, 0xa0, 0x29, 0xb8, 0x50, 0x45, 0xb6, 0x81, 0x81, 0x58, 0x5d, 0x28,
     0x33, 0xe8, 0x48, 0x79, 0xb9, 0x70, 0x91, 0x43, 0xe1, 0xf5, 0x93, 0xf0, 0x00, 0x00, 0x01,
 ];
-/// Most decimal digits of a number that is read, as many as the order has.
+/// Maximum number of decimal digits, which is the number of digits of the order.
 const MAX_DIGITS: usize = 77;
 
 /// The text is not a number of the field.
@@ -24,7 +24,7 @@ pub struct NotInField;
 pub struct FieldElement([u8; 32]);
 
 impl FieldElement {
-    /// From 32 bytes, big-endian; `None` for the order and what is above it.
+    /// From 32 bytes, big-endian; `None` for the order and anything above it.
     pub fn from_be_bytes(bytes: [u8; 32]) -> Option<Self> {
         (bytes < ORDER).then_some(Self(bytes))
     }
@@ -45,7 +45,7 @@ impl FieldElement {
         self.0
     }
 
-    /// 1 to 77 decimal digits and nothing else; leading zeros mean nothing.
+    /// Parses 1 to 77 decimal digits and nothing else; leading zeros are ignored.
     pub fn from_decimal(text: &str) -> Result<Self, NotInField> {
         if !(1..=MAX_DIGITS).contains(&text.len()) || !text.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(NotInField);
@@ -84,7 +84,7 @@ fn below_order(number: [u8; 32]) -> Result<FieldElement, NotInField> {
 impl FromStr for FieldElement {
     type Err = NotInField;
 
-    /// Decimal, or hexadecimal of any case behind `0x`.
+    /// Decimal, or `0x` and hexadecimal digits of any case.
     fn from_str(text: &str) -> Result<Self, NotInField> {
         match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
             Some(digits) => Self::from_hex(digits),

@@ -1,4 +1,4 @@
-//! Grants: time-boxed permissions created with an approval (Spec 3, Grant).
+//! Grants: time-limited permissions created with an approval (Spec 3, Grant).
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::approval_mode::Role;
 use crate::policy::{Decision, Policy, Rule, Verdict};
 
-/// Where an approval with a grant is given.
+/// Place where an approval with a grant is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DecisionSurface {
     /// The dashboard's inbox: managers only.
@@ -34,22 +34,22 @@ impl DecisionSurface {
     }
 }
 
-/// Why a grant of this length cannot be opened.
+/// Reasons why a grant of this length cannot be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
-    /// A grant never stands in for several approvers.
+    /// A grant never replaces several approvers.
     #[error("the policy needs more than one approver, so no grant can be opened; approve without one")]
     SeveralApprovers,
-    /// Members open grants elsewhere.
+    /// Only managers open grants here; members use other surfaces.
     #[error("only workspace managers open grants in the dashboard; approve without a grant")]
     ManagersOnly,
-    /// Not the one length that is possible.
+    /// Not the only permitted length.
     #[error("a grant lasts exactly {seconds} seconds here; ask for that")]
     Exactly {
-        /// The possible length.
+        /// The permitted length.
         seconds: u64,
     },
-    /// Outside the possible lengths.
+    /// Outside the permitted range.
     #[error("a grant lasts from {min} to {max} seconds here; ask for a length between them")]
     OutOfRange {
         /// The shortest, in seconds.
@@ -65,20 +65,20 @@ const FIXED_SECS: u64 = 1_800;
 const MIN_SECS: u64 = 900;
 /// Four hours.
 const MAX_DASHBOARD_SECS: u64 = 14_400;
-/// The hard cap of twenty-four hours.
+/// The hard limit of twenty-four hours.
 const MAX_SECS: u64 = 86_400;
 
-/// True if a grant may take the place of the prompt that `decision` asks for.
+/// True if a grant may replace the approval that `decision` requires.
 ///
-/// Only where the method or a default asks: never against `require_approval_urls` or deny, and never
-/// where more than one approver is needed. That a grant covers the request is for the caller to know.
+/// Only if the method or a default requires it: never for `require_approval_urls` or deny, and never if more than one
+/// approver is needed. The caller checks that the grant covers the request.
 pub fn grant_may_apply(decision: &Decision<'_>, policy: Option<&Policy>) -> bool {
     let asks = decision.verdict == Verdict::RequireApproval
         && matches!(decision.rule, Rule::RequireMethod | Rule::Default | Rule::GatedDefault);
     asks && policy.is_none_or(|policy| policy.min_approvals <= 1)
 }
 
-/// Checks the length asked for a grant. `role` is that of a person who is eligible to approve.
+/// Checks a grant's requested length. `role` is that of a person who is eligible to approve.
 pub fn check_duration(
     surface: DecisionSurface,
     role: Role,
@@ -99,7 +99,7 @@ pub fn check_duration(
     }
 }
 
-/// `None` where this role cannot open a grant.
+/// `None` if this role cannot open a grant.
 fn allowed_seconds(surface: DecisionSurface, role: Role) -> Option<RangeInclusive<u64>> {
     match (surface, role.is_manager()) {
         (DecisionSurface::Dashboard, true) => Some(MIN_SECS..=MAX_DASHBOARD_SECS),

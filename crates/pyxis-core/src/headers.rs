@@ -1,27 +1,27 @@
-//! Which headers cross the proxy, and which are hidden in logs.
+//! Rules for headers that cross the proxy, and for those that are hidden in logs.
 //!
-//! A name is judged by its *key*: lower case, with every byte that is not a letter or digit read as
-//! `-`. Many servers hand `X_HTTP_Method_Override` to the application under the same name as
-//! `X-HTTP-Method-Override` (RFC 3875, section 4.1.18), so a rule for one spelling must hold for all.
+//! A name is judged by its *key*: lower case, with every byte that is not a letter or digit read as `-`. Many servers
+//! pass `X_HTTP_Method_Override` to the application under the same name as `X-HTTP-Method-Override` (RFC 3875, section
+//! 4.1.18). So a rule for one spelling must hold for all.
 
-/// The longest name that a rule writes out; what follows it matters to no rule but [`is_sensitive`].
+/// The longest name that a rule spells out. The rest of a longer name matters only to [`is_sensitive`].
 const KEY_BYTES: usize = 40;
 
-/// True if a request header of the agent never goes upstream: what belongs to the proxy, to the
-/// connection, or changes which method, host or path the upstream sees behind the policy's back.
+/// True if an agent's request header never goes upstream: one that belongs to the proxy or to the connection, or that
+/// changes the method, host or path that the upstream sees after the policy decided.
 ///
-/// `accept-encoding`, `authorization`, `range` and headers that the credential sets are decided by
-/// the gateway. `name` is lower case.
+/// The gateway decides about `accept-encoding`, `authorization`, `range` and headers that the credential sets. `name`
+/// is lower case.
 pub fn never_forwarded(name: &str) -> bool {
     with_key(name, |key| {
         is_connection_bound(key) || is_control(key) || is_rerouting(key) || is_provenance(key)
     })
 }
 
-/// True if a response header of the upstream never reaches the agent: what belongs to the connection
-/// or to the proxy, and what would act on the proxy's own origin or on the server in front of it.
+/// True if an upstream's response header never reaches the agent: one that belongs to the connection or to the proxy,
+/// or that would affect the proxy's own origin or the server in front of it.
 ///
-/// `set-cookie` is decided by the gateway. `name` is lower case.
+/// The gateway decides about `set-cookie`. `name` is lower case.
 pub fn never_relayed(name: &str) -> bool {
     with_key(name, |key| {
         is_connection_bound(key)
@@ -32,14 +32,14 @@ pub fn never_relayed(name: &str) -> bool {
     })
 }
 
-/// True if the value of a header is a secret by its name, and must be redacted in audit rows and
-/// previews. Errs on the side of hiding. `name` is lower case.
+/// True if a header's value is a secret by its name, and must be redacted in audit rows and previews. In doubt, it
+/// hides the value. `name` is lower case.
 pub fn is_sensitive(name: &str) -> bool {
     !matches!(name, "idempotency-key" | "sec-websocket-key")
         && name.split(|c: char| !c.is_ascii_alphanumeric()).any(is_secret_word)
 }
 
-/// True if many servers hand both headers to the application under one name.
+/// True if many servers pass both headers to the application under one name.
 pub fn is_same(one: &str, other: &str) -> bool {
     one.len() == other.len() && one.bytes().map(key_byte).eq(other.bytes().map(key_byte))
 }
@@ -48,7 +48,7 @@ const fn key_byte(byte: u8) -> u8 {
     if byte.is_ascii_alphanumeric() { byte.to_ascii_lowercase() } else { b'-' }
 }
 
-/// RFC 9110, section 7.6.1, its predecessors, and the framing that this proxy rebuilds.
+/// Headers of RFC 9110, section 7.6.1, its predecessors, and the framing that this proxy rebuilds.
 fn is_connection_bound(key: &str) -> bool {
     matches!(
         key,
@@ -63,14 +63,14 @@ fn is_connection_bound(key: &str) -> bool {
     ) || key.starts_with("proxy-")
 }
 
-/// The proxy's and the signer's own, and what the proxy sets or answers itself.
+/// Headers of the proxy and of the signer, and those that the proxy sets or answers itself.
 fn is_control(key: &str) -> bool {
     matches!(key, "cookie" | "cookie2" | "expect" | "host")
         || key.starts_with("x-px-")
         || key.starts_with("x-oauth-")
 }
 
-/// Some frameworks replace the method, host or path of a request by these. Policy judged the original.
+/// Some frameworks replace a request's method, host or path with these, but policy judged the original.
 fn is_rerouting(key: &str) -> bool {
     matches!(
         key,
@@ -90,7 +90,7 @@ fn is_rerouting(key: &str) -> bool {
         || key.starts_with("x-envoy-")
 }
 
-/// Where a request came from. The agent could only invent it, and the proxy does not tell.
+/// Origin of a request. The agent could only invent it, and the proxy does not disclose it.
 fn is_provenance(key: &str) -> bool {
     matches!(
         key,
@@ -106,9 +106,9 @@ fn is_provenance(key: &str) -> bool {
     ) || key.starts_with("x-forwarded-")
 }
 
-/// Browsers and clients apply these to the origin that they spoke to. That is the proxy's, where the
-/// dashboard lives, and the upstream has no say there: HSTS or a pin could lock people out, `Alt-Svc`
-/// leads traffic past the proxy, `Clear-Site-Data` ends sessions, CORS opens answers to other sites.
+/// Browsers and clients apply these to the origin that they contacted. That is the proxy's origin, with the dashboard,
+/// and the upstream has no say there. HSTS or a pin could lock people out, and `Alt-Svc` leads traffic past the proxy.
+/// `Clear-Site-Data` ends sessions, and CORS opens responses to other sites.
 fn is_origin_policy(key: &str) -> bool {
     matches!(
         key,
@@ -127,8 +127,8 @@ fn is_origin_policy(key: &str) -> bool {
     ) || key.starts_with("access-control-")
 }
 
-/// A web server in front of the proxy would obey these and, for example, send a local file. `X-Accel-Buffering` does
-/// no more than let a stream through at once, which agents want of the server in front, too.
+/// A web server in front of the proxy would obey these and, for example, send a local file. `X-Accel-Buffering` only
+/// lets a stream through immediately, which agents want from the server in front as well.
 fn is_server_command(key: &str) -> bool {
     matches!(key, "x-lighttpd-send-file" | "x-reproxy-url" | "x-sendfile" | "x-sendfile2")
         || (key.starts_with("x-accel-") && key != "x-accel-buffering")
@@ -159,7 +159,7 @@ fn is_secret_word(word: &str) -> bool {
     ) || ["key", "password", "secret", "token"].iter().any(|end| word.ends_with(end))
 }
 
-/// Calls `judge` with the key of `name`, cut at [`KEY_BYTES`]. Nothing is allocated.
+/// Calls `judge` with the key of `name`, cut at [`KEY_BYTES`]. Does not allocate.
 fn with_key(name: &str, judge: impl FnOnce(&str) -> bool) -> bool {
     if name.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-')) {
         return judge(name);
@@ -170,7 +170,7 @@ fn with_key(name: &str, judge: impl FnOnce(&str) -> bool) -> bool {
         *slot = key_byte(byte);
         length += 1;
     }
-    // ASCII by construction; were it not, the header would not cross.
+    // ASCII by construction; otherwise the header would not cross.
     std::str::from_utf8(&key[..length]).map_or(true, judge)
 }
 

@@ -1,6 +1,6 @@
 //! Bytes as hexadecimal digits, two each.
 
-/// `data` in lower case.
+/// Encodes `data` in lower case.
 pub fn encode(data: &[u8]) -> String {
     const_hex::encode(data)
 }
@@ -15,18 +15,18 @@ pub fn push(text: &mut String, data: &[u8]) {
     }
 }
 
-/// The bytes of an even number of digits of either case. `None` for anything else, also for `0x`.
+/// Decodes an even number of digits of either case. `None` for anything else, including `0x`.
 pub fn decode(digits: &str) -> Option<Vec<u8>> {
     // The library would skip it, in either case.
     if digits.starts_with("0x") || digits.starts_with("0X") { None } else { const_hex::decode(digits).ok() }
 }
 
-/// The bytes of digits behind `0x`.
+/// Decodes digits after a required `0x`.
 pub fn decode_prefixed(text: &str) -> Option<Vec<u8>> {
     decode(text.strip_prefix("0x")?)
 }
 
-/// The bytes of digits with or without `0x` in front.
+/// Decodes digits with or without a leading `0x`.
 pub fn decode_either(text: &str) -> Option<Vec<u8>> {
     decode(text.strip_prefix("0x").unwrap_or(text))
 }

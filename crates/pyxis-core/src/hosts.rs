@@ -1,8 +1,8 @@
-//! `allowed_hosts`: which hosts a credential may be sent to (decisions, Credentials).
+//! `allowed_hosts`: the hosts that a credential may be sent to (decisions, Credentials).
 
 use crate::target::{Host, Target};
 
-/// Why an entry of `allowed_hosts` is refused.
+/// Reasons for refusing an entry of `allowed_hosts`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HostError {
     /// More than a host and a port, or not a host at all.
@@ -15,7 +15,7 @@ pub enum HostError {
         "allowed_hosts entry has a misplaced star: {0:?}: write *. before a name of two or more labels, as in *.example.com"
     )]
     Wildcard(String),
-    /// A `*.` before a name under which anyone can register a name of their own.
+    /// A `*.` before a name under which anyone can register a name.
     #[error(
         "allowed_hosts entry covers a public suffix: {0:?}: anyone can register a name under {1}; write the names you mean, as in api.example.{1} or *.example.{1}"
     )]
@@ -46,7 +46,7 @@ enum HostPattern {
 }
 
 impl AllowedHosts {
-    /// Reads entries that somebody writes now: as [`Self::parse`], without a wildcard over a public suffix.
+    /// Parses newly written entries: like [`Self::parse`], but refuses a wildcard over a public suffix.
     pub fn parse_new(entries: &[String]) -> Result<Self, HostError> {
         let hosts = Self::parse(entries)?;
         match over_public_suffix(entries).next() {
@@ -55,9 +55,9 @@ impl AllowedHosts {
         }
     }
 
-    /// Reads the entries: a host or `host:port`, the host exact or `*.` and a name, which admits the
-    /// subdomains at any depth but not the name itself. Stored entries are read with this: the list of
-    /// public suffixes grows, and a later one must not take a working credential away.
+    /// Parses entries: a host or `host:port`. The host is exact, or `*.` and a name, which admits subdomains at any
+    /// depth but not the name itself. Stored entries are read with this: the list of public suffixes grows, and an
+    /// update must not break a working credential.
     pub fn parse(entries: &[String]) -> Result<Self, HostError> {
         entries.iter().map(|entry| AllowedHost::parse(entry)).collect::<Result<_, _>>().map(Self)
     }
@@ -73,8 +73,8 @@ impl AllowedHosts {
     }
 }
 
-/// Entries that admit names which anyone can register, each with the public suffix it covers. Malformed
-/// entries are passed over.
+/// Entries that admit names which anyone can register, each with the public suffix it covers. Malformed entries are
+/// skipped.
 pub fn over_public_suffix(entries: &[String]) -> impl Iterator<Item = (&str, String)> {
     entries.iter().filter_map(|entry| match AllowedHost::parse(entry).ok()?.host {
         HostPattern::Under(suffix) if is_public_suffix(&suffix[1..]) => {
@@ -84,10 +84,10 @@ pub fn over_public_suffix(entries: &[String]) -> impl Iterator<Item = (&str, Str
     })
 }
 
-/// True for a name in the Public Suffix List, of registries and of companies, and for one whose children are
+/// True for a name in the Public Suffix List, of registries and of companies. Also true for a name whose children are
 /// all public suffixes (a rule such as `*.ck`). `name` is in the canonical spelling of [`Host`].
 fn is_public_suffix(name: &str) -> bool {
-    // No rule names this label, so only a wildcard rule makes a suffix of it.
+    // No rule names this label, so only a wildcard rule makes it a suffix.
     let child = format!("no-rule-names-this.{name}");
     [name, &child].into_iter().any(|name| {
         psl::suffix(name.as_bytes())
@@ -134,8 +134,8 @@ fn split_port(entry: &str) -> Option<(&str, Option<u16>)> {
     }
 }
 
-/// True if the last colon, after `host`, starts a port. That of a URL or of an IPv6 address does not:
-/// such an entry is a malformed host, and the error should say so.
+/// True if the last colon, after `host`, starts a port. The colon of a URL or an IPv6 address does not. Such an entry
+/// is a malformed host, and the error should say so.
 fn has_port(entry: &str, host: &str) -> bool {
     !entry.contains('/') && !entry.ends_with(']') && (host.ends_with(']') || !host.contains(':'))
 }

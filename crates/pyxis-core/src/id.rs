@@ -1,7 +1,7 @@
 //! Typed identifiers.
 //!
-//! Most are UUID version 7 (RFC 9562), so that rows sort by creation. [`TxnId`] is version 4: it
-//! stands in links that people forward, and must tell nothing about when or in what order.
+//! Most are UUID version 7 (RFC 9562), so that rows sort by creation. [`TxnId`] is version 4: it appears in links that
+//! people forward, and must not reveal time or order.
 
 use std::fmt;
 use std::str::FromStr;
@@ -39,7 +39,7 @@ macro_rules! id {
         impl FromStr for $name {
             type Err = InvalidId;
 
-            /// Accepts the hyphenated form only, in either case.
+            /// Accepts only the hyphenated form, in either case.
             fn from_str(text: &str) -> Result<Self, InvalidId> {
                 if text.len() != 36 {
                     return Err(InvalidId);
@@ -88,7 +88,7 @@ ordered_id!(
     UserId
 );
 ordered_id!(
-    /// An agent, that is, one agent key.
+    /// An agent, which is one agent key.
     AgentId
 );
 ordered_id!(
@@ -120,7 +120,7 @@ ordered_id!(
     AccessTokenId
 );
 ordered_id!(
-    /// A policy that a member proposed.
+    /// A policy proposed by a member.
     StagedPolicyId
 );
 ordered_id!(
@@ -128,7 +128,7 @@ ordered_id!(
     PasskeyId
 );
 id!(
-    /// A passkey ceremony under way: random, because it stands for the browser that began it.
+    /// A passkey ceremony in progress: random, because it identifies the browser that began it.
     CeremonyId
 );
 ordered_id!(
@@ -144,7 +144,7 @@ ordered_id!(
     ChatMessageId
 );
 ordered_id!(
-    /// A browser that asked to be notified.
+    /// A browser that subscribed to notifications.
     PushSubscriptionId
 );
 id!(
@@ -166,18 +166,18 @@ impl CeremonyId {
     }
 }
 
-/// A scorer: a positive integer, which stands in paths (Spec 1).
+/// A scorer: a positive integer, used in paths (Spec 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct ScorerId(i64);
 
-/// The text or number is not one of a scorer.
+/// The text or number is not a scorer's.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("not a scorer: a positive integer")]
 pub struct InvalidScorerId;
 
 impl ScorerId {
-    /// The number.
+    /// Always positive.
     pub const fn get(self) -> i64 {
         self.0
     }
@@ -209,8 +209,7 @@ impl fmt::Display for ScorerId {
     }
 }
 
-/// An API key of the scoring surface: its name on record, not the key itself. Displayed as `key_` and
-/// 16 hexadecimal digits.
+/// An API key of the scoring API: its identifier, not the key itself. Displayed as `key_` and 16 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ApiKeyId([u8; 8]);
@@ -230,7 +229,7 @@ impl ApiKeyId {
 impl FromStr for ApiKeyId {
     type Err = InvalidApiKeyId;
 
-    /// Lower-case digits only: one spelling.
+    /// Accepts only lower-case digits: one spelling.
     fn from_str(text: &str) -> Result<Self, InvalidApiKeyId> {
         let digits = text.strip_prefix("key_").ok_or(InvalidApiKeyId)?;
         let lower = digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));

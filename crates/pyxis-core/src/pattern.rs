@@ -1,7 +1,7 @@
 //! URL patterns of policies (Spec 3, Policy evaluation; decisions, Policy matching).
 //!
-//! `/path` matches a path prefix on every host; `host`, `host/path` and `host:port/path` match that
-//! host exactly. A prefix ends at a segment boundary and `*` is exactly one whole, non-empty segment.
+//! `/path` matches a path prefix on every host; `host`, `host/path` and `host:port/path` match that host exactly. A
+//! prefix ends at a segment boundary and `*` is exactly one whole, non-empty segment.
 
 mod index;
 mod lenient;
@@ -18,13 +18,13 @@ pub(crate) use path_variants::{is_garbled, is_unambiguous, variants};
 /// The longest pattern, in bytes.
 pub const MAX_PATTERN_BYTES: usize = 2048;
 
-/// The most forms in which a pattern is looked for.
+/// Maximum number of forms of a pattern.
 const MAX_FORMS: usize = 32;
 
-/// Why a pattern is refused when it is written, and what to do about it.
+/// Reasons for refusing a written pattern, each with its remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
-    /// Nothing there.
+    /// An empty pattern.
     #[error("an empty pattern matches nothing; write `/` for every path, or remove it")]
     Empty,
     /// Over [`MAX_PATTERN_BYTES`].
@@ -77,20 +77,20 @@ pub(crate) enum Segment {
     Literal(Box<[u8]>),
 }
 
-/// A pattern that was accepted, in canonical form.
+/// An accepted pattern, in canonical form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pattern {
     /// Canonical host; `None` matches every host.
     pub(crate) host: Option<Host>,
-    /// The port, where the pattern names one.
+    /// The port, if the pattern has one.
     pub(crate) port: Option<u16>,
     /// The path, split at its slashes.
     pub(crate) segments: Vec<Segment>,
-    /// The pattern ends with `/`, so that something (perhaps nothing but that slash) must follow.
+    /// The pattern ends with `/`, so that something (perhaps only that slash) must follow.
     pub(crate) trailing_slash: bool,
 }
 
-/// Checks a pattern as it is written into a policy.
+/// Checks a pattern as written in a policy.
 pub fn check(text: &str) -> Result<(), PatternError> {
     Pattern::parse(text).map(drop)
 }
@@ -115,9 +115,9 @@ impl Pattern {
         Self { host: None, port: None, segments, trailing_slash }
     }
 
-    /// The forms in which a protecting pattern is looked for: slashes collapsed, trailing slash
-    /// ignored, and decoded as often as a path is, because `/a%20b` must also find a reading `/a b`. Each also
-    /// without what a Windows host drops from its end, because `/a.` must also find a reading `/a`.
+    /// The forms in which a protecting pattern is matched: slashes collapsed, trailing slash ignored, and decoded as
+    /// often as a path is, because `/a%20b` must also match a variant `/a b`. Each form also appears without the
+    /// characters that a Windows host drops from its end, because `/a.` must also match a variant `/a`.
     pub(crate) fn protecting_forms(&self) -> Vec<Self> {
         let mut forms = vec![self.collapsed()];
         let mut next = 0;
@@ -133,7 +133,7 @@ impl Pattern {
         forms
     }
 
-    /// Each literal as a Windows host reads it. `None` if nothing changes, or if nothing is left of one.
+    /// Each literal as a Windows host reads it. `None` if nothing changes, or if a literal would become empty.
     fn as_on_windows(&self) -> Option<Self> {
         let mut changed = false;
         let mut segments = self.segments.clone();
@@ -154,7 +154,7 @@ impl Pattern {
         Self { segments, trailing_slash: false, ..self.clone() }
     }
 
-    /// Each literal decoded once; a slash that appears splits it. `None` if nothing changes.
+    /// Each literal decoded once; a decoded slash splits it. `None` if nothing changes.
     fn decoded(&self) -> Option<Self> {
         let mut changed = false;
         let mut segments = Vec::with_capacity(self.segments.len());
@@ -232,7 +232,7 @@ fn split_port(authority: &str) -> Result<(&str, Option<u16>), PatternError> {
     }
 }
 
-/// The path in the very form that the paths of targets have.
+/// The path in the same form as the paths of targets.
 fn canonical(path: &str) -> Result<Target, PatternError> {
     Target::parse(&format!("https://any.invalid{path}")).map_err(|error| match error {
         TargetError::Escape => PatternError::Escape,
@@ -242,7 +242,7 @@ fn canonical(path: &str) -> Result<Target, PatternError> {
 
 #[cfg(test)]
 mod tests {
-    //! Spec 3, Policy evaluation 2; decisions, Policy matching: what is refused when written.
+    //! Spec 3, Policy evaluation 2; decisions, Policy matching: patterns that are refused when written.
 
     use super::*;
 

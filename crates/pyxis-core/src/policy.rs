@@ -1,4 +1,4 @@
-//! Policies: what passes, what asks a human, what is refused (Spec 3, Policy evaluation).
+//! Policies: rules that let requests pass, require approval or refuse them (Spec 3, Policy evaluation).
 
 mod compiled;
 mod document;
@@ -16,12 +16,12 @@ pub use tightening::{PolicyTightening, tightened};
 use crate::approval_mode::ApprovalMode;
 use crate::target::Target;
 
-/// What happens to a request.
+/// Outcome for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
     /// It is forwarded.
     AutoApprove,
-    /// It waits for a human.
+    /// It waits for approval.
     RequireApproval,
     /// It is refused.
     Deny,
@@ -57,7 +57,7 @@ pub enum Rule {
     AutonomousDefault,
     /// `deny_methods` or `deny_urls`, before rule 1.
     Deny,
-    /// A grant took the place of the prompt.
+    /// A grant replaced the approval.
     Grant,
     /// The target cannot be used at all; decided before any policy.
     Target,
@@ -98,7 +98,7 @@ impl Rule {
         }
     }
 
-    /// One sentence for people who ask why.
+    /// One sentence for people who ask for the reason.
     pub const fn detail(&self) -> &'static str {
         match self {
             Self::RequireUrl => "the URL matches require_approval_urls, which wins over everything but deny",
@@ -119,17 +119,17 @@ impl Rule {
 /// A verdict and the reason for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision<'a> {
-    /// What happens.
+    /// Outcome for the request.
     pub verdict: Verdict,
     /// The rule that decided.
     pub rule: Rule,
-    /// The pattern that matched, as it was written. `None` for rules without patterns, and where a path is held
-    /// because it has too many readings to try, or is not UTF-8.
+    /// The pattern that matched, as written. `None` for rules without patterns, and for a path that is held because it
+    /// has too many variants to try, or is not UTF-8.
     pub pattern: Option<&'a str>,
 }
 
 impl Decision<'_> {
-    /// One sentence for people who ask why.
+    /// One sentence for people who ask for the reason.
     pub const fn detail(&self) -> &'static str {
         match (self.rule, self.pattern) {
             (Rule::RequireUrl, None) => {

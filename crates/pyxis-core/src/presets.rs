@@ -1,4 +1,4 @@
-//! Presets: how to reach common APIs. Data in `data/presets.json`, facts only.
+//! Presets: settings for common APIs. Data in `data/presets.json`, facts only.
 
 use std::collections::BTreeMap;
 use std::mem::discriminant;
@@ -12,61 +12,60 @@ use crate::hosts::AllowedHosts;
 use crate::secret::SecretString;
 use crate::target::Target;
 
-/// What is known of an API.
+/// Settings for an API.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Preset {
-    /// A name for a credential.
+    /// Default name of a credential.
     pub id: String,
-    /// What people call it.
+    /// Display name.
     pub name: String,
-    /// Where its credential may go; empty where each account has a host of its own under a name that anyone can
-    /// register under.
+    /// Allowed hosts of its credential. Empty if each account has its own host under a public suffix.
     pub hosts: Vec<String>,
-    /// How the secret is attached. Parts that differ for everybody are empty.
+    /// Method of attaching the secret. Parts that differ by account are empty.
     pub auth: Auth,
     /// A GET that succeeds with a good credential, fails with a bad one, and changes nothing.
     pub probe: Option<String>,
-    /// Headers without which that GET is refused, whatever the credential.
+    /// Headers that this GET requires, whatever the credential.
     #[serde(default)]
     pub probe_headers: BTreeMap<String, String>,
-    /// The API answers a bad credential like a good one, with 200 and a word in the body: no GET tells them
+    /// True if the API answers a bad credential like a good one, with 200 and an error in the body: no GET tells them
     /// apart.
     #[serde(default)]
     pub blind: bool,
     /// Environment variables that usually hold the whole secret.
     #[serde(default)]
     pub env: Vec<String>,
-    /// Where more than one value is needed: what makes the `secret`, each part of it (`secret.username`), and
+    /// Templates if more than one value is needed: for the `secret`, for each part of it (`secret.username`), and for
     /// each part of the kind (`auth.app_id`).
     #[serde(default)]
     pub env_fields: BTreeMap<String, Template>,
-    /// The same for parts that do not have to be there.
+    /// The same for optional parts.
     #[serde(default)]
     pub env_optional: BTreeMap<String, Template>,
 }
 
 impl Preset {
-    /// Every environment variable that usually holds the secret or something beside it.
+    /// Every environment variable that usually holds the secret or a related value.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         let templates = self.env_fields.values().chain(self.env_optional.values());
         self.env.iter().map(String::as_str).chain(templates.flat_map(Template::variables))
     }
 }
 
-/// A text with the names of environment variables in braces, of which the first that is set goes in:
+/// A text with names of environment variables in braces, replaced by the first one that is set:
 /// `{ZENDESK_EMAIL|ZENDESK_USERNAME}/token`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(transparent)]
 pub struct Template(String);
 
 impl Template {
-    /// Every variable that it names.
+    /// Every variable in its braces.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.0.split(['{', '}']).skip(1).step_by(2).flat_map(|names| names.split('|'))
     }
 
-    /// The text with values in place of names. Where there is none, the name that it usually has.
+    /// Replaces names by values. Without a value, the error is the variable's usual name.
     pub fn fill<'v>(&self, mut value: impl FnMut(&str) -> Option<&'v str>) -> Result<SecretString, &str> {
         let mut text = Zeroizing::new(String::new());
         for (place, piece) in self.0.split(['{', '}']).enumerate() {
@@ -86,17 +85,17 @@ static ALL: LazyLock<Vec<Preset>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("../data/presets.json")).expect("the presets are checked by a test")
 });
 
-/// Every preset, in the order of the file.
+/// Every preset, in file order.
 pub fn all() -> &'static [Preset] {
     &ALL
 }
 
-/// The preset of that id, whatever its case.
+/// The preset with this id, in any case.
 pub fn find(id: &str) -> Option<&'static Preset> {
     ALL.iter().find(|preset| preset.id.eq_ignore_ascii_case(id))
 }
 
-/// Those whose id, name or hosts contain every word of `text`, whatever its case.
+/// Presets whose id, name or hosts contain every word of `text`, in any case.
 pub fn search(text: &str) -> Vec<&'static Preset> {
     let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
     let says =
@@ -109,13 +108,13 @@ pub fn search(text: &str) -> Vec<&'static Preset> {
         .collect()
 }
 
-/// The preset whose secret, or a part of it, usually stands in this environment variable.
+/// The preset whose secret, or a part of it, this environment variable usually holds.
 pub fn of_variable(name: &str) -> Option<&'static Preset> {
     ALL.iter().find(|preset| preset.variables().any(|known| known == name))
 }
 
-/// The GET that tries a credential of this kind within these hosts, where a preset knows one. A preset of
-/// exactly this configuration goes first.
+/// The GET that tests a credential of this kind within these hosts, if a preset has one. A preset with exactly this
+/// configuration takes precedence.
 pub fn probe(auth: &Auth, hosts: &AllowedHosts) -> Option<&'static str> {
     let known = |preset: &'static Preset| {
         let probe = preset.probe.as_deref()?;
@@ -124,7 +123,7 @@ pub fn probe(auth: &Auth, hosts: &AllowedHosts) -> Option<&'static str> {
     of_kind(auth, known)
 }
 
-/// The headers that a GET to `target` needs besides a credential of this kind, where a preset knows of any.
+/// The headers that a GET to `target` needs besides a credential of this kind, if a preset lists any.
 pub fn probe_headers(auth: &Auth, target: &Target) -> Option<&'static BTreeMap<String, String>> {
     of_kind(auth, |preset| reaches(preset, target).then_some(&preset.probe_headers))
 }
@@ -138,9 +137,9 @@ fn reaches(preset: &Preset, target: &Target) -> bool {
     AllowedHosts::parse(&preset.hosts).is_ok_and(|hosts| hosts.admits(target))
 }
 
-/// The first that is known among presets of this kind; one of exactly this configuration goes first.
+/// The first value among presets of this kind; one with exactly this configuration takes precedence.
 fn of_kind<T>(auth: &Auth, known: impl Fn(&'static Preset) -> Option<T>) -> Option<T> {
-    // A signature for one service or region is none for another.
+    // A signature for one service or region is invalid for another.
     let scoped = matches!(auth, Auth::AwsSigv4(_));
     let alike = |preset: &&Preset| !scoped && discriminant(&preset.auth) == discriminant(auth);
     let mut same = ALL.iter().filter(|preset| preset.auth == *auth);

@@ -1,11 +1,11 @@
-//! How a request body is shown in a few words, for those who are told of an approval elsewhere.
+//! Short previews of request bodies for people who learn of an approval elsewhere.
 
 /// Longest preview, in characters.
 pub const MAX_CHARS: usize = 500;
 
-/// How `body` begins, cut between characters; `None` when there is nothing, or nothing readable.
-/// Control characters, other ends of lines and what turns the direction of text are shown as `�`, so that a
-/// preview cannot rearrange the message around it.
+/// The beginning of `body`, cut between characters; `None` if it is empty or unreadable. Control characters, unusual
+/// line ends and characters that change the text direction are shown as `�`. So a preview cannot rearrange the message
+/// around it.
 pub fn preview(body: &[u8]) -> Option<String> {
     // The longest character has four bytes; one that is cut in two at the end is left out.
     let head = &body[..body.len().min(4 * MAX_CHARS)];
@@ -23,7 +23,7 @@ pub fn preview(body: &[u8]) -> Option<String> {
     (!shown.trim().is_empty()).then_some(shown)
 }
 
-/// The character, or a sign in place of one that would not be seen as what it is.
+/// The character, or a replacement for one that is invisible or misleading.
 pub fn visible(c: char) -> char {
     let turns = matches!(
         c,

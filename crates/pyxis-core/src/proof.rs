@@ -1,4 +1,4 @@
-//! Proofs of unique humans: what is proved, about whom, and what issuers sign (Spec 2).
+//! Proofs of unique humans: their kinds, their subjects, and the statements that issuers sign (Spec 2).
 
 mod statement;
 
@@ -16,7 +16,7 @@ pub const MAX_LIFETIME_SECS: i64 = 365 * 24 * 3600 + 1;
 /// The action id that gives uniqueness across applications.
 pub const DEFAULT_ACTION: ActionId = ActionId(FieldElement::small(123_456_789));
 
-/// What a proof is of.
+/// Kind of a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// A government ID.
@@ -34,11 +34,11 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
+    /// Every kind.
     pub const ALL: [Self; 6] =
         [Self::GovId, Self::Epassport, Self::Phone, Self::Biometrics, Self::ResidenceUs, Self::CleanHands];
 
-    /// Its name in paths and statements.
+    /// The name in paths and statements.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::GovId => "gov-id",
@@ -50,12 +50,12 @@ impl Kind {
         }
     }
 
-    /// The kind of a name, exactly spelled.
+    /// The kind with this name; case matters.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 
-    /// True if it shows that somebody is unique (Spec 2, Endpoints: `{credential_type}`).
+    /// True if it shows that a person is unique (Spec 2, Endpoints: `{credential_type}`).
     pub const fn is_sybil_resistance(self) -> bool {
         matches!(self, Self::GovId | Self::Epassport | Self::Phone | Self::Biometrics)
     }
@@ -67,7 +67,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// The use for which somebody is unique.
+/// The use for which a person is unique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ActionId(pub FieldElement);
 
@@ -79,7 +79,7 @@ pub struct InvalidActionId;
 impl FromStr for ActionId {
     type Err = InvalidActionId;
 
-    /// Decimal digits only. Zero is no action: that is what a contract reads where nothing was given.
+    /// Decimal digits only. Zero is not an action: a contract reads it where nothing was given.
     fn from_str(text: &str) -> Result<Self, InvalidActionId> {
         let number = FieldElement::from_decimal(text).map_err(|_| InvalidActionId)?;
         if number == FieldElement::small(0) { Err(InvalidActionId) } else { Ok(Self(number)) }
@@ -92,14 +92,14 @@ impl fmt::Display for ActionId {
     }
 }
 
-/// The number that is the same whenever the same human proves the same for the same action.
+/// A number that is the same whenever the same person makes the same proof for the same action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProofNullifier(pub FieldElement);
 
 impl FromStr for ProofNullifier {
     type Err = NotInField;
 
-    /// Decimal, or hexadecimal behind `0x`.
+    /// Decimal, or `0x` and hexadecimal digits.
     fn from_str(text: &str) -> Result<Self, NotInField> {
         text.parse().map(Self)
     }
@@ -111,17 +111,17 @@ impl fmt::Display for ProofNullifier {
     }
 }
 
-/// The text names nobody.
+/// The text is not an address.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("not an address: 0x and 40 hexadecimal digits, or up to 64 on Sui")]
 pub struct InvalidSubject;
 
 /// Characters of an EVM address.
 const EVM_LENGTH: usize = 42;
-/// Characters of a Sui address in full.
+/// Characters of a full Sui address.
 const SUI_LENGTH: usize = 66;
 
-/// Whom a proof is about.
+/// The address that a proof is about.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subject {
     /// On an EVM chain.
@@ -131,7 +131,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// 20 or 32 bytes.
+    /// 20 bytes for EVM, 32 for Sui.
     pub fn as_bytes(&self) -> &[u8] {
         match self {
             Self::Evm(address) => &address.0,
@@ -139,12 +139,12 @@ impl Subject {
         }
     }
 
-    /// Reads an address on Sui in any of its spellings, also one with as many digits as an EVM address.
+    /// Parses a Sui address in any of its spellings, even one with as many digits as an EVM address.
     pub fn on_sui(text: &str) -> Result<Self, InvalidSubject> {
         text.parse().map(Self::Sui).map_err(|_| InvalidSubject)
     }
 
-    /// Reads an address on an EVM chain, or a Sui address in full.
+    /// Parses an EVM address, or a full Sui address.
     pub fn in_full(text: &str) -> Result<Self, InvalidSubject> {
         if matches!(text.len(), EVM_LENGTH | SUI_LENGTH) { text.parse() } else { Err(InvalidSubject) }
     }
@@ -174,8 +174,8 @@ impl From<SuiAddress> for Subject {
 impl FromStr for Subject {
     type Err = InvalidSubject;
 
-    /// 40 digits are an EVM address, any other number up to 64 a Sui address with or without its leading zeros. One digit
-    /// more or less than 40 is refused: that is an EVM address with a typing error.
+    /// 40 digits are an EVM address. Any other number up to 64 is a Sui address with or without its leading zeros. One
+    /// digit more or less than 40 is refused: that is a mistyped EVM address.
     fn from_str(text: &str) -> Result<Self, InvalidSubject> {
         match text.len() {
             EVM_LENGTH => text.parse().map(Self::Evm).map_err(|_| InvalidSubject),
@@ -200,17 +200,17 @@ impl fmt::Debug for Subject {
     }
 }
 
-/// The text is no name of a network.
+/// The text is not a network's name.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("not a network's name: 1 to 64 of a to z, 0 to 9 and -")]
 pub struct InvalidNetworkName;
 
-/// The name of a network, as it stands in paths: `optimism`, `base-sepolia`.
+/// The name of a network, as used in paths: `optimism`, `base-sepolia`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NetworkName(String);
 
 impl NetworkName {
-    /// The text.
+    /// 1 to 64 of a to z, 0 to 9 and `-`.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -16,16 +16,16 @@ use crate::clock::UnixMillis;
 use crate::decimal::Decimal;
 use crate::stamp::{Nullifier, StampName};
 
-/// What the issuer signed, as 32 bytes: the identity of a credential.
+/// Hash of what the issuer signed: the identity of a credential.
 pub type SigningDigest = [u8; 32];
 
-/// What each Stamp contributes in one scorer.
+/// Each Stamp's weight in one scorer.
 pub type Weights = BTreeMap<StampName, Decimal>;
 
-/// A credential of the address, as it counts.
+/// A credential of the address in the form that counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// Its name.
+    /// Name of the Stamp.
     pub provider: StampName,
     /// Identity of the credential.
     pub digest: SigningDigest,
@@ -33,69 +33,67 @@ pub struct Stamp {
     pub issued_at: UnixMillis,
     /// End of validity.
     pub expires_at: UnixMillis,
-    /// What it shares with other credentials for the same account.
+    /// Identifiers that it shares with other credentials for the same account.
     pub nullifiers: Vec<Nullifier>,
 }
 
-/// Whose a nullifier is in a scorer.
+/// The holder of a nullifier in a scorer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// The nullifier.
+    /// Unique within a scorer.
     pub nullifier: Nullifier,
     /// The holder.
     pub address: EvmAddress,
-    /// The name of the holder's Stamp; `None` in a claim from before names were kept.
+    /// The name of the holder's Stamp; `None` in a claim from before names were stored.
     pub provider: Option<StampName>,
     /// The holder's credential.
     pub digest: SigningDigest,
-    /// Start of the holder's possession, kept when the claim is extended; `None` in an older claim that did not record
-    /// it.
+    /// Start of the claim, unchanged when the claim is extended; `None` in an older claim that did not record it.
     pub claimed_at: Option<UnixMillis>,
-    /// When it ends, which is when the holder's credential expires.
+    /// End of the claim: the expiry of the holder's credential.
     pub expires_at: UnixMillis,
 }
 
-/// Everything that a score depends on.
+/// All inputs of a score.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
     /// The scored address.
     pub address: EvmAddress,
-    /// Its Stamps, each name once, none of them revoked. A nullifier that belongs to a set goes by the set's name.
+    /// The address's Stamps, each name once, none of them revoked. A nullifier in a set is replaced by the set's name.
     pub stamps: &'a [Stamp],
     /// The claims on any of their nullifiers, ended or not, each nullifier once.
     pub claims: &'a [Claim],
-    /// What each Stamp contributes; one that is missing contributes nothing.
+    /// Each Stamp's weight; a missing one is zero.
     pub weights: &'a Weights,
     /// The score needed to pass.
     pub threshold: Decimal,
-    /// The present moment.
+    /// The current time.
     pub now: UnixMillis,
 }
 
 /// One Stamp of a score.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StampEntry {
-    /// Its name.
+    /// Name of the Stamp.
     pub provider: StampName,
-    /// What it contributes.
+    /// Its contribution.
     pub score: Decimal,
     /// True if another address holds one of its nullifiers.
     pub dedup: bool,
-    /// When it expires; if it is deduplicated, when the other address's credential does.
+    /// Its expiry; if it is deduplicated, the expiry of the other address's credential.
     pub expires_at: UnixMillis,
 }
 
-/// A score.
+/// Result of a computation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScoreResult {
-    /// The sum of what the Stamps contribute.
+    /// The sum of the Stamps' contributions.
     pub score: Decimal,
-    /// True if that is enough. Never without a Stamp.
+    /// True if the score reaches the threshold. Never without a Stamp.
     pub passing: bool,
-    /// When the first Stamp that contributes expires.
+    /// Earliest expiry of a Stamp that contributes.
     pub expires_at: Option<UnixMillis>,
-    /// The next moment at which time alone changes the score or what is shown with it; the end of time
-    /// if there is none.
+    /// The next moment at which time alone changes the score or its displayed data; the end of time if there is none.
     pub valid_until: UnixMillis,
     /// Every live Stamp, by name.
     pub stamps: Vec<StampEntry>,
@@ -103,10 +101,10 @@ pub struct ScoreResult {
     pub claims: Vec<Claim>,
 }
 
-/// Computes a score (decisions, Deduplication: the first holder keeps).
+/// Computes a score (decisions, Deduplication: the first holder keeps the claim).
 ///
-/// A nullifier is the address's own if it claimed it, if nobody did, or if the claim has ended. One that
-/// is not deduplicates every Stamp that carries it, and such a Stamp claims nothing.
+/// A nullifier belongs to the address if it claimed it, if no one did, or if the claim has ended. Any other nullifier
+/// deduplicates every Stamp that carries it, and such a Stamp claims nothing.
 #[must_use]
 pub fn compute(input: &Input<'_>) -> ScoreResult {
     let held: HashMap<&Nullifier, &Claim> =
@@ -143,8 +141,8 @@ pub fn compute(input: &Input<'_>) -> ScoreResult {
     settled
 }
 
-/// Of Stamps of one wallet with the same nullifier the one that lives longest holds the claim; among
-/// equals the choice does not depend on their order.
+/// Among one wallet's Stamps with the same nullifier, the one that expires last holds the claim. Among equals, the
+/// choice does not depend on their order.
 fn claim_all<'a>(stamp: &'a Stamp, wanted: &mut BTreeMap<&'a Nullifier, &'a Stamp>) {
     for nullifier in &stamp.nullifiers {
         let holder = wanted.entry(nullifier).or_insert(stamp);
@@ -177,7 +175,7 @@ impl ScoreResult {
 }
 
 impl Input<'_> {
-    /// Until when another address holds a nullifier of `stamp`; `None` if none does.
+    /// End of another address's claim on a nullifier of `stamp`; `None` if there is none.
     fn held_by_another_until(&self, stamp: &Stamp, held: &HashMap<&Nullifier, &Claim>) -> Option<UnixMillis> {
         let claims = stamp.nullifiers.iter().filter_map(|nullifier| held.get(nullifier));
         claims
@@ -186,8 +184,8 @@ impl Input<'_> {
             .max()
     }
 
-    /// True if a claim by `stamp` says more than the one that is there. A claim of the address never
-    /// becomes shorter: taking a long credential back and bringing a short one would free it early.
+    /// True if a claim by `stamp` adds to the existing one. A claim of the address never becomes shorter: replacing a
+    /// long credential by a short one would otherwise free it early.
     fn extends(&self, held: Option<&Claim>, stamp: &Stamp) -> bool {
         self.own(held).is_none_or(|held| stamp.expires_at > held.expires_at)
     }
@@ -209,11 +207,11 @@ impl Input<'_> {
     }
 }
 
-/// Merges the claims on nullifiers that turn out to be one account: the one that remains, or `None` if all have ended.
+/// Merges the claims on nullifiers that turn out to be one account: the remaining claim, or `None` if all have ended.
 ///
 /// The address that has held its claim the longest keeps the account. Between claims of the same moment the one that
-/// lasts longer wins, then the lower address. If that address holds several of them, its longest credential stands
-/// behind the merged claim. The `nullifier` of the result is one of theirs.
+/// lasts longer wins, then the lower address. If that address holds several of them, its longest credential backs the
+/// merged claim. The result's `nullifier` is one of theirs.
 #[must_use]
 pub fn merge(claims: &[Claim], now: UnixMillis) -> Option<Claim> {
     let live = || claims.iter().filter(|claim| now < claim.expires_at);

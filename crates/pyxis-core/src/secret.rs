@@ -18,12 +18,12 @@ pub type SecretString = Secret<String>;
 pub type SecretBytes = Secret<Vec<u8>>;
 
 impl<T: Zeroize> Secret<T> {
-    /// Takes `value` into custody.
+    /// Takes ownership of `value`.
     pub fn new(value: T) -> Self {
         Self(Zeroizing::new(value))
     }
 
-    /// Shows the value. Every call site is a place to review.
+    /// Exposes the value. Review every call site.
     pub fn expose(&self) -> &T {
         &self.0
     }
@@ -36,7 +36,7 @@ impl<T: Zeroize> fmt::Debug for Secret<T> {
 }
 
 impl<T: Zeroize + AsRef<[u8]>> Secret<T> {
-    /// Compares in time that depends on the lengths only.
+    /// Compares in time that depends only on the lengths.
     pub fn matches(&self, candidate: &[u8]) -> bool {
         self.0.as_ref().ct_eq(candidate).into()
     }
@@ -48,7 +48,7 @@ impl<'de, T: Zeroize + Deserialize<'de>> Deserialize<'de> for Secret<T> {
     }
 }
 
-/// Why a text is not taken for a secret. Says nothing of the text but where.
+/// Reasons for refusing a text as a secret. Reveals only the position, not the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadEntry {
     /// A character that no key or password has.
@@ -58,20 +58,20 @@ pub enum BadEntry {
     Control {
         /// The code point.
         code: u32,
-        /// Place of the character, from 1.
+        /// Position of the character, from 1.
         at: usize,
     },
-    /// Nothing, or nothing but a byte order mark, blanks and line ends.
+    /// Nothing, or only a byte order mark, blanks and line ends.
     #[error("is empty")]
     Empty,
 }
 
-/// A secret as it was meant: without the byte order mark that editors put before it and the line ends that editors
-/// and shells put after it. Every door by which a secret comes in calls this.
+/// A secret as it was meant: without the byte order mark that editors put before it and the line ends that editors and
+/// shells put after it. Every path by which a secret enters calls this.
 ///
 /// # Errors
-/// For invisible characters inside: control and formatting characters, and separators of lines and paragraphs. A key in
-/// PEM may have line ends and tabs.
+/// For invisible characters inside: control and formatting characters, and separators of lines and paragraphs. A PEM
+/// key may have line ends and tabs.
 pub fn entered(text: &str) -> Result<&str, BadEntry> {
     let meant = text.strip_prefix(BOM).unwrap_or(text).trim_end_matches(['\r', '\n']);
     let lines = meant.contains("-----BEGIN ");
@@ -84,10 +84,10 @@ pub fn entered(text: &str) -> Result<&str, BadEntry> {
     }
 }
 
-/// As [`entered`], of a secret that must be there.
+/// Like [`entered`], for a required secret.
 ///
 /// # Errors
-/// As [`entered`], and for nothing.
+/// Like [`entered`], and for an empty text.
 pub fn entered_some(text: &str) -> Result<&str, BadEntry> {
     match entered(text)? {
         meant if meant.trim().is_empty() => Err(BadEntry::Empty),

@@ -1,4 +1,4 @@
-//! Stamps: the name of what was verified, and the marks that tell whether it was verified before.
+//! Stamps: their names, and the nullifiers that reveal a repeated verification.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -11,7 +11,7 @@ pub const MAX_STAMP_NAME: usize = 200;
 /// Longest nullifier, in bytes.
 pub const MAX_NULLIFIER: usize = 256;
 
-/// The text is not the name of a Stamp.
+/// The text is not a Stamp name.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("not a Stamp name: 1 to {MAX_STAMP_NAME} printable ASCII characters without spaces")]
 pub struct InvalidStampName;
@@ -58,7 +58,7 @@ macro_rules! text {
             }
         }
 
-        /// Maps and sets keyed by it can be asked with the plain text.
+        /// Lets callers look up the plain text in maps and sets keyed by this type.
         impl Borrow<str> for $name {
             fn borrow(&self) -> &str {
                 &self.0
@@ -80,16 +80,16 @@ macro_rules! text {
 }
 
 text!(
-    /// What a credential attests, the `provider` its issuer signed, for example `Discord` or
-    /// `NFTScore#50`. At most [`MAX_STAMP_NAME`] printable ASCII characters, no space; case matters.
+    /// The kind of evidence in a credential: its signed `provider`, for example `Discord` or `NFTScore#50`. At most
+    /// [`MAX_STAMP_NAME`] printable ASCII characters, no space; case matters.
     StampName,
     InvalidStampName,
     |text| (1..=MAX_STAMP_NAME).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 );
 text!(
-    /// The issuer's mark of the account behind a credential. The same mark at two addresses means that
-    /// one account was verified twice. At most [`MAX_NULLIFIER`] bytes of UTF-8, not blank, without control
-    /// characters and without white space other than the plain space; compared byte for byte.
+    /// A value that an issuer derives from the account behind a credential. The same value at two addresses means that
+    /// one account was verified twice. At most [`MAX_NULLIFIER`] bytes of UTF-8, not blank. No control characters, and
+    /// no white space other than the plain space; compared byte for byte.
     Nullifier,
     InvalidNullifier,
     |text| {

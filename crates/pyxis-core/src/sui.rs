@@ -15,7 +15,7 @@ pub struct SuiAddress(pub [u8; 32]);
 impl FromStr for SuiAddress {
     type Err = InvalidSuiAddress;
 
-    /// `0x` and 1 to 64 hexadecimal digits, all in any case; a short form is padded with zeros in front.
+    /// `0x` and 1 to 64 hexadecimal digits in any case; a short form is padded with leading zeros.
     fn from_str(text: &str) -> Result<Self, InvalidSuiAddress> {
         let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).ok_or(InvalidSuiAddress)?;
         if !(1..=64).contains(&digits.len()) {

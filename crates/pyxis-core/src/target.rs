@@ -1,14 +1,14 @@
 //! The target of a forwarded request, in one canonical spelling.
 //!
-//! The text an agent writes is read once, here. Policy, grants, `allowed_hosts`, the egress guard and
-//! the wire all use the result, so that no two of them can read the same text differently.
-//! **The path that policy matches is, byte for byte, the path on the wire** ([`Target::wire`]).
+//! The text an agent writes is parsed once, here. Policy, grants, `allowed_hosts`, the egress guard and the wire all
+//! use the result, so that no two of them can read the same text differently. **The path that policy matches is, byte
+//! for byte, the path on the wire** ([`Target::wire`]).
 //!
-//! Reading is a WHATWG URL parse (which resolves dot segments, also percent-encoded ones), followed
-//! by RFC 3986 section 6.2.2 for the escapes of the path: those of unreserved characters are decoded,
-//! the others upper-cased. A text to which none of this does anything, as to nearly all, is told by its
-//! characters alone ([`plain`]), to the same result. What WHATWG repairs silently (a backslash, a tab, `https:/host`) is refused
-//! instead: a repaired text is one that somebody else may have read otherwise.
+//! Parsing is a WHATWG URL parse (which resolves dot segments, including percent-encoded ones), followed by RFC 3986
+//! section 6.2.2 for the path's escapes: those of unreserved characters are decoded, the others upper-cased. Nearly all
+//! texts are unchanged by this; the fast path (`fast_path`) recognizes them by their characters, with the same result.
+//! What WHATWG repairs silently (a backslash, a tab, `https:/host`) is refused instead: others may have read a repaired
+//! text differently.
 
 mod escape;
 mod fast_path;
@@ -24,7 +24,7 @@ pub use host::Host;
 /// The longest target, in bytes, as written and in its canonical spelling.
 pub const MAX_BYTES: usize = 8 * 1024;
 
-/// Why a text is not a target. Safe to show to the agent: nothing of the text is repeated.
+/// Reasons why a text is not a target. Safe to show to the agent: the text is not repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
     /// Longer than [`MAX_BYTES`].
@@ -49,7 +49,7 @@ pub enum TargetError {
     /// Not a number from 1 to 65535.
     #[error("the port of the target is not a number from 1 to 65535")]
     Port,
-    /// A `%` in the path that two hexadecimal digits do not follow.
+    /// A `%` in the path without two hexadecimal digits after it.
     #[error("the path of the target has a % without two hexadecimal digits: write %25 for a percent sign")]
     Escape,
 }
@@ -57,7 +57,7 @@ pub enum TargetError {
 /// The scheme of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scheme {
-    /// Plain text: the caller admits it only where the credential says so.
+    /// Plain text: the caller allows it only if the credential permits it.
     Http,
     /// TLS.
     Https,
@@ -87,23 +87,23 @@ impl Scheme {
 
 /// An absolute http or https URL without user information and fragment, in canonical spelling.
 ///
-/// `Display` shows it, and parsing that gives an equal target. Two targets are equal when they are
-/// the same on the wire; [`Target::written_host`] is not compared.
+/// `Display` shows it, and parsing that gives an equal target. Two targets are equal if they are the same on the wire;
+/// [`Target::written_host`] is not compared.
 #[derive(Clone)]
 pub struct Target {
     /// Origin and wire form.
     url: String,
     scheme: Scheme,
     host: Host,
-    /// Only where it differs from the canonical host.
+    /// Set only if it differs from the canonical host.
     written_host: Option<Box<str>>,
     port: u16,
-    /// Where the path starts and ends in `url`.
+    /// Start and end of the path in `url`.
     path: (usize, usize),
 }
 
 impl Target {
-    /// Reads the text of `X-PX-Target`. A fragment is dropped.
+    /// Parses the text of `X-PX-Target`. A fragment is dropped.
     pub fn parse(raw: &str) -> Result<Self, TargetError> {
         if raw.len() > MAX_BYTES {
             return Err(TargetError::TooLong);
@@ -150,7 +150,7 @@ impl Target {
         Ok(Self { url, scheme, host, written_host, port, path: path_range })
     }
 
-    /// The scheme.
+    /// `http` or `https`.
     pub fn scheme(&self) -> Scheme {
         self.scheme
     }
@@ -160,14 +160,14 @@ impl Target {
         &self.host
     }
 
-    /// The host for the egress guard: an address as the caller spelled it, in lower case and with
-    /// the brackets of IPv6, so that the guard sees `0x7f.1` and refuses it. For a name this is the
-    /// canonical name; [`Target::parse`] admits no spelling that could hide another one.
+    /// The host for the egress guard: an address as the caller spelled it, in lower case and with the brackets of IPv6.
+    /// So the guard sees `0x7f.1` and refuses it. For a name this is the canonical name; [`Target::parse`] accepts no
+    /// spelling that could hide another one.
     pub fn written_host(&self) -> &str {
         self.written_host.as_deref().unwrap_or_else(|| self.host_text())
     }
 
-    /// The port, that of the scheme if none was written. Never 0.
+    /// The port; the scheme's default if none was written. Never 0.
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -187,17 +187,17 @@ impl Target {
         &self.url[self.path.0..self.path.1]
     }
 
-    /// The query as given, with what cannot stand on the wire percent-encoded as WHATWG does.
+    /// The query as given, with characters that are illegal on the wire percent-encoded as in WHATWG.
     pub fn query(&self) -> Option<&str> {
         self.url[self.path.1..].strip_prefix('?')
     }
 
-    /// Path and query, byte for byte what goes on the wire.
+    /// Path and query, byte for byte as on the wire.
     pub fn wire(&self) -> &str {
         &self.url[self.path.0..]
     }
 
-    /// What a grant is pinned to: `scheme://host:port/path`, with the port always written.
+    /// The route that a grant is pinned to: `scheme://host:port/path`, with the port always written.
     pub fn route(&self) -> String {
         format!("{}://{}:{}{}", self.scheme.as_str(), self.host_text(), self.port, self.path())
     }
@@ -225,7 +225,7 @@ impl fmt::Display for Target {
     }
 }
 
-/// Leaves the query out: some APIs take keys there, and `Debug` ends up in logs.
+/// Leaves the query out: some APIs have keys there, and `Debug` ends up in logs.
 impl fmt::Debug for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let query = if self.query().is_some() { "?…" } else { "" };

@@ -1,4 +1,4 @@
-//! Webhooks (Spec 3, Events): what is sent, how it is signed and when it is tried again.
+//! Webhooks (Spec 3, Events): payloads, signatures and retries.
 
 use std::time::Duration;
 
@@ -15,49 +15,49 @@ use crate::id::{ScorerId, TxnId};
 use crate::secret::SecretString;
 
 wire_enum!(
-    /// What an endpoint can subscribe to.
+    /// An event that an endpoint can subscribe to.
     WebhookEvent {
-        /// A request paused and waits for a human.
+        /// A request paused and waits for approval.
         Requested = "approval.requested",
-        /// A human approved or denied it.
+        /// A person approved or denied it.
         Decided = "approval.decided",
-        /// Nobody decided in time, or the agent withdrew.
+        /// No one decided in time, or the agent withdrew.
         Expired = "approval.expired",
-        /// A scorer's score of an address is another one, or passes and did not, or the other way round.
+        /// An address's score in a scorer changed, or crossed the threshold in either direction.
         ScoreChanged = "score.changed",
     }
 );
 
 impl WebhookEvent {
-    /// The events of approvals (Spec 3, Events): what an endpoint hears that chose none.
+    /// The approval events (Spec 3, Events), which an endpoint without a selection receives.
     pub const APPROVALS: &'static [Self] = &[Self::Requested, Self::Decided, Self::Expired];
 
-    /// True if an endpoint that subscribed to `chosen` gets this event. None chosen means all three of
-    /// approvals; another event is only sent to whoever chose it.
+    /// True if an endpoint that subscribed to `chosen` gets this event. An empty selection means the three approval
+    /// events; any other event is sent only to endpoints that selected it.
     pub fn wanted_by(self, chosen: &[Self]) -> bool {
         if chosen.is_empty() { Self::APPROVALS.contains(&self) } else { chosen.contains(&self) }
     }
 }
 
-/// Longest time for one attempt, from dialling to the end of the answer.
+/// Longest time for one attempt, from dialing to the end of the response.
 pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
-/// For how long a replaced secret still signs beside the new one.
+/// Time for which a replaced secret still signs along with the new one.
 pub const ROTATION: Duration = Duration::from_hours(24);
-/// How the generated secrets begin.
+/// Prefix of generated secrets.
 pub const SECRET_PREFIX: &str = "whsec_";
 
 /// The waits after the first, second, third and fourth failed attempt.
 const WAITS: [Duration; 4] =
     [Duration::from_secs(15), Duration::from_mins(1), Duration::from_mins(3), Duration::from_mins(6)];
 
-/// When the next attempt is due after `failed` attempts, the last of which ended at `now`. `None` after
-/// the fifth: the delivery has failed.
+/// Time of the next attempt after `failed` attempts, the last of which ended at `now`. `None` after the fifth: the
+/// delivery has failed.
 pub fn next_attempt(failed: u32, now: UnixMillis) -> Option<UnixMillis> {
     let last = usize::try_from(failed).unwrap_or(usize::MAX).saturating_sub(1);
     WAITS.get(last).map(|wait| now.plus(*wait))
 }
 
-/// The value of `PX-Signature`: `t=<seconds>,v1=<hex>`, with one `v1` for each secret, the newest first.
+/// The value of `PX-Signature`: `t=<seconds>,v1=<hex>`, with one `v1` for each secret, newest first.
 pub fn signature<'a>(
     secrets: impl IntoIterator<Item = &'a SecretString>,
     at: UnixMillis,
@@ -80,41 +80,41 @@ fn mac(key: &[u8], seconds: i64, body: &[u8]) -> [u8; 32] {
     mac.finalize().into_bytes().into()
 }
 
-/// `approval.requested`.
+/// Data of `approval.requested`.
 #[derive(Clone, Debug)]
 pub struct Requested<'a> {
-    /// The transaction.
+    /// Transaction of the request.
     pub txn: TxnId,
     /// Name of the credential.
     pub credential_name: &'a str,
     /// HTTP method.
     pub method: &'a str,
-    /// Host of the target, with its port if it has one; only the host is told.
+    /// Host of the target, with its port if it has one; only the host is sent.
     pub target: &'a str,
-    /// How the body begins.
+    /// Beginning of the body.
     pub body_preview: Option<&'a str>,
     /// The agent's own words.
     pub summary: Option<&'a str>,
-    /// Where a person decides.
+    /// Page where a person decides.
     pub approval_url: &'a str,
     /// End of the approval window.
     pub expires_at: UnixMillis,
-    /// Where it was announced.
+    /// Channel where it was announced.
     pub channel: Channel,
 }
 
-/// `approval.decided`.
+/// Data of `approval.decided`.
 #[derive(Clone, Debug)]
 pub struct ApprovalDecided<'a> {
-    /// The transaction.
+    /// Transaction of the request.
     pub txn: TxnId,
     /// Approved or denied.
     pub outcome: ApprovalState,
-    /// E-mail address of the person whose vote settled it.
+    /// E-mail address of the person whose vote was decisive.
     pub approver: &'a str,
     /// The channel that the request was routed to, not where it was decided.
     pub channel: Channel,
-    /// Status of the upstream's answer.
+    /// Status of the upstream's response.
     pub upstream_status: Option<i64>,
 }
 
@@ -148,22 +148,22 @@ struct ExpiredBody {
     txn_id: TxnId,
 }
 
-/// `score.changed`.
+/// Data of `score.changed`.
 #[derive(Clone, Debug)]
 pub struct ScoreChanged {
-    /// The scorer.
+    /// Scorer of the score.
     pub scorer: ScorerId,
-    /// The address.
+    /// Address of the score.
     pub address: EvmAddress,
-    /// The score that was stored before.
+    /// The previously stored score.
     pub previous_score: Decimal,
-    /// True if that passed.
+    /// True if the previous score passed.
     pub previous_passing: bool,
-    /// The score now.
+    /// The new score.
     pub score: Decimal,
-    /// True if it passes.
+    /// True if the new score passes.
     pub passing: bool,
-    /// When it was computed.
+    /// Time of the computation.
     pub computed_at: UnixMillis,
 }
 
@@ -180,10 +180,10 @@ struct ScoreChangedBody {
 }
 
 impl ScoreChanged {
-    /// The JSON body, numbers as decimal text like everywhere in scoring. There is no secret in it.
+    /// The JSON body, with numbers as decimal text like everywhere in scoring. Contains no secret.
     ///
     /// # Panics
-    /// Never: text and truth values serialise.
+    /// Never: text and booleans serialize.
     pub fn to_json(&self) -> Vec<u8> {
         let body = ScoreChangedBody {
             event: WebhookEvent::ScoreChanged,
@@ -199,19 +199,19 @@ impl ScoreChanged {
     }
 }
 
-/// One event of an approval with what it tells.
+/// One approval event with its data.
 #[derive(Clone, Debug)]
 pub enum Payload<'a> {
     /// A request paused.
     Requested(Requested<'a>),
     /// It was decided.
     Decided(ApprovalDecided<'a>),
-    /// Nobody decided.
+    /// No one decided in time.
     Expired(TxnId),
 }
 
 impl Payload<'_> {
-    /// Its name.
+    /// The event's type.
     pub const fn event(&self) -> WebhookEvent {
         match self {
             Self::Requested(_) => WebhookEvent::Requested,
@@ -220,7 +220,7 @@ impl Payload<'_> {
         }
     }
 
-    /// The transaction that it is about.
+    /// The event's transaction.
     pub const fn txn(&self) -> TxnId {
         match self {
             Self::Requested(requested) => requested.txn,
@@ -229,10 +229,10 @@ impl Payload<'_> {
         }
     }
 
-    /// The JSON body. It is made once; every attempt and every resend sends these bytes.
+    /// The JSON body. It is built once; every attempt and every resend sends these bytes.
     ///
     /// # Panics
-    /// Never: text, numbers and null serialise.
+    /// Never: text, numbers and null serialize.
     pub fn to_json(&self) -> Vec<u8> {
         let event = self.event();
         let json = match self {

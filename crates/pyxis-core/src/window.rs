@@ -5,25 +5,25 @@ use crate::clock::UnixMillis;
 const HOUR: i64 = 60 * 60 * 1000;
 const QUARTER: i64 = HOUR / 4;
 
-/// The start of the hour that `now` lies in (Spec 3, Limits).
+/// The start of the hour that contains `now` (Spec 3, Limits).
 #[must_use]
 pub fn hour_start(now: UnixMillis) -> UnixMillis {
     start(now, HOUR)
 }
 
-/// The end of the hour that `now` lies in, which is the start of the next one.
+/// The end of the hour that contains `now`, which is the start of the next one.
 #[must_use]
 pub fn hour_end(now: UnixMillis) -> UnixMillis {
     UnixMillis(hour_start(now).0.saturating_add(HOUR))
 }
 
-/// The start of the quarter of an hour that `now` lies in.
+/// The start of the quarter hour that contains `now`.
 #[must_use]
 pub fn quarter_start(now: UnixMillis) -> UnixMillis {
     start(now, QUARTER)
 }
 
-/// The end of the quarter of an hour that `now` lies in, which is the start of the next one.
+/// The end of the quarter hour that contains `now`, which is the start of the next one.
 #[must_use]
 pub fn quarter_end(now: UnixMillis) -> UnixMillis {
     UnixMillis(quarter_start(now).0.saturating_add(QUARTER))

@@ -1,4 +1,4 @@
-//! Trained models together: what is installed, and what scores.
+//! Bundles of trained models: the unit that is installed and that scores.
 
 use pyxis_core::hex;
 use serde::{Deserialize, Serialize};
@@ -14,42 +14,41 @@ use crate::features::{self, Features};
 use crate::scope::Model;
 
 const MAGIC: &[u8; 4] = b"PXM1";
-/// What a model weighs where it has never seen labels, of what it weighs where it has.
+/// Weight of a model for activity without labels, relative to its weight for labeled activity.
 const TRANSFERRED_WEIGHT: f64 = 0.5;
 /// Models that were trained together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bundle {
-    /// What it says of itself.
+    /// The bundle's description of itself.
     pub card: Card,
-    /// What answers about wallets whose company is known: they were imported.
+    /// Models for wallets with known counterparties: imported ones.
     pub company: Family,
-    /// What answers about wallets that only an indexer knows. Where there is none, the other does.
+    /// Models for wallets that only an indexer knows. If absent, `company` is used.
     pub alone: Option<Family>,
-    /// Models of the user's own, at most one for each model of the interface. They come first.
+    /// Custom models, at most one for each model of the API. They take precedence.
     pub customs: Vec<Custom>,
-    /// True if all but the user's own come with the program: then those of the next release take over.
+    /// True if all models but the custom ones come with the program: the next release's models then replace them.
     pub of_program: bool,
 }
 
 /// The answer of one model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Single {
-    /// Which.
     pub model: Model,
     /// Calibrated log odds of being human.
     pub log_odds: f64,
-    /// What it weighs in the aggregate; all of them add up to 1.
+    /// Weight in the aggregate; all weights add up to 1.
     pub weight: f64,
-    /// True if it never saw labels of this activity.
+    /// True if it was trained without labels of this activity.
     pub transferred: bool,
-    /// True if it is the user's own.
+    /// True for a custom model.
     pub custom: bool,
 }
 
 /// The answers of all models that had data.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scores {
-    /// The models that look at activity.
+    /// The models that read activity.
     pub singles: Vec<Single>,
     /// The log odds of the aggregate.
     pub aggregate: Option<f64>,
@@ -61,7 +60,7 @@ pub fn score(log_odds: f64) -> f64 {
 }
 
 impl Scores {
-    /// The score of a model; `None` is too little data (-1).
+    /// The score of a model; `None` means too little data (-1).
     pub fn of(&self, model: Model) -> Option<f64> {
         match model {
             Model::Aggregate => self.aggregate.map(score),
@@ -73,7 +72,7 @@ impl Scores {
 }
 
 impl Bundle {
-    /// The answers of every model that has enough data of a wallet. Only a model of the user's own can fail.
+    /// The answers of every model with enough data about a wallet. Only a custom model can fail.
     pub fn scores(&self, found: &Features) -> Result<Scores, Error> {
         let mut singles = Vec::new();
         for model in Model::single() {
@@ -113,24 +112,24 @@ impl Bundle {
         }))
     }
 
-    /// The user's own model that answers for a model, if there is one.
+    /// The custom model that answers for a model, if there is one.
     pub fn custom(&self, model: Model) -> Option<&Custom> {
         self.customs.iter().find(|custom| custom.model == model)
     }
 
-    /// With a model of the user's own, in place of another one that answers for the same model.
+    /// Adds a custom model, replacing any other that answers for the same model.
     pub fn add(&mut self, custom: Custom) {
         self.customs.retain(|other| other.model != custom.model);
         self.customs.push(custom);
         self.customs.sort_by_key(|custom| custom.model as u8);
     }
 
-    /// What answers about a wallet.
+    /// The models for a wallet.
     fn family(&self, found: &Features) -> &Family {
         self.alone.as_ref().filter(|_| !found.knows_company()).unwrap_or(&self.company)
     }
 
-    /// Why a model answered what it answered; `None` for the aggregate, unless it is the user's own.
+    /// Explains a model's answer; `None` for the aggregate, unless it is a custom model.
     pub fn explain(&self, model: Model, found: &Features) -> Result<Option<Explanation>, Error> {
         match self.custom(model) {
             Some(custom) => custom::seen(model, found).map(|seen| custom.explain(&seen)).transpose(),
@@ -153,7 +152,7 @@ impl Bundle {
         Some(Explanation { start: part.curve.log_odds(start), contributions })
     }
 
-    /// What names the models, whenever they were trained: the SHA-256 of trees and curves.
+    /// Fingerprint of the models, independent of the training date: the SHA-256 of trees and curves.
     pub fn fingerprint(&self) -> String {
         let mut sum = Sha256::new();
         self.company.digest(&mut sum);
@@ -169,7 +168,7 @@ impl Bundle {
         hex::encode(&sum.finalize())
     }
 
-    /// As a file. What comes with the program is not written.
+    /// Serializes the bundle. Built-in models are not written.
     pub fn to_bytes(&self) -> Vec<u8> {
         let nothing = Family { parts: Vec::new(), aggregate: self.company.aggregate };
         let (company, alone) =
@@ -188,7 +187,7 @@ impl Bundle {
                 .map(|custom| CustomHead { card: custom.card.clone(), bytes: custom.file().len() })
                 .collect(),
         };
-        // Numbers and texts: it cannot fail to become JSON.
+        // Numbers and texts: conversion to JSON cannot fail.
         let head = serde_json::to_vec(&head).unwrap_or_default();
         let mut bytes = MAGIC.to_vec();
         bytes.extend(u32::try_from(head.len()).unwrap_or(u32::MAX).to_le_bytes());
@@ -200,7 +199,7 @@ impl Bundle {
         bytes
     }
 
-    /// Reads what [`Bundle::to_bytes`] wrote.
+    /// Deserializes the output of [`Bundle::to_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let damaged = || Error::unreadable("the model file", "it is damaged");
         let rest =
@@ -210,10 +209,10 @@ impl Bundle {
         let (head, mut rest) = rest.split_at_checked(length).ok_or_else(damaged)?;
         let head: Head = serde_json::from_slice(head)
             .map_err(|error| Error::unreadable("the model file", error.to_string()))?;
-        // What was trained before the card named its features is accepted by their number.
+        // Bundles trained before the card named its features are accepted by their number of features.
         let named = head.card.features_sha256.as_ref();
         let others = named.is_some_and(|names| *names != features::names_digest());
-        // Without parts of its own, a bundle takes those of the program, and their card.
+        // A bundle without parts uses the built-in ones, and their card.
         let own = !head.company.parts.is_empty();
         if head.features != features::ALL || (others && own) {
             return Err(Error::unreadable("the model file", "it is made for other features; train it again"));
@@ -253,7 +252,7 @@ struct Head {
     card: Card,
     #[serde(flatten)]
     company: FamilyHead,
-    /// Files from before wallets that are known alone were told apart have none.
+    /// Absent in files from before wallets known only to an indexer had their own models.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     alone: Option<FamilyHead>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -5,18 +5,15 @@ use serde::{Deserialize, Serialize};
 /// Probability = 1 / (1 + e^-(slope · raw + offset)).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
-    /// How steep.
     pub slope: f64,
-    /// Where it begins.
     pub offset: f64,
 }
 
 impl Curve {
-    /// Leaves the raw answer, in log odds, as it is.
+    /// Leaves the raw answer, in log odds, unchanged.
     pub const PLAIN: Self = Self { slope: 1.0, offset: 0.0 };
 
-    /// Fits raw answers of labelled addresses by Newton's method. Raw answers that tell nothing leave a
-    /// flat curve.
+    /// Fits raw answers of labeled addresses by Newton's method. Uninformative answers give a flat curve.
     pub fn fit(raw: &[(f64, bool)]) -> Self {
         let mut curve = Self::PLAIN;
         for _ in 0..50 {
@@ -30,7 +27,7 @@ impl Curve {
         curve
     }
 
-    /// One Newton step of the log loss, with a little pull to keep it solvable.
+    /// One Newton step of the log loss, with slight regularization to keep it solvable.
     fn step(&self, raw: &[(f64, bool)]) -> Option<(f64, f64)> {
         const PULL: f64 = 1e-3;
         let (mut g0, mut g1) = (PULL * (self.slope - 1.0), PULL * self.offset);
@@ -61,7 +58,7 @@ impl Curve {
     }
 }
 
-/// From log odds to a probability.
+/// Converts log odds to a probability.
 pub fn sigmoid(log_odds: f64) -> f64 {
     1.0 / (1.0 + (-log_odds).exp())
 }
@@ -72,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_curve_finds_frequencies_again() {
-        // Of those with raw 1, three of four are human; of those with raw -1, one of four.
+        // Of those with raw 1, three out of four are human; of those with raw -1, one out of four.
         let raw: Vec<(f64, bool)> = (0..4000)
             .map(|index| if index % 2 == 0 { (1.0, index % 8 != 0) } else { (-1.0, index % 8 == 1) })
             .collect();

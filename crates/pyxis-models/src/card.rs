@@ -1,46 +1,43 @@
-//! The model card: where models come from and how good they are.
+//! The model card: origin and quality of models.
 
 use serde::{Deserialize, Serialize};
 
 use crate::metrics::Quality;
 
-/// What a bundle says of itself.
+/// A bundle's description of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Card {
-    /// When it was trained, RFC 3339.
+    /// Time of training, RFC 3339.
     pub trained_at: String,
-    /// The seed of every random choice.
+    /// Random seed.
     pub seed: u64,
     /// The library that grew the trees.
     pub library: String,
-    /// SHA-256 of the names of the features, one on each line, hex. What was trained before it was noted has
-    /// none.
+    /// SHA-256 of the feature names, one per line, hex. Absent in bundles from before it was recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub features_sha256: Option<String>,
-    /// What it learned from.
+    /// Training data.
     pub data: TrainingData,
-    /// How it was split to be measured.
+    /// Split used for measuring.
     pub split: String,
-    /// What to keep in mind.
+    /// Known limitations.
     pub limits: Vec<String>,
-    /// Each model that answers about wallets whose company is known.
+    /// Each model for wallets with known counterparties.
     pub models: Vec<ModelCard>,
-    /// Each model that answers about wallets that only an indexer knows. Files from before these were told apart
-    /// have none.
+    /// Each model for wallets that only an indexer knows. Empty in files from before these were distinguished.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alone: Vec<ModelCard>,
 }
 
-/// What a bundle learned from.
+/// Training data of a bundle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrainingData {
-    /// Transfers.
     pub transfers: usize,
-    /// Addresses in them.
+    /// Addresses in the transfers.
     pub addresses: usize,
-    /// Labelled addresses.
+    /// Labeled addresses.
     pub labelled: usize,
-    /// Humans among them.
+    /// Labeled humans.
     pub humans: usize,
     /// SHA-256 of the sorted labels, hex.
     pub labels_sha256: String,
@@ -49,34 +46,34 @@ pub struct TrainingData {
 /// One model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelCard {
-    /// Its name; `shared` is the one that stands in for chains without labels.
+    /// Its name; `shared` is the model for chains without labels.
     pub name: String,
-    /// The models of the interface that it answers for.
+    /// The models of the API that it answers for.
     pub serves: Vec<String>,
-    /// True if it answers for activity that it never saw labels of.
+    /// True if it answers for activity without labels.
     pub transferred: bool,
-    /// Rows that it learned from.
+    /// Rows in its training data.
     pub rows: usize,
-    /// Trees.
+    /// Number of trees.
     pub trees: usize,
-    /// What it weighs in the aggregate, before what is missing is left out.
+    /// Weight in the aggregate, before missing models are left out.
     pub weight: f64,
     /// Measured on addresses left out at random.
     pub random: Option<Quality>,
     /// Measured on whole groups left out.
     pub by_cluster: Option<Quality>,
-    /// Of those for wallets that are known alone: measured on addresses left out at random whose counterparties
-    /// were imported.
+    /// Only for models of wallets known to an indexer alone: measured on addresses left out at random whose
+    /// counterparties were imported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Quality>,
-    /// `shared` only: measured on whole groups of a chain that it learned nothing of, chain by chain.
+    /// `shared` only: measured chain by chain on whole groups of a chain that was not in its training data.
     pub by_chain: Vec<(String, Quality)>,
-    /// The features that say most, by how much they move the answer on average.
+    /// The most important features, by how much they move the answer on average.
     pub important: Vec<(String, f64)>,
 }
 
 impl ModelCard {
-    /// Every measurement, and how it was made.
+    /// Every measurement, with its method.
     pub fn measured(&self) -> Vec<(String, &Quality)> {
         let splits = [
             ("random", &self.random),

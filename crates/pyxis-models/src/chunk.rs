@@ -1,4 +1,4 @@
-//! How transfers are stored: some ten thousand of them in one value, each address once.
+//! Storage format of transfers: some ten thousand in one value, each address once.
 
 use std::num::NonZeroU32;
 
@@ -10,8 +10,8 @@ use crate::scope::{Chain, Kind};
 
 const MAGIC: &[u8; 4] = b"PXA1";
 
-/// What a builder holds, as bytes: numbers are little-endian; a transfer is two places in the list of
-/// addresses, a time, a chain and a kind with two bits for the amount.
+/// Serializes a builder's content. Numbers are little-endian. A transfer is two positions in the list of addresses, a
+/// time, a chain and a kind with two bits for the amount.
 pub fn encode(builder: &Builder) -> Vec<u8> {
     let (addresses, transfers, facts) = (builder.addresses(), builder.transfers(), builder.facts());
     let mut bytes = Vec::with_capacity(16 + addresses.len() * 20 + transfers.len() * 14 + facts.len() * 12);
@@ -41,7 +41,7 @@ pub fn encode(builder: &Builder) -> Vec<u8> {
     bytes
 }
 
-/// Adds what [`encode`] wrote to a builder.
+/// Adds the output of [`encode`] to a builder.
 pub fn decode(bytes: &[u8], into: &mut Builder) -> Result<(), Error> {
     read(bytes, into).ok_or_else(|| Error::unreadable("stored activity", "it is damaged"))
 }

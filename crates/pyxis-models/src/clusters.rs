@@ -1,5 +1,5 @@
-//! Suspected groups: users that transfers, a shared funder or sink, and timing connect and that models doubt,
-//! with the evidence.
+//! Suspected groups: users with low scores who are connected by transfers, a shared funder or sink, or timing. Includes
+//! the evidence.
 
 use std::collections::HashMap;
 
@@ -11,25 +11,24 @@ use crate::graph::{Graph, Node};
 use crate::linked_users::{self, SMALL};
 use crate::peers::PeerIndex;
 
-/// Rises with the rule by which users are joined and with what is said of them, so that stored groups are looked
-/// for anew.
+/// Bump when the joining rule or the description of groups changes; stored groups are then recomputed.
 pub const RULE: u32 = 3;
 
-/// Members and edges of a group that are kept for drawing.
+/// Maximum number of members and links of a group that are kept for drawing.
 const DRAWN: usize = 60;
 
 /// A suspected group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Group {
-    /// Its first address, which names it.
+    /// Its first address, which identifies it.
     pub id: EvmAddress,
-    /// How many users it has.
+    /// Number of users.
     pub size: usize,
     /// The median of their aggregate scores.
     pub median_score: f64,
-    /// How many of its members each small address funded that funded the most of them.
+    /// The small address that funded the most members.
     pub shared_funder: Option<Shared>,
-    /// The same for a small address that collects.
+    /// The small address that collects from the most members.
     pub shared_sink: Option<Shared>,
     /// Members that first bridged within a day of another member.
     pub same_day: usize,
@@ -37,32 +36,29 @@ pub struct Group {
     pub transfers_within: usize,
     /// Members, at most 60.
     pub members: Vec<ClusterMember>,
-    /// Who sends to whom among the members listed, by their places.
+    /// Transfers among the listed members, as pairs of positions: sender, recipient.
     pub links: Vec<(usize, usize)>,
 }
 
 /// An address that several members have in common.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Shared {
-    /// The address.
     pub address: EvmAddress,
-    /// How many members deal with it.
+    /// Number of members that deal with it.
     pub members: usize,
-    /// Which of the members listed do, by their places.
+    /// Positions of the listed members that deal with it.
     #[serde(default)]
     pub who: Vec<usize>,
 }
 
-/// A member of a group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClusterMember {
-    /// Its address.
     pub address: EvmAddress,
     /// Its aggregate score.
     pub score: Option<f64>,
 }
 
-/// Sets of at least `least` users that belong together, the largest first.
+/// Sets of at least `least` users that belong together, largest first.
 pub fn candidates(graph: &Graph, peers: &PeerIndex, least: usize) -> Vec<Vec<Node>> {
     let mut large: Vec<Vec<Node>> =
         linked_users::groups(graph, peers).into_iter().filter(|nodes| nodes.len() >= least.max(2)).collect();
@@ -70,7 +66,7 @@ pub fn candidates(graph: &Graph, peers: &PeerIndex, least: usize) -> Vec<Vec<Nod
     large
 }
 
-/// Those of some sets of users whose median aggregate score is below 50, in their order.
+/// The sets of users whose median aggregate score is below 50, in their order.
 pub fn suspected(
     graph: &Graph,
     sets: &[Vec<Node>],
@@ -105,7 +101,7 @@ fn group(graph: &Graph, nodes: &[Node], score: impl Fn(EvmAddress) -> Option<f64
     })
 }
 
-/// The small address outside of the group that most members received from, or sent to.
+/// The small address outside the group that most members received from, or sent to.
 fn in_common(graph: &Graph, nodes: &[Node], outgoing: bool) -> Option<Shared> {
     let mut counts: HashMap<Node, usize> = HashMap::new();
     for node in nodes {

@@ -1,4 +1,4 @@
-//! When and with how much users first bridged, and who came at the same time.
+//! Times and volumes of users' first bridgings, and the users that arrived together.
 
 use std::collections::HashMap;
 
@@ -23,19 +23,19 @@ pub(crate) struct Cohort {
     volumes: Vec<f32>,
 }
 
-/// What the members of a group have in common.
+/// Features that the members of a group have in common.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct GroupFacts {
-    /// Hours between one first bridging and the next, usually.
+    /// Typical hours between one first bridging and the next.
     pub(crate) gap_hours: f32,
-    /// Links for each member.
+    /// Links per member.
     pub(crate) links: f32,
-    /// Between the quarter with the least and that with the most volume, as logarithms.
+    /// Difference between the lowest and the highest quartile of volume, as logarithms.
     pub(crate) spread: f32,
 }
 
 impl GroupFacts {
-    /// Nothing is known.
+    /// All features unknown.
     pub(crate) const UNKNOWN: Self = Self { gap_hours: f32::NAN, links: f32::NAN, spread: f32::NAN };
 }
 
@@ -64,19 +64,19 @@ impl Cohort {
         &self.by_time
     }
 
-    /// The first bridging of an address, where it is known.
+    /// The first bridging of an address, if known.
     pub(crate) fn arrival(&self, node: Node) -> Option<FirstBridging> {
         self.by_node.get(&node).copied()
     }
 
-    /// Everybody who first bridged within so many seconds, the user itself among them.
+    /// All users that first bridged within this many seconds, including the user itself.
     pub(crate) fn around(&self, own: FirstBridging, seconds: u32) -> &[FirstBridging] {
         let from = self.by_time.partition_point(|other| other.at < own.at.saturating_sub(seconds));
         let to = self.by_time.partition_point(|other| other.at <= own.at.saturating_add(seconds));
         &self.by_time[from..to]
     }
 
-    /// How many users bridged nearly the same volume, the user itself among them.
+    /// Number of users that bridged nearly the same volume, including the user itself.
     pub(crate) fn same_volume(&self, own: FirstBridging) -> usize {
         const NEARLY: f32 = 0.005;
         let from = self.volumes.partition_point(|volume| *volume < own.volume - NEARLY);
@@ -84,7 +84,7 @@ impl Cohort {
         to - from
     }
 
-    /// How far the most alike of the five before and the five after is: hours and volume added up.
+    /// Distance to the most similar of the five before and the five after: hours and volume added up.
     pub(crate) fn most_alike(&self, own: FirstBridging) -> f32 {
         const BESIDE: usize = 5;
         let place = self.by_time.partition_point(|other| other.at < own.at);
@@ -95,7 +95,7 @@ impl Cohort {
             .fold(f32::INFINITY, f32::min)
     }
 
-    /// What the members of a group have in common; `links` is how many links they have among them, twice.
+    /// Common features of a group's members; `links` counts each link among them twice.
     pub(crate) fn group(&self, members: &[Node], links: usize) -> GroupFacts {
         let known: Vec<FirstBridging> = members.iter().filter_map(|node| self.arrival(*node)).collect();
         let mut times: Vec<u32> = known.iter().map(|arrival| arrival.at).collect();
@@ -114,7 +114,7 @@ impl Cohort {
 }
 
 impl FirstBridging {
-    /// Hours between two.
+    /// Hours between two arrivals.
     pub(crate) fn hours(&self, other: &Self) -> f32 {
         hours(self.at.abs_diff(other.at))
     }

@@ -1,8 +1,8 @@
 //! Custom models within a bundle: ONNX files that answer for one model of the API.
 //!
-//! A custom model of a scope reads the same [`features::ALL`] features as the built-in one; one for the aggregate
-//! reads the wallet's, [`features::WALLET`]. Its probability becomes log odds and goes through a calibration of
-//! its own. Too little data stays too little data.
+//! A custom model of a scope reads the same [`features::ALL`] features as the built-in one; one for the aggregate reads
+//! the wallet's, [`features::WALLET`]. Its probability is converted to log odds and calibrated with its own curve. Too
+//! little data stays too little data.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::features::{self, Features};
 use crate::metrics::{self, Quality, information};
 use crate::scope::Model;
 
-/// Smallest distance of a probability from 0 and 1: no model is surer.
+/// Smallest distance of a probability from 0 and 1: no model is more certain.
 const SURE: f64 = 1e-6;
 /// Fewest labeled humans, and fewest labeled Sybils, with data for a calibration.
 const LEAST: usize = 50;
@@ -51,13 +51,13 @@ pub struct CustomCard {
     pub steps: usize,
     /// Value that replaces unknown features. Default: the model is given NaN.
     pub unknown: Option<f32>,
-    /// Curve from the log odds of the file to those that count.
+    /// Curve from the file's log odds to calibrated ones.
     pub calibration: Curve,
     /// Weight in the aggregate. Default: that of the model it replaces.
     pub weight: Option<f64>,
     /// Time it was added, RFC 3339.
     pub added_at: String,
-    /// Quality, where it was measured.
+    /// Quality, if it was measured.
     pub quality: Option<Quality>,
 }
 
@@ -70,13 +70,13 @@ pub struct ModelUse {
     pub name: String,
     /// Description by its owner.
     pub description: Option<String>,
-    /// Output that holds the probability, where the file leaves a choice.
+    /// Output that holds the probability, if the file has several candidates.
     pub output: Option<String>,
-    /// Human column of that output, where labels in the file do not say so.
+    /// Human column of that output, if labels in the file do not determine it.
     pub human: Option<usize>,
     /// Value that replaces unknown features.
     pub unknown: Option<f32>,
-    /// Curve from the log odds of the file to those that count.
+    /// Curve from the file's log odds to calibrated ones.
     pub calibration: Curve,
     /// Weight in the aggregate.
     pub weight: Option<f64>,
@@ -84,10 +84,8 @@ pub struct ModelUse {
     pub added_at: String,
 }
 
-/// Custom model.
 #[derive(Clone, Debug)]
 pub struct Custom {
-    /// Description.
     pub card: CustomCard,
     /// Model of the API that it answers for.
     pub model: Model,
@@ -102,7 +100,7 @@ impl PartialEq for Custom {
 }
 
 impl Custom {
-    /// Loads a file that is checked and tried first.
+    /// Loads a file after checking it and trying it out.
     pub fn new(file: &[u8], wanted: ModelUse) -> Result<Self, Error> {
         let ModelUse { model, name, description, output, human, unknown, calibration, weight, added_at } =
             wanted;
@@ -160,14 +158,14 @@ impl Custom {
         Ok(self.card.calibration.log_odds(self.raw(seen)?))
     }
 
-    /// Log odds as the file has them.
+    /// The file's own log odds.
     fn raw(&self, seen: &[f32]) -> Result<f64, Error> {
         let failed = |error: EvaluationError| Error::Custom(self.card.name.clone(), error.to_string());
         let probability = self.program.probability(seen).map_err(failed)?.clamp(SURE, 1.0 - SURE);
         Ok((probability / (1.0 - probability)).ln())
     }
 
-    /// Explains an answer by what it loses when a feature is unknown. Contributions need not add up.
+    /// Explains an answer by the change when a feature becomes unknown. Contributions need not add up.
     pub(crate) fn explain(&self, seen: &[f32]) -> Result<Explanation, Error> {
         let whole = self.log_odds(seen)?;
         let mut contributions = Vec::new();
@@ -184,8 +182,8 @@ impl Custom {
         Ok(Explanation { start: self.log_odds(&vec![f32::NAN; seen.len()])?, contributions })
     }
 
-    /// Calibrates the model with labeled addresses that it has not seen, weighs it, and measures it: each fifth
-    /// with a calibration by the others.
+    /// Calibrates the model with labeled addresses that it has not seen, weighs it, and measures it: each fifth with a
+    /// calibration by the others.
     pub fn judge(&mut self, rows: &[Row]) -> Result<(), Error> {
         const SEED: u64 = 1;
         let mut answers: Vec<(f64, bool, u64)> = Vec::new();
@@ -223,11 +221,11 @@ impl Custom {
     }
 }
 
-/// Features of a wallet that a custom model reads; `None` is too little data.
+/// Features of a wallet that a custom model reads; `None` means too little data.
 pub fn seen(model: Model, found: &Features) -> Option<Vec<f32>> {
     match model.scope() {
         Some(scope) => found.seen(scope).map(|seen| seen.to_vec()),
-        // As the aggregate of the program: something must be known in one of the scopes.
+        // Like the built-in aggregate: at least one of the scopes must have data.
         None => Model::single()
             .filter_map(Model::scope)
             .any(|scope| found.scopes.iter().any(|(known, _)| *known == scope))

@@ -1,4 +1,4 @@
-//! Labelled addresses with their features, and fair ways to leave some out.
+//! Labeled addresses with their features, and fair ways to leave some out.
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::hex;
@@ -10,39 +10,38 @@ use crate::graph::Graph;
 use crate::linked_users;
 use crate::peers::PeerIndex;
 
-/// Parts into which labelled addresses are cut: each is left out once.
+/// Parts into which labeled addresses are split: each is left out once.
 pub const FOLDS: u64 = 5;
 
-/// A labelled address.
+/// A labeled address.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// The address.
     pub address: EvmAddress,
-    /// True if it is a human.
+    /// True for a human.
     pub human: bool,
-    /// What is known; `None` is too little.
+    /// Features; `None` means too little data.
     pub features: Option<Features>,
-    /// What names the group of users that it belongs to: see [`joined`].
+    /// Identifies the group of users that it belongs to: see `linked_users`.
     group: EvmAddress,
 }
 
-/// How addresses are left out.
+/// Ways to leave addresses out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Split {
     /// One by one.
     Random,
-    /// Whole groups, so that nobody is judged by its own neighbours or copies.
+    /// Whole groups, so that no address is judged by its own neighbors or copies.
     Cluster,
 }
 
 impl Row {
-    /// What names the group of which the row is left out as a part.
+    /// Identifier of the group with which the row is left out.
     pub const fn group(&self) -> EvmAddress {
         self.group
     }
 
-    /// The same wallet as an indexer would tell of it: by its own transfers. How popular its counterparties are
-    /// is known where these were imported.
+    /// The same wallet as an indexer would describe it: by its own transfers. The popularity of its counterparties is
+    /// known if these were imported.
     #[must_use]
     pub fn alone(&self, graph: &Graph, imported: bool) -> Self {
         let features = graph.find(self.address).and_then(|node| Features::alone_in(graph, node, imported));
@@ -58,7 +57,7 @@ impl Row {
         drawn(name, seed) % FOLDS
     }
 
-    /// A number without a pattern that belongs to the address.
+    /// A pseudorandom number derived from the address.
     pub fn lot(&self, seed: u64) -> u64 {
         drawn(self.address, seed) / FOLDS
     }
@@ -71,7 +70,7 @@ fn drawn(name: EvmAddress, seed: u64) -> u64 {
     u64::from_le_bytes(start)
 }
 
-/// The rows of labelled addresses, in the order of the labels.
+/// The rows of labeled addresses, in the order of the labels.
 pub fn rows(graph: &Graph, peers: &PeerIndex, labels: &[(EvmAddress, bool)]) -> Vec<Row> {
     let groups = linked_users::names(graph, peers);
     let row = |(address, human): &(EvmAddress, bool)| {
@@ -86,7 +85,7 @@ pub fn rows(graph: &Graph, peers: &PeerIndex, labels: &[(EvmAddress, bool)]) -> 
     labels.par_iter().map(row).collect()
 }
 
-/// What names the labels: the SHA-256 of all of them in order.
+/// Fingerprint of the labels: the SHA-256 of all of them in order.
 pub fn digest(labels: &[(EvmAddress, bool)]) -> String {
     let mut sum = Sha256::new();
     for (address, human) in labels {

@@ -1,21 +1,21 @@
-//! Why a model answered what it answered.
+//! Reasons for a model's answer.
 
-/// How a feature moved an answer.
+/// Effect of a feature on an answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contribution {
-    /// Its place among the features.
+    /// Its index among the features.
     pub feature: usize,
-    /// What the wallet has.
+    /// The wallet's value.
     pub value: f32,
-    /// By how much it moved the log odds, towards human if positive.
+    /// Change of the log odds; positive means toward human.
     pub moved: f64,
 }
 
-/// The whole of an answer, taken apart.
+/// An answer split into its contributions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
-    /// The log odds before looking.
+    /// The log odds before any feature is considered.
     pub start: f64,
-    /// Features that moved them, the strongest first.
+    /// Features that moved them, strongest first.
     pub contributions: Vec<Contribution>,
 }

@@ -9,33 +9,32 @@ use crate::features;
 use crate::forest::Forest;
 use crate::scope::Model;
 
-/// The name of the model that stands in for chains without labels.
+/// The name of the model for chains without labels.
 pub const SHARED: &str = "shared";
 
 /// One model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// Its name: a model of the interface, or [`SHARED`].
+    /// Its name: a model of the API, or [`SHARED`].
     pub name: String,
-    /// From raw answers to probabilities.
+    /// Converts raw answers to probabilities.
     pub curve: Curve,
-    /// What it weighs in the aggregate.
+    /// Weight in the aggregate.
     pub weight: f64,
-    /// Its trees.
     pub forest: Forest,
 }
 
-/// Models, and how their answers become one.
+/// Models, and the curve that combines their answers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Family {
     /// The models; one may be [`SHARED`].
     pub parts: Vec<Part>,
-    /// From the weighted mean of log odds to the aggregate's probability.
+    /// Converts the weighted mean of log odds to the aggregate's probability.
     pub aggregate: Curve,
 }
 
 impl Family {
-    /// The part that answers for a model, and whether it does so for want of a better one.
+    /// The part that answers for a model; true if it is only the fallback.
     pub fn part(&self, model: Model) -> Option<(&Part, bool)> {
         let named = |name: &str| self.parts.iter().find(|part| part.name == name);
         match named(model.as_str()) {
@@ -44,7 +43,7 @@ impl Family {
         }
     }
 
-    /// Takes all that answers depend on into a digest.
+    /// Adds everything that affects answers to a digest.
     pub(crate) fn digest(&self, sum: &mut Sha256) {
         for part in &self.parts {
             sum.update(part.name.as_bytes());
@@ -57,7 +56,7 @@ impl Family {
         sum.update(self.aggregate.offset.to_le_bytes());
     }
 
-    /// What a file says of it, and the trees, one model after the other.
+    /// The file's description, and the trees, one model after the other.
     pub(crate) fn to_parts(&self) -> (FamilyHead, Vec<u8>) {
         let forests: Vec<Vec<u8>> = self.parts.iter().map(|part| part.forest.to_bytes()).collect();
         let head = |(part, forest): (&Part, &Vec<u8>)| PartHead {
@@ -70,7 +69,7 @@ impl Family {
         (FamilyHead { aggregate: self.aggregate, parts }, forests.concat())
     }
 
-    /// Reads what [`Family::to_parts`] gave, and what follows the trees.
+    /// Reads the output of [`Family::to_parts`], and returns the bytes after the trees.
     pub(crate) fn from_parts(head: FamilyHead, mut bytes: &[u8]) -> Result<(Self, &[u8]), Error> {
         let mut parts = Vec::with_capacity(head.parts.len());
         for PartHead { name, curve, weight, bytes: length } in head.parts {
@@ -84,7 +83,7 @@ impl Family {
     }
 }
 
-/// What a file says of models that answer together.
+/// A file's description of models that answer together.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct FamilyHead {
     aggregate: Curve,

@@ -1,9 +1,8 @@
-//! What a model looks at: numbers that describe a wallet, computed by this code for training and serving
-//! alike.
+//! Features: numbers that describe a wallet, computed by the same code for training and serving.
 //!
-//! A *scope* (one chain, or one-of-a-kind tokens on every chain) has [`scope::NAMES`]; the wallet as a whole
-//! has the same over all chains, [`wallet::NAMES`] and [`together::NAMES`]. A model of a scope sees both. What
-//! cannot be known (ages where the source has no times) is NaN, which is not the same as zero.
+//! A *scope* (one chain, or NFTs on every chain) has [`scope::NAMES`]. The wallet as a whole has the same over all
+//! chains, [`wallet::NAMES`] and [`co_arrival::NAMES`]. A model of a scope reads both. Unknown values (ages if the
+//! source has no times) are NaN, which differs from zero.
 
 pub mod co_arrival;
 mod imported_context;
@@ -21,18 +20,18 @@ use crate::scope::{ChainScope, Kind, Model};
 use neighbours::Neighbours;
 use scope::ScopedTransfer;
 
-/// How many numbers describe a scope.
+/// Number of features of a scope.
 pub const SCOPE: usize = scope::NAMES.len();
-/// How many numbers describe a wallet.
+/// Number of features of a wallet.
 pub const WALLET: usize = SCOPE + COMPANY + co_arrival::NAMES.len();
 const COMPANY: usize = wallet::NAMES.len();
-/// How many numbers a model sees.
+/// Number of features that a model reads.
 pub const ALL: usize = WALLET + SCOPE;
 
-/// Transfers of a scope that a model needs at least; fewer are too little to tell (score -1).
+/// Fewest transfers in a scope that a model needs; with fewer, the score is -1.
 pub const LEAST_TRANSFERS: usize = 2;
 
-/// The name of a number that a model sees, by its place.
+/// The name of a model's feature, by index.
 pub fn feature_name(place: usize) -> String {
     match place {
         _ if place < SCOPE => format!("wallet_{}", scope::NAMES[place].0),
@@ -42,7 +41,7 @@ pub fn feature_name(place: usize) -> String {
     }
 }
 
-/// What that number is, in plain words.
+/// The feature's description in plain words.
 pub fn feature_label(place: usize) -> String {
     match place {
         _ if place < SCOPE => format!("{}, on all chains", scope::NAMES[place].1),
@@ -52,7 +51,7 @@ pub fn feature_label(place: usize) -> String {
     }
 }
 
-/// How many numbers a model of the user's own is given: those of [`name`], from the first on.
+/// Number of features given to a custom model: those of [`feature_name`], from the first on.
 pub const fn feature_count(model: Model) -> usize {
     match model {
         Model::Aggregate => WALLET,
@@ -60,13 +59,13 @@ pub const fn feature_count(model: Model) -> usize {
     }
 }
 
-/// What names the features of a model: the SHA-256 of their names, one on each line, hex.
+/// Fingerprint of a model's features: the SHA-256 of their names, one per line, hex.
 pub fn digest(model: Model) -> String {
     let names: Vec<String> = (0..feature_count(model)).map(feature_name).collect();
     hex::encode(&Sha256::digest(names.join("\n")))
 }
 
-/// The place of a name, found while this is compiled: a name that is not there does not compile.
+/// The index of a name, evaluated at compile time: an unknown name does not compile.
 pub(crate) const fn index_of(names: &[(&str, &str)], wanted: &str) -> usize {
     let mut place = 0;
     while !is_same(names[place].0.as_bytes(), wanted.as_bytes()) {
@@ -83,25 +82,25 @@ const fn is_same(one: &[u8], other: &[u8]) -> bool {
     at == one.len() && at == other.len()
 }
 
-/// Rises when numbers are computed in another way under the same names, so that stored ones are computed anew.
+/// Bump when a feature's definition changes; stored features are then recomputed.
 pub const COMPUTED: u32 = 2;
 
-/// What names all features, whatever the model.
+/// Fingerprint of all features, whatever the model.
 pub fn names_digest() -> String {
     digest(Model::EthereumActivity)
 }
 
-/// Everything that models see of one wallet.
+/// All features of one wallet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Features {
     /// The wallet as a whole, [`WALLET`] numbers.
     pub wallet: Vec<f32>,
-    /// Scopes with enough activity, [`SCOPE`] numbers each, in the order of the scopes.
+    /// Scopes with enough activity, [`SCOPE`] numbers each, in scope order.
     pub scopes: Vec<(ChainScope, [f32; SCOPE])>,
 }
 
 impl Features {
-    /// The features of an address of a graph; `None` where there is too little in every scope.
+    /// The features of an address in a graph; `None` if every scope has too little activity.
     pub fn of(graph: &Graph, peers: &PeerIndex, node: Node) -> Option<Self> {
         let events: Vec<ScopedTransfer> = events(graph, node).collect();
         let popularity = |party: Node| to_float(graph.popularity(party));
@@ -112,8 +111,8 @@ impl Features {
         Some(found)
     }
 
-    /// The features of a wallet of which only its own transfers are known; what its neighbours would tell
-    /// is missing. Whoever never sent anything may be anything, and has none.
+    /// The features of a wallet of which only its own transfers are known; features of its neighbors are missing.
+    /// `None` for an address that never sent anything: it may be anything.
     pub fn of_alone(
         events: &[ScopedTransfer],
         popularity: &impl Fn(Node) -> f32,
@@ -128,8 +127,8 @@ impl Features {
         Some(found)
     }
 
-    /// The same of an address of a graph as if only an indexer knew it. `imported`: whether the activity of
-    /// everybody else was imported, which tells how many others deal with its counterparties.
+    /// The features of an address in a graph as if only an indexer knew it. `imported`: true if everyone else's
+    /// activity was imported, so that the popularity of its counterparties is known.
     pub fn alone_in(graph: &Graph, node: Node, imported: bool) -> Option<Self> {
         let events: Vec<ScopedTransfer> = events(graph, node).collect();
         let others = |party: Node| graph.popularity(party).saturating_sub(1);
@@ -164,7 +163,7 @@ impl Features {
         Some(Self { wallet, scopes })
     }
 
-    /// What the model of a scope sees, or `None` where there is too little.
+    /// Input of a scope's model, or `None` with too little activity.
     pub fn seen(&self, scope: ChainScope) -> Option<[f32; ALL]> {
         let (_, numbers) = self.scopes.iter().find(|(found, _)| *found == scope)?;
         let mut seen = [f32::NAN; ALL];
@@ -173,7 +172,7 @@ impl Features {
         Some(seen)
     }
 
-    /// As it is stored: the wallet's numbers, then each scope's number and numbers, little-endian.
+    /// Storage format: the wallet's numbers, then each scope's number and features, little-endian.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(WALLET * 4 + self.scopes.len() * (1 + SCOPE * 4));
         bytes.extend(self.wallet.iter().flat_map(|number| number.to_le_bytes()));
@@ -184,7 +183,7 @@ impl Features {
         bytes
     }
 
-    /// What [`Features::to_bytes`] wrote; `None` for anything else.
+    /// Decodes the output of [`Features::to_bytes`]; `None` for anything else.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (wallet, mut rest) = bytes.split_at_checked(WALLET * 4)?;
         let mut scopes = Vec::new();
@@ -221,7 +220,7 @@ fn events(graph: &Graph, node: Node) -> impl Iterator<Item = ScopedTransfer> {
     })
 }
 
-/// Chains with at least one transfer.
+/// Number of chains with at least one transfer.
 fn chains(events: &[ScopedTransfer]) -> u32 {
     let mut seen: Vec<u8> = events.iter().map(|event| event.chain as u8).collect();
     seen.sort_unstable();

@@ -1,9 +1,9 @@
-//! Which wallets' features a change of the activity can reach: told from a sign of everything that features look
-//! at, so that only these are computed anew.
+//! The wallets whose features an activity change can affect, so that only these are recomputed. It keeps a fingerprint
+//! of every input of the features.
 //!
-//! The features of a wallet are made of its own transfers, of what its counterparties and the users that deal with
-//! a rare one of them look like, and of what is the same for everybody. [`Sign`] and [`world`] name all of it: where
-//! no sign changed, no feature did. Whatever features come to look at has to come in here.
+//! A wallet's features depend on its own transfers, on its counterparties and on global data. They also depend on the
+//! users that share a rare counterparty. [`Fingerprint`] and [`global_fingerprint`] cover all of it: if no fingerprint
+//! changed, no feature did. Any new input of features must be added here.
 
 use pyxis_core::address::EvmAddress;
 use rayon::prelude::*;
@@ -13,17 +13,17 @@ use crate::features;
 use crate::graph::{Graph, Node};
 use crate::peers::{PeerIndex, RARE};
 
-/// What names an address as features see it.
+/// Fingerprint of an address as features see it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fingerprint {
-    /// Its transfers, which its own features are made of.
+    /// Its transfers, the basis of its own features.
     pub own: i64,
-    /// What the features of those who deal with it, or with the same rare addresses, see of it.
+    /// Its data that affects the features of its counterparties and of users with the same rare addresses.
     pub seen: i64,
 }
 
-/// The sign of what all wallets look at: the moment from which ages are counted, everybody's first bridging, and
-/// how features are computed.
+/// The fingerprint of global data: the moment from which ages are counted, all first bridgings, and the version of the
+/// features.
 pub fn global_fingerprint(graph: &Graph, peers: &PeerIndex) -> i64 {
     let mut sum = Sha256::new();
     sum.update(format!("{} {} ", features::COMPUTED, features::names_digest()));
@@ -36,7 +36,7 @@ pub fn global_fingerprint(graph: &Graph, peers: &PeerIndex) -> i64 {
     start_of(&sum.finalize())
 }
 
-/// The sign of every address, by its number.
+/// The fingerprint of every address, by its number.
 pub fn of(graph: &Graph, peers: &PeerIndex) -> Vec<Fingerprint> {
     let nodes: Vec<Node> = graph.nodes().collect();
     nodes
@@ -50,8 +50,8 @@ pub fn start_of(digest: &[u8]) -> i64 {
     digest.first_chunk().map_or(0, |start| i64::from_le_bytes(*start))
 }
 
-/// Whether the features of each address, by its number, may be others than when `before` told its sign; `None` is
-/// an address that was not there.
+/// For each address, by number: true if its features may differ from those at the time of `before`, its earlier
+/// fingerprint. `None` is an address that was not there.
 pub fn affected(
     graph: &Graph,
     peers: &PeerIndex,
@@ -78,7 +78,7 @@ pub fn affected(
     reached
 }
 
-/// Numbers of addresses stand for the addresses: features are summed up and compared in their order.
+/// Includes the numbers of addresses: features are summed up and compared in their order.
 fn own(graph: &Graph, node: Node) -> i64 {
     let mut sum = Sha256::new();
     sum.update(node.to_le_bytes());

@@ -1,22 +1,22 @@
-//! Trained trees, laid out for quick answers, for explanations, and for a small file.
+//! Trained trees, in a layout for fast answers, explanations and a small file.
 
 use crate::Error;
 
-/// A place in [`Forest::splits`], or, from `LEAF` on, in [`Forest::leaves`].
+/// An index into [`Forest::splits`], or, from `LEAF` on, into [`Forest::leaves`].
 type NodeIndex = u32;
 const LEAF: NodeIndex = 1 << 31;
 
-/// One question to a feature.
+/// One split on a feature.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Split {
-    /// Smaller goes left.
+    /// Smaller values go left.
     threshold: f32,
     feature: u16,
-    /// True if what is unknown goes left.
+    /// True if unknown values go left.
     unknown_left: bool,
     left: NodeIndex,
     right: NodeIndex,
-    /// What the tree answers on average here, for explanations.
+    /// Mean answer of the tree at this node, for explanations.
     mean: f32,
 }
 
@@ -29,30 +29,30 @@ pub struct Forest {
     leaves: Vec<f32>,
 }
 
-/// A tree as it comes from training.
+/// A tree as training produces it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Tree {
     /// An answer.
     Leaf(f32),
-    /// A question.
+    /// A split.
     Split {
-        /// Of which feature.
+        /// Index of the feature.
         feature: u16,
-        /// Smaller goes left.
+        /// Smaller values go left.
         threshold: f32,
-        /// True if what is unknown goes left.
+        /// True if unknown values go left.
         unknown_left: bool,
-        /// What the tree answers on average here.
+        /// Mean answer of the tree at this node.
         mean: f32,
-        /// Where smaller goes.
+        /// Subtree for smaller values.
         left: Box<Tree>,
-        /// Where the rest goes.
+        /// Subtree for the rest.
         right: Box<Tree>,
     },
 }
 
 impl Forest {
-    /// Lays trees out.
+    /// Lays out trees.
     pub fn new(base: f64, trees: &[Tree]) -> Self {
         let mut forest = Self { base, ..Self::default() };
         for tree in trees {
@@ -79,7 +79,7 @@ impl Forest {
         }
     }
 
-    /// How many trees.
+    /// Number of trees.
     pub fn trees(&self) -> usize {
         self.roots.len()
     }
@@ -97,9 +97,8 @@ impl Forest {
         sum
     }
 
-    /// How much each feature moved the log odds away from where they stand without looking; and where
-    /// that is. They add up to the prediction. A feature is credited with what the average answer changes
-    /// by when it is asked.
+    /// Contribution of each feature to the log odds, and the starting value before any feature is considered. Together
+    /// they add up to the prediction. A feature is credited with the change of the mean answer at its splits.
     pub fn explain(&self, seen: &[f32]) -> (Vec<f64>, f64) {
         let mut moved = vec![0.0; seen.len()];
         let mut start = self.base;
@@ -126,7 +125,7 @@ impl Forest {
         })
     }
 
-    /// As a file: lengths, then numbers, little-endian.
+    /// File format: lengths, then numbers, little-endian.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes =
             Vec::with_capacity(20 + self.roots.len() * 4 + self.splits.len() * 18 + self.leaves.len() * 4);
@@ -146,8 +145,8 @@ impl Forest {
         bytes
     }
 
-    /// Reads what [`Forest::to_bytes`] wrote, for models that see `features` numbers. A file that would
-    /// lead nowhere, in a circle or to a feature that is not there is refused.
+    /// Reads the output of [`Forest::to_bytes`] for models with `features` features. A file with a dangling index, a
+    /// cycle or an unknown feature is refused.
     pub fn from_bytes(bytes: &[u8], features: usize) -> Result<Self, Error> {
         read(bytes, features).ok_or_else(|| Error::unreadable("the model", "its trees are damaged"))
     }
@@ -175,7 +174,7 @@ fn read(bytes: &[u8], features: usize) -> Option<Forest> {
     if rest.len() != leaves.checked_mul(4)? || !base.is_finite() {
         return None;
     }
-    // Children stand after their parent: no way through a tree is a circle.
+    // Children come after their parent, so no path through a tree is a cycle.
     let leads = |place: NodeIndex, from: usize| {
         let index = (place & !LEAF) as usize;
         if place < LEAF { index < splits && index >= from } else { index < leaves }

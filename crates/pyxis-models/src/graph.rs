@@ -1,4 +1,4 @@
-//! Who sent to whom: the transfers of many addresses, in little memory.
+//! A compact graph of transfers between many addresses.
 
 use std::collections::HashMap;
 
@@ -6,36 +6,32 @@ use pyxis_core::address::EvmAddress;
 
 use crate::scope::{Chain, Kind};
 
-/// A number that stands for an address within one [`Graph`].
+/// The number of an address within one [`Graph`].
 pub type Node = u32;
 
 /// One transfer. 20 bytes, because there are millions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// Who sent.
     pub from: Node,
-    /// Who received.
     pub to: Node,
-    /// Unix seconds; `None` where the source does not say.
+    /// Unix seconds; `None` if the source does not say.
     pub time: Option<std::num::NonZeroU32>,
-    /// The chain.
     pub chain: Chain,
-    /// What moved.
     pub kind: Kind,
-    /// Whether the amount is a round one; `None` where the source does not say.
+    /// True for a round amount; `None` if the source does not say.
     pub round: Option<bool>,
 }
 
-/// What is known of an address beside its transfers.
+/// Known facts about an address apart from its transfers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Facts {
-    /// When it first bridged, Unix seconds.
+    /// Time of its first bridging, Unix seconds.
     pub first_bridge: u32,
-    /// How much it bridged, in US dollars.
+    /// Bridged volume in US dollars.
     pub volume_usd: f32,
 }
 
-/// Transfers as they come, before they are sorted by address.
+/// Transfers in input order, before they are sorted by address.
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
     addresses: Vec<EvmAddress>,
@@ -56,23 +52,23 @@ impl Builder {
         })
     }
 
-    /// Adds a transfer between numbers that this builder gave.
+    /// Adds a transfer between numbers that this builder assigned.
     pub fn add(&mut self, transfer: Transfer) {
         self.transfers.push(transfer);
     }
 
-    /// Adds what is known of an address; later facts replace earlier ones.
+    /// Adds known facts about an address; later facts replace earlier ones.
     pub fn add_facts(&mut self, address: EvmAddress, facts: Facts) {
         let node = self.node(address);
         self.facts.insert(node, facts);
     }
 
-    /// Transfers and facts so far.
+    /// Number of transfers and facts so far.
     pub fn len(&self) -> usize {
         self.transfers.len() + self.facts.len()
     }
 
-    /// True if there is nothing yet.
+    /// True if nothing was added yet.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -118,7 +114,7 @@ impl Builder {
     }
 }
 
-/// Both ends, once where they are the same.
+/// Both ends, once if they are the same.
 fn ends(transfer: &Transfer) -> impl Iterator<Item = Node> + use<> {
     let other = (transfer.from != transfer.to).then_some(transfer.to);
     std::iter::once(transfer.from).chain(other)
@@ -131,7 +127,7 @@ pub struct Graph {
     nodes: HashMap<EvmAddress, Node>,
     transfers: Vec<Transfer>,
     facts: HashMap<Node, Facts>,
-    /// Where the transfers of each node begin in `touching`.
+    /// Start of each node's transfers in `touching`.
     starts: Vec<u32>,
     touching: Vec<u32>,
     /// Distinct counterparties of each node.
@@ -140,22 +136,20 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// How many addresses there are; their numbers are below it.
+    /// Number of addresses; their numbers are below it.
     pub fn len(&self) -> usize {
         self.addresses.len()
     }
 
-    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.addresses.is_empty()
     }
 
-    /// How many transfers there are.
     pub fn transfer_count(&self) -> usize {
         self.transfers.len()
     }
 
-    /// The number of an address that occurs.
+    /// The number of an address that occurs in the graph.
     pub fn find(&self, address: EvmAddress) -> Option<Node> {
         self.nodes.get(&address).copied()
     }
@@ -170,28 +164,28 @@ impl Graph {
         0..Node::try_from(self.addresses.len()).unwrap_or(Node::MAX)
     }
 
-    /// The transfers that an address sent or received, in the order in which they came.
+    /// The transfers that an address sent or received, in input order.
     pub fn transfers_of(&self, node: Node) -> impl Iterator<Item = &Transfer> {
         let range = self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize;
         self.touching[range].iter().map(|index| &self.transfers[*index as usize])
     }
 
-    /// How many distinct counterparties an address has, over all chains.
+    /// Number of distinct counterparties of an address, over all chains.
     pub fn popularity(&self, node: Node) -> u32 {
         self.popularity[node as usize]
     }
 
-    /// What is known beside transfers.
+    /// Known facts apart from transfers.
     pub fn facts(&self, node: Node) -> Option<&Facts> {
         self.facts.get(&node)
     }
 
-    /// True if anything is known beside transfers, of any address.
+    /// True if facts are known about any address.
     pub fn has_facts(&self) -> bool {
         !self.facts.is_empty()
     }
 
-    /// The newest moment in the data, Unix seconds: ages are counted from it.
+    /// The newest time in the data, Unix seconds: ages are counted from it.
     pub fn latest(&self) -> Option<u32> {
         self.latest
     }

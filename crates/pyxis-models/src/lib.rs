@@ -1,9 +1,9 @@
-//! Scores of wallets from their own activity (Spec 1, Models): what is read from transfers, how models
-//! are made from labelled addresses, and how good they are.
+//! Scores of wallets from their own activity (Spec 1, Models): features from transfers, training of models from labeled
+//! addresses, and measurement of their quality.
 //!
-//! Everything here is computing: the same input gives the same output, whatever the number of threads.
-//! [`graph`] holds transfers, [`features`] turns them into numbers for training and serving alike,
-//! [`training`] makes a [`bundle::Bundle`], which scores. [`clusters`] names groups of suspects.
+//! Everything here is pure computation: the same input gives the same output, whatever the number of threads. [`graph`]
+//! holds transfers, and [`features`] turns them into numbers for training and serving alike. [`training`] creates a
+//! [`bundle::Bundle`], which scores. [`clusters`] finds suspected groups.
 
 pub mod bundle;
 pub mod calibration;
@@ -28,30 +28,30 @@ pub mod reading;
 pub mod scope;
 pub mod training;
 
-/// The largest file of a model of the user's own, in bytes.
+/// The largest file of a custom model, in bytes.
 pub const MOST_CUSTOM_BYTES: u64 = pyxis_onnx::MOST_BYTES as u64;
 
-/// Why something here could not be done.
+/// Failures of this crate.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file or a stored value does not read as what it should be.
+    /// A file or a stored value is malformed.
     #[error("{what} cannot be read: {why}")]
     Unreadable {
-        /// What it should be.
+        /// The expected content.
         what: &'static str,
         /// Fault of the file.
         why: String,
     },
-    /// The file cannot be read at all.
+    /// Reading the file failed.
     #[error("cannot read")]
     Io(#[from] std::io::Error),
-    /// There is too little to learn from.
+    /// There is too little training data.
     #[error("cannot train: {0}")]
     Training(String),
-    /// A file of the user's own cannot be used as a model.
+    /// A file cannot be used as a custom model.
     #[error("the model is refused: {0}")]
     Refused(#[from] pyxis_onnx::LoadError),
-    /// A model of the user's own, by name, failed. It is no score.
+    /// A custom model, by name, failed. There is no score.
     #[error("the custom model {0} failed: {1}")]
     Custom(String, String),
 }
@@ -62,7 +62,7 @@ impl Error {
     }
 }
 
-/// The models that come with the program.
+/// The built-in models.
 pub fn built_in() -> Result<bundle::Bundle, Error> {
     let bundle = bundle::Bundle::from_bytes(include_bytes!("../models/default.pxm"))?;
     Ok(bundle::Bundle { of_program: true, ..bundle })
@@ -77,7 +77,7 @@ mod tests {
         assert!(fingerprint.starts_with("1cb592a7"), "{fingerprint}");
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/models.md");
         assert!(std::fs::read_to_string(path).unwrap().contains(&fingerprint), "name {fingerprint} there");
-        // The models were trained on features of these names: others need a new file.
+        // The models were trained on features of these names: other names need a new file.
         let names = built_in.card.features_sha256.unwrap();
         assert_eq!(names, "e3eb4423194f2ba3915c8a62dff191aefbc2ab5416ca20be9ca67b0a8da8992e");
     }

@@ -1,11 +1,11 @@
-//! Which users belong together: those that direct transfers connect, and those that a small funder or sink
-//! connects while more than that speaks for it.
+//! Users that belong together: those that direct transfers connect, and those that a small funder or sink connects if
+//! further evidence supports it.
 //!
-//! A funder or sink in common is not enough: a shop has customers. Two of its users are joined when they first
-//! bridged within minutes of each other (where no first bridging is known: when it funded them, or they paid
-//! it, within minutes), or when their rare counterparties are nearly the same. Whoever serves many joins nobody.
-//! Users of one address are sorted and compared with their neighbours only, so that the work grows with the
-//! number of transfers and not with the square of anything.
+//! A common funder or sink is not enough: a shop has customers. Two of its users are joined when they first bridged
+//! within minutes of each other. If no bridgings are known, the times at which it funded them or they paid it count
+//! instead. They are also joined when their rare counterparties are nearly the same. An address that serves many joins
+//! no one. Users of one address are sorted and compared with their neighbors only. So the work grows with the number of
+//! transfers and not with the square of anything.
 
 use std::collections::HashMap;
 
@@ -17,18 +17,18 @@ use crate::peers::{PeerIndex, RARE};
 
 /// A funder or sink with more counterparties than this serves the public.
 pub(crate) const SMALL: u32 = 300;
-/// Seconds between two that came together.
+/// Maximum seconds between two users that arrived together.
 const TOGETHER: u32 = 600;
-/// Rare counterparties in common, of all that either has, from which on two are copies; at least two of them.
+/// Minimum share of common rare counterparties, out of all that either has, for copies; at least two of them.
 const ALIKE: f32 = 0.75;
 const LEAST_ALIKE: usize = 2;
 /// A user with more rare counterparties than this has a life of its own.
 const MOST_RARE: usize = 200;
-/// Orders in which copies are looked for: two sets that are alike begin alike in most of them.
+/// Number of orders for finding copies: two similar sets begin alike in most of them.
 const ORDERS: usize = 4;
 
-/// Of each address, what names the set of users that it belongs to: the smallest number in it. Whoever is no
-/// user is alone.
+/// For each address, the identifier of its set of users: the smallest number in the set. An address that is not a user
+/// is alone.
 pub(crate) fn names(graph: &Graph, peers: &PeerIndex) -> Vec<Node> {
     let looks: Vec<Look> =
         graph.nodes().collect::<Vec<_>>().par_iter().map(|node| Look::of(graph, peers, *node)).collect();
@@ -55,14 +55,14 @@ pub(crate) fn groups(graph: &Graph, peers: &PeerIndex) -> Vec<Vec<Node>> {
     members.into_values().collect()
 }
 
-/// True if an address may connect its users: few deal with it. A user is connected directly already.
+/// True if an address may connect its users: few peers deal with it. A user is connected directly already.
 fn is_small(graph: &Graph, peers: &PeerIndex, node: Node) -> bool {
     !peers.is_peer(node)
         && graph.popularity(node) <= SMALL
         && (2..RARE).contains(&peers.touched_by(node).len())
 }
 
-/// The rare counterparties of a user, in order, and where they begin in each order; nothing of others.
+/// A user's rare counterparties, in order, and their start in each order; empty for others.
 #[derive(Default)]
 struct Look {
     rare: Vec<Node>,
@@ -91,7 +91,7 @@ impl Look {
     }
 }
 
-/// A number without a pattern, the same on every machine.
+/// A pseudorandom number, the same on every machine.
 const fn mixed(number: u64) -> u64 {
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -141,7 +141,7 @@ fn copies(looks: &[Look], users: &[(Node, Option<u32>)]) -> Vec<(Node, Node)> {
     found
 }
 
-/// Sets of nodes; the smallest of a set names it.
+/// Sets of nodes, each identified by its smallest node.
 struct Sets(Vec<Node>);
 
 impl Sets {

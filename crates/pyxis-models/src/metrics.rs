@@ -1,44 +1,44 @@
-//! How good a model is: ranking, calibration, and the curves that show both.
+//! Model quality: ranking, calibration, and the curves that show both.
 
 use serde::{Deserialize, Serialize};
 
 use crate::calibration::Curve;
 
-/// Points of a stored curve, at most.
+/// Maximum number of points in a stored curve.
 const POINTS: usize = 100;
-/// Bins of calibration and of histograms.
+/// Number of bins of calibration and of histograms.
 const BINS: usize = 20;
 
-/// The quality of scores of labelled addresses.
+/// The quality of scores of labeled addresses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Quality {
-    /// Addresses that got a score.
+    /// Addresses with a score.
     pub scored: usize,
-    /// Addresses for which there was too little data.
+    /// Addresses with too little data.
     pub unscored: usize,
     /// Humans among the scored.
     pub humans: usize,
     /// Area under the ROC curve, humans over Sybils.
     pub auc: f64,
-    /// Mean distance between probability and frequency over bins of equal width, weighted by their
-    /// addresses (expected calibration error).
+    /// Mean distance between probability and frequency over bins of equal width, weighted by their addresses (expected
+    /// calibration error).
     pub calibration_error: f64,
     /// Mean squared error of the probability (Brier score).
     pub brier: f64,
-    /// Share of true Sybils among those flagged, where 50, 80, 90 and 95 % of all Sybils are flagged.
+    /// Share of true Sybils among those flagged when 50, 80, 90 and 95 % of all Sybils are flagged.
     pub precision_at_recall: Vec<(f64, f64)>,
     /// False positive rate and true positive rate of flagging Sybils.
     pub roc: Vec<(f64, f64)>,
     /// Recall and precision of flagging Sybils.
     pub precision_recall: Vec<(f64, f64)>,
-    /// Mean probability, frequency of humans and addresses of each bin that has any.
+    /// Mean probability, frequency of humans and number of addresses of each non-empty bin.
     pub calibration: Vec<(f64, f64, usize)>,
-    /// Sybils and humans in each fifth of ten points of score.
+    /// Sybils and humans in each bin of the score, with bins of five points.
     pub histogram: Vec<(usize, usize)>,
 }
 
-/// Measures probabilities of being human; `None` is too little data. `None` where one of both classes
-/// has no score.
+/// Measures probabilities of being human; an answer of `None` means too little data. Returns `None` if one of the
+/// classes has no score.
 pub fn measure(answers: &[(Option<f64>, bool)]) -> Option<Quality> {
     let mut scored: Vec<(f64, bool)> =
         answers.iter().filter_map(|(score, human)| score.map(|score| (score, *human))).collect();
@@ -80,7 +80,7 @@ pub fn measure(answers: &[(Option<f64>, bool)]) -> Option<Quality> {
     })
 }
 
-/// Sybils found and humans wronged by flagging ever more, ties together.
+/// Sybils found and humans flagged by mistake as ever more are flagged, ties together.
 fn steps(scored: &[(f64, bool)]) -> Vec<(usize, usize)> {
     let (mut found, mut wrong) = (0, 0);
     let mut steps = vec![(0, 0)];
@@ -130,7 +130,7 @@ fn bin(score: f64) -> usize {
     ((score * float(BINS)) as usize).min(BINS - 1)
 }
 
-/// Few enough points to draw, the ends among them, rounded so that a card stays small.
+/// Reduces a curve to few enough points to draw, including the ends, rounded so that a card stays small.
 fn thin(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let last = points.len().saturating_sub(1);
     let step = points.len().div_ceil(POINTS).max(1);
@@ -142,13 +142,13 @@ fn round(number: f64) -> f64 {
     (number * 1e4).round() / 1e4
 }
 
-/// A count as a number.
+/// A count as a float.
 #[expect(clippy::cast_precision_loss, reason = "counts of addresses are far below 2^53")]
 pub(crate) fn float(count: usize) -> f64 {
     count as f64
 }
 
-/// How much a model tells, in nats: what the log loss of the mean loses by asking it.
+/// Information of a model in nats: the reduction of the mean's log loss.
 pub(crate) fn information(raw: &[(f64, bool)], curve: Curve) -> f64 {
     let humans = float(raw.iter().filter(|(_, human)| *human).count()) / float(raw.len().max(1));
     let entropy = -(humans * humans.ln() + (1.0 - humans) * (1.0 - humans).ln());
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn precision_is_taken_where_enough_sybils_are_found() {
-        // By score: Sybil, human, Sybil, human. Half of the Sybils cost nobody, all of them one human.
+        // By score: Sybil, human, Sybil, human. Half of the Sybils cost no human, all of them cost one.
         let scores = [(Some(0.1), false), (Some(0.2), true), (Some(0.3), false), (Some(0.9), true)];
         let quality = measure(&scores).unwrap();
         assert_eq!(quality.precision_at_recall[0], (0.5, 1.0));
@@ -185,7 +185,7 @@ mod tests {
         let mut scores = vec![(Some(0.725), true); 3];
         scores.push((Some(0.725), false));
         let quality = measure(&scores).unwrap();
-        // Three of four are human where 0.725 was said.
+        // Three out of four are human where the prediction was 0.725.
         assert!((quality.calibration_error - 0.025).abs() < 1e-9);
         assert_eq!(quality.histogram[14], (1, 3));
     }

@@ -7,9 +7,9 @@ use rayon::prelude::*;
 use crate::cohort::{Cohort, GroupFacts};
 use crate::graph::{Graph, Node};
 
-/// Where no first bridging is known at all, a wallet has at most this many counterparties.
+/// Maximum number of counterparties of a peer if no first bridging is known at all.
 const MOST_PARTIES: u32 = 100;
-/// A counterparty that this many peers touch is not rare.
+/// A counterparty of this many peers is not rare.
 pub(crate) const RARE: usize = 100;
 
 /// Lists of nodes by node, one after the other.
@@ -36,29 +36,29 @@ impl Lists {
     }
 }
 
-/// Peers and their company.
+/// Peers and their relations.
 #[derive(Clone, Debug)]
 pub struct PeerIndex {
     is_peer: Vec<bool>,
-    /// Of each peer, the peers it deals with, in order.
+    /// For each peer, the peers it deals with, in order.
     near: Lists,
-    /// Of each address, the peers that deal with it, in order.
+    /// For each address, the peers that deal with it, in order.
     touching: Lists,
-    /// Of each peer, the smallest number of its group, and the group's size.
+    /// For each peer, the smallest number of its group, and the group's size.
     groups: Vec<Node>,
     sizes: Vec<u32>,
-    /// Of each peer, how many rare counterparties it has.
+    /// For each peer, its number of rare counterparties.
     rare: Vec<u32>,
-    /// Of each address, distinct receivers and distinct senders.
+    /// For each address, distinct recipients and distinct senders.
     fans: Vec<(u32, u32)>,
-    /// Who first bridged when.
+    /// First bridgings with their times.
     cohort: Cohort,
-    /// What members of a group of at least two have in common, by what names the group.
+    /// Common features of each group of at least two members, by group identifier.
     group_facts: HashMap<Node, GroupFacts>,
 }
 
 impl PeerIndex {
-    /// Looks at the whole graph.
+    /// Builds the index from the whole graph.
     pub fn of(graph: &Graph) -> Self {
         let is_peer: Vec<bool> = graph.nodes().map(|node| belongs(graph, node)).collect();
         let nodes: Vec<Node> = graph.nodes().collect();
@@ -96,12 +96,12 @@ impl PeerIndex {
         peers
     }
 
-    /// True if an address is one of the population.
+    /// True if an address belongs to the population.
     pub fn is_peer(&self, node: Node) -> bool {
         self.is_peer[node as usize]
     }
 
-    /// The peers that a peer deals with, in order; none for others.
+    /// The peers that a peer deals with, in order; empty for others.
     pub fn neighbours(&self, node: Node) -> &[Node] {
         self.near.of(node)
     }
@@ -111,37 +111,37 @@ impl PeerIndex {
         self.touching.of(node)
     }
 
-    /// The peers that direct transfers connect to a peer, itself included.
+    /// Number of peers that direct transfers connect to a peer, itself included.
     pub fn group_size(&self, node: Node) -> usize {
         self.sizes[self.group(node) as usize] as usize
     }
 
-    /// What names the group of a peer: its smallest number.
+    /// Identifier of a peer's group: its smallest number.
     pub fn group(&self, node: Node) -> Node {
         self.groups[node as usize]
     }
 
-    /// Who first bridged when.
+    /// First bridgings with their times.
     pub(crate) const fn cohort(&self) -> &Cohort {
         &self.cohort
     }
 
-    /// What the members of the group of a peer have in common.
+    /// Common features of a peer's group.
     pub(crate) fn group_facts(&self, node: Node) -> GroupFacts {
         self.group_facts.get(&self.group(node)).copied().unwrap_or(GroupFacts::UNKNOWN)
     }
 
-    /// How many of these counterparties are rare: dealt with by 2 to 99 peers.
+    /// Number of rare counterparties: those of 2 to 99 peers.
     pub(crate) fn rare(&self, parties: &[Node]) -> usize {
         parties.iter().filter(|party| (2..RARE).contains(&self.touched_by(**party).len())).count()
     }
 
-    /// The same of all counterparties of a peer.
+    /// Number of a peer's rare counterparties.
     pub(crate) fn rare_of(&self, node: Node) -> usize {
         self.rare[node as usize] as usize
     }
 
-    /// Distinct receivers and distinct senders of an address.
+    /// Distinct recipients and distinct senders of an address.
     pub(crate) fn degree(&self, node: Node) -> (u32, u32) {
         self.fans[node as usize]
     }

@@ -1,5 +1,5 @@
-//! Pictures as SVG: curves of a model's quality, and groups of suspects. Colours follow the text around
-//! them, and the numbers are in the description.
+//! Pictures as SVG: curves of a model's quality, and suspected groups. Colors follow the surrounding text, and the
+//! numbers are in the description.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use crate::metrics::{Quality, float};
 
 const WIDTH: f64 = 360.0;
 const HEIGHT: f64 = 300.0;
-/// Room for the names of the axes.
+/// Space for axis names.
 const MARGIN: f64 = 44.0;
 
 /// False and true positives of flagging Sybils.
@@ -34,7 +34,7 @@ pub fn precision_recall(quality: &Quality) -> String {
     plot.end()
 }
 
-/// What was said against what was so.
+/// Predicted against observed frequencies.
 pub fn calibration(quality: &Quality) -> String {
     let words = format!("Expected calibration error {:.4}.", quality.calibration_error);
     let mut plot = Plot::new("Calibration", &words);
@@ -50,7 +50,7 @@ pub fn calibration(quality: &Quality) -> String {
     plot.end()
 }
 
-/// How many Sybils and humans got which score.
+/// Sybils and humans by score.
 pub fn histogram(quality: &Quality) -> String {
     let words = format!("{} addresses scored, {} of them human.", quality.scored, quality.humans);
     let mut plot = Plot::new("Scores", &words);
@@ -65,7 +65,7 @@ pub fn histogram(quality: &Quality) -> String {
     plot.end()
 }
 
-/// How many of each twentieth of scores were served.
+/// Served scores by twentieths.
 pub fn served(counts: &[i64]) -> String {
     let total: i64 = counts.iter().sum();
     let mut plot = Plot::new("Scores served", &format!("{total} scores served."));
@@ -91,7 +91,7 @@ pub fn group(group: &Group) -> String {
     for (from, to) in &group.links {
         plot.line(&[place(*from), place(*to)], true);
     }
-    // Who funds stands on the left, who collects on the right.
+    // The funder is on the left, the sink on the right.
     let shared = [("funder", 0.05, &group.shared_funder), ("sink", 0.95, &group.shared_sink)];
     for (word, x, found) in shared {
         let Some(Shared { address, who, .. }) = found else { continue };
@@ -194,7 +194,7 @@ impl Plot {
     }
 }
 
-/// From shares of the axes to places in the picture.
+/// Converts shares of the axes to positions in the picture.
 fn at((x, y): (f64, f64)) -> (f64, f64) {
     (x.mul_add(WIDTH - MARGIN - 12.0, MARGIN), (1.0 - y).mul_add(HEIGHT - MARGIN - 12.0, 12.0))
 }

@@ -1,9 +1,9 @@
-//! Files of activity, as CSV, gzipped or not, or as Parquet; and files of labels, as CSV.
+//! Reads activity files, as CSV (gzipped or not) or as Parquet, and label files, as CSV.
 //!
-//! The columns have names, in any order. Transfers: `from` and `to`; `chain` and `kind` where they are not all
-//! the same (default: `ethereum`, `native`); `time` and `amount` where they are known. The names that explorers
-//! and their exports give these columns are known, too. Facts: `address`, `first_bridge_unix`,
-//! `bridge_volume_usd`. Labels: `address` and `label`, which is `human` or `sybil` (or 1 and 0).
+//! The columns have names, in any order. Transfers: `from` and `to`; `chain` and `kind` if they differ between lines
+//! (default: `ethereum`, `native`); `time` and `amount` if known. The names that explorers and their exports use for
+//! these columns are known, too. Facts: `address`, `first_bridge_unix`, `bridge_volume_usd`. Labels: `address` and
+//! `label`, which is `human` or `sybil` (or 1 and 0).
 
 mod columns;
 mod table;
@@ -30,34 +30,29 @@ use crate::scope::{Chain, Kind};
 use columns::{Cells, Columns};
 use table::Table;
 
-/// One line of a file of activity.
+/// One line of an activity file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ActivityRecord {
-    /// A transfer.
     Transfer(Moved),
-    /// What is known of an address beside its transfers.
+    /// Known facts about an address apart from its transfers.
     Facts(EvmAddress, Facts),
 }
 
 /// A transfer between addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moved {
-    /// The chain.
     pub chain: Chain,
-    /// What moved.
     pub kind: Kind,
-    /// Who sent.
     pub from: EvmAddress,
-    /// Who received.
     pub to: EvmAddress,
     /// Unix seconds.
     pub time: Option<NonZeroU32>,
-    /// Whether the amount is a round one.
+    /// True for a round amount.
     pub round: Option<bool>,
 }
 
 impl Builder {
-    /// Adds what a line says.
+    /// Adds the content of a line.
     pub fn add_record(&mut self, record: ActivityRecord) {
         match record {
             ActivityRecord::Facts(address, facts) => self.add_facts(address, facts),
@@ -69,19 +64,19 @@ impl Builder {
     }
 }
 
-/// Opens a file, unpacking it where it is gzipped.
+/// Opens a file and decompresses it if it is gzipped.
 pub fn open(path: &Path) -> Result<Box<dyn Read + Send>, Error> {
     unpack(Box::new(File::open(path)?))
 }
 
-/// Unpacks what is gzipped, by its first two bytes.
+/// Decompresses gzipped data, detected by its first two bytes.
 pub fn unpack(source: Box<dyn Read + Send>) -> Result<Box<dyn Read + Send>, Error> {
     let mut source = BufReader::with_capacity(1 << 17, source);
     let packed = source.fill_buf()?.starts_with(&[0x1f, 0x8b]);
     Ok(if packed { Box::new(MultiGzDecoder::new(source)) } else { Box::new(source) })
 }
 
-/// A file that tells how many of its bytes were read.
+/// A file that counts the bytes read.
 struct Counted {
     file: File,
     read: Arc<AtomicU64>,
@@ -95,7 +90,7 @@ impl Read for Counted {
     }
 }
 
-/// Reads a file of activity line by line (rows of Parquet are lines), in flat memory.
+/// Reads an activity file line by line (Parquet rows count as lines), in constant memory.
 pub struct Reader {
     source: Source,
     layout: Layout,
@@ -121,7 +116,7 @@ impl Cells for ByteRecord {
 }
 
 impl Reader {
-    /// Opens a file of any kind; `read` grows with the bytes that are read of it.
+    /// Opens a file of any kind; `read` counts the bytes read.
     pub fn open(path: &Path, read: Arc<AtomicU64>) -> Result<Self, Error> {
         let mut file = File::open(path)?;
         let mut start = [0; 4];
@@ -142,12 +137,12 @@ impl Reader {
         Ok(Self { source: Source::Lines(Box::new(lines)), layout })
     }
 
-    /// Which columns are read, and which are not.
+    /// The file's columns: those that are read and those that are ignored.
     pub const fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// Passes over lines that were read before.
+    /// Skips lines that were read before.
     pub fn pass_over(&mut self, lines: u64) -> Result<(), Error> {
         match &mut self.source {
             Source::Table(table) => table.pass_over(lines),
@@ -162,7 +157,7 @@ impl Reader {
         }
     }
 
-    /// Lines before the first one that is counted: the names of the columns are one in CSV.
+    /// Lines before the first counted one: the column names are one in CSV.
     pub const fn heading(&self) -> i64 {
         match self.source {
             Source::Lines(_) => 1,
@@ -172,7 +167,7 @@ impl Reader {
 }
 
 impl Iterator for Reader {
-    /// A line that cannot be used says why; what ends the reading is an error.
+    /// An unusable line gives its reason; a failure that ends the reading is an error.
     type Item = Result<Result<ActivityRecord, String>, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -194,8 +189,8 @@ fn broken(error: csv::Error) -> Error {
     }
 }
 
-/// True for an amount, in whatever unit, with at most two digits that are not zeros at its ends; `None` for no
-/// amount. The amount may have thousands separated by commas, an exponent, and its unit behind a space.
+/// True for an amount, in any unit, with at most two digits apart from zeros at its ends; `None` for no amount. The
+/// amount may have thousands separated by commas, an exponent, and its unit after a space.
 pub fn is_round(text: &str) -> Option<bool> {
     let (number, unit) = text.split_once(' ').unwrap_or((text, ""));
     if !unit.chars().all(|c| c.is_alphanumeric() || c.is_whitespace()) {
@@ -210,7 +205,7 @@ pub fn is_round(text: &str) -> Option<bool> {
     Some(digits.trim_matches('0').len() <= 2)
 }
 
-/// Reads labels: whether an address is a human.
+/// Reads labels: addresses with true for a human.
 pub fn labels(source: Box<dyn Read + Send>) -> Result<Vec<(EvmAddress, bool)>, Error> {
     let mut lines = csv::Reader::from_reader(source);
     let header = lines.headers().map_err(broken)?;
@@ -340,7 +335,7 @@ mod tests {
             let rest: Vec<_> = reader.map(Result::unwrap).collect();
             assert_eq!(rest, whole[50 - left..], "{skip}");
         }
-        // A file that was cut off is an error, and not the end of the file.
+        // A truncated file is an error, not the end of the file.
         let cut = open(&packed[..packed.len() / 2]).find(Result::is_err);
         assert!(cut.is_some());
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Defines an enumeration whose values have a name and a number that is stored.
+/// Defines an enumeration whose values have a name and a stored number.
 macro_rules! numbered {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $number:literal, $text:literal;)+ }) => {
         $(#[$doc])*
@@ -14,17 +14,17 @@ macro_rules! numbered {
             /// Every value, by number.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
-            /// Its name.
+            /// Its stable name, in lower case.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text),+ }
             }
 
-            /// The value of a name, in lower case.
+            /// The value with a name, in lower case.
             pub fn from_name(text: &str) -> Option<Self> {
                 match text { $($text => Some(Self::$variant),)+ _ => None }
             }
 
-            /// The value of a stored number.
+            /// The value with a stored number.
             pub const fn from_number(number: u8) -> Option<Self> {
                 match number { $($number => Some(Self::$variant),)+ _ => None }
             }
@@ -39,7 +39,7 @@ macro_rules! numbered {
 }
 
 numbered! {
-    /// A chain that activity is known of.
+    /// A chain with known activity.
     Chain {
         /// Ethereum.
         Ethereum = 0, "ethereum";
@@ -53,13 +53,13 @@ numbered! {
         Polygon = 4, "polygon";
         /// zkSync Era.
         Zksync = 5, "zksync";
-        /// Gnosis. No model is asked for by this name; it counts as activity of the wallet.
+        /// Gnosis. No model has this name; it counts as activity of the wallet.
         Gnosis = 6, "gnosis";
     }
 }
 
 numbered! {
-    /// What moved.
+    /// Kind of transfer.
     Kind {
         /// The chain's own coin.
         Native = 0, "native";
@@ -67,23 +67,23 @@ numbered! {
         Internal = 1, "internal";
         /// A fungible token.
         Erc20 = 2, "erc20";
-        /// A token that is one of its kind.
+        /// A non-fungible token.
         Nft = 3, "nft";
-        /// Anything, to another chain.
+        /// A transfer of anything to another chain.
         Bridge = 4, "bridge";
-        /// A call of a contract.
+        /// A contract call.
         Call = 5, "call";
     }
 }
 
 numbered! {
-    /// A model that can be asked for (Spec 1, Endpoints 4).
+    /// A model that can be requested (Spec 1, Endpoints 4).
     Model {
-        /// All others that had data, together.
+        /// All others that had data, combined.
         Aggregate = 0, "aggregate";
         /// Activity on Ethereum.
         EthereumActivity = 1, "ethereum_activity";
-        /// Tokens that are one of their kind, on every chain.
+        /// NFTs on every chain.
         Nft = 2, "nft";
         /// Activity on Arbitrum.
         Arbitrum = 3, "arbitrum";
@@ -98,12 +98,11 @@ numbered! {
     }
 }
 
-/// Which part of a wallet's activity features are about.
+/// The part of a wallet's activity that features describe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ChainScope {
-    /// One chain.
     Chain(Chain),
-    /// Tokens that are one of their kind, on every chain.
+    /// NFTs on every chain.
     Nft,
 }
 
@@ -116,7 +115,7 @@ impl ChainScope {
         }
     }
 
-    /// The scope of a stored number.
+    /// The scope with a stored number.
     pub fn from_number(number: u8) -> Option<Self> {
         if number == 255 { Some(Self::Nft) } else { Chain::from_number(number).map(Self::Chain) }
     }
@@ -128,7 +127,7 @@ impl ChainScope {
 }
 
 impl Model {
-    /// The activity that the model looks at; `None` for the one that looks at the others.
+    /// The activity that the model reads; `None` for the aggregate.
     pub const fn scope(self) -> Option<ChainScope> {
         match self {
             Self::Aggregate => None,
@@ -142,7 +141,7 @@ impl Model {
         }
     }
 
-    /// The models that look at activity themselves.
+    /// The models that read activity themselves.
     pub fn single() -> impl Iterator<Item = Self> {
         Self::ALL.iter().copied().filter(|model| model.scope().is_some())
     }

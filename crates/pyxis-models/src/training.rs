@@ -1,4 +1,4 @@
-//! Making models from labelled addresses, and measuring them on addresses that they did not see.
+//! Trains models from labeled addresses, and measures them on held-out addresses.
 
 mod evaluation;
 mod fit;
@@ -20,32 +20,32 @@ use crate::scope::{Chain, ChainScope, Model};
 use evaluation::Measured;
 use fit::Matrix;
 
-/// Fewer labelled humans or Sybils with data than this are no model.
+/// Fewest labeled humans, and fewest labeled Sybils, with data for a model.
 const LEAST: usize = 200;
 
-/// Chains whose activity the shared model learns from.
+/// Chains in the training data of the shared model.
 const LABELLED: [Chain; 4] = [Chain::Ethereum, Chain::Optimism, Chain::Polygon, Chain::Gnosis];
 
-/// The calibration of the model that judges activity without labels: none. Its trees minimise the log loss, and
-/// a curve that is fitted to chains with labels says nothing of others: fitted to three of them, it made the
-/// fourth worse three times out of four.
+/// The calibration of the model for activity without labels: none. Its trees minimize the log loss, and a curve fitted
+/// to chains with labels says nothing about others. Fitted to three of them, it made the fourth worse in three out of
+/// four cases.
 const UNSEEN: Curve = Curve::PLAIN;
 
-/// How to train.
+/// Training options.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Of every random choice: the same seed and data make the same models.
+    /// Random seed: the same seed and data give the same models.
     pub seed: u64,
-    /// Trees of each model.
+    /// Trees per model.
     pub trees: usize,
-    /// When, RFC 3339, for the card.
+    /// Time of training, RFC 3339, for the card.
     pub trained_at: String,
     /// Threads that grow trees; the models do not depend on them.
     pub threads: usize,
 }
 
-/// Trains every model that the labels can support, and measures all of them. `report` is told of each step
-/// done and how many there are.
+/// Trains every model that the labels can support, and measures all of them. `report` receives the number of steps done
+/// and the total.
 pub fn train(
     graph: &Graph,
     labels: &[(EvmAddress, bool)],
@@ -55,7 +55,7 @@ pub fn train(
     let peers = PeerIndex::of(graph);
     let rows = dataset::rows(graph, &peers, labels);
     let [unknown, imported] = [false, true].map(|imported| alone(graph, &rows, imported));
-    // One model must do whether anything of a wallet's counterparties is known or nothing is.
+    // One model must work with and without knowledge of a wallet's counterparties.
     let mixed: Vec<Row> = unknown
         .iter()
         .zip(&imported)
@@ -100,16 +100,16 @@ pub fn train(
     Ok(Bundle { card, company, alone, customs: Vec::new(), of_program: false })
 }
 
-/// The same wallets where only their own transfers are known.
+/// The same wallets with only their own transfers known.
 fn alone(graph: &Graph, rows: &[Row], imported: bool) -> Vec<Row> {
     rows.par_iter().map(|row| row.alone(graph, imported)).collect()
 }
 
-/// What a family of models learns from, and what it is measured on.
+/// Training and measurement data of a family of models.
 struct Lesson<'a> {
     learned: &'a [Row],
     judged: &'a [Row],
-    /// The judged wallets where their counterparties were imported.
+    /// The measured wallets if their counterparties were imported.
     imported: Option<&'a [Row]>,
     specs: &'a [Spec],
 }
@@ -201,7 +201,7 @@ impl Spec {
     }
 }
 
-/// Models of the interface with enough labels, and the shared one.
+/// Models of the API with enough labels, and the shared one.
 fn specs(rows: &[Row]) -> Vec<Spec> {
     let enough = |scopes: &[ChainScope]| {
         let has = |row: &&Row| {
@@ -245,7 +245,7 @@ fn important(forest: &crate::forest::Forest, matrix: &Matrix) -> Vec<(String, f6
     ranked
 }
 
-/// How many steps it takes to train models and to measure them.
+/// Number of steps to train and measure models.
 fn steps(specs: &[Spec]) -> usize {
     let unseen = if specs.iter().any(Spec::is_shared) { LABELLED.len() * fit::folds() } else { 0 };
     specs.len() * (2 * fit::folds() + 1) + unseen

@@ -270,7 +270,7 @@ pub(crate) fn select(
     builder.push(Box::new(Select { walk }), &[condition, &yes, &no], element, shape, 0)
 }
 
-/// Adds `Clip`: no less than the lower bound, then no more than the upper one.
+/// Adds `Clip`: at least the lower bound, then at most the upper one.
 pub(crate) fn clip(
     builder: &mut Builder,
     input: &Operand,

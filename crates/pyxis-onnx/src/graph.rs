@@ -1,5 +1,5 @@
-//! Checks of a file before anything of it runs: only what leads from the features to the probability is kept,
-//! by names that are known, in sizes that are bounded.
+//! Checks of a file before any part of it runs. Only operators that lead from the features to the probability are kept,
+//! with known names and bounded sizes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,9 +15,9 @@ const FOLDED: &[&str] =
     &["Cast", "Constant", "Flatten", "Identity", "Neg", "Reshape", "Squeeze", "Unsqueeze"];
 /// Largest side of a table of weights.
 const MAX_SIDE: i64 = 8_192;
-/// Most tables that are concatenated.
+/// Maximum number of concatenated tables.
 const MAX_CONCATENATED: usize = 16;
-/// Operators that pass the unknown on as it is.
+/// Operators that pass unknown values through unchanged.
 const PASSING: &[&str] = &[
     "ArrayFeatureExtractor",
     "Cast",
@@ -31,7 +31,7 @@ const PASSING: &[&str] = &[
     "Squeeze",
     "Unsqueeze",
 ];
-/// Operators that handle the unknown: their results are known.
+/// Operators that handle unknown values: their results are known.
 const HANDLING: &[&str] = &["IsNaN", "TreeEnsembleClassifier", "TreeEnsembleRegressor", "Where"];
 
 /// File that passed the checks.
@@ -51,9 +51,9 @@ pub(crate) struct Checked<'a> {
     pub(crate) human: Option<usize>,
     /// Operators by name, each once.
     pub(crate) operators: Vec<String>,
-    /// Most steps of an answer without those through trees.
+    /// Maximum number of steps of an answer, without those through trees.
     steps: usize,
-    /// True where unknown features (NaN) only meet operators that handle them. Others may make a number of them.
+    /// True if unknown features (NaN) only meet operators that handle them. Others may turn them into a number.
     pub(crate) handles_unknown: bool,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Planned {
     pub(crate) plan: Plan,
     /// Shape of the output.
     pub(crate) shape: Vec<usize>,
-    /// Most steps of an answer.
+    /// Maximum number of steps of an answer.
     pub(crate) steps: usize,
 }
 
@@ -143,8 +143,8 @@ pub(crate) fn check<'a>(model: &'a Model<'a>, spec: &ModelSpec) -> Result<Checke
 }
 
 impl Checked<'_> {
-    /// Plans the evaluation: every tensor gets a type and a size. Where that needs values of weights, they are
-    /// computed here.
+    /// Plans the evaluation: every tensor gets a type and a size. If that needs values of weights, they are computed
+    /// here.
     pub(crate) fn plan(&self, features: usize) -> Result<Planned, LoadError> {
         let (mut builder, input) = Builder::new(features);
         let planned = self.table(&mut builder, input);
@@ -219,8 +219,7 @@ fn shape_words(dims: &[Option<i64>]) -> String {
     format!("of shape [{}]", words.join(", "))
 }
 
-/// Operator that computes each tensor. Every tensor is computed once, and before it is read: so there is no
-/// cycle.
+/// Operator that computes each tensor. Every tensor is computed once, and before it is read, so there is no cycle.
 fn producers<'a>(
     graph: &'a Graph<'a>,
     weights: &HashMap<&str, &TensorProto<'_>>,
@@ -243,7 +242,7 @@ fn producers<'a>(
     Ok(producers)
 }
 
-/// Output that holds the probability: the one that is named, the only one, or the one whose name says so.
+/// Output that holds the probability: the named one, the only one, or the one whose name implies it.
 fn output<'a>(graph: &'a Graph<'a>, spec: &ModelSpec) -> Result<&'a str, LoadError> {
     let names = &graph.outputs[..];
     let likely: Vec<&&str> = names.iter().filter(|name| name.to_ascii_lowercase().contains("prob")).collect();
@@ -310,7 +309,7 @@ fn size(tensor: &TensorProto<'_>) -> Result<usize, LoadError> {
     Ok(tensor.dims.iter().filter_map(|side| usize::try_from(*side).ok()).product())
 }
 
-/// Steps of one operator: the weights that it reads. Those through trees are counted when they are planned.
+/// Steps of one operator: the weights that it reads. Steps through trees are counted during planning.
 fn steps_of(node: &GraphNode<'_>, sizes: &HashMap<&str, usize>) -> Result<usize, LoadError> {
     let mut steps = node.inputs.iter().filter_map(|name| sizes.get(name)).sum::<usize>();
     for tensor in node.attributes.iter().filter_map(|attribute| attribute.t.as_ref()) {
@@ -326,7 +325,7 @@ fn steps_of(node: &GraphNode<'_>, sizes: &HashMap<&str, usize>) -> Result<usize,
     Ok(steps)
 }
 
-/// True where nothing computes with unknown values before an operator handles them.
+/// True if nothing computes with unknown values before an operator handles them.
 fn handles_unknown(nodes: &[&GraphNode<'_>], input: &str) -> bool {
     let mut open: HashSet<&str> = HashSet::from([input]);
     for node in nodes {
@@ -345,7 +344,7 @@ fn handles_unknown(nodes: &[&GraphNode<'_>], input: &str) -> bool {
     true
 }
 
-/// Class that a classifier names, where something is computed with it.
+/// Class that a classifier outputs, if anything is computed with it.
 fn class_in_use<'a>(node: &GraphNode<'a>, nodes: &[&GraphNode<'_>], table: &str) -> Option<&'a str> {
     if !matches!(node.op_type, "TreeEnsembleClassifier" | "LinearClassifier") {
         return None;
@@ -356,14 +355,14 @@ fn class_in_use<'a>(node: &GraphNode<'a>, nodes: &[&GraphNode<'_>], table: &str)
     used.then_some(class)
 }
 
-/// Human column, where labels of a classifier say so.
+/// Human column, if a classifier's labels determine it.
 fn human_column(node: &GraphNode<'_>) -> Option<usize> {
     let labels: Vec<String> = node.labels().iter().map(|label| label.to_ascii_lowercase()).collect();
     let find = |name: &str| labels.iter().position(|label| label == name);
     match (find("human"), find("sybil")) {
         (Some(human), _) => Some(human),
         (None, Some(sybil)) if labels.len() == 2 => Some(1 - sybil),
-        // As in files of labels, 1 is human.
+        // As in label files, 1 is human.
         _ if labels.len() == 2 => find("1"),
         _ => None,
     }

@@ -16,7 +16,7 @@ pub(crate) const fn to_f32(bits: u16) -> f32 {
     }
 }
 
-/// Nearest half-precision bits; ties go to the even one, and what is too large becomes infinite.
+/// Nearest half-precision bits; ties go to the even one, and too large numbers become infinite.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "what is cast fits in 16 bits")]
 pub(crate) fn from_f32(number: f32) -> u16 {
     let bits = number.to_bits();

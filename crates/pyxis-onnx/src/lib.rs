@@ -1,9 +1,9 @@
-//! Evaluator of users' own models: ONNX files that read one wallet's features and answer the probability that
-//! it is a human.
+//! Evaluator of custom models: ONNX files that read one wallet's features and return the probability that it is a
+//! human.
 //!
-//! A file is foreign input. [`Program::load`] reads it, keeps what leads to the probability, refuses every
-//! operator that is not in [`OPERATORS`], bounds the cost of an answer, and tries the model before any wallet
-//! is scored with it. Everything that a model may do is code of this crate.
+//! A file is untrusted input. [`Program::load`] reads it, keeps what leads to the probability, and refuses every
+//! operator that is not in [`OPERATORS`]. It also bounds the cost of an answer, and tries the model before it scores
+//! any wallet. Everything that a model may do is code of this crate.
 
 mod elementwise;
 mod graph;
@@ -36,7 +36,7 @@ pub use spec::ModelSpec;
 
 /// Largest file, in bytes.
 pub const MOST_BYTES: usize = 16 << 20;
-/// Most operators between input and probability.
+/// Maximum number of operators between input and probability.
 pub const MOST_OPERATORS: usize = 512;
 /// Highest cost of an answer: steps through trees, and multiplications with weights.
 pub const MOST_STEPS: usize = 4_000_000;

@@ -5,7 +5,7 @@ use crate::proto::GraphNode;
 use crate::rowwise::Rowwise;
 use crate::tensor::single;
 
-/// Scores that are weighted sums of the features.
+/// Weighted sums of the features as scores.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Linear {
     /// Coefficients, score by score.
@@ -14,7 +14,7 @@ pub(crate) struct Linear {
     intercepts: Vec<f32>,
     features: usize,
     post_transform: PostTransform,
-    /// True where the one score is that of the second of two classes.
+    /// True if the one score is that of the second of two classes.
     is_binary: bool,
 }
 

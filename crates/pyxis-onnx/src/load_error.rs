@@ -23,7 +23,7 @@ pub enum LoadError {
     /// An answer costs more than [`MOST_STEPS`].
     #[error("an answer takes {0} steps; the limit is {MOST_STEPS}: use fewer or smaller trees or layers")]
     TooSlow(usize),
-    /// The input is not the features.
+    /// The input differs from the features.
     #[error("the input is {found}; it must be one float tensor of shape [n, {features}]: {hint}")]
     Input {
         /// Type or shape of the input in the file.
@@ -39,7 +39,7 @@ pub enum LoadError {
         /// Names of the outputs.
         found: String,
     },
-    /// Wiring, shapes or values of the model are inconsistent, or of a kind that is not supported.
+    /// Wiring, shapes or values of the model are inconsistent, or of an unsupported kind.
     #[error("the model is damaged or uses something unsupported: {0}; export it again")]
     Damaged(String),
     /// The output is not a probability.
@@ -54,7 +54,7 @@ pub enum LoadError {
         /// Value of every feature in the trial.
         tried: &'static str,
     },
-    /// The output is NaN where features are unknown.
+    /// The output is NaN if features are unknown.
     #[error(
         "the model answers NaN when features are unknown: put an imputer in front of it, or set the value that \
          replaces unknown features (--unknown NUMBER)"

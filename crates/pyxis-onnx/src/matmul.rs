@@ -77,7 +77,7 @@ fn check_types(kind: &str, one: &Operand, other: &Operand) -> Result<(), String>
     Ok(())
 }
 
-/// Adds `MatMul`: products of the last two dimensions, where the others are broadcast.
+/// Adds `MatMul`: products of the last two dimensions; the others are broadcast.
 pub(crate) fn matmul(builder: &mut Builder, one: &Operand, other: &Operand) -> Result<Operand, String> {
     check_types("MatMul", one, other)?;
     let wrong = || format!("MatMul of shapes {:?} and {:?}", one.shape, other.shape);

@@ -1,4 +1,4 @@
-//! Operators that a model may use, and what each adds to the plan.
+//! Operators that a model may use, and their additions to the plan.
 
 mod attributes;
 

@@ -6,14 +6,14 @@ use crate::MOST_STEPS;
 use crate::kernel::{EvaluationError, Inputs, Kernel, ValueSource};
 use crate::tensor::{self, ElementType, MAX_RANK, TensorData, TensorType};
 
-/// Most elements of one tensor within a model.
+/// Maximum number of elements of one tensor within a model.
 pub(crate) const MOST_NUMBERS: usize = 1 << 18;
-/// Most elements of all tensors that exist at the same time during an evaluation.
+/// Maximum number of elements of all tensors that exist at the same time during an evaluation.
 const MOST_LIVE_NUMBERS: usize = 1 << 22;
-/// Most element operations of one evaluation. Weights and trees have a smaller limit of their own; this one is
+/// Maximum number of element operations in one evaluation. Weights and trees have their own, smaller limit; this one is
 /// for tensors that grow by broadcasting.
 pub(crate) const MOST_WORK: usize = 4 * MOST_STEPS;
-/// Most elements that operators compute from weights alone when a file is loaded.
+/// Maximum number of elements that operators compute from weights alone when a file is loaded.
 const MOST_FOLDED_NUMBERS: usize = 1 << 22;
 
 /// Value that an operator reads: where it is stored, and its type and shape.
@@ -33,7 +33,7 @@ struct Step {
     element: ElementType,
 }
 
-/// Plan under construction. Until it is finished, every tensor has a buffer of its own.
+/// Plan under construction. Until it is finished, every tensor has its own buffer.
 #[derive(Debug)]
 pub(crate) struct Builder {
     constants: Vec<TensorData>,
@@ -128,13 +128,13 @@ impl Builder {
         self.tree_steps = self.tree_steps.saturating_add(steps);
     }
 
-    /// Most nodes that an evaluation visits in trees.
+    /// Maximum number of nodes that an evaluation visits in trees.
     pub(crate) const fn tree_steps(&self) -> usize {
         self.tree_steps
     }
 
-    /// Adds an operator. `work` counts the operations beyond one for each element of the output. Where all
-    /// inputs are constant, the operator runs at once, and the result is a constant.
+    /// Adds an operator. `work` counts the operations beyond one for each element of the output. If all inputs are
+    /// constant, the operator runs immediately, and the result is a constant.
     pub(crate) fn push(
         &mut self,
         kernel: Box<dyn Kernel>,
@@ -183,7 +183,7 @@ impl Builder {
         Ok(self.constant(TensorType { element, shape }, output))
     }
 
-    /// Adds a conversion where the type is another one.
+    /// Adds a conversion if the type differs.
     pub(crate) fn cast(&mut self, operand: &Operand, to: ElementType) -> Result<Operand, String> {
         if operand.element == to {
             return Ok(operand.clone());
@@ -191,7 +191,7 @@ impl Builder {
         self.push(Box::new(Cast(to)), &[operand], to, operand.shape.clone(), 0)
     }
 
-    /// Assigns buffers: one is used again once nothing reads its tensor any more.
+    /// Assigns buffers: one is reused once nothing reads its tensor any more.
     pub(crate) fn finish(mut self, output: &Operand) -> Result<Plan, String> {
         let mut last_use = vec![0; self.tensors.len()];
         for (index, step) in self.steps.iter().enumerate() {
@@ -259,7 +259,7 @@ impl Builder {
     }
 }
 
-/// True for types that are carried by the same numbers.
+/// True for types with the same representation.
 fn same_storage(one: ElementType, other: ElementType) -> bool {
     let storage = |element: ElementType| match element {
         ElementType::F16 | ElementType::F32 => 0,

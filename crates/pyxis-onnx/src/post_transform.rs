@@ -9,7 +9,7 @@ pub(crate) enum PostTransform {
 }
 
 impl PostTransform {
-    /// Function of this name; absent is none.
+    /// Function with this name; without a name, none.
     pub(crate) fn read(name: Option<&str>) -> Result<Self, String> {
         match name.unwrap_or("NONE") {
             "NONE" => Ok(Self::None),

@@ -18,7 +18,7 @@ pub(crate) struct Imputer {
     replacements: Vec<f32>,
 }
 
-/// Divides a row by its norm. A row whose norm is zero stays as it is.
+/// Divides a row by its norm. A row whose norm is zero stays unchanged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Normalizer {
     Max,
@@ -26,7 +26,7 @@ pub(crate) enum Normalizer {
     L2,
 }
 
-/// Parameter of a column: a single number holds for all columns.
+/// Parameter of a column: a single number applies to all columns.
 fn parameter(numbers: &[f32], column: usize, absent: f32) -> f32 {
     match numbers {
         [] => absent,

@@ -1,4 +1,4 @@
-//! A model that was accepted, and its answers.
+//! A loaded model and its answers.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,7 +22,7 @@ pub struct Metadata {
     pub producer: String,
     /// Output that holds the probability.
     pub output: String,
-    /// Column of that output that is the human one.
+    /// Human column of that output.
     pub human: usize,
     /// Operators by name.
     pub operators: Vec<String>,
@@ -56,12 +56,12 @@ impl fmt::Debug for Program {
 const TRIALS: [(f32, &str); 5] = [(0.0, "0"), (1.0, "1"), (-1.0, "-1"), (1000.0, "1000"), (0.5, "0.5")];
 
 impl Program {
-    /// Reads a file, refuses what cannot be used, and tries the rest.
+    /// Reads a file, refuses it if it is unusable, and tries it out.
     pub fn load(bytes: &[u8], spec: &ModelSpec) -> Result<Self, LoadError> {
         if bytes.len() > MOST_BYTES {
             return Err(LoadError::TooLarge(bytes.len()));
         }
-        // No file should make this panic. If one does, it is refused, and the process goes on.
+        // No file should cause a panic here. If one does, it is refused, and the process continues.
         let loaded = catch_unwind(AssertUnwindSafe(|| Self::read(bytes, spec)));
         loaded.unwrap_or_else(|_| Err(LoadError::Damaged("reading it failed".to_owned())))?.try_out()
     }
@@ -69,7 +69,7 @@ impl Program {
     fn read(bytes: &[u8], spec: &ModelSpec) -> Result<Self, LoadError> {
         let model = Model::read(bytes).map_err(|why| LoadError::NotOnnx(why.to_owned()))?;
         let checked = graph::check(&model, spec)?;
-        // Some operators make a number of NaN.
+        // Some operators turn NaN into a number.
         if !checked.handles_unknown && spec.unknown.is_none() {
             return Err(LoadError::Unknown);
         }

@@ -2,7 +2,7 @@
 
 use crate::wire::{Fields, Malformed, Value};
 
-/// Most messages and names in a file. Without a limit, a file of two-byte messages takes 100 times its size
+/// Maximum number of messages and names in a file. Without a limit, a file of two-byte messages uses 100 times its size
 /// in memory.
 const MAX_PARTS: usize = 1 << 18;
 
@@ -54,7 +54,7 @@ pub(crate) struct GraphNode<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Attribute<'a> {
     pub(crate) name: &'a str,
-    /// Code of the type that the file gives it; 0 without one.
+    /// Code of its type in the file; 0 without one.
     pub(crate) kind: i64,
     pub(crate) f: f32,
     pub(crate) i: i64,
@@ -169,7 +169,7 @@ impl<'a> GraphNode<'a> {
         self.attribute(name).map(|attribute| attribute.i)
     }
 
-    /// True where a flag is set; absent is false.
+    /// True if a flag is set; absent is false.
     pub(crate) fn flag(&self, name: &str) -> bool {
         self.int(name).is_some_and(|flag| flag != 0)
     }

@@ -8,9 +8,9 @@ use crate::tensor::{self, ElementType, TensorData, count, single};
 #[derive(Debug)]
 struct Reduce {
     is_mean: bool,
-    /// Walk over the dimensions that stay.
+    /// Walk over the remaining dimensions.
     kept: Walk<1>,
-    /// Walk over the dimensions that are reduced.
+    /// Walk over the reduced dimensions.
     reduced: Walk<1>,
     /// Number of elements that become one.
     length: usize,
@@ -157,7 +157,7 @@ pub(crate) fn reduce(
     builder.push(Box::new(kernel), &[input], input.element, shape, input.size())
 }
 
-/// Adds `ArgMax` along one dimension. Of equal elements it takes the first or the last.
+/// Adds `ArgMax` along one dimension. Of equal elements it selects the first or the last.
 pub(crate) fn arg_max(
     builder: &mut Builder,
     input: &Operand,

@@ -8,15 +8,15 @@ use crate::tensor::{ElementType, TensorData};
 
 /// Computation of one row from another.
 pub(crate) trait Rowwise: Debug + Send + Sync + 'static {
-    /// Number of features that a row has at least.
+    /// Minimum number of features in a row.
     fn features(&self) -> usize;
 
-    /// True where a row must have exactly that number.
+    /// True if a row must have exactly that number.
     fn is_exact(&self) -> bool {
         false
     }
 
-    /// Number of columns for rows with so many features.
+    /// Number of columns for rows with this many features.
     fn columns(&self, features: usize) -> usize;
 
     /// Number of operations for a row beyond one for each column.

@@ -6,13 +6,13 @@ use crate::tensor::{self, ElementType, TensorData};
 
 #[derive(Debug)]
 struct Concat {
-    /// Number of neighboring elements that are taken from each input in turn.
+    /// Number of neighboring elements copied from each input in turn.
     chunks: Vec<usize>,
 }
 
 #[derive(Debug)]
 struct Gather {
-    /// Length of the dimension that is chosen from, and size of what follows it.
+    /// Length of the dimension to select from, and the size of what follows it.
     length: usize,
     inner: usize,
 }
@@ -46,7 +46,7 @@ impl Kernel for Concat {
     }
 }
 
-/// Position that an index means; negative ones count from the end.
+/// Position of an index; negative ones count from the end.
 fn position(index: i128, length: usize) -> Option<usize> {
     let index = if index < 0 { index + i128::try_from(length).ok()? } else { index };
     usize::try_from(index).ok().filter(|index| *index < length)

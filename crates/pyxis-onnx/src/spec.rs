@@ -1,14 +1,14 @@
 //! Requirements that a file must meet.
 
-/// Use of a model.
+/// Requirements for a use of a model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelSpec {
     /// Number of features the model is given.
     pub features: usize,
-    /// Output that holds the probability, where the file leaves a choice.
+    /// Output that holds the probability, if the file has several candidates.
     pub output: Option<String>,
-    /// Column of that output that is the human one. Default: what labels in the file say, or the last column.
+    /// Human column of that output. Default: the one that labels in the file name, or the last column.
     pub human: Option<usize>,
-    /// Value that replaces unknown features. Default: the model is given NaN.
+    /// Value that replaces unknown features. Default: the model receives NaN.
     pub unknown: Option<f32>,
 }

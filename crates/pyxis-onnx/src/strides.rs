@@ -35,8 +35,8 @@ pub(crate) fn broadcasting(from: &[usize], to: &[usize]) -> Vec<usize> {
     (0..to.len()).map(stride).collect()
 }
 
-/// Walk over a shape in row-major order that follows the offsets of `N` tensors. The last dimension is left to
-/// the caller as a loop; dimensions that are contiguous in all tensors are merged.
+/// Walk over a shape in row-major order that follows the offsets of `N` tensors. The caller loops over the last
+/// dimension. Dimensions that are contiguous in all tensors are merged.
 #[derive(Clone, Debug)]
 pub(crate) struct Walk<const N: usize> {
     outer: Vec<(usize, [usize; N])>,

@@ -3,7 +3,7 @@
 use crate::half;
 use crate::proto::TensorProto;
 
-/// Most dimensions of a tensor.
+/// Maximum number of dimensions of a tensor.
 pub(crate) const MAX_RANK: usize = 8;
 
 /// Type of a tensor's elements.
@@ -30,8 +30,8 @@ pub(crate) struct TensorType {
     pub(crate) shape: Vec<usize>,
 }
 
-/// Elements in row-major order. Three representations carry all element types: half precision is carried
-/// as single precision, and integers and booleans as `i128`, where every product of two of them wraps right.
+/// Elements in row-major order. Three representations carry all element types. Half precision is carried as single
+/// precision, and integers and booleans as `i128`, where every product of two of them wraps correctly.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum TensorData {
     F32(Vec<f32>),
@@ -39,7 +39,7 @@ pub(crate) enum TensorData {
     Int(Vec<i128>),
 }
 
-/// Name that ONNX gives the type of this code.
+/// ONNX name of the type with this code.
 pub(crate) fn type_name(code: i64) -> &'static str {
     const NAMES: [&str; 24] = [
         "undefined",
@@ -128,7 +128,7 @@ impl ElementType {
             .or_else(|| wider(&[Self::Bool]))
     }
 
-    /// Brings results of an operator back to the type: integers wrap, and half precision is rounded to.
+    /// Normalizes an operator's results to the type: integers wrap, and floats are rounded to half precision if needed.
     pub(crate) fn normalize(self, data: &mut TensorData) {
         match (data, self.range()) {
             (TensorData::Int(ints), Some((least, most))) => {
@@ -211,7 +211,7 @@ pub(crate) const fn float_to_int(float: f64) -> i128 {
 }
 
 impl TensorData {
-    /// Empty storage for elements of this type, with room for so many.
+    /// Empty storage for elements of this type, with this capacity.
     pub(crate) fn with_capacity(element: ElementType, capacity: usize) -> Self {
         match element {
             ElementType::F16 | ElementType::F32 => Self::F32(Vec::with_capacity(capacity)),

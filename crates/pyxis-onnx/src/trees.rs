@@ -1,7 +1,7 @@
 //! `TreeEnsembleClassifier` and `TreeEnsembleRegressor` of `ai.onnx.ml`.
 //!
-//! The standard does not say what a classifier with two classes and a single score answers. This follows what
-//! the reference evaluator and ONNX Runtime agree on.
+//! The standard does not define the answer of a classifier with two classes and a single score. This follows the common
+//! behavior of the reference evaluator and ONNX Runtime.
 
 mod layout;
 
@@ -12,7 +12,7 @@ use crate::tensor::{count, single};
 
 use layout::Lists;
 
-/// Most columns that a row of scores takes without an allocation.
+/// Maximum number of columns that a row of scores holds without an allocation.
 const FEW_COLUMNS: usize = 8;
 
 /// Comparison of a feature with a threshold.
@@ -26,7 +26,7 @@ enum BranchMode {
     NotEqual,
 }
 
-/// Node of a tree. Children stand after their parent, so that every path ends.
+/// Node of a tree. Children come after their parent, so that every path ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum TreeNode {
     Split {
@@ -52,7 +52,7 @@ enum Aggregate {
     Max,
 }
 
-/// Trees whose every path, class and feature was checked.
+/// Trees whose paths, classes and features were all checked.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Trees {
     roots: Vec<u32>,
@@ -121,7 +121,7 @@ impl Trees {
         Ok(trees)
     }
 
-    /// Most nodes that one row visits.
+    /// Maximum number of nodes that one row visits.
     pub(crate) const fn steps(&self) -> usize {
         self.steps
     }

@@ -1,4 +1,4 @@
-//! How many credentials one core verifies, beside what the recovery of the signer alone costs.
+//! Credentials verified per core, compared with the cost of recovering the signer alone.
 //!
 //! `cargo bench -p pyxis-scoring --bench credential`
 
@@ -13,7 +13,7 @@ use pyxis_signing::recovery::Signature;
 use pyxis_testkit::issuer::{Claim, Ed25519Issuer, Eip712Issuer};
 
 const NOW: UnixMillis = UnixMillis(1_767_225_600_000);
-/// Different credentials, so that no branch or cache line knows the answer.
+/// All credentials differ, so branch prediction and caches do not help.
 const COUNT: u16 = 512;
 
 fn main() {
@@ -40,7 +40,7 @@ fn verify_all(bencher: Bencher<'_, '_>, credentials: &[String]) {
     });
 }
 
-/// The floor: the library and nothing else.
+/// The lower bound: signer recovery alone.
 #[divan::bench]
 fn bare_recovery(bencher: Bencher<'_, '_>) {
     let issuer = Eip712Issuer::new(&SeededEntropy::new(1));

@@ -1,5 +1,5 @@
-//! Scores of wallets from the local store, on one core: with everything to be read and computed, and from
-//! memory. `cargo bench -p pyxis-scoring --bench models`
+//! Wallet scores from the local store on one core: uncached (read and compute) and from memory. `cargo bench -p
+//! pyxis-scoring --bench models`
 
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot go on fails")]
 
@@ -55,7 +55,7 @@ fn address(number: u32) -> EvmAddress {
     EvmAddress(bytes)
 }
 
-/// Twelve transfers of each wallet on two chains.
+/// Twelve transfers per wallet on two chains.
 fn transfers() -> String {
     let mut text = String::from("chain,kind,from,to\n");
     for number in 0..WALLETS {
@@ -78,7 +78,7 @@ fn each(bencher: Bencher, score: impl Fn(&World, EvmAddress)) {
     });
 }
 
-/// A read of the database, features, two models and the aggregate.
+/// One database read, features, two models and the aggregate.
 #[divan::bench]
 fn cold(bencher: Bencher) {
     each(bencher, |world, address| {
@@ -87,7 +87,7 @@ fn cold(bencher: Bencher) {
     });
 }
 
-/// A read of the database, and scores that are known.
+/// One database read; the scores are cached.
 #[divan::bench]
 fn warm(bencher: Bencher) {
     each(bencher, |world, address| {

@@ -1,4 +1,4 @@
-//! The local activity of wallets: files in, and what models see of each wallet kept in step.
+//! Local wallet activity: imports files and keeps the features that models read up to date.
 
 mod import;
 mod rebuild;
@@ -10,27 +10,27 @@ use pyxis_models::chunk;
 use pyxis_models::graph::{Builder, Graph};
 use pyxis_store::{Store, StoreError, activity};
 
-/// Why activity could not be taken in or looked at.
+/// Failures of importing or reading activity.
 #[derive(Debug, thiserror::Error)]
 pub enum ActivityError {
-    /// The database.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The file, or what is stored.
+    /// The file or the stored activity cannot be read.
     #[error(transparent)]
     Unreadable(#[from] pyxis_models::Error),
-    /// Another import of the same file runs.
+    /// Another import of the same file is running.
     #[error("another import of this file is under way")]
     Overtaken,
-    /// A rebuild that began later does this one's work.
+    /// A later rebuild does this rebuild's work.
     #[error("another process computes what models see of wallets; it takes in what is stored")]
     Elsewhere,
-    /// The work was stopped.
+    /// Canceled.
     #[error("the work was stopped")]
     Stopped,
 }
 
-/// Every transfer that was imported, as a graph.
+/// Every imported transfer, as a graph.
 pub async fn graph(store: &Store) -> Result<Graph, ActivityError> {
     graph_of(store, &activity::chunks(store).await?).await
 }
@@ -38,7 +38,7 @@ pub async fn graph(store: &Store) -> Result<Graph, ActivityError> {
 async fn graph_of(store: &Store, chunks: &[(String, i64)]) -> Result<Graph, ActivityError> {
     let mut builder = Builder::default();
     for (source, number) in chunks {
-        // Taken away in this moment, it counts no more.
+        // Removed a moment ago: it no longer counts.
         let Some(data) = activity::chunk(store, source, *number).await? else { continue };
         let read = tokio::task::spawn_blocking(move || chunk::decode(&data, &mut builder).map(|()| builder));
         builder = read.await.map_err(|_| ActivityError::Stopped)??;

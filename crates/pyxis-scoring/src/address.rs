@@ -1,21 +1,21 @@
-//! Addresses as applications and people write them: an address in mixed case carries a checksum (ERC-55), and a
-//! wrong one tells a typing error.
+//! Addresses as applications and people write them. A mixed-case address carries a checksum (ERC-55); a wrong checksum
+//! reveals a typo.
 
 use pyxis_core::address::{EvmAddress, InvalidAddress};
 use pyxis_signing::eip712::words::keccak;
 
-/// The text is not an address, or not the one that was meant.
+/// The text is not an address, or not the intended one.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum WrongAddress {
     /// Not an address.
     #[error(transparent)]
     Form(#[from] InvalidAddress),
-    /// Mixed case that is not the checksum's.
+    /// Mixed case that does not match the checksum.
     #[error("wrong checksum (ERC-55): look for a typing error, or write it in lower case")]
     Checksum,
 }
 
-/// Reads an address: digits in lower case, in upper case, or in the case of its checksum.
+/// Parses an address in lower case, upper case or checksum case.
 pub fn read(text: &str) -> Result<EvmAddress, WrongAddress> {
     let address: EvmAddress = text.parse()?;
     let digits = &text.as_bytes()[2..];
@@ -23,7 +23,7 @@ pub fn read(text: &str) -> Result<EvmAddress, WrongAddress> {
     if is_mixed && !has_checksum(address, digits) { Err(WrongAddress::Checksum) } else { Ok(address) }
 }
 
-/// True where the case of each letter is that of the checksum.
+/// True if the case of each letter matches the checksum.
 fn has_checksum(address: EvmAddress, digits: &[u8]) -> bool {
     let hash = keccak(&address.to_ascii()[2..]);
     let nibbles = hash.iter().flat_map(|byte| [byte >> 4, byte & 15]);
@@ -37,7 +37,7 @@ fn has_checksum(address: EvmAddress, digits: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// The examples of ERC-55.
+    /// Examples from ERC-55.
     const SUMMED: [&str; 4] = [
         "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
         "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359",

@@ -1,6 +1,6 @@
-//! `/admin/*` of scoring, for managers and their scripts. Errors are problem bodies (RFC 9457).
+//! Scoring's `/admin/*` endpoints for managers and their scripts. Errors are problem bodies (RFC 9457).
 //!
-//! Routes only read the request, call one service function and shape the answer.
+//! Each route only reads the request, calls one service function and builds the response.
 
 mod api_keys;
 mod catalogue;
@@ -19,7 +19,7 @@ use pyxis_core::actor::Actor;
 
 use crate::state::State;
 
-/// A signed-in owner or admin, as the maker of changes.
+/// A signed-in owner or admin, recorded as the author of changes.
 struct Manager(Actor);
 
 impl FromRequestParts<State> for Manager {
@@ -30,7 +30,6 @@ impl FromRequestParts<State> for Manager {
     }
 }
 
-/// The routes.
 pub(crate) fn router() -> Router<State> {
     Router::new()
         .route("/admin/scorers", get(scorers::list).post(scorers::create))

@@ -1,4 +1,4 @@
-//! Who asks (Spec 1, Authentication).
+//! Authentication of API requests (Spec 1, Authentication).
 
 use http::{HeaderMap, HeaderName};
 use pyxis_core::hex;
@@ -13,10 +13,10 @@ use crate::error::{Error, Result};
 use crate::limits::limit_of_stamps;
 use crate::state::State;
 
-/// The header of the key.
+/// Header that carries the API key.
 pub(crate) const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
-/// A key in force, and its workspace.
+/// An active key and its workspace.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Caller {
     pub(crate) workspace: WorkspaceId,
@@ -25,14 +25,14 @@ pub(crate) struct Caller {
     pub(crate) can_read_history: bool,
 }
 
-/// The digest under which the key of a request is stored. A missing key is like a wrong one.
+/// The digest under which a request's key is stored. A missing key counts as a wrong one.
 pub(crate) fn key_hash(headers: &HeaderMap) -> Result<String> {
     let mut keys = headers.get_all(X_API_KEY).iter();
     let (Some(key), None) = (keys.next(), keys.next()) else { return Err(Error::InvalidKey) };
     if key.is_empty() { Err(Error::InvalidKey) } else { Ok(hex::encode(&Sha256::digest(key.as_bytes()))) }
 }
 
-/// The caller of a request to a Stamps endpoint, counted.
+/// Authenticates a request to a Stamps endpoint and counts it.
 pub(crate) async fn caller(state: &State, headers: &HeaderMap) -> Result<(Caller, Budget)> {
     let hash = key_hash(headers)?;
     let row = api_keys::find(&state.store, &hash).await?.filter(|row| row.revoked_at.is_none());
@@ -48,7 +48,7 @@ pub(crate) async fn caller(state: &State, headers: &HeaderMap) -> Result<(Caller
     Ok((caller, budget))
 }
 
-/// The same for a key that was found together with something else.
+/// Counts a request for a key that was already loaded with other data.
 pub(crate) async fn admit(state: &State, head: &KeyHead) -> Result<Budget> {
     let limit = limit_of_stamps(head.stamps_tier, head.stamps_limit);
     state.limiter.admit(head.id, Surface::Stamps, limit, state.now()).await

@@ -1,8 +1,8 @@
-//! What the headers of every answer say of the caller's limit.
+//! Rate-limit headers of every response.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-/// What is left of a key's window.
+/// Requests left in a key's current window.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     pub(crate) limit: i64,
@@ -16,7 +16,7 @@ const REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 
 impl Budget {
-    /// Tells the client.
+    /// Writes the rate-limit headers.
     pub(crate) fn write(&self, headers: &mut HeaderMap) {
         headers.insert(LIMIT, HeaderValue::from(self.limit));
         headers.insert(REMAINING, HeaderValue::from(self.remaining));

@@ -1,8 +1,8 @@
-//! Reads a Verifiable Credential and checks everything about it that can be checked without asking
-//! anybody (Spec 1; W3C Verifiable Credentials Data Model 1.1).
+//! Reads a verifiable credential and checks everything that needs no network (Spec 1; W3C Verifiable Credentials Data
+//! Model 1.1).
 //!
-//! Two proof types are known: `EthereumEip712Signature2021` and `Ed25519Signature2018`. Of both only what
-//! the issuer signed is believed, and a credential with anything else in it is refused.
+//! Two proof types are supported: `EthereumEip712Signature2021` and `Ed25519Signature2018`. For both, only signed
+//! content is trusted, and a credential with any unsigned content is refused.
 
 mod claims;
 mod did;
@@ -36,43 +36,43 @@ pub struct VerifiedCredential {
     pub address: EvmAddress,
     /// The Stamp, from the signed `credentialSubject.provider`.
     pub provider: StampName,
-    /// The one DID by which the issuer's key is trusted: `did:ethr` with an address in lower case, or `did:key`.
+    /// The canonical DID of the issuer's key: `did:ethr` with an address in lower case, or `did:key`.
     pub issuer: String,
     /// The signed `issuanceDate`.
     pub issued_at: UnixMillis,
     /// The signed `expirationDate`.
     pub expires_at: UnixMillis,
-    /// What was signed, hashed: the EIP-712 hash, or SHA-256 of the JWS signing input. It names the
-    /// credential: another spelling of the JSON or of the signature has the same digest. Of several valid proofs it is
-    /// the lowest.
+    /// Hash of the signed content: the EIP-712 hash, or SHA-256 of the JWS signing input. It identifies the credential:
+    /// another spelling of the JSON or of the signature has the same digest. With several valid proofs, the lowest
+    /// digest.
     pub digest: [u8; 32],
-    /// The digests of all valid proofs, if there are several: each names the credential.
+    /// The digests of all valid proofs, if there are several. Each identifies the credential.
     pub digests: Vec<[u8; 32]>,
     /// At least one, all different.
     pub nullifiers: Vec<Nullifier>,
-    /// The text as it came, byte for byte.
+    /// The text as received, byte for byte.
     pub credential: String,
 }
 
-/// Most proofs of one credential.
+/// Maximum number of proofs in one credential.
 const MAX_PROOFS: usize = 8;
 
 impl VerifiedCredential {
-    /// Every digest that names the credential.
+    /// Every digest that identifies the credential.
     pub fn all_digests(&self) -> &[[u8; 32]] {
         if self.digests.is_empty() { std::slice::from_ref(&self.digest) } else { &self.digests }
     }
 }
 
-/// The DID of an issuer as [`Verified::issuer`] spells it, if it is of a kind that can be checked: `did:ethr`,
+/// The DID of an issuer, spelled as in [`VerifiedCredential::issuer`], if Pyxis can check its kind: `did:ethr`,
 /// `did:pkh:eip155`, or `did:key` of an Ed25519 or secp256k1 key.
 pub fn issuer_did(did: &str) -> Result<String, Rejection> {
     Issuer::parse(did).map(Issuer::into_did)
 }
 
-/// Checks a credential that `holder` presents. Of a `RawValue` pass `get()`.
+/// Checks a credential that `holder` presents. For a `RawValue`, pass `get()`.
 ///
-/// `issuers` says whether an issuer, spelled as in [`Verified::issuer`], is trusted.
+/// `issuers` returns true if an issuer, spelled as in [`VerifiedCredential::issuer`], is trusted.
 pub fn parse_and_verify(
     text: &str,
     holder: EvmAddress,
@@ -82,7 +82,7 @@ pub fn parse_and_verify(
     verify(text, Some(holder), now, issuers)
 }
 
-/// Checks a credential whose subject says who holds it: for imports, where nobody presents it.
+/// Checks a credential and takes the holder from its subject. For imports, where no one presents the credential.
 pub fn parse_and_verify_for_its_subject(
     text: &str,
     now: UnixMillis,
@@ -91,7 +91,7 @@ pub fn parse_and_verify_for_its_subject(
     verify(text, None, now, issuers)
 }
 
-/// The cheap checks come first: a credential of a stranger costs no signature.
+/// Runs the cheap checks first: a credential of an untrusted issuer costs no signature check.
 fn verify(
     text: &str,
     holder: Option<EvmAddress>,
@@ -127,8 +127,8 @@ fn verify(
     })
 }
 
-/// The digest of each valid proof, at least one: of a list of proofs, each signs the credential without the others. If
-/// none is valid, the first says why.
+/// The digests of the valid proofs, at least one. Each proof in a list signs the credential without the others. If none
+/// is valid, returns the first proof's error.
 fn check_proofs(text: &str, document: &mut Object<'_>, claims: &Claims) -> Result<Vec<[u8; 32]>, Rejection> {
     if !matches!(document.get("proof"), Some(JsonNode::List(_))) {
         return Ok(vec![check_proof(text, document, claims, None)?]);
@@ -154,7 +154,7 @@ fn check_proofs(text: &str, document: &mut Object<'_>, claims: &Claims) -> Resul
     Ok(digests)
 }
 
-/// The digest of what was signed. `index` says which of a list of proofs this is.
+/// The digest of the signed content. `index` is the proof's position if there is a list of proofs.
 fn check_proof(
     text: &str,
     document: &mut Object<'_>,
@@ -166,7 +166,7 @@ fn check_proof(
     let suite = check_options(proof, &claims.issuer).map_err(|rejection| rejection.within(&place()))?;
     match (suite, claims.issuer.key) {
         (Suite::Ethereum, DidKey::Ethereum(address)) => {
-            // Only an only proof stands where it is looked for again.
+            // Only a single proof has a cacheable position in the text.
             ethereum::verify(index.is_none().then_some(text), document, address)
         }
         (Suite::Ed25519, DidKey::Ed25519(key)) => ed25519::verify(text, document, claims, &key, index),
@@ -180,7 +180,7 @@ enum Suite {
     Ed25519,
 }
 
-/// What the proofs of both suites say about themselves.
+/// Checks the options that the proofs of both suites have in common.
 fn check_options(proof: &Object<'_>, issuer: &Issuer) -> Result<Suite, Rejection> {
     let suite = match proof.text("type")? {
         "EthereumEip712Signature2021" => Suite::Ethereum,

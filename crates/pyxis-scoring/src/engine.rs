@@ -1,8 +1,8 @@
-//! The transactions that keep Stamps, claims and scores in step. Where somebody wants to hear of a changed
-//! score, that is written down in the same transaction.
+//! The transactions that keep Stamps, claims and scores consistent. A score change that someone subscribed to is
+//! recorded in the same transaction.
 //!
-//! Every one of them locks in the same order: digests, the address (or several), the sets of all nullifiers at once.
-//! What a score is, [`pyxis_core::score::settle`] says; here it is only fed and stored.
+//! All transactions lock in the same order: digests, then the address (or several), then the sets of all nullifiers at
+//! once. [`pyxis_core::score::compute`] defines a score; this module supplies its inputs and stores its result.
 
 mod batch;
 mod ingest;
@@ -33,12 +33,12 @@ pub use rescore::rescore;
 pub(crate) use revoke::revoke_in;
 pub use revoke::{Revocation, revoke};
 
-/// Attempts before a transaction that others keep disturbing is given up.
+/// Attempts before a transaction that keeps conflicting with others is given up.
 pub(crate) const ATTEMPTS: usize = 8;
 
-/// Computes and stores a score, unless another did so meanwhile; its record as JSON. `None`: the address never
-/// had a Stamp, and nothing is stored for it. With `answer` the score is about to be answered, and becomes
-/// history.
+/// Computes and stores a score, unless another transaction did so meanwhile, and returns its record as JSON. `None`:
+/// the address never had a Stamp, and nothing is stored for it. With `answer`, the score is about to be answered and
+/// becomes history.
 pub async fn score(
     books: &ScoringDb,
     place: ScoreKey,
@@ -67,8 +67,8 @@ pub async fn score(
     .await
 }
 
-/// What the first attempt comes to that no other transaction disturbs. `None` or [`Error::Busy`] says that one
-/// did: then what was done is rolled back.
+/// The result of the first attempt that conflicts with no other transaction. An attempt reports a conflict with `None`
+/// or [`Error::Busy`]; its work is then rolled back.
 pub(crate) async fn retry_on_conflict<T, W>(attempt: impl Fn() -> W) -> Result<T>
 where
     W: Future<Output = Result<Option<T>>>,
@@ -83,8 +83,8 @@ where
     Err(Error::Busy)
 }
 
-/// Locks the sets of nullifiers, those of some and those of some lists, and ties each list into one set. `None`: another
-/// transaction changed one of them meanwhile; roll back and begin again.
+/// Locks the sets of the given nullifiers and lists, and merges each list into one set. `None`: another transaction
+/// changed a set meanwhile; roll back and start again.
 async fn hold_sets(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -98,8 +98,8 @@ async fn hold_sets(
     Ok(tied.then_some(sets))
 }
 
-/// The record of a score that was computed while its address was waited for. One that is damaged does not
-/// count.
+/// The record of a score that another transaction computed while this one waited for the address. A damaged record does
+/// not count.
 async fn found_in(tx: &mut Tx, place: ScoreKey, now: UnixMillis, answer: bool) -> Result<Option<String>> {
     let ScoreKey { workspace, scorer, address } = place;
     let Some(found) = scores::fresh(&mut *tx, workspace, scorer, address, now).await? else {
@@ -112,14 +112,14 @@ async fn found_in(tx: &mut Tx, place: ScoreKey, now: UnixMillis, answer: bool) -
     Ok(Some(record))
 }
 
-/// The record of an address that never had a Stamp: no weight matters to it.
+/// The record of an address that never had a Stamp. No weight affects it.
 pub fn score_without_stamps(address: EvmAddress, threshold: Decimal, now: UnixMillis) -> String {
     let weights = Weights::new();
     let settled = compute(&Input { address, stamps: &[], claims: &[], weights: &weights, threshold, now });
     ScoreRecord { address, threshold, computed_at: now, settled: &settled, error: None }.to_json()
 }
 
-/// The score as it would be stored, and what it is made of; stores nothing.
+/// Computes the score that would be stored and the Stamps behind it. Stores nothing.
 pub async fn preview(store: &Store, place: ScoreKey, now: UnixMillis) -> Result<(Terms, ScoreResult)> {
     let live = Live::read(store, place.workspace, place.address, now).await?;
     let sets = nullifier_sets::of(store, place.workspace, nullifiers(&live.stamps).collect()).await?;
@@ -131,8 +131,8 @@ pub async fn preview(store: &Store, place: ScoreKey, now: UnixMillis) -> Result<
     Ok((terms, settled))
 }
 
-/// Settles and stores one score, with the address and its sets of nullifiers locked and the Stamps named by these sets;
-/// `None` if another took a claim meanwhile: roll back and begin again.
+/// Settles and stores one score, with the address and its sets of nullifiers locked and the Stamps named by these sets.
+/// `None` if another transaction took a claim meanwhile: roll back and start again.
 async fn settle_in(
     books: &ScoringDb,
     tx: &mut Tx,
@@ -143,8 +143,8 @@ async fn settle_in(
 ) -> Result<Option<String>> {
     let ScoreKey { workspace, scorer, address } = place;
     let terms = scorers::terms(&mut *tx, workspace, scorer).await?.ok_or(Error::NoScorer)?;
-    // Whoever takes one finds this score by them. Most are noted; those of imported Stamps are not, nor those of rows
-    // that somebody mended.
+    // A later claimant finds this score by them. Most are noted already; those of imported Stamps and of manually
+    // repaired rows are not.
     stamps::note_nullifiers(tx, workspace, live.numbered()).await?;
     let wanted: Vec<Nullifier> = nullifiers(&live.stamps).cloned().collect();
     let held = claims::of(&mut *tx, workspace, scorer, &wanted).await?;
@@ -152,7 +152,7 @@ async fn settle_in(
     if !claims::take(tx, workspace, scorer, now, &settled.claims).await? {
         return Ok(None);
     }
-    // A deduplicated Stamp of another address may show an end that this puts off.
+    // A deduplicated Stamp of another address may show an end that this extends.
     let taken: Vec<Nullifier> = settled.claims.iter().map(|claim| claim.nullifier.clone()).collect();
     mark_others(tx, place, &taken).await?;
     let before = PreviousScore::read(tx, place).await?;
@@ -179,8 +179,8 @@ async fn settle_in(
     Ok(Some(record.to_json()))
 }
 
-/// Marks the scores of others who share sets of nullifiers whose claims change: of what an address has and does, nothing
-/// else is in the scores of others.
+/// Marks the scores of other addresses that share sets of nullifiers whose claims change. Nothing else that an address
+/// has or does affects the scores of others.
 async fn mark_others(tx: &mut Tx, place: ScoreKey, names: &[Nullifier]) -> Result<()> {
     let ScoreKey { workspace, scorer, address } = place;
     let members = nullifier_sets::members(&mut *tx, workspace, names).await?;

@@ -1,4 +1,4 @@
-//! What can go wrong, and the one place that turns it into an answer (decisions, HTTP).
+//! Scoring errors, and the one place that maps them to responses (decisions, HTTP).
 
 use axum::response::{IntoResponse, Response};
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
@@ -11,46 +11,45 @@ use serde_json::{Value, json};
 use crate::budget::Budget;
 pub use pyxis_core::BoxError;
 
-/// A result of scoring.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a request has no other answer.
+/// Reasons for an error response.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No key, or not one that is in force.
+    /// The key is missing, unknown or no longer active.
     #[error("invalid API key")]
     InvalidKey,
-    /// The key may not do this.
+    /// The key lacks the permission.
     #[error("invalid permissions for action")]
     Forbidden,
-    /// The workspace of the key has no such scorer.
+    /// The key's workspace has no such scorer.
     #[error("no such scorer")]
     NoScorer,
     /// Not an address.
     #[error("invalid address")]
     InvalidAddress,
-    /// Entries of a list that are not addresses.
+    /// List entries that are not addresses.
     #[error("invalid addresses: {0}")]
     InvalidAddresses(BadEntries),
-    /// Entries of a list that are not even texts.
+    /// List entries that are not strings.
     #[error("not texts: {0}")]
     NotTexts(&'static str, BadEntries),
     /// Outside 1 to 1000.
     #[error("invalid limit")]
     InvalidLimit,
-    /// Not one that this server gave.
+    /// Not a token that this server issued.
     #[error("invalid token")]
     InvalidToken,
-    /// The source of activity fails.
+    /// The activity source failed.
     #[error("the source of activity fails")]
     Source(#[source] crate::models::SourceError),
-    /// The path does not take this method; its `Allow` tells which it does.
+    /// The path does not accept this method; its `Allow` header lists the methods that it does.
     #[error("method not allowed")]
     MethodNotAllowed,
     /// A parameter is missing or malformed.
     #[error("invalid parameter: {}", .0.name)]
     Parameter(Parameter),
-    /// A body that is no JSON or too long; or something else that is refused in words of its own.
+    /// A body that is not JSON or is too long, or another refusal with its own message.
     #[error("invalid input: {detail}")]
     Body {
         /// 400 or 413.
@@ -58,12 +57,12 @@ pub enum Error {
         /// Fault of the body.
         detail: String,
     },
-    /// A body that is JSON, but has not the members that were asked for, or too many of them.
+    /// A JSON body that lacks a required member or has too many.
     #[error("invalid body: {message}")]
     Shape {
-        /// Where, from the outside in; empty for the whole of it.
+        /// Path to the fault, outermost first; empty for the whole body.
         path: Vec<String>,
-        /// What is wrong there.
+        /// Fault at that place.
         message: String,
     },
     /// Too many requests in this window.
@@ -72,27 +71,26 @@ pub enum Error {
     /// The request took too long.
     #[error("timed out")]
     TimedOut,
-    /// Others kept changing the same rows.
+    /// Other transactions kept changing the same rows.
     #[error("too busy")]
     Busy,
-    /// The database does not answer.
+    /// The database does not respond.
     #[error("the database does not answer")]
     Unavailable(#[source] StoreError),
-    /// Ours.
+    /// A fault of the server.
     #[error("internal error")]
     Internal(#[source] BoxError),
 }
 
-/// A parameter that does not read as what it should be.
+/// A parameter that cannot be parsed.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
     /// `path` or `query`.
     pub place: &'static str,
-    /// Its name.
     pub name: &'static str,
-    /// What kind of failure.
+    /// Kind of failure.
     pub kind: &'static str,
-    /// What to do.
+    /// Instruction for the client.
     pub message: &'static str,
 }
 
@@ -105,7 +103,7 @@ impl From<DamagedRecord> for Error {
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error {
-            // Another transaction was first: it stored the same, or removed what this one depends on.
+            // Another transaction was first: it stored the same row or removed one that this row depends on.
             StoreError::Conflict { .. } | StoreError::Reference => Self::Busy,
             _ if error.is_contended() => Self::Busy,
             StoreError::Unavailable(_) => Self::Unavailable(error),
@@ -115,7 +113,7 @@ impl From<StoreError> for Error {
 }
 
 impl Error {
-    /// Not the name of one model.
+    /// The name is not a model's.
     pub(crate) fn no_model(name: &str) -> Self {
         let detail = format!("Invalid model name(s): {name}. Must be one of {}", crate::models::names());
         Self::Body { status: StatusCode::BAD_REQUEST, detail }

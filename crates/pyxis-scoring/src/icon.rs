@@ -1,7 +1,7 @@
-//! A neutral picture for each platform of a catalogue: a tile with initials, made from its id.
+//! A neutral picture for each platform of a catalogue: a tile with initials, derived from the id.
 //!
-//! The same id always gets the same tile, so nothing is stored, and anybody may load it: clients of the
-//! API show catalogues to people.
+//! The same id always gets the same tile, so nothing is stored. Anyone may load it: API clients show catalogues to
+//! people.
 
 use axum::http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::header::{CONTENT_SECURITY_POLICY, HeaderName, X_CONTENT_TYPE_OPTIONS};
@@ -11,24 +11,24 @@ use sha2::{Digest, Sha256};
 
 /// Longest id that gets a tile, in bytes.
 const MAX_ID: usize = 64;
-/// A tile only changes with the program.
+/// Cache lifetime. A tile only changes with the program.
 const A_WEEK: HeaderValue = HeaderValue::from_static("public, max-age=604800");
 const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
-/// Grounds on which white letters can be read (WCAG AA).
+/// Background colors on which white letters are readable (WCAG AA).
 const GROUNDS: [&str; 12] = [
     "#4338ca", "#0f766e", "#b4235a", "#7c3aed", "#9a5a00", "#1d66b5", "#3f6b1c", "#a13d2d", "#56606e",
     "#8a2f8f", "#0b7285", "#5f4b32",
 ];
 
-/// Where the tile of a platform is.
+/// URL path of a platform's tile.
 #[must_use]
 pub fn path(id: &str) -> String {
     let escaped = url::form_urlencoded::byte_serialize(id.as_bytes()).collect::<String>();
     format!("/assets/stamps/{escaped}.svg")
 }
 
-/// Answers `GET /assets/stamps/{file}`: a tile, or 404 for what cannot be the id of a platform.
+/// Serves `GET /assets/stamps/{file}`: a tile, or 404 for anything that cannot be a platform's id.
 #[must_use]
 pub fn serve(file: &str) -> Response {
     let Some(tile) = file.strip_suffix(".svg").and_then(tile) else {
@@ -46,7 +46,7 @@ pub fn serve(file: &str) -> Response {
     (headers, tile).into_response()
 }
 
-/// The tile of an id; `None` without a letter or digit to show.
+/// The tile of an id; `None` if the id has no letter or digit to show.
 fn tile(id: &str) -> Option<String> {
     let fits = (1..=MAX_ID).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic());
     let initials = initials(id);
@@ -63,8 +63,8 @@ fn tile(id: &str) -> Option<String> {
     ))
 }
 
-/// The first letter and that of the next word, or else the next letter: `GtcStaking` GS, `Ens` En. Letters
-/// and digits only, so nothing of an id can be markup.
+/// The first letter and that of the next word, or else the next letter: `GtcStaking` gives GS, `Ens` gives En. Only
+/// letters and digits, so no part of an id can be markup.
 fn initials(id: &str) -> String {
     let letters: Vec<char> = id.chars().filter(char::is_ascii_alphanumeric).collect();
     let Some(first) = letters.first() else { return String::new() };

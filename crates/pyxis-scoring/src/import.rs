@@ -1,8 +1,8 @@
-//! Bulk import of credentials, one JSON object on each line.
+//! Bulk import of credentials, one JSON object per line.
 //!
-//! Lines are read in blocks; threads check signatures, few transactions store a block, most often one. Blocks are
-//! stored in the order of the file, so that an interrupted import goes on where it stopped, and memory does not
-//! depend on the length of the file. Running an import twice changes nothing.
+//! Lines are read in blocks. Threads check signatures, and usually one transaction stores a block. Blocks are stored in
+//! file order, so an interrupted import resumes where it stopped, and memory use does not depend on the file size.
+//! Running an import twice changes nothing.
 
 mod lines;
 mod pipeline;
@@ -21,30 +21,30 @@ use crate::error::{Error, Result};
 use crate::scoring_db::ScoringDb;
 use pipeline::{Block, Blocks, Lines, Refused, Trust};
 
-/// Stored blocks that may wait until they are durable.
+/// Maximum number of stored blocks that wait to become durable.
 const AHEAD: usize = 32;
 
-/// What an import did so far.
+/// Progress of an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportProgress {
-    /// Lines read, blank ones too.
+    /// Lines read, including blank ones.
     pub lines: u64,
-    /// Bytes read: where to go on.
+    /// Bytes read: the offset to resume from.
     pub bytes: u64,
     /// Credentials stored.
     pub accepted: u64,
-    /// Credentials that took the place of older ones.
+    /// Credentials that replaced older ones.
     pub replaced: u64,
-    /// Credentials that were there already.
+    /// Credentials that were already stored.
     pub unchanged: u64,
     /// Lines that were refused.
     pub rejected: u64,
-    /// The last credential that was stored or there already: an import goes on only where it still is.
+    /// The last credential that was stored or already there. An import resumes only while it is still stored.
     #[serde(default)]
     pub last: Option<SigningDigest>,
 }
 
-/// A refused line, as it is reported.
+/// A refused line, as reported.
 #[derive(Serialize)]
 struct Reject<'a> {
     line: u64,
@@ -52,18 +52,17 @@ struct Reject<'a> {
     detail: &'a str,
 }
 
-/// What an import needs to know.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Where the Stamps go.
+    /// Workspace that receives the Stamps.
     pub workspace: WorkspaceId,
     /// Threads that check signatures.
     pub threads: usize,
 }
 
-/// Reads credentials from `source`, from the beginning or from where `begun` says that it stands, and
-/// stores them; refused lines go to `rejects` as JSON. `progress` is told of every block once it is durable,
-/// and ends the import by answering `false`: with the blocks that are on their way then.
+/// Imports credentials from `source`, from the beginning or from the position in `begun`. Refused lines go to `rejects`
+/// as JSON. `progress` is called for every block once it is durable. It ends the import by returning `false`; blocks
+/// already on their way are still stored.
 pub async fn import(
     books: &ScoringDb,
     clock: &dyn Clock,
@@ -84,7 +83,7 @@ pub async fn import(
     done.and_then(|done| end.map(|()| done))
 }
 
-/// Stores blocks in the order of the file, as long as somebody wants to know what became of them.
+/// Stores blocks in file order while the receiver listens.
 async fn store_each(
     books: &ScoringDb,
     clock: &dyn Clock,
@@ -103,7 +102,7 @@ async fn store_each(
     Ok(())
 }
 
-/// Says of each block what became of it, once that is durable: meanwhile the next are stored.
+/// Reports each block's result once it is durable; the next blocks are stored meanwhile.
 async fn tell_each(
     mut stored: mpsc::Receiver<Stored>,
     rejects: &mut (dyn Write + Send),
@@ -120,13 +119,11 @@ async fn tell_each(
     Ok(done)
 }
 
-/// A block that is in the database, and perhaps not durable yet.
+/// A stored block that may not be durable yet.
 struct Stored {
-    /// The lines that were believed.
+    /// Line numbers of the accepted credentials.
     numbers: Vec<u64>,
-    /// Their digests.
     digests: Vec<SigningDigest>,
-    /// What became of them.
     outcomes: Vec<IngestOutcome>,
     refused: Vec<Refused>,
     end_line: u64,
@@ -135,7 +132,7 @@ struct Stored {
 }
 
 impl Stored {
-    /// Waits until it is durable, counts what became of it and reports what was refused.
+    /// Waits until the block is durable, counts the outcomes and reports refused lines.
     async fn finish(self, rejects: &mut (dyn Write + Send), done: &mut ImportProgress) -> Result<()> {
         self.committing.await?;
         let mut refused = self.refused;

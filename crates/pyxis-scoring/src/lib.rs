@@ -1,7 +1,7 @@
 //! Scoring (Spec 1): credentials in, scores out.
 //!
-//! [`credential`] believes or refuses what an issuer signed, [`engine`] keeps Stamps, claims and scores
-//! in step, `routes` answers, [`service`] is what managers do.
+//! [`credential`] accepts or refuses what an issuer signed. [`engine`] keeps Stamps, claims and scores consistent.
+//! `routes` answers requests, and [`service`] implements the managers' operations.
 
 pub mod activity;
 pub mod address;

@@ -1,6 +1,6 @@
-//! Rate limits (Spec 1, Limits): exact, in windows of a quarter of an hour, whoever else counts.
+//! Rate limits (Spec 1, Limits): exact across all nodes, in windows of 15 minutes.
 //!
-//! Every request is counted in the database before it is answered, alone or in a block that was reserved.
+//! Every request is counted in the database before it is answered, alone or as part of a reserved block.
 
 mod crash_recovery;
 mod key_window;
@@ -11,7 +11,7 @@ pub use crash_recovery::release_unspent;
 pub(crate) use limiter::Limiter;
 pub use spent_log::SpentLog;
 
-/// Requests in a window of the Stamps endpoints, for a tier and the key's own number in tier 4.
+/// Requests per window of the Stamps endpoints: the tier's limit, or the key's own in tier 4.
 pub fn limit_of_stamps(tier: i64, own: Option<i64>) -> i64 {
     match tier {
         4 => own.unwrap_or(2000),
@@ -21,7 +21,7 @@ pub fn limit_of_stamps(tier: i64, own: Option<i64>) -> i64 {
     }
 }
 
-/// Requests in a window of the models endpoint.
+/// Requests per window of the models endpoint: the tier's limit, or the key's own in tier 4.
 pub fn limit_of_models(tier: i64, own: Option<i64>) -> i64 {
     match tier {
         4 => own.unwrap_or(2000),

@@ -1,4 +1,4 @@
-//! Model scores: the models in force, what they say of wallets, and how much they have said.
+//! Model scores: the active models, their scores of wallets, and counts of the scores served.
 
 mod active_models;
 mod explanation;
@@ -27,20 +27,20 @@ use rayon::prelude::*;
 use active_models::Holder;
 use serve_stats::Served;
 
-/// Wallets whose scores are kept.
+/// Maximum number of wallets in the score cache.
 const KEPT: u64 = 100_000;
 
-/// The names of all models, as they are shown where one is not known.
+/// The names of all models, for the error about an unknown one.
 pub(crate) fn names() -> String {
     Model::ALL.iter().map(|model| model.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// Works on every item, on all cores, in order.
+/// Maps every item on all cores and keeps the order.
 pub fn parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync + Send) -> Vec<R> {
     items.par_iter().map(work).collect()
 }
 
-/// The stored features of a wallet.
+/// Decodes a wallet's stored features.
 pub fn read(address: EvmAddress, features: &[u8]) -> Result<Features, Error> {
     Features::from_bytes(features).ok_or_else(|| Error::Unreadable {
         what: "stored activity",
@@ -51,7 +51,7 @@ pub fn read(address: EvmAddress, features: &[u8]) -> Result<Features, Error> {
 /// The models of this server.
 pub struct Models {
     holder: Holder,
-    /// Scores by wallet, with what they were computed from.
+    /// Scores by wallet, with the input that they were computed from.
     kept: Cache<EvmAddress, Arc<StoredFeatures>>,
     served: Served,
 }
@@ -63,12 +63,12 @@ struct StoredFeatures {
 }
 
 impl Models {
-    /// The models of a database, loaded when they are first asked.
+    /// The models of a database, loaded on first use.
     pub fn new(store: Store) -> Self {
         Self { holder: Holder::new(store.clone()), kept: Cache::new(KEPT), served: Served::new(store) }
     }
 
-    /// The models in force.
+    /// The active models.
     pub async fn current(&self) -> Result<Arc<ActiveModels>, StoreError> {
         self.holder.current().await
     }
@@ -78,8 +78,7 @@ impl Models {
         self.holder.of_revision(revision).await
     }
 
-    /// What the models say of a wallet whose stored features are these: from memory where they are the
-    /// same as the last time.
+    /// The model scores of a wallet with these stored features. Taken from memory if the features have not changed.
     pub fn scores(&self, held: &ActiveModels, address: EvmAddress, features: &[u8]) -> Result<Scores, Error> {
         if let Some(kept) = self.kept.get(&address)
             && kept.revision == held.revision
@@ -94,12 +93,12 @@ impl Models {
         Ok(scores)
     }
 
-    /// Stores what is not counted yet.
+    /// Stores counts that are not stored yet.
     pub(crate) async fn settled(&self) {
         self.served.settled().await;
     }
 
-    /// Notes that a score was served; `None` is too little data.
+    /// Records that a score was served; `None` means too little data.
     pub(crate) fn note(&self, model: Model, score: Option<f64>) {
         self.served.note(model, score);
     }

@@ -1,4 +1,4 @@
-//! Page tokens: opaque, and signed, so that a forged one is refused.
+//! Opaque, signed page tokens; a forged one is refused.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -13,7 +13,7 @@ const MAC_BYTES: usize = 16;
 const OLDER: u8 = b'o';
 const NEWER: u8 = b'n';
 
-/// The token of a place in the list of an address's Stamps.
+/// Encodes a position in the list of an address's Stamps.
 pub(crate) fn write(key: &SecretBytes, workspace: WorkspaceId, of: EvmAddress, cursor: Cursor) -> String {
     let (side, id) = match cursor {
         Cursor::First => (NEWER, i64::MAX),
@@ -28,7 +28,7 @@ pub(crate) fn write(key: &SecretBytes, workspace: WorkspaceId, of: EvmAddress, c
     URL_SAFE_NO_PAD.encode(token)
 }
 
-/// The place of a token, if this server gave it for this list.
+/// Decodes the position of a token if this server issued it for this list.
 pub(crate) fn read(key: &SecretBytes, workspace: WorkspaceId, of: EvmAddress, token: &str) -> Option<Cursor> {
     let token: [u8; 9 + MAC_BYTES] = URL_SAFE_NO_PAD.decode(token).ok()?.try_into().ok()?;
     let genuine = sign(key, workspace, of, &token[..9]);
@@ -44,7 +44,7 @@ pub(crate) fn read(key: &SecretBytes, workspace: WorkspaceId, of: EvmAddress, to
 }
 
 fn sign(key: &SecretBytes, workspace: WorkspaceId, of: EvmAddress, place: &[u8]) -> [u8; MAC_BYTES] {
-    // HMAC takes keys of any length.
+    // HMAC accepts keys of any length.
     let mut mac = Hmac::<Sha256>::new_from_slice(key.expose()).expect("a key of any length");
     mac.update(workspace.to_string().as_bytes());
     mac.update(&of.0);

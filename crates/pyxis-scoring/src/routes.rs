@@ -1,4 +1,4 @@
-//! The endpoints of Spec 1 and what was added to them.
+//! The endpoints of Spec 1 and later additions.
 
 mod catalogue;
 mod explain;
@@ -30,10 +30,10 @@ use crate::error::{Error, Result};
 use crate::icon;
 use crate::state::State;
 
-/// Methods of a path that only answers.
+/// Methods of a read-only path.
 const READ: [Method; 2] = [Method::GET, Method::HEAD];
 
-/// Every route of scoring, those of managers among them.
+/// Every route of scoring, including the managers'.
 pub fn router(state: State) -> Router {
     let mut stamps = Router::new()
         .route("/v2/stamps/{scorer_id}/score/{address}", get(score::get_score))
@@ -45,7 +45,7 @@ pub fn router(state: State) -> Router {
         get(stamps::list_stamps).post(ingest::add_stamps).delete(ingest::remove_stamps),
     );
     let mut models = Router::new().route("/v2/models/score/{address}", get(model::get_model_score));
-    // A picture is loaded without a key and without CORS: by an <img>.
+    // An <img> loads a picture, without a key and without CORS.
     let icons = Router::new()
         .route("/assets/stamps/{file}", get(async |Path(file): Path<String>| icon::serve(&file)));
     if state.config.earlier_paths {
@@ -53,8 +53,8 @@ pub fn router(state: State) -> Router {
         posted = posted.merge(legacy::posted());
         models = models.merge(legacy::models());
     }
-    // Only the open endpoints are for pages of other origins, each with the methods that it takes. With a fallback
-    // of its own a path answers their preflights; that of the whole program would come in between.
+    // Only the open endpoints serve pages of other origins, each with the methods that it accepts. With its own
+    // fallback a path answers their preflights; otherwise the program-wide fallback would.
     let stamps = stamps.method_not_allowed_fallback(refuse_method).layer(cors::open(READ));
     let posted = posted.method_not_allowed_fallback(refuse_method).layer(cors::open([Method::POST]));
     let written = written.method_not_allowed_fallback(refuse_method).layer(cors::open([
@@ -68,14 +68,14 @@ pub fn router(state: State) -> Router {
     open.merge(crate::api::router()).merge(icons).with_state(state)
 }
 
-/// A request that a path does not take is one all the same: its key is looked at first, and it counts. The
-/// `Allow` header comes from the route.
+/// Refuses a method that the path does not accept. The request still counts, and its key is checked first. The route
+/// adds the `Allow` header.
 async fn refuse_method(Extract(state): Extract<State>, headers: HeaderMap) -> Response {
     respond(&state, &headers, async |_| Err(Error::MethodNotAllowed)).await
 }
 
-/// Finds and counts the caller, then works; the whole of it within the time that a request may take
-/// (Spec 1, Errors 2). Dropped work is cancelled in the database too.
+/// Authenticates and counts the caller, then runs `work`, all within the request timeout (Spec 1, Errors 2). Dropping
+/// the work cancels it in the database as well.
 async fn respond<F, W>(state: &State, headers: &HeaderMap, work: F) -> Response
 where
     F: FnOnce(Caller) -> W,
@@ -92,7 +92,7 @@ where
 
 async fn within(state: &State, work: impl Future<Output = Result<Response>>) -> Response {
     let mut work = pin!(work);
-    // Nearly every answer is there at once: no time needs to be measured, and no timer made.
+    // Nearly every response is ready immediately: no need to measure time or create a timer.
     let begun = poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await;
     let ended = match begun {
         Poll::Ready(answer) => Ok(answer),
@@ -104,7 +104,7 @@ async fn within(state: &State, work: impl Future<Output = Result<Response>>) -> 
     }
 }
 
-/// An answer that is JSON already.
+/// Response with a body that is already JSON.
 fn json(body: impl Into<Bytes>) -> Response {
     const JSON: HeaderValue = HeaderValue::from_static("application/json");
     let mut response = Response::new(axum::body::Body::from(body.into()));

@@ -1,4 +1,4 @@
-//! The database of scoring, with the outbox in which a changed score is told.
+//! The scoring database, with the outbox for score-change events.
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::error::Result;
 
-/// What every transaction of scoring writes to.
+/// The store and outbox that every scoring transaction writes to.
 #[derive(Clone)]
 pub struct ScoringDb {
     store: Store,
@@ -20,7 +20,6 @@ pub struct ScoringDb {
 }
 
 impl ScoringDb {
-    /// A database, and where its news go.
     pub fn new(store: Store, outbox: Outbox) -> Self {
         Self { store, outbox }
     }
@@ -34,25 +33,23 @@ impl std::ops::Deref for ScoringDb {
     }
 }
 
-/// Whose score in which scorer.
+/// Key of a stored score: workspace, scorer and address.
 #[derive(Clone, Copy, Debug)]
 pub struct ScoreKey {
-    /// The workspace.
     pub workspace: WorkspaceId,
-    /// The scorer, one of the workspace.
+    /// A scorer of the workspace.
     pub scorer: ScorerId,
-    /// The address.
     pub address: EvmAddress,
 }
 
-/// A stored score that is about to be replaced, and who wants to hear if that changes it.
+/// A stored score that is about to be replaced, and the subscribers to its change.
 pub(crate) struct PreviousScore {
     endpoints: Vec<WebhookId>,
     score: Decimal,
     passing: bool,
 }
 
-/// What of a stored record matters here.
+/// The fields of a stored record that matter here.
 #[derive(Deserialize)]
 struct Known {
     score: Decimal,
@@ -60,8 +57,8 @@ struct Known {
 }
 
 impl PreviousScore {
-    /// The score as it is stored; `None` where nobody wants to hear of changes, or where there is none yet: a
-    /// first score changes nothing.
+    /// Reads the stored score; `None` if no one subscribed to changes, or if none is stored yet: a first score is not a
+    /// change.
     pub(crate) async fn read(tx: &mut Tx, place: ScoreKey) -> Result<Option<Self>> {
         let ScoreKey { workspace, scorer, address } = place;
         let endpoints = outbox::wanting(&mut *tx, workspace, WebhookEvent::ScoreChanged).await?;
@@ -74,7 +71,7 @@ impl PreviousScore {
         Ok(known.map(|Known { score, passing_score }| Self { endpoints, score, passing: passing_score }))
     }
 
-    /// Writes down that it changed, if `settled` did that.
+    /// Records a change event if `settled` changed the score.
     pub(crate) async fn enqueue_change(
         self,
         books: &ScoringDb,

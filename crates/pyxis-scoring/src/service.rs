@@ -1,5 +1,5 @@
-//! What managers do with scoring. The admin API, the dashboard and the command line are three ways to
-//! call these functions. Every change is on the audit trail.
+//! Scoring operations for managers. The admin API, the dashboard and the command line all call these functions. Every
+//! change is on the audit trail.
 
 pub mod amount;
 pub mod api_keys;
@@ -24,7 +24,7 @@ pub use error::{Error, Result};
 /// Longest name, in bytes.
 const MAX_NAME: usize = 100;
 
-/// One change under way: the change, its audit record and the news of it commit together.
+/// A change in progress: the change, its audit record and its event commit together.
 struct Change<'a> {
     state: &'a State,
     actor: &'a Actor,
@@ -44,7 +44,7 @@ impl<'a> Change<'a> {
     }
 }
 
-/// Text for people: something in it, on one line, not longer than `most` bytes.
+/// Checks human-readable text: not empty, one line, at most `most` bytes.
 fn check_text(field: impl Into<String>, text: &str, most: usize) -> Result<()> {
     if text.trim().is_empty() {
         return Err(Error::field(field, "must not be empty"));

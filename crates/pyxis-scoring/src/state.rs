@@ -1,4 +1,4 @@
-//! What every part of scoring shares.
+//! State shared by every part of scoring.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,12 +15,11 @@ use crate::limits::{Limiter, SpentLog};
 use crate::models::{Models, Source};
 use crate::scoring_db::ScoringDb;
 
-/// Settings of scoring.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// How long a request may take before it is aborted (Spec 1, Errors).
+    /// Time after which a request is aborted (Spec 1, Errors).
     pub request_timeout: Duration,
-    /// True if the paths of the earlier version answer.
+    /// True if the earlier version's paths are served.
     pub earlier_paths: bool,
 }
 
@@ -30,25 +29,21 @@ impl Default for Config {
     }
 }
 
-/// The parts that scoring is made of.
+/// Dependencies of scoring.
 pub struct Parts {
-    /// The database.
     pub store: Store,
-    /// Where changed scores are written down for endpoints.
+    /// Outbox for score-change events.
     pub outbox: Outbox,
-    /// Keys of the audit trail, on which every administrative change is.
+    /// Keys of the audit trail, which records every administrative change.
     pub audit_keys: AuditKeys,
-    /// Who may manage.
+    /// Authenticates managers.
     pub managers: Arc<dyn ManagerAuth>,
-    /// Time.
     pub clock: Arc<dyn Clock>,
-    /// Randomness.
     pub entropy: Arc<dyn Entropy>,
-    /// Signs page tokens; every node has the same.
+    /// Signs page tokens; the same on every node.
     pub token_key: SecretBytes,
-    /// Where the activity of wallets comes from; `None`: from what was imported.
+    /// Source of wallet activity; `None` uses imported activity.
     pub activity: Option<Arc<dyn Source>>,
-    /// Settings.
     pub config: Config,
 }
 
@@ -56,32 +51,27 @@ pub struct Parts {
 #[derive(Clone)]
 pub struct State(Arc<Inner>);
 
-/// What [`State`] points to.
+/// Shared state behind [`State`].
 pub struct Inner {
-    /// The database.
     pub store: Store,
-    /// The same, with the outbox: what changes scores writes to both.
+    /// The same store with the outbox; whatever changes scores writes to both.
     pub books: ScoringDb,
-    /// Keys of the audit trail, on which every administrative change is.
+    /// Keys of the audit trail, which records every administrative change.
     pub audit_keys: AuditKeys,
-    /// Who may manage.
+    /// Authenticates managers.
     pub managers: Arc<dyn ManagerAuth>,
-    /// Time.
     pub clock: Arc<dyn Clock>,
-    /// Randomness.
     pub entropy: Arc<dyn Entropy>,
-    /// Settings.
     pub config: Config,
-    /// Models and what they served.
+    /// The models and counts of their served scores.
     pub models: Models,
-    /// Where the activity of wallets comes from, if not from what was imported.
+    /// Source of wallet activity, unless it is the imported activity.
     activity: Option<Arc<dyn Source>>,
     pub(crate) limiter: Limiter,
     pub(crate) token_key: SecretBytes,
 }
 
 impl State {
-    /// Puts the parts together.
     pub fn new(parts: Parts) -> Self {
         let Parts { store, outbox, audit_keys, managers, clock, entropy, token_key, activity, config } =
             parts;
@@ -100,23 +90,24 @@ impl State {
         }))
     }
 
-    /// Where the activity of wallets comes from, if not from what was imported.
+    /// Source of wallet activity, unless it is the imported activity.
     pub fn activity(&self) -> Option<&dyn Source> {
         self.activity.as_deref()
     }
 
-    /// Reserves requests of keys far from their limit from here on, and notes in `ledger` what it lets in.
+    /// Starts reserving requests for keys far from their limit, and records in `ledger` the reserved requests it
+    /// admits.
     pub fn note_in(&self, ledger: SpentLog) {
         self.limiter.note_in(ledger);
     }
 
-    /// Returns once exactly the requests that were let in are counted.
+    /// Returns once exactly the admitted requests are counted.
     pub async fn settled(&self) {
         self.limiter.settled().await;
         self.models.settled().await;
     }
 
-    /// The present moment.
+    /// The current time.
     pub fn now(&self) -> UnixMillis {
         self.clock.now()
     }

@@ -1,6 +1,6 @@
-//! `/admin/*` of verification, for managers and their scripts. Errors are problem bodies (RFC 9457).
+//! Verification's `/admin/*` endpoints for managers and their scripts. Errors are problem bodies (RFC 9457).
 //!
-//! Routes only read the request, call one service function and shape the answer.
+//! Each route only reads the request, calls one service function and builds the response.
 
 mod attestation_keys;
 mod blocklist;
@@ -20,7 +20,7 @@ use crate::network::SUI;
 use crate::service::{Error, Result};
 use crate::state::State;
 
-/// A signed-in owner or admin, as the maker of changes.
+/// A signed-in owner or admin, recorded as the author of changes.
 struct Manager(Actor);
 
 impl FromRequestParts<State> for Manager {
@@ -31,7 +31,6 @@ impl FromRequestParts<State> for Manager {
     }
 }
 
-/// The routes.
 pub(crate) fn router() -> Router<State> {
     Router::new()
         .route("/admin/networks", get(networks::list))
@@ -52,7 +51,7 @@ fn kind(name: &str) -> Result<Kind> {
     })
 }
 
-/// An address, on a network if one is named.
+/// Parses an address, on a network if one is named.
 fn subject(field: &'static str, text: &str, network: Option<&str>) -> Result<Subject> {
     let read = if network == Some(SUI) { Subject::on_sui(text) } else { text.parse() };
     read.map_err(|error| Error::field(field, format!("{error}")))

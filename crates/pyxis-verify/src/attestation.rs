@@ -1,4 +1,4 @@
-//! Attestations: answers that a contract can check without asking (decisions, Endpoints).
+//! Attestations: answers that a contract can check offline (decisions, Endpoints).
 
 pub mod keys;
 pub mod sui;

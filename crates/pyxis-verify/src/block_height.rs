@@ -1,7 +1,7 @@
-//! Which block it is, and how an answer about a block is made to stand for ever.
+//! Block heights, and the sealing that makes answers about a block permanent.
 //!
-//! Nodes say it, or a clock here. An answer about a block seals it: what is registered afterwards happens in a
-//! later block, even within the second.
+//! The network's nodes count the blocks, or a local clock does. An answer about a block seals it: later registrations
+//! happen in a later block, even within the same second.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,12 +19,12 @@ use crate::state::State;
 
 pub use crate::clocks::{ClockBlock, counted};
 
-/// Which state a question is about.
+/// The state that a question is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Snapshot {
-    /// The present one.
+    /// The current state.
     Latest,
-    /// That of a block.
+    /// The state after a block.
     Block(i64),
 }
 
@@ -36,8 +36,8 @@ async fn local(state: &State, network: &NetworkName) -> Result<Arc<LocalClock>> 
     state.clocks.of(network).ok_or(Error::UnsupportedNetwork)
 }
 
-/// Starts the clocks of networks that were never asked about before. Heights that were counted here mean nothing
-/// to nodes, nor the other way round: a network whose clock was used keeps its kind.
+/// Starts the clocks of networks that were never asked about before. Local heights mean nothing to nodes, and vice
+/// versa: once its clock was used, a network keeps the kind of clock.
 pub async fn start(state: &State) -> Result<()> {
     let now = state.now();
     let clock = |network: &Network| ClockRow {
@@ -75,7 +75,7 @@ fn other_clock(network: &Network) -> Error {
     ))
 }
 
-/// The newest block of a network: as its nodes say, or counted here.
+/// A network's newest block, from its nodes or its local clock.
 pub async fn latest(state: &State, network: &Network) -> Result<ClockBlock> {
     match state.chains.of(&network.name) {
         Some(chain) => Ok(chain.head(state.now()).await?.into()),
@@ -83,7 +83,7 @@ pub async fn latest(state: &State, network: &Network) -> Result<ClockBlock> {
     }
 }
 
-/// The block before one, on a network with nodes.
+/// The preceding block, on a network with nodes.
 pub(crate) async fn before(state: &State, network: &Network, block: ClockBlock) -> Result<ClockBlock> {
     let number = block.height.checked_sub(1).and_then(|height| u64::try_from(height).ok());
     match (state.chains.of(&network.name), number) {
@@ -100,8 +100,8 @@ impl From<pyxis_evm::Block> for ClockBlock {
     }
 }
 
-/// The block that a question is about; `height` of the present state is `i64::MAX`. A block is sealed
-/// before the caller looks at it. A height above the head is refused.
+/// The block that a question is about; for the current state, `height` is `i64::MAX`. The block is sealed before the
+/// caller reads it. A height above the head is refused.
 pub async fn resolve(state: &State, network: &Network, snapshot: Snapshot) -> Result<ClockBlock> {
     let Snapshot::Block(height) = snapshot else {
         return Ok(ClockBlock { height: i64::MAX, at: state.now() });
@@ -123,7 +123,7 @@ pub async fn resolve(state: &State, network: &Network, snapshot: Snapshot) -> Re
 async fn mined(state: &State, (network, chain): (&Network, &Chain), height: i64) -> Result<ClockBlock> {
     let number = u64::try_from(height).map_err(|_| Error::InvalidSnapshot)?;
     if chain.known_head().is_none_or(|head| number > head.number) {
-        // It may have been mined since somebody last looked, and the node that is asked first may be behind.
+        // It may have been mined since the last query, and the node that is asked first may lag behind.
         let head = chain.newest(state.now()).await?;
         let head = if number > head.number { chain.highest(state.now()).await? } else { head };
         if number > head.number {
@@ -133,12 +133,12 @@ async fn mined(state: &State, (network, chain): (&Network, &Chain), height: i64)
     Ok(chain.block(number, network.confirmations).await?.into())
 }
 
-/// The heads of some networks, for a change that will hold the clocks. `None`: its head is not known, and it
+/// The heads of some networks, for a change that will hold the clocks. `None`: the head is unknown, so the network
 /// cannot be written to.
 pub(crate) struct NetworkHeads(BTreeMap<NetworkName, Option<(i64, ClockKind)>>);
 
-/// The heads of these networks now. They are asked side by side, and no other is: a node that hangs holds up
-/// what happens on its own network only.
+/// The current heads of these networks. They are queried in parallel, and no other network is. So a node that hangs
+/// delays only its own network.
 pub(crate) async fn heads(state: &State, networks: &BTreeSet<NetworkName>) -> Result<NetworkHeads> {
     ready(state).await?;
     let known = networks.iter().filter_map(|name| state.networks().named(name.as_str()));
@@ -146,7 +146,7 @@ pub(crate) async fn heads(state: &State, networks: &BTreeSet<NetworkName>) -> Re
     join_all(asked).await.into_iter().collect::<Result<_>>().map(NetworkHeads)
 }
 
-/// The head of a network, and who counted it.
+/// The head of a network, and the kind of clock that counted it.
 async fn fetch_head(state: &State, network: &Network) -> Result<(NetworkName, Option<(i64, ClockKind)>)> {
     let head = match latest(state, network).await {
         Ok(block) => Some((block.height, network.clock())),
@@ -160,21 +160,21 @@ async fn fetch_head(state: &State, network: &Network) -> Result<(NetworkName, Op
     Ok((network.name.clone(), head))
 }
 
-/// Makes sure that the clocks run.
+/// Starts the clocks if none runs yet.
 async fn ready(state: &State) -> Result<()> {
     if state.clocks.is_empty() { start(state).await } else { Ok(()) }
 }
 
 impl NetworkHeads {
-    /// True if a network was asked, whatever came of it.
+    /// True if a network was queried, whatever the result.
     pub(crate) fn asked(&self, network: &NetworkName) -> bool {
         self.0.contains_key(network)
     }
 
-    /// The block in which a change happens: the newest, or the one behind the last that was answered for.
+    /// The block in which a change happens: the newest, or the one after the last that was answered for.
     pub(crate) fn next(&self, clocks: &[ClockRow], network: &NetworkName) -> Option<i64> {
         let (head, kind) = (*self.0.get(network)?)?;
-        // Somebody with other settings may have used the clock since.
+        // A node with other settings may have used the clock since.
         let clock = clocks.iter().find(|clock| clock.network == *network && clock.kind == Some(kind))?;
         Some(head.max(clock.sealed_height + 1))
     }

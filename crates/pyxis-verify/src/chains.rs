@@ -1,4 +1,4 @@
-//! The networks that have nodes, and what their contracts said about blocks that can no longer change.
+//! The networks that have nodes, and a cache of contract answers about blocks that can no longer change.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::error::{Result, Unanswered};
 use crate::network::{Network, Networks};
 use crate::verdict::CheckVerdict;
 
-/// Answers that are kept.
+/// Maximum number of cached answers.
 const REMEMBERED: u64 = 200_000;
 
 #[derive(PartialEq, Eq, Hash)]
@@ -45,8 +45,8 @@ impl Chains {
         self.chains.get(network)
     }
 
-    /// What contracts say about addresses, in their order. Where a contract gives no answer about one of them,
-    /// all are refused and that one is named; the answers about the others are kept if they are final.
+    /// The contracts' answers about addresses, in their order. If a contract gives no answer about one of them, the
+    /// error names it and all are refused. The answers about the others are cached if they are final.
     pub(crate) async fn ask(
         &self,
         network: &Network,

@@ -1,4 +1,4 @@
-//! Answers: whether an address holds a live proof, and if not, why.
+//! Checks for live proofs, with the reason if an address has none.
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::proof::{ActionId, Kind, Subject};
@@ -12,19 +12,19 @@ use crate::state::State;
 
 pub use crate::verdict::{CheckVerdict, Reason};
 
-/// Blocks that a question about the present goes back where no node has the state of the newest one.
+/// Maximum number of blocks that a question about the current state goes back if no node has the newest state.
 const STEPS_BACK: u32 = 2;
 
-/// What is asked.
+/// A check to answer.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckRequest<'a> {
-    /// Where.
+    /// Network of the check.
     pub network: &'a Network,
-    /// What must have been proved.
+    /// Required kind of proof.
     pub kind: Kind,
-    /// For which use; `None`: for any.
+    /// Use of the proof; `None` allows any.
     pub action_id: Option<ActionId>,
-    /// In which state.
+    /// State to check.
     pub snapshot: Snapshot,
 }
 
@@ -38,8 +38,7 @@ fn question(ask: CheckRequest<'_>, block: ClockBlock) -> RegistryQuery {
     }
 }
 
-/// Answers about one address. The reason is only looked for with `explain`; else it is
-/// [`Reason::None`].
+/// Answers about one address. The reason is computed only with `explain`; otherwise it is [`Reason::None`].
 pub async fn check(
     state: &State,
     ask: CheckRequest<'_>,
@@ -55,8 +54,8 @@ pub async fn check(
     Ok(until.map_or(CheckVerdict::Invalid(Reason::None), |until| CheckVerdict::Valid(Some(until))))
 }
 
-/// The same about many, in their order. Without `explain` the registry tells no expiry, unless it is one
-/// address.
+/// Answers about several addresses, in their order. Without `explain`, the registry returns no expiry, except for a
+/// single address.
 pub async fn check_many(
     state: &State,
     ask: CheckRequest<'_>,
@@ -88,8 +87,8 @@ async fn plain(state: &State, question: &RegistryQuery, subjects: &[Subject]) ->
     Ok(subjects.iter().map(verdict).collect())
 }
 
-/// Asks contracts about those whom the registry does not know: true from either is true. The blocklist holds
-/// for both.
+/// Queries contracts about addresses that the registry does not know: true from either source is true. The blocklist
+/// applies to both.
 async fn add_contracts(
     state: &State,
     (ask, contracts): (CheckRequest<'_>, &Contracts),
@@ -106,7 +105,7 @@ async fn add_contracts(
             users.push(*user);
         }
     }
-    // Who is blocked is looked up while the nodes answer.
+    // The blocklist is read while the nodes answer.
     let blocked = async { Ok(proofs::blocked_among(&state.store, question, subjects).await?) };
     let said = ask_contracts(state, (ask, contracts), question, &users);
     let (mut blocked, said) = tokio::try_join!(blocked, said)?;
@@ -122,8 +121,8 @@ async fn add_contracts(
     Ok(())
 }
 
-/// What contracts say of addresses: all of them in one state, also of the present. A question about the present is
-/// answered from the block before where no node has the newest state; one about a block never is.
+/// Contract answers about addresses, all in one state, even for the current state. A question about the current state
+/// is answered from the block before if no node has the newest state; one about a block never is.
 async fn ask_contracts(
     state: &State,
     (ask, contracts): (CheckRequest<'_>, &Contracts),
@@ -152,7 +151,7 @@ async fn ask_contracts(
             Err(error @ Error::Behind(_)) if steps > 0 => error,
             done => return done,
         };
-        // Some node has told of this block, and none has its state yet.
+        // Some node reported this block, and none has its state yet.
         steps -= 1;
         block = block_height::before(state, ask.network, block).await.map_err(|_| behind)?;
     }
@@ -188,12 +187,12 @@ pub fn evaluate(question: &RegistryQuery, rows: &[&ProofRow], blocked: bool) -> 
     }
 }
 
-/// Why a proof does not count; `None` if it does.
+/// The reason why a proof does not count; `None` if it does.
 fn why_invalid(question: &RegistryQuery, row: &ProofRow) -> Option<Reason> {
     match row.ended.filter(|_| row.until_height.is_some_and(|until| until <= question.height)) {
         Some(Ended::Revoked) => Some(Reason::Revoked),
         Some(Ended::Rebound) => Some(Reason::Rebound),
-        // What took its place is a row of its own.
+        // Its replacement has its own row.
         Some(Ended::Replaced | Ended::Expired) => Some(Reason::Expired),
         None => (row.expires_at <= question.at).then_some(Reason::Expired),
     }

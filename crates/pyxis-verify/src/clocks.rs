@@ -1,5 +1,5 @@
-//! The clocks of the networks, as this node knows them. Where no node says otherwise, blocks are counted here,
-//! from 1, one every second by default.
+//! The networks' clocks, as this node knows them. Without a node to ask, blocks are counted locally, from 1, by default
+//! one per second.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -9,16 +9,16 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::NetworkName;
 use pyxis_store::block_clocks::ClockRow;
 
-/// A block and its moment.
+/// A block and its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockBlock {
-    /// Its number.
+    /// Block number.
     pub height: i64,
-    /// Its timestamp.
+    /// Timestamp of the block.
     pub at: UnixMillis,
 }
 
-/// The clocks that run.
+/// The running clocks.
 #[derive(Default)]
 pub(crate) struct Clocks(RwLock<BTreeMap<NetworkName, Arc<LocalClock>>>);
 
@@ -33,7 +33,7 @@ impl Clocks {
         self.0.read().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    /// Lets clocks run; those that do go on.
+    /// Starts clocks; running ones continue.
     pub(crate) fn start(&self, rows: &[ClockRow]) {
         let mut running = self.0.write().unwrap_or_else(PoisonError::into_inner);
         for row in rows {
@@ -42,11 +42,11 @@ impl Clocks {
     }
 }
 
-/// A network whose blocks are counted here.
+/// The clock of a network whose blocks are counted locally.
 pub(crate) struct LocalClock {
     genesis_at: UnixMillis,
     block_ms: i64,
-    /// As far as this node knows: the database may know of a higher one.
+    /// As far as this node knows: the database may have a higher one.
     sealed: AtomicI64,
 }
 
@@ -62,7 +62,7 @@ impl LocalClock {
         self.block(1 + elapsed / self.block_ms)
     }
 
-    /// A block and its moment.
+    /// A block and its time.
     pub(crate) fn block(&self, height: i64) -> ClockBlock {
         let after = height.saturating_sub(1).saturating_mul(self.block_ms);
         ClockBlock { height, at: UnixMillis(self.genesis_at.0.saturating_add(after)) }
@@ -73,13 +73,13 @@ impl LocalClock {
         self.sealed.load(Ordering::Acquire)
     }
 
-    /// Notes what the database says of it.
+    /// Records the sealed height from the database.
     pub(crate) fn note_sealed(&self, height: i64) {
         self.sealed.fetch_max(height, Ordering::AcqRel);
     }
 }
 
-/// The newest block of a clock that counts here.
+/// The newest block of a local clock.
 pub fn counted(clock: &ClockRow, now: UnixMillis) -> ClockBlock {
     LocalClock::new(clock).head(now)
 }

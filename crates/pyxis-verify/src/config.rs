@@ -1,4 +1,4 @@
-//! What an operator sets.
+//! Operator settings.
 
 use std::time::Duration;
 
@@ -8,16 +8,14 @@ use pyxis_core::secret::SecretString;
 
 use crate::network::Networks;
 
-/// Settings of verification.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The networks.
     pub networks: Networks,
-    /// Most addresses in one question of a voting strategy.
+    /// Maximum number of addresses in one voting-strategy request.
     pub max_addresses: usize,
     /// Attestations and the external index.
     pub attestation: Attestations,
-    /// Who may ask, and how often.
+    /// Access control and rate limit.
     pub admission: AccessRules,
 }
 
@@ -35,15 +33,15 @@ impl Default for Config {
 /// Settings of attestations and of the external index.
 #[derive(Clone, Debug)]
 pub struct Attestations {
-    /// How long an attestation holds, unless the proof expires before.
+    /// Lifetime of an attestation, unless the proof expires earlier.
     pub lifetime: Duration,
-    /// Where the external index is; without it clean hands of EVM addresses are not known.
+    /// URL of the external index; without it, clean hands of EVM addresses are unknown.
     pub scan_url: Option<String>,
     /// The one authorized attester (Spec 2, rule 3).
     pub attester: Option<EvmAddress>,
     /// The schema of clean-hands attestations (Spec 2, rule 3).
     pub schema: String,
-    /// How long a found attestation is answered from memory.
+    /// Time for which a found attestation is cached.
     pub remember: Duration,
 }
 
@@ -59,14 +57,14 @@ impl Default for Attestations {
     }
 }
 
-/// Who may ask, and how often: anybody, unless something is set here.
+/// Access control and rate limit: open to anyone unless configured.
 #[derive(Clone, Debug, Default)]
 pub struct AccessRules {
-    /// The key that is asked for.
+    /// Required API key.
     pub api_key: Option<SecretString>,
-    /// Requests of one IP address in a minute; 0 for no limit.
+    /// Requests per IP address and minute; 0 for no limit.
     pub per_minute: u32,
-    /// Proxies whose `X-Forwarded-For` is believed.
+    /// Proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<IpNet>,
 }
 

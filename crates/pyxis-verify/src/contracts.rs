@@ -1,4 +1,4 @@
-//! Proofs in contracts: the calls, and what their answers mean (decisions, Where proofs come from).
+//! Proofs in contracts: the calls, and the meaning of their answers (decisions, Where proofs come from).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -16,9 +16,9 @@ use crate::verdict::{CheckVerdict, Reason};
 const ACTION: usize = 2;
 /// Position of the issuer.
 const ISSUER: usize = 4;
-/// What the hub says of a token that is not there, or no longer valid.
+/// The hub's message for a token that is missing or no longer valid.
 const ABSENT: &str = "SBT is expired or does not exist";
-/// What it says of a revoked one.
+/// The hub's message for a revoked token.
 const REVOKED: &str = "SBT has been revoked";
 
 static IS_UNIQUE_FOR_ACTION: LazyLock<Selector> =
@@ -26,7 +26,7 @@ static IS_UNIQUE_FOR_ACTION: LazyLock<Selector> =
 static US_RESIDENCY: LazyLock<Selector> = LazyLock::new(|| abi::selector("usResidency(address)"));
 static GET_SBT: LazyLock<Selector> = LazyLock::new(|| abi::selector("getSBT(address,bytes32)"));
 
-/// Where the proofs of a network are. What is absent is not asked.
+/// Contracts with proofs on a network. Absent ones are not queried.
 #[derive(Clone, Debug, Default)]
 pub struct Contracts {
     /// The older stores, by kind: `isUniqueForAction(address,uint256)`.
@@ -40,9 +40,9 @@ pub struct Contracts {
 /// The hub of soulbound tokens.
 #[derive(Clone, Debug)]
 pub struct Hub {
-    /// Its address.
+    /// Address of the hub.
     pub address: EvmAddress,
-    /// For each kind, the circuit of its tokens and the issuer that they must name.
+    /// For each kind, the circuit of its tokens and their required issuer.
     pub circuits: BTreeMap<Kind, Circuit>,
 }
 
@@ -51,28 +51,28 @@ pub struct Hub {
 pub struct Circuit {
     /// The circuit's id.
     pub id: Word,
-    /// The one issuer that is believed.
+    /// The one trusted issuer.
     pub issuer: Word,
 }
 
-/// What is asked of contracts, in the state after a block.
+/// A question to contracts, about the state after a block.
 #[derive(Clone, Copy, Debug)]
 pub struct ContractAnswers {
-    /// Of what.
+    /// Kind of proof.
     pub kind: Kind,
-    /// For which use; `None`: for any.
+    /// Use of the proof; `None` allows any.
     pub action: Option<Word>,
-    /// The block.
+    /// Number of the block.
     pub block: u64,
-    /// Its timestamp.
+    /// Timestamp of the block.
     pub at: UnixMillis,
 }
 
-/// A call that is made about an address.
+/// A call about an address.
 struct ContractQuery {
     to: EvmAddress,
     selector: Selector,
-    /// What follows the address.
+    /// The argument after the address.
     argument: Option<Word>,
     shape: Shape,
 }
@@ -80,27 +80,26 @@ struct ContractQuery {
 /// A contract that gave no answer about an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Silence {
-    /// The contract.
+    /// Address of the contract.
     pub contract: EvmAddress,
-    /// Why.
     pub cause: Cause,
 }
 
-/// Why a contract gave no answer.
+/// Reasons for a contract's missing answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Cause {
     /// The call needs more gas or time than any node allows.
     #[error("the call needs more gas or time than the nodes allow")]
     Unfinished,
-    /// It reverted with a reason that is no answer.
+    /// It reverted with a reason that is not an answer.
     #[error("the contract reverted: {}", .0.as_deref().unwrap_or("without a reason"))]
     Reverted(Option<String>),
-    /// It returned something else than such a contract does.
+    /// It returned something that such a contract never does.
     #[error("the contract's answer cannot be read; is its address right?")]
     Unreadable,
 }
 
-/// How an answer is read.
+/// Interpretation of an answer.
 #[derive(Clone, Copy)]
 enum Shape {
     Boolean,
@@ -108,12 +107,12 @@ enum Shape {
 }
 
 impl Contracts {
-    /// True if any contract knows of a kind.
+    /// True if any contract has proofs of this kind.
     pub fn know(&self, kind: Kind) -> bool {
         !self.questions(kind, Some([0; 32])).is_empty()
     }
 
-    /// What is asked about every address.
+    /// The calls for every address.
     fn questions(&self, kind: Kind, action: Option<Word>) -> Vec<ContractQuery> {
         let mut all = Vec::new();
         if let (Some(to), Some(action)) = (self.unique.get(&kind), action) {
@@ -144,8 +143,8 @@ impl ContractQuery {
     }
 }
 
-/// The verdicts about addresses, in their order. Nobody is told "no" because a contract could not be read: an
-/// address about which one of the contracts gave no answer has no verdict.
+/// The verdicts about addresses, in their order. An address for which one of the contracts gave no answer has no
+/// verdict: an unreadable contract never means "no".
 pub async fn ask(
     chain: &Chain,
     contracts: &Contracts,
@@ -164,7 +163,7 @@ pub async fn ask(
         }
         Ok(verdict)
     };
-    // A kind that no contract knows is asked nobody about.
+    // No calls for a kind that no contract has.
     Ok(match questions.len() {
         0 => vec![Ok(CheckVerdict::Invalid(Reason::None)); users.len()],
         count => answers.chunks(count).map(of_user).collect(),
@@ -192,7 +191,7 @@ fn read(asked: &ContractAnswers, shape: Shape, answer: &CallResult) -> Result<Ch
     }
 }
 
-/// `(uint256 expiry, uint256[] publicValues, bool revoked)`; `None` if it is not that.
+/// `(uint256 expiry, uint256[] publicValues, bool revoked)`; `None` if the answer has another form.
 fn token(asked: &ContractAnswers, circuit: Circuit, words: abi::AbiReader<'_>) -> Option<CheckVerdict> {
     words.word(0)?;
     let (length, values) = words.tail(1)?.array()?;

@@ -1,4 +1,4 @@
-//! What can go wrong with a question, and the one place that turns it into an answer (decisions, Errors).
+//! Errors of a question, and the one place that maps them to responses (decisions, Errors).
 
 use std::borrow::Cow;
 
@@ -13,16 +13,15 @@ use serde_json::json;
 use crate::contracts::{Cause, Silence};
 pub use pyxis_core::BoxError;
 
-/// A result of verification.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a question has no other answer.
+/// Reasons for an error response.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No such credential type.
+    /// Unknown credential type.
     #[error("unknown credential type")]
     UnknownKind,
-    /// No such country.
+    /// Unknown country.
     #[error("unknown country")]
     UnknownCountry,
     /// A parameter is missing.
@@ -31,7 +30,7 @@ pub enum Error {
     /// Not an address.
     #[error("invalid user address")]
     InvalidUser,
-    /// Entries of a list that are not addresses.
+    /// List entries that are not addresses.
     #[error("invalid user addresses: {0}")]
     InvalidUsers(BadEntries),
     /// Not an action id.
@@ -40,10 +39,10 @@ pub enum Error {
     /// Not a block number, or one above the head.
     #[error("invalid snapshot")]
     InvalidSnapshot,
-    /// No such network, or not with this check.
+    /// No such network, or one without this check.
     #[error("unsupported network")]
     UnsupportedNetwork,
-    /// More addresses than are answered at once.
+    /// More addresses than one request may have; the maximum.
     #[error("too many addresses: more than {0}")]
     TooManyAddresses(usize),
     /// Not a page number or size.
@@ -52,64 +51,64 @@ pub enum Error {
     /// The path has no such method.
     #[error("method not allowed")]
     MethodNotAllowed,
-    /// No key, or another one, where a key is asked for.
+    /// The required key is missing or wrong.
     #[error("invalid API key")]
     InvalidKey,
-    /// Too many requests of this client in this minute.
+    /// Too many requests from this client in this minute.
     #[error("rate limited")]
     RateLimited {
         /// Seconds until the next minute.
         wait: i64,
     },
-    /// The external index does not answer, so nothing can be said.
+    /// The external index does not respond, so there is no answer.
     #[error("the attestation index does not answer")]
     Index(#[source] BoxError),
     /// No external index, or no attester, is configured.
     #[error("no attestation index is configured")]
     NotConfigured,
-    /// A body that is not what was asked for.
+    /// A malformed body.
     #[error("invalid body: {0}")]
     InvalidBody(String),
-    /// A source of proofs does not answer, so nothing can be said.
+    /// A source of proofs does not respond, so there is no answer.
     #[error("a source does not answer")]
     Unavailable(#[source] BoxError),
-    /// The nodes of a network lack a block or its state, although the block exists.
+    /// The network's nodes lack a block or its state, although the block exists.
     #[error("the nodes are behind")]
     Behind(#[source] pyxis_evm::Error),
-    /// A contract gave no answer about some of the addresses, so nothing is said about any.
+    /// A contract gave no answer about some of the addresses, so there is no answer about any.
     #[error("no answer of a contract")]
     Unanswered(#[source] Unanswered),
-    /// Answers were given about heights that somebody else counted: they would change.
+    /// Heights were counted by another clock, and its earlier answers would change.
     #[error("{0}")]
     OtherClock(String),
-    /// Ours.
+    /// A fault of the server.
     #[error("internal error")]
     Internal(#[source] BoxError),
 }
 
-/// The addresses about which a contract gave no answer.
+/// The addresses for which a contract gave no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{user} and {more} more, contract {}: {}", silence.contract, silence.cause)]
 pub struct Unanswered {
     /// The first of them.
     pub user: EvmAddress,
-    /// Why it has no answer.
+    /// Reason for its missing answer.
     pub silence: Silence,
-    /// How many others have none.
+    /// Number of other addresses without an answer.
     pub more: usize,
-    /// How many were answered.
+    /// Number of addresses with an answer.
     pub answered: usize,
 }
 
 impl Unanswered {
-    /// Of the addresses that have no answer among `all`; `None` if there is none.
+    /// Summarizes the unanswered addresses among `all`; `None` if there are none.
     pub(crate) fn of(mut silent: impl Iterator<Item = (EvmAddress, Silence)>, all: usize) -> Option<Self> {
         let (user, silence) = silent.next()?;
         let more = silent.count();
         Some(Self { user, silence, more, answered: all.saturating_sub(more + 1) })
     }
 
-    /// For whoever asked: without the words of the contract, which anybody may have written.
+    /// Message for the client, without the contract's own text, which anyone may have written.
     fn said(&self) -> String {
         let Self { user, silence: Silence { contract, cause }, more, answered } = self;
         let why = match cause {

@@ -17,37 +17,37 @@ use self::breaker::Breaker;
 use crate::config::Attestations;
 use crate::error::{BoxError, Error, Result};
 
-/// How long the index may take for one page.
+/// Time limit for one page.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Largest page, in bytes.
 const MAX_PAGE: usize = 4 << 20;
-/// Most pages of an address.
+/// Maximum number of pages for an address.
 const MAX_PAGES: u64 = 200;
-/// Addresses that are remembered.
+/// Maximum number of cached addresses.
 const REMEMBERED: u64 = 10_000;
 
-/// An attestation as the index has it; what it is missing makes it invalid, not an error.
+/// An attestation as returned by the index. A missing field makes it invalid and is not an error.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct IndexedAttestation {
-    /// Its name in the index.
+    /// Id in the index.
     pub attestation_id: Value,
-    /// The schema.
+    /// Id of its schema.
     pub full_schema_id: Value,
-    /// Who attests.
+    /// Address of the attester.
     pub attester: Value,
-    /// Whether the address is its receiver.
+    /// True if the address is its receiver.
     pub is_receiver: Value,
-    /// Whether it was revoked.
+    /// True if it was revoked.
     pub revoked: Value,
-    /// Unix seconds, as a number or as its text.
+    /// Unix seconds, as a number or as text.
     pub valid_until: Value,
 }
 
-/// What an attestation must be.
+/// Requirements for an attestation.
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// The schema.
+    /// Required schema.
     pub schema: String,
     /// The one authorized attester.
     pub attester: EvmAddress,
@@ -58,7 +58,7 @@ pub struct Rule {
 pub struct IndexResult {
     /// Unix seconds.
     pub valid_until: i64,
-    /// Its name in the index.
+    /// Id in the index.
     pub attestation_id: Option<String>,
 }
 
@@ -78,7 +78,7 @@ fn seconds(value: &Value) -> Option<i64> {
     match value {
         Value::Number(number) => number.as_i64().or_else(|| number.as_f64().map(whole)),
         Value::String(text) if text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty() => {
-            // Whatever is later than any clock shows is just that.
+            // Later than any clock shows.
             Some(text.parse().unwrap_or(i64::MAX))
         }
         _ => None,
@@ -101,7 +101,7 @@ fn name(value: &Value) -> Option<String> {
     }
 }
 
-/// The index, and what is known of it.
+/// The index, with a cache of its answers.
 pub struct Index {
     net: Client,
     clock: Arc<dyn Clock>,
@@ -111,7 +111,7 @@ pub struct Index {
 }
 
 impl Index {
-    /// The index of the settings, asked over `net`.
+    /// The configured index, queried over `net`.
     pub fn new(net: &Client, clock: &Arc<dyn Clock>, config: &Attestations) -> Self {
         Self {
             net: net.clone(),
@@ -122,7 +122,7 @@ impl Index {
         }
     }
 
-    /// Whether an address has a valid clean-hands attestation: the one that is valid longest. A failure of the
+    /// The valid clean-hands attestation of an address that lasts longest; `None` if there is none. A failure of the
     /// index is an error, never `None`.
     pub async fn clean_hands(&self, address: EvmAddress) -> Result<Option<IndexResult>> {
         let config = &self.config;
@@ -159,7 +159,7 @@ impl Index {
         let mut rows = Vec::new();
         for number in 1..=MAX_PAGES {
             let Some(page) = self.page(url, address, number).await? else {
-                // Nobody ever attested anything to this address.
+                // No one ever attested anything to this address.
                 return if number == 1 {
                     Ok(rows)
                 } else {
@@ -230,7 +230,7 @@ struct Page {
     rows: Vec<IndexedAttestation>,
 }
 
-/// A number, or its text.
+/// A number, as a number or as text.
 fn count<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
     match Value::deserialize(from)? {
         Value::Null => Ok(None),

@@ -1,7 +1,7 @@
-//! Verification (Spec 2): who has proved what, answered from the registry of proofs and from contracts.
+//! Verification (Spec 2): proofs by address, answered from the registry and from contracts.
 //!
-//! [`checker`] answers questions, [`registry`] takes in what issuers sign, [`heights`] says which block it
-//! is, `routes` is the public interface, [`service`] is what managers do.
+//! [`checker`] answers questions. [`registry`] applies what issuers sign, and [`block_height`] determines the current
+//! block. `routes` is the public API, and [`service`] implements the managers' operations.
 
 mod api;
 pub mod attestation;

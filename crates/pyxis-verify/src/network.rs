@@ -1,4 +1,4 @@
-//! Networks: which checks each has, and where its proofs are found (decisions, Where proofs come from).
+//! Networks: their checks and their sources of proofs (decisions, Where proofs come from).
 
 mod network_config;
 
@@ -12,29 +12,29 @@ pub use network_config::InvalidNetworks;
 
 /// Name under which proofs of Sui addresses are registered.
 pub(crate) const SUI: &str = "sui";
-/// Blocks behind the newest at which an answer is taken for final.
+/// Confirmations after which an answer counts as final.
 const CONFIRMATIONS: u64 = 64;
 
-/// A network.
+/// A network that checks refer to.
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// Its name, as it stands in paths.
+    /// Name, as used in paths.
     pub name: NetworkName,
-    /// Its chain id; Sui has none.
+    /// Chain id; Sui has none.
     pub chain_id: Option<u64>,
     /// True if it has sybil-resistance checks.
     pub sybil: bool,
     /// True if it has residence checks.
     pub residence: bool,
-    /// True if proofs of the registry count.
+    /// True if proofs in the registry count.
     pub registry: bool,
-    /// Milliseconds from block to block, where they are counted here.
+    /// Milliseconds per block, if they are counted locally.
     pub block_ms: i64,
-    /// Its nodes; they count its blocks.
+    /// RPC nodes, which count the network's blocks.
     pub rpc: Option<Settings>,
     /// Contracts whose proofs count.
     pub contracts: Option<Contracts>,
-    /// Blocks behind the newest at which an answer is taken for final.
+    /// Confirmations after which an answer counts as final.
     pub confirmations: u64,
 }
 
@@ -53,18 +53,18 @@ impl Network {
         }
     }
 
-    /// Who counts its blocks.
+    /// Source of the block count.
     pub const fn clock(&self) -> ClockKind {
         if self.rpc.is_some() { ClockKind::Rpc } else { ClockKind::Local }
     }
 
-    /// Where its answers come from.
+    /// Sources of its answers.
     pub fn sources(&self) -> Vec<&'static str> {
         let all = [("registry", self.registry), ("evm", self.contracts.is_some())];
         all.into_iter().filter(|(_, on)| *on).map(|(name, _)| name).collect()
     }
 
-    /// True if this network has checks of a kind, and somewhere to look.
+    /// True if this network has checks of a kind, and a source for them.
     pub fn checks(&self, kind: Kind) -> bool {
         let offered = match kind {
             Kind::ResidenceUs => self.residence,
@@ -74,7 +74,7 @@ impl Network {
         offered && (self.registry || self.contracts_for(kind).is_some())
     }
 
-    /// Its contracts, if they know of a kind.
+    /// Contracts that have proofs of a kind.
     pub fn contracts_for(&self, kind: Kind) -> Option<&Contracts> {
         self.contracts.as_ref().filter(|contracts| contracts.know(kind))
     }
@@ -94,7 +94,7 @@ impl Network {
 pub struct Networks(Vec<Network>);
 
 impl Default for Networks {
-    /// Those of the specification (Spec 2, rule 2), and Sui.
+    /// Networks of the specification (Spec 2, rule 2), and Sui.
     fn default() -> Self {
         let evm = |name: &str, chain_id, sybil, residence| {
             name.parse().ok().map(|name| Network::new(name, Some(chain_id), sybil, residence))
@@ -111,7 +111,7 @@ impl Default for Networks {
 }
 
 impl Networks {
-    /// The networks of the specification, changed and added to by a JSON object, name to settings.
+    /// The networks of the specification, modified and extended by a JSON object from name to settings.
     pub fn from_json(text: &str) -> Result<Self, InvalidNetworks> {
         network_config::read(text)
     }
@@ -121,17 +121,17 @@ impl Networks {
         self.0.iter()
     }
 
-    /// The network of a name.
+    /// The network with this name.
     pub fn named(&self, name: &str) -> Option<&Network> {
         self.0.iter().find(|network| network.name.as_str() == name)
     }
 
-    /// The network of a chain id.
+    /// The network with this chain id.
     pub fn of_chain(&self, chain_id: u64) -> Option<&Network> {
         self.0.iter().find(|network| network.chain_id == Some(chain_id))
     }
 
-    /// Where proofs of Sui addresses are.
+    /// The network of Sui addresses.
     pub fn sui(&self) -> Option<&Network> {
         self.named(SUI)
     }

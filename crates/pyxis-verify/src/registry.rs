@@ -1,7 +1,7 @@
-//! The registry: what issuers sign takes effect, once, and one human has one address for each use.
+//! The registry: issuers' statements take effect once, and a person has one address for each use.
 //!
-//! Every change holds the clocks, so changes happen one after the other and none in a block for which an
-//! answer was given.
+//! Every change holds the clocks. So changes happen one after the other, and none in a block that was already answered
+//! for.
 
 mod apply;
 mod issuer;
@@ -23,34 +23,32 @@ pub use wire::{InvalidStatement, parse, to_json};
 /// A statement with its signature.
 #[derive(Clone, Debug)]
 pub struct SignedStatement {
-    /// What is said.
     pub statement: Statement,
-    /// Who says so.
     pub issuer: Issuer,
-    /// 64 bytes of Ed25519, or 65 of secp256k1.
+    /// 64 bytes for Ed25519, 65 for secp256k1.
     pub signature: Vec<u8>,
 }
 
-/// What a statement did.
+/// Effect of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatementEffect {
     /// `registered`, `revoked` or `rebound`.
     pub status: &'static str,
-    /// True if it did so now; else it had before.
+    /// True if it took effect now, false if it had before.
     pub new: bool,
-    /// In which block.
+    /// Block of the change.
     pub height: i64,
-    /// The proof that it registered.
+    /// Id of the proof that it registered.
     pub proof: Option<i64>,
 }
 
-/// Why a statement did nothing.
+/// Reasons why a statement had no effect.
 #[derive(Debug, thiserror::Error)]
 pub enum StatementRejection {
     /// The issuer is not on the list of this kind, or the proof is another issuer's.
     #[error("the issuer is not allowed to say so about this kind")]
     IssuerNotAllowed,
-    /// The signature is not the issuer's, over this statement.
+    /// The signature is not the issuer's over this statement.
     #[error("the signature does not fit the statement and its issuer")]
     BadSignature,
     /// Another address has the nullifier.
@@ -59,33 +57,33 @@ pub enum StatementRejection {
     /// The address that a proof would move to has a proof of another nullifier.
     #[error("the new address is registered with another nullifier")]
     AddressTaken,
-    /// Something that was signed later took effect already.
+    /// A statement that was signed later has already taken effect.
     #[error("a later statement about this address took effect already")]
     Superseded,
     /// The proof of this very statement has ended.
     #[error("this registration has ended: {}", .0.as_str())]
     HasEnded(Ended),
-    /// There is no such proof that still counts.
+    /// There is no such live proof.
     #[error("there is no live proof like that")]
     NotFound,
-    /// A field cannot be.
+    /// A field has an invalid value.
     #[error("{field}: {reason}")]
     Field {
-        /// Which.
+        /// Name of the field.
         field: &'static str,
-        /// What is wrong and what to do.
+        /// The fault and its remedy.
         reason: &'static str,
     },
-    /// The block of a network is not known, or the database does not answer.
+    /// The block of a network is unknown, or the database does not respond.
     #[error("the registry cannot be written to")]
     Unavailable(#[source] BoxError),
-    /// Ours.
+    /// A fault of the server.
     #[error("internal error")]
     Internal(#[source] BoxError),
 }
 
 impl StatementRejection {
-    /// Its stable name.
+    /// A stable name for programs.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::IssuerNotAllowed => "issuer_not_allowed",
@@ -124,14 +122,14 @@ impl From<Error> for StatementRejection {
 
 /// Checks and applies one statement.
 pub async fn submit(state: &State, signed: &SignedStatement) -> Result<StatementEffect, StatementRejection> {
-    // Anybody may send one, so that it costs no node a question, and no other writer its turn, until it is a good one.
+    // Anyone may send one. So an invalid statement must cost no query to a node and block no other writer.
     apply::check(&state.store, signed, state.now(), state.networks()).await?;
     let outcomes = submit_all(state, std::slice::from_ref(signed)).await?;
     outcomes.into_iter().next().unwrap_or(Err(StatementRejection::NotFound))
 }
 
-/// Checks and applies statements in their order, in one transaction. One that is refused leaves the others
-/// alone; an error of the whole leaves everything as it was.
+/// Checks and applies statements in order, in one transaction. A refused one does not affect the others; an error of
+/// the whole leaves everything unchanged.
 pub async fn submit_all(
     state: &State,
     signed: &[SignedStatement],
@@ -141,7 +139,7 @@ pub async fn submit_all(
     loop {
         let mut register = Register::open(state, &networks).await?;
         match register.apply_all(signed).await {
-            // Whose nullifier it is, and where, is known only now. Nothing was changed.
+            // The nullifier's holder and network are known only now. Nothing was changed.
             Err(refusal) => match register.lacking.take() {
                 Some(network) if networks.insert(network.clone()) => {}
                 _ => return Err(refusal),

@@ -1,4 +1,4 @@
-//! The endpoints of Spec 2 and what was added to them.
+//! The endpoints of Spec 2 and later additions.
 
 mod admission;
 mod attestation;
@@ -21,7 +21,7 @@ use pyxis_http::cors;
 use crate::error::Error;
 use crate::state::State;
 
-/// Every route of verification, those of managers among them.
+/// Every route of verification, including the managers'.
 pub fn router(state: State) -> Router {
     let router = Router::new()
         .route("/sybil-resistance/{credential_type}/{network}", get(sybil::check))
@@ -45,15 +45,14 @@ pub fn router(state: State) -> Router {
     } else {
         router.layer(from_fn_with_state(state.clone(), admission::admit))
     };
-    // With a fallback of its own a path answers the preflights of other pages; that of the whole program
-    // would come in between.
-    // Any page may ask: there is nothing to steal.
+    // With its own fallback a path answers preflights of other origins; otherwise the program-wide fallback would. Any
+    // page may ask: there is nothing to steal.
     let cors = cors::open([Method::GET, Method::HEAD, Method::POST]);
     let open = router.method_not_allowed_fallback(async || Error::MethodNotAllowed).layer(cors);
     open.merge(crate::api::router()).with_state(state)
 }
 
-/// An answer that is JSON already.
+/// Response with a body that is already JSON.
 fn json(body: impl Into<Bytes>) -> Response {
     const JSON: HeaderValue = HeaderValue::from_static("application/json");
     let mut response = Response::new(axum::body::Body::from(body.into()));
@@ -61,7 +60,7 @@ fn json(body: impl Into<Bytes>) -> Response {
     response
 }
 
-/// An answer, or what there is instead of one.
+/// The response for an outcome.
 fn answer(outcome: crate::error::Result<String>) -> Response {
     outcome.map_or_else(IntoResponse::into_response, json)
 }

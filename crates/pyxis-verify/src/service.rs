@@ -1,5 +1,5 @@
-//! What managers do with verification. The admin API, the dashboard and the command line are three ways to
-//! call these functions. Every change is on the audit trail.
+//! Verification operations for managers. The admin API, the dashboard and the command line all call these functions.
+//! Every change is on the audit trail.
 //!
 //! The registry belongs to the installation, so the managers of its first workspace manage it.
 
@@ -30,14 +30,14 @@ pub(crate) async fn commit(
     Ok(audit::commit_change(tx, keys, now, actor, kind, None, detail.to_string()).await?)
 }
 
-/// Whether an actor manages the installation.
+/// Refuses actors outside the installation's first workspace.
 pub(crate) async fn require_first_workspace(state: &State, actor: &Actor) -> Result<()> {
     let first = workspaces::list(&state.store).await?.into_iter().next();
     let home = first.is_some_and(|first| first.id == actor.workspace);
     if home { Ok(()) } else { Err(Error::Forbidden) }
 }
 
-/// Text for people, on one line.
+/// Checks human-readable text: one line.
 fn check_text(field: &'static str, text: &str) -> Result<()> {
     if is_plain_text(text) {
         Ok(())

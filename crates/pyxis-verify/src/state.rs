@@ -1,4 +1,4 @@
-//! What every part of verification shares.
+//! State shared by every part of verification.
 
 use std::sync::Arc;
 
@@ -16,23 +16,19 @@ use crate::config::Config;
 use crate::index::Index;
 use crate::network::Networks;
 
-/// The parts that verification is made of.
+/// Dependencies of verification.
 pub struct Parts {
-    /// The database.
     pub store: Store,
-    /// Keys of the audit trail, on which every administrative change is.
+    /// Keys of the audit trail, which records every administrative change.
     pub audit_keys: AuditKeys,
-    /// Keys of attestations are derived from it.
+    /// Attestation keys are derived from it.
     pub keyring: Keyring,
-    /// Who may manage.
+    /// Authenticates managers.
     pub managers: Arc<dyn ManagerAuth>,
-    /// The way out.
+    /// Client for outgoing requests.
     pub net: Client,
-    /// Time.
     pub clock: Arc<dyn Clock>,
-    /// Randomness.
     pub entropy: Arc<dyn Entropy>,
-    /// Settings.
     pub config: Config,
 }
 
@@ -40,21 +36,17 @@ pub struct Parts {
 #[derive(Clone)]
 pub struct State(Arc<Inner>);
 
-/// What [`State`] points to.
+/// Shared state behind [`State`].
 pub struct Inner {
-    /// The database.
     pub store: Store,
-    /// Keys of the audit trail, on which every administrative change is.
+    /// Keys of the audit trail, which records every administrative change.
     pub audit_keys: AuditKeys,
-    /// Who may manage.
+    /// Authenticates managers.
     pub managers: Arc<dyn ManagerAuth>,
-    /// The way out.
+    /// Client for outgoing requests.
     pub net: Client,
-    /// Time.
     pub clock: Arc<dyn Clock>,
-    /// Randomness.
     pub entropy: Arc<dyn Entropy>,
-    /// Settings.
     pub config: Config,
     /// The external attestation index.
     pub index: Index,
@@ -64,7 +56,6 @@ pub struct Inner {
 }
 
 impl State {
-    /// Puts the parts together.
     pub fn new(parts: Parts) -> Self {
         let Parts { store, audit_keys, keyring, managers, net, clock, entropy, config } = parts;
         Self(Arc::new(Inner {
@@ -82,7 +73,7 @@ impl State {
         }))
     }
 
-    /// The present moment.
+    /// The current time.
     pub fn now(&self) -> UnixMillis {
         self.clock.now()
     }

@@ -1,13 +1,13 @@
-//! What is said about one address.
+//! Verdicts about addresses.
 
 use pyxis_core::clock::UnixMillis;
 
 /// The answer about one address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckVerdict {
-    /// It holds a live proof until then; `None` where the source does not say.
+    /// It holds a live proof until then; `None` if the source has no expiry.
     Valid(Option<UnixMillis>),
-    /// It does not.
+    /// It holds no live proof.
     Invalid(Reason),
 }
 
@@ -17,7 +17,7 @@ impl CheckVerdict {
         matches!(self, Self::Valid(_))
     }
 
-    /// This or that: one proof is enough. Of two that are none, the reason that says more.
+    /// Combines two sources: one proof is enough. Of two negative verdicts, the one with the more specific reason.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         match (self, other) {
@@ -28,7 +28,7 @@ impl CheckVerdict {
         }
     }
 
-    /// What `explain` says of it.
+    /// The word for `explain`.
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Valid(_) => "valid",
@@ -37,7 +37,7 @@ impl CheckVerdict {
     }
 }
 
-/// Why an address holds no live proof.
+/// Reasons why an address holds no live proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// It never had one.
@@ -46,18 +46,18 @@ pub enum Reason {
     Expired,
     /// It was revoked.
     Revoked,
-    /// The human has another address now.
+    /// The proof moved to the person's new address.
     Rebound,
-    /// It has one, for another action.
+    /// It has a proof for another action.
     OtherAction,
-    /// It has one, of an issuer who is not believed.
+    /// It has a proof from an untrusted issuer.
     OtherIssuer,
     /// The address is blocked.
     Blocked,
 }
 
 impl Reason {
-    /// Its word in answers.
+    /// Stable name in responses.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",

@@ -1,6 +1,5 @@
-//! Whatever pattern and target: what a pattern would let pass as an auto pattern it also protects as a
-//! require or deny pattern, however the path is spelled; and no path that is not UTF-8 once decoded is ever
-//! under an auto pattern.
+//! For any pattern and target: a pattern that lets a path pass as an auto pattern also protects it as a require or deny
+//! pattern, however the path is spelled. A path that is not UTF-8 once decoded never matches an auto pattern.
 
 use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::pattern;
@@ -11,7 +10,7 @@ fn rule(policy: &Policy, target: &Target) -> Rule {
     evaluate(Some(&policy.compile()), ApprovalMode::Gated, Method::Get, target).rule
 }
 
-/// Every byte of the path but the first slash escaped twice.
+/// Escapes every byte of the path, except the first slash, twice.
 fn respelled(target: &Target) -> Option<Target> {
     let path: Vec<String> = target.path().bytes().skip(1).map(|byte| format!("%25{byte:02X}")).collect();
     let path = path.concat();
@@ -32,19 +31,19 @@ fn decoded(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// True for a path that is no text, or has NUL, after up to three decodings.
+/// True for a path that is not text, or contains NUL, after up to three decodings.
 fn is_garbled(path: &str) -> bool {
     let forms = std::iter::successors(Some(path.as_bytes().to_vec()), |form| Some(decoded(form)));
     forms.take(4).any(|form| form.contains(&0) || std::str::from_utf8(&form).is_err())
 }
 
-/// Spellings that careless decoders take for a dot, and for a slash.
+/// Spellings that careless decoders read as a dot, and as a slash.
 const DOTS: &[&str] = &["%C0%AE", "%E0%80%AE", "%F0%80%80%AE", "%25u002E", "%EF%BC%8E", "%25C0%25AE"];
 const SLASHES: &[&str] = &["%C0%AF", "%E0%80%AF", "%F0%80%80%AF", "%25u2215", "%EF%BC%8F", "%5C", "%C1%9C"];
 
-/// No careless spelling leads from below an auto pattern to what stands beside it.
+/// No careless spelling leads from below an auto pattern to a path outside it.
 fn stays_inside(pattern: &str, path: &str) {
-    // One in a few, since the property is the same for every pattern.
+    // Only for some patterns, since the property is the same for every one.
     if path.contains(['?', '#']) || !pattern.len().is_multiple_of(4) {
         return;
     }

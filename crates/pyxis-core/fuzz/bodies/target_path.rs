@@ -1,4 +1,4 @@
-//! Whatever an agent writes as its target, policy and the wire see the same path.
+//! Policy and the wire see the same path, whatever an agent writes as its target.
 
 use pyxis_core::target::Target;
 

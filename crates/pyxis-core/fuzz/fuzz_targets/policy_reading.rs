@@ -1,5 +1,5 @@
-//! Whatever pattern and target: what a pattern would let pass as an auto pattern it also protects as a
-//! require or deny pattern, however the path is spelled.
+//! For any pattern and target: a pattern that lets a path pass as an auto pattern also protects it as a require or deny
+//! pattern, however the path is spelled.
 //!
 //! `cargo +nightly fuzz run policy_reading` in `crates/pyxis-core`. The tests run the same body over fixed inputs.
 

@@ -1,4 +1,4 @@
-//! Whatever an agent writes as its target, policy and the wire see the same path.
+//! Policy and the wire see the same path, whatever an agent writes as its target.
 //!
 //! `cargo +nightly fuzz run target_path` in `crates/pyxis-core`. The tests run the same body over fixed inputs.
 

@@ -1,8 +1,8 @@
-//! Configuration of the kinds that make or fetch what they attach.
+//! Configuration of the kinds that derive or fetch the attached value.
 
 use serde::{Deserialize, Serialize};
 
-/// OAuth 1.0a.
+/// Settings of OAuth 1.0a.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Oauth1 {
@@ -11,8 +11,8 @@ pub struct Oauth1 {
     pub without_token: WithoutToken,
 }
 
-/// Form of `oauth_token` without a token. RFC 5849, section 3.1, lets it be left out; some servers want it
-/// empty, and the two have different signatures.
+/// Form of `oauth_token` without a token. RFC 5849, section 3.1, allows leaving it out. Some servers want it empty, and
+/// the two have different signatures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WithoutToken {
@@ -29,7 +29,7 @@ impl WithoutToken {
         matches!(self, Self::Omit)
     }
 
-    /// The choice of a name.
+    /// The choice with this name.
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "omit" => Some(Self::Omit),
@@ -41,24 +41,24 @@ impl WithoutToken {
 
 /// A signature over parts of the request.
 ///
-/// Texts are templates: `{method}`, `{host}`, `{path}`, `{query}`, `{target}` (path and query as on the
-/// wire), `{body}`, `{body_sha256}` (hexadecimal digits), `{timestamp}` (seconds), `{timestamp_ms}`,
-/// `{timestamp_iso}`, `{nonce}`, `{secret.field}`; in headers also `{signature}`. `\n` is a line end.
+/// Texts are templates: `{method}`, `{host}`, `{path}`, `{query}`, `{target}` (path and query as on the wire),
+/// `{body}`, `{body_sha256}` (hexadecimal digits), `{timestamp}` (seconds), `{timestamp_ms}`, `{timestamp_iso}`,
+/// `{nonce}`, `{secret.field}`; in headers also `{signature}`. `\n` is a line end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hmac {
     /// The hash under the HMAC.
     #[serde(default)]
     pub hash: HmacHash,
-    /// What is signed.
+    /// Template of the signed text.
     pub content: String,
-    /// How the secret `key` is written.
+    /// Encoding of the secret's `key`.
     #[serde(default)]
     pub key_encoding: KeyEncoding,
-    /// How the signature is written.
+    /// Encoding of the signature.
     #[serde(default)]
     pub signature_encoding: SignatureEncoding,
-    /// The headers to set; the signature stands in at least one.
+    /// The headers to set; at least one contains the signature.
     pub headers: Vec<super::HeaderFormat>,
 }
 
@@ -75,11 +75,11 @@ pub enum HmacHash {
     Sha512,
 }
 
-/// How a key is written.
+/// Encoding of a key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KeyEncoding {
-    /// Its bytes are those of the text.
+    /// The bytes of the text itself.
     #[default]
     Text,
     /// Hexadecimal digits.
@@ -88,7 +88,7 @@ pub enum KeyEncoding {
     Base64,
 }
 
-/// How a signature is written.
+/// Encoding of a signature.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SignatureEncoding {
@@ -101,7 +101,7 @@ pub enum SignatureEncoding {
     Base64url,
 }
 
-/// How a client says who it is at a token endpoint (RFC 6749, section 2.3.1).
+/// Client authentication at a token endpoint (RFC 6749, section 2.3.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClientAuth {
@@ -112,19 +112,19 @@ pub enum ClientAuth {
     Body,
 }
 
-/// Where a token comes from.
+/// Source of an access token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenSource {
-    /// The token endpoint.
+    /// URL of the token endpoint.
     pub token_url: String,
     /// Scopes, separated by spaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
-    /// `audience`, which some providers want.
+    /// `audience`, which some providers require.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audience: Option<String>,
-    /// How the client says who it is.
+    /// Client authentication at the token endpoint.
     #[serde(default)]
     pub client_auth: ClientAuth,
 }
@@ -133,9 +133,9 @@ pub struct TokenSource {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Connected {
-    /// The token endpoint.
+    /// URL of the token endpoint.
     pub token_url: String,
-    /// Where a person gives consent; without it, the refresh token is brought along with the secret.
+    /// Page where a person gives consent; without it, the secret must contain the refresh token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authorization_url: Option<String>,
     /// Scopes, separated by spaces.
@@ -144,7 +144,7 @@ pub struct Connected {
     /// Further parameters of the authorization request, for example `access_type=offline&prompt=consent`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authorization_parameters: Option<String>,
-    /// How the client says who it is.
+    /// Client authentication at the token endpoint.
     #[serde(default)]
     pub client_auth: ClientAuth,
 }
@@ -153,14 +153,14 @@ pub struct Connected {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Assertion {
-    /// The token endpoint.
+    /// URL of the token endpoint.
     pub token_url: String,
     /// `iss`.
     pub issuer: String,
-    /// `sub`; the issuer where it is left out.
+    /// `sub`; defaults to the issuer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
-    /// `aud`; the token endpoint where it is left out.
+    /// `aud`; defaults to the token endpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audience: Option<String>,
     /// Scopes, separated by spaces: as a claim and as a parameter.
@@ -169,7 +169,7 @@ pub struct Assertion {
     /// `kid`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_id: Option<String>,
-    /// How it is signed.
+    /// Signature algorithm.
     #[serde(default)]
     pub algorithm: JwtAlgorithm,
 }
@@ -197,7 +197,7 @@ pub struct GithubApp {
     pub app_id: String,
     /// Id of the installation.
     pub installation_id: String,
-    /// The API, `https://api.github.com` unless it is a server of your own.
+    /// URL of the API; `https://api.github.com` unless you run your own server.
     #[serde(default = "github")]
     pub api_url: String,
 }

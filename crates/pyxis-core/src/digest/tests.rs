@@ -70,8 +70,8 @@ fn header_order_counts_only_within_one_name() {
 
 #[test]
 fn a_digest_is_stable_over_releases() {
-    // Stored with pending transactions: a change of encoding would refuse all of them. The values
-    // come from another implementation of the encoding.
+    // Stored with pending transactions: a change of the encoding would refuse all of them. The values come from another
+    // implementation of the encoding.
     let digest = of("GET", "https://h.example/", &[("accept", b"*/*")], b"", 1);
     assert_eq!(digest, "93b895ff07ba41be885cce2f6f78fbfde00390bfd8277bad6fd37b150f24839f");
     let (agent, credential) = ids();

@@ -135,7 +135,7 @@ fn a_new_wildcard_never_covers_a_public_suffix() {
         ("*.CO.UK", "co.uk"),
         ("*.co.uk:443", "co.uk"),
         ("*.com.au", "com.au"),
-        // Of companies whose customers choose names.
+        // Suffixes of companies whose customers choose names.
         ("*.github.io", "github.io"),
         ("*.herokuapp.com", "herokuapp.com"),
         ("*.s3.amazonaws.com", "s3.amazonaws.com"),
@@ -152,7 +152,7 @@ fn a_new_wildcard_never_covers_a_public_suffix() {
         let refused = AllowedHosts::parse_new(&["ok.example".to_owned(), entry.to_owned()]);
         assert_eq!(refused, Err(HostError::PublicSuffix(entry.to_owned(), suffix.to_owned())));
         assert!(refused.unwrap_err().to_string().contains(entry), "{entry}");
-        // One that is stored is still read; the doctor names it.
+        // A stored one is still accepted; the doctor reports it.
         let stored = [entry.to_owned()];
         assert!(AllowedHosts::parse(&stored).is_ok(), "{entry}");
         assert_eq!(over_public_suffix(&stored).collect::<Vec<_>>(), [(entry, suffix.to_owned())]);

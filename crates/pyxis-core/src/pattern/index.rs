@@ -1,4 +1,4 @@
-//! Many patterns, found at the cost of one: by host, then by a tree of segments.
+//! Index that matches many patterns at the cost of one: by host, then by a tree of segments.
 
 use std::collections::HashMap;
 
@@ -34,7 +34,7 @@ impl PatternIndex {
         root.insert(pattern, position);
     }
 
-    /// A pattern that nobody could read: it matches everything, so that what it was to protect is.
+    /// Inserts an unreadable pattern, which matches everything, so that whatever it was to protect stays protected.
     pub(crate) fn insert_everything(&mut self, position: usize) {
         lower(&mut self.any_host.prefix, position);
     }
@@ -52,14 +52,14 @@ impl HostPatterns<'_> {
         self.0.iter().all(Option::is_none)
     }
 
-    /// The position of the first pattern that matches this path, read as it stands.
+    /// The position of the first pattern that matches this path as given.
     pub(crate) fn find(&self, path: &[u8]) -> Option<usize> {
         let segments = path.strip_prefix(b"/");
         self.0.iter().flatten().filter_map(|root| root.find(segments)).min()
     }
 }
 
-/// A place in the tree: what matches after the segments that led here.
+/// A node of the tree: the patterns that continue after the segments leading here.
 #[derive(Debug, Default)]
 struct Node {
     literals: HashMap<Box<[u8]>, Node>,
@@ -90,7 +90,7 @@ impl Node {
         lower(end, position);
     }
 
-    /// `rest` is what follows the last slash read, `None` when the path has ended.
+    /// `rest` is the part after the last slash read, `None` at the end of the path.
     fn find(&self, rest: Option<&[u8]>) -> Option<usize> {
         let Some(rest) = rest else { return self.prefix };
         let (segment, after) = match rest.iter().position(|&byte| byte == b'/') {

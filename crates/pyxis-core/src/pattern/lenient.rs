@@ -1,10 +1,10 @@
-//! Readings of careless decoders.
+//! Variants of a path that careless decoders produce.
 //!
-//! Some servers decode more than percent escapes: overlong UTF-8 (`%C0%AE` for a dot), `%u002e` as IIS has it,
-//! look-alikes that a normalization or a code page maps to ASCII (a full-width slash). Others drop what they cannot
-//! decode, or end a path at NUL. Each function here is one such step; `None` where it changes nothing.
+//! Some servers decode more than percent escapes: overlong UTF-8 (`%C0%AE` for a dot), `%u002e` as in IIS, look-alikes
+//! that a normalization or a code page maps to ASCII (a full-width slash). Others drop what they cannot decode, or end
+//! a path at NUL. Each function here is one such step; `None` if it changes nothing.
 
-/// One way to read a path otherwise; `None` where it changes nothing.
+/// A step that rewrites a path; `None` if it changes nothing.
 pub(super) type DecodeStep = fn(&[u8]) -> Option<Vec<u8>>;
 
 /// True for a path that no careful server decodes: invalid UTF-8, which every overlong form is, or NUL.
@@ -12,18 +12,18 @@ pub(super) fn is_garbled(path: &[u8]) -> bool {
     path.contains(&0) || std::str::from_utf8(path).is_err()
 }
 
-/// Everything decoded that only careless decoders decode. One step, since a path that needs two of them is
-/// garbled or made to be.
+/// Decodes everything that only careless decoders decode, in one step: a path that needs two of them is garbled or
+/// hostile.
 pub(super) fn decoded(path: &[u8]) -> Option<Vec<u8>> {
     in_turn(path, [shortest, unicode_escapes, look_alikes])
 }
 
-/// Without the bytes that careless decoders drop.
+/// Removes the bytes that careless decoders drop.
 pub(super) fn without_stray(path: &[u8]) -> Option<Vec<u8>> {
     in_turn(path, [without_invalid, without_controls])
 }
 
-/// `%uXXXX` as the character with that number.
+/// Replaces `%uXXXX` by the character with that number.
 fn unicode_escapes(path: &[u8]) -> Option<Vec<u8>> {
     rewritten(path, |rest| match rest {
         [b'%', b'u' | b'U', a, b, c, d, ..] => {
@@ -36,8 +36,8 @@ fn unicode_escapes(path: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// UTF-8 in more bytes than its character needs (RFC 3629, section 10), of up to six bytes, in the shortest form.
-/// A second byte after `C0` or `C1` counts by its low six bits, since some decoders look at no more.
+/// Shortens overlong UTF-8 (RFC 3629, section 10), of up to six bytes, to its shortest form. A second byte after `C0`
+/// or `C1` counts by its low six bits, since some decoders look at no more.
 fn shortest(path: &[u8]) -> Option<Vec<u8>> {
     rewritten(path, |rest| {
         let (&lead, rest) = rest.split_first()?;
@@ -61,7 +61,8 @@ fn shortest(path: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// Look-alikes as the ASCII characters that compatibility normalization (NFKC) or a Windows code page makes of them.
+/// Replaces look-alikes by the ASCII characters that compatibility normalization (NFKC) or a Windows code page maps
+/// them to.
 fn look_alikes(path: &[u8]) -> Option<Vec<u8>> {
     if path.is_ascii() {
         return None;
@@ -98,20 +99,20 @@ fn ascii(character: char) -> Option<&'static str> {
         '\u{A0}' | '\u{3000}' => " ",
         '\u{17F}' => "s",
         '\u{212A}' => "K",
-        // Shown and compared as if they were not there.
+        // Shown and compared as if they were absent.
         '\u{AD}' | '\u{200B}'..='\u{200F}' | '\u{2060}'..='\u{2064}' | '\u{FEFF}' => "",
         _ => return None,
     })
 }
 
-/// Without the bytes that are not UTF-8.
+/// Removes the bytes that are not UTF-8.
 fn without_invalid(path: &[u8]) -> Option<Vec<u8>> {
     std::str::from_utf8(path)
         .is_err()
         .then(|| path.utf8_chunks().flat_map(|chunk| chunk.valid().as_bytes().iter().copied()).collect())
 }
 
-/// Without control characters.
+/// Removes control characters.
 fn without_controls(path: &[u8]) -> Option<Vec<u8>> {
     path.iter()
         .any(u8::is_ascii_control)
@@ -123,13 +124,13 @@ pub(super) fn cut_at_nul(path: &[u8]) -> Option<Vec<u8>> {
     path.iter().position(|&byte| byte == 0).map(|nul| path[..nul].to_vec())
 }
 
-/// All of these steps, each on what the one before left; `None` if none changes anything.
+/// Applies the steps in order; `None` if none changes anything.
 fn in_turn<const N: usize>(path: &[u8], steps: [DecodeStep; N]) -> Option<Vec<u8>> {
     steps.iter().fold(None, |changed, step| step(changed.as_deref().unwrap_or(path)).or(changed))
 }
 
-/// The text with each place that `read` finds something at replaced by one character; `read` gives the number of
-/// bytes and the character.
+/// Replaces each place where `read` finds something by one character; `read` gives the number of bytes and the
+/// character.
 fn rewritten(text: &[u8], read: impl Fn(&[u8]) -> Option<(usize, char)>) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len());
     let (mut rest, mut changed) = (text, false);

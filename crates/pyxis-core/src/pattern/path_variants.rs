@@ -1,25 +1,25 @@
-//! Every plausible reading of a path.
+//! Every plausible variant of a path.
 //!
-//! An upstream may read a path otherwise than it was written: decode it again, drop `;params`, merge
-//! slashes, take a backslash for a slash, resolve dot segments that appear only after decoding, decode
-//! carelessly ([`lenient`]), or name files as Windows does ([`windows`]). Patterns that protect (require, deny) are tried on all of these readings, so
-//! that no spelling of `/admin` slips past a pattern `/admin`.
+//! An upstream may read a path differently from how it was written: decode it again, drop `;params`, merge slashes, or
+//! treat a backslash as a slash. It may resolve dot segments that appear only after decoding, decode carelessly
+//! ([`lenient`]), or name files as Windows does ([`windows`]). Patterns that protect (require, deny) are tried on all
+//! of these variants, so that no spelling of `/admin` slips past a pattern `/admin`.
 
 use super::lenient::{self, DecodeStep};
 use super::windows;
 
-/// How often an upstream and the servers in front of it may decode a path.
+/// Maximum number of times that an upstream and the servers in front of it decode a path.
 pub(super) const MAX_DECODINGS: usize = 3;
 
-/// More readings than any honest path has; see [`TooManyReadings`].
+/// More variants than any honest path has; see [`TooManyVariants`].
 const MAX_READINGS: usize = 64;
 
-/// The path can be read in so many ways that trying them all would cost too much. The caller treats
-/// it as if a protecting pattern matched.
+/// The path has so many variants that trying them all would cost too much. The caller treats it as if a protecting
+/// pattern matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooManyVariants;
 
-/// True if the path, already canonical, has one reading only: itself.
+/// True if the path, already canonical, has only one variant: itself.
 pub(crate) fn is_unambiguous(path: &[u8]) -> bool {
     let mut previous = 0;
     !path.iter().any(|&byte| {
@@ -65,8 +65,8 @@ const STEPS: [DecodeStep; 9] = [
     windows::without_blank_segments,
 ];
 
-/// True where one of the readings is nothing that a careful server decodes: overlong or otherwise invalid UTF-8, or
-/// with NUL. What a careless one makes of it is a guess.
+/// True if one of the variants cannot be decoded by a careful server: overlong or otherwise invalid UTF-8, or NUL. The
+/// result of a careless one is a guess.
 pub(crate) fn is_garbled(readings: &[Vec<u8>]) -> bool {
     readings.iter().any(|reading| lenient::is_garbled(reading))
 }
@@ -105,7 +105,7 @@ pub(crate) fn decoded(text: &[u8]) -> Option<Vec<u8>> {
     (out.len() != text.len()).then_some(out)
 }
 
-/// True for a path with a dot segment in whatever form a host may decode, as it is written or after decodings.
+/// True for a path with a dot segment in any form that a host may decode, as written or after decodings.
 pub(super) fn has_dot_segments(path: &[u8]) -> bool {
     let dotted = |form: &[u8]| {
         let form = backslashes_as_slashes(form).unwrap_or_else(|| form.to_vec());

@@ -1,8 +1,8 @@
-//! Readings of hosts that name files as Windows does: blanks and dots at the end of a name do not count, and a stream
+//! Variants for hosts that name files as Windows does. Blanks and dots at the end of a name do not count, and a stream
 //! of a file (`name::$DATA`) is the file.
 
-/// Each segment as the name that it is for Windows: without its stream (`:name:$TYPE` or `::$TYPE`), and without the
-/// blanks and dots at its end. A segment of nothing else is a dot segment, of as many dots as it has, up to two.
+/// Each segment as Windows names it: without its stream (`:name:$TYPE` or `::$TYPE`), and without blanks and dots at
+/// its end. A segment of only those becomes a dot segment, of as many dots as it has, up to two.
 pub(super) fn names(path: &[u8]) -> Option<Vec<u8>> {
     segments(path, |segment| {
         let bare = without_stream(segment);
@@ -16,7 +16,7 @@ pub(super) fn names(path: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// Without the segments of blanks and dots alone, dot segments excepted.
+/// Removes segments of only blanks and dots, except dot segments.
 pub(super) fn without_blank_segments(path: &[u8]) -> Option<Vec<u8>> {
     segments(path, |segment| (!is_blank(segment)).then_some(segment))
 }
@@ -29,7 +29,7 @@ fn without_stream(segment: &[u8]) -> &[u8] {
     if is_stream { name } else { segment }
 }
 
-/// True for blanks and dots that are no dot segment as they are.
+/// True for blanks and dots that are not already a dot segment.
 fn is_blank(segment: &[u8]) -> bool {
     !matches!(segment, b"" | b"." | b"..") && trim(segment).is_empty()
 }
@@ -42,7 +42,7 @@ fn trim(segment: &[u8]) -> &[u8] {
     &segment[..segment.len() - (end.len() - kept.len())]
 }
 
-/// The path with each segment as `read` has it, or without it; `None` if that changes nothing.
+/// The path with each segment replaced by the result of `read`, or removed; `None` if that changes nothing.
 fn segments<'a>(path: &'a [u8], read: impl Fn(&'a [u8]) -> Option<&'a [u8]>) -> Option<Vec<u8>> {
     let mut changed = false;
     let mut out = Vec::with_capacity(path.len());

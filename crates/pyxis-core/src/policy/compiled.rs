@@ -1,4 +1,4 @@
-//! A policy made ready for evaluation.
+//! A policy compiled for evaluation.
 
 use std::cell::OnceCell;
 
@@ -9,8 +9,8 @@ use crate::target::Target;
 
 /// A policy whose methods are sets and whose patterns are indexed. Immutable; share it.
 ///
-/// An evaluation costs about the depth of the path, however many patterns there are, and allocates
-/// nothing for a path that has one reading only.
+/// The cost of an evaluation depends on the depth of the path, not on the number of patterns. It allocates nothing for
+/// a path with only one variant.
 #[derive(Debug)]
 pub struct CompiledPolicy {
     deny_methods: MethodSet,
@@ -22,10 +22,10 @@ pub struct CompiledPolicy {
 }
 
 impl Policy {
-    /// Makes the policy ready for evaluation.
+    /// Compiles the policy for evaluation.
     ///
-    /// A pattern that [`Policy::from_json`] would refuse matches nothing as an auto pattern and
-    /// everything as a require or deny pattern, so that a damaged policy only ever asks more.
+    /// A pattern that [`Policy::from_json`] would refuse matches nothing as an auto pattern and everything as a require
+    /// or deny pattern. So a damaged policy only ever requires more approvals.
     pub fn compile(&self) -> CompiledPolicy {
         CompiledPolicy {
             deny_methods: self.deny_methods.iter().collect(),
@@ -60,8 +60,8 @@ impl CompiledPolicy {
         }
     }
 
-    /// `deny_urls`, then rule 1, each on every plausible reading of the path. Where a list protects anything on the
-    /// host, a garbled path needs approval even if no reading matches: what the host makes of it is a guess.
+    /// `deny_urls`, then rule 1, each on every plausible variant of the path. If a list protects anything on the host,
+    /// a garbled path needs approval even if no variant matches: the host's reading of it is a guess.
     fn protected(&self, target: &Target, path: &Path<'_>) -> Option<Decision<'_>> {
         let deny = (&self.deny, Decision::new(Verdict::Deny, Rule::Deny));
         let require = (&self.require, Decision::new(Verdict::RequireApproval, Rule::RequireUrl));
@@ -83,13 +83,13 @@ impl CompiledPolicy {
     }
 }
 
-/// A path, and how else it can be read: found out when it matters.
+/// A path with its variants, computed on demand.
 struct Path<'a> {
     text: &'a [u8],
     readings: OnceCell<PathReadings>,
 }
 
-/// The readings of a path; the usual path has itself only.
+/// The variants of a path; usually only the path itself.
 enum PathReadings {
     One,
     Several(Vec<Vec<u8>>),
@@ -123,7 +123,7 @@ struct PatternList {
 }
 
 impl PatternList {
-    /// A list that protects: trailing slashes do not count, and escapes count as what they stand for.
+    /// A list that protects: trailing slashes are ignored, and escapes count as the characters they encode.
     fn protecting(texts: &[String]) -> Self {
         let mut index = PatternIndex::default();
         for (position, text) in texts.iter().enumerate() {
@@ -146,12 +146,12 @@ impl PatternList {
     }
 }
 
-/// The patterns that let pass.
+/// The patterns that let requests pass.
 #[derive(Debug)]
 struct PermitList {
     /// Canonical paths, to the letter.
     exact: PatternList,
-    /// The same as [`PatternList::protecting`] has them: where a request stays that may pass.
+    /// The same patterns in the form of [`PatternList::protecting`]: the area that passing requests must stay within.
     area: PatternIndex,
 }
 
@@ -167,8 +167,8 @@ impl PermitList {
         Self { exact: PatternList::new(exact, texts), area }
     }
 
-    /// The pattern that the path itself matches. However else the host may read the path, it must find one there,
-    /// too: no request leaves what may pass by way of `..;` or an escaped slash. A garbled path never passes.
+    /// The pattern that the path itself matches. Every variant of the path must match one as well: no request leaves
+    /// the permitted area by way of `..;` or an escaped slash. A garbled path never passes.
     fn permits(&self, target: &Target, path: &Path<'_>) -> Option<&str> {
         let position = self.exact.index.on(target.host(), target.port()).find(path.text)?;
         let stays = match path.readings() {

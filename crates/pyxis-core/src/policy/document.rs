@@ -1,4 +1,4 @@
-//! The policy document, as it is written, stored and shown.
+//! The policy document, as written, stored and shown.
 
 use serde::Serialize;
 
@@ -20,13 +20,13 @@ pub struct Policy {
     pub deny_methods: Vec<Method>,
     /// Rule 2: patterns tried on the canonical path.
     pub auto_approve_urls: Vec<String>,
-    /// Rule 1: patterns tried on every plausible reading of the path.
+    /// Rule 1: patterns tried on every plausible variant of the path.
     pub require_approval_urls: Vec<String>,
-    /// Refused before rule 1: patterns tried on every plausible reading of the path.
+    /// Refused before rule 1: patterns tried on every plausible variant of the path.
     pub deny_urls: Vec<String>,
     /// E-mail addresses; empty means any eligible approver.
     pub allowed_approvers: Vec<String>,
-    /// Where approvals are announced.
+    /// Channel where approvals are announced.
     pub channel: Channel,
     /// Overrides the default chat of the first chat platform.
     pub telegram_chat: Option<String>,
@@ -34,11 +34,11 @@ pub struct Policy {
     pub matrix_room: Option<String>,
     /// Approvers needed, 1 to 20.
     pub min_approvals: u32,
-    /// An approval needs a passkey ceremony.
+    /// True if an approval needs a passkey ceremony.
     pub passkey_required: bool,
-    /// A request that asks must say why (`X-PX-Reason`).
+    /// True if a request that needs approval must give a reason (`X-PX-Reason`).
     pub require_reason: bool,
-    /// The approval window in seconds, 10 to 604,800; `None` is the installation's default.
+    /// The approval window in seconds, 1 to 604,800; `None` is the installation's default.
     pub approval_timeout_secs: Option<u32>,
 }
 
@@ -63,18 +63,18 @@ impl Default for Policy {
     }
 }
 
-/// Why a policy is not accepted.
+/// Reasons for refusing a policy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
     /// Not JSON at all (400).
     #[error("the policy is not JSON: {0}")]
     Json(String),
-    /// A field that does not exist, or whose value is not acceptable (422).
+    /// An unknown field, or one with an invalid value (422).
     #[error("{field}: {detail}")]
     Field {
         /// The name of the field; `policy` if the document is not an object.
         field: String,
-        /// What is wrong, and what to write instead.
+        /// The fault and its remedy.
         detail: String,
     },
 }

@@ -1,11 +1,11 @@
-//! How large a policy may be (decisions, Policy matching).
+//! Limits on the size of a policy (decisions, Policy matching).
 
 use std::ops::RangeInclusive;
 
-/// Entries of one list.
+/// Maximum number of entries in one list.
 pub(super) const MAX_LIST: usize = 2000;
 
-/// Approvers that a policy may ask for.
+/// Numbers of approvers that a policy may require.
 pub(super) const MIN_APPROVALS: RangeInclusive<u64> = 1..=20;
 
 /// Length of the approval window, in seconds: a second to a week.

@@ -24,7 +24,7 @@ impl Method {
     pub const ALL: &'static [Self] =
         &[Self::Get, Self::Head, Self::Post, Self::Put, Self::Patch, Self::Delete, Self::Options];
 
-    /// The method of a name, whatever its case.
+    /// The method with this name, in any case.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|method| method.as_str().eq_ignore_ascii_case(text))
     }
@@ -42,7 +42,7 @@ impl Method {
         }
     }
 
-    /// True for methods that ask for nothing to be changed (RFC 9110, section 9.2.1).
+    /// True for methods that request no change (RFC 9110, section 9.2.1).
     #[must_use]
     pub const fn is_safe(self) -> bool {
         matches!(self, Self::Get | Self::Head | Self::Options)
@@ -70,7 +70,7 @@ impl serde::Serialize for Method {
     }
 }
 
-/// A set of methods, as they are listed.
+/// A set of methods, as listed in a policy.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MethodSet(u8);
 

@@ -1,18 +1,17 @@
-//! Endpoints whose path does not say what a request does: GraphQL and JSON-RPC put the operation into the body, which no
-//! rule reads.
+//! Endpoints whose path does not reveal the operation: GraphQL and JSON-RPC put it into the body, which no rule reads.
 
 use crate::target::Target;
 
-/// Kind of operations that a body names.
+/// Kind of operations named in a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operations {
     /// Queries and mutations.
     GraphQl,
-    /// Methods of the server's own.
+    /// Methods defined by the server.
     JsonRpc,
 }
 
-/// Endpoints of known hosts. A host that starts with a dot stands for every name below it.
+/// Endpoints of known hosts. A host that starts with a dot covers every name below it.
 const KNOWN: &[(&str, &str)] = &[
     ("api.github.com", "/graphql"),
     ("api.linear.app", "/graphql"),
@@ -24,7 +23,7 @@ const KNOWN: &[(&str, &str)] = &[
 ];
 
 impl Operations {
-    /// Kind of operations in the bodies of requests to `target`; `None` if path and method tell.
+    /// Kind of operations in the bodies of requests to `target`; `None` if path and method determine the operation.
     pub fn of(target: &Target) -> Option<Self> {
         let path = target.path().trim_end_matches('/');
         let host = target.written_host();
@@ -44,7 +43,7 @@ impl Operations {
         })
     }
 
-    /// Kind of operations that the name of a path segment stands for, wherever it stands.
+    /// Kind of operations implied by the name of a path segment, in any position.
     fn of_name(name: &str) -> Option<Self> {
         match name {
             "graphql" | "gql" | "graphql.json" | "graphql.php" | "graphiql" => Some(Self::GraphQl),
@@ -55,12 +54,12 @@ impl Operations {
         }
     }
 
-    /// The same of a last segment: also names that are too usual elsewhere in a path.
+    /// The same for a last segment: includes names that are too common elsewhere in a path.
     fn of_last(name: &str) -> Option<Self> {
         if matches!(name, "graph" | "query") { Some(Self::GraphQl) } else { Self::of_name(name) }
     }
 
-    /// Kind of operations that a segment of a URL pattern stands for.
+    /// Kind of operations implied by a segment of a URL pattern.
     pub fn of_pattern(pattern: &str) -> Option<Self> {
         let (authority, path) = pattern.find('/').map_or((pattern, ""), |slash| pattern.split_at(slash));
         let last = path.trim_end_matches('/').rsplit('/').next().and_then(|last| Self::of_last(&name(last)));
@@ -69,7 +68,7 @@ impl Operations {
         })
     }
 
-    /// The endpoints that hosts among `allowed` (as in `allowed_hosts`) are known for, as `https` URLs.
+    /// The known endpoints of hosts among `allowed` (as in `allowed_hosts`), as `https` URLs.
     pub fn known_endpoints<'h>(allowed: impl IntoIterator<Item = &'h str>) -> Vec<String> {
         let mut urls = Vec::new();
         for host in allowed {
@@ -95,7 +94,7 @@ impl Operations {
     }
 }
 
-/// Name of a path segment, in lower case. Parameters follow it behind a semicolon.
+/// Name of a path segment, in lower case, without the parameters after a semicolon.
 fn name(segment: &str) -> String {
     segment.split(';').next().unwrap_or_default().to_ascii_lowercase()
 }

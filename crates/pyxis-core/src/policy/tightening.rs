@@ -1,9 +1,9 @@
-//! Which grants die when a policy changes (Spec 3, Policy evaluation, Defaults; decisions, Grants).
+//! Revocation of grants when a policy changes (Spec 3, Policy evaluation, Defaults; decisions, Grants).
 
 use super::{CompiledPolicy, Method, Policy, Rule, Verdict};
 use crate::target::Target;
 
-/// What became stricter from one policy to the next.
+/// Differences that make a policy stricter than the one before.
 #[derive(Debug)]
 pub struct PolicyTightening {
     /// Passkey approval was switched on.
@@ -13,7 +13,7 @@ pub struct PolicyTightening {
     new: CompiledPolicy,
 }
 
-/// Compares a policy with its successor; `old` is `None` when there was no policy.
+/// Compares a policy with its successor; `old` is `None` if there was no policy.
 pub fn tightened(old: Option<&Policy>, new: &Policy) -> PolicyTightening {
     let needed_before = old.map_or(1, |policy| policy.min_approvals);
     PolicyTightening {
@@ -24,8 +24,8 @@ pub fn tightened(old: Option<&Policy>, new: &Policy) -> PolicyTightening {
 }
 
 impl PolicyTightening {
-    /// True if a grant for this method and route dies for good: the new policy refuses what it covers,
-    /// asks for it by URL, or wants a passkey or more approvers than the grant was made with.
+    /// True if a grant for this method and route is permanently revoked. The new policy refuses what it covers,
+    /// requires approval for it by URL, or wants a passkey or more approvers than before.
     pub fn revokes(&self, method: Method, route_target: &Target) -> bool {
         let decision = self.new.evaluate(method, route_target);
         let forbidden = decision.verdict == Verdict::Deny || decision.rule == Rule::RequireUrl;

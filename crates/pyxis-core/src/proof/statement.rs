@@ -1,5 +1,5 @@
-//! What an issuer signs. The signed text names every field on a line of its own, in one order and one
-//! spelling; no field can hold a line end, so no two statements share a text.
+//! Statements that an issuer signs. The signed text has every field on its own line, in one order and one spelling. No
+//! field can contain a line end, so no two statements share a text.
 
 use std::fmt::Write;
 
@@ -13,75 +13,75 @@ const MAX_TEXT: usize = 256;
 /// "This address proved this": a new proof.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registration {
-    /// What was proved.
+    /// Kind of the proof.
     pub kind: Kind,
-    /// Where it counts.
+    /// Network where it counts.
     pub network: NetworkName,
-    /// Who proved it.
+    /// Address that made the proof.
     pub subject: Subject,
-    /// For which use.
+    /// Use of the proof.
     pub action_id: ActionId,
-    /// The mark of the human behind the address.
+    /// The nullifier of the person behind the address.
     pub nullifier: ProofNullifier,
     /// Unix seconds.
     pub issued_at: i64,
     /// Unix seconds; at most a year and a second later.
     pub expires_at: i64,
-    /// Tells statements apart that are otherwise the same.
+    /// Distinguishes otherwise identical statements.
     pub nonce: String,
 }
 
 /// "That proof no longer holds."
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Revocation {
-    /// What was proved.
+    /// Kind of the proof.
     pub kind: Kind,
-    /// Where it counted.
+    /// Network where it counted.
     pub network: NetworkName,
-    /// Who had proved it.
+    /// Address that had made the proof.
     pub subject: Subject,
-    /// For which use.
+    /// Use of the proof.
     pub action_id: ActionId,
-    /// Why.
+    /// Reason, one line of at most 256 bytes.
     pub reason: String,
     /// Unix seconds.
     pub issued_at: i64,
-    /// Tells statements apart that are otherwise the same.
+    /// Distinguishes otherwise identical statements.
     pub nonce: String,
 }
 
-/// "The same human now has another address": every live proof of the nullifier moves, on every network.
+/// "The same person now has another address": every live proof of the nullifier moves, on every network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rebinding {
-    /// What was proved.
+    /// Kind of the proof.
     pub kind: Kind,
     /// The address that loses it.
     pub from: Subject,
     /// The address that gets it.
     pub to: Subject,
-    /// For which use.
+    /// Use of the proof.
     pub action_id: ActionId,
-    /// The mark of the human behind both addresses.
+    /// The nullifier of the person behind both addresses.
     pub nullifier: ProofNullifier,
     /// Unix seconds.
     pub issued_at: i64,
-    /// Tells statements apart that are otherwise the same.
+    /// Distinguishes otherwise identical statements.
     pub nonce: String,
 }
 
-/// Anything that an issuer signs.
+/// Any statement of an issuer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Statement {
     /// A new proof.
     Register(Registration),
-    /// The end of one.
+    /// The end of a proof.
     Revoke(Revocation),
-    /// Its way to another address.
+    /// Its move to another address.
     Rebind(Rebinding),
 }
 
 impl Statement {
-    /// What the statement is about.
+    /// Kind of the proof that the statement is about.
     pub const fn kind(&self) -> Kind {
         match self {
             Self::Register(Registration { kind, .. })
@@ -90,7 +90,7 @@ impl Statement {
         }
     }
 
-    /// Where; a rebinding holds wherever the nullifier is.
+    /// Network of the statement; a rebinding applies wherever the nullifier is.
     pub const fn network(&self) -> Option<&NetworkName> {
         match self {
             Self::Register(Registration { network, .. }) | Self::Revoke(Revocation { network, .. }) => {
@@ -109,8 +109,8 @@ impl Statement {
         }
     }
 
-    /// The text that is signed with Ed25519: a first line that says what this is, then `name: value`
-    /// lines, each ended by a line feed.
+    /// The text that is signed with Ed25519. The first line states the type, then `name: value` lines follow, each
+    /// ended by a line feed.
     pub fn canonical(&self, issuer: &str) -> String {
         let mut lines = Lines(String::with_capacity(512));
         match self {
@@ -143,13 +143,13 @@ impl Statement {
         lines.0
     }
 
-    /// The name of the statement: SHA-256 of its text, whatever the signature scheme.
+    /// The identifier of the statement: SHA-256 of its text, whatever the signature scheme.
     pub fn digest(&self, issuer: &str) -> [u8; 32] {
         Sha256::digest(self.canonical(issuer)).into()
     }
 }
 
-/// True if `text` may stand on a line: not blank, printable, not longer than 256 bytes.
+/// True if `text` may appear on a line: not blank, printable, not longer than 256 bytes.
 pub fn is_plain_text(text: &str) -> bool {
     (1..=MAX_TEXT).contains(&text.len()) && !text.trim().is_empty() && !text.chars().any(char::is_control)
 }

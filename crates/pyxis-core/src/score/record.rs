@@ -1,26 +1,26 @@
-//! The score record as it is answered.
+//! The score record in responses.
 
 use super::ScoreResult;
 use crate::address::EvmAddress;
 use crate::clock::UnixMillis;
 use crate::decimal::Decimal;
 
-/// A score with what is shown beside it (Spec 1, Score record). It is made once, when it is computed.
+/// A score with its displayed data (Spec 1, Score record). It is built once, when the score is computed.
 #[derive(Clone, Copy, Debug)]
 pub struct ScoreRecord<'a> {
     /// The scored address.
     pub address: EvmAddress,
     /// The score needed to pass.
     pub threshold: Decimal,
-    /// When it was computed.
+    /// Time of the computation.
     pub computed_at: UnixMillis,
-    /// The score.
+    /// The computed score.
     pub settled: &'a ScoreResult,
-    /// Why the score could be computed only in part, for people.
+    /// Human-readable reason if the score could be computed only in part.
     pub error: Option<&'a str>,
 }
 
-/// About how long a record without Stamps is, and how much one adds.
+/// Approximate length of a record without Stamps, and of one Stamp.
 const FRAME: usize = 288;
 const ENTRY: usize = 128;
 
@@ -56,7 +56,7 @@ impl ScoreRecord<'_> {
     }
 }
 
-/// What a record says of the score as a whole.
+/// The record's fields about the score as a whole.
 pub(super) struct Frame {
     pub(super) score: Decimal,
     pub(super) threshold: Decimal,
@@ -91,7 +91,7 @@ impl Frame {
     }
 }
 
-/// What it says of one Stamp.
+/// The record's fields about one Stamp.
 pub(super) struct StampLine<'a> {
     pub(super) name: &'a str,
     pub(super) score: Decimal,
@@ -113,7 +113,7 @@ impl StampLine<'_> {
     }
 }
 
-/// The whole, with everything after the Stamps.
+/// Closes the record after the last Stamp.
 pub(super) fn close(mut json: Vec<u8>) -> Option<String> {
     json.extend_from_slice(b"}}");
     String::from_utf8(json).ok()

@@ -1,10 +1,9 @@
-//! The score record as it is stored: what tells it from others, in a third of the bytes of the answer. The more
-//! records a page of the database holds, the fewer pages are read for them.
+//! The stored form of a score record: its variable parts, in a third of the bytes of the response. The more records a
+//! database page holds, the fewer pages are read for them.
 //!
-//! Words with a space between them: score, threshold (hundred-thousandths), when it was computed, when it expires
-//! or `-` (milliseconds), `1` where it passes or `0`; then for each Stamp its score, when it expires, `1` where it is
-//! deduplicated or `0`, its name. Behind a line break, the error as JSON if there is one. The address is that of the
-//! row.
+//! Words separated by spaces: score and threshold (hundred-thousandths), time of computation, expiry or `-`
+//! (milliseconds), `1` if it passes or `0`. Then for each Stamp: its score, its expiry, `1` if it is deduplicated or
+//! `0`, its name. After a line break, the error as JSON if there is one. The address is that of the row.
 
 use std::fmt::Write;
 
@@ -19,7 +18,7 @@ use crate::decimal::Decimal;
 pub struct DamagedRecord;
 
 impl ScoreRecord<'_> {
-    /// What [`stored_to_json`] reads.
+    /// The text that [`stored_to_json`] reads.
     #[must_use]
     pub fn to_stored(&self) -> String {
         let Frame { score, threshold, computed_at, expires_at, passing } = self.frame();
@@ -43,7 +42,7 @@ impl ScoreRecord<'_> {
     }
 }
 
-/// The record of `address` as it is answered. One that was stored as JSON, as it once was, already is.
+/// The record of `address` as in responses. A record from when they were stored as JSON is returned unchanged.
 pub fn stored_to_json(address: EvmAddress, stored: String) -> Result<String, DamagedRecord> {
     if stored.starts_with('{') {
         return Ok(stored);
@@ -74,11 +73,11 @@ pub fn stored_to_json(address: EvmAddress, stored: String) -> Result<String, Dam
     record::close(json).ok_or(DamagedRecord)
 }
 
-/// About how long an answer is: this, and so many times the stored text.
+/// Approximate length of a response: this, plus a multiple of the stored text.
 const ROOM: usize = 256;
 const GROWTH: usize = 3;
 
-/// Words that are still to be read; `None` behind the last.
+/// Words still to be read; `None` after the last.
 struct Words<'a>(Option<&'a str>);
 
 impl<'a> Words<'a> {
@@ -89,7 +88,7 @@ impl<'a> Words<'a> {
         if end == 0 { Err(DamagedRecord) } else { Ok(&rest[..end]) }
     }
 
-    /// Read as its end is looked for: most words are numbers.
+    /// Parses while it looks for the end: most words are numbers.
     fn number(&mut self) -> Result<i64, DamagedRecord> {
         let rest = self.0.ok_or(DamagedRecord)?;
         let digits = rest.strip_prefix('-').unwrap_or(rest);

@@ -54,7 +54,7 @@ fn weights() -> Weights {
         .into()
 }
 
-/// What wallet 1 gets on day `now` with threshold 20.
+/// The score of wallet 1 on day `now` with threshold 20.
 fn settled(now: i64, stamps: &[Stamp], claims: &[Claim]) -> ScoreResult {
     compute(&Input {
         address: wallet(1),

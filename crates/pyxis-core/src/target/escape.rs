@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// `path` with the escapes of unreserved characters decoded and all others in upper case; `None` if a
-/// `%` is not followed by two hexadecimal digits. Nothing is copied where nothing changes.
+/// `path` with the escapes of unreserved characters decoded and all others in upper case; `None` if a `%` is not
+/// followed by two hexadecimal digits. Copies only if something changes.
 pub(super) fn normalize(path: &str) -> Option<Cow<'_, str>> {
     let mut out = String::new();
     let mut rest = path;

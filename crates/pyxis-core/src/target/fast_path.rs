@@ -1,18 +1,18 @@
-//! Targets that are written canonically, as nearly all are: read without a URL parser, to the same result.
+//! Canonically written targets, which nearly all are: parsed without a URL parser, with the same result.
 
 use std::net::Ipv4Addr;
 
 use super::{Host, Scheme, Target};
 
-/// `raw`, a scheme with `://` and `authority` at its start, if it is its own canonical spelling beyond doubt.
-/// `None` says nothing about it: the URL parser decides.
+/// Parses `raw`, which starts with a scheme, `://` and `authority`, if it is certainly its own canonical spelling.
+/// `None` leaves the decision to the URL parser.
 pub(super) fn read(raw: &str, scheme: Scheme, authority: &str) -> Option<Target> {
     if !raw.starts_with(scheme.as_str()) {
         return None;
     }
     let start = scheme.as_str().len() + "://".len() + authority.len();
     let (path, query) = raw[start..].split_once('?').unwrap_or((&raw[start..], ""));
-    // Nothing is repaired, resolved or escaped here: no dot at the start of a segment, in the path no `%`.
+    // Nothing is repaired, resolved or escaped here: no dot at the start of a segment, no `%` in the path.
     let plain = path.starts_with('/')
         && !path.contains("/.")
         && path.bytes().all(is_plain)
@@ -28,14 +28,14 @@ pub(super) fn read(raw: &str, scheme: Scheme, authority: &str) -> Option<Target>
     Some(Target { url: raw.to_owned(), scheme, host, written_host: None, port, path })
 }
 
-/// What RFC 3986 allows in a path without an escape, less the apostrophe, which WHATWG escapes in queries.
+/// Characters that RFC 3986 allows in a path without an escape, except the apostrophe, which WHATWG escapes in queries.
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'!' | b'$' | b'&' | b'(' | b')' | b'*' | b'+' | b',')
         || matches!(byte, b';' | b'=' | b':' | b'@' | b'/')
 }
 
-/// Written, and not the scheme's own, which would be left out.
+/// A written port, other than the scheme's default, which would be left out.
 fn plain_port(text: &str, scheme: Scheme) -> Option<u16> {
     if text.starts_with(['0', '+']) {
         return None;
@@ -43,7 +43,7 @@ fn plain_port(text: &str, scheme: Scheme) -> Option<u16> {
     text.parse().ok().filter(|port| *port != scheme.default_port())
 }
 
-/// An IPv4 address with four decimal parts, or a name of plain labels whose last one is no number.
+/// An IPv4 address with four decimal parts, or a name of plain labels whose last one is not a number.
 fn plain_host(text: &str) -> Option<Host> {
     if let Ok(ip) = text.parse::<Ipv4Addr>() {
         return Some(Host::V4(ip));
@@ -55,7 +55,7 @@ fn plain_host(text: &str) -> Option<Host> {
     is_name.then(|| Host::Name(text.to_owned()))
 }
 
-/// Without two hyphens in a row, which stand in labels that are read otherwise.
+/// Excludes two hyphens in a row, which occur in labels that are read differently.
 fn is_plain_label(label: &str) -> bool {
     (1..=63).contains(&label.len())
         && label.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'))

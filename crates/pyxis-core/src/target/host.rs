@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// A canonical host. `Display` writes it as it stands in a URL.
+/// A canonical host. `Display` writes it as in a URL.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Host {
     /// A DNS name: lower case, IDNA labels in their `xn--` form, no final dot. It may have one label.
@@ -15,8 +15,8 @@ pub enum Host {
 }
 
 impl Host {
-    /// Reads a host on its own, as an operator writes it: an address counts only in its dotted or
-    /// bracketed decimal form. `None` if it is not a host.
+    /// Parses a host on its own, as an operator writes it: an address counts only in its dotted or bracketed decimal
+    /// form. `None` if it is not a host.
     pub(crate) fn parse(written: &str) -> Option<Self> {
         let host = Self::accept(written, url::Host::parse(written).ok()?)?;
         match host {
@@ -27,8 +27,8 @@ impl Host {
 
     /// The canonical host `parsed` that WHATWG read from `written`, if the two are plainly the same.
     ///
-    /// WHATWG decodes percent escapes and maps look-alikes (full-width letters and digits, the
-    /// ideographic full stop, soft hyphens). Such a spelling serves only to hide a host: refused.
+    /// WHATWG decodes percent escapes and maps look-alikes (full-width letters and digits, the ideographic full stop,
+    /// soft hyphens). Such a spelling serves only to hide a host and is refused.
     pub(super) fn accept<S: AsRef<str>>(written: &str, parsed: url::Host<S>) -> Option<Self> {
         match parsed {
             url::Host::Domain(name) => {
@@ -40,11 +40,11 @@ impl Host {
         }
     }
 
-    /// `written` in lower case if this is an address that is canonically spelled otherwise.
+    /// `written` in lower case if this is an address whose canonical spelling differs.
     pub(super) fn other_spelling(&self, written: &str) -> Option<Box<str>> {
         match self {
             Self::Name(_) => return None,
-            // Only the dotted decimal form without leading zeros reads as an address here.
+            // Only the dotted decimal form without leading zeros is an address here.
             Self::V4(ip) if written.parse() == Ok(*ip) => return None,
             Self::V4(_) | Self::V6(_) => {}
         }
@@ -73,8 +73,7 @@ fn is_dns_name(name: &str) -> bool {
         })
 }
 
-/// Whether `written` is `name` but for case and for labels in Unicode, each of which must have become
-/// an `xn--` label.
+/// True if `written` is `name` except for case and for Unicode labels, each of which must have become an `xn--` label.
 fn spells_out(written: &str, name: &str) -> bool {
     written.split('.').count() == name.split('.').count()
         && written.split('.').zip(name.split('.')).all(|(written, label)| {
@@ -82,7 +81,7 @@ fn spells_out(written: &str, name: &str) -> bool {
         })
 }
 
-/// Something, without an escape, anything outside ASCII and a final dot.
+/// Not empty, without an escape, non-ASCII characters or a final dot.
 fn is_plain(written: &str) -> bool {
     !written.is_empty() && written.is_ascii() && !written.contains('%') && !written.ends_with('.')
 }

@@ -30,7 +30,7 @@ fn every_spelling_of_a_url_has_one_canonical_form() {
         ("https://[2001:DB8:0:0::1]:443/", "https://[2001:db8::1]/"),
         ("https://[::ffff:192.0.2.1]/", "https://[::ffff:c000:201]/"),
         ("https://192.0.2.1:8443/", "https://192.0.2.1:8443/"),
-        // Dot segments, also hidden ones.
+        // Dot segments, including hidden ones.
         ("https://h.example/a/./b/../c", "https://h.example/a/c"),
         ("https://h.example/a/%2e/b/%2E%2e/c", "https://h.example/a/c"),
         ("https://h.example/a/b/.%2e/%2e./c", "https://h.example/c"),
@@ -45,7 +45,7 @@ fn every_spelling_of_a_url_has_one_canonical_form() {
         ("https://h.example/%252e%252e/%2561", "https://h.example/%252e%252e/%2561"),
         ("https://h.example/%00%0a%5c%20", "https://h.example/%00%0A%5C%20"),
         ("https://h.example/\"<>`{}", "https://h.example/%22%3C%3E%60%7B%7D"),
-        // What looks odd but is plain data.
+        // Odd-looking but plain data.
         ("https://h.example//a//b/", "https://h.example//a//b/"),
         ("https://h.example/a;x=1/@b:c/*", "https://h.example/a;x=1/@b:c/*"),
         ("https://h.example/https://other.example/", "https://h.example/https://other.example/"),
@@ -237,7 +237,7 @@ fn debug_output_leaves_the_query_out() {
     assert_eq!(format!("{:?}", target("https://h.example/a")), "Target(https://h.example/a)");
 }
 
-/// Pieces that URL readers are known to disagree about.
+/// Pieces that URL parsers are known to disagree about.
 fn pieces() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         ".",
@@ -310,7 +310,7 @@ fn hostile() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Texts that are mostly canonical as they are.
+/// Texts that are mostly canonical already.
 fn nearly_plain() -> impl Strategy<Value = String> {
     let label = "[a-z0-9]{1,3}|x|xn|xn-|-?[a-z]{1,2}|0x7f|127|1|255|[A-Z]|_|";
     let host = prop::collection::vec(label, 1..5).prop_map(|labels| labels.join("."));
@@ -320,7 +320,7 @@ fn nearly_plain() -> impl Strategy<Value = String> {
         .prop_map(|(scheme, host, port, wire)| format!("{scheme}://{host}{port}{wire}"))
 }
 
-/// Decodes the escapes of unreserved characters once, by another route than the code under test.
+/// Decodes the escapes of unreserved characters once, by another method than the code under test.
 fn decode_unreserved(path: &str) -> String {
     let unreserved = ('a'..='z').chain('A'..='Z').chain('0'..='9').chain("-._~".chars());
     unreserved.fold(path.to_owned(), |path, c| {

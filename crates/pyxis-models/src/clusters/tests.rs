@@ -1,4 +1,4 @@
-//! Suspected groups, by hand.
+//! Suspected groups, worked out by hand.
 
 use std::num::NonZeroU32;
 
@@ -8,7 +8,7 @@ use crate::graph::{Builder, Facts, Transfer};
 use crate::scope::{Chain, Kind};
 
 const START: u32 = 1_640_000_000;
-/// Addresses from here on are no users.
+/// Addresses from here on are not users.
 const FUNDER: u16 = 1_000;
 const SINK: u16 = 1_001;
 
@@ -36,7 +36,7 @@ impl Story {
         self.0.add_facts(address(who), Facts { first_bridge: at, volume_usd: 100.0 });
     }
 
-    /// Users that belong together, those who stand alone left out.
+    /// Users that belong together, without those that are alone.
     fn together(self) -> Vec<Vec<u16>> {
         let graph = self.0.build();
         let peers = PeerIndex::of(&graph);
@@ -105,7 +105,7 @@ fn copies_are_joined_however_far_apart_they_came() {
             story.sends(user, 1_100 + party, START);
         }
     }
-    // One more that is rare makes these two nearly the same: five of six.
+    // One more rare counterparty makes these two nearly the same: five of six.
     story.sends(13, 1_200, START);
     story.sends(15, 1_200, START);
     story.bridged(15, START);
@@ -150,7 +150,7 @@ fn whoever_serves_many_joins_nobody() {
 fn without_any_first_bridging_the_moment_of_funding_counts() {
     let mut story = Story::default();
     for user in 1..=6 {
-        // Three within a minute, three on days of their own.
+        // Three within a minute, three on separate days.
         let at = if user <= 3 { START + u32::from(user) } else { START + user_day(user) };
         story.sends(FUNDER, user, at);
         story.sends(user, 1_100 + user, at);
@@ -193,7 +193,7 @@ fn a_group_tells_who_sends_to_whom_and_only_if_models_doubt_it() {
     assert_eq!(ring.links, [(0, 1), (1, 2), (2, 3), (3, 0)]);
     assert_eq!(ring.members[1], ClusterMember { address: address(12), score: Some(90.0) });
     assert!((ring.median_score - 30.0).abs() < f64::EPSILON);
-    // They bridged a whole day apart, and deal with nobody else.
+    // They bridged a whole day apart, and have no other counterparties.
     assert_eq!((ring.same_day, ring.shared_funder, ring.shared_sink), (0, None, None));
     assert_eq!(judged([10.0, 90.0, 60.0, 50.0]), None);
 }

@@ -1,4 +1,4 @@
-//! Models of the user's own beside those of the program.
+//! Custom models together with the built-in ones.
 
 use pyxis_testkit::onnx::{Model as File, logistic, stump};
 
@@ -7,7 +7,7 @@ use crate::bundle::{Bundle, score};
 use crate::features::scope::ScopedTransfer;
 use crate::scope::{Chain, ChainScope, Kind};
 
-/// A wallet with so many transfers on Polygon and on Base.
+/// A wallet with this many transfers on Polygon and on Base.
 fn wallet(transfers: u32) -> Features {
     let mut events = Vec::new();
     for chain in [Chain::Polygon, Chain::Base] {
@@ -43,7 +43,7 @@ fn place(name: &str) -> usize {
     (0..features::ALL).find(|place| features::feature_name(*place) == name).unwrap()
 }
 
-/// A tree that asks whether a wallet sent more than ten transfers in the model's scope.
+/// A tree that tests for more than ten sent transfers in the model's scope.
 fn busy(model: Model) -> File {
     let asked = if model == Model::Aggregate { "wallet_out_transfers" } else { "out_transfers" };
     stump(features::feature_count(model), i64::try_from(place(asked)).unwrap(), 10.0, 0.2, 0.8)
@@ -72,7 +72,7 @@ fn it_answers_for_its_model_and_only_for_that() {
         assert_eq!(scores.of(Model::Polygon), plain.scores(&found).unwrap().of(Model::Polygon));
         let single = scores.singles.iter().find(|single| single.model == Model::Base).unwrap();
         assert!(single.custom && !single.transferred);
-        // It weighs what the model weighs that it stands in for.
+        // It has the weight of the model that it replaces.
         let before = plain.scores(&found).unwrap().singles;
         assert!(
             (single.weight - before.iter().find(|single| single.model == Model::Base).unwrap().weight).abs()
@@ -95,7 +95,7 @@ fn calibration_and_weight_are_its_own() {
     let scores = bundle.scores(&wallet(11)).unwrap();
     let log_odds = 2.0 * 4.0_f64.ln() + 0.5;
     assert_eq!(scores.of(Model::Base), Some(score(log_odds)));
-    // So heavy that the aggregate is all its own.
+    // So heavy that it determines the aggregate alone.
     let aggregate = bundle.alone.as_ref().unwrap().aggregate.log_odds(log_odds);
     assert!((scores.aggregate.unwrap() - aggregate).abs() < 1e-3);
 }
@@ -109,10 +109,10 @@ fn an_aggregate_of_the_users_own_looks_at_the_whole_wallet() {
     let why = bundle.explain(Model::Aggregate, &busy).unwrap().unwrap();
     assert_eq!(why.contributions.len(), 1);
     assert_eq!(features::feature_name(why.contributions[0].feature), "wallet_out_transfers");
-    // From 0.2 where it is not known to 0.8: twice the logarithm of four.
+    // From 0.2 if unknown to 0.8: twice the logarithm of four.
     assert!((why.contributions[0].moved - 2.0 * 4.0_f64.ln()).abs() < 1e-5);
     assert!((why.start - 0.25_f64.ln()).abs() < 1e-5);
-    // Activity on a chain that no model looks at is too little, also for it.
+    // Activity on a chain that no model reads is too little for it as well.
     let gnosis =
         Features { scopes: vec![(ChainScope::Chain(Chain::Gnosis), [1.0; features::SCOPE])], ..wallet(5) };
     assert_eq!(bundle.scores(&gnosis).unwrap().of(Model::Aggregate), None);
@@ -171,7 +171,7 @@ fn a_file_that_cannot_be_used_says_why() {
 
 #[test]
 fn what_fails_on_a_wallet_is_an_error_and_no_score() {
-    // The more transfers, the further beyond 1; no trial is that busy.
+    // The more transfers, the further beyond 1; no trial has that many.
     let mut coefficients = vec![0.0; features::ALL];
     coefficients[place("out_transfers")] = 0.9e-3;
     let mut file = logistic(&coefficients, 0.0);

@@ -1,4 +1,4 @@
-//! Who came together with a wallet: at the same time, with the same volume, with the same counterparties.
+//! Wallets that arrived together: at the same time, with the same volume, with the same counterparties.
 
 use super::count;
 use super::neighbours::{Neighbours, Twin};
@@ -34,9 +34,9 @@ pub const NAMES: [(&str, &str); 24] = [
     ("many_chains_share", "share of counterparties met on more than one chain"),
 ];
 
-/// Peers whose likeness is looked at.
+/// Maximum number of peers that are compared.
 const LOOKED_AT: usize = 50;
-/// Volumes (logarithms) this near are alike.
+/// Volumes (logarithms) within this distance are similar.
 const ALIKE: f32 = 0.1;
 
 /// The numbers of [`NAMES`].
@@ -107,7 +107,7 @@ fn alike(
     ]
 }
 
-/// How many counterparties more or fewer another user has.
+/// Difference in the number of counterparties to another user.
 fn apart(graph: &Graph, other: Node, parties: &[Node]) -> f32 {
     (super::to_float(graph.popularity(other)) - count(parties.len())).abs()
 }

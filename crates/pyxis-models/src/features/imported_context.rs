@@ -1,9 +1,9 @@
-//! What an indexer knows of a wallet, beside what was imported of it.
+//! Combines an indexer's knowledge of a wallet with imported activity.
 //!
-//! An indexer is asked for whole chains: of these it knows better, and of every other chain the import does.
-//! Of what was imported there are numbers and no transfers, so the numbers of all chains together are put
-//! together from those of its parts. Counts, sums and extremes are then exact but for counterparties and days
-//! that two parts have in common, which count twice; means are weighted by what they are means of.
+//! An indexer is queried for whole chains: for these it knows better, and for all other chains the import does. The
+//! import has only numbers and no transfers left, so the numbers of all chains together are combined from those of the
+//! parts. Counts, sums and extremes are then exact, except that counterparties and days common to two parts count
+//! twice. Means are weighted by the quantity that they average over.
 
 use super::scope::{self, PARTIES, ScopedTransfer};
 use super::{Features, SCOPE, chains, index_of, to_float, wallet};
@@ -26,20 +26,20 @@ const FUNDER: usize = index_of(&scope::NAMES, "funder_popularity");
 const BRIDGED: usize = SCOPE + index_of(&wallet::NAMES, "first_bridge_age_days");
 const PEERS: usize = SCOPE + index_of(&wallet::NAMES, "peers");
 
-// How the numbers of several parts become one; all others are means over transfers.
+// Rules for combining the numbers of several parts; all others are means over transfers.
 const SUMS: [usize; 6] =
     [OUT, IN, OUT_PARTIES, IN_PARTIES, PARTIES, index_of(&scope::NAMES, "mutual_parties")];
 const MOST: [usize; 3] =
     [AGE, index_of(&scope::NAMES, "out_popularity_max"), index_of(&scope::NAMES, "in_popularity_max")];
 const LEAST: [usize; 2] =
     [index_of(&scope::NAMES, "out_popularity_min"), index_of(&scope::NAMES, "in_popularity_min")];
-/// Means over those sent to.
+/// Means over recipients.
 const OF_OUT: [usize; 3] = [
     index_of(&scope::NAMES, "out_popularity_mean"),
     index_of(&scope::NAMES, "out_quiet_share"),
     index_of(&scope::NAMES, "out_hub_share"),
 ];
-/// Means over those received from.
+/// Means over senders.
 const OF_IN: [usize; 3] = [
     index_of(&scope::NAMES, "in_popularity_mean"),
     index_of(&scope::NAMES, "in_quiet_share"),
@@ -52,13 +52,13 @@ impl Features {
         !self.wallet[BRIDGED].is_nan()
     }
 
-    /// True if the wallet's company is known: whom else it deals with, and who came together with it.
+    /// True if the wallet's context is known: its counterparties' other dealings, and the wallets that arrived with it.
     pub fn knows_company(&self) -> bool {
         !self.wallet[PEERS].is_nan()
     }
 
-    /// The features of a wallet whose transfers on the chains that were asked are these, and of which `self`
-    /// was imported; `None` where there is too little in every scope.
+    /// Combines the imported features in `self` with the wallet's transfers on the queried chains; `None` if every
+    /// scope has too little activity.
     pub fn beside(
         &self,
         events: &[ScopedTransfer],
@@ -104,17 +104,16 @@ fn of_nfts(scopes: &[(ChainScope, Numbers)]) -> Option<&Numbers> {
     scopes.iter().find(|(scope, _)| *scope == ChainScope::Nft).map(|(_, numbers)| numbers)
 }
 
-/// One-of-a-kind tokens on every chain: those that were imported of chains that were asked are among those found,
-/// too.
+/// NFTs on every chain: those imported for the queried chains are also among those found.
 fn nfts(found: Option<&Numbers>, local: Option<&Numbers>, on_asked: f32) -> Option<Numbers> {
     let Some(local) = local else { return found.copied() };
-    // Counts went through shares.
+    // Counts were computed from shares.
     let elsewhere = transfers(local) - on_asked > 0.5;
     match found {
         None => elsewhere.then_some(*local),
         Some(found) if !elsewhere => Some(*found),
         Some(found) if on_asked < 0.5 => Some(together(&[found, local])),
-        // They overlap, and nobody knows where: whoever saw more.
+        // They overlap by an unknown amount: the one that saw more wins.
         Some(found) if transfers(local) > transfers(found) => Some(*local),
         Some(found) => Some(*found),
     }
@@ -124,7 +123,7 @@ fn transfers(numbers: &Numbers) -> f32 {
     numbers[OUT] + numbers[IN]
 }
 
-/// The numbers of several parts of a wallet's activity together.
+/// The combined numbers of several parts of a wallet's activity.
 fn together(parts: &[&Numbers]) -> Numbers {
     let parts: Vec<&Numbers> = parts.iter().copied().filter(|part| transfers(part) > 0.0).collect();
     let known = |place: usize| parts.iter().map(move |part| part[place]).filter(|number| !number.is_nan());
@@ -157,7 +156,7 @@ fn together(parts: &[&Numbers]) -> Numbers {
         };
     }
     numbers[REPEAT] = if all > 0.0 { (all - numbers[PARTIES]).max(0.0) / all } else { f32::NAN };
-    // Ages are counted from now; the newest transfer is as old as the age is longer than the span.
+    // Ages are counted from now; the newest transfer's age is the age minus the span.
     let newest = parts.iter().map(|part| part[AGE] - part[SPAN]).filter(|days| !days.is_nan());
     numbers[SPAN] = numbers[AGE] - newest.fold(f32::NAN, f32::min);
     let days = if known(ACTIVE).next().is_some() { sum(ACTIVE) } else { f32::NAN };

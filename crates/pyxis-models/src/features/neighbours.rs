@@ -1,25 +1,25 @@
-//! Whom a wallet deals with, and who deals with the same: looked up once for all of its numbers.
+//! A wallet's counterparties and the users that share them: looked up once for all of its features.
 
 use super::count;
 use crate::graph::{Graph, Node};
 use crate::peers::{PeerIndex, RARE};
 
-/// What surrounds a wallet.
+/// Surroundings of a wallet.
 pub(super) struct Neighbours {
     /// All counterparties, in order.
     pub(super) parties: Vec<Node>,
-    /// Those that are users, in order.
+    /// Counterparties that are users, in order.
     pub(super) near: Vec<Node>,
-    /// The most alike first.
+    /// Most similar first.
     pub(super) twins: Vec<Twin>,
 }
 
 /// A user with a rare counterparty in common.
 pub(super) struct Twin {
     pub(super) node: Node,
-    /// Rare counterparties in common, of all that either has.
+    /// Share of common rare counterparties, out of all that either has.
     pub(super) likeness: f32,
-    /// Rare counterparties in common.
+    /// Number of common rare counterparties.
     pub(super) both: usize,
 }
 

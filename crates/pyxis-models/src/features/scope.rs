@@ -1,4 +1,4 @@
-//! What the transfers of one scope tell.
+//! Features of the transfers in one scope.
 
 use std::num::NonZeroU32;
 
@@ -6,12 +6,10 @@ use super::count;
 use crate::graph::Node;
 use crate::scope::{Chain, Kind};
 
-/// A transfer from the point of view of the wallet that is looked at.
+/// A transfer from the wallet's point of view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScopedTransfer {
-    /// The chain.
     pub chain: Chain,
-    /// What moved.
     pub kind: Kind,
     /// The other end; `None` for a transfer to oneself.
     pub party: Option<Node>,
@@ -19,13 +17,13 @@ pub struct ScopedTransfer {
     pub outgoing: bool,
     /// Unix seconds.
     pub time: Option<NonZeroU32>,
-    /// Whether the amount is a round one.
+    /// True for a round amount.
     pub round: Option<bool>,
 }
 
 /// Names and plain words, in the order of [`measure`].
 ///
-/// The *popularity* of an address is the logarithm (natural, of one more) of how many distinct addresses it
+/// The *popularity* of an address is the logarithm (natural, of one more) of the number of distinct addresses it
 /// exchanged anything with, on all chains.
 pub const NAMES: [(&str, &str); 28] = [
     ("out_transfers", "transfers sent"),
@@ -58,7 +56,7 @@ pub const NAMES: [(&str, &str); 28] = [
     ("funder_popularity", "popularity of the first sender"),
 ];
 
-/// The place of the number of counterparties: how popular whoever has them is.
+/// Index of the number of counterparties: the wallet's popularity as its counterparties see it.
 pub(super) const PARTIES: usize = super::index_of(&NAMES, "parties");
 
 /// At most this popular (logarithm of 1 + 3 counterparties) is quiet.
@@ -66,8 +64,8 @@ const QUIET: f32 = 1.3863;
 /// At least this popular (logarithm of 1 + 1,000 counterparties) is a hub.
 const HUB: f32 = 6.9087;
 
-/// The numbers of [`NAMES`]. `popularity` is how many distinct counterparties an address has, NaN where
-/// nobody knows; `latest` is the moment from which ages are counted, Unix seconds.
+/// The numbers of [`NAMES`]. `popularity` gives the number of distinct counterparties of an address, NaN if unknown;
+/// `latest` is the moment from which ages are counted, Unix seconds.
 pub fn measure(
     events: &[ScopedTransfer],
     popularity: &impl Fn(Node) -> f32,
@@ -125,13 +123,13 @@ fn parties(events: &[ScopedTransfer], outgoing: bool) -> Vec<Node> {
     parties
 }
 
-/// The sender of the first transfer that came in, where times are known.
+/// The sender of the first incoming transfer, if times are known.
 fn funder(events: &[ScopedTransfer]) -> Option<Node> {
     let came = events.iter().filter(|event| !event.outgoing && event.time.is_some());
     came.min_by_key(|event| event.time)?.party
 }
 
-/// A share; NaN of nothing.
+/// A share; NaN if the whole is zero.
 #[expect(clippy::cast_precision_loss, reason = "a share needs no more than seven digits")]
 fn ratio(part: usize, whole: usize) -> f32 {
     if whole == 0 { f32::NAN } else { part as f32 / whole as f32 }

@@ -1,4 +1,4 @@
-//! Features by hand.
+//! Features, worked out by hand.
 
 mod co_arrival;
 mod imported_context;
@@ -102,7 +102,7 @@ fn popularity_is_the_logarithm_of_distinct_counterparties() {
 
 #[test]
 fn times_give_age_gaps_regularity_and_bursts() {
-    // Hours 24, 25, 27 on one day, 75 two days later; the newest moment of all is hour 96.
+    // Hours 24, 25, 27 on one day, 75 two days later; the newest time of all is hour 96.
     let story = Story::new().sends(9, 1, 24).sends(1, 2, 25).sends(1, 3, 27).sends(1, 4, 75);
     let found = story.sends(5, 6, 96).look_at(1).unwrap();
     close(of_ethereum(&found, "age_days"), 3.0);
@@ -112,7 +112,7 @@ fn times_give_age_gaps_regularity_and_bursts() {
     // Gaps 1, 2, 48: median 2, mean 17, deviation 21.9241.
     close(of_ethereum(&found, "gap_median_hours"), 2.0);
     close(of_ethereum(&found, "gap_variation"), 21.924_1 / 17.0);
-    // 9 came first, and deals with nobody else.
+    // 9 came first, and has no other counterparties.
     close(of_ethereum(&found, "funder_popularity"), 2.0_f32.ln());
 }
 
@@ -190,7 +190,7 @@ fn twins_share_rare_counterparties() {
         ("twins", 2.0),
         ("twin_overlap_max", 2.0),
         ("twin_overlap_sum", 3.0),
-        // 13 is nobody else's: of 11 and 12, user 2 has both and user 3 one.
+        // Only user 1 has 13. Of 11 and 12, user 2 has both and user 3 one.
         ("twin_similarity", 1.0),
         ("near_copies", 2.0),
         ("shared_few", 2.0),

@@ -1,7 +1,7 @@
-//! What a wallet's company tells: who else funds, receives and moves with it.
+//! Features of a wallet's surroundings: other users that fund, receive and move with it.
 //!
-//! A *peer* is a wallet of the population that is looked at: one whose first bridging is known or, where
-//! none is, one that sends and receives and has few counterparties (see [`Peers`]).
+//! A *peer* is a wallet of the population. Its first bridging is known or, if none is, it sends and receives and has
+//! few counterparties (see [`PeerIndex`]).
 
 use super::neighbours::Neighbours;
 use super::{count, to_float};
@@ -36,7 +36,7 @@ pub const NAMES: [(&str, &str); 24] = [
     ("same_day_peers", "peers that first bridged within a day of it"),
 ];
 
-/// Counterparties with more counterparties than this serve the public; they say nothing of ownership.
+/// Counterparties with more counterparties than this serve the public and say nothing about ownership.
 const SMALL: u32 = 300;
 
 /// The numbers of [`NAMES`].
@@ -86,7 +86,7 @@ fn company(peers: &PeerIndex, node: Node, near: &[Node]) -> [f32; 6] {
     [count(near.len()), count(group), mean, count(within.len()), count(triangles), closure]
 }
 
-/// What is shared with other peers.
+/// Counterparties shared with other peers.
 fn shared(peers: &PeerIndex, neighbours: &Neighbours) -> [f32; 9] {
     let mut bands = [0_usize; 3];
     let mut weight = 0.0_f64;
@@ -136,7 +136,7 @@ fn ownership(graph: &Graph, peers: &PeerIndex, node: Node) -> (f32, f32) {
     (to_float(fanout), to_float(fanin))
 }
 
-/// How close to its peers the wallet first bridged, in time and volume.
+/// Distance to its peers' first bridgings, in time and volume.
 fn bridged(graph: &Graph, node: Node, near: &[Node]) -> [f32; 4] {
     let mut numbers = [f32::NAN; 4];
     let Some(own) = graph.facts(node) else { return numbers };

@@ -1,4 +1,4 @@
-//! Whoever a change does not reach has the same features as before.
+//! Addresses that a change does not affect keep the same features.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use crate::features::Features;
 use crate::graph::{Builder, Facts, Transfer};
 use crate::scope::{Chain, Kind};
 
-/// Who deals with whom.
+/// An event between addresses.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Sent { from: u16, to: u16, chain: Chain, hour: Option<NonZeroU32> },
@@ -29,7 +29,7 @@ fn sent(from: u16, to: u16) -> Event {
     Event::Sent { from, to, chain: Chain::Base, hour: None }
 }
 
-/// What a rebuild knows of some activity: features by address, signs by address.
+/// A rebuild's view of some activity: features by address, fingerprints by address.
 struct Known {
     graph: Graph,
     peers: PeerIndex,
@@ -56,7 +56,7 @@ impl Known {
         Self { graph, peers, signs }
     }
 
-    /// As bytes: the unknown is the same as the unknown.
+    /// As bytes, so that unknown values compare equal.
     fn features(&self) -> HashMap<EvmAddress, Option<Vec<u8>>> {
         let look = |node| Features::of(&self.graph, &self.peers, node).map(|found| found.to_bytes());
         self.graph.nodes().map(|node| (self.graph.address(node), look(node))).collect()
@@ -66,7 +66,7 @@ impl Known {
         global_fingerprint(&self.graph, &self.peers)
     }
 
-    /// Addresses that are to be computed after `before`.
+    /// Addresses to compute after `before`.
     fn reached(&self, before: &Self) -> Vec<EvmAddress> {
         let signs: HashMap<EvmAddress, Fingerprint> =
             before.graph.nodes().map(|node| before.graph.address(node)).zip(before.signs.clone()).collect();
@@ -85,7 +85,7 @@ fn numbers(mut addresses: Vec<EvmAddress>) -> Vec<u16> {
     addresses.iter().map(|address| u16::from_be_bytes([address.0[0], address.0[1]])).collect()
 }
 
-/// Few hours and volumes, so that the world of first bridgings is now and then the same.
+/// Few distinct hours and volumes, so that the global fingerprint is sometimes the same.
 fn event() -> impl Strategy<Value = Event> {
     let chain = prop::sample::select(vec![Chain::Ethereum, Chain::Base]);
     let transfer =
@@ -97,7 +97,7 @@ fn event() -> impl Strategy<Value = Event> {
     prop_oneof![40 => transfer, 1 => bridging]
 }
 
-/// Activity before and after a part of it became another, or came to another place.
+/// Activity before and after a part of it was changed or moved.
 fn change() -> impl Strategy<Value = (Vec<Event>, Vec<Event>)> {
     let base = prop::collection::vec(event(), 1..60);
     let part = || prop::collection::vec(event(), 0..4);
@@ -129,7 +129,7 @@ fn whoever_is_not_reached_has_the_same_features_as_before() {
         }
         Ok(())
     };
-    // What is this small is done before another thread has woken up.
+    // Work this small is done before another thread has woken up.
     let _alone = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap();
     TestRunner::new(config).run(&change(), property).unwrap();
     assert!(spared.get() > 600, "{} were spared", spared.get());

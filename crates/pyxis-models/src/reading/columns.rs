@@ -1,5 +1,5 @@
-//! The columns of a file of activity, by the names that our documents, explorers and their exports give them.
-//! Names are compared without case, spaces and punctuation.
+//! The columns of an activity file, by the names in our documents, in explorers and in their exports. Names are
+//! compared without case, spaces and punctuation.
 
 use std::borrow::Cow;
 use std::num::NonZeroU32;
@@ -19,7 +19,7 @@ const CONTRACT: &[&str] =
 const CHAIN: &[&str] = &["chain", "network", "blockchain", "chainid"];
 const AMOUNT: &[&str] =
     &["amount", "value", "tokenvalue", "quantity", "tokenstransferred", "amountraw", "rawamount"];
-/// Without the words of [`UNITS`] around them.
+/// Without the surrounding words of [`UNITS`].
 const TIME: &[&str] = &[
     "time",
     "timestamp",
@@ -39,12 +39,12 @@ const TIME: &[&str] = &[
     "date",
     "blockdate",
 ];
-/// What the name of a time says of its zone or unit. A number tells its unit by its size. Any other zone leaves a
-/// column unknown.
+/// Words for zone or unit in the name of a time column. A number's size determines its unit. A column with any other
+/// zone is unknown.
 const UNITS: &[&str] = &["utc", "gmt", "unix", "epoch", "seconds", "milliseconds", "millis", "ms"];
-/// Columns that tell what moved, among other things that tell nothing of it.
+/// Columns that may tell the kind, among other values that do not.
 const HINTS: &[&str] = &["type", "tokenstandard", "tokentype", "category"];
-/// What stands in such columns and tells nothing: directions, types of transactions and of traces.
+/// Values in such columns that do not tell the kind: directions, types of transactions and of traces.
 const NEUTRAL: &[&str] = &[
     "in",
     "out",
@@ -76,7 +76,7 @@ const NEUTRAL: &[&str] = &[
     "0x3",
     "0x4",
 ];
-/// Columns that only exports of tokens have.
+/// Columns that only token exports have.
 const OF_NFTS: &[&str] = &["tokenid"];
 const OF_TOKENS: &[&str] = &[
     "tokenvalue",
@@ -89,10 +89,10 @@ const OF_TOKENS: &[&str] = &[
 ];
 const OF_INTERNALS: &[&str] = &["parenttxfrom"];
 
-/// How the columns of a file are read, for its reader.
+/// The columns of a file, for its importer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// What is read (`from`, `time`, …) and the column that it is read from.
+    /// Fields (`from`, `time`, …), each with the column that it is read from.
     pub used: Vec<(&'static str, String)>,
     /// Columns that are not read.
     pub ignored: Vec<String>,
@@ -101,13 +101,13 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// True where transfers have no time, so that ages are unknown.
+    /// True if transfers have no time, so that ages are unknown.
     pub fn lacks_time(&self) -> bool {
         self.transfers && !self.used.iter().any(|(role, _)| *role == "time")
     }
 }
 
-/// Where a line has what.
+/// Positions of the fields in a line.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Columns {
     Transfers(Transfers),
@@ -118,17 +118,17 @@ pub(super) enum Columns {
 pub(super) struct Transfers {
     from: usize,
     to: usize,
-    /// The contract that a transfer to nobody made.
+    /// The contract that a transfer without recipient created.
     contract: Option<usize>,
     chain: Option<usize>,
     kind: Source,
-    /// The kind of a transfer of which nothing tells it.
+    /// The kind of a transfer if no column tells it.
     default: Kind,
     time: Option<usize>,
     amount: Amount,
 }
 
-/// Where the kind of a transfer stands.
+/// Source of a transfer's kind.
 #[derive(Clone, Copy, Debug)]
 enum Source {
     Nowhere,
@@ -138,21 +138,21 @@ enum Source {
     Hint(usize),
 }
 
-/// Where the amount of a transfer stands.
+/// Source of a transfer's amount.
 #[derive(Clone, Copy, Debug)]
 enum Amount {
     Nowhere,
     At(usize),
-    /// In one of two: what came in, and what went out.
+    /// In one of two: incoming and outgoing.
     Either(usize, usize),
 }
 
-/// A line, by the places of its columns.
+/// A line, by column position.
 pub(super) trait Cells {
     fn text(&self, place: usize) -> Result<Cow<'_, str>, String>;
 }
 
-/// The names of a file's columns.
+/// The column names of a file.
 struct Header {
     shown: Vec<String>,
     plain: Vec<String>,
@@ -265,7 +265,7 @@ impl Columns {
         Ok((Self::Facts { address, first, volume }, header.layout(&read, false)))
     }
 
-    /// The same columns at other places.
+    /// The same columns at other positions.
     pub(super) fn renumbered(self, mut to: impl FnMut(usize) -> Result<usize, Error>) -> Result<Self, Error> {
         let mut maybe = |place: Option<usize>| place.map(&mut to).transpose();
         Ok(match self {
@@ -293,7 +293,7 @@ impl Columns {
         })
     }
 
-    /// What a line says, or why it cannot be used.
+    /// Parses a line, or tells why it cannot be used.
     pub(super) fn record(&self, line: &impl Cells) -> Result<ActivityRecord, String> {
         match *self {
             Self::Facts { address, first, volume } => {
@@ -309,7 +309,7 @@ impl Columns {
 }
 
 impl Transfers {
-    /// What is read, and from where.
+    /// The fields that are read, with their positions.
     fn read(&self) -> [(&'static str, Option<usize>); 8] {
         let kind = match self.kind {
             Source::Nowhere => None,
@@ -362,7 +362,7 @@ impl Transfers {
         })
     }
 
-    /// Whoever received, or the contract that was made.
+    /// The recipient, or the created contract.
     fn receiver(&self, line: &impl Cells) -> Result<Result<EvmAddress, String>, String> {
         let to = line.text(self.to)?;
         match self.contract {
@@ -373,11 +373,11 @@ impl Transfers {
         }
     }
 
-    /// The kind that a hint tells, if it tells one.
+    /// The kind that a hint tells, if any.
     fn hinted(&self, text: &str) -> Result<Kind, String> {
         let word = plain(text);
         match &*word {
-            // As explorers call what contracts move.
+            // Explorers' name for transfers by contracts.
             "call" if self.default != Kind::Native => Ok(self.default),
             "external" | "coin" | "cointransfer" => Ok(Kind::Native),
             "bep20" | "trc20" => Ok(Kind::Erc20),
@@ -389,13 +389,13 @@ impl Transfers {
     }
 }
 
-/// An address, also as a database writes its bytes: `\x` and digits.
+/// An address, including a database's notation for bytes: `\x` and digits.
 fn address(text: &str) -> Result<EvmAddress, String> {
     let bytes = text.strip_prefix("\\x").map(|digits| format!("0x{digits}"));
     bytes.as_deref().unwrap_or(text).parse().map_err(|error| format!("{text:?} is {error}"))
 }
 
-/// A chain by its name, or by its id.
+/// A chain by its name or id.
 fn chain(text: &str) -> Result<Chain, String> {
     let by_id = match text {
         "1" => Some(Chain::Ethereum),
@@ -418,7 +418,7 @@ fn chain(text: &str) -> Result<Chain, String> {
         })
 }
 
-/// A kind by its name, or by that of a standard.
+/// A kind by its name or by that of a token standard.
 fn kind(text: &str) -> Result<Kind, String> {
     let word = plain(text);
     match &*word {

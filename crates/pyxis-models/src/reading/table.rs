@@ -1,5 +1,4 @@
-//! Parquet: a row group at a time, some rows of its columns at a time. Columns that nobody asks for are not
-//! read.
+//! Parquet: reads one row group at a time, and some rows of its columns at a time. Unused columns are not read.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
@@ -18,70 +17,70 @@ use super::ActivityRecord;
 use super::columns::{Cells, Columns, Layout};
 use crate::Error;
 
-/// How every file begins, and ends.
+/// Bytes at the start and the end of every file.
 pub(super) const MAGIC: &[u8] = b"PAR1";
 /// Rows that are read together.
 const TOGETHER: usize = 8_192;
 
-/// What stands at one place.
+/// A value in a row.
 #[derive(Clone, Debug)]
 enum Cell {
     Nothing,
     Text(ByteArray),
-    /// Bytes that are no text: an address has 20.
+    /// Bytes that are not text: an address has 20.
     Bytes(ByteArray),
     Whole(i128),
     Number(f64),
 }
 
-/// How the cells of a column are to be understood.
+/// Interpretation of a column's cells.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Meaning {
     Plain,
     Text,
-    /// Moments, so many to the second.
+    /// Moments, with this many units per second.
     Moments(i64),
     /// Days since 1970.
     Days,
-    /// Numbers of 96 bits, an early form of moments.
+    /// 96-bit numbers, an early form of moments.
     Int96,
-    /// Whole numbers in bytes, the most significant first.
+    /// Whole numbers in bytes, most significant first.
     Decimal,
 }
 
 /// A column that is read.
 struct Column {
-    /// Its place in the file.
+    /// Its index in the file.
     place: usize,
     meaning: Meaning,
-    /// The level at which a value is there.
+    /// The definition level of a present value.
     present: i16,
     reader: Option<ColumnReader>,
     cells: Vec<Cell>,
 }
 
-/// A file of Parquet.
+/// A Parquet file.
 pub(super) struct Table {
     file: SerializedFileReader<File>,
     columns: Vec<Column>,
-    /// The places of `columns`.
+    /// Positions in `columns`.
     named: Columns,
-    /// The row group that comes next.
+    /// The next row group.
     group: usize,
-    /// Rows of the group that are not read yet.
+    /// Unread rows of the group.
     left: u64,
-    /// Rows that were read together, and how many of them were given.
+    /// Rows read together, and how many of them were returned.
     read: usize,
     given: usize,
     bytes: Arc<AtomicU64>,
 }
 
 impl Table {
-    /// Reads what the file says of itself at its end.
+    /// Reads the file's metadata at its end.
     pub(super) fn new(file: File, bytes: Arc<AtomicU64>) -> Result<(Self, Layout), Error> {
         let file = careful(|| SerializedFileReader::new(file).map_err(damaged))?;
         let schema = file.metadata().file_metadata().schema_descr();
-        // Columns within columns have no name of their own here.
+        // Nested columns have no name of their own here.
         let header: Vec<&str> = schema
             .columns()
             .iter()
@@ -96,7 +95,7 @@ impl Table {
         Ok((Self { file, columns, named, group: 0, left: 0, read: 0, given: 0, bytes }, layout))
     }
 
-    /// Whole groups are passed over without reading them.
+    /// Skips whole groups without reading them.
     pub(super) fn pass_over(&mut self, mut rows: u64) -> Result<(), Error> {
         while self.left == 0 && self.group < self.file.num_row_groups() {
             let group = self.file.metadata().row_group(self.group);
@@ -124,7 +123,7 @@ impl Table {
         }
     }
 
-    /// To the next row; whether there is one.
+    /// Moves to the next row; false at the end.
     fn advance(&mut self) -> Result<bool, Error> {
         while self.given == self.read {
             if self.left == 0 && !self.open_group()? {
@@ -275,7 +274,7 @@ fn fill<T: DataType>(
     Ok(())
 }
 
-/// A whole number of at most 16 bytes; longer ones are no number that is understood.
+/// A whole number of at most 16 bytes; longer ones are not supported.
 fn decimal(bytes: &[u8]) -> Cell {
     let negative = bytes.first().is_some_and(|first| first & 0x80 != 0);
     let start = if negative { -1 } else { 0 };
@@ -285,7 +284,7 @@ fn decimal(bytes: &[u8]) -> Cell {
     Cell::Whole(bytes.iter().fold(start, |sum: i128, byte| sum << 8 | i128::from(*byte)))
 }
 
-/// A row of what was read together.
+/// One of the rows read together.
 struct Line<'a> {
     columns: &'a [Column],
     row: usize,
@@ -301,7 +300,7 @@ impl Cells for Line<'_> {
             Cell::Bytes(bytes) => {
                 let mut text = "0x".to_owned();
                 for byte in bytes.data() {
-                    // A text takes whatever is written to it.
+                    // Writing to a string does not fail.
                     let _ = write!(text, "{byte:02x}");
                 }
                 Ok(Cow::Owned(text))
@@ -316,7 +315,7 @@ fn damaged(why: impl fmt::Display) -> Error {
     Error::unreadable("the Parquet file", format!("it is damaged: {why}"))
 }
 
-/// A damaged file is an error, also where the library did not expect it.
+/// Turns a damaged file into an error, even if the library panics.
 fn careful<T>(work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(damaged("reading it failed")))
 }

@@ -1,4 +1,4 @@
-//! Times as explorers and their exports write them. On chains a time is in UTC, so a text without an offset is.
+//! Times as explorers and their exports write them. On-chain times are in UTC, so a text without an offset is, too.
 
 use std::num::NonZeroU32;
 
@@ -7,17 +7,17 @@ use jiff::civil::DateTime;
 use jiff::fmt::strtime;
 use jiff::tz::Offset;
 
-/// What a text must be to be read as a time.
+/// Accepted formats of a time.
 pub(super) const FORMS: &str =
     "write Unix seconds, or a time in UTC such as 2023-01-31T09:05:00Z or 2023-01-31 09:05:00";
-/// Numbers from here on are milliseconds, microseconds and nanoseconds: the first is the year 5138 in seconds.
+/// Numbers from here on are milliseconds, microseconds and nanoseconds. The first is the year 5138 in seconds.
 const MILLIS: u64 = 100_000_000_000;
 const MICROS: u64 = MILLIS * 1_000;
 const NANOS: u64 = MICROS * 1_000;
-/// Forms of civil time beyond ISO 8601 that cannot be read in two ways.
+/// Unambiguous formats of civil time other than ISO 8601.
 const CIVIL: [&str; 3] = ["%Y-%m-%d %H:%M:%S", "%b-%d-%Y %I:%M:%S %p", "%b-%d-%Y %H:%M:%S"];
 
-/// Unix seconds of a text; `None` where there is nothing, or zero, which stands for nothing.
+/// Unix seconds of a text; `None` for an empty text or zero, which means no time.
 pub(super) fn seconds(text: &str) -> Result<Option<NonZeroU32>, String> {
     if text.is_empty() {
         return Ok(None);
@@ -27,7 +27,7 @@ pub(super) fn seconds(text: &str) -> Result<Option<NonZeroU32>, String> {
     seconds.map(NonZeroU32::new).ok_or_else(|| format!("{text:?} is not a time; {FORMS}"))
 }
 
-/// A number since 1970, in the unit that its size tells.
+/// A number since 1970, in the unit that its size implies.
 fn number(text: &str) -> Option<i64> {
     let whole = match text.split_once('.') {
         Some((whole, rest)) if !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()) => whole,
@@ -61,7 +61,7 @@ fn written(text: &str) -> Option<i64> {
     Offset::UTC.to_timestamp(civil?).ok().map(Timestamp::as_second)
 }
 
-/// The text without the words that say that it is in UTC.
+/// The text without the words for UTC.
 fn in_utc(text: &str) -> Option<&str> {
     let mut rest = text;
     for word in ["UTC", "GMT", "Z"] {
@@ -71,7 +71,7 @@ fn in_utc(text: &str) -> Option<&str> {
             break;
         }
     }
-    // As one library writes it: `2023-01-31 09:05:00 +0000 UTC`.
+    // One library's format: `2023-01-31 09:05:00 +0000 UTC`.
     for offset in ["+0000", "+00:00"] {
         rest = rest.strip_suffix(offset).map_or(rest, str::trim_end);
     }

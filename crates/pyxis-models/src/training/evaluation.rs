@@ -1,4 +1,4 @@
-//! Models judged by what they say of addresses that they did not see.
+//! Measures models by their answers about addresses that they did not see.
 
 use super::fit::{self, Matrix};
 use super::{LABELLED, Options, Spec, Steps, UNSEEN};
@@ -18,25 +18,24 @@ struct Raw {
     human: bool,
 }
 
-/// Every model's answers to rows that were left out, in one view of them.
+/// Every model's answers to left-out rows, in one view of them.
 pub(super) struct Measured<'a> {
     rows: &'a [Row],
     specs: &'a [Spec],
-    /// Of each model.
+    /// Answers by model.
     raw: Vec<Vec<Raw>>,
     folds: Vec<u64>,
 }
 
-/// How answers become probabilities where the curves are made without those that they are measured on: for each
-/// model and each part that was left out, and for the aggregate.
+/// Calibration with curves fitted without the rows that they are measured on: for each model and each left-out part,
+/// and for the aggregate.
 pub(super) struct CrossValidatedCalibration {
     singles: Vec<Vec<(Curve, f64)>>,
     aggregate: Vec<Curve>,
 }
 
 impl<'a> Measured<'a> {
-    /// Models learn from all parts but one, again and again, and answer to that one in each of `views`, which are
-    /// of the same wallets.
+    /// Trains on all parts but one, in turn, and predicts that one in each of `views`, which contain the same wallets.
     pub(super) fn of(
         learned: &[Row],
         views: &[&'a [Row]],
@@ -61,7 +60,7 @@ impl<'a> Measured<'a> {
         Ok(measured)
     }
 
-    /// What a model says of the rows of a part.
+    /// Records a model's answers to the rows of a part.
     fn hear(&mut self, spec: usize, part: u64, says: impl Fn(&[f32; crate::features::ALL]) -> f64) {
         for (row, known) in self.rows.iter().enumerate().filter(|(row, _)| self.folds[*row] == part) {
             let Some(found) = &known.features else { continue };
@@ -95,7 +94,7 @@ impl<'a> Measured<'a> {
         fair
     }
 
-    /// How good a model is.
+    /// The quality of a model.
     pub(super) fn quality(&self, spec: usize, fair: &CrossValidatedCalibration) -> Option<Quality> {
         let scored = self.raw[spec].iter().map(|entry| {
             let (curve, _) = fair.singles[spec][place(entry.fold)];
@@ -109,7 +108,7 @@ impl<'a> Measured<'a> {
         self.fitted_aggregate(&self.means(fair), None)
     }
 
-    /// How good the aggregate is.
+    /// The quality of the aggregate.
     pub(super) fn aggregate(&self, fair: &CrossValidatedCalibration) -> Option<Quality> {
         let means = self.means(fair);
         let scored = means.iter().enumerate().map(|(row, mean)| {
@@ -125,7 +124,7 @@ impl<'a> Measured<'a> {
         Curve::fit(&told.collect::<Vec<_>>())
     }
 
-    /// The weighted mean of what the models of the interface say of each row.
+    /// The weighted mean of the API models' answers for each row.
     fn means(&self, fair: &CrossValidatedCalibration) -> Vec<Option<f64>> {
         let mut singles: Vec<Vec<Single>> = vec![Vec::new(); self.rows.len()];
         for (index, spec) in self.specs.iter().enumerate() {
@@ -150,8 +149,8 @@ fn place(fold: u64) -> usize {
     usize::try_from(fold).unwrap_or(0)
 }
 
-/// How the shared model fares on a chain of which it learned nothing, for each chain that has labels: every
-/// fifth of the groups is left out in turn, and so is the chain.
+/// Quality of the shared model on a chain that was not in its training data, for each chain with labels. Each fifth of
+/// the groups is left out in turn, and so is the chain.
 pub(super) fn by_chain(
     rows: &[Row],
     options: &Options,
@@ -182,7 +181,7 @@ mod tests {
     use super::*;
     use crate::family::SHARED;
 
-    /// Answers that are twice as sure as they should be.
+    /// Answers that are twice as confident as they should be.
     fn raw() -> Vec<Raw> {
         let answer = |index: u64| if index.is_multiple_of(2) { 2.0 } else { -2.0 };
         let human = |index: u64| (index.is_multiple_of(2)) == (index % 10 < 7);

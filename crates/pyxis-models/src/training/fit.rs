@@ -1,4 +1,4 @@
-//! Growing trees with the library, and taking them over into [`Forest`].
+//! Grows trees with the library, and converts them to a [`Forest`].
 
 use forust_ml::gradientbooster::GrowPolicy;
 use forust_ml::objective::ObjectiveType;
@@ -12,11 +12,11 @@ use crate::features::ALL;
 use crate::forest::{Forest, Tree};
 use crate::scope::ChainScope;
 
-/// How much of its answer a tree gives: many small steps rather than few large ones.
+/// Learning rate: many small steps rather than few large ones.
 const STEP: f32 = 0.06;
 const LEAVES: usize = 31;
 const DEPTH: usize = 9;
-/// Least evidence in a leaf, as a sum of second derivatives: about four undecided wallets for each unit.
+/// Least evidence in a leaf, as a sum of second derivatives: about four undecided wallets per unit.
 const LEAF_WEIGHT: f32 = 3.0;
 /// Shares of the rows and of the features that a tree sees.
 const ROWS: f32 = 0.8;
@@ -26,7 +26,7 @@ pub(super) fn folds() -> usize {
     usize::try_from(FOLDS).unwrap_or(usize::MAX)
 }
 
-/// What a model sees of many wallets.
+/// Features of many wallets.
 pub(super) struct Matrix {
     /// Row by row.
     seen: Vec<[f32; ALL]>,
@@ -58,7 +58,7 @@ impl Matrix {
     }
 }
 
-/// Trees that tell humans from Sybils.
+/// Grows trees that tell humans from Sybils.
 pub(super) fn fit(matrix: &Matrix, options: &Options) -> Result<Forest, Error> {
     let humans = matrix.human.iter().filter(|human| **human).count();
     if humans == 0 || humans == matrix.rows() {
@@ -90,7 +90,7 @@ pub(super) fn fit(matrix: &Matrix, options: &Options) -> Result<Forest, Error> {
     Ok(Forest::new(booster.base_score, &trees))
 }
 
-/// A tree from the library's nodes, with its mean answer and its weight.
+/// Converts the library's nodes to a tree; also returns its mean answer and its weight.
 fn take(tree: &forust_ml::tree::Tree, number: usize) -> Option<(Tree, f64, f64)> {
     let node = tree.nodes.get(number)?;
     if node.is_leaf {
@@ -112,8 +112,7 @@ fn take(tree: &forust_ml::tree::Tree, number: usize) -> Option<(Tree, f64, f64)>
     Some((split, mean, weight))
 }
 
-/// The smallest single-precision number that is not below: what is smaller than the one is smaller than
-/// the other.
+/// The smallest single-precision number that is not below the threshold: the same numbers are smaller than either.
 fn not_below(threshold: f64) -> f32 {
     let near = single(threshold);
     if f64::from(near) < threshold { near.next_up() } else { near }

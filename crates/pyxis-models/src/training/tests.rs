@@ -1,4 +1,4 @@
-//! Training on a small made-up population: determinism and honesty, not skill.
+//! Training on a small made-up population: tests determinism and honesty, not skill.
 
 use std::num::NonZeroU32;
 

@@ -2,7 +2,7 @@
 
 use crate::kernel::Carrier;
 
-/// Number with the operators of ONNX. Integers wrap around; they are brought back to their type afterwards.
+/// Number with the operators of ONNX. Integers wrap around; they are normalized to their type afterwards.
 pub(super) trait Number: Carrier {
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;
@@ -16,7 +16,7 @@ pub(super) trait Number: Carrier {
     fn min(self, other: Self) -> Self;
     fn abs(self) -> Self;
     fn neg(self) -> Self;
-    /// True for divisors that give a quotient.
+    /// True for divisors with a quotient.
     fn can_divide(self) -> bool;
 }
 

@@ -118,7 +118,7 @@ impl Map {
         }
     }
 
-    /// Operators that integers have as well.
+    /// Operators that also exist for integers.
     fn signed<T: Number>(&self, from: &[T], into: &mut [T]) {
         match self.0 {
             Unary::Abs => map(from, into, T::abs),

@@ -12,7 +12,7 @@ const TENSOR: i64 = 4;
 const FLOATS: i64 = 6;
 const INTS: i64 = 7;
 
-/// Attributes and their types. Trees read lists only, which cannot be mistaken for each other.
+/// Attributes and their types. Trees read only lists, which cannot be confused.
 const TYPES: &[(&[&str], i64)] = &[
     (&["alpha", "beta", "gamma", "epsilon", "min", "max", "value_float", "replaced_value_float"], FLOAT),
     (
@@ -40,7 +40,7 @@ const TYPES: &[(&[&str], i64)] = &[
     (&["axes", "value_ints"], INTS),
 ];
 
-/// Checks that attributes have the types that the file gives them.
+/// Checks that attributes have the types stated in the file.
 pub(super) fn check_types(node: &GraphNode<'_>) -> Result<(), String> {
     for attribute in node.attributes.iter().filter(|attribute| attribute.kind != 0) {
         let expected = TYPES.iter().find(|(names, _)| names.contains(&attribute.name));
@@ -51,7 +51,7 @@ pub(super) fn check_types(node: &GraphNode<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Dimension that an axis means; negative ones count from the end.
+/// Dimension of an axis; negative axes count from the end.
 pub(super) fn axis(kind: &str, axis: i64, rank: usize) -> Result<usize, String> {
     let from_end = || usize::try_from(axis.checked_neg()?).ok().and_then(|axis| rank.checked_sub(axis));
     let found = usize::try_from(axis).ok().or_else(from_end);
@@ -60,7 +60,7 @@ pub(super) fn axis(kind: &str, axis: i64, rank: usize) -> Result<usize, String> 
         .ok_or_else(|| format!("{kind} along axis {axis} of {rank} dimensions"))
 }
 
-/// Dimensions that axes mean, each at most once.
+/// Dimensions of axes, each at most once.
 pub(super) fn axes(kind: &str, axes: &[i64], rank: usize) -> Result<Vec<usize>, String> {
     let mut found = Vec::with_capacity(rank);
     for number in axes {
@@ -81,7 +81,7 @@ pub(super) fn constant_ints(builder: &Builder, kind: &str, operand: &Operand) ->
         .ok_or_else(|| format!("{kind} with axes or a shape that are no whole weights"))
 }
 
-/// Shape after `Reshape`: 0 keeps a dimension, and -1 takes what is left.
+/// Shape after `Reshape`: 0 keeps a dimension, and -1 is inferred from the rest.
 pub(super) fn reshape(from: &[usize], to: &[i64], allows_zero: bool) -> Result<Vec<usize>, String> {
     let wrong = || format!("Reshape of a tensor of shape {from:?} to {to:?}");
     let mut shape = Vec::with_capacity(to.len());

@@ -25,7 +25,7 @@ fn is_near(found: f64, wanted: f64) -> bool {
     same || (found - wanted).abs() <= tolerance
 }
 
-/// Runs one case; what differs from the expected answers.
+/// Runs one case; returns the differences from the expected answers.
 fn differences(case: &Value) -> Option<String> {
     let file = bytes(case["onnx"].as_str().unwrap());
     let model = Model::read(&file).unwrap();

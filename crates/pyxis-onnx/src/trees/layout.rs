@@ -1,11 +1,11 @@
-//! Layout of trees: from the lists of a file to nodes that were checked.
+//! Layout of trees: from the lists of a file to checked nodes.
 
 use std::collections::HashMap;
 
 use super::{BranchMode, TreeNode, Trees};
 use crate::proto::GraphNode;
 
-/// Largest feature that a split may read, and one more.
+/// Largest feature index that a split may read, plus one.
 const MAX_FEATURES: u32 = 1 << 20;
 
 /// Lists of a file, by tree and node.
@@ -91,7 +91,7 @@ impl<'a> Lists<'a> {
         Ok(())
     }
 
-    /// Lays the nodes of every tree out from its root. A node that two paths reach, or none, is an error.
+    /// Lays out the nodes of every tree from its root. A node that two paths reach, or none, is an error.
     pub(super) fn lay_out(&mut self, trees: &mut Trees) -> Result<(), String> {
         let mut reached = vec![false; self.trees.len()];
         for (tree, root) in std::mem::take(&mut self.order) {

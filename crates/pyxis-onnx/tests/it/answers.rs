@@ -114,7 +114,7 @@ fn a_regressor_of_trees_adds_up_and_ends_in_its_curve() {
 
 #[test]
 fn an_answer_out_of_range_is_a_failure_and_never_a_score() {
-    // 0.0002 times the feature: no trial reaches what this wallet has.
+    // 0.0002 times the feature: no trial reaches this wallet's value.
     let linear = Model {
         weights: vec![("w", vec![1, 1], vec![0.0002])],
         ..Model::of(1).with(Operator {

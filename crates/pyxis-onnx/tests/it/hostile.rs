@@ -1,5 +1,5 @@
-//! Damaged files end in a refusal or in a model that answers; never in a panic. A fuzzer looks further
-//! (fuzz/bodies); here its body runs over fixed changes of files that are right.
+//! Damaged files end in a refusal or in a model that answers, never in a panic. A fuzzer searches further
+//! (fuzz/bodies); here its body runs over fixed changes of valid files.
 
 use serde_json::Value;
 

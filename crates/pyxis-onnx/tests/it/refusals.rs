@@ -1,4 +1,4 @@
-//! Files that are refused, each with a sentence that says what to do.
+//! Files that are refused, each with a message that says what to do.
 
 use pyxis_onnx::{LoadError, MOST_BYTES, ModelSpec, Program};
 use pyxis_testkit::onnx::{Attribute, Model, Operator, logistic, stump};
@@ -47,7 +47,7 @@ fn operators_that_are_not_known_are_named() {
     let mut foreign = stump(2, 0, 1.0, 0.2, 0.8);
     foreign.operators[0].domain = "com.example";
     refused(&foreign, 2, "TreeEnsembleClassifier");
-    // What the probability does not depend on is left out, whatever it is.
+    // Nodes that the probability does not depend on are left out, whatever they are.
     let beside = stump(2, 0, 1.0, 0.2, 0.8).with(operator("StringNormalizer", vec!["label"], "name"));
     assert!(load(&beside.bytes(), 2).is_ok());
 }
@@ -73,7 +73,7 @@ fn answers_that_are_no_probabilities_are_refused() {
     let why = known(&margins).unwrap_err();
     assert!(matches!(why, LoadError::NoProbability { tried: "0", .. }), "{why}");
     assert!(why.to_string().contains("predict_proba"), "{why}");
-    // Two columns that are each in range, but not of one whole.
+    // Two columns that are each in range, but do not add up to 1.
     let mut odd = logistic(&[1.0, 1.0], 0.0);
     odd.operators[0].attributes[2].1 = Attribute::Floats(vec![5.0, 5.0]);
     assert!(matches!(known(&odd).unwrap_err(), LoadError::NoProbability { .. }));
@@ -115,7 +115,7 @@ fn trees_that_lead_nowhere_or_in_a_circle_are_refused() {
     ] {
         refused(&changed(name, to), 2, words);
     }
-    // A feature behind the last one.
+    // A feature index past the last one.
     refused(&changed("nodes_featureids", Attribute::Ints(vec![2, 0, 0])), 2, "2");
 }
 
@@ -137,7 +137,7 @@ fn wiring_in_circles_and_weights_without_bounds_are_refused() {
         ..Model::of(2).with(operator("MatMul", vec!["features", "w"], "probabilities"))
     };
     refused(&huge, 2, "weights of the shape");
-    // Weights that would make more of themselves.
+    // Weights that would multiply.
     let grown = Model {
         weights: vec![("w", vec![8192, 1], vec![1.0; 8192]), ("v", vec![1, 8192], vec![1.0; 8192])],
         ..Model::of(2).with(operator("MatMul", vec!["w", "v"], "all")).with(operator(

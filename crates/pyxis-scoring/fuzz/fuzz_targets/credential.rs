@@ -1,8 +1,8 @@
-//! Whatever anybody sends for a credential: an answer and no panic, and what passes reads as what was
-//! signed: the holder presenting it gets the same answer, and no byte of it is lost.
+//! Any input gets an answer and never a panic. A credential that passes reads as what was signed: the holder gets the
+//! same answer when presenting it, and no byte is lost.
 //!
-//! `mkdir -p fuzz/corpus/credential` and
-//! `cargo +nightly fuzz run credential fuzz/corpus/credential tests/data` in `crates/pyxis-scoring`.
+//! `mkdir -p fuzz/corpus/credential` and `cargo +nightly fuzz run credential fuzz/corpus/credential tests/data` in
+//! `crates/pyxis-scoring`.
 
 #![no_main]
 
@@ -11,7 +11,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_scoring::credential::{parse_and_verify, parse_and_verify_for_its_subject};
 
-/// The moments at which one or another of the files in `tests/data` is valid.
+/// Moments at which one or another of the files in `tests/data` is valid.
 const MOMENTS: [i64; 3] = [1_706_745_600_000, 1_714_521_600_000, 1_767_312_000_000];
 
 fuzz_target!(|text: &str| {

@@ -1,4 +1,4 @@
-//! Files of activity into the database, chunk by chunk: an interrupted import goes on behind the last one.
+//! Imports activity files into the database in chunks. An interrupted import resumes after the last stored chunk.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_models::chunk;
@@ -10,33 +10,33 @@ use tokio::sync::mpsc;
 
 use super::ActivityError;
 
-/// Lines of a chunk.
+/// Lines per chunk.
 const LINES: i64 = 65_536;
 /// Chunks that wait to be stored while the next is read.
 const AHEAD: usize = 2;
-/// Refused lines that are named.
+/// Maximum number of refused lines reported.
 const NAMED: usize = 20;
 
-/// What an import did.
+/// Result of an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
-    /// Lines of the file, those of an earlier run among them.
+    /// Lines of the file, including those of an earlier run.
     pub lines: i64,
-    /// Of those, taken.
+    /// Accepted lines.
     pub accepted: i64,
-    /// Of those, refused.
+    /// Refused lines.
     pub rejected: i64,
-    /// The first lines that were refused in this run, and why.
+    /// The first lines refused in this run, with the reasons.
     pub rejects: Vec<(i64, String)>,
-    /// Transfers that were taken in this run and have no time.
+    /// Transfers accepted in this run that have no time.
     pub without_time: i64,
     /// True if there was anything to do.
     pub new: bool,
-    /// Which columns of the file are read, and which are not.
+    /// The file's columns: those that are read and those that are ignored.
     pub layout: Layout,
 }
 
-/// What was read together.
+/// Lines that were read together.
 struct Batch {
     data: Vec<u8>,
     lines: i64,
@@ -46,8 +46,8 @@ struct Batch {
     without_time: i64,
 }
 
-/// Reads a file that is named by `source`, the SHA-256 of its bytes. A file that was read before is left
-/// alone. `report` is told how many lines are stored. What models see changes with [`super::rebuild`].
+/// Imports a file named by `source`, the SHA-256 of its bytes. A file that was imported before is skipped. `report`
+/// receives the number of stored lines. [`super::rebuild`] then updates the features.
 pub async fn import(
     store: &Store,
     source: &str,
@@ -94,7 +94,7 @@ pub async fn import(
     Ok(done)
 }
 
-/// Cuts the lines behind the first `skip` into batches.
+/// Splits the lines after the first `skip` into batches.
 fn read(mut reader: Reader, skip: i64, batches: &mpsc::Sender<Batch>) -> Result<(), pyxis_models::Error> {
     reader.pass_over(u64::try_from(skip).unwrap_or(0))?;
     let heading = reader.heading();

@@ -1,5 +1,5 @@
-//! What models see of each wallet, computed from every transfer: for those wallets that a change of the activity
-//! can reach, and only what changed is written.
+//! Recomputes wallet features from all transfers, but only for wallets that an activity change can affect. Only changed
+//! rows are written.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,33 +21,33 @@ use sha2::{Digest, Sha256};
 use super::{ActivityError, graph_of};
 use crate::models::read;
 
-/// Wallets that are computed and stored together.
+/// Wallets computed and stored together.
 const TOGETHER: usize = 16_384;
-/// Groups that are kept, and their smallest size.
+/// Maximum number of groups stored, and their smallest size.
 const GROUPS: usize = 200;
 const LEAST_MEMBERS: usize = 5;
 
-/// What a rebuild did.
+/// Result of a rebuild.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rebuilt {
-    /// Transfers looked at.
+    /// Transfers read.
     pub transfers: usize,
-    /// Addresses in them.
+    /// Addresses in the transfers.
     pub addresses: usize,
     /// Wallets with enough activity.
     pub wallets: usize,
-    /// Of those, looked at: what changed since the last rebuild can reach them.
+    /// Wallets examined, because a change since the last rebuild can affect them.
     pub computed: usize,
-    /// Of those, new or changed.
+    /// Examined wallets that are new or changed.
     pub changed: usize,
-    /// Wallets that are no more.
+    /// Wallets that no longer exist.
     pub removed: usize,
     /// Suspected groups.
     pub groups: usize,
 }
 
-/// Computes anew what a change since the last rebuild can reach, and writes what changed: the same as if everything
-/// were computed anew. `report` is told of wallets done and how many there are to do.
+/// Recomputes what a change since the last rebuild can affect, and writes what changed. The result equals a full
+/// recomputation. `report` receives the number of wallets done and the total.
 pub async fn rebuild(
     store: &Store,
     bundle: &Bundle,
@@ -56,7 +56,7 @@ pub async fn rebuild(
     compute(store, bundle, false, report).await
 }
 
-/// Computes everything anew and writes every row: what was damaged is whole again.
+/// Recomputes everything and writes every row, which repairs damaged rows.
 pub async fn renew(
     store: &Store,
     bundle: &Bundle,
@@ -65,19 +65,19 @@ pub async fn renew(
     compute(store, bundle, true, report).await
 }
 
-/// True if what models see of wallets, or the suspected groups, are of other activity, other features or other
-/// models than those that are there now: a rebuild did not come to its end, or was not begun.
+/// True if the stored features or suspected groups come from other activity, other features or other models than the
+/// current ones. A rebuild then did not finish or never started.
 pub async fn lags(store: &Store, bundle: &Bundle) -> Result<bool, ActivityError> {
     let chunks = activity::chunks(store).await?;
     match activity::mark(store).await? {
         Some(found) => Ok(found != mark(&chunks, bundle)),
-        // Where nothing was ever taken in there is nothing to compute.
+        // Nothing was ever imported: nothing to compute.
         None => Ok(!chunks.is_empty() || !activity::digests(store).await?.is_empty()),
     }
 }
 
-/// What names all that a rebuild computes from: the activity, the features, the rule of groups, the models.
-/// Sources are named by their content, so that names and numbers of chunks are enough.
+/// A fingerprint of all inputs of a rebuild: the activity, the features, the grouping rule and the models. Sources are
+/// named by their content, so names and chunk numbers suffice.
 fn mark(chunks: &[(String, i64)], bundle: &Bundle) -> String {
     let mut sum = Sha256::new();
     for (source, number) in chunks {
@@ -88,19 +88,19 @@ fn mark(chunks: &[(String, i64)], bundle: &Bundle) -> String {
     hex::encode(&sum.finalize())
 }
 
-/// Everything that was imported.
+/// All imported activity.
 struct World {
     graph: Graph,
     peers: PeerIndex,
-    /// Of each address, and of what all wallets look at.
+    /// Fingerprints of each address and of the input that all wallets share.
     signs: Vec<Fingerprint>,
     sign: i64,
-    /// By the number of an address, whether it is to be computed.
+    /// True for the addresses, by number, that must be recomputed.
     reached: Vec<bool>,
 }
 
 impl World {
-    /// `known` is what the last rebuild told of addresses, and `before` the sign that it left.
+    /// `known` is what the last rebuild stored about addresses; `before` is the fingerprint that it left.
     fn of(graph: Graph, known: &HashMap<EvmAddress, PartyRow>, before: Option<i64>) -> Self {
         let peers = PeerIndex::of(&graph);
         let (sign, signs) =
@@ -130,7 +130,7 @@ async fn compute(
     let (world, told) = looked.await.map_err(|_| ActivityError::Stopped)?;
     let World { graph, .. } = &world;
     let mut nodes: Vec<Node> = graph.nodes().filter(|node| is_wallet(graph, *node)).collect();
-    // In the order of the table, which then grows at its end.
+    // In table order, so that the table grows at its end.
     nodes.sort_unstable_by_key(|node| graph.address(*node));
     let mut known: HashMap<EvmAddress, i64> = activity::digests(store).await?.into_iter().collect();
     let mut done =
@@ -178,7 +178,7 @@ async fn put(store: &Store, run: Run, changed: Vec<WalletRow>) -> Result<(), Act
     Ok(tx.commit().await?)
 }
 
-/// Stores what is told of every address, where that changed; the addresses that are no more.
+/// Stores changed data of addresses and removes addresses that no longer exist.
 async fn put_parties(
     store: &Store,
     run: Run,
@@ -196,7 +196,7 @@ async fn put_parties(
     let now = graph.nodes().zip(&world.signs).map(row);
     let mut changed: Vec<PartyRow> =
         now.filter(|row| known.remove(&row.address).as_ref() != Some(row) || every).collect();
-    // In the order of the table, which then grows at its end.
+    // In table order, so that the table grows at its end.
     changed.sort_unstable_by_key(|row| row.address);
     for some in changed.chunks(TOGETHER) {
         let mut tx = held(store, run).await?;
@@ -206,13 +206,13 @@ async fn put_parties(
     Ok(known.into_keys().collect())
 }
 
-/// A transaction in which nobody else computes.
+/// A transaction that excludes other rebuilds.
 async fn held(store: &Store, run: Run) -> Result<Tx, ActivityError> {
     let mut tx = store.begin().await?;
     if activity::hold_run(&mut tx, run).await? { Ok(tx) } else { Err(ActivityError::Elsewhere) }
 }
 
-/// Whoever never sent anything may be anything; a first bridging is an act of its own.
+/// An address that never sent anything may be anything. A first bridging counts as an act of its own.
 fn is_wallet(graph: &Graph, node: Node) -> bool {
     graph.facts(node).is_some() || graph.transfers_of(node).any(|transfer| transfer.from == node)
 }
@@ -227,7 +227,7 @@ fn row(graph: &Graph, peers: &PeerIndex, node: Node) -> Option<WalletRow> {
     Some(WalletRow { address: graph.address(node), digest, features })
 }
 
-/// Suspected groups, as JSON. What models see of their members is stored by now, and of nobody else.
+/// Suspected groups, as JSON. The features of their members, and of no one else, are stored by now.
 async fn groups(store: &Store, world: &World, bundle: &Bundle) -> Result<Vec<String>, ActivityError> {
     let sets = clusters::candidates(&world.graph, &world.peers, LEAST_MEMBERS);
     let members: Vec<EvmAddress> = sets.iter().flatten().map(|node| world.graph.address(*node)).collect();

@@ -59,7 +59,7 @@ pub(super) struct ApiKeyResponse {
     created_at: String,
     last_used_at: Option<String>,
     revoked_at: Option<String>,
-    /// Only when it was just made.
+    /// Present only in the response that creates the key.
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<String>,
 }
@@ -110,7 +110,7 @@ fn id(text: &str) -> Result<ApiKeyId> {
     text.parse().map_err(|_| Error::NotFound("API key"))
 }
 
-/// The two fields of a tier go together.
+/// Requires the two fields of a tier together.
 fn tier(limit_field: &str, tier: Option<i64>, limit: Option<i64>) -> Result<Option<Tier>> {
     match (tier, limit) {
         (Some(tier), limit) => Ok(Some(Tier { tier, limit })),
@@ -170,7 +170,7 @@ pub(super) async fn update(
     Ok(Json(shown(api_keys::update(&state, &actor, id(&key)?, change).await?, None)))
 }
 
-/// Again is no failure.
+/// Idempotent: revoking a key again succeeds.
 pub(super) async fn revoke(
     Extract(state): Extract<State>,
     Manager(actor): Manager,

@@ -43,12 +43,12 @@ struct GroupInput {
 struct EntryInput {
     name: StampName,
     description: String,
-    /// Computed from the name; who sends back what was read may leave it in.
+    /// Computed from the name. A client may send it back unchanged.
     #[serde(default)]
     hash: String,
 }
 
-/// Platforms are shown as the Stamps API shows them.
+/// Platforms in the format of the Stamps API.
 #[derive(Serialize)]
 pub(super) struct CatalogueResponse {
     own: bool,
@@ -90,7 +90,7 @@ pub(super) async fn replace(
     Ok(shown(catalogue::replace(&state, &actor, platforms).await?))
 }
 
-/// Again is no failure.
+/// Idempotent: a second reset succeeds.
 pub(super) async fn reset(Extract(state): Extract<State>, Manager(actor): Manager) -> Result<StatusCode> {
     catalogue::reset(&state, &actor).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -24,7 +24,7 @@ pub(super) struct HistoryRequestListParams {
     state: Option<HistoryDecision>,
 }
 
-/// The states by name.
+/// Decisions by name.
 #[derive(Clone, Copy, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum HistoryDecision {

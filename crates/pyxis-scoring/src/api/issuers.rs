@@ -42,7 +42,7 @@ pub(super) async fn list(
     Ok(Json(IssuerListResponse { issuers: rows.into_iter().map(shown).collect() }))
 }
 
-/// 201 for a new one, 200 for one that was listed and may have another name now.
+/// 201 for a new issuer, 200 for a listed one, which may have a new name now.
 pub(super) async fn add(
     Extract(state): Extract<State>,
     Manager(actor): Manager,

@@ -33,7 +33,7 @@ pub(super) struct Groups {
     groups: Vec<Group>,
 }
 
-/// The models in force.
+/// The active models.
 pub(super) async fn show(
     Extract(state): Extract<State>,
     Manager(_): Manager,

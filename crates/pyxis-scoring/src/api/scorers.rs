@@ -44,7 +44,7 @@ pub(super) struct ScorerResponse {
     id: ScorerId,
     name: String,
     threshold: Decimal,
-    /// Not in the list.
+    /// Absent in the list.
     #[serde(skip_serializing_if = "Option::is_none")]
     weights: Option<Weights>,
     revision: i64,
@@ -193,7 +193,7 @@ pub(super) async fn progress(
     Ok(Json(told(scorers::progress(&state, actor.workspace, id(&scorer)?).await?)))
 }
 
-/// 202: this node goes on in the background. 200: there is nothing to do.
+/// 202: this node continues in the background. 200: there is nothing to do.
 pub(super) async fn rescore(
     Extract(state): Extract<State>,
     Manager(actor): Manager,

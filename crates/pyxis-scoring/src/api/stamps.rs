@@ -39,7 +39,7 @@ pub(super) struct StampsResponse {
     passing_score: bool,
     threshold: Decimal,
     stamps: Vec<Item>,
-    /// What is wrong with Stamps that cannot be read, and so do not count.
+    /// Faults of Stamps that cannot be read and therefore do not count.
     damaged: Vec<String>,
 }
 
@@ -55,7 +55,7 @@ struct Item {
     weight: Option<Decimal>,
     contribution: Decimal,
     standing: &'static str,
-    /// With `deduplicated`: who holds it, and until when.
+    /// With `deduplicated`: the holder and the end of its claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     holder: Option<EvmAddress>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,7 +67,7 @@ pub(super) struct RevokeResponse {
     digest: String,
     /// True if it was not revoked before.
     revoked: bool,
-    /// True if a Stamp went with it.
+    /// True if a Stamp was removed with it.
     removed: bool,
 }
 

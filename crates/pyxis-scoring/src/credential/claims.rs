@@ -1,5 +1,5 @@
-//! What a credential says, read and checked for form and dates. Nothing of it is believed before the
-//! proof is checked, and the proof must cover every field that is read here.
+//! A credential's content, checked for form and dates. Nothing here is trusted until the proof is checked, and the
+//! proof must cover every field read here.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use super::did::{self, Issuer};
 use super::json::{JsonNode, Object};
 use super::rejection::{Rejection, shortened};
 
-/// How far an issuer's clock may be ahead of ours.
+/// Maximum lead of an issuer's clock over the local one.
 pub const CLOCK_SKEW: Duration = Duration::from_mins(5);
-/// Most nullifiers of one credential.
+/// Maximum number of nullifiers in one credential.
 pub const MAX_NULLIFIERS: usize = 32;
-/// The context that makes a JSON document a credential of version 1.
+/// The context that makes a JSON document a version 1 credential.
 pub(super) const CREDENTIALS_CONTEXT: &str = "https://www.w3.org/2018/credentials/v1";
 
 pub(super) struct Claims {
@@ -69,7 +69,7 @@ fn provider(subject: &Object<'_>) -> Result<StampName, Rejection> {
     subject.text("provider")?.parse().map_err(|_| Rejection::InvalidProvider)
 }
 
-/// `nullifiers`, or `hash` of older credentials; never both.
+/// Reads `nullifiers`, or `hash` in older credentials; never both.
 fn nullifiers(subject: &Object<'_>) -> Result<Vec<Nullifier>, Rejection> {
     let invalid = |expected| Rejection::InvalidNullifiers { expected };
     let list = match (subject.get("nullifiers"), subject.get("hash")) {
@@ -96,13 +96,13 @@ fn nullifiers(subject: &Object<'_>) -> Result<Vec<Nullifier>, Rejection> {
     Ok(nullifiers)
 }
 
-/// The date `field`, which must be there.
+/// Reads the required date `field`.
 pub(super) fn date(object: &Object<'_>, field: &str) -> Result<UnixMillis, Rejection> {
     moment(object.text(field)?).ok_or_else(|| Rejection::InvalidDate { field: field.to_owned() })
 }
 
-/// A moment of the forms that are taken, without what is below a millisecond. What is behind the last second that the
-/// library shows is that second: credentials that never expire end on the last day of the year 9999.
+/// Parses a moment in an accepted format, truncated to milliseconds. A moment past the library's last second becomes
+/// that second: credentials that never expire end on the last day of the year 9999.
 fn moment(text: &str) -> Option<UnixMillis> {
     if !is_rfc3339(text) {
         return None;
@@ -111,13 +111,13 @@ fn moment(text: &str) -> Option<UnixMillis> {
     UnixMillis::parse_rfc3339(text).or_else(|| is_behind_the_end(text).then_some(last)).map(|at| at.min(last))
 }
 
-/// True if a text that cannot be read is of the year 9999 and has no other fault: then it can be read a year earlier.
+/// True if an unparsable text is in the year 9999 and has no other fault: it then parses with an earlier year.
 fn is_behind_the_end(text: &str) -> bool {
     let earlier = text.strip_prefix("9999-").map(|rest| format!("9998-{rest}"));
     earlier.is_some_and(|earlier| UnixMillis::parse_rfc3339(&earlier).is_some())
 }
 
-/// True if `text` has the form of RFC 3339: the parser also reads other forms of ISO 8601.
+/// True if `text` has the form of RFC 3339. The parser accepts other forms of ISO 8601 as well.
 fn is_rfc3339(text: &str) -> bool {
     const FORM: &[u8] = b"0000-00-00T00:00:00";
     let Some((start, rest)) = text.as_bytes().split_at_checked(FORM.len()) else { return false };
@@ -153,7 +153,7 @@ mod tests {
             ("2026-02-18T13:12:09+02:00", "2026-02-18T11:12:09.000Z"),
             ("2026-02-18T13:12:09.000999Z", "2026-02-18T13:12:09.000Z"),
             ("2024-02-29T00:00:00Z", "2024-02-29T00:00:00.000Z"),
-            // A leap second is the one before: there is no other place for it.
+            // A leap second maps to the second before: there is no other place for it.
             ("2016-12-31T23:59:60Z", "2016-12-31T23:59:59.000Z"),
             ("0000-01-01T00:00:00Z", "0000-01-01T00:00:00.000Z"),
             ("0000-01-01T00:00:00+01:00", "-000001-12-31T23:00:00.000Z"),
@@ -175,7 +175,7 @@ mod tests {
             "-002026-02-18T13:12:09Z",
             "10000-01-01T00:00:00Z",
             "2026-02-18T13:12:0\u{663}Z",
-            // XML Schema, which credentials of version 1 refer to, knows capitals only.
+            // XML Schema, which version 1 credentials refer to, allows only capitals.
             "2026-02-18t13:12:09Z",
             "2026-02-18T13:12:09z",
         ] {

@@ -1,4 +1,4 @@
-//! Decentralized identifiers of issuers and holders: those that carry their own key.
+//! Decentralized identifiers of issuers and holders: those that contain their own key.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
@@ -13,15 +13,15 @@ const ED25519_KEY: [u8; 2] = [0xed, 0x01];
 const SECP256K1_KEY: [u8; 2] = [0xe7, 0x01];
 /// Longest multibase text of a key, in bytes.
 const MAX_MULTIBASE: usize = 128;
-/// What `did:pkh` says of an account on the main network.
+/// The `did:pkh` prefix of an account on the main network.
 const HOLDER: &str = "did:pkh:eip155:1:";
 
-/// Who signed: a key, and the DID that named it.
+/// An issuer: its key, and the DID that named it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Issuer {
-    /// As the credential has it.
+    /// As written in the credential.
     said: String,
-    /// The one DID by which the key is trusted, whatever DID names it.
+    /// The canonical DID of the key, whatever DID the credential uses.
     did: String,
     pub(super) key: DidKey,
 }
@@ -29,7 +29,7 @@ pub(super) struct Issuer {
 /// A public key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DidKey {
-    /// Of secp256k1, by the address that stands for it.
+    /// A secp256k1 key, represented by its address.
     Ethereum(EvmAddress),
     Ed25519([u8; 32]),
 }
@@ -46,7 +46,7 @@ impl DidKey {
         }
     }
 
-    /// The key that a DID carries: `did:ethr` of an address or public key, with or without a network,
+    /// The key that a DID contains: `did:ethr` of an address or public key, with or without a network,
     /// `did:pkh:eip155:<chain>:0x…`, or `did:key` of an Ed25519 or secp256k1 key in any usual base.
     fn of(did: &str) -> Result<Self, Rejection> {
         let invalid = |expected| Rejection::InvalidIssuer { expected };
@@ -69,18 +69,18 @@ impl DidKey {
 }
 
 impl Issuer {
-    /// Reads the DID of an issuer.
+    /// Parses the DID of an issuer.
     pub(super) fn parse(said: &str) -> Result<Self, Rejection> {
         let key = DidKey::of(said)?;
         Ok(Self { said: said.to_owned(), did: key.did(), key })
     }
 
-    /// The one DID by which the key is trusted.
+    /// The canonical DID of the key.
     pub(super) fn did(&self) -> &str {
         &self.did
     }
 
-    /// The DID as the credential has it.
+    /// The DID as written in the credential.
     pub(super) fn said(&self) -> &str {
         &self.said
     }
@@ -89,7 +89,8 @@ impl Issuer {
         self.did
     }
 
-    /// True if `method`, a DID URL with a fragment, is the key of this issuer. A fragment of `did:key` is the key again.
+    /// True if `method`, a DID URL with a fragment, is the key of this issuer. The fragment of a `did:key` repeats the
+    /// key.
     pub(super) fn owns(&self, method: &str) -> bool {
         let Some((did, fragment)) = method.split_once('#') else { return false };
         if did != self.said && DidKey::of(did).ok() != Some(self.key) {
@@ -102,7 +103,7 @@ impl Issuer {
     }
 }
 
-/// What stands behind `[network:]`.
+/// The part after `[network:]`.
 fn behind_network(account: &str, is_network: impl Fn(&str) -> bool) -> Option<&str> {
     match account.rsplit_once(':') {
         Some((network, id)) => ((1..=32).contains(&network.len()) && is_network(network)).then_some(id),
@@ -110,7 +111,7 @@ fn behind_network(account: &str, is_network: impl Fn(&str) -> bool) -> Option<&s
     }
 }
 
-/// The key of an address or of a compressed public key, in hexadecimal digits behind `0x`.
+/// The key of an address or of a compressed public key: `0x` and hexadecimal digits.
 fn ethereum(id: &str) -> Option<DidKey> {
     let address = match id.parse() {
         Ok(address) => address,
@@ -119,7 +120,7 @@ fn ethereum(id: &str) -> Option<DidKey> {
     Some(DidKey::Ethereum(address))
 }
 
-/// The key in a multibase text of its multicodec form.
+/// Decodes a key from the multibase text of its multicodec form.
 fn multikey(text: &str) -> Option<DidKey> {
     let bytes = multibase(text)?;
     if let Some(key) = bytes.strip_prefix(&ED25519_KEY) {
@@ -128,7 +129,7 @@ fn multikey(text: &str) -> Option<DidKey> {
     recovery::address_of_compressed(bytes.strip_prefix(&SECP256K1_KEY)?).map(DidKey::Ethereum)
 }
 
-/// The bytes of a multibase text in base58, hexadecimal digits, base32 or base64.
+/// Decodes a multibase text in base58, hexadecimal digits, base32 or base64.
 fn multibase(text: &str) -> Option<Vec<u8>> {
     let (base, digits) = text.split_at_checked(1).filter(|_| text.len() <= MAX_MULTIBASE)?;
     match base {
@@ -240,14 +241,14 @@ mod tests {
             &format!("did:ethr:a:b:{ADDRESS}"),
             &format!("did:ethr:{ADDRESS}00"),
             &format!("did:ethr:{ADDRESS}#controller"),
-            // Not a point of the curve.
+            // Not a point on the curve.
             &format!("did:ethr:0x05{}", &POINT[2..]),
             &format!("did:pkh:eip155:{ADDRESS}"),
             &format!("did:pkh:eip155:x:{ADDRESS}"),
             &format!("did:pkh:eip155:1:0x{POINT}"),
             &format!("did:pkh:solana:1:{ADDRESS}"),
             &format!("DID:ethr:{ADDRESS}"),
-            // A truncated key, not base58, an unknown base, and something endless.
+            // A truncated key, a non-base58 text, an unknown base, and an overlong text.
             "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2do",
             "did:key:z0OIl",
             "did:key:",

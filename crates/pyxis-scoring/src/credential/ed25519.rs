@@ -1,8 +1,8 @@
 //! `Ed25519Signature2018`: a detached JWS (RFC 7515, RFC 7797) over the canonical RDF of the credential.
 //!
-//! RDF knows statements, not JSON. A property without a definition drops out unnoticed, and which
-//! property carried a text is only as certain as the context, which nobody signs. So the shape is fixed:
-//! no other properties than those of a Stamp, and texts that tell by themselves what they are.
+//! RDF knows statements, not JSON. A property without a definition drops out unnoticed. The property that carried a
+//! text is only as certain as the context, which no one signs. So the shape is fixed: only the properties of a Stamp,
+//! and texts that are self-describing.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -20,8 +20,8 @@ const DOCUMENT: [&str; 8] =
 const SUBJECT: [&str; 5] = ["@context", "id", "provider", "hash", "nullifiers"];
 const PROOF: [&str; 6] = ["@context", "type", "created", "proofPurpose", "verificationMethod", "jws"];
 
-/// Checks the signature of `key` over `document`, whose text is `text`, and gives SHA-256 of what was signed. `index` says
-/// which of the text's list of proofs the document has.
+/// Checks the signature of `key` over `document`, whose text is `text`, and returns the SHA-256 of the signed content.
+/// `index` is the position of the document's proof in the text's list of proofs.
 pub(super) fn verify(
     text: &str,
     document: &Object<'_>,
@@ -69,8 +69,8 @@ fn check_shape(document: &Object<'_>, proof: &Object<'_>) -> Result<(), Rejectio
     Ok(())
 }
 
-/// By another context a holder could pass the nullifier for the name and the name for a nullifier, and so
-/// escape deduplication. The colon, which only nullifiers have, tells them apart.
+/// With another context a holder could swap the nullifier and the name, and so escape deduplication. The colon, which
+/// only nullifiers have, tells them apart.
 fn check_meanings(claims: &Claims) -> Result<(), Rejection> {
     let nullifiers = claims.nullifiers.iter().all(|nullifier| nullifier.as_str().contains(':'));
     if nullifiers && !claims.provider.as_str().contains(':') {
@@ -80,7 +80,7 @@ fn check_meanings(claims: &Claims) -> Result<(), Rejection> {
     }
 }
 
-/// What was read must be among what is signed: a property without a definition is not.
+/// Requires every value that was read to be signed: a property without a definition is not.
 fn check_said(document: &Canonical, claims: &Claims) -> Result<(), Rejection> {
     if !document.says(claims.provider.as_str()) {
         return Err(Rejection::unsigned("credentialSubject.provider"));

@@ -1,4 +1,4 @@
-//! Credentials as EIP-712 data: what their reader and the hasher have to know of each other.
+//! Credentials as EIP-712 data: the interface between their reader and the hasher.
 
 use pyxis_signing::eip712::{self, HashObserver, Hasher, Invalid, Members, TypedValue, Types, Word, words};
 
@@ -6,10 +6,10 @@ use super::hash_cache;
 use super::json::{JsonNode, Object};
 use super::rejection::Rejection;
 
-/// Most types of one credential.
+/// Maximum number of types in one credential.
 const MAX_TYPES: usize = 16;
 
-/// The types that a credential brings along.
+/// The types that a credential defines.
 pub(super) fn types(given: &Object<'_>) -> Result<Types, Rejection> {
     Types::parse(given, MAX_TYPES).map_err(Rejection::from)
 }
@@ -19,7 +19,7 @@ pub(super) fn hash_struct(types: &Types, name: &str, object: &Object<'_>) -> Res
     Ok(Hasher::new(types, Recurring).hash_struct(name, object)?)
 }
 
-/// Half of the texts of a credential stand in every one.
+/// Half of a credential's texts occur in every credential.
 struct Recurring;
 
 impl HashObserver<JsonNode<'_>> for Recurring {

@@ -8,14 +8,14 @@ use super::json::{self, JsonNode, Object};
 use super::rejection::Rejection;
 use super::typed_data_cache;
 
-/// Checks the signature of `issuer` over `document`, and gives the hash that was signed. With `text`, which says the same,
-/// its typed data is remembered.
+/// Checks the signature of `issuer` over `document` and returns the signed hash. With `text`, the same content, its
+/// typed data is cached.
 pub(super) fn verify(
     text: Option<&str>,
     document: &mut Object<'_>,
     issuer: EvmAddress,
 ) -> Result<Word, Rejection> {
-    // What cannot be signed leaves the proof; what stays is the document that was signed.
+    // Remove what cannot be signed from the proof; what remains is the signed document.
     let (data, signature) = take(document)?;
     let signature = parse_signature(signature.as_ref().and_then(JsonNode::as_text))?;
     let form = typed_data_cache::of(&data)?;
@@ -29,14 +29,14 @@ pub(super) fn verify(
     Ok(hash)
 }
 
-/// The hash that the issuer of `text`, a credential without `proofValue`, is to sign.
+/// The hash that the issuer of `text`, a credential without `proofValue`, must sign.
 pub(super) fn hash_to_sign(text: &str) -> Result<Word, Rejection> {
     let mut document = json::parse(text)?;
     let (data, _) = take(&mut document)?;
     typed_data_cache::of(&data)?.signing_hash(&document)
 }
 
-/// Takes the typed data and the signature out of a proof.
+/// Removes the typed data and the signature from a proof and returns them.
 fn take<'a>(document: &mut Object<'a>) -> Result<(JsonNode<'a>, Option<JsonNode<'a>>), Rejection> {
     let Some(JsonNode::Object(proof)) = document.get_mut("proof") else {
         return Err(Rejection::form("proof", "an object"));
@@ -45,7 +45,7 @@ fn take<'a>(document: &mut Object<'a>) -> Result<(JsonNode<'a>, Option<JsonNode<
     Ok((proof.remove("eip712Domain").ok_or_else(missing)?, proof.remove("proofValue")))
 }
 
-/// `0x`, r, s and v. Of the two signatures that follow from each other only the one with the low s.
+/// `0x`, r, s and v. Of the two equivalent signatures, only the one with the low s is valid.
 fn parse_signature(text: Option<&str>) -> Result<Signature, Rejection> {
     let bytes = text.filter(|text| text.len() == 132).and_then(hex).unwrap_or_default();
     Signature::from_bytes(&bytes).map_err(|bad| match bad {

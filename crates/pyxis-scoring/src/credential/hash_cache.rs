@@ -1,19 +1,19 @@
-//! Hashes that nearly every credential needs again: of its contexts and types, its issuer, its name.
+//! Cache of hashes that nearly every credential needs: those of its contexts, types, issuer and name.
 
 use std::cell::RefCell;
 
 use pyxis_signing::eip712::{Word, words};
 
-/// Longest text or structure whose hash is kept, in bytes: four words.
+/// Longest text or structure whose hash is cached, in bytes: four words.
 const LONGEST: usize = 128;
-/// Hashes that are kept on each thread, a power of two.
+/// Hashes cached per thread, a power of two.
 const PLACES: usize = 256;
 
 thread_local! {
     static KEPT: RefCell<Vec<CachedHash>> = RefCell::new(vec![CachedHash::NOTHING; PLACES]);
 }
 
-/// What was hashed, and the hash.
+/// An input and its hash.
 #[derive(Clone)]
 struct CachedHash {
     length: usize,
@@ -25,8 +25,8 @@ impl CachedHash {
     const NOTHING: Self = Self { length: 0, data: [0; LONGEST], hash: [0; 32] };
 }
 
-/// Keccak-256, which is most of what a verification costs beside the signature: what was hashed lately on this thread
-/// is remembered. Nothing but speed depends on that.
+/// Keccak-256 with a per-thread cache of recent inputs. Hashing is most of the cost of verification apart from the
+/// signature. The cache affects only speed.
 pub(super) fn keccak(data: &[u8]) -> Word {
     if data.is_empty() || data.len() > LONGEST {
         return words::keccak(data);
@@ -42,7 +42,7 @@ pub(super) fn keccak(data: &[u8]) -> Word {
     })
 }
 
-/// Where the hash of `data` is kept. Whoever makes many fall upon one place gains nothing but hashing.
+/// Cache slot of `data`. An attacker who causes collisions gains nothing but more hashing.
 fn place(data: &[u8]) -> usize {
     let (chunks, rest) = data.as_chunks::<8>();
     let mut last = [0; 8];

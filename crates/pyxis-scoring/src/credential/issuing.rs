@@ -1,4 +1,4 @@
-//! Credentials of our own, signed with a key that is made for them: samples that go in as any other does.
+//! Credentials signed with a freshly generated key: samples that are accepted like any other.
 
 use k256::ecdsa::SigningKey;
 use pyxis_core::address::EvmAddress;
@@ -21,26 +21,26 @@ pub struct Signer {
     did: String,
 }
 
-/// What a credential says.
+/// Content of a credential.
 #[derive(Clone, Debug)]
 pub struct Statement {
     /// The holder.
     pub address: EvmAddress,
     /// The Stamp.
     pub provider: StampName,
-    /// The marks of the account behind it.
+    /// Nullifiers of the account behind it.
     pub nullifiers: Vec<Nullifier>,
-    /// From when.
+    /// Start of validity.
     pub issued_at: UnixMillis,
-    /// Until when.
+    /// End of validity.
     pub expires_at: UnixMillis,
 }
 
 impl Signer {
-    /// An issuer with a new key, which is gone with this value.
+    /// Creates an issuer with a new key, which is lost when the value is dropped.
     pub fn new(entropy: &dyn Entropy) -> Self {
         let key = loop {
-            // Nearly every number is a key.
+            // Nearly every number is a valid key.
             if let Ok(key) = SigningKey::from_slice(&entropy::bytes::<32>(entropy)) {
                 break key;
             }
@@ -54,7 +54,7 @@ impl Signer {
         &self.did
     }
 
-    /// A signed credential.
+    /// Signs a credential.
     pub fn sign(&self, statement: &Statement) -> Result<String, Rejection> {
         let mut document = self.document(statement);
         let hash = ethereum::hash_to_sign(&document.to_string())?;

@@ -1,7 +1,6 @@
-//! JSON as a credential needs it: every key once, bounded, texts borrowed from the input.
+//! JSON for credentials: unique keys, bounded size, texts borrowed from the input.
 //!
-//! Not `serde_json::Value`: that keeps the last of two equal keys, copies every text, and has to be
-//! walked again.
+//! `serde_json::Value` does not fit: it keeps the last of two equal keys, copies every text, and needs a second pass.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -17,7 +16,7 @@ use super::rejection::{Rejection, shortened};
 pub const MAX_BYTES: usize = 64 * 1024;
 /// Deepest nesting; a credential with typed data has seven levels.
 pub const MAX_DEPTH: usize = 16;
-/// Most members of one object.
+/// Maximum number of members in one object.
 pub const MAX_MEMBERS: usize = 64;
 
 #[derive(Debug)]
@@ -25,20 +24,20 @@ pub(super) enum JsonNode<'a> {
     Null,
     Bool(bool),
     Integer(i64),
-    /// Another number, as it was written: a fraction, or beyond 64 bits.
+    /// Another number, as written: a fraction, or beyond 64 bits.
     Number(&'a str),
     Text(Cow<'a, str>),
     List(Vec<JsonNode<'a>>),
     Object(Object<'a>),
-    /// A value that [`parse_except`] was told not to read, as it stands in the text.
+    /// A value that [`parse_except`] skips, as written in the text.
     Unread(&'a str),
 }
 
-/// Members in the order of the input, every key once. Few enough that a search from the front is best.
+/// Members in input order, with unique keys. Few enough that a linear search is fastest.
 #[derive(Debug)]
 pub(super) struct Object<'a>(Vec<(Cow<'a, str>, JsonNode<'a>)>);
 
-/// Reads a text that is one object.
+/// Parses a text that is one object.
 pub(super) fn parse(text: &str) -> Result<Object<'_>, Rejection> {
     if text.len() > MAX_BYTES {
         return Err(Rejection::TooLarge { max: MAX_BYTES });
@@ -51,8 +50,8 @@ pub(super) fn parse(text: &str) -> Result<Object<'_>, Rejection> {
     if other.get() { read(text, Nodes { exact: true, ..nodes }).map_err(told) } else { Ok(object) }
 }
 
-/// The same for a text whose value at `path` is known, and is left [`Node::Unread`]. `None` if it is another, or if
-/// anything is wrong with the text.
+/// Parses a text whose value at `path` is known and is left [`JsonNode::Unread`]. `None` if that value differs, or if
+/// the text has any fault.
 pub(super) fn parse_except<'a>(
     text: &'a str,
     path: [&str; 2],
@@ -106,12 +105,12 @@ impl<'a> Object<'a> {
         self.0.len()
     }
 
-    /// The member `key`, which must be there.
+    /// The required member `key`.
     pub(super) fn member(&self, key: &str) -> Result<&JsonNode<'a>, Rejection> {
         self.get(key).ok_or_else(|| Rejection::missing(key))
     }
 
-    /// The text `key`, which must be there.
+    /// The required text `key`.
     pub(super) fn text(&self, key: &str) -> Result<&str, Rejection> {
         match self.member(key)? {
             JsonNode::Text(text) => Ok(text),
@@ -119,7 +118,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// The list `key`, which must be there.
+    /// The required list `key`.
     pub(super) fn list(&self, key: &str) -> Result<&[JsonNode<'a>], Rejection> {
         match self.member(key)? {
             JsonNode::List(list) => Ok(list),
@@ -127,7 +126,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// The object `key`, which must be there.
+    /// The required object `key`.
     pub(super) fn object(&self, key: &str) -> Result<&Self, Rejection> {
         match self.member(key)? {
             JsonNode::Object(object) => Ok(object),
@@ -135,7 +134,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// Refuses members that are not among `known`.
+    /// Refuses members that are not in `known`.
     pub(super) fn only(&self, known: &[&str]) -> Result<(), Rejection> {
         match self.iter().find(|(name, _)| !known.contains(name)) {
             Some((name, _)) => Err(Rejection::unsigned(name)),
@@ -153,19 +152,19 @@ impl JsonNode<'_> {
     }
 }
 
-/// Reads a value at `depth`. Serde's errors carry only text, so our own go through `failure`.
+/// Reads a value at `depth`. Serde's errors carry only text, so ours go through `failure`.
 #[derive(Clone, Copy)]
 struct Nodes<'f> {
     depth: usize,
     failure: &'f Cell<Option<Rejection>>,
     except: Option<Except<'f>>,
-    /// Set by a number that is not [`Node::Integer`]: serde has rounded it.
+    /// Set by a number that is not [`JsonNode::Integer`]: serde has rounded it.
     other: &'f Cell<bool>,
-    /// Reads each value by itself, which is slower, but tells how numbers were written.
+    /// Reads each value separately, which is slower but preserves how numbers were written.
     exact: bool,
 }
 
-/// A value that is not read, and the way to it.
+/// A value to skip, and the path to it.
 #[derive(Clone, Copy)]
 struct Except<'f> {
     path: &'f [&'f str],
@@ -185,7 +184,7 @@ impl<'f> Nodes<'f> {
         Ok(Self { depth: self.depth + 1, except: None, ..self })
     }
 
-    /// Reads a value of a list or object by itself.
+    /// Reads a value of a list or object separately.
     fn exactly<E: Error>(self, raw: &RawValue) -> Result<JsonNode<'_>, E> {
         let text = raw.get();
         if text.starts_with(|first: char| first == '-' || first.is_ascii_digit()) {
@@ -200,7 +199,7 @@ impl<'f> Nodes<'f> {
         JsonNode::Null
     }
 
-    /// What of the member `key` is not read.
+    /// The part of the member `key` to skip.
     fn except_within(self, key: &str) -> Option<Except<'f>> {
         let Except { path, known } = self.except?;
         let (first, path) = path.split_first()?;
@@ -329,7 +328,7 @@ mod tests {
         assert!(matches!(object.get("d"), Some(JsonNode::Number("18446744073709551615"))));
         assert_eq!(object.text("e").unwrap(), "\n");
         assert!(matches!(object.get("f"), Some(JsonNode::Integer(0))));
-        // The bounds hold as well.
+        // The bounds apply as well.
         assert_eq!(code(&format!(r#"{{"a":{large},"b":{{"c":1,"c":2}}}}"#)), "duplicate_key");
         let deep = format!(r#"{{"a":{large},"b":{}{}}}"#, "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH));
         assert_eq!(code(&deep), "too_complex");

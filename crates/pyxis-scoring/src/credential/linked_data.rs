@@ -1,6 +1,6 @@
-//! JSON-LD to the canonical form that is signed: RDF dataset canonicalisation (RDFC-1.0, formerly URDNA2015).
+//! JSON-LD to the canonical form that is signed: RDF dataset canonicalization (RDFC-1.0, formerly URDNA2015).
 //!
-//! Nothing is ever loaded: the terms needed of the known contexts are built in.
+//! Nothing is ever loaded: the required terms of the known contexts are built in.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -16,7 +16,7 @@ use super::rejection::Rejection;
 
 /// The terms of credentials and their proofs, as the credentials context defines them.
 const TERMS: &str = include_str!("terms.json");
-/// Contexts that may be named beside the credentials context, and define nothing that is read here.
+/// Contexts that are allowed in addition to the credentials context and define nothing that is read here.
 const OTHER_CONTEXTS: [&str; 4] = [
     "https://w3id.org/vc/status-list/2021/v1",
     "https://w3id.org/security/v1",
@@ -24,11 +24,11 @@ const OTHER_CONTEXTS: [&str; 4] = [
     "https://w3id.org/security/suites/ed25519-2018/v1",
 ];
 
-/// Most contexts of a credential, and most terms of one of them: their processing takes the most time.
+/// Maximum number of contexts of a credential, and of terms in one of them: processing them takes the most time.
 const MAX_CONTEXTS: usize = 8;
 const MAX_TERMS: usize = 16;
 
-/// The names that a credential may not define anew.
+/// The names that a credential may not redefine.
 static RESERVED: LazyLock<Map<String, Value>> = LazyLock::new(|| {
     let mut file: Map<String, Value> = serde_json::from_str(TERMS).expect("the built-in terms are an object");
     match file.remove("@context") {
@@ -41,7 +41,7 @@ static RESERVED: LazyLock<Map<String, Value>> = LazyLock::new(|| {
 pub(super) struct Canonical {
     /// N-Quads, sorted.
     pub(super) text: String,
-    /// Every literal and every name that stands as an object or subject.
+    /// Every literal and every name that occurs as an object or subject.
     values: HashSet<String>,
 }
 
@@ -77,14 +77,14 @@ fn values(quad: QuadRef<'_>) -> [String; 2] {
     [object, quad.subject.to_string().trim_matches(['<', '>']).to_owned()]
 }
 
-/// Called for contexts that [`check_contexts`] let pass; any other would define nothing.
+/// Called for contexts that [`check_contexts`] accepted; any other defines nothing.
 fn load(url: &str) -> JsonLdRemoteDocument {
     let document = if url == CREDENTIALS_CONTEXT { TERMS } else { "{\"@context\":{}}" };
     JsonLdRemoteDocument { document: document.into(), document_url: url.to_owned() }
 }
 
-/// Checks the contexts of a credential: the document's may be known ones and definitions, the subject's
-/// only definitions.
+/// Checks the contexts of a credential: the document may have known contexts and definitions, the subject only
+/// definitions.
 pub(super) fn check_contexts(document: &Object<'_>, subject: &Object<'_>) -> Result<(), Rejection> {
     let refused = |field: &str| Rejection::UnsupportedContext { field: field.to_owned() };
     let defines = |node: &JsonNode<'_>| matches!(node, JsonNode::Object(terms) if defines_plain_terms(terms));
@@ -107,8 +107,8 @@ pub(super) fn is_known(context: &str) -> bool {
     context == CREDENTIALS_CONTEXT || OTHER_CONTEXTS.contains(&context)
 }
 
-/// Definitions of new terms as plain names of properties, of texts or lists of texts. What else JSON-LD
-/// can do (prefixes, nesting, aliases of keywords) would let the holder turn what was signed around.
+/// Accepts definitions of new terms only as plain property names for texts or lists of texts. Other JSON-LD features
+/// (prefixes, nesting, keyword aliases) would let the holder change the meaning of what was signed.
 fn defines_plain_terms(terms: &Object<'_>) -> bool {
     let plain = |term: &str| !term.is_empty() && term.bytes().all(|byte| byte.is_ascii_alphanumeric());
     terms.len() <= MAX_TERMS

@@ -1,9 +1,9 @@
-//! Why a credential is refused.
+//! Reasons for refusing a credential.
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 
-/// A place that takes more bytes to say is not said from the start.
+/// A path longer than this, in bytes, is shortened at the start.
 const LONGEST_PLACE: usize = 256;
 
 /// The check that a credential failed. The message says what to do about it.
@@ -21,74 +21,74 @@ pub enum Rejection {
     /// Not JSON, or not an object.
     #[error("not a JSON object (line {line}, column {column}); send the credential as it was issued")]
     MalformedJson {
-        /// From 1.
+        /// Counted from 1.
         line: usize,
-        /// From 1.
+        /// Counted from 1.
         column: usize,
     },
-    /// Two readers could disagree on which of the two counts.
+    /// Duplicate key: two readers could disagree on which value counts.
     #[error("the key {key} occurs twice in one object; send the credential as it was issued")]
     DuplicateKey {
         /// The key, shortened.
         key: String,
     },
-    /// Something that must be there is not.
+    /// A required field is missing.
     #[error("{field} is missing; send the credential as it was issued")]
     MissingField {
-        /// Where, for example `proof.created`.
+        /// Path, for example `proof.created`.
         field: String,
     },
-    /// Something is of another form than it must be.
+    /// A field has the wrong form.
     #[error("{field} must be {expected}; send the credential as it was issued")]
     WrongForm {
-        /// Where.
+        /// Path of the field.
         field: String,
-        /// The form it must have.
+        /// The required form.
         expected: &'static str,
     },
-    /// `type` or `@context` is that of something else.
+    /// `type` or `@context` is not that of a credential.
     #[error("not a Verifiable Credential of version 1: look at type and @context")]
     NotACredential,
-    /// The proof is of a type that is not known.
+    /// The proof type is not supported.
     #[error("unknown proof type; supported are EthereumEip712Signature2021 and Ed25519Signature2018")]
     UnsupportedProof,
-    /// A proof made for something else than issuing.
+    /// The proof was made for a purpose other than issuing.
     #[error("the proof is not made for assertionMethod; ask the issuer for a credential that is")]
     WrongProofPurpose,
     /// The proof names a key that is not the issuer's.
     #[error("verificationMethod is not a key of the issuer; both must carry the same DID")]
     WrongVerificationMethod,
-    /// The typed data cannot be hashed, or could be read in two ways.
+    /// The typed data cannot be hashed, or is ambiguous.
     #[error("the typed data of the proof is invalid ({reason}); ask the issuer for a credential by EIP-712")]
     InvalidTypedData {
         /// Fault of the typed data.
         reason: &'static str,
     },
-    /// Signed for another purpose than credentials.
+    /// Signed for a purpose other than credentials.
     #[error("the domain of the typed data is not that of a credential: {difference}; sign under that domain")]
     WrongDomain {
-        /// Each member that differs, and what it must be.
+        /// Each member that differs, and its required value.
         difference: String,
     },
-    /// Something in the credential that the signature does not cover.
+    /// The credential contains something that the signature does not cover.
     #[error("{field} is not covered by the signature; send the credential as it was issued")]
     UnsignedProperty {
-        /// Where, shortened.
+        /// Path of the unsigned property, shortened.
         field: String,
     },
-    /// The signature does not have the form of one.
+    /// The signature is malformed.
     #[error("malformed signature: {expected}")]
     MalformedSignature {
-        /// The form it must have.
+        /// The required form.
         expected: &'static str,
     },
-    /// The second of the two signatures that everybody can derive from one.
+    /// The second of the two signatures that anyone can derive from one.
     #[error("the signature has a high s; send it in its canonical form, as it was issued")]
     HighS,
-    /// The signature is not that of the issuer over this content.
+    /// The signature is not the issuer's over this content.
     #[error("the signature is not the issuer's over this content; send the credential as it was issued")]
     SignatureMismatch,
-    /// The issuer is of a kind that cannot make this proof.
+    /// An issuer of this kind cannot make this proof.
     #[error("issuer must be a DID of this proof type: {expected}")]
     InvalidIssuer {
         /// The kinds that can.
@@ -100,28 +100,28 @@ pub enum Rejection {
         /// Its DID.
         issuer: String,
     },
-    /// A date is not one.
+    /// A date field does not hold a date.
     #[error("{field} must be a date and time by RFC 3339, for example 2026-01-31T09:05:00Z")]
     InvalidDate {
-        /// Where.
+        /// Path of the date field.
         field: String,
     },
     /// Issued later than now.
     #[error("issued in the future, at {at:?}; check the clocks of issuer and server")]
     IssuedInFuture {
-        /// The issuance.
+        /// Time of issuance.
         at: UnixMillis,
     },
     /// No longer valid.
     #[error("expired at {at:?}; ask the issuer for a new credential")]
     Expired {
-        /// The expiry.
+        /// Time of expiry.
         at: UnixMillis,
     },
-    /// Never valid.
+    /// Expires before issuance, so never valid.
     #[error("expires before it is issued; ask the issuer for a new credential")]
     ExpiresBeforeIssuance,
-    /// The subject is no address.
+    /// The subject is not an address.
     #[error(
         "credentialSubject.id must be did:pkh:eip155:1: and an address of 0x and 40 hexadecimal digits, not {found:?}"
     )]
@@ -135,30 +135,30 @@ pub enum Rejection {
         /// The address in `credentialSubject.id`.
         subject: EvmAddress,
     },
-    /// `provider` cannot be the name of a Stamp.
+    /// `provider` is not a valid Stamp name.
     #[error(
         "credentialSubject.provider is not a Stamp name: up to 200 printable ASCII characters, no spaces"
     )]
     InvalidProvider,
-    /// No nullifier, too many, equal or malformed ones.
+    /// No nullifiers, too many, or equal or malformed ones.
     #[error("nullifiers are invalid: {expected}")]
     InvalidNullifiers {
-        /// What they must be.
+        /// The requirement.
         expected: &'static str,
     },
-    /// A JSON-LD context that is not known, or defines what it must not.
+    /// An unknown JSON-LD context, or one with forbidden definitions.
     #[error("{field} is not a context that is supported; use the credentials context and plain terms")]
     UnsupportedContext {
-        /// Where.
+        /// Path of the context.
         field: String,
     },
-    /// The signature does not tell the Stamp name from the nullifiers.
+    /// The signature does not distinguish the Stamp name from the nullifiers.
     #[error("under Ed25519Signature2018 a nullifier must contain a colon and a Stamp name must not")]
     AmbiguousProperties,
 }
 
 impl Rejection {
-    /// A name for programs, which does not change.
+    /// A stable name for programs.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::TooLarge { .. } => "too_large",
@@ -204,7 +204,7 @@ impl Rejection {
         Self::UnsignedProperty { field: shortened(field) }
     }
 
-    /// The same about the field as seen from one level further out, where `parent` holds it.
+    /// The same rejection with the field's path prefixed by `parent`.
     #[must_use]
     pub(super) fn within(mut self, parent: &str) -> Self {
         if let Self::MissingField { field }
@@ -220,7 +220,7 @@ impl Rejection {
     }
 }
 
-/// A key of a stranger, fit for one line of a log.
+/// An untrusted key, shortened to fit one log line.
 pub(super) fn shortened(key: &str) -> String {
     key.chars().take(64).flat_map(char::escape_debug).collect()
 }

@@ -1,5 +1,4 @@
-//! The typed data that a credential brings along, of which those of one issuer are all the same: it is read
-//! and checked once.
+//! Cache of typed data. One issuer's credentials all contain the same typed data, so it is parsed and checked once.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,11 +14,11 @@ use super::rejection::{Rejection, shortened};
 pub(super) const PRIMARY: &str = "Document";
 const DOMAIN_NAME: &str = "VerifiableCredential";
 
-/// Forms that are remembered on each thread, and the longest, in bytes.
+/// Forms cached per thread, and their maximum length in bytes.
 const KEPT: usize = 8;
 const LONGEST: usize = 8 * 1024;
 
-/// Typed data that was checked: types, and the hash of its domain.
+/// Checked typed data: types, and the hash of its domain.
 pub(super) struct TypedDataForm {
     types: Types,
     domain: Word,
@@ -51,18 +50,18 @@ impl TypedDataForm {
 }
 
 thread_local! {
-    /// As they stand in credentials whose signatures were good, the newest at the end.
+    /// Texts from credentials whose signatures were valid, newest last.
     static MET: RefCell<Vec<(Box<str>, Rc<TypedDataForm>)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Reads a credential. Its typed data is not read if it was met before.
+/// Parses a credential. Cached typed data is not parsed again.
 pub(super) fn parse(text: &str) -> Result<Object<'_>, Rejection> {
-    // What is wrong with a text, and where, is told by the reader that reads all of it.
+    // The reader that reads the whole text reports faults and their positions.
     json::parse_except(text, ["proof", "eip712Domain"], |raw| met(raw).is_some())
         .map_or_else(|| json::parse(text), Ok)
 }
 
-/// The form of a credential: what [`parse`] has for its typed data.
+/// The form of a credential, from [`parse`]'s value for its typed data.
 pub(super) fn of(data: &JsonNode<'_>) -> Result<Rc<TypedDataForm>, Rejection> {
     match data {
         JsonNode::Object(data) => TypedDataForm::read(data).map(Rc::new),
@@ -77,7 +76,7 @@ fn met(raw: &str) -> Option<Rc<TypedDataForm>> {
     MET.with_borrow(|met| met.iter().find(|(text, _)| **text == *raw).map(|(_, form)| Rc::clone(form)))
 }
 
-/// Remembers the form of a credential that its issuer signed.
+/// Caches the form of a credential whose signature was valid.
 pub(super) fn remember(credential: &str, form: Rc<TypedDataForm>) {
     let Ok(Credential { proof: Proof { data } }) = serde_json::from_str(credential) else { return };
     if data.get().len() <= LONGEST {
@@ -102,7 +101,7 @@ struct Proof<'a> {
     data: &'a RawValue,
 }
 
-/// A signature for another purpose must not pass as one on a credential.
+/// Refuses a signature for another purpose, which must not pass as one on a credential.
 fn check_domain(domain: &Object<'_>) -> Result<(), Rejection> {
     let is_positive =
         |value: &JsonNode<'_>| value.integer(false, 256).is_some_and(|value| value != Word::default());
@@ -128,7 +127,7 @@ fn check_domain(domain: &Object<'_>) -> Result<(), Rejection> {
     Err(Rejection::WrongDomain { difference: differences.join(", ") })
 }
 
-/// What is read as text must be signed as text. As `bytes` or `address`, two spellings share a hash.
+/// Requires texts to be signed as text. As `bytes` or `address`, two spellings share a hash.
 fn check_texts(types: &Types) -> Result<(), Rejection> {
     let subject = types.member_type(PRIMARY, "credentialSubject");
     let proof = types.member_type(PRIMARY, "proof");
@@ -141,7 +140,7 @@ fn check_texts(types: &Types) -> Result<(), Rejection> {
     ];
     for (owner, members, expected) in fields {
         let written = |member: &&str| owner.and_then(|owner| types.member_type(owner, member));
-        // One that is not there at all is found when the document is compared with its types.
+        // A missing one is found when the document is compared with its types.
         if members.iter().filter_map(written).any(|written| written != expected) {
             return Err(Rejection::InvalidTypedData {
                 reason: "a text of the credential is not signed as string",

@@ -1,4 +1,4 @@
-//! Credentials of many addresses in few transactions, as an import brings them.
+//! Credentials of many addresses in few transactions, for imports.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -16,33 +16,33 @@ use crate::credential::VerifiedCredential;
 use crate::error::{Error, Result};
 use crate::scoring_db::ScoringDb;
 
-/// Addresses that are known already and get their credentials in one transaction. Whoever changes one of them waits for
-/// it, and where they have more than 256 nullifiers together, so does whoever computes any score of the workspace.
+/// Known addresses whose credentials are stored in one transaction. Changes to any of them wait for it. If they have
+/// more than 256 nullifiers together, so does every score computation of the workspace.
 const AT_ONCE: usize = 64;
 
-/// What becomes of each credential, as far as it is known.
+/// The outcome of each credential, as far as it is known.
 type Outcomes = Vec<Option<IngestOutcome>>;
 
-/// Credentials of any addresses, made ready to be stored together: what does not need the database is done
-/// before the transaction, in which everybody else has to wait.
+/// Credentials of any addresses, prepared to be stored together. Work that needs no database is done before the
+/// transaction, which blocks others.
 pub struct Batch {
     workspace: WorkspaceId,
     credentials: Vec<VerifiedCredential>,
     received_at: UnixMillis,
     digests: Vec<SigningDigest>,
     addresses: Vec<EvmAddress>,
-    /// What is done if nothing was revoked, with the addresses that are new: in most imports all but one.
+    /// The plan for new addresses if nothing was revoked. In most imports all but one are new.
     all_new: Option<New>,
 }
 
-/// Credentials of addresses that are new, and what becomes of each of a batch.
+/// Credentials of new addresses, and the outcome of each in a batch.
 struct New {
     stamps: BulkInsert,
     outcomes: Outcomes,
 }
 
 impl Batch {
-    /// Credentials that come to a workspace.
+    /// Prepares credentials for a workspace.
     pub fn of(workspace: WorkspaceId, credentials: Vec<VerifiedCredential>, received_at: UnixMillis) -> Self {
         let outcomes = first_of_each_digest(&credentials);
         let by_address = by_address(&credentials, &outcomes);
@@ -54,12 +54,13 @@ impl Batch {
         batch
     }
 
-    /// What the issuers signed, in the order of the credentials.
+    /// The signing digests, in the order of the credentials.
     pub fn digests(&self) -> &[SigningDigest] {
         &self.digests
     }
 
-    /// The newest credential of each address and name, as if no address were known. Who never was scored holds no claim.
+    /// The newest credential of each address and name, as if every address were new. An address that was never scored
+    /// holds no claim.
     fn as_new(&self, indexes: &[usize], mut outcomes: Outcomes) -> New {
         let credentials = &self.credentials;
         let mut newest: HashMap<(EvmAddress, &StampName), usize> = HashMap::with_capacity(indexes.len());
@@ -85,11 +86,12 @@ impl Batch {
     }
 }
 
-/// Stores a batch; what became of each, once the commit is durable that comes with it. Where it fails, some may be
-/// stored all the same.
+/// Stores a batch and returns each outcome, with a commit to await for durability. On failure, some may be stored
+/// anyway.
 ///
-/// Addresses that are new, which in an import most are, take a short way, all at once: nobody has scored them, so
-/// there is nothing to settle. Their credentials tie nullifiers, which may take a claim from another. The others go as if each had come by itself at `now`, a few in each transaction.
+/// New addresses, which are the majority in an import, take a fast path together. No one has scored them, so there is
+/// nothing to settle. Their credentials tie nullifiers, which may take a claim from another address. The others are
+/// stored as if each had arrived separately at `now`, a few per transaction.
 pub async fn ingest_many(
     books: &ScoringDb,
     mut batch: Batch,
@@ -107,20 +109,20 @@ pub async fn ingest_many(
         for (index, outcome) in found {
             outcomes[index] = Some(outcome);
         }
-        // Never durable without those before.
+        // Never durable before the earlier ones.
         committing = later;
     }
     let outcomes = outcomes.into_iter().map(|outcome| outcome.unwrap_or(IngestOutcome::Unchanged));
     Ok((outcomes.collect(), committing))
 }
 
-/// Stores the credentials of addresses that are new. Of those of the others it is not known yet what becomes of them.
+/// Stores the credentials of new addresses. The outcomes of the others are not known yet.
 async fn all_new(books: &ScoringDb, batch: &mut Batch, now: UnixMillis) -> Result<(Outcomes, Committing)> {
     for _ in 0..ATTEMPTS {
         let mut tx = books.begin().await?;
         match new_in(&mut tx, batch, now).await {
             Ok(outcomes) => return Ok((outcomes, tx.commit_pipelined().await?)),
-            // One of the addresses became known meanwhile, or another transaction was in the way.
+            // One of the addresses became known meanwhile, or another transaction conflicted.
             Err(Error::Busy) => {}
             Err(error) => return Err(error),
         }
@@ -132,7 +134,7 @@ async fn new_in(tx: &mut Tx, batch: &mut Batch, now: UnixMillis) -> Result<Outco
     let all: Vec<usize> = (0..batch.credentials.len()).collect();
     let revoked = revoked_in(tx, batch, &all).await?;
     let known = addresses::known(&mut *tx, batch.workspace, &batch.addresses).await?;
-    // Made ready for this once: whoever comes here again goes the other way.
+    // Prepared for one use: a second attempt takes the other path.
     let all_new = batch.all_new.take();
     let known: HashSet<EvmAddress> = known.into_iter().collect();
     if revoked.is_empty()
@@ -140,7 +142,7 @@ async fn new_in(tx: &mut Tx, batch: &mut Batch, now: UnixMillis) -> Result<Outco
     {
         stamps.leave_out(&known);
         for (credential, outcome) in batch.credentials.iter().zip(&mut outcomes) {
-            // The same one again changes nothing there either.
+            // Storing the same one again changes nothing there either.
             if known.contains(&credential.address) && !matches!(outcome, Some(IngestOutcome::Unchanged)) {
                 *outcome = None;
             }
@@ -165,7 +167,7 @@ async fn new_in(tx: &mut Tx, batch: &mut Batch, now: UnixMillis) -> Result<Outco
     Ok(outcomes)
 }
 
-/// Ties what the credentials of new addresses list: the only thing about them that changes the scores of others.
+/// Ties the nullifiers that the credentials of new addresses list, the only effect they have on other scores.
 async fn tie_new(tx: &mut Tx, batch: &Batch, outcomes: &Outcomes, now: UnixMillis) -> Result<()> {
     let new = batch.credentials.iter().zip(outcomes);
     let new = new
@@ -176,7 +178,7 @@ async fn tie_new(tx: &mut Tx, batch: &Batch, outcomes: &Outcomes, now: UnixMilli
     hold_sets(tx, batch.workspace, &[], &lists, now).await?.map(drop).ok_or(Error::Busy)
 }
 
-/// Which of some credentials of a batch are revoked, by any of their digests. Of the others the digests of several proofs
+/// The credentials of a batch that are revoked, by any of their digests. For the others, the digests of several proofs
 /// are noted.
 async fn revoked_in(tx: &mut Tx, batch: &Batch, indexes: &[usize]) -> Result<HashSet<usize>> {
     let Batch { workspace, credentials, .. } = batch;
@@ -198,7 +200,7 @@ async fn revoked_in(tx: &mut Tx, batch: &Batch, indexes: &[usize]) -> Result<Has
     Ok(gone)
 }
 
-/// Stores credentials of addresses that are known; what became of each. `None`: begin again.
+/// Stores credentials of known addresses and returns each outcome. `None`: start again.
 async fn known_in(
     books: &ScoringDb,
     tx: &mut Tx,
@@ -230,7 +232,7 @@ async fn known_in(
     Ok(Some(outcomes))
 }
 
-/// Those of which it is not known yet what becomes of them.
+/// Credentials without a known outcome, grouped by address.
 fn by_address(
     credentials: &[VerifiedCredential],
     outcomes: &[Option<IngestOutcome>],
@@ -243,7 +245,7 @@ fn by_address(
     by_address
 }
 
-/// `None` for the first credential of each digest; the same one again changes nothing.
+/// Outcomes with `None` for the first credential of each digest; a repeated one changes nothing.
 fn first_of_each_digest(credentials: &[VerifiedCredential]) -> Outcomes {
     let mut seen = HashSet::with_capacity(credentials.len());
     let again = |credential: &VerifiedCredential| {

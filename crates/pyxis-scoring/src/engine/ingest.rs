@@ -1,4 +1,4 @@
-//! Stamps in and out.
+//! Adds and removes Stamps.
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
@@ -14,24 +14,24 @@ use crate::credential::VerifiedCredential;
 use crate::error::{Error, Result};
 use crate::scoring_db::ScoringDb;
 
-/// What became of a credential.
+/// Outcome for one credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IngestOutcome {
-    /// It is the first of its name.
+    /// The first of its name.
     Accepted,
-    /// It took the place of an older one.
+    /// It replaced an older one.
     Replaced,
-    /// It was there already.
+    /// Already stored.
     Unchanged,
-    /// A newer one of its name is there, or is among those that came with it.
+    /// A newer one of its name is stored, or arrived with it.
     Superseded,
     /// Its issuer revoked it.
     Revoked,
 }
 
-/// Stores credentials of one address and settles its scores in the scorers that know it; what became of
-/// each. Their issuers were looked up a while ago: `None` for one whose issuer has been taken off the list since.
-/// Once that has been answered, nothing more of theirs comes in.
+/// Stores credentials of one address, settles its scores in the scorers that know it, and returns each credential's
+/// outcome. The issuers were looked up earlier: an entry is `None` if its issuer was removed since. After that removal
+/// is answered, no more of the issuer's credentials are stored.
 pub async fn ingest(
     books: &ScoringDb,
     workspace: WorkspaceId,
@@ -75,7 +75,7 @@ async fn ingest_in(
     for credential in good.iter().filter(|one| !one.digests.is_empty()) {
         revocations::note_same(tx, workspace, &credential.digests).await?;
     }
-    // Then the address may be one that never had a Stamp.
+    // Then the address may never have had a Stamp.
     if good.is_empty() {
         return Ok(Some(vec![IngestOutcome::Revoked; credentials.len()]));
     }
@@ -94,7 +94,7 @@ async fn ingest_in(
     Ok(Some(credentials.iter().map(outcome).collect()))
 }
 
-/// Credentials, none of them revoked, that come to an address which is locked.
+/// Unrevoked credentials for an address that is locked.
 pub(super) struct IncomingBatch<'a> {
     workspace: WorkspaceId,
     address: EvmAddress,
@@ -103,7 +103,7 @@ pub(super) struct IncomingBatch<'a> {
 }
 
 impl<'a> IncomingBatch<'a> {
-    /// Reads what is there.
+    /// Reads the stored state.
     pub(super) async fn read(
         tx: &mut Tx,
         workspace: WorkspaceId,
@@ -114,14 +114,14 @@ impl<'a> IncomingBatch<'a> {
         Ok(Self { workspace, address, credentials, there })
     }
 
-    /// The nullifiers of each Stamp that is stored and of each credential that comes: the claims on all of them are
-    /// settled, so their sets must be locked. A credential ties its nullifiers even if a newer one is stored.
+    /// The nullifiers of each stored Stamp and of each incoming credential. All their claims are settled, so their sets
+    /// must be locked. A credential ties its nullifiers even if a newer one is stored.
     pub(super) fn lists(&self) -> Vec<&[Nullifier]> {
         let there = self.there.stamps.iter().map(|stamp| stamp.nullifiers.as_slice());
         there.chain(self.credentials.iter().map(|credential| credential.nullifiers.as_slice())).collect()
     }
 
-    /// Stores and settles, with the sets locked; what became of each. `None`: begin again.
+    /// Stores and settles, with the sets locked, and returns each outcome. `None`: start again.
     pub(super) async fn store(
         self,
         books: &ScoringDb,
@@ -134,7 +134,7 @@ impl<'a> IncomingBatch<'a> {
         let mut outcomes = Vec::with_capacity(credentials.len());
         for credential in &credentials {
             if !damaged.is_empty() && !stored.iter().any(|stamp| stamp.provider == credential.provider) {
-                // If one of this name, or this one by another name, is there, it is one that cannot be read.
+                // A stored one of this name, or this one under another name, has an unreadable row.
                 stamps::discard(tx, workspace, address, &credential.provider).await?;
                 stamps::discard_damaged(tx, workspace, &credential.digest).await?;
             }
@@ -205,7 +205,7 @@ fn row_of(id: i64, new: NewStamp) -> StampRow {
 }
 
 /// Settles the scores of an address whose Stamps changed, in the scorers that know it, with the sets of its nullifiers
-/// locked; `false`: begin again.
+/// locked; `false`: start again.
 pub(super) async fn settle_known(
     books: &ScoringDb,
     tx: &mut Tx,
@@ -220,7 +220,7 @@ pub(super) async fn settle_known(
         for scorer in scorers {
             let place = ScoreKey { workspace, scorer, address };
             match settle_in(books, tx, place, &live, now, false).await {
-                // It was removed, and what it scored is on its way out.
+                // It was removed, and its scores are being deleted.
                 Ok(Some(_)) | Err(Error::NoScorer) => {}
                 Ok(None) => return Ok(false),
                 Err(error) => return Err(error),
@@ -230,8 +230,8 @@ pub(super) async fn settle_known(
     Ok(true)
 }
 
-/// Removes Stamps for their holder, all of them or none; how many were there. Claims stay until the credential would
-/// have expired: one credential must not hop between wallets.
+/// Removes Stamps for their holder, all or none, and returns how many existed. Claims stay until the credential would
+/// have expired: one credential must not move between wallets.
 pub async fn remove(
     books: &ScoringDb,
     workspace: WorkspaceId,
@@ -250,7 +250,7 @@ pub async fn remove(
         let Some(sets) = hold_sets(&mut tx, workspace, &[], &lists, now).await? else { return Ok(None) };
         let mut removed = 0;
         for provider in providers {
-            // One that cannot be read is not among them.
+            // Unreadable ones are not among them.
             let was_there = match stored.iter().find(|stamp| stamp.provider == *provider) {
                 Some(stamp) => stamps::remove(&mut tx, workspace, stamp).await?,
                 None => stamps::discard(&mut tx, workspace, address, provider).await?,

@@ -1,4 +1,4 @@
-//! The Stamps that a score is made of.
+//! The Stamps that make up a score.
 
 use std::time::Duration;
 
@@ -12,16 +12,16 @@ use pyxis_store::{Executor, stamps};
 
 use crate::error::Result;
 
-/// How long a score that lacks Stamps is kept: a row that somebody mended counts after that.
+/// Lifetime of a score that lacks Stamps. A repaired row counts after that.
 const KEPT_IN_PART: Duration = Duration::from_hours(1);
 
 /// The Stamps of an address that have not expired.
 pub(super) struct Live {
-    /// As they count; see [`Self::named`].
+    /// In the form that counts; see [`Self::named`].
     pub(super) stamps: Vec<Stamp>,
-    /// Their numbers, and the nullifiers of each as its issuer signed them.
+    /// Stamp numbers, each with the nullifiers as its issuer signed them.
     lists: Vec<(i64, Vec<Nullifier>)>,
-    /// How many more there are, whose rows cannot be read.
+    /// Number of further Stamps whose rows cannot be read.
     damaged: usize,
 }
 
@@ -41,22 +41,22 @@ impl Live {
         Ok(Self { stamps, lists, damaged: found.damaged.len() })
     }
 
-    /// The nullifiers of each as its issuer signed them.
+    /// The nullifiers of each Stamp as its issuer signed them.
     pub(super) fn lists(&self) -> Vec<&[Nullifier]> {
         self.lists.iter().map(|(_, nullifiers)| nullifiers.as_slice()).collect()
     }
 
-    /// The same with their numbers.
+    /// The nullifier lists with their Stamp numbers.
     pub(super) fn numbered(&self) -> impl Iterator<Item = (i64, &[Nullifier])> {
         self.lists.iter().map(|(id, nullifiers)| (*id, nullifiers.as_slice()))
     }
 
-    /// The Stamps with their nullifiers by the names of their sets.
+    /// The Stamps with their nullifiers replaced by the names of their sets.
     pub(super) fn named(self, sets: &Sets) -> Self {
         Self { stamps: self.stamps.into_iter().map(|stamp| sets.named(stamp)).collect(), ..self }
     }
 
-    /// What the record says about Stamps that do not count (decisions, Known holes).
+    /// The record's note about Stamps that do not count (decisions, Known holes).
     pub(super) fn error(&self) -> Option<String> {
         match self.damaged {
             0 => None,

@@ -1,4 +1,4 @@
-//! The outdated scores of a scorer, computed anew.
+//! Recomputes a scorer's outdated scores.
 
 use pyxis_core::clock::Clock;
 use pyxis_core::id::{ScorerId, WorkspaceId};
@@ -11,11 +11,9 @@ use crate::scoring_db::ScoringDb;
 /// Addresses read at once.
 const PAGE: u32 = 500;
 
-/// Computes the stored scores of a scorer that are no longer so; how many. `progress` is told how many are
-/// done.
+/// Recomputes a scorer's outdated scores and returns how many. `progress` receives the number done.
 ///
-/// A score that was computed is not history until it is answered. Interrupted and run again, it goes on
-/// with what is left.
+/// A recomputed score becomes history only when it is answered. An interrupted run resumes with the remaining scores.
 pub async fn rescore(
     books: &ScoringDb,
     workspace: WorkspaceId,

@@ -1,4 +1,4 @@
-//! Revocation by the issuer, keyed by what was signed.
+//! Revocation by the issuer, keyed by signing digest.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use super::{ScoreKey, hold_sets, mark_others, retry_on_conflict};
 use crate::error::Result;
 use crate::scoring_db::ScoringDb;
 
-/// What a revocation did.
+/// Result of a revocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Revocation {
     /// True if the credential was not revoked before.
@@ -27,8 +27,8 @@ pub struct Revocation {
     pub removed: bool,
 }
 
-/// Revokes a credential, stored or not. Its claims end; another live Stamp of the holder with the same
-/// nullifier takes them again.
+/// Revokes a credential, stored or not. Its claims end; another live Stamp of the holder with the same nullifier claims
+/// it again.
 pub async fn revoke(
     books: &ScoringDb,
     workspace: WorkspaceId,
@@ -45,14 +45,14 @@ pub async fn revoke(
     .await
 }
 
-/// The same in a transaction of the caller; `None`: roll back and begin again.
+/// The same in the caller's transaction; `None`: roll back and start again.
 pub(crate) async fn revoke_in(
     books: &ScoringDb,
     tx: &mut Tx,
     workspace: WorkspaceId,
     revocation: &RevocationRow,
 ) -> Result<Option<Revocation>> {
-    // With the digest locked nobody can bring the credential in any more.
+    // With the digest locked, no one can add the credential any more.
     let mut new = revocations::insert(tx, workspace, revocation).await?;
     // A credential with several proofs has as many digests.
     let digests = revocations::all_of(&mut *tx, workspace, &[revocation.digest]).await?;
@@ -66,10 +66,10 @@ pub(crate) async fn revoke_in(
     Ok(removed.map(|removed| Revocation { new, removed }))
 }
 
-/// What stands on a digest.
+/// The rows that depend on a digest.
 enum DigestRecord {
     Stamp(StampRow),
-    /// Claims only: a Stamp that its holder removed may have left them behind.
+    /// Only claims: a Stamp that its holder removed may have left them.
     Claims(Vec<HeldClaim>),
 }
 
@@ -89,11 +89,11 @@ impl DigestRecord {
     }
 }
 
-/// Removes what stands on the digests of one credential; whether a Stamp was removed. `None`: roll back and begin
-/// again.
+/// Removes the rows that depend on the digests of one credential; true if a Stamp was removed. `None`: roll back and
+/// start again.
 ///
-/// All holders are locked first, in their order, and then all sets at once: another transaction that needs some of the
-/// same waits for this one, and never each for the other.
+/// All holders are locked first, in their order, and then all sets at once. So another transaction that needs some of
+/// the same waits for this one, and the two never deadlock.
 async fn take_out(
     books: &ScoringDb,
     tx: &mut Tx,
@@ -103,7 +103,7 @@ async fn take_out(
 ) -> Result<Option<bool>> {
     let mut addresses = BTreeSet::new();
     for digest in digests {
-        // One that cannot be read counts nowhere: it just goes.
+        // An unreadable one counts nowhere: just delete it.
         stamps::discard_damaged(tx, workspace, digest).await?;
         addresses.extend(DigestRecord::read(tx, workspace, digest).await?.addresses());
     }
@@ -112,7 +112,7 @@ async fn take_out(
     }
     let addresses: Vec<EvmAddress> = addresses.into_iter().collect();
     addresses::lock_known(tx, workspace, &addresses).await?;
-    // A Stamp may have gone, and its claims be left, while its holder was waited for.
+    // While this waited for the holder, a Stamp may have been removed and left its claims.
     let mut standing = Vec::with_capacity(digests.len());
     let mut left = BTreeSet::new();
     for digest in digests {
@@ -131,7 +131,7 @@ async fn take_out(
     let Some(sets) = hold_sets(tx, workspace, &left, &lists, now).await? else { return Ok(None) };
     let mut removed = false;
     for (digest, found) in standing {
-        // Until their sets were locked the claims may have gone to another name or address.
+        // Until their sets were locked, the claims may have moved to another name or address.
         let held = claims::of_digest(&mut *tx, workspace, digest).await?;
         match found {
             DigestRecord::Stamp(stamp) => {
@@ -160,10 +160,9 @@ async fn take_out(
     Ok(Some(removed))
 }
 
-/// The holder's other claims on what the Stamp proves, by its name. They stand on credentials that this one
-/// replaced and that would have lasted longer: with the current one gone, they must not outlive it. By another
-/// name they stand on a credential that its issuer did not revoke, stored or not. Where no name is known, any may
-/// be meant.
+/// The holder's other claims, under the same name, on the Stamp's nullifiers. They rest on credentials that this one
+/// replaced and that would have lasted longer, so they must not outlive it. A claim under another name rests on a
+/// credential that its issuer did not revoke, stored or not. If no name is known, any claim may be meant.
 async fn left_by_renewals(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -183,11 +182,11 @@ async fn left_by_renewals(
     Ok(left)
 }
 
-/// Ends claims: others who share their nullifiers may have them now. Where the holder has another live Stamp with the
+/// Ends claims, so that others who share their nullifiers may have them. If the holder has another live Stamp with the
 /// nullifier, settling claims it again.
 ///
-/// One that is not there any more no longer stands on the credential: until its nullifier was locked it may
-/// have ended and been taken by another address, or been extended by another Stamp of the holder.
+/// A claim that is missing no longer rests on the credential. Before its nullifier was locked it may have ended and
+/// been taken by another address, or been extended by another Stamp of the holder.
 async fn release(tx: &mut Tx, workspace: WorkspaceId, held: &[HeldClaim]) -> Result<()> {
     for held in held {
         if claims::release(&mut *tx, workspace, held).await? {

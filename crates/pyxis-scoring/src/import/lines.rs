@@ -1,14 +1,14 @@
-//! Lines of a file, with a bound on their length.
+//! Lines of a file, with a bounded length.
 
 use std::io::{self, BufRead, Read};
 
 use crate::credential::MAX_BYTES;
 
-/// A line that is longer than any credential: what is beyond was skipped.
+/// Length of a line longer than any credential; the rest was skipped.
 pub(super) const TOO_LONG: usize = MAX_BYTES + 1;
 
-/// Appends the next line without its end to `text`, at most [`TOO_LONG`] bytes of it; how many bytes of the file it
-/// took, 0 at the end.
+/// Appends the next line, without its end, to `text`, at most [`TOO_LONG`] bytes. Returns the number of file bytes
+/// consumed, 0 at the end.
 pub(super) fn read(source: &mut impl BufRead, text: &mut Vec<u8>) -> io::Result<u64> {
     let begin = text.len();
     let mut taken = (&mut *source).take(TOO_LONG as u64 + 1).read_until(b'\n', text)? as u64;

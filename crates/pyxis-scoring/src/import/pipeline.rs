@@ -1,4 +1,4 @@
-//! Reading and checking on threads of their own, blocks handed on in the order of the file.
+//! Reads and checks on separate threads; returns blocks in file order.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, BufRead};
@@ -16,65 +16,62 @@ use super::{ImportProgress, lines};
 use crate::credential::{self, Rejection, VerifiedCredential};
 use crate::engine::Batch;
 
-/// Lines in a block. One transaction stores it: large enough to share the cost of making it durable, and of changing a
-/// page of an index.
+/// Lines per block. One transaction stores a block: large enough to share the cost of making it durable and of changing
+/// an index page.
 const BLOCK: usize = 1024;
 /// Bytes of the file after which a block ends early.
 const BLOCK_BYTES: u64 = 4 * 1024 * 1024;
-/// What some programs put before the first byte of a text.
+/// Mark that some programs write before the first byte of a text.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// A piece of the file.
 pub(super) struct Block<T> {
-    /// Which block, from 0.
+    /// Block number, from 0.
     number: u64,
-    /// What stands there.
     pub(super) content: T,
-    /// Lines and bytes of the file up to its end.
+    /// Lines and bytes of the file up to the block's end.
     pub(super) end_line: u64,
     pub(super) end_byte: u64,
 }
 
-/// Lines that were not looked at.
+/// Lines that were not checked yet.
 #[derive(Default)]
 struct Unread {
     text: Vec<u8>,
-    /// The number of each, from 1, and where in the text it stands.
+    /// The number of each line, from 1, and its range in the text.
     lines: Vec<(u64, Range<usize>)>,
 }
 
-/// Lines that were checked.
+/// Checked lines.
 pub(super) struct Lines {
-    /// Those that are believed.
+    /// Numbers of the accepted lines.
     pub(super) numbers: Vec<u64>,
-    /// Their credentials, ready to be stored.
+    /// Their credentials, ready to store.
     pub(super) batch: Batch,
-    /// The others.
     pub(super) refused: Vec<Refused>,
 }
 
-/// A line that is not believed: its number, a code and a reason.
+/// A refused line: its number, a code and a reason.
 pub(super) type Refused = (u64, &'static str, String);
 
-/// Blocks whose signatures are checked.
+/// Blocks whose signatures are being checked.
 pub(super) struct Blocks {
     checked: mpsc::Receiver<io::Result<Block<Lines>>>,
-    /// Blocks that came before their turn; at most as many as there are threads.
+    /// Blocks that finished early; at most one per thread.
     early: BTreeMap<u64, Block<Lines>>,
     next: u64,
 }
 
-/// What credentials are checked by.
+/// Settings for checking credentials.
 pub(super) struct Trust {
-    /// Where they go.
+    /// Workspace that receives the credentials.
     pub(super) workspace: WorkspaceId,
-    /// DIDs of the issuers that are believed.
+    /// DIDs of the trusted issuers.
     pub(super) issuers: HashSet<String>,
     pub(super) now: UnixMillis,
 }
 
-/// Starts the threads, at least one that checks. They end when the source does, or when nobody takes blocks
-/// any more.
+/// Starts the threads, at least one that checks. They end with the source, or when no one receives blocks any more.
 pub(super) fn start(
     source: impl BufRead + Send + 'static,
     begun: ImportProgress,
@@ -87,7 +84,7 @@ pub(super) fn start(
     let failed = check.clone();
     thread::Builder::new().name("stamps-read".to_owned()).spawn(move || {
         if let Err(error) = read_blocks(source, begun, &read) {
-            // Nobody listening any more is fine.
+            // Fine if no one listens any more.
             let _ = failed.blocking_send(Err(error));
         }
     })?;
@@ -98,7 +95,7 @@ pub(super) fn start(
             loop {
                 let block = unread.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 let Ok(block) = block else { return };
-                // Else the block would be missing, and nobody would know.
+                // Otherwise the block would be missing without notice.
                 let checked = catch_unwind(AssertUnwindSafe(|| check_block(block, &trust)))
                     .map_err(|_| io::Error::other("a bug: checking the credentials panicked"));
                 if check.blocking_send(checked).is_err() {
@@ -151,12 +148,12 @@ fn read_blocks(
 }
 
 impl Unread {
-    /// Reads the line of a number, unless it is blank; how many bytes of the file it took, 0 at the end.
+    /// Reads the line of a number, unless it is blank. Returns the number of file bytes consumed, 0 at the end.
     fn read(&mut self, source: &mut impl BufRead, number: u64) -> io::Result<u64> {
         let begin = self.text.len();
         let taken = lines::read(source, &mut self.text)?;
         let mut line = &self.text[begin..];
-        // Of one that was cut, nothing may be taken away: it must stay too long.
+        // Do not strip a truncated line: it must stay too long.
         if number == 1 && line.len() < lines::TOO_LONG {
             line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
         }
@@ -200,7 +197,7 @@ mod tests {
     /// Lines of a block with their numbers, and the line and the byte at which it ends.
     type Seen = (Vec<(u64, String)>, u64, u64);
 
-    /// The blocks of a file from where an import stands.
+    /// The blocks of a file from the import's position.
     fn blocks(text: &str, begun: ImportProgress) -> Vec<Seen> {
         let (send, receive) = std_mpsc::sync_channel(100);
         let rest = &text.as_bytes()[usize::try_from(begun.bytes).unwrap()..];

@@ -1,4 +1,4 @@
-//! What processes that are gone reserved and did not spend.
+//! Releases requests that dead processes reserved and did not spend.
 
 use std::fs::File;
 
@@ -8,8 +8,9 @@ use pyxis_store::{Store, usage};
 use super::spent_log;
 use crate::error::{Error, Result};
 
-/// Gives back what a node that is certainly gone reserved and did not spend, by its [`Ledger`](ledger::Ledger). Where
-/// that tells nothing, since it is of another run of the machine, windows stay as strict as they are until they end.
+/// Releases what a node that is known to be dead reserved and did not spend, according to its
+/// [`SpentLog`](super::SpentLog). A log from an earlier boot of the machine says nothing; windows then stay as strict
+/// as they are until they end.
 pub async fn release_unspent(store: &Store, node: NodeId, ledger: &File) -> Result<()> {
     let spent = spent_log::read(ledger).map_err(|error| Error::Internal(error.into()))?;
     let Some(spent) = spent else { return Ok(()) };

@@ -1,8 +1,8 @@
-//! The requests of one key in one window, as this process knows them.
+//! One key's requests in one window, as this process knows them.
 //!
-//! Near the limit every request waits for its count. Far from it a lane reserves requests in the database
-//! before it spends them, so that hardly anybody waits. It notes each that it spends, so that what it did not
-//! spend can be given back when it is gone, too.
+//! Near the limit, every request waits for its count. Far from it, a lane reserves requests in the database before it
+//! spends them, so that few requests wait. It records each one that it spends, so that unspent ones can be released
+//! even after a crash.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,77 +15,77 @@ use tokio::time::Instant;
 
 use super::spent_log::{Slot, SpentLog};
 
-/// How many times itself a reservation leaves in the window. Another process refuses too early, for what is reserved
-/// here and not spent, only if all of this is used up within the [`LIFE`] of the block.
+/// A reservation leaves at least this many times its size in the window. Another process refuses too early, because of
+/// unspent reservations here, only if all of this is used up within the block's [`LIFE`].
 const AMPLE: i64 = 10;
-/// Most requests that are reserved and not spent.
+/// Maximum number of reserved, unspent requests.
 const BLOCK: i64 = 20_000;
-/// The same where so little is left that less would not be worth it.
+/// Lower bound of that maximum as the window fills: less would not be worthwhile.
 const LEAST: i64 = 2000;
-/// How long the database's last word is gone by, a block is kept, and failing work is left alone.
+/// Time for which the database's last answer is used, a block is kept, and failing work is paused.
 const LIFE: Duration = Duration::from_secs(1);
 
-/// How many were in the window with this one, or `None` where it did not fit.
+/// Number of requests in the window including this one, or `None` if it did not fit.
 pub(super) type AdmissionCount = Result<Option<i64>, StoreError>;
 
-/// What becomes of a request.
+/// Outcome for a request.
 pub(super) enum WindowAdmission {
-    /// It is let in; with it, so many are in the window.
+    /// Admitted. The count includes this request.
     Admitted(i64),
-    /// It has to wait for the count.
+    /// Waits for the count.
     Pending(oneshot::Receiver<AdmissionCount>),
 }
 
-/// What is to be done for a lane now. The outcome is told by the method of the same name.
+/// The lane's next step. Its outcome is reported with the method of the same name.
 #[derive(Debug)]
 pub(super) enum WindowStep {
-    /// These wait to be counted.
+    /// Count these waiting requests.
     Count(Waiting),
-    /// So many are to be reserved in a slot, if the window then holds this at most. None, and no slot, to hear only
-    /// how many it holds.
+    /// Reserve this many in a slot if the window then holds at most `within`. Zero requests and no slot: only read how
+    /// many it holds.
     Reserve { slot: Option<i64>, requests: i64, within: i64 },
-    /// What is reserved in a slot is not needed, but for so many.
+    /// Release the slot's reservation except for the spent requests.
     GiveBack { slot: i64, spent: i64 },
-    /// Nothing until then, or until the lane wakes its worker.
+    /// Wait until then, or until the lane wakes its worker.
     Rest(Instant),
-    /// Nothing ever again.
+    /// End the worker.
     End,
 }
 
-/// Requests that wait to be let in, first come first.
+/// Requests that wait to be admitted, in order of arrival.
 #[derive(Debug, Default)]
 pub(super) struct Waiting(Vec<oneshot::Sender<AdmissionCount>>);
 
-/// What the database said last.
+/// The database's last answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Headroom {
     Far,
-    /// Or not known yet.
+    /// Near the limit, or not known yet.
     Near,
     Failed,
 }
 
-/// The state of a lane, while it has any.
+/// The state of an active lane.
 pub(super) struct KeyWindow {
     limit: i64,
-    /// Where what is spent is noted; without it nothing is reserved.
+    /// Ledger of spent requests; nothing is reserved without it.
     ledger: Option<Arc<SpentLog>>,
-    /// Where it is noted now.
+    /// Current slot in the ledger.
     slot: Option<Slot>,
     standing: Headroom,
-    /// How many are in the window, whoever counted them, without those that are reserved here and not spent.
+    /// Requests in the window, from all processes, without this lane's unspent reservations.
     used: i64,
     unspent: i64,
-    /// How many this lane let in.
+    /// Requests that this lane admitted.
     admitted: i64,
     waiting: Waiting,
-    /// When the newest request came, as it is stored.
+    /// Time of the newest request, as stored.
     latest: UnixMillis,
-    /// The same for those who measure time.
+    /// The same on the monotonic clock.
     entered: Instant,
-    /// When the database was asked last.
+    /// Time of the last database query.
     asked: Instant,
-    /// True if all that is reserved is to go back.
+    /// True if all reservations are to be released.
     closing: bool,
     wake: Arc<Notify>,
 }
@@ -109,20 +109,20 @@ impl KeyWindow {
         }
     }
 
-    /// Told whenever a [`Step::Rest`] is over early.
+    /// Notified whenever a [`WindowStep::Rest`] ends early.
     pub(super) fn wake(&self) -> Arc<Notify> {
         Arc::clone(&self.wake)
     }
 
-    /// When the newest request came.
+    /// Time of the newest request.
     pub(super) const fn latest(&self) -> UnixMillis {
         self.latest
     }
 
-    /// Takes in a request that came `now`, which is `at` for those who measure time.
+    /// Adds a request that arrived at `now`; `at` is the same moment on the monotonic clock.
     pub(super) fn enter(&mut self, now: UnixMillis, at: Instant) -> WindowAdmission {
         (self.latest, self.entered) = (self.latest.max(now), self.entered.max(at));
-        // Nobody overtakes those who wait.
+        // No request overtakes those that wait.
         if self.unspent == 0 || !self.waiting.0.is_empty() || !self.spend() {
             let (answer, place) = oneshot::channel();
             self.waiting.0.push(answer);
@@ -135,7 +135,7 @@ impl KeyWindow {
         WindowAdmission::Admitted(self.used)
     }
 
-    /// Lets one in of those that are reserved; whether that could be noted. If not, they are of no use.
+    /// Admits one reserved request; true if it could be recorded. If not, the reservation is useless.
     fn spend(&mut self) -> bool {
         if !self.slot.as_mut().is_some_and(Slot::spend) {
             (self.unspent, self.standing) = (0, Headroom::Failed);
@@ -145,18 +145,18 @@ impl KeyWindow {
         true
     }
 
-    /// What to have in reserve: as long as a key is little used, little.
+    /// Target reservation: small while the key is little used.
     fn block(&self) -> i64 {
         let left = self.limit.saturating_sub(self.used);
         (self.admitted / 2).min((left / (AMPLE + 1)).clamp(LEAST, BLOCK))
     }
 
-    /// True if to reserve more, so early that nobody has to wait for it.
+    /// True if it is time to reserve more, early enough that no request waits.
     fn is_low(&self) -> bool {
         2 * self.unspent < self.block()
     }
 
-    /// What is to be done now.
+    /// The next step.
     pub(super) fn next(&mut self, at: Instant) -> WindowStep {
         if !self.waiting.0.is_empty() {
             self.asked = at;
@@ -165,7 +165,7 @@ impl KeyWindow {
         let due = at >= self.asked + LIFE;
         let stays = self.standing == Headroom::Far && !self.closing && at < self.entered + LIFE;
         if stays && (due || self.is_low()) {
-            // None where less is left than there was: that only asks how much.
+            // Zero if less is left than before: the step then only reads the count.
             let requests = (self.block() - self.unspent).max(0);
             if requests == 0 || self.has_slot() {
                 self.asked = at;
@@ -186,7 +186,7 @@ impl KeyWindow {
         WindowStep::GiveBack { slot: slot.number(), spent: slot.spent() }
     }
 
-    /// True if there is a place to note what is spent.
+    /// True if there is a slot to record spent requests.
     fn has_slot(&mut self) -> bool {
         if self.slot.is_none() {
             self.slot = self.ledger.as_ref().and_then(SpentLog::take);
@@ -194,8 +194,8 @@ impl KeyWindow {
         self.slot.is_some()
     }
 
-    /// Notes how a count went. The same, as it is for those who were counted: what is reserved here is not
-    /// used.
+    /// Records the result of a count, and returns it as the counted requests see it: without this lane's unused
+    /// reservation.
     pub(super) fn counted(&mut self, counted: Result<Counted, StoreError>) -> Result<Counted, StoreError> {
         let counted = counted.inspect_err(|_| self.standing = Headroom::Failed)?;
         let is_far = self.limit.saturating_sub(counted.used) >= (AMPLE + 1) * LEAST;
@@ -205,8 +205,8 @@ impl KeyWindow {
         Ok(Counted { used: self.used, ..counted })
     }
 
-    /// Requests that came while the database was busy with a statement that failed. They waited for the same, and would
-    /// wait as long once more; with another outcome they stay where they are.
+    /// Requests that arrived while a failing statement ran. They waited for the same result and would wait as long
+    /// again. With any other outcome they stay queued.
     pub(super) fn also_failed<T>(&mut self, outcome: &Result<T, StoreError>) -> Waiting {
         match outcome {
             Err(StoreError::Unavailable(_)) => std::mem::take(&mut self.waiting),
@@ -214,8 +214,8 @@ impl KeyWindow {
         }
     }
 
-    /// Notes how a reservation went: how many are now in the window, or `None` where it did not fit. Where
-    /// nobody knows, nothing of it is spent.
+    /// Records the result of a reservation: the number now in the window, or `None` if it did not fit. If the outcome
+    /// is unknown, nothing of it is spent.
     pub(super) fn reserved(&mut self, requests: i64, reserved: &Result<Option<i64>, StoreError>) {
         self.standing = match *reserved {
             Ok(Some(all)) => {
@@ -229,7 +229,7 @@ impl KeyWindow {
         self.note_unclear(reserved);
     }
 
-    /// Notes how giving back went. Where nobody knows, it can be done again.
+    /// Records the result of a release. If the outcome is unknown, it can be repeated.
     pub(super) fn gave_back(&mut self, gave_back: &Result<(), StoreError>) {
         self.note_unclear(gave_back);
         match gave_back {
@@ -246,7 +246,7 @@ impl KeyWindow {
         }
     }
 
-    /// Keeps nothing in reserve from here on.
+    /// Stops reserving.
     pub(super) fn close(&mut self) {
         self.closing = true;
         self.wake.notify_one();
@@ -254,12 +254,12 @@ impl KeyWindow {
 }
 
 impl Waiting {
-    /// How many requests, at least one.
+    /// The number of requests, at least one.
     pub(super) fn len(&self) -> i64 {
         i64::try_from(self.0.len()).unwrap_or(i64::MAX)
     }
 
-    /// Tells them: first come, first served.
+    /// Sends each its result: first come, first served.
     pub(super) fn tell(self, counted: &Result<Counted, StoreError>) {
         let mut number = counted.as_ref().map_or(0, |counted| counted.used - counted.admitted);
         let last = counted.as_ref().map_or(0, |counted| counted.used);
@@ -272,7 +272,7 @@ impl Waiting {
                 }
                 Ok(_) => Ok(None),
             };
-            // Nobody waiting any more is fine: the request came.
+            // Fine if no one waits any more: the request arrived.
             let _ = answer.send(outcome);
         }
     }

@@ -1,4 +1,4 @@
-//! Counting: requests of one key that come while the database is asked are counted together.
+//! Counting: requests of one key that arrive during a database query are counted together.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -17,7 +17,7 @@ use super::spent_log::SpentLog;
 use crate::budget::Budget;
 use crate::error::{Error, Result};
 
-/// What the requests of one lane have in common.
+/// Properties shared by the requests of one lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct LaneKey {
     api_key: ApiKeyId,
@@ -27,24 +27,23 @@ struct LaneKey {
 }
 
 impl LaneKey {
-    /// So many of its requests, the newest of which came `now`.
+    /// A batch of this many requests, the newest of which arrived at `now`.
     const fn batch(self, requests: i64, now: UnixMillis) -> usage::Batch {
         let Self { api_key, surface, window_start, limit } = self;
         usage::Batch { key: api_key, surface, window_start, requests, limit, now }
     }
 }
 
-/// Counts requests.
 pub(crate) struct Limiter(Arc<Shared>);
 
 struct Shared {
     store: Store,
-    /// Lanes that requests wait in, that hold a reservation, or that were used a moment ago. A task each
-    /// works for them, and removes them.
+    /// Lanes with waiting requests, with a reservation, or used a moment ago. Each has a task that works for it and
+    /// then removes it.
     lanes: Mutex<HashMap<LaneKey, KeyWindow>>,
-    /// Where what is spent of a reservation is noted; until there is one, nothing is reserved.
+    /// Ledger of spent reservations; nothing is reserved until it is set.
     ledger: OnceLock<Arc<SpentLog>>,
-    /// Told whenever a lane is gone.
+    /// Notified whenever a lane ends.
     done: Notify,
 }
 
@@ -58,7 +57,7 @@ impl Limiter {
         }))
     }
 
-    /// Reserves from here on, and notes in `ledger` what it spends. The first one stays.
+    /// Starts reserving, and records in `ledger` what it spends. The first ledger stays.
     pub(crate) fn note_in(&self, ledger: SpentLog) {
         self.0.ledger.get_or_init(|| Arc::new(ledger));
     }
@@ -88,7 +87,7 @@ impl Limiter {
         if used.is_some() { Ok(budget) } else { Err(Error::RateLimited(budget)) }
     }
 
-    /// Returns once exactly what was let in is counted: nobody waits, and nothing is reserved.
+    /// Returns once exactly the admitted requests are counted: none waits, and nothing is reserved.
     pub(crate) async fn settled(&self) {
         loop {
             let done = self.0.done.notified();
@@ -109,7 +108,7 @@ impl Limiter {
             Entry::Occupied(mut busy) => busy.get_mut().enter(now, at),
             Entry::Vacant(idle) => {
                 let lane = idle.insert(KeyWindow::new(key.limit, self.0.ledger.get().cloned(), at));
-                // A task of its own: the request that came first may be given up.
+                // A separate task: the request that came first may be dropped.
                 drop(tokio::spawn(Arc::clone(&self.0).work(key, lane.wake())));
                 lane.enter(now, at)
             }
@@ -122,7 +121,7 @@ impl Shared {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does what is to be done for a lane until nothing is.
+    /// Runs a lane's steps until none is left.
     async fn work(self: Arc<Self>, key: LaneKey, wake: Arc<Notify>) {
         while let Some((step, latest)) = self.next(key) {
             self.take(step, key, latest, &wake).await;
@@ -130,7 +129,7 @@ impl Shared {
         self.done.notify_waiters();
     }
 
-    /// What is to be done now, and when the newest request came; `None` if the lane is gone.
+    /// The next step and the time of the newest request; `None` if the lane is gone.
     fn next(&self, key: LaneKey) -> Option<(WindowStep, UnixMillis)> {
         let mut lanes = self.lock();
         let Entry::Occupied(mut lane) = lanes.entry(key) else { return None };
@@ -200,7 +199,7 @@ impl Shared {
         tx.commit().await
     }
 
-    /// Tells a lane how its step went.
+    /// Reports a step's result to its lane.
     fn note<T, U>(
         &self,
         key: LaneKey,

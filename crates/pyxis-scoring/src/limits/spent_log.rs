@@ -1,8 +1,8 @@
-//! What a process let in of what it had reserved, noted in a file. The system keeps what a process wrote when it is
-//! killed, so not one request is lost with it.
+//! A file of the requests that a process admitted from its reservations. The system keeps a killed process's writes, so
+//! not one request is lost.
 //!
-//! The file begins with the name that the system gave its present run: what it wrote down before a power cut may not
-//! all be there. Then comes a number for each slot, eight bytes with the lowest first.
+//! The file begins with the system's name for its current boot, because what was written before a power cut may be
+//! incomplete. Then comes a number for each slot: eight bytes, lowest first.
 
 use std::fs::File;
 use std::io;
@@ -11,30 +11,30 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyxis_core::id::NodeId;
 
-/// Where the numbers begin.
+/// Offset of the numbers.
 const HEADER: usize = 64;
 /// Bytes of a number.
 const NUMBER: usize = size_of::<u64>();
-/// Most slots at a time. Windows beyond these are counted request by request.
+/// Maximum number of slots. Windows beyond these are counted request by request.
 const SLOTS: u16 = 4096;
 
-/// Where a process notes what it let in.
+/// Record of a process's admitted requests.
 pub struct SpentLog {
     node: NodeId,
     file: File,
     free: Mutex<Free>,
 }
 
-/// Slots that nothing is in.
+/// Free slots.
 struct Free {
     left: Vec<u16>,
-    /// From here on all of them are.
+    /// All slots from here on are free.
     rest: u16,
 }
 
 impl SpentLog {
-    /// An empty one of a node, in a file of its own. Whoever finds the file after the node's end
-    /// [gives back](super::give_back_rest) what it had not spent.
+    /// Creates an empty log of a node in its own file. After the node's end, the finder of the file
+    /// [releases](super::release_unspent) what it had not spent.
     pub fn new(node: NodeId, file: File) -> io::Result<Self> {
         file.set_len(0)?;
         file.write_all_at(&present_run().unwrap_or([0; HEADER]), 0)?;
@@ -45,7 +45,7 @@ impl SpentLog {
         self.node
     }
 
-    /// A slot with nothing in it, if there is one that can be written to.
+    /// Takes a free slot, if there is a writable one.
     pub(super) fn take(self: &Arc<Self>) -> Option<Slot> {
         let number = {
             let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
@@ -59,7 +59,7 @@ impl SpentLog {
     }
 }
 
-/// A place for what is let in of one reservation. Free again when it is dropped.
+/// A slot for the admitted requests of one reservation. Free again when it is dropped.
 pub(super) struct Slot {
     ledger: Arc<SpentLog>,
     number: u16,
@@ -72,19 +72,19 @@ impl Slot {
         self.number.into()
     }
 
-    /// How many were let in.
+    /// Number of admitted requests.
     pub(super) fn spent(&self) -> i64 {
         i64::try_from(self.spent).unwrap_or(i64::MAX)
     }
 
-    /// Notes that one more is let in; whether that could be noted.
+    /// Records one more admitted request; true if that worked.
     pub(super) fn spend(&mut self) -> bool {
         let noted = self.note(self.spent + 1);
         self.spent += u64::from(noted);
         noted
     }
 
-    /// The database may yet do what it was asked with this slot, so nobody else can have it.
+    /// Marks the slot as unusable by others: the database may still execute a request for it.
     pub(super) const fn is_unclear(&mut self) {
         self.is_clear = false;
     }
@@ -107,7 +107,7 @@ impl Drop for Slot {
     }
 }
 
-/// What a process that is gone noted, by slot; `None` if the machine was started anew since then.
+/// Counts recorded by a dead process, by slot; `None` if the machine was rebooted since then.
 pub(super) fn read(file: &File) -> io::Result<Option<Vec<u64>>> {
     let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
     let mut bytes = vec![0; length.min(HEADER + NUMBER * usize::from(SLOTS))];
@@ -119,7 +119,7 @@ pub(super) fn read(file: &File) -> io::Result<Option<Vec<u64>>> {
     Ok(Some(numbers.as_chunks().0.iter().map(|number| u64::from_le_bytes(*number)).collect()))
 }
 
-/// What Linux calls its present run; `None` where it does not say.
+/// Linux's id of its current boot; `None` if it has none.
 fn present_run() -> Option<[u8; HEADER]> {
     let name = std::fs::read("/proc/sys/kernel/random/boot_id").ok()?;
     let mut run = [0; HEADER];

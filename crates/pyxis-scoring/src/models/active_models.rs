@@ -1,29 +1,28 @@
-//! The models in force, in memory.
+//! The active models, in memory.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
 use pyxis_models::bundle::Bundle;
 use pyxis_store::{Store, StoreError, models};
 
-/// Models and where they are from.
+/// Models and their origin.
 #[derive(Debug)]
 pub struct ActiveModels {
-    /// The revision in the database; `None`: nothing was ever installed.
+    /// The revision in the database; `None`: none was ever installed.
     pub revision: Option<i64>,
-    /// What names them.
+    /// Fingerprint of the models.
     pub fingerprint: String,
-    /// The models.
     pub bundle: Bundle,
 }
 
 impl ActiveModels {
-    /// The revision, unless all models are those that come with the program.
+    /// The revision, unless all models are the built-in ones.
     pub fn installed(&self) -> Option<i64> {
         self.revision.filter(|_| !self.bundle.of_program || !self.bundle.customs.is_empty())
     }
 }
 
-/// Loads models when the revision in force is another than the one in memory.
+/// Loads models when the active revision differs from the one in memory.
 pub(super) struct Holder {
     store: Store,
     held: RwLock<Option<Arc<ActiveModels>>>,
@@ -48,7 +47,7 @@ impl Holder {
             None => pyxis_models::built_in(),
             Some(number) => match models::bundle(&self.store, number).await? {
                 Some(bytes) if !bytes.is_empty() => Bundle::from_bytes(&bytes),
-                // Taken away: those of the program are in force.
+                // Removed: the built-in models are active.
                 _ => pyxis_models::built_in(),
             },
         };

@@ -5,41 +5,40 @@ use pyxis_models::bundle::{Bundle, Scores, Single, score};
 use pyxis_models::features::{self, Features, LEAST_TRANSFERS};
 use pyxis_models::scope::Model;
 
-/// Features that are told for each model.
+/// Maximum number of features listed for each model.
 const TOLD: usize = 12;
 
-/// What a model says of a wallet and why.
+/// A model's score of a wallet, with its reasons.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WalletExplanation {
-    /// The score; `None` is too little data.
+    /// The score; `None` means too little data.
     pub score: Option<f64>,
-    /// Why there is none, if there is none.
+    /// Reason for a missing score.
     pub missing: Option<String>,
-    /// True if the numbers of the wallet's company are known: of what was imported they are, of what only an
-    /// indexer says they are not.
+    /// True if the features of the wallet's counterparties are known. Imported activity has them, an indexer's alone
+    /// does not.
     pub company: bool,
-    /// The models that it comes from.
+    /// The models behind the score.
     pub models: Vec<ModelExplanation>,
 }
 
-/// One of the models that a score comes from.
+/// One of the models behind a score.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelExplanation {
-    /// Which.
     pub model: Model,
-    /// Its own score.
+    /// This model's own score.
     pub score: f64,
-    /// What it weighs here, of 1.
+    /// This model's weight in the score, 0 to 1.
     pub weight: f64,
-    /// True if it never saw labels of this activity.
+    /// True if it was trained without labels of this activity.
     pub transferred: bool,
-    /// Which of the user's own models it is, if it is one.
+    /// Set for a custom model.
     pub custom: Option<CustomName>,
-    /// What moved it, the strongest first.
+    /// Features that moved the score, strongest first.
     pub features: Vec<FeatureLine>,
 }
 
-/// What names a model of the user's own.
+/// Identity of a custom model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CustomName {
     /// The name that its owner gave it.
@@ -53,20 +52,20 @@ pub struct CustomName {
 pub struct FeatureLine {
     /// The name of the feature.
     pub name: String,
-    /// What it is.
+    /// Description of the feature.
     pub words: String,
-    /// What the wallet has; `None` is unknown.
+    /// The wallet's value; `None` is unknown.
     pub value: Option<f32>,
-    /// By how much it moved the log odds of being human.
+    /// Change of the log odds of being human.
     pub moved: f64,
 }
 
-/// A model's score of a wallet with its reasons. Only a model of the user's own can fail.
+/// A model's score of a wallet with its reasons. Only a custom model can fail.
 pub fn tell(bundle: &Bundle, model: Model, found: Option<&Features>) -> Result<WalletExplanation, Error> {
     let scores = found.map(|found| bundle.scores(found)).transpose()?.unwrap_or_default();
     let mut models = Vec::new();
     match (found, scores.aggregate) {
-        // A model of the user's own takes no notice of the others.
+        // A custom model ignores the others.
         (Some(found), Some(log_odds)) if model == Model::Aggregate && bundle.custom(model).is_some() => {
             models.push(part(bundle, found, model, log_odds, 1.0, false)?);
         }

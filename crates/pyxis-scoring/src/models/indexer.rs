@@ -28,22 +28,22 @@ use super::read;
 use super::source::{FeaturesFuture, Source, SourceError};
 use answer::{Page, PageVerdict, Transfer};
 
-/// Entries of a page, and the most that an indexer shows of one list.
+/// Entries per page, which is also the most that an indexer shows of one list.
 const PAGE: usize = 1000;
 const MOST: usize = 10_000;
-/// Largest answer, in bytes.
+/// Largest response, in bytes.
 const BODY: usize = 8 << 20;
 /// Longest silence.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Tries of one page; the wait before the next doubles.
+/// Attempts for one page; the wait before the next doubles.
 const TRIES: u32 = 4;
-/// An indexer that wants a longer wait than this (`Retry-After`) does not answer now.
+/// An indexer that asks for a longer wait (`Retry-After`) counts as unavailable.
 const LONGEST: Duration = Duration::from_secs(20);
-/// Wallets that are kept, and for how long.
+/// Maximum number of wallets in the cache, and their lifetime.
 const KEPT: u64 = 10_000;
 const FRESH: Duration = Duration::from_mins(10);
 
-/// The lists of an account, and what moves in them.
+/// The lists of an account, with the kind of asset that moves in each.
 const LISTS: [(&str, Kind); 4] = [
     ("txlist", Kind::Native),
     ("txlistinternal", Kind::Internal),
@@ -51,23 +51,22 @@ const LISTS: [(&str, Kind); 4] = [
     ("tokennfttx", Kind::Nft),
 ];
 
-/// How to ask for one chain.
+/// Settings for one chain's indexer.
 #[derive(Debug)]
 pub struct IndexerChain {
-    /// The chain.
     pub chain: Chain,
-    /// The address of its API, for example `https://eth.blockscout.com/api`. Its query is kept.
+    /// The URL of its API, for example `https://eth.blockscout.com/api`. The query is kept.
     pub url: Url,
-    /// A key, if it wants one.
+    /// A key, if the indexer requires one.
     pub api_key: Option<SecretString>,
-    /// Requests in a second.
+    /// Requests per second.
     pub per_second: u32,
-    /// How long to wait before a page is asked for again; each wait is twice the one before.
+    /// Wait before a page is requested again; each wait is twice the one before.
     pub first_wait: Duration,
 }
 
-/// Asks indexers for the chains that have one; what was imported answers for the others, and tells how
-/// popular counterparties are.
+/// Queries indexers for the chains that have one. Imported activity answers for the others and supplies the popularity
+/// of counterparties.
 pub struct Indexer {
     net: Client,
     store: Store,
@@ -75,7 +74,7 @@ pub struct Indexer {
     kept: Cache<EvmAddress, Option<Features>>,
 }
 
-/// When the next request to an indexer may leave.
+/// Earliest time of the next request to an indexer.
 #[derive(Default)]
 struct Pace(Mutex<Option<Instant>>);
 
@@ -94,7 +93,7 @@ impl Pace {
 }
 
 impl Indexer {
-    /// Through the egress guard of `net`.
+    /// Requests go through the egress guard of `net`.
     pub fn new(net: Client, store: Store, chains: Vec<IndexerChain>) -> Self {
         let chains = chains.into_iter().map(|chain| (chain, Pace::default())).collect();
         let kept = Cache::builder().max_capacity(KEPT).time_to_live(FRESH).build();
@@ -126,7 +125,7 @@ impl Indexer {
         Ok(found)
     }
 
-    /// How many counterparties those addresses have that were imported.
+    /// Number of counterparties of each imported address.
     async fn popularity(&self, parties: &[EvmAddress]) -> Result<HashMap<Node, f32>, SourceError> {
         let mut popularity = HashMap::new();
         let places: HashMap<EvmAddress, Node> = parties.iter().copied().zip(0..).collect();
@@ -182,7 +181,7 @@ async fn account(
             let entries = patiently(net, chain, pace, &url, kind).await?;
             let last = entries.len() < PAGE;
             if !last && entries == before {
-                // It takes no notice of page numbers: the rest of the list cannot be had.
+                // It ignores page numbers: the rest of the list is unavailable.
                 return Err(IndexerError::Strange);
             }
             all.extend(entries.iter().flatten().map(|entry| (chain.chain, *entry)));
@@ -210,7 +209,7 @@ fn page_url(chain: &IndexerChain, list: &str, address: EvmAddress, page: usize) 
     url
 }
 
-/// A page, asked for again where the indexer only wants a little time.
+/// Fetches a page; retries if the indexer asks for a little time.
 async fn patiently(
     net: &Client,
     chain: &IndexerChain,
@@ -226,7 +225,7 @@ async fn patiently(
                 PageVerdict::Page(entries) => return Ok(entries),
                 PageVerdict::Later(words) => IndexerError::Refused(words),
                 PageVerdict::Never(words) => return Err(IndexerError::Refused(words)),
-                // Cut off, or the page of a proxy: the next answer may be whole.
+                // Truncated, or a proxy's page: the next response may be complete.
                 PageVerdict::Strange => IndexerError::Strange,
             },
             Err(error @ IndexerError::Status(status, _))
@@ -276,7 +275,7 @@ mod tests {
         assert_eq!(began.elapsed().as_millis(), 500);
         pace.turn(4).await;
         assert_eq!(began.elapsed().as_millis(), 750);
-        // A pause is not saved up.
+        // An idle period does not accumulate.
         tokio::time::advance(Duration::from_secs(10)).await;
         let later = Instant::now();
         tokio::join!(pace.turn(4), pace.turn(4));

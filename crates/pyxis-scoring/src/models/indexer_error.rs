@@ -4,19 +4,19 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-/// Failure of an indexer to give activity.
+/// Reasons for an indexer to return no activity.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexerError {
-    /// It cannot be reached, or stopped in the middle.
+    /// It cannot be reached, or broke off in the middle.
     #[error("cannot be asked")]
     Net(#[from] pyxis_net::Error),
-    /// It answered with a status that is no success, and perhaps when to ask again.
+    /// It returned a status other than success, perhaps with a time to retry.
     #[error("answered {0}")]
     Status(StatusCode, Option<Duration>),
-    /// It refused in words: a limit that stays, a wrong key.
+    /// It refused with a message: a permanent limit or a wrong key.
     #[error("refused: {0}")]
     Refused(String),
-    /// It answered something else than the API says.
+    /// Its response does not match the API.
     #[error("answered something that is not of this API")]
     Strange,
 }

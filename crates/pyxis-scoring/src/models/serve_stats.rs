@@ -1,4 +1,4 @@
-//! How many scores of which height were served. Requests do not wait for it.
+//! Counts served scores by height. Requests do not wait for it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,13 +7,13 @@ use std::time::Duration;
 use pyxis_models::scope::Model;
 use pyxis_store::{Store, models};
 
-/// Between two stores: after each, every reader of a SQLite file maps it anew.
+/// Pause between two writes: after each, every reader of a SQLite file maps it again.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Counts of model and bucket that are not stored yet.
+/// Counts by model and bucket that are not stored yet.
 type Counts = HashMap<(&'static str, i64), i64>;
 
-/// Counts what is served.
+/// Counts served scores.
 pub(super) struct Served(Arc<Shared>);
 
 struct Shared {
@@ -41,7 +41,7 @@ impl Served {
         }
     }
 
-    /// Stores what waits now.
+    /// Stores all pending counts now.
     pub(super) async fn settled(&self) {
         self.0.store_waiting().await;
     }
@@ -52,7 +52,7 @@ impl Shared {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stores what waits until nothing does: what comes meanwhile is one statement.
+    /// Stores pending counts until none is left; counts that arrive meanwhile share one statement.
     async fn store(self: Arc<Self>) {
         while self.store_waiting().await {
             tokio::time::sleep(PAUSE).await;
@@ -79,7 +79,7 @@ impl Shared {
     }
 }
 
-/// The twentieth of 0 to 100 that a score is in; -1 is too little data.
+/// The twentieth of 0 to 100 that a score is in; -1 means too little data.
 #[expect(clippy::cast_possible_truncation, reason = "a score is between 0 and 100")]
 fn bucket(score: Option<f64>) -> i64 {
     score.map_or(-1, |score| ((score / 5.0) as i64).clamp(0, 19))

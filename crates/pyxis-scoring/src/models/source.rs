@@ -1,4 +1,4 @@
-//! Where the activity of a wallet comes from.
+//! Sources of wallet activity.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,43 +11,41 @@ use pyxis_store::{Store, StoreError, activity};
 use super::indexer_error::IndexerError;
 use super::read;
 
-/// A source that fails never makes a score.
+/// Failures of a source, which never produce a score.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// The database.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// What was imported is damaged.
+    /// The imported activity is damaged.
     #[error(transparent)]
     Damaged(#[from] pyxis_models::Error),
-    /// An indexer.
+    /// An indexer failed.
     #[error("the indexer of {chain}")]
     Indexer {
-        /// Of which chain.
+        /// Chain of the indexer.
         chain: &'static str,
-        /// Why.
         #[source]
         error: IndexerError,
     },
 }
 
-/// What a source answers.
+/// Answer of a source.
 pub type FeaturesFuture<'a> =
     Pin<Box<dyn Future<Output = Result<Option<Features>, SourceError>> + Send + 'a>>;
 
-/// Knows the activity of wallets.
+/// A source of wallet activity.
 pub trait Source: Send + Sync {
-    /// What models see of a wallet; `None` is too little activity.
+    /// The features of a wallet; `None` means too little activity.
     fn look(&self, address: EvmAddress, now: UnixMillis) -> FeaturesFuture<'_>;
 }
 
-/// What was imported.
+/// Imported activity.
 pub struct Local {
     store: Store,
 }
 
 impl Local {
-    /// Of a database.
     pub fn new(store: Store) -> Self {
         Self { store }
     }

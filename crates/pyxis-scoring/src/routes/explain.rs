@@ -1,4 +1,4 @@
-//! `?explain=true`: why a score is what it is.
+//! `?explain=true`: the reasons for a score.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::engine::{self, ScoreKey};
 use crate::error::{Error, Result};
 use crate::state::State;
 
-/// The record with `explain` beside it.
+/// The record plus `explain`.
 #[derive(Serialize)]
 struct ExplainedScore<'a> {
     #[serde(flatten)]
@@ -23,9 +23,9 @@ struct ExplainedScore<'a> {
 struct Explanation {
     revision: i64,
     threshold: Decimal,
-    /// By how much the score passes, or what it lacks (negative).
+    /// Amount by which the score passes, or falls short (negative).
     margin: String,
-    /// When time alone will change the score; null if never.
+    /// Next time at which the score changes without any event; null if never.
     valid_until: Option<String>,
     stamps: BTreeMap<String, ExplainedStamp>,
 }
@@ -37,7 +37,7 @@ struct ExplainedStamp {
     reason: &'static str,
 }
 
-/// `body`, which is the score at `now`, and what its Stamps contribute and why.
+/// Adds to `body`, the score at `now`, each Stamp's contribution and its reason.
 pub(super) async fn explained(state: &State, place: ScoreKey, body: &str, now: UnixMillis) -> Result<String> {
     let record = serde_json::from_str(body).map_err(|error| Error::Internal(error.into()))?;
     let (terms, settled) = engine::preview(&state.store, place, now).await?;

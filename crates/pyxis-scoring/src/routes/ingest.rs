@@ -1,4 +1,4 @@
-//! Stamps in and out by the holder's application (decisions, Credentials in).
+//! Stamps added and removed by the holder's application (decisions, Credentials in).
 
 use axum::body::Body;
 use axum::extract::{RawQuery, State as Extract};
@@ -21,14 +21,14 @@ use crate::engine::{self, IngestOutcome};
 use crate::error::{Error, Parameter, Result};
 use crate::state::State;
 
-/// Most credentials in one request.
+/// Maximum number of credentials in one request.
 const MOST: usize = 200;
 /// Longest body, in bytes.
 const MAX_BODY: usize = 4 * 1024 * 1024;
 
 #[derive(Serialize)]
 struct Item<'a> {
-    /// The Stamp, where the credential was believed.
+    /// The Stamp, if the credential was accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
     provider: Option<&'a StampName>,
     status: &'static str,
@@ -38,13 +38,13 @@ struct Item<'a> {
 
 #[derive(Serialize)]
 struct ItemError {
-    /// The place of the credential in the request, from 0.
+    /// Position of the credential in the request, from 0.
     index: usize,
     code: &'static str,
     detail: String,
 }
 
-/// `POST /v2/stamps/{address}`: an array of credentials; what became of each, in their order.
+/// `POST /v2/stamps/{address}`: adds an array of credentials and returns their outcomes in order.
 pub(crate) async fn add_stamps(
     Extract(state): Extract<State>,
     segments: Segments,
@@ -74,7 +74,7 @@ pub(crate) async fn add_stamps(
     .await
 }
 
-/// Signatures are checked on a thread that may take its time.
+/// Checks signatures on a blocking thread.
 async fn check(
     state: &State,
     workspace: WorkspaceId,
@@ -125,7 +125,7 @@ fn item<'a>(
     Item { provider, status, error: None }
 }
 
-/// `DELETE /v2/stamps/{address}?provider=…`: removes the Stamps named; how many were there.
+/// `DELETE /v2/stamps/{address}?provider=…`: removes the named Stamps and returns how many existed.
 pub(crate) async fn remove_stamps(
     Extract(state): Extract<State>,
     segments: Segments,
@@ -166,7 +166,7 @@ pub(super) async fn read_json<T: DeserializeOwned>(body: Body, most: usize) -> R
     serde_json::from_slice(&bytes).map_err(|error| misread(Vec::new(), &error))
 }
 
-/// The same, for an object. By itself a list of its values in order would do as well.
+/// The same for an object. serde alone would also accept a list of its values in order.
 pub(super) async fn read_object<T: DeserializeOwned>(body: Body, most: usize) -> Result<T> {
     let object: Map<String, Value> = read_json(body, most).await?;
     serde_path_to_error::deserialize(Value::Object(object))

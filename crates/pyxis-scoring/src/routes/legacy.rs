@@ -1,5 +1,5 @@
-//! The paths of the earlier version, in the earlier shapes (Spec 1, Versioning). Deprecated: each answer
-//! names its successor.
+//! The earlier version's paths, with the earlier response shapes (Spec 1, Versioning). Deprecated: each response names
+//! its successor.
 
 use axum::Router;
 use axum::body::Body;
@@ -24,10 +24,10 @@ use crate::error::{Error, Result};
 use crate::state::State;
 
 const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
-/// Since 1 November 2026, as RFC 9745 writes a date.
+/// Deprecated since 1 November 2026, in the date format of RFC 9745.
 const SINCE: HeaderValue = HeaderValue::from_static("@1793491200");
 
-/// Those that count as requests to the Stamps endpoints.
+/// Paths that count as requests to the Stamps endpoints.
 pub(super) fn stamps() -> Router<State> {
     Router::new()
         .route("/registry/score/{scorer_id}/{address}", get(get_score))
@@ -35,12 +35,12 @@ pub(super) fn stamps() -> Router<State> {
         .route("/registry/stamp-metadata", get(get_catalogue))
 }
 
-/// The same, asked with POST.
+/// POST paths of the Stamps endpoints.
 pub(super) fn posted() -> Router<State> {
     Router::new().route("/registry/submit-passport", post(submit))
 }
 
-/// The one of the models endpoint.
+/// Path of the models endpoint.
 pub(super) fn models() -> Router<State> {
     Router::new().route("/passport/analysis/{address}", get(get_analysis))
 }
@@ -67,9 +67,9 @@ struct Submission {
     scorer_id: Value,
 }
 
-/// `POST /registry/submit-passport`: there is nothing to submit any more, the score is just computed.
+/// `POST /registry/submit-passport`: nothing is submitted any more; the score is just computed.
 async fn submit(Extract(state): Extract<State>, headers: HeaderMap, body: Body) -> Response {
-    // Until the body says which score.
+    // Until the body names the score.
     let mut successor = "/v2/stamps".to_owned();
     let answer = respond(&state, &headers, async |caller| {
         let Submission { address, scorer_id } = read_object(body, 16 * 1024).await?;
@@ -105,7 +105,7 @@ async fn get_catalogue(state: Extract<State>, headers: HeaderMap) -> Response {
     succeeded(catalogue::get_catalogue(state, headers).await, "/v2/stamps/metadata")
 }
 
-/// `GET /passport/analysis/{address}`: the same answer, and the name of the model in `model_list`.
+/// `GET /passport/analysis/{address}`: the same response; `model_list` names the model.
 async fn get_analysis(
     state: Extract<State>,
     segments: Segments,
@@ -134,7 +134,7 @@ async fn score(
     earlier(&current(state, place, (&scorer).into(), state.now()).await?).map(json)
 }
 
-/// A record in the shape before `passing_score`, `dedup` and the expiry of each Stamp.
+/// Converts a record to the shape before `passing_score`, `dedup` and the expiry of each Stamp.
 fn earlier(record: &str) -> Result<String> {
     let broken = |error: serde_json::Error| Error::Internal(error.into());
     let mut record: Map<String, Value> = serde_json::from_str(record).map_err(broken)?;
@@ -153,8 +153,8 @@ fn earlier(record: &str) -> Result<String> {
         "status": "DONE",
         "last_score_timestamp": take("last_score_timestamp"),
         "expiration_date": take("expiration_timestamp"),
-        // As a numeric scorer answers. A `ThresholdScoreCheck` is a binary scorer's, and a voting tool that finds
-        // one compares with the threshold in it, strictly, in place of its own.
+        // The response of a numeric scorer. A `ThresholdScoreCheck` is a binary scorer's. A voting tool that finds one
+        // compares strictly with its threshold instead of the tool's own.
         "evidence": null,
         "error": take("error"),
         "stamp_scores": stamp_scores,

@@ -1,4 +1,4 @@
-//! `GET /v2/models/score/{address}`: what models make of any wallet (Spec 1, Endpoints 4).
+//! `GET /v2/models/score/{address}`: model scores of any wallet (Spec 1, Endpoints 4).
 
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::HeaderMap;
@@ -17,13 +17,13 @@ use crate::limits::limit_of_models;
 use crate::models::{ModelExplanation, SourceError, WalletExplanation, read, tell};
 use crate::state::State;
 
-/// Which model a request asks for, and whether it wants to know why.
+/// The requested model, and true if an explanation was requested.
 struct ModelScoreRequest {
     model: Model,
     explain: bool,
 }
 
-/// The score of one model, -1 where there is too little data.
+/// The score of one model, -1 if there is too little data.
 pub(crate) async fn get_model_score(
     Extract(state): Extract<State>,
     segments: Segments,
@@ -37,12 +37,12 @@ pub(crate) async fn get_model_score(
     .await
 }
 
-/// As on the paths of Stamps, and counted as a request for a model's score.
+/// As for the Stamps paths, but counted as a request for a model score.
 pub(super) async fn refuse_method(Extract(state): Extract<State>, headers: HeaderMap) -> Response {
     respond(&state, &headers, None, async |_| Err(Error::MethodNotAllowed)).await
 }
 
-/// Finds and counts the caller, then works. Key, models and wallet are one read.
+/// Authenticates and counts the caller, then runs `work`. Key, models and wallet take one read.
 async fn respond<F, W>(state: &State, headers: &HeaderMap, wallet: Option<EvmAddress>, work: F) -> Response
 where
     F: FnOnce(Lookup) -> W,
@@ -110,7 +110,7 @@ fn asked(query: &QueryPairs<'_>) -> Result<ModelScoreRequest> {
     Ok(ModelScoreRequest { model, explain })
 }
 
-/// Damaged activity, or a model of the user's own that fails: ours to mend, and never a score.
+/// Damaged activity, or a custom model that fails: the server's fault, and never a score.
 fn broken(error: pyxis_models::Error) -> Error {
     Error::Internal(Box::new(error))
 }
@@ -123,7 +123,7 @@ fn failed(error: SourceError) -> Error {
     }
 }
 
-/// -1 is too little data.
+/// -1 means too little data.
 fn number(score: Option<f64>) -> Value {
     score.map_or_else(|| (-1).into(), Into::into)
 }

@@ -1,4 +1,4 @@
-//! Path and query, read strictly: what does not read as it should is refused before anything happens.
+//! Strict parsing of path and query: a malformed value is refused before anything happens.
 
 use std::borrow::Cow;
 
@@ -13,8 +13,8 @@ use pyxis_core::id::ScorerId;
 use crate::address;
 use crate::error::{Error, Parameter, Result};
 
-/// The named segments of the path, decoded one by one: what is no text in one of them says nothing of the
-/// others. Never rejects: the key is looked at first.
+/// The named segments of the path, decoded one by one: an undecodable segment does not affect the others. Never
+/// rejects: the key is checked first.
 pub(crate) struct Segments(Vec<(String, String)>);
 
 impl<S: Send + Sync> FromRequestParts<S> for Segments {
@@ -42,7 +42,7 @@ impl Segments {
         address::read(text).map_err(|_| Error::InvalidAddress)
     }
 
-    /// `{scorer_id}`: 422 for what is no integer, 404 for an integer that no scorer has.
+    /// `{scorer_id}`: 422 for a non-integer, 404 for an integer that no scorer has.
     pub(crate) fn scorer(&self) -> Result<ScorerId> {
         scorer(self.find("scorer_id").unwrap_or_default(), "path")
     }
@@ -70,7 +70,7 @@ impl<'q> QueryPairs<'q> {
         Self(url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()).collect())
     }
 
-    /// The value of a parameter; where it stands several times, the last.
+    /// The value of a parameter; if it occurs several times, the last.
     pub(crate) fn find(&self, name: &str) -> Option<&str> {
         self.0.iter().rev().find(|(key, _)| key == name).map(|(_, value)| &**value)
     }
@@ -112,7 +112,7 @@ impl<'q> QueryPairs<'q> {
         }
     }
 
-    /// `created_at`: `YYYY-MM-DD`, which is its start in UTC, or a time in UTC as answers write it.
+    /// `created_at`: `YYYY-MM-DD`, which is its start in UTC, or a time in UTC as responses write it.
     pub(crate) fn created_at(&self) -> Result<UnixMillis> {
         let Some(text) = self.find("created_at") else {
             return Err(created_at("missing", "Field required"));
@@ -131,8 +131,8 @@ fn created_at(kind: &'static str, message: &'static str) -> Error {
     Error::Parameter(Parameter { place: "query", name: "created_at", kind, message })
 }
 
-/// A date, or a time in UTC with as many digits of a second as there are, and no other form: digits where digits
-/// belong. A moment between two milliseconds is the later one, so that what is before it stays before it.
+/// A date, or a time in UTC with any number of decimals, and no other form: digits where digits belong. A moment
+/// between two milliseconds rounds up, so that earlier times stay earlier.
 fn moment(text: &str) -> Option<UnixMillis> {
     if is_form(text, "0000-00-00") {
         return in_utc(text.parse::<Date>().ok()?.at(0, 0, 0, 0));
@@ -141,7 +141,7 @@ fn moment(text: &str) -> Option<UnixMillis> {
     let local = ["Z", "+00:00", " 00:00"].iter().find_map(|zone| text.strip_suffix(zone))?;
     let (whole, fraction) = local.split_once('.').map_or((local, "0"), |(whole, fraction)| (whole, fraction));
     let digits = (1..=9).contains(&fraction.len()) && fraction.bytes().all(|byte| byte.is_ascii_digit());
-    // The parser of the library takes a leap second.
+    // The library's parser accepts a leap second.
     if !digits || !is_form(whole, "0000-00-00T00:00:00") || whole.ends_with("60") {
         return None;
     }
@@ -158,7 +158,7 @@ fn is_form(text: &str, form: &str) -> bool {
         })
 }
 
-/// Also of the last days of the year 9999, where the time line of the library ends.
+/// Covers the last days of the year 9999, where the library's time range ends.
 fn in_utc(at: DateTime) -> Option<UnixMillis> {
     let epoch = Date::constant(1970, 1, 1).at(0, 0, 0, 0);
     i64::try_from(at.duration_since(epoch).as_millis()).ok().map(UnixMillis)

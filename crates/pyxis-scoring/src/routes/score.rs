@@ -1,4 +1,4 @@
-//! `GET /v2/stamps/{scorer_id}/score/{address}`: one indexed read where nothing changed.
+//! `GET /v2/stamps/{scorer_id}/score/{address}`: one indexed read if nothing changed.
 
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, Method, Request, header};
@@ -22,8 +22,8 @@ use crate::state::State;
 /// The route, as the access log names it.
 pub const SCORE: &str = "/v2/stamps/{scorer_id}/score/{address}";
 
-/// A request for the latest score that needs nothing of the router: no parameters, no page of another
-/// origin that asks, nothing to complain about. A busy server takes these past it.
+/// A request for the latest score that needs no router: no parameters, no cross-origin page, no error. A busy server
+/// answers these before the router.
 pub struct FastPathScore {
     scorer: ScorerId,
     address: EvmAddress,
@@ -47,10 +47,10 @@ impl FastPathScore {
         }
     }
 
-    /// The same answer as the router's.
+    /// The same response as the router's.
     pub async fn answer(self, state: &State, headers: &HeaderMap) -> Response {
         let mut response = within(state, plain(state, headers, self.scorer, self.address)).await;
-        // Whatever keeps this answer may hand it to a page.
+        // A cache may pass this response to a page of another origin.
         cors::mark(response.headers_mut());
         response
     }
@@ -74,7 +74,7 @@ pub(crate) async fn get_score(
     }
 }
 
-/// The way of nearly every request.
+/// The path of nearly every request.
 async fn plain(
     state: &State,
     headers: &HeaderMap,
@@ -106,7 +106,7 @@ async fn latest(state: &State, found: Lookup, scorer: ScorerId, address: EvmAddr
     .map(json)
 }
 
-/// The record of a stored score, which the first answer makes history. A damaged one is computed anew.
+/// The record of a stored score, which the first response makes history. A damaged one is recomputed.
 async fn answered(
     state: &State,
     place: ScoreKey,
@@ -123,7 +123,7 @@ async fn answered(
     {
         return Ok(record);
     }
-    // Another request was first, or another score has taken its place, which then is the answer.
+    // Another request was first, or another score replaced it and is now the answer.
     let stored = scores::fresh(&state.store, workspace, scorer, address, now).await?;
     let record = stored.filter(|stored| stored.in_history).map(|stored| stored_to_json(address, stored.body));
     match record {
@@ -132,14 +132,14 @@ async fn answered(
     }
 }
 
-/// Computes the score and answers it. For an address that never had a Stamp nothing is stored.
+/// Computes the score and returns it. For an address that never had a Stamp, nothing is stored.
 async fn computed(state: &State, place: ScoreKey, terms: ScorerHead, now: UnixMillis) -> Result<String> {
     let known = addresses::is_known(&state.store, place.workspace, place.address).await?;
     let computed = if known { engine::score(&state.books, place, now, true).await? } else { None };
     Ok(computed.unwrap_or_else(|| engine::score_without_stamps(place.address, terms.threshold, now)))
 }
 
-/// The same with parameters, or with something to complain about: parameters, permission, scorer, address.
+/// Handles parameters and errors, in this order: parameters, permission, scorer, address.
 async fn with_query(
     state: &State,
     caller: Caller,
@@ -174,7 +174,7 @@ pub(super) async fn known_scorer(
     scorers::find(&state.store, workspace, scorer).await?.ok_or(Error::NoScorer)
 }
 
-/// The body of the latest score, computed if need be, and answered.
+/// The body of the latest score, computed if necessary, and marked as answered.
 pub(super) async fn current(
     state: &State,
     place: ScoreKey,

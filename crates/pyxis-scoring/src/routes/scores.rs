@@ -23,7 +23,7 @@ use crate::engine::{self, ScoreKey};
 use crate::error::{Error, Result};
 use crate::state::State;
 
-/// Most addresses in one request.
+/// Maximum number of addresses in one request.
 const MOST: usize = 1000;
 
 #[derive(Deserialize)]
@@ -32,7 +32,7 @@ struct BatchRequest {
     addresses: Vec<Value>,
 }
 
-/// The score records, in the order of the addresses. They make no history.
+/// The score records, in the order of the addresses. They do not become history.
 pub(crate) async fn list_scores(
     Extract(state): Extract<State>,
     segments: Segments,
@@ -72,7 +72,7 @@ pub(crate) async fn list_scores(
     .await
 }
 
-/// The addresses as texts; every entry that is something else is named.
+/// The addresses as texts; every other entry is reported.
 fn texts(addresses: &[Value]) -> Result<Vec<&str>> {
     let mut bad = BadEntries::default();
     for (index, value) in addresses.iter().enumerate().filter(|(_, value)| !value.is_string()) {
@@ -82,7 +82,7 @@ fn texts(addresses: &[Value]) -> Result<Vec<&str>> {
     bad.or(texts).map_err(|bad| Error::NotTexts("addresses", bad))
 }
 
-/// The record of each address: stored ones by one read, the rest (and what is damaged) computed.
+/// The record of each address: one read for stored ones, the rest (and damaged ones) are computed.
 async fn bodies(
     state: &State,
     addresses: &[EvmAddress],

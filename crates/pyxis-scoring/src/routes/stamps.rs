@@ -20,7 +20,7 @@ use crate::page_token;
 use crate::service::catalogue;
 use crate::state::State;
 
-/// Stamps on a page, at most and by default.
+/// Stamps per page: the maximum and the default.
 const PAGE: u32 = 1000;
 const VERSION: &str = "1.0.0";
 
@@ -34,14 +34,14 @@ struct Page<'a> {
 #[derive(Serialize)]
 struct Item<'a> {
     version: &'static str,
-    /// Byte for byte as it came.
+    /// Byte for byte as received.
     credential: Box<RawValue>,
-    /// Absent where it was not asked for, null for a Stamp that the catalogue does not know.
+    /// Absent unless requested, null for a Stamp that the catalogue does not list.
     #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<Option<Metadata<'a>>>,
 }
 
-/// What the catalogue says of a Stamp.
+/// The catalogue's entry for a Stamp.
 #[derive(Clone, Copy, Serialize)]
 struct Metadata<'a> {
     group: &'a str,
@@ -131,8 +131,8 @@ async fn page(
     Ok(json(serde_json::to_vec(&page).map_err(|error| Error::Internal(error.into()))?))
 }
 
-/// Where what is older and what is newer than a page begins; `None` where there is nothing at all. A page that has
-/// become empty is where its own cursor is.
+/// The starts of what is older and what is newer than a page; `None` if there is nothing at all. For a page that became
+/// empty, both are at its own cursor.
 fn around(found: &[PageItem], cursor: Cursor) -> Option<(Cursor, Cursor)> {
     if let (Some(newest), Some(oldest)) = (found.first(), found.last()) {
         return Some((Cursor::Older(oldest.id), Cursor::Newer(newest.id)));
@@ -151,7 +151,7 @@ impl<'a> PlatformHead<'a> {
     }
 }
 
-/// What the catalogue says of each Stamp, by name.
+/// The catalogue's entry for each Stamp, by name.
 fn metadata<'a>(catalogue: &'a [Platform], heads: &'a [PlatformHead<'a>]) -> HashMap<&'a str, Metadata<'a>> {
     let mut known = HashMap::new();
     for (platform, head) in catalogue.iter().zip(heads) {

@@ -9,7 +9,7 @@ use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// A decimal number, written as text or as a JSON number: what counts is its digits.
+/// A decimal number, written as text or as a JSON number: only its digits count.
 #[derive(Clone, Copy, Debug)]
 pub struct Amount(pub Decimal);
 
@@ -17,7 +17,7 @@ impl<'de> Deserialize<'de> for Amount {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = match Value::deserialize(deserializer)? {
             Value::String(text) => text,
-            // Twelve digits at most: the shortest text of the number is what was sent.
+            // At most twelve digits: the shortest text of the number is what was sent.
             Value::Number(number) => number.to_string(),
             _ => return Err(de::Error::custom("expected a decimal number")),
         };
@@ -25,7 +25,7 @@ impl<'de> Deserialize<'de> for Amount {
     }
 }
 
-/// Weights by the name of the Stamp, each name once: of two nobody knows which one is meant.
+/// Weights by Stamp name. Duplicate names are refused because the intended one is unknown.
 #[derive(Debug)]
 pub struct Amounts(Weights);
 
@@ -58,7 +58,7 @@ impl<'de> Visitor<'de> for ByName {
     }
 }
 
-/// As scorers keep them.
+/// Weights in the scorers' representation.
 pub fn weights(Amounts(weights): Amounts) -> Weights {
     weights
 }

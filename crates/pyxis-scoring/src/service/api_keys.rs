@@ -17,26 +17,26 @@ use super::{Change, Error, MAX_NAME, Result, check_text};
 use crate::limits::{limit_of_models, limit_of_stamps};
 use crate::state::State;
 
-/// What every API key starts with.
+/// Prefix of every API key.
 pub const KEY_PREFIX: &str = "px_api_";
-/// Characters of a key that are kept readable, to tell keys apart.
+/// Characters of a key that stay readable, to tell keys apart.
 const HINT: usize = KEY_PREFIX.len() + 6;
 /// The tier whose limit is the key's own (Spec 1, Limits).
 const OWN_TIER: i64 = 4;
-/// What that limit is above.
+/// Lower bound of that limit.
 const TIER_3: i64 = 2000;
-/// Highest limit: nothing that a window of a quarter of an hour could hold.
+/// Highest limit: more than a window of 15 minutes could hold.
 const MOST: i64 = 1_000_000_000;
 /// Longest span of [`usage`], in hours.
 pub const MAX_USAGE_HOURS: u32 = 168;
 
-/// Tier 1, which a key starts with.
+/// Tier 1, a new key's tier.
 pub const FIRST_TIER: Tier = Tier { tier: 1, limit: None };
 
-/// What is wanted of a new key.
+/// Settings of a new key.
 #[derive(Clone, Debug)]
 pub struct ApiKeyInput {
-    /// Its name, for people.
+    /// Name for people.
     pub name: String,
     /// Tier of the Stamps endpoints.
     pub stamps: Tier,
@@ -49,7 +49,7 @@ pub struct ApiKeyInput {
 }
 
 impl ApiKeyInput {
-    /// A key of the first tier that reads.
+    /// A first-tier key with read permission.
     pub fn named(name: impl Into<String>) -> Self {
         Self { name: name.into(), stamps: FIRST_TIER, models: FIRST_TIER, can_read: true, can_write: false }
     }
@@ -62,15 +62,15 @@ pub struct Usage {
     pub from: UnixMillis,
     /// End of the last one.
     pub to: UnixMillis,
-    /// What a window of the Stamps endpoints admits today.
+    /// Current limit per window of the Stamps endpoints.
     pub stamps_limit: i64,
-    /// What a window of the models endpoint admits today.
+    /// Current limit per window of the models endpoint.
     pub models_limit: i64,
     /// The windows with requests, oldest first.
     pub windows: Vec<WindowRow>,
 }
 
-/// Makes a key. Its text is returned here and never again.
+/// Creates a key. Its text is returned here and never again.
 pub async fn create(state: &State, actor: &Actor, input: ApiKeyInput) -> Result<(ApiKeyRow, SecretString)> {
     check_text("name", &input.name, MAX_NAME)?;
     check_tier("stamps", input.stamps)?;
@@ -103,7 +103,7 @@ pub async fn create(state: &State, actor: &Actor, input: ApiKeyInput) -> Result<
     Ok((row, key))
 }
 
-/// Every key of a workspace, revoked ones too, oldest first.
+/// Every key of a workspace, including revoked ones, oldest first.
 pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<ApiKeyRow>> {
     Ok(api_keys::list(&state.store, workspace).await?)
 }
@@ -113,7 +113,7 @@ pub async fn get(state: &State, workspace: WorkspaceId, id: ApiKeyId) -> Result<
     api_keys::find_by_id(&state.store, workspace, id).await?.ok_or(Error::NotFound("API key"))
 }
 
-/// Changes a key that is in force.
+/// Changes an active key.
 pub async fn update(state: &State, actor: &Actor, id: ApiKeyId, wanted: ApiKeyChange) -> Result<ApiKeyRow> {
     if let Some(name) = &wanted.name {
         check_text("name", name, MAX_NAME)?;
@@ -137,7 +137,7 @@ pub async fn update(state: &State, actor: &Actor, id: ApiKeyId, wanted: ApiKeyCh
     get(state, actor.workspace, id).await
 }
 
-/// Revokes a key for good; whether it was in force.
+/// Revokes a key permanently; true if it was active.
 pub async fn revoke(state: &State, actor: &Actor, id: ApiKeyId) -> Result<bool> {
     let mut change = Change::begin(state, actor).await?;
     let row = api_keys::find_by_id(&mut change.tx, actor.workspace, id).await?;
@@ -149,7 +149,7 @@ pub async fn revoke(state: &State, actor: &Actor, id: ApiKeyId) -> Result<bool> 
     Ok(true)
 }
 
-/// The requests of a key in the last hours, the present window included; 1 to [`MAX_USAGE_HOURS`].
+/// The requests of a key in the last hours, including the current window; 1 to [`MAX_USAGE_HOURS`].
 pub async fn usage(state: &State, workspace: WorkspaceId, id: ApiKeyId, hours: u32) -> Result<Usage> {
     if !(1..=MAX_USAGE_HOURS).contains(&hours) {
         return Err(Error::field("hours", format!("1 to {MAX_USAGE_HOURS}")));

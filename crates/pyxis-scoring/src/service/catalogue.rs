@@ -15,19 +15,19 @@ use sha3::{Digest as _, Keccak256};
 use super::{Change, Error, Result, check_text};
 use crate::state::State;
 
-/// Most platforms.
+/// Maximum number of platforms.
 const MAX_PLATFORMS: usize = 500;
 /// Longest text, in bytes.
 const MAX_TEXT: usize = 1000;
 /// Longest id, in bytes.
 const MAX_ID: usize = 64;
 
-/// The catalogue in force.
+/// The catalogue in use.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
-    /// True if it is the workspace's own; else it is the built-in one.
+    /// True for the workspace's own catalogue, false for the built-in one.
     pub own: bool,
-    /// Its platforms in their order.
+    /// Platforms in display order.
     pub platforms: Cow<'static, [Platform]>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) async fn in_force(store: &Store, workspace: WorkspaceId) -> Result<Ca
     })
 }
 
-/// Replaces the catalogue. A hash may be left empty: it is computed here, and another one is refused.
+/// Replaces the catalogue. A hash may be empty: it is computed here, and a different one is refused.
 pub async fn replace(state: &State, actor: &Actor, mut platforms: Vec<Platform>) -> Result<Catalogue> {
     check(&mut platforms)?;
     let mut change = Change::begin(state, actor).await?;
@@ -55,7 +55,7 @@ pub async fn replace(state: &State, actor: &Actor, mut platforms: Vec<Platform>)
     Ok(Catalogue { own: true, platforms: Cow::Owned(platforms) })
 }
 
-/// Goes back to the built-in catalogue; whether the workspace had its own.
+/// Returns to the built-in catalogue; true if the workspace had its own.
 pub async fn reset(state: &State, actor: &Actor) -> Result<bool> {
     let mut change = Change::begin(state, actor).await?;
     if catalogue::list(&mut change.tx, actor.workspace).await?.is_empty() {

@@ -1,4 +1,4 @@
-//! What can go wrong with a change, and how each of it is told.
+//! Failures of a change, with their messages.
 
 use axum::response::{IntoResponse, Response};
 use http::header::RETRY_AFTER;
@@ -8,42 +8,40 @@ use pyxis_store::StoreError;
 
 use crate::error::{BoxError, Error as ScoringError};
 
-/// The result of the functions here.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Every failure of what managers do. Variants are what the caller can act on.
+/// Every failure of a manager's operation. Variants are what the caller can act on.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// There is no such thing in this workspace.
+    /// The workspace has no such thing.
     #[error("not found: {0}")]
     NotFound(&'static str),
-    /// The thing is in a state that does not allow this.
+    /// The thing's state does not allow this.
     #[error("conflict: {0}")]
     Conflict(&'static str),
-    /// Somebody else changed the thing since it was read.
+    /// Someone else changed the thing since it was read.
     #[error("changed meanwhile: revision {revision} is in force; read it and decide again")]
     Changed {
-        /// The revision in force.
+        /// The current revision.
         revision: i64,
     },
     /// A bad value.
     #[error("invalid field {field}: {detail}")]
     InvalidField {
-        /// The field.
         field: String,
-        /// What is wrong and what to do.
+        /// The fault and its remedy.
         detail: String,
     },
-    /// Others kept changing the same rows.
+    /// Other transactions kept changing the same rows.
     #[error("too busy: others change the same; try again")]
     Busy,
-    /// The indexer of a chain gave no activity.
+    /// A chain's indexer returned no activity.
     #[error("the indexer of {0} does not answer; try again later")]
     Source(&'static str),
-    /// The database does not answer.
+    /// The database does not respond.
     #[error("the database does not answer")]
     Unavailable(#[source] StoreError),
-    /// Ours.
+    /// A fault of the server.
     #[error("internal error")]
     Internal(#[source] BoxError),
 }
@@ -73,7 +71,7 @@ impl From<ScoringError> for Error {
             ScoringError::Busy => Self::Busy,
             ScoringError::Unavailable(error) => Self::Unavailable(error),
             ScoringError::Internal(error) => Self::Internal(error),
-            // These answer requests with an API key; the engine has none of them.
+            // These answer requests with an API key; the engine never returns them.
             ScoringError::InvalidKey
             | ScoringError::Forbidden
             | ScoringError::InvalidAddress

@@ -13,7 +13,7 @@ use crate::state::State;
 /// Longest use case, in bytes.
 const MAX_USE_CASE: usize = 4000;
 
-/// Asks that a key may read history; `use_case` says what for.
+/// Requests history access for a key; `use_case` states the purpose.
 pub async fn create(
     state: &State,
     actor: &Actor,
@@ -58,7 +58,7 @@ pub async fn list(
     Ok(history_requests::list(&state.store, workspace, only).await?)
 }
 
-/// Decides a pending request; approved, its key reads history from now on.
+/// Decides a pending request; once approved, its key can read history.
 pub async fn decide(
     state: &State,
     actor: &Actor,

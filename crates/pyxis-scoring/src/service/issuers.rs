@@ -1,4 +1,4 @@
-//! Issuers whose credentials a workspace believes.
+//! Issuers that a workspace trusts.
 
 use pyxis_core::actor::Actor;
 use pyxis_core::id::WorkspaceId;
@@ -9,19 +9,19 @@ use super::{Change, Error, MAX_NAME, Result, check_text};
 use crate::credential;
 use crate::state::State;
 
-/// What adding an issuer did.
+/// Result of adding an issuer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Added {
-    /// It is on the list now.
+    /// Added.
     New,
-    /// It was there, under another name.
+    /// It was listed under another name.
     Renamed,
-    /// It was there.
+    /// Already listed.
     Unchanged,
 }
 
-/// Lists an issuer, or renames it. An issuer is its key, so any DID of the key will do; it is listed by the one that
-/// [`credential::issuer_did`] makes of it.
+/// Lists an issuer, or renames it. An issuer is its key, so any DID of the key will do. It is listed under the DID from
+/// [`credential::issuer_did`].
 pub async fn add(state: &State, actor: &Actor, did: &str, name: &str) -> Result<(IssuerRow, Added)> {
     let did = canonical(did)?;
     check_text("name", name, MAX_NAME)?;
@@ -42,7 +42,7 @@ pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<IssuerRow
     Ok(issuers::list(&state.store, workspace).await?)
 }
 
-/// Takes an issuer off the list, named by any DID of its key. Stamps that it issued stay until they expire or are revoked.
+/// Removes an issuer from the list, named by any DID of its key. Its Stamps stay until they expire or are revoked.
 pub async fn remove(state: &State, actor: &Actor, did: &str) -> Result<()> {
     let did = canonical(did).map_err(|_| Error::NotFound("issuer"))?;
     let mut change = Change::begin(state, actor).await?;

@@ -1,4 +1,4 @@
-//! Work that one process at a time does, whichever was asked for it.
+//! Work that only one process performs at a time, no matter which one was asked.
 
 use std::time::Duration;
 
@@ -8,21 +8,21 @@ use pyxis_store::{Tx, leases};
 use super::Result;
 use crate::state::State;
 
-/// How long a lease lasts that is not renewed: so long does a process that died keep others from the work.
+/// Lifetime of a lease that is not renewed. A dead process blocks the work for this long.
 const LASTS: Duration = Duration::from_secs(30);
-/// How often it is renewed.
+/// Interval between renewals.
 const RENEWAL: Duration = Duration::from_secs(10);
 
-/// The lease of work that is under way.
+/// The lease of work in progress.
 pub(super) struct Lease {
     state: State,
     name: String,
-    /// This run of the work, so that a process does not do it twice at once either.
+    /// Identifies this run of the work, so that a process does not run it twice at once either.
     holder: NodeId,
 }
 
 impl Lease {
-    /// Takes the lease once `tx` commits; `None` where somebody else has it.
+    /// Acquires the lease once `tx` commits; `None` if another process holds it.
     pub(super) async fn take(state: &State, tx: &mut Tx, name: String) -> Result<Option<Self>> {
         let holder = NodeId::new(state.now(), &*state.entropy);
         let now = state.now();
@@ -30,7 +30,7 @@ impl Lease {
         Ok(ours.then(|| Self { state: state.clone(), name, holder }))
     }
 
-    /// Works, and hands the lease back; `None` where it was lost on the way and the work broken off.
+    /// Runs `work`, then returns the lease; `None` if the lease was lost and the work canceled.
     pub(super) async fn keep<T>(self, work: impl Future<Output = T>) -> Option<T> {
         let done = tokio::select! {
             done = work => Some(done),
@@ -42,7 +42,7 @@ impl Lease {
         done
     }
 
-    /// Renews the lease until another has it.
+    /// Renews the lease until another process has it.
     async fn lost(&self) {
         let Self { state, name, holder } = self;
         loop {

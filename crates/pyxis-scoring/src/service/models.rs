@@ -1,5 +1,4 @@
-//! Models as managers see them: how good they are, what they served, whom they suspect, and why a wallet
-//! has its score.
+//! Models for managers: quality, served scores, suspected groups, and explanations of a wallet's score.
 
 use pyxis_core::address::EvmAddress;
 use pyxis_models::plot;
@@ -15,26 +14,26 @@ use super::{Error, Result};
 use crate::models::{Local, Source, SourceError, WalletExplanation, tell};
 use crate::state::State;
 
-/// The models in force and what is known of them.
+/// The active models and their data.
 #[derive(Clone, Debug)]
 pub struct Overview {
-    /// The revision; `None`: those that come with the program.
+    /// The revision; `None`: the built-in models.
     pub revision: Option<i64>,
-    /// What names them.
+    /// Fingerprint of the models.
     pub fingerprint: String,
-    /// What they say of themselves.
+    /// The models' own description.
     pub card: Card,
-    /// The user's own models.
+    /// Custom models.
     pub customs: Vec<CustomCard>,
-    /// What was served: model, bucket (-1 too little data, else the twentieth of 0 to 100), how many.
+    /// Served scores: model, bucket (-1 means too little data, else the twentieth of 0 to 100), count.
     pub served: Vec<(String, i64, i64)>,
-    /// Files of activity that were taken in.
+    /// Imported activity files.
     pub imports: usize,
-    /// True if indexers are asked for activity.
+    /// True if indexers are queried for activity.
     pub indexers: bool,
 }
 
-/// The models in force.
+/// The active models.
 pub async fn overview(state: &State) -> Result<Overview> {
     let held = state.models.current().await?;
     Ok(Overview {
@@ -55,7 +54,7 @@ pub async fn groups(state: &State) -> Result<Vec<Group>> {
     stored.into_iter().map(read).collect::<Result<_, _>>().map_err(|error| Error::Internal(Box::new(error)))
 }
 
-/// Why a wallet has the score it has. Counts against nobody's limit and is not noted as served.
+/// Explains a wallet's score. Counts against no limit and is not recorded as served.
 pub async fn look(state: &State, address: EvmAddress, model: Model) -> Result<WalletExplanation> {
     let held = state.models.current().await?;
     let found = match state.activity() {
@@ -92,7 +91,7 @@ pub fn picture(group: &Group) -> String {
     plot::group(group)
 }
 
-/// What was served of every model, by twentieths, as SVG; `None` where nothing was.
+/// Served scores of every model, by twentieths, as SVG; `None` if none were served.
 pub fn served_plot(served: &[(String, i64, i64)]) -> Option<String> {
     let mut counts = [0; 20];
     for (_, bucket, count) in served {

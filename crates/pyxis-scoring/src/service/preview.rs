@@ -1,4 +1,4 @@
-//! What if: scores of a sample of stored addresses under present and other terms. Nothing is written.
+//! Preview of other terms: scores of a sample of stored addresses under current and proposed terms. Nothing is written.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,38 +15,38 @@ use super::scorers::check_weights;
 use super::{Error, Result};
 use crate::state::State;
 
-/// Most addresses of a sample.
+/// Maximum number of addresses in a sample.
 pub const SAMPLE: u32 = 1000;
 /// Addresses read at once.
 const CHUNK: usize = 100;
-/// About so many buckets does a histogram have.
+/// Approximate number of buckets in a histogram.
 const BUCKETS: i64 = 20;
 
 /// Other terms to try.
 #[derive(Clone, Debug)]
 pub struct Proposal {
-    /// The score needed to pass; `None`: as it is.
+    /// The score needed to pass; `None`: unchanged.
     pub threshold: Option<Decimal>,
-    /// What each Stamp contributes; `None`: as it is.
+    /// Each Stamp's weight; `None`: unchanged.
     pub weights: Option<Weights>,
 }
 
-/// What the proposal would do to the sample.
+/// Effect of a proposal on the sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preview {
-    /// The scorer's revision that `before` is about.
+    /// The scorer's revision behind `before`.
     pub revision: i64,
     /// Addresses in the sample: all there are, at most [`SAMPLE`].
     pub sampled: u32,
-    /// Who passes today.
+    /// Addresses that pass today.
     pub passing_before: u32,
-    /// Who would pass.
+    /// Addresses that would pass.
     pub passing_after: u32,
-    /// Who does not pass today, and would.
+    /// Addresses that do not pass today, but would.
     pub gained: u32,
-    /// Who passes today, and would not.
+    /// Addresses that pass today, but would not.
     pub lost: u32,
-    /// Scores, lowest first, without gaps; empty with an empty sample.
+    /// Scores, lowest first, without gaps; empty for an empty sample.
     pub histogram: Vec<Bucket>,
 }
 
@@ -55,15 +55,15 @@ pub struct Preview {
 pub struct Bucket {
     /// Lowest score.
     pub from: Decimal,
-    /// The lowest score of the next.
+    /// The lowest score of the next bucket.
     pub to: Decimal,
-    /// How many today.
+    /// Addresses today.
     pub before: u32,
-    /// How many there would be.
+    /// Addresses under the proposal.
     pub after: u32,
 }
 
-/// Scores a sample of the addresses that ever had a Stamp, as the scorer does and as it would.
+/// Scores a sample of the addresses that ever had a Stamp, under the scorer's terms and under the proposal.
 pub async fn preview(
     state: &State,
     workspace: WorkspaceId,
@@ -96,8 +96,8 @@ pub async fn preview(
     Ok(summary(before.revision, &pairs))
 }
 
-/// The score of an address before and after. What it would claim is held against those that come after it, as it would
-/// be if each were scored in turn. Claims are the same by any terms.
+/// The score of an address before and after. Its claims count against later addresses, as if each were scored in turn.
+/// Claims do not depend on the terms.
 fn both(
     address: EvmAddress,
     stamps: &[Stamp],
@@ -175,7 +175,7 @@ fn histogram(pairs: &[(ScoreResult, ScoreResult)]) -> Vec<Bucket> {
     buckets
 }
 
-/// The width of a bucket in hundred-thousandths: 1, 2 or 5 and noughts, so that the edges read well.
+/// The width of a bucket in hundred-thousandths: 1, 2 or 5 followed by zeros, so that the edges read well.
 fn width(highest: Decimal) -> i64 {
     let least = (highest.units() / BUCKETS).max(1);
     let mut unit = 1;

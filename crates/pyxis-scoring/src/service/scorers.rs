@@ -17,60 +17,55 @@ use super::{Change, Error, MAX_NAME, Result, check_text};
 use crate::engine;
 use crate::state::State;
 
-/// Most Stamps that a scorer weighs.
+/// Maximum number of Stamps that a scorer weighs.
 pub const MAX_WEIGHTS: usize = 2000;
-/// The wait between looks at work that is under way elsewhere.
+/// Interval between checks of work in progress elsewhere.
 const WAIT: Duration = Duration::from_secs(1);
 
 /// A scorer as a person sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scorer {
-    /// Its number.
     pub id: ScorerId,
-    /// Its name.
     pub name: String,
-    /// What it scores by.
+    /// Threshold and weights.
     pub terms: Terms,
-    /// Creation.
     pub created_at: UnixMillis,
 }
 
-/// What is wanted of a new scorer.
+/// Settings of a new scorer.
 #[derive(Clone, Debug)]
 pub struct ScorerInput {
-    /// Its name; several may have the same.
+    /// Need not be unique.
     pub name: String,
     /// The score needed to pass; `None`: the published one.
     pub threshold: Option<Decimal>,
-    /// What each Stamp contributes; `None`: as published.
+    /// Each Stamp's weight; `None`: as published.
     pub weights: Option<Weights>,
 }
 
-/// What is to change about a scorer; `None` leaves a thing as it is.
+/// Changes to a scorer; `None` leaves a field unchanged.
 #[derive(Clone, Debug, Default)]
 pub struct ScorerPatch {
-    /// Another name.
     pub name: Option<String>,
-    /// Another threshold.
     pub threshold: Option<Decimal>,
-    /// Other weights, all of them.
+    /// The complete new weights.
     pub weights: Option<Weights>,
-    /// The revision that was read. It must be given with a threshold or weights, and still be in force.
+    /// The revision that was read. Required with a threshold or weights, and must still be current.
     pub revision: Option<i64>,
 }
 
-/// How far the stored scores of a scorer are.
+/// Progress of a scorer's stored scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rescore {
-    /// Scores that are stored.
+    /// Stored scores.
     pub stored: i64,
-    /// Those that are no longer so. Who asks for one of them gets the right one all the same.
+    /// Outdated scores. A request for one of them gets the correct score anyway.
     pub outdated: i64,
-    /// True if a node computes them anew just now.
+    /// True if a node is recomputing them.
     pub running: bool,
 }
 
-/// Makes a scorer.
+/// Creates a scorer.
 pub async fn create(state: &State, actor: &Actor, input: ScorerInput) -> Result<Scorer> {
     check_text("name", &input.name, MAX_NAME)?;
     let defaults = default_weights();
@@ -97,7 +92,7 @@ pub async fn get(state: &State, workspace: WorkspaceId, id: ScorerId) -> Result<
     Ok(Scorer { id, name: row.name, terms, created_at: row.created_at })
 }
 
-/// Changes a scorer. Scores follow when they are next asked for, or by [`rescore`].
+/// Changes a scorer. Scores are updated at their next request, or by [`rescore`].
 pub async fn update(state: &State, actor: &Actor, id: ScorerId, patch: ScorerPatch) -> Result<Scorer> {
     if let Some(name) = &patch.name {
         check_text("name", name, MAX_NAME)?;
@@ -134,17 +129,17 @@ pub async fn update(state: &State, actor: &Actor, id: ScorerId, patch: ScorerPat
     get(state, actor.workspace, id).await
 }
 
-/// Removes a scorer with its scores, history and claims. It is gone at once; the rest goes piece by piece, so that
-/// nobody has to wait for all of it. A removal that was cut short leaves nothing that anybody sees, and the next one in
-/// the workspace completes it.
+/// Removes a scorer with its scores, history and claims. The scorer disappears at once. Its data is deleted in pieces,
+/// so that no one waits for all of it. An interrupted removal leaves nothing visible, and the next one in the workspace
+/// completes it.
 pub async fn remove(state: &State, actor: &Actor, id: ScorerId) -> Result<()> {
     take_out(state, actor, id).await?;
-    // To the end, even if nobody waits for the answer any more.
+    // Runs to the end, even if no one waits for the response any more.
     let clearing = tokio::spawn(clear(state.store.clone(), actor.workspace));
     clearing.await.map_err(|error| Error::Internal(error.into()))?
 }
 
-/// One that was taken out before, of which something is left, does not come back.
+/// Marks a scorer as removed. One that was marked before and is not fully deleted does not come back.
 async fn take_out(state: &State, actor: &Actor, id: ScorerId) -> Result<()> {
     let mut change = Change::begin(state, actor).await?;
     let Some(row) = scorers::find(&mut change.tx, actor.workspace, id).await? else {
@@ -157,7 +152,7 @@ async fn take_out(state: &State, actor: &Actor, id: ScorerId) -> Result<()> {
     Ok(())
 }
 
-/// Deletes what is left of removed scorers.
+/// Deletes the remaining data of removed scorers.
 async fn clear(store: Store, workspace: WorkspaceId) -> Result<()> {
     let piece = async |id| {
         let mut tx = store.begin().await?;
@@ -171,7 +166,7 @@ async fn clear(store: Store, workspace: WorkspaceId) -> Result<()> {
     Ok(())
 }
 
-/// How far the stored scores are from the scorer's present terms. It reads every one of them.
+/// Counts the stored scores that do not match the scorer's current terms. Reads every one of them.
 pub async fn progress(state: &State, workspace: WorkspaceId, id: ScorerId) -> Result<Rescore> {
     scorers::find(&state.store, workspace, id).await?.ok_or(Error::NotFound("scorer"))?;
     let found = scores::progress(&state.store, workspace, id, state.now()).await?;
@@ -179,8 +174,8 @@ pub async fn progress(state: &State, workspace: WorkspaceId, id: ScorerId) -> Re
     Ok(Rescore { stored: found.stored, outdated: found.outdated, running })
 }
 
-/// Computes outdated scores anew; how many. `done` is told how many are. Where that is under way elsewhere, it waits
-/// for what is left then.
+/// Recomputes outdated scores and returns how many. `done` receives the number done. If another process is doing this,
+/// waits and then handles what is left.
 pub async fn rescore(state: &State, actor: &Actor, id: ScorerId, done: impl FnMut(u64)) -> Result<u64> {
     scorers::find(&state.store, actor.workspace, id).await?.ok_or(Error::NotFound("scorer"))?;
     let lease = loop {
@@ -193,8 +188,8 @@ pub async fn rescore(state: &State, actor: &Actor, id: ScorerId, done: impl FnMu
     Ok(lease.keep(rescoring).await.ok_or(Error::Busy)??)
 }
 
-/// The same in the background of this node, on one node at a time; [`progress`] tells how far it is. Where the
-/// node stops meanwhile, what is left stays outdated until it is asked for.
+/// Recomputes in the background of this node, on one node at a time; [`progress`] reports the state. If the node stops
+/// meanwhile, the rest stays outdated until requested.
 pub async fn start_rescore(state: &State, actor: &Actor, id: ScorerId) -> Result<Rescore> {
     let found = progress(state, actor.workspace, id).await?;
     if found.outdated == 0 {
@@ -214,7 +209,7 @@ pub async fn start_rescore(state: &State, actor: &Actor, id: ScorerId) -> Result
     Ok(running)
 }
 
-/// The lease, and on record who asked for the work; `None` where it is under way already.
+/// Acquires the lease and records who requested the work; `None` if it is already running.
 async fn begin_rescore(state: &State, actor: &Actor, id: ScorerId) -> Result<Option<Lease>> {
     let mut change = Change::begin(state, actor).await?;
     let lease = Lease::take(state, &mut change.tx, lease_of(id)).await?;

@@ -1,4 +1,4 @@
-//! The Stamps of one address: what each is worth and why, and revocation.
+//! The Stamps of one address: contributions, reasons and revocation.
 
 use pyxis_core::actor::Actor;
 use pyxis_core::address::EvmAddress;
@@ -22,45 +22,42 @@ use crate::state::State;
 /// An address in one scorer.
 #[derive(Clone, Debug)]
 pub struct Explored {
-    /// What is wrong with stored Stamps that cannot be read, and so do not count.
+    /// Faults of stored Stamps that cannot be read and therefore do not count.
     pub damaged: Vec<String>,
-    /// The scorer.
     pub scorer: ScorerRow,
-    /// The address.
     pub address: EvmAddress,
-    /// The sum of what the Stamps contribute now.
+    /// The sum of the Stamps' current contributions.
     pub score: Decimal,
-    /// True if that is enough.
+    /// True if the score reaches the threshold.
     pub passing: bool,
-    /// Every stored Stamp, expired ones too, by name. A revoked one is gone.
+    /// Every stored Stamp, including expired ones, by name. Revoked ones are gone.
     pub stamps: Vec<StampLine>,
 }
 
 /// One Stamp.
 #[derive(Clone, Debug)]
 pub struct StampLine {
-    /// What is stored.
+    /// The stored row.
     pub stamp: StampRow,
-    /// What it would contribute in this scorer; `None`: the scorer does not weigh it.
+    /// Its weight in this scorer; `None`: the scorer does not weigh it.
     pub weight: Option<Decimal>,
-    /// What it does contribute.
+    /// Its actual contribution.
     pub contribution: Decimal,
-    /// Why.
+    /// Reason for the contribution.
     pub standing: StampStatus,
 }
 
-/// Why a Stamp contributes what it does.
+/// Reasons for a Stamp's contribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StampStatus {
     /// It counts.
     Counts,
-    /// It would, but the scorer gives it no weight, or a weight of zero.
+    /// The scorer gives it no weight, or a weight of zero.
     NoWeight,
     /// Another address verified the same credential first.
     Deduplicated {
-        /// Who.
         holder: EvmAddress,
-        /// Until when it is theirs.
+        /// End of the holder's claim.
         until: UnixMillis,
     },
     /// Its validity is over.
@@ -82,7 +79,7 @@ impl StampStatus {
     }
 }
 
-/// Which credential to revoke.
+/// Selects the credential to revoke.
 #[derive(Clone, Debug)]
 pub enum StampFilter {
     /// The one with this signing digest, stored or not.
@@ -91,8 +88,7 @@ pub enum StampFilter {
     Stored(EvmAddress, StampName),
 }
 
-/// Every Stamp of an address, as a scorer sees it now; `None`: the first scorer of the workspace. Nothing
-/// is written.
+/// Every Stamp of an address, as a scorer sees it now; `None`: the workspace's first scorer. Nothing is written.
 pub async fn show(
     state: &State,
     workspace: WorkspaceId,
@@ -142,7 +138,7 @@ fn line(
     StampLine { weight, contribution: entry.map(|entry| entry.score).unwrap_or_default(), standing, stamp }
 }
 
-/// Whose claim it is that lasts until then.
+/// The holder of the claim that ends at `until`.
 fn holder_of(stamp: &StampRow, sets: &Sets, held: &[Claim], until: UnixMillis) -> Option<EvmAddress> {
     let names = sets.names(&stamp.nullifiers);
     let theirs = |claim: &&Claim| {
@@ -151,7 +147,7 @@ fn holder_of(stamp: &StampRow, sets: &Sets, held: &[Claim], until: UnixMillis) -
     held.iter().find(theirs).map(|claim| claim.address)
 }
 
-/// Revokes a credential for its issuer: its Stamp goes, its claims end, and it cannot come back in.
+/// Revokes a credential for its issuer: its Stamp is removed, its claims end, and it cannot be added again.
 pub async fn revoke(
     state: &State,
     actor: &Actor,
@@ -180,7 +176,7 @@ pub async fn revoke(
     Err(Error::Busy)
 }
 
-/// `None`: another transaction was in the way.
+/// `None`: a conflict with another transaction.
 async fn revoke_once(state: &State, actor: &Actor, row: &RevocationRow) -> Result<Option<Revocation>> {
     let mut change = Change::begin(state, actor).await?;
     let done = engine::revoke_in(&state.books, &mut change.tx, actor.workspace, row).await?;
@@ -193,7 +189,7 @@ async fn revoke_once(state: &State, actor: &Actor, row: &RevocationRow) -> Resul
     Ok(done)
 }
 
-/// Reads a signing digest: 64 hexadecimal digits in any case, with or without `0x`.
+/// Parses a signing digest: 64 hexadecimal digits in any case, with or without `0x`.
 pub fn read_digest(text: &str) -> Result<SigningDigest> {
     let wrong = || Error::field("digest", "64 hexadecimal digits, as the Stamp shows them");
     let digits = text.strip_prefix("0x").unwrap_or(text).as_bytes();

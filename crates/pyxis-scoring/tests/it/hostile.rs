@@ -1,4 +1,4 @@
-//! What an attacker sends.
+//! Hostile credentials.
 
 use std::sync::LazyLock;
 
@@ -137,7 +137,7 @@ fn the_name_and_the_nullifier_cannot_change_places() {
         value["credentialSubject"]["provider"] = json!("v0:first:0x01");
     });
     assert_eq!(code(&swapped), "ambiguous_properties");
-    // The name for a nullifier, and the nullifier where nobody looks.
+    // The name as a nullifier, and the nullifier in an unread property.
     let hidden = changed(&text, |value| {
         value["credentialSubject"]["@context"][0]["note"] = json!("https://schema.org/Text");
         value["credentialSubject"]["hash"] = json!("Discord");
@@ -171,7 +171,7 @@ fn contexts_are_few_and_small_for_they_cost_the_most_time() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Bytes replaced, taken out and repeated: an answer, never a panic, and never another meaning.
+    /// Bytes replaced, removed and repeated: an error, never a panic, and never another meaning.
     #[test]
     fn garbled_credentials_are_refused_or_mean_the_same(
         form in 0_usize..4,

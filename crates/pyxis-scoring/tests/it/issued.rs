@@ -1,4 +1,4 @@
-//! Credentials of issuers with keys of our own, and what is checked beside the signature.
+//! Credentials of issuers with test keys, and the checks apart from the signature.
 
 use std::time::Duration;
 
@@ -88,11 +88,11 @@ fn an_issuer_may_be_an_account_of_any_chain() {
         let did = issuer.did();
         assert!(did.starts_with(&format!("did:pkh:eip155:{chain}:0x")), "{did}");
         for text in [issuer.issue(&claim()), issuer.issue_older_form(&claim())] {
-            // The key is trusted, by whatever DID the credential names it.
+            // The key is trusted under any DID that the credential uses for it.
             let key = issuer_did(&did).unwrap();
             let verified = parse_and_verify(&text, HOLDER, NOW, |trusted| trusted == key).unwrap();
             assert_eq!((verified.issuer.as_str(), verified.provider.as_str()), (key.as_str(), "Discord"));
-            // But the signature is over the DID as it was written.
+            // But the signature covers the DID as written.
             for other in [format!("did:pkh:eip155:{chain}0:"), "did:ethr:".to_owned()] {
                 let prefix = format!("did:pkh:eip155:{chain}:");
                 let renamed = text

@@ -1,5 +1,5 @@
-//! Credentials, from their text to what was signed; and in `api` everything from the request to the
-//! database, on both engines.
+//! Credentials, from their text to the signed content; in `api`, everything from the request to the database, on both
+//! engines.
 #![expect(clippy::unwrap_used, reason = "a test fails where an expectation does")]
 
 mod api;
@@ -20,7 +20,7 @@ use serde_json::Value;
 const HOLDER: EvmAddress = EvmAddress([0xab; 20]);
 const NULLIFIERS: &[&str] = &["v0:first:0x01", "v1:second:0x02"];
 const DAY: i64 = 24 * 60 * 60 * 1000;
-/// The moment at which the tests check what they issued the day before.
+/// The moment at which the tests check credentials issued the day before.
 const NOW: UnixMillis = UnixMillis(1_767_225_600_250);
 
 fn claim() -> Claim<'static> {
@@ -55,17 +55,17 @@ fn is_trusted(issuer: &str) -> bool {
     [eip712().did(), ed25519().did()].iter().any(|trusted| trusted == issuer)
 }
 
-/// What becomes of `text` presented by a holder at the usual time, with both issuers trusted.
+/// Result of `text` presented by a holder at the usual time, with both issuers trusted.
 fn presented(text: &str, holder: EvmAddress) -> Result<VerifiedCredential, Rejection> {
     parse_and_verify(text, holder, NOW, is_trusted)
 }
 
-/// What becomes of it in an import.
+/// Result of `text` in an import.
 fn imported(text: &str) -> Result<VerifiedCredential, Rejection> {
     parse_and_verify_for_its_subject(text, NOW, is_trusted)
 }
 
-/// What becomes of `text` presented by the usual holder at the usual time, with both issuers trusted.
+/// Result of `text` presented by the usual holder at the usual time, with both issuers trusted.
 fn check(text: &str) -> Result<VerifiedCredential, Rejection> {
     let presented = presented(text, HOLDER);
     if !matches!(presented, Err(Rejection::OtherSubject { .. })) {
@@ -78,7 +78,7 @@ fn code(text: &str) -> &'static str {
     check(text).map_or_else(|rejection| rejection.code(), |_| "verified")
 }
 
-/// `text` with what `change` does to it.
+/// `text` modified by `change`.
 fn changed(text: &str, change: impl FnOnce(&mut Value)) -> String {
     let mut value = serde_json::from_str(text).unwrap();
     change(&mut value);

@@ -1,4 +1,4 @@
-//! A credential with anything changed is not the issuer's.
+//! A credential with any change is no longer the issuer's.
 
 use pyxis_core::address::EvmAddress;
 use pyxis_scoring::credential::{Rejection, VerifiedCredential};
@@ -21,7 +21,7 @@ fn places(value: &Value, at: &str, found: &mut Vec<String>) {
     }
 }
 
-/// What a forger could put in the place of `value`.
+/// Values that a forger could substitute for `value`.
 fn substitutes(value: &Value) -> Vec<Value> {
     let mut others = vec![json!(null), json!(true), json!(1), json!([]), json!({}), json!([value])];
     match value {
@@ -110,7 +110,7 @@ fn a_credential_of_one_address_is_that_of_no_other() {
     }
 }
 
-/// Types that fit the data, and are not those that were signed.
+/// Types that fit the data but differ from the signed ones.
 #[test]
 fn typed_data_that_is_changed_in_itself_fails_at_the_signature() {
     fn types(value: &mut Value) -> &mut Value {

@@ -1,4 +1,4 @@
-//! Credentials that others made.
+//! Credentials made by other implementations.
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;

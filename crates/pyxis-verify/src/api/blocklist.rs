@@ -18,7 +18,7 @@ pub(super) struct BlockRequest {
     reason: String,
 }
 
-/// Misspelled, a network would stand for all of them: so what is unknown here is refused.
+/// Refuses unknown fields: a misspelled `network` would mean all networks.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct On {
@@ -28,9 +28,9 @@ pub(super) struct On {
 #[derive(Serialize)]
 pub(super) struct BlockResponse {
     address: String,
-    /// On how many networks that is new.
+    /// Number of networks on which the block is new.
     networks: usize,
-    /// Where it is not blocked, because no node of the network answers.
+    /// Networks without the block, because none of their nodes responds.
     unreachable: Vec<String>,
 }
 
@@ -66,7 +66,7 @@ pub(super) async fn list(
     Ok(Json(BlocklistResponse { blocked: rows.into_iter().map(shown).collect() }))
 }
 
-/// 201 where it is new anywhere, 200 where it was so.
+/// 201 if the block is new anywhere, 200 otherwise.
 pub(super) async fn block(
     Extract(state): Extract<State>,
     Manager(actor): Manager,

@@ -49,7 +49,7 @@ pub(super) async fn list(
     Ok(Json(IssuerListResponse { issuers: rows.into_iter().map(shown).collect() }))
 }
 
-/// 201 where that changed something, 200 where it was so.
+/// 201 if that changed something, 200 otherwise.
 pub(super) async fn add(
     Extract(state): Extract<State>,
     Manager(actor): Manager,

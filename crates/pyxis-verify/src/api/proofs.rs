@@ -13,7 +13,7 @@ use crate::service::proofs::{self, ProofKey};
 use crate::service::{Error, Result};
 use crate::state::State;
 
-/// Rows of a page, unless asked otherwise, and at most.
+/// Rows per page: the default and the maximum.
 const PAGE: u32 = 100;
 const MOST: u32 = 1000;
 
@@ -45,7 +45,7 @@ pub(super) struct RevokeProofRequest {
 #[derive(Serialize)]
 pub(super) struct ProofListResponse {
     proofs: Vec<ProofResponse>,
-    /// The `before` of the next page.
+    /// Value of `before` for the next page.
     next: Option<i64>,
 }
 
@@ -69,7 +69,7 @@ struct ProofResponse {
 #[derive(Serialize)]
 pub(super) struct ProofLogResponse {
     entries: Vec<ProofLogEntry>,
-    /// The `after` of the next page.
+    /// Value of `after` for the next page.
     next: Option<i64>,
 }
 
@@ -139,7 +139,7 @@ fn network(text: &str) -> Result<NetworkName> {
     text.parse().map_err(|error| Error::field("network", format!("{error}")))
 }
 
-/// The number to go on with, where the page is full.
+/// The id to continue with, if the page is full.
 fn next<T>(rows: &[T], limit: u32, id: impl Fn(&T) -> i64) -> Option<i64> {
     rows.last().filter(|_| rows.len() == limit as usize).map(id)
 }

@@ -1,5 +1,5 @@
-//! Keys that sign attestations. The private half is derived from the installation's keys by its number, so
-//! every node has it and nothing is stored of it; a rotation takes the next number.
+//! Attestation keys. The private half is derived from the installation's keys and the key's number. So every node has
+//! it, and it is never stored; a rotation uses the next number.
 
 use ed25519_dalek::SigningKey;
 use pyxis_core::actor::Actor;
@@ -15,14 +15,14 @@ use crate::state::State;
 /// Attempts to add a key while other nodes do the same.
 const ATTEMPTS: usize = 8;
 
-/// Every key, newest first. Those that sign are made when they are first asked for.
+/// Every key, newest first. Active keys are created on first use.
 pub async fn list(state: &State) -> Result<Vec<KeyRow>> {
     active(state, Scheme::Ed25519).await?;
     active(state, Scheme::Eip712).await?;
     Ok(attestation_keys::list(&state.store).await?)
 }
 
-/// The key that signs.
+/// The active key.
 pub async fn active(state: &State, scheme: Scheme) -> Result<KeyRow> {
     for _ in 0..ATTEMPTS {
         if let Some(row) = attestation_keys::active(&state.store, scheme).await? {
@@ -35,8 +35,8 @@ pub async fn active(state: &State, scheme: Scheme) -> Result<KeyRow> {
     Err(Error::Unavailable("others keep adding keys".into()))
 }
 
-/// Ends the key that signs and lets a new one sign. What the old one signed can still be checked: it stays
-/// on the list.
+/// Retires the active key and activates a new one. Signatures of the old one can still be checked: it stays on the
+/// list.
 pub async fn rotate(state: &State, actor: &Actor, scheme: Scheme) -> service::Result<KeyRow> {
     service::require_first_workspace(state, actor).await?;
     let old = active(state, scheme).await?;
@@ -52,7 +52,7 @@ pub async fn rotate(state: &State, actor: &Actor, scheme: Scheme) -> service::Re
     Ok(row)
 }
 
-/// A key as everybody may see it.
+/// The public form of a key.
 pub(crate) fn shown(row: &KeyRow) -> Value {
     let public = match row.scheme {
         Scheme::Ed25519 => "publicKey",

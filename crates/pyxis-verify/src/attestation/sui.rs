@@ -13,12 +13,12 @@ use crate::checker::{self, CheckRequest, CheckVerdict};
 use crate::error::{Error, Result};
 use crate::state::State;
 
-/// The number by which contracts know what was proved.
+/// The number by which contracts identify the kind of proof.
 pub const CIRCUIT_ID: u8 = 8;
 const DOMAIN: &[u8] = b"pyxis.clean-hands.v1";
 const CHAIN: &[u8] = b"sui:mainnet";
 
-/// What is signed, in this order.
+/// The signed fields, in this order.
 #[derive(Serialize)]
 struct SignedFields<'a> {
     domain: &'a [u8],
@@ -51,7 +51,7 @@ pub fn signed_bytes(
     let number = |seconds: i64| u64::try_from(seconds).unwrap_or(0);
     let mut circuit_id = [0; 32];
     circuit_id[0] = CIRCUIT_ID;
-    // A u256 of BCS is 32 bytes, the lowest first.
+    // A BCS u256 is 32 bytes, lowest first.
     let mut action = action_id.0.to_be_bytes();
     action.reverse();
     let said = SignedFields {
@@ -66,7 +66,7 @@ pub fn signed_bytes(
     bcs::to_bytes(&said).map_err(|error| Error::Internal(error.into()))
 }
 
-/// Attests clean hands of an address; or what there is instead.
+/// Attests an address's clean hands, or returns the reason why not.
 pub async fn attest(
     state: &State,
     address: SuiAddress,
@@ -89,7 +89,7 @@ pub async fn attest(
     Ok((verdict, Some(Attestation { signature, issued_at, expires_at })))
 }
 
-/// From now on, for as long as configured, and not longer than the proof.
+/// Starts now and lasts as configured, but not longer than the proof.
 pub(super) fn lifetime(state: &State, until: Option<UnixMillis>) -> (i64, i64) {
     let now = state.now();
     let longest = now.plus(state.config.attestation.lifetime);
@@ -104,7 +104,7 @@ mod tests {
 
     use super::*;
 
-    /// The vector of the Move example: what its test rebuilds and checks.
+    /// The vector of the Move example, which its test rebuilds and checks.
     #[test]
     fn the_signed_bytes_are_those_of_the_move_example() {
         let recipient: SuiAddress = "0xa11ce".parse().unwrap();
@@ -134,7 +134,7 @@ mod tests {
         for part in [DOMAIN, CHAIN].map(|part| std::str::from_utf8(part).unwrap()) {
             assert!(example.contains(&format!(": b\"{part}\",")), "the example needs {part}");
         }
-        // BCS is the fields in their order, so their order and types are the format.
+        // BCS is the fields in order, so their order and types are the format.
         let fields = example.split("public struct Attestation has copy, drop {").nth(1).unwrap();
         let fields: Vec<&str> = fields.split('}').next().unwrap().split(',').map(str::trim).collect();
         let wanted = [

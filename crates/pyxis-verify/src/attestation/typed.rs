@@ -1,4 +1,4 @@
-//! Any check as typed data (EIP-712) for EVM contracts: bound to a chain and to its recipient, and expiring.
+//! Any check as typed data (EIP-712) for EVM contracts: bound to a chain and a recipient, with an expiry.
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::proof::{ActionId, Kind};
@@ -15,7 +15,7 @@ use crate::state::State;
 
 /// Name of the EIP-712 domain.
 pub const DOMAIN: &str = "Pyxis Attestation";
-/// Its version.
+/// Version of the EIP-712 domain.
 pub const VERSION: &str = "1";
 const ATTESTATION: &str =
     "Attestation(string kind,address recipient,uint256 actionId,uint64 issuedAt,uint64 expiresAt)";
@@ -25,7 +25,7 @@ const ATTESTATION: &str =
 pub struct Attestation {
     /// 65 bytes: r, s, v.
     pub signature: [u8; 65],
-    /// The address of the key.
+    /// Address of the signing key.
     pub signer: String,
     /// Unix seconds.
     pub issued_at: i64,
@@ -33,20 +33,20 @@ pub struct Attestation {
     pub expires_at: i64,
 }
 
-/// What is asked.
+/// A request for an attestation.
 #[derive(Clone, Copy, Debug)]
 pub struct AttestationRequest<'a> {
-    /// Where the proof is, and where the attestation will be used.
+    /// Network of the proof and of the contract that will check the attestation.
     pub network: &'a Network,
-    /// Of what.
+    /// Kind of proof.
     pub kind: Kind,
-    /// About whom.
+    /// Address that the attestation is about.
     pub recipient: EvmAddress,
-    /// For which use.
+    /// Use of the proof.
     pub action_id: ActionId,
 }
 
-/// The hash that is signed.
+/// The hash to sign.
 pub fn signing_hash(wanted: &AttestationRequest<'_>, chain_id: u64, issued_at: i64, expires_at: i64) -> Word {
     let seconds = |seconds: i64| number(u64::try_from(seconds).unwrap_or(0));
     let message = words::hash_struct(
@@ -62,7 +62,7 @@ pub fn signing_hash(wanted: &AttestationRequest<'_>, chain_id: u64, issued_at: i
     words::signing_hash(words::domain(DOMAIN, VERSION, Some(chain_id)), message)
 }
 
-/// Attests a check; or what there is instead.
+/// Attests a check, or returns the reason why not.
 pub async fn attest(
     state: &State,
     wanted: &AttestationRequest<'_>,

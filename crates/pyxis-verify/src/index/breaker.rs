@@ -1,4 +1,4 @@
-//! A circuit breaker: whoever failed several times in a row is left alone for a while.
+//! A circuit breaker: a source that failed several times in a row is not called for a while.
 
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use pyxis_core::clock::UnixMillis;
 
 /// Failures in a row that open it.
 const FAILURES: u32 = 5;
-/// How long it stays open.
+/// Time for which it stays open.
 const REST: Duration = Duration::from_secs(5);
 
 /// Counts failures in a row.
@@ -18,12 +18,12 @@ pub(super) struct Breaker {
 }
 
 impl Breaker {
-    /// True if to ask at all.
+    /// True if a call may be made.
     pub(super) fn admits(&self, now: UnixMillis) -> bool {
         now.0 >= self.open_until.load(Ordering::Relaxed)
     }
 
-    /// Notes how it went. After a rest a single failure opens it again.
+    /// Records a call's result. After a rest, a single failure opens the breaker again.
     pub(super) fn note(&self, success: bool, now: UnixMillis) {
         if success {
             self.failures.store(0, Ordering::Relaxed);

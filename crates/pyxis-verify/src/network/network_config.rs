@@ -1,4 +1,4 @@
-//! Networks as they are written in the configuration.
+//! Networks as written in the configuration.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,18 +15,18 @@ use crate::contracts::{Circuit, Contracts, Hub};
 /// Longest pause before a node that is behind is asked again.
 const LONGEST_PAUSE_MS: u64 = 10_000;
 
-/// What is written about networks cannot be.
+/// Invalid settings of networks.
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidNetworks {
-    /// Not the JSON of networks by name.
+    /// Not a JSON object of networks by name.
     #[error("networks: {0}")]
     Json(#[from] serde_json::Error),
-    /// One of them cannot be.
+    /// One network has invalid settings.
     #[error("networks.{name}: {reason}")]
     Network {
-        /// Its name.
+        /// Name of the network.
         name: String,
-        /// What is wrong and what to do.
+        /// The fault and its remedy.
         reason: String,
     },
 }
@@ -84,7 +84,7 @@ struct WrittenCircuit {
     issuer: String,
 }
 
-/// The networks of the specification, changed and added to.
+/// The networks of the specification, modified and extended.
 pub(super) fn read(text: &str) -> Result<Networks, InvalidNetworks> {
     let mut networks = Networks::default();
     if text.trim().is_empty() {
@@ -160,7 +160,7 @@ fn check_url(url: &str) -> Result<(), String> {
     if matches!(scheme, Some("http" | "https")) {
         Ok(())
     } else {
-        // A URL may hold a key: it is not repeated.
+        // A URL may contain a key: it is not repeated.
         Err("rpc: http or https URLs".to_owned())
     }
 }
@@ -195,7 +195,7 @@ fn word(text: &str) -> Result<Word, String> {
     Ok(address.0)
 }
 
-/// Two networks with one chain id could not be told apart by voting strategies.
+/// Voting strategies could not distinguish two networks with the same chain id.
 fn check_ids(networks: &Networks) -> Result<(), InvalidNetworks> {
     for (position, network) in networks.0.iter().enumerate() {
         let same = |other: &&Network| other.chain_id.is_some() && other.chain_id == network.chain_id;

@@ -1,4 +1,4 @@
-//! What a statement does to the registry, inside the transaction that holds the clocks.
+//! A statement's effect on the registry, inside the transaction that holds the clocks.
 
 use std::collections::BTreeSet;
 
@@ -17,15 +17,15 @@ use crate::block_height::{self, NetworkHeads};
 use crate::network::Networks;
 use crate::state::State;
 
-/// How far ahead of our clock an issuer's may be, in seconds.
+/// Maximum lead of an issuer's clock over the local one, in seconds.
 const CLOCK_SKEW_SECS: i64 = 300;
 
 type Applied = Result<StatementEffect, StatementRejection>;
 
-/// The registry, held for changes.
+/// The registry, locked for changes.
 pub(crate) struct Register<'a> {
     pub(crate) tx: Tx,
-    /// A network whose block was needed, and which was not asked for it.
+    /// A network whose block was needed but had not been queried.
     pub(super) lacking: Option<NetworkName>,
     heads: NetworkHeads,
     clocks: Vec<ClockRow>,
@@ -34,7 +34,7 @@ pub(crate) struct Register<'a> {
 }
 
 impl<'a> Register<'a> {
-    /// Asks these networks for their newest blocks, then takes hold of the registry.
+    /// Queries these networks for their newest blocks, then locks the registry.
     pub(crate) async fn open(
         state: &'a State,
         networks: &BTreeSet<NetworkName>,
@@ -45,7 +45,7 @@ impl<'a> Register<'a> {
         Ok(Self { tx, lacking: None, heads, clocks, now: state.now(), networks: state.networks() })
     }
 
-    /// What each statement did, or why it did nothing; an error where none of them may take effect.
+    /// The outcome of each statement; an error if none of them may take effect.
     pub(super) async fn apply_all(
         &mut self,
         signed: &[SignedStatement],
@@ -62,7 +62,7 @@ impl<'a> Register<'a> {
         Ok(outcomes)
     }
 
-    /// Checks a statement and lets it take effect, unless it did before.
+    /// Checks a statement and applies it, unless it took effect before.
     async fn apply(&mut self, signed: &SignedStatement) -> Applied {
         check(&mut self.tx, signed, self.now, self.networks).await?;
         let SignedStatement { statement, issuer, .. } = signed;
@@ -86,8 +86,7 @@ impl<'a> Register<'a> {
         Ok(outcome)
     }
 
-    /// A statement that took effect before changes nothing; a registration whose proof has ended since
-    /// does not bring it back.
+    /// A repeated statement changes nothing; a registration whose proof has ended since does not bring it back.
     async fn again(&mut self, statement: &Statement, known: &StatementRow) -> Applied {
         let status = match statement {
             Statement::Register(_) => "registered",
@@ -112,7 +111,7 @@ impl<'a> Register<'a> {
         self.check_order((network, kind, subject, action_id), issued_at).await?;
         let open = proofs::open_of_subject(&mut self.tx, network, kind, subject, action_id).await?;
         if open.as_ref().is_some_and(|old| old.issued_at == issued_at && old.expires_at > expires_at) {
-            // Of the same second, the one that lasts longer: whatever order they come in.
+            // Within the same second, the one that lasts longer wins, in any order of arrival.
             return Err(StatementRejection::Superseded);
         }
         self.take(said, expires_at).await?;
@@ -138,8 +137,8 @@ impl<'a> Register<'a> {
         Ok(StatementEffect { status: "registered", new: true, height, proof: Some(id) })
     }
 
-    /// Refuses what was signed before that which last took effect for an address: statements arrive in any order,
-    /// and the oldest of them may be sent by anybody.
+    /// Refuses statements signed before the last one that took effect for an address. Statements arrive in any order,
+    /// and anyone may send the oldest of them.
     async fn check_order(
         &mut self,
         (network, kind, subject, action_id): (&NetworkName, Kind, Subject, ActionId),
@@ -153,8 +152,8 @@ impl<'a> Register<'a> {
         }
     }
 
-    /// Makes the nullifier the address's. Expired proofs of whoever had it before end here and now: the
-    /// block's timestamp may lag behind our clock.
+    /// Assigns the nullifier to the address. Expired proofs of the previous holder end here and now: the block's
+    /// timestamp may lag behind our clock.
     async fn take(&mut self, said: &Registration, expires_at: UnixMillis) -> Result<(), StatementRejection> {
         let mark = (said.kind, said.action_id, said.nullifier);
         if !proofs::take(&mut self.tx, mark, said.subject, expires_at, self.now).await? {
@@ -168,7 +167,7 @@ impl<'a> Register<'a> {
         Ok(())
     }
 
-    /// Stores a proof and its entry in the log.
+    /// Stores a proof and its log entry.
     async fn enter(&mut self, new: &NewProof) -> Result<i64, StatementRejection> {
         let id = proofs::insert(&mut self.tx, new).await?;
         let entry = LogRow {
@@ -189,7 +188,7 @@ impl<'a> Register<'a> {
         Ok(id)
     }
 
-    /// The proof that a revocation means. One that was issued after it is not meant.
+    /// The proof that a revocation refers to. One that was issued after it is not meant.
     async fn revocable(&mut self, said: &Revocation, by: &str) -> Result<ProofRow, StatementRejection> {
         let Revocation { network, kind, subject, action_id, .. } = said;
         let open = proofs::open_of_subject(&mut self.tx, network, *kind, *subject, *action_id).await?;
@@ -199,14 +198,14 @@ impl<'a> Register<'a> {
         Ok(row)
     }
 
-    /// An issuer speaks of its own proofs, and of those whose issuer is believed no longer.
+    /// An issuer may change its own proofs, and those whose issuer is no longer trusted.
     async fn check_owner(&mut self, row: &ProofRow, by: &str) -> Result<(), StatementRejection> {
         let foreign =
             row.issuer != by && proof_issuers::is_listed(&mut self.tx, row.kind, &row.issuer).await?;
         if foreign { Err(StatementRejection::IssuerNotAllowed) } else { Ok(()) }
     }
 
-    /// Revokes an open proof; in which block. Nothing that was signed by then, `said_at`, counts any more.
+    /// Revokes an open proof and returns the block. Statements signed by `said_at` no longer count.
     pub(crate) async fn revoke(
         &mut self,
         row: &ProofRow,
@@ -223,7 +222,7 @@ impl<'a> Register<'a> {
         Ok(height)
     }
 
-    /// Ends an open proof and enters that in the log.
+    /// Ends an open proof and records that in the log.
     async fn leave(
         &mut self,
         row: &ProofRow,
@@ -255,7 +254,7 @@ impl<'a> Register<'a> {
         Ok(proof_log::append(&mut self.tx, &entry).await?)
     }
 
-    /// Frees the nullifier of a proof that just ended, unless another network's proof still needs it.
+    /// Releases the nullifier of a proof that just ended, unless another network's proof still needs it.
     async fn release_nullifier(&mut self, ended: &ProofRow) -> Result<(), StatementRejection> {
         let mark = (ended.kind, ended.action_id, ended.nullifier);
         let open = proofs::open_of_nullifier(&mut self.tx, mark.0, mark.1, mark.2).await?;
@@ -275,7 +274,7 @@ impl<'a> Register<'a> {
         let (now, signed_at) = (self.now, millis(said.issued_at));
         moving.retain(|row| row.subject == said.from && row.expires_at > now);
         if moving.iter().any(|row| row.issued_at > signed_at) {
-            // All of them or none: a human has one address, on whatever network.
+            // All of them or none: a person has one address across all networks.
             return Err(StatementRejection::Superseded);
         }
         let first = moving.first().ok_or(StatementRejection::NotFound)?;
@@ -298,14 +297,14 @@ impl<'a> Register<'a> {
         Ok((StatementEffect { status: "rebound", new: true, height, proof: Some(id) }, network))
     }
 
-    /// The new address must not hold a live proof of another human there.
+    /// Requires that the new address holds no live proof of another person there.
     async fn check_place(&mut self, row: &ProofRow, to: Subject) -> Result<(), StatementRejection> {
         let there = proofs::open_of_subject(&mut self.tx, &row.network, row.kind, to, row.action_id).await?;
         let taken = there.is_some_and(|there| there.expires_at > self.now);
         if taken { Err(StatementRejection::AddressTaken) } else { Ok(()) }
     }
 
-    /// The proof is the new address's by what was signed then: an earlier word about it comes too late.
+    /// Moves the proof to the new address as of the signing time: an earlier statement about it comes too late.
     async fn move_to(
         &mut self,
         row: &ProofRow,
@@ -346,12 +345,12 @@ impl<'a> Register<'a> {
     }
 }
 
-/// How a proof ends.
+/// The end of a proof.
 struct End<'a> {
     change: Change,
     ended: Ended,
     reason: Option<&'a str>,
-    /// What was signed about the address before then has no effect any more.
+    /// Statements about the address that were signed earlier no longer have an effect.
     outdated_before: Option<UnixMillis>,
 }
 
@@ -364,7 +363,7 @@ const fn millis(seconds: i64) -> UnixMillis {
     UnixMillis(seconds.saturating_mul(1000))
 }
 
-/// Whether a statement is one that a listed issuer signed, and can be true.
+/// Checks that a listed issuer signed the statement and that it can be true.
 pub(super) async fn check(
     executor: impl Executor,
     signed: &SignedStatement,

@@ -1,4 +1,4 @@
-//! Issuers: an Ed25519 key or an EVM address, and how each signs a statement.
+//! Issuers: an Ed25519 key or an EVM address, and their ways of signing a statement.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,17 +21,17 @@ const REBIND: &str = "Rebind(string kind,string from,string to,uint256 actionId,
 const DOMAIN: &str = "Pyxis Registry";
 const VERSION: &str = "1";
 
-/// The text names no issuer.
+/// The text is not an issuer.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("an issuer is an Ed25519 key (0x and 64 hexadecimal digits) or an EVM address (0x and 40)")]
 pub struct InvalidIssuer;
 
-/// Who signs statements.
+/// Signer of statements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Issuer {
-    /// By an Ed25519 key, over the statement's text.
+    /// An Ed25519 key, which signs the statement's text.
     Ed25519([u8; 32]),
-    /// By the key of an EVM address, over the statement as typed data (EIP-712).
+    /// The key of an EVM address, which signs the statement as typed data (EIP-712).
     Evm(EvmAddress),
 }
 
@@ -57,7 +57,7 @@ impl fmt::Display for Issuer {
 }
 
 impl Issuer {
-    /// True if `signature` is this issuer's, over `statement`.
+    /// True if `signature` is this issuer's over `statement`.
     pub fn signed(&self, statement: &Statement, signature: &[u8]) -> bool {
         match self {
             Self::Ed25519(key) => {
@@ -76,18 +76,18 @@ impl Issuer {
 pub struct IssuerKey(SigningKey);
 
 impl IssuerKey {
-    /// From 32 secret bytes; `None` for another number of them.
+    /// From 32 secret bytes; `None` for any other length.
     pub fn from_seed(seed: &SecretBytes) -> Option<Self> {
         let seed: &[u8; 32] = seed.expose().as_slice().try_into().ok()?;
         Some(Self(SigningKey::from_bytes(seed)))
     }
 
-    /// A new one, which is gone with this value.
+    /// Generates a key, which is lost when the value is dropped.
     pub fn generate(entropy: &dyn entropy::Entropy) -> Self {
         Self(SigningKey::from_bytes(&entropy::bytes::<32>(entropy)))
     }
 
-    /// Whose key it is.
+    /// The issuer that this key belongs to.
     pub fn issuer(&self) -> Issuer {
         Issuer::Ed25519(self.0.verifying_key().to_bytes())
     }
@@ -145,7 +145,7 @@ pub fn typed_hash(statement: &Statement) -> Word {
     words::signing_hash(words::domain(DOMAIN, VERSION, None), hash)
 }
 
-/// The bytes of hexadecimal digits behind `0x`, at least one.
+/// Decodes at least one byte of hexadecimal digits after `0x`.
 pub(super) fn unhex(text: &str) -> Option<Vec<u8>> {
     hex::decode_prefixed(text).filter(|bytes| !bytes.is_empty())
 }

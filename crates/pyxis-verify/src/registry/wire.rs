@@ -1,4 +1,4 @@
-//! Statements as JSON: what `POST /registry/proofs` takes, and each line of an import.
+//! Statements as JSON: the body of `POST /registry/proofs`, and each line of an import.
 
 use pyxis_core::entries::shortened;
 use pyxis_core::hex;
@@ -12,23 +12,23 @@ use super::issuer::unhex;
 use super::{Issuer, SignedStatement};
 use crate::network::SUI;
 
-/// Why a JSON text is no signed statement.
+/// Reasons why a JSON text is not a signed statement.
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidStatement {
-    /// Not JSON, or not of the shape.
+    /// Not JSON, or of another shape.
     #[error("{0}")]
     Json(#[from] serde_json::Error),
-    /// A field cannot be.
+    /// A field has an invalid value.
     #[error("{field}: {reason}")]
     Field {
-        /// Which.
+        /// Name of the field.
         field: &'static str,
-        /// What it must be.
+        /// The requirement.
         reason: String,
     },
 }
 
-/// The fields of every statement; which of them must be there depends on `type`.
+/// The fields of every statement; `type` determines the required ones.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Wire {
@@ -65,7 +65,7 @@ enum What {
     Rebind,
 }
 
-/// Reads a signed statement.
+/// Parses a signed statement.
 pub fn parse(text: &[u8]) -> Result<SignedStatement, InvalidStatement> {
     let wire: Wire = serde_json::from_slice(text)?;
     let issuer: Issuer = read("issuer", &wire.issuer)?;
@@ -75,7 +75,7 @@ pub fn parse(text: &[u8]) -> Result<SignedStatement, InvalidStatement> {
     Ok(SignedStatement { statement: wire.statement()?, issuer, signature })
 }
 
-/// A signed statement as [`parse`] reads it.
+/// Writes a signed statement in the form that [`parse`] reads.
 pub fn to_json(signed: &SignedStatement) -> Value {
     let mut wire = Wire {
         what: What::Register,
@@ -123,7 +123,7 @@ pub fn to_json(signed: &SignedStatement) -> Value {
 }
 
 impl Wire {
-    /// A field of another type of statement would not be signed.
+    /// Refuses fields of another statement type, which would not be signed.
     fn only_its_own(&self) -> Result<(), InvalidStatement> {
         let own: &[&str] = match self.what {
             What::Register => &["network", "subject", "nullifier", "expires_at"],
@@ -208,7 +208,7 @@ fn read<T: std::str::FromStr<Err: std::fmt::Display>>(
     text.parse().map_err(|error: T::Err| invalid(field, &found(&error, text)))
 }
 
-/// The error with the value that it is about.
+/// The error with the offending value.
 fn found(error: &impl std::fmt::Display, text: &str) -> String {
     format!("{error}; found {:?}", shortened(text))
 }

@@ -1,4 +1,4 @@
-//! Who may ask, and how often: anybody, unless the operator says otherwise (decisions, Endpoints).
+//! Access control and rate limit: open to anyone unless the operator configures it (decisions, Endpoints).
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::state::State;
 const WINDOW: Duration = Duration::from_mins(1);
 
 pub(super) async fn admit(Extract(state): Extract<State>, request: Request, next: Next) -> Response {
-    // A request as a whole cannot be lent to two threads.
+    // A whole request cannot be shared between two threads.
     let (headers, peer) = (request.headers().clone(), request.extensions().get::<Peer>().copied());
     match check(&state, &headers, peer).await {
         Ok(()) => next.run(request).await,

@@ -1,5 +1,5 @@
-//! `/attestation/…`: clean hands on Sui and by the external index, attestations for EVM contracts, and the
-//! keys that signed them.
+//! `/attestation/…`: clean hands on Sui and by the external index, attestations for EVM contracts, and the keys that
+//! signed them.
 
 use axum::extract::{Path, RawQuery, State as Extract};
 use axum::response::Response;
@@ -16,7 +16,7 @@ use crate::attestation::{keys, sui};
 use crate::error::{Error, Result};
 use crate::state::State;
 
-/// Of Sui (Spec 2, Sui clean-hands response).
+/// Response for Sui (Spec 2, Sui clean-hands response).
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct OnSui {

@@ -1,4 +1,4 @@
-//! Parameters, read strictly. Their order in a handler is the order of the errors (decisions, Errors).
+//! Strict parsing of parameters. Their order in a handler is the order of the errors (decisions, Errors).
 
 use std::borrow::Cow;
 
@@ -17,24 +17,24 @@ impl<'q> QueryPairs<'q> {
         Self(url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()).collect())
     }
 
-    /// The value of a parameter; where it stands several times, the last. An empty one is none.
+    /// The value of a parameter; if it occurs several times, the last. An empty one counts as absent.
     pub(super) fn find(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().rev().find(|(key, _)| key == name).map(|(_, value)| &**value);
         found.filter(|value| !value.is_empty())
     }
 
-    /// A parameter that must be there; `told` is how the error names it.
+    /// A required parameter; `told` is its name in the error.
     pub(super) fn need(&self, name: &str, told: &'static str) -> Result<&str> {
         self.find(name).ok_or(Error::Missing(told))
     }
 
-    /// True if the reason is asked for.
+    /// True if the reason is requested.
     pub(super) fn explain(&self) -> bool {
         matches!(self.find("explain"), Some("true" | "1"))
     }
 }
 
-/// `0x` and 40 hexadecimal digits in any case, whatever the checksum.
+/// `0x` and 40 hexadecimal digits in any case, regardless of the checksum.
 pub(super) fn address(text: &str) -> Result<EvmAddress> {
     text.parse().map_err(|_| Error::InvalidUser)
 }
@@ -51,16 +51,16 @@ pub(super) fn snapshot(text: &str) -> Result<Snapshot> {
     }
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let height = digits.then(|| text.parse().ok()).flatten();
-    // The present state stands for a height of its own.
+    // `i64::MAX` is reserved for the current state.
     height.filter(|height| *height < i64::MAX).map(Snapshot::Block).ok_or(Error::InvalidSnapshot)
 }
 
-/// A kind that shows that somebody is unique.
+/// A kind that shows that a person is unique.
 pub(super) fn sybil_kind(name: &str) -> Result<Kind> {
     Kind::from_name(name).filter(|kind| kind.is_sybil_resistance()).ok_or(Error::UnknownKind)
 }
 
-/// One of those that have a voting strategy: electronic passports have none (Spec 2, Endpoints).
+/// A kind that has a voting strategy: electronic passports have none (Spec 2, Endpoints).
 pub(super) fn sybil_strategy(name: &str) -> Result<Kind> {
     let kind = sybil_kind(name)?;
     if kind == Kind::Epassport { Err(Error::UnknownKind) } else { Ok(kind) }
@@ -71,13 +71,13 @@ pub(super) fn country(name: &str) -> Result<Kind> {
     if name == "us" { Ok(Kind::ResidenceUs) } else { Err(Error::UnknownCountry) }
 }
 
-/// A network that has checks of a kind, by its name.
+/// The network with this name, if it has checks of a kind.
 pub(super) fn network<'n>(networks: &'n Networks, name: &str, kind: Kind) -> Result<&'n Network> {
     let found = networks.named(name).filter(|network| network.chain_id.is_some() && network.checks(kind));
     found.ok_or(Error::UnsupportedNetwork)
 }
 
-/// The same by its chain id.
+/// The network with this chain id, if it has checks of a kind.
 pub(super) fn chain<'n>(networks: &'n Networks, id: &str, kind: Kind) -> Result<&'n Network> {
     let digits = id.bytes().all(|byte| byte.is_ascii_digit());
     let id = digits.then(|| id.parse().ok()).flatten();

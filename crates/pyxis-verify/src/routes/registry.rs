@@ -1,4 +1,4 @@
-//! `POST /registry/proofs`: what issuers sign.
+//! `POST /registry/proofs`: statements signed by issuers.
 
 use axum::extract::State as Extract;
 use axum::response::{IntoResponse, Response};

@@ -1,5 +1,5 @@
-//! An attestation index of the external one's shape, for the clean-hands proofs of the registry (Spec 2,
-//! External attestation index response): a deployment can be its own.
+//! An attestation index in the external one's format, for the clean-hands proofs in the registry (Spec 2, External
+//! attestation index response). So a deployment can be its own index.
 
 use axum::extract::{Path, RawQuery, State as Extract};
 use axum::response::Response;
@@ -17,7 +17,7 @@ use crate::state::State;
 
 /// Characters of an EVM address.
 const EVM_LENGTH: usize = 42;
-/// Rows of a page.
+/// Rows per page.
 const PAGE: usize = 100;
 
 pub(super) async fn attestations(
@@ -49,8 +49,8 @@ async fn list(state: &State, address: &str, query: &QueryPairs<'_>) -> Result<St
     Ok(json!({ "success": true, "statusCode": 200, "data": data, "message": "ok" }).to_string())
 }
 
-/// An EVM address, or one on Sui with or without its leading zeros. What is shorter than an EVM address is one that was
-/// cut off.
+/// An EVM address, or a Sui address with or without its leading zeros. A text shorter than an EVM address counts as
+/// truncated.
 fn subject(text: &str) -> Option<Subject> {
     let subject: Subject = text.parse().ok()?;
     (text.len() >= EVM_LENGTH).then_some(subject)

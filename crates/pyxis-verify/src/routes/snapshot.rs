@@ -1,5 +1,5 @@
-//! `/snapshot-strategies/…`: one 1 or 0 for each address at a block height (Spec 2, Voting-strategy
-//! response). The voting tool keeps what it gets for ever, so where nothing is known, nothing is said.
+//! `/snapshot-strategies/…`: one 1 or 0 for each address at a block height (Spec 2, Voting-strategy response). The
+//! voting tool stores the result permanently, so an unknown answer is an error.
 
 use std::borrow::Cow;
 
@@ -31,7 +31,7 @@ struct AddressScore<'a> {
     reason: Option<&'static str>,
 }
 
-/// The body as the voting tool posts it: what else it holds is the tool's own.
+/// The body that the voting tool posts. Its other members are for the tool alone.
 #[derive(Default, Deserialize)]
 struct ApiPostBody {
     #[serde(default)]
@@ -50,11 +50,11 @@ struct Options {
     additional_parameters: Option<String>,
 }
 
-/// What was asked, wherever it stood.
+/// The request's parameters, wherever they were given.
 struct VoteRequest<'a> {
     network: Option<&'a str>,
     snapshot: Option<&'a str>,
-    /// As they were given: what is not a text is written as JSON.
+    /// As given: an entry that is not a text is written as JSON.
     addresses: Vec<Cow<'a, str>>,
     action_id: Option<&'a str>,
     explain: bool,
@@ -136,7 +136,7 @@ fn split(list: &str) -> Vec<Cow<'_, str>> {
     list.split(',').map(Cow::from).collect()
 }
 
-/// A number as the tool writes it, or its text.
+/// A number as the tool writes it, or as text.
 fn text(value: Option<Value>) -> Option<String> {
     match value? {
         Value::Null => None,

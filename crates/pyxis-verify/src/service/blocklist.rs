@@ -1,4 +1,4 @@
-//! Addresses whose proofs count nowhere, from the block on in which they were blocked.
+//! Addresses whose proofs count nowhere, from the block in which they were blocked.
 
 use std::collections::BTreeSet;
 
@@ -14,20 +14,20 @@ use crate::block_height;
 use crate::network::Network;
 use crate::state::State;
 
-/// Blocks in force that are shown.
+/// Maximum number of active blocks that are listed.
 const MOST: u32 = 1000;
 
-/// What blocking an address came to.
+/// Result of blocking an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockOutcome {
-    /// On how many networks it is new.
+    /// Number of networks on which it is new.
     pub new: usize,
-    /// Where it is not blocked, because the newest block is not known.
+    /// Networks without the block, because their newest block is unknown.
     pub unreachable: Vec<NetworkName>,
 }
 
-/// Blocks an address on a network, or on every one where it can be. A network whose nodes do not answer does not
-/// save it on the others.
+/// Blocks an address on a network, or on every possible one. A network whose nodes do not respond does not prevent the
+/// block on the others.
 pub async fn block(
     state: &State,
     actor: &Actor,
@@ -96,12 +96,12 @@ fn unknown(network: &NetworkName) -> Error {
     Error::Unavailable(format!("the newest block of {network} is not known").into())
 }
 
-/// The blocks in force, newest first, a thousand at most.
+/// The active blocks, newest first, at most a thousand.
 pub async fn list(state: &State) -> Result<Vec<BlockedRow>> {
     Ok(blocklist::list(&state.store, MOST).await?)
 }
 
-/// The networks of one name, or all on which the address can be.
+/// The network with this name, or all on which the address can exist.
 fn places<'a>(state: &'a State, subject: Subject, name: Option<&str>) -> Result<Vec<&'a NetworkName>> {
     let fits = |network: &&Network| network.chain_id.is_some() == matches!(subject, Subject::Evm(_));
     let all = state.networks().iter().filter(fits);

@@ -1,4 +1,4 @@
-//! What can go wrong with a change, and how each of it is told.
+//! Failures of a change, with their messages.
 
 use axum::response::{IntoResponse, Response};
 use http::header::RETRY_AFTER;
@@ -9,10 +9,9 @@ use pyxis_store::StoreError;
 use crate::error::{BoxError, Error as Unanswered};
 use crate::registry::StatementRejection;
 
-/// The result of the functions here.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Every failure of what managers do. Variants are what the caller can act on.
+/// Every failure of a manager's operation. Variants are what the caller can act on.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// There is no such thing.
@@ -21,21 +20,20 @@ pub enum Error {
     /// The registry belongs to the installation's first workspace.
     #[error("the registry of proofs is managed in the first workspace of this installation")]
     Forbidden,
-    /// The thing is so already.
+    /// The thing is already in that state.
     #[error("conflict: {0}")]
     Conflict(&'static str),
     /// A bad value.
     #[error("invalid field {field}: {detail}")]
     InvalidField {
-        /// The field.
         field: &'static str,
-        /// What is wrong and what to do.
+        /// The fault and its remedy.
         detail: String,
     },
-    /// The database, or the node of a network, does not answer.
+    /// The database, or a network's node, does not respond.
     #[error("the registry cannot be written to")]
     Unavailable(#[source] BoxError),
-    /// Ours.
+    /// A fault of the server.
     #[error("internal error")]
     Internal(#[source] BoxError),
 }

@@ -1,4 +1,4 @@
-//! Issuers whose statements are believed, kind by kind.
+//! Issuers whose statements are trusted, kind by kind.
 
 use pyxis_core::actor::Actor;
 use pyxis_core::proof::Kind;
@@ -9,7 +9,7 @@ use super::{Error, Result, check_text, commit, require_first_workspace};
 use crate::registry::Issuer;
 use crate::state::State;
 
-/// Lists an issuer for a kind, or renames it; whether that changed anything.
+/// Lists an issuer for a kind, or renames it; true if that changed anything.
 pub async fn add(
     state: &State,
     actor: &Actor,
@@ -39,7 +39,7 @@ pub async fn list(state: &State) -> Result<Vec<ProofIssuerRow>> {
     Ok(proof_issuers::list(&state.store).await?)
 }
 
-/// Takes an issuer off the list of a kind. Proofs that it registered stay until they expire or are revoked.
+/// Removes an issuer from the list of a kind. Its proofs stay until they expire or are revoked.
 pub async fn remove(state: &State, actor: &Actor, kind: Kind, issuer: Issuer) -> Result<()> {
     require_first_workspace(state, actor).await?;
     let mut tx = state.store.begin().await?;

@@ -1,4 +1,4 @@
-//! Networks as people see them: what each answers from, and which block it is there.
+//! Networks as people see them: sources of answers and current block.
 
 use std::time::Duration;
 
@@ -11,20 +11,19 @@ use crate::block_height::{self, ClockBlock};
 use crate::network::Network;
 use crate::state::State;
 
-/// How a network is.
+/// Status of a network.
 #[derive(Clone, Debug)]
 pub struct NetworkStatus<'a> {
-    /// The network.
     pub network: &'a Network,
-    /// The kinds that it has checks of.
+    /// Kinds that it has checks of.
     pub kinds: Vec<Kind>,
-    /// Where its blocks are counted: `local` or `rpc`.
+    /// Source of the block count: `local` or `rpc`.
     pub clock: &'static str,
-    /// Its newest block, and how long it took to learn it; or why it is not known.
+    /// Newest block and the time it took to query, or the reason why it is unknown.
     pub head: Result<(ClockBlock, Duration), String>,
 }
 
-/// Every network. They are asked side by side.
+/// Every network, queried in parallel.
 pub async fn list(state: &State) -> Vec<NetworkStatus<'_>> {
     let asked: Vec<_> = state.networks().iter().map(|network| standing(state, network)).collect();
     join_all(asked).await

@@ -17,20 +17,18 @@ use crate::network::Network;
 use crate::registry::Register;
 use crate::state::State;
 
-/// Which proof.
+/// Key of a proof.
 #[derive(Clone, Debug)]
 pub struct ProofKey {
-    /// Where it counts.
+    /// Network where it counts.
     pub network: NetworkName,
-    /// What was proved.
     pub kind: Kind,
-    /// By whom.
     pub subject: Subject,
-    /// For which use.
+    /// Use of the proof.
     pub action_id: ActionId,
 }
 
-/// Revokes a proof, whoever issued it; in which block.
+/// Revokes a proof of any issuer and returns the block.
 pub async fn revoke(state: &State, actor: &Actor, place: &ProofKey, reason: &str) -> Result<i64> {
     require_first_workspace(state, actor).await?;
     check_text("reason", reason)?;
@@ -66,14 +64,12 @@ pub async fn per_day(state: &State, since: UnixMillis) -> Result<Vec<DayCount>> 
     Ok(proofs::per_day(&state.store, since).await?)
 }
 
-/// What one address holds somewhere.
+/// An address's status for one kind on one network.
 #[derive(Clone, Debug)]
 pub struct AddressReport {
-    /// Where.
     pub network: NetworkName,
-    /// Of what.
     pub kind: Kind,
-    /// Whether it does, and why not; or why nothing is known.
+    /// The verdict, or the reason why it is unknown.
     pub verdict: Result<CheckVerdict, String>,
 }
 

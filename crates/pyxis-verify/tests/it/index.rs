@@ -1,4 +1,4 @@
-//! Decisions, Clean hands: what the external index said is remembered, but never longer than it is valid.
+//! Decisions, Clean hands: the external index's answers are cached, but never longer than they are valid.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,6 +1,5 @@
-//! Decisions, Registry: a question at height B is answered from the state at B, for ever. Whatever happens in
-//! whatever order, replaying the log up to B gives the answers that Pyxis gives about B later, and no
-//! answer ever changes.
+//! Decisions, Registry: a question at height B is answered from the state at B, permanently. Whatever happens in
+//! whatever order, replaying the log up to B gives Pyxis's later answers about B, and no answer ever changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -38,10 +37,10 @@ use pyxis_verify::service::{blocklist, issuers, proofs};
 use pyxis_verify::{Config, Parts, State};
 
 pub(crate) const BEGIN: UnixMillis = UnixMillis(1_767_225_600_000);
-/// Addresses and nullifiers of a run: few, so that they meet.
+/// Addresses and nullifiers of a run: few, so that they collide.
 const FEW: u8 = 4;
 
-/// What is proved, and where: the same humans have one mark on two networks.
+/// Kind and network of a proof: the same people have one nullifier on two networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
     Optimism,
@@ -62,7 +61,7 @@ impl Place {
     }
 }
 
-/// What can happen. Statements were signed `ago` seconds before.
+/// An event of a history. Statements were signed `ago` seconds before.
 #[derive(Clone, Debug)]
 enum Step {
     Register {
@@ -137,7 +136,7 @@ impl ManagerAuth for Nobody {
     }
 }
 
-/// Who had a live proof of what.
+/// Places and addresses with a live proof.
 type Holders = BTreeSet<(Place, u8)>;
 
 struct World {
@@ -146,9 +145,9 @@ struct World {
     key: IssuerKey,
     actor: Actor,
     nonce: u32,
-    /// Every answer that was given: by height, who had a live proof.
+    /// Every answer given: live proofs by height.
     given: BTreeMap<i64, Holders>,
-    /// For each address and place, the second before which nothing that was signed may take effect any more.
+    /// For each address and place, the second before which no signed statement may take effect any more.
     spoken: BTreeMap<(Place, u8), i64>,
 }
 
@@ -160,7 +159,7 @@ fn nullifier(number: u8) -> ProofNullifier {
     ProofNullifier(FieldElement::small(u64::from(number) + 1))
 }
 
-/// Verification on a database, with a clock of the test's, and its first workspace.
+/// Verification on a database, with the test's clock, and its first workspace.
 pub(crate) async fn verification(
     database: DatabaseUrl,
     clock: &Arc<FixedClock>,
@@ -247,7 +246,7 @@ impl World {
 
     async fn go(&mut self, step: &Step) {
         if let Some(statement) = self.statement(step) {
-            // Many are refused: that is the point.
+            // Many are refused: that is intended.
             if registry::submit(&self.state, &self.key.sign(statement)).await.is_ok_and(|done| done.new) {
                 self.took_effect(step);
             }
@@ -279,7 +278,7 @@ impl World {
         }
     }
 
-    /// Nothing that was signed earlier takes effect after what was signed later.
+    /// Records that nothing signed earlier may take effect after what was signed later.
     fn took_effect(&mut self, step: &Step) {
         let now = self.clock.now().seconds();
         let mut spoke = |place: Place, who: u8, signed: i64, next: i64| {
@@ -295,7 +294,7 @@ impl World {
                 let signed = now - i64::from(ago);
                 spoke(place, who, signed, signed + 1);
             }
-            // Where it moved something is only known to the log; the address that it names was not spoken of later.
+            // Only the log knows what this moved; no later statement was about the address that it names.
             _ => {}
         }
     }
@@ -305,7 +304,7 @@ impl World {
         block_height::latest(&self.state, network).await.unwrap().height
     }
 
-    /// Who has a live proof at a height, by many at once and one by one.
+    /// Live proofs at a height, queried in bulk and one by one.
     async fn ask(&self, height: i64) -> Holders {
         let mut holders = Holders::new();
         for place in PLACES {
@@ -356,7 +355,7 @@ impl World {
         holders
     }
 
-    /// One human has one address for each use, on whatever network.
+    /// Asserts that one person has one address for each use, across all networks.
     async fn has_nobody_twice(&self) {
         let rows = proofs::list(&self.state, &Filter::default(), 10_000).await.unwrap();
         let now = self.clock.now();
@@ -367,7 +366,7 @@ impl World {
         }
     }
 
-    /// Does all that happens, and compares every answer about every block with the log.
+    /// Runs all steps, and compares every answer about every block with the log.
     async fn lives_through(mut self, steps: &[Step]) {
         let mut log: Vec<LogRow> = Vec::new();
         for step in steps {
@@ -394,7 +393,7 @@ impl World {
     }
 }
 
-/// Tries `cases` histories; `once` lives through one on a new database.
+/// Tries `cases` histories; `once` runs one on a new database.
 fn property(cases: u32, once: impl AsyncFn(Vec<Step>)) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };

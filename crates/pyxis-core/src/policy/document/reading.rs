@@ -1,7 +1,7 @@
 //! From JSON to a valid [`Policy`].
 //!
-//! By hand rather than by derive: every refusal must name its field and say what to write, and serde
-//! names the field of an error only in text.
+//! Written by hand, not derived: every error must name its field and say what to write, and serde names the field of an
+//! error only in its text.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -18,7 +18,7 @@ use crate::policy::limits::{MAX_EMAIL_BYTES, MAX_LIST, MAX_ROOM_BYTES, MIN_APPRO
 type Detail = String;
 
 impl Policy {
-    /// Reads and checks a policy document. A missing field has its default.
+    /// Parses and checks a policy document. A missing field has its default.
     pub fn from_json(json: &[u8]) -> Result<Self, PolicyError> {
         let document: Value =
             serde_json::from_slice(json).map_err(|error| PolicyError::Json(error.to_string()))?;
@@ -29,7 +29,7 @@ impl Policy {
             serde_json::from_slice(json).map_err(|error| PolicyError::Json(error.to_string()))?;
         let mut policy = Self::default();
         for (position, (field, value)) in fields.iter().enumerate() {
-            // Which of two values counts differs from reader to reader.
+            // Parsers differ on which of two values counts.
             if fields[..position].iter().any(|(earlier, _)| earlier == field) {
                 return Err(field_error(field, "is given twice; write it once".to_owned()));
             }
@@ -169,7 +169,7 @@ fn shortened(text: &str) -> String {
     if text.chars().nth(LONGEST).is_some() { shown + "…" } else { shown }
 }
 
-/// The members of an object in the order of the document, repeated ones included.
+/// The members of an object in document order, including repeated ones.
 struct Fields(Vec<(String, Value)>);
 
 impl<'de> Deserialize<'de> for Fields {

@@ -1,4 +1,4 @@
-//! The compiled policy decides as a plain reading of the specification does.
+//! The compiled policy decides like a direct implementation of the specification.
 
 use proptest::prelude::*;
 
@@ -43,7 +43,7 @@ fn plainly(policy: &Policy, method: Method, url: &str) -> (Verdict, Rule, Option
     (Verdict::RequireApproval, rule, None)
 }
 
-/// True if the host finds what may pass, however it reads the path.
+/// True if the host stays within what may pass, however it reads the path.
 fn stays(policy: &Policy, target: &Target) -> bool {
     let paths = variants(target.path().as_bytes()).expect("few readings");
     !is_garbled(&paths)

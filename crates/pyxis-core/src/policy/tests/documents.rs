@@ -1,4 +1,4 @@
-//! Spec 3, Policy (fields); decisions, Admin API: what a policy document may say.
+//! Spec 3, Policy (fields); decisions, Admin API: valid and invalid policy documents.
 
 use super::super::PolicyError;
 use super::*;

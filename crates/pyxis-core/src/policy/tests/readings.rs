@@ -1,4 +1,4 @@
-//! Spec 3, Policy evaluation 1 and 2: no other spelling of a path changes what protects it.
+//! Spec 3, Policy evaluation 1 and 2: no other spelling of a path evades its protection.
 
 use std::fmt::Write as _;
 
@@ -10,10 +10,10 @@ fn segments() -> impl Strategy<Value = Vec<String>> {
     prop::collection::vec("([a-z0-9_-]|%20|%C3%A9|%2F|%26){1,6}", 1..4)
 }
 
-/// A path written otherwise: every character but the first slash as it is, escaped, or escaped twice.
+/// Another spelling of a path: every character but the first slash is kept, escaped, or escaped twice.
 ///
-/// Slashes stay where the path has dot segments: behind an escaped slash, a `..` that is not escaped
-/// resolves on its way into the target already, and leads elsewhere.
+/// Slashes stay if the path has dot segments. After an escaped slash, an unescaped `..` would resolve while the target
+/// is parsed, and lead elsewhere.
 fn respelled(path: &str, escapes: &[usize]) -> String {
     let keep_slashes = path.contains("/.");
     let mut out = String::from("/");
@@ -21,7 +21,7 @@ fn respelled(path: &str, escapes: &[usize]) -> String {
     let mut bytes = path.bytes().skip(1);
     while let (Some(byte), Some(times)) = (bytes.next(), escapes.next()) {
         match times {
-            // An escape stays whole, or it would be none.
+            // An escape stays whole; otherwise it would not be one.
             0 if byte == b'%' => out.extend([byte].into_iter().chain(bytes.by_ref().take(2)).map(char::from)),
             0 => out.push(char::from(byte)),
             _ if byte == b'/' && keep_slashes => out.push('/'),
@@ -32,7 +32,7 @@ fn respelled(path: &str, escapes: &[usize]) -> String {
     out
 }
 
-/// A path with something between its segments that upstreams drop.
+/// A path with text between its segments that upstreams drop.
 fn decorated(segments: &[String], noise: &[&str]) -> String {
     segments.iter().zip(noise.iter().cycle()).flat_map(|(segment, noise)| ["/", segment, noise]).collect()
 }
@@ -59,7 +59,7 @@ proptest! {
         let pattern: String = segments
             .iter()
             .zip(&stars)
-            // A segment that holds an escaped slash is two for an upstream that decodes first.
+            // A segment with an escaped slash is two for an upstream that decodes first.
             .flat_map(|(segment, star)| ["/", if *star && !segment.contains("%2F") { "*" } else { segment }])
             .collect();
         let policy = guarded(pattern);
@@ -133,7 +133,7 @@ fn an_auto_pattern_lets_nothing_pass_that_the_host_may_find_elsewhere() {
     }
 }
 
-/// Spellings of `/private` behind `/public/` that careless hosts find there.
+/// Spellings below `/public/` that careless hosts read as `/private`.
 const CARELESS: &[&str] = &[
     // Overlong UTF-8: dots, slashes and backslashes in two to six bytes.
     "/public/..%c0%afprivate",
@@ -153,7 +153,7 @@ const CARELESS: &[&str] = &[
     "/public/%25c0%25ae%25c0%25ae/private",
     "/public/..%2525c0%2525afprivate",
     "/public/%c0%a52e%c0%a52e/private",
-    // Escapes of IIS, which are no escapes at the first level.
+    // Escapes of IIS, which are not escapes at the first level.
     "/public/%25u002e%25u002e/private",
     "/public/..%25u002fprivate",
     "/public/..%25u2215private",
@@ -166,7 +166,7 @@ const CARELESS: &[&str] = &[
     "/public/..%e2%88%95private",
     "/public/%e2%80%a5/private",
     "/public/%f0%8f%bc%8e%f0%8f%bc%8e/private",
-    // Backslashes, and what is dropped or ends the path.
+    // Backslashes, and characters that are dropped or end the path.
     "/public/..%5cprivate",
     "/public/..%255cprivate",
     "/public/.%00./private",
@@ -203,14 +203,14 @@ proptest! {
             segments.iter().zip(&ends).flat_map(|(segment, end)| ["/", segment, end]).collect();
         let url = format!("https://api.example.com{ended}");
         prop_assert_eq!(rule(&guarded(plain.clone()), Method::Get, &url), Rule::RequireUrl, "{}", ended);
-        // A pattern that is written so holds for itself and for the plain name.
+        // A pattern written this way holds for itself and for the plain name.
         let written = guarded(ended.clone());
         prop_assert_eq!(rule(&written, Method::Get, &url), Rule::RequireUrl, "{}", ended);
         let bare = format!("https://api.example.com{plain}");
         if !ended.contains("%09") {
             prop_assert_eq!(rule(&written, Method::Get, &bare), Rule::RequireUrl, "{}", ended);
         }
-        // What passes by a pattern for one name does not pass with another end, but by a pattern that has that end.
+        // A name with another end does not pass by a pattern for the plain name, only by a pattern with that end.
         let auto = |pattern: &str| Policy { auto_approve_urls: vec![pattern.to_owned()], ..Policy::default() };
         prop_assert_eq!(rule(&auto(&plain), Method::Get, &url), Rule::Default, "{}", ended);
         if !ended.contains("%09") {
@@ -260,7 +260,7 @@ fn a_careless_spelling_is_never_under_an_auto_pattern_and_is_found_by_protecting
         assert_eq!(rule(&require, Method::Get, &url), Rule::RequireUrl, "{path}");
         assert_eq!(rule(&deny, Method::Get, &url), Rule::Deny, "{path}");
     }
-    // An escape that is none is refused before any policy.
+    // An invalid escape is refused before any policy.
     for path in ["/public/%u002e%u002e/private", "/public/..%c0%zz", "/public/..%c"] {
         assert!(Target::parse(&format!("https://api.example.com{path}")).is_err(), "{path}");
     }
@@ -282,7 +282,7 @@ fn a_garbled_path_needs_approval_wherever_the_host_has_something_to_protect() {
         assert_eq!(rule(&policy("other.example.com/x"), Method::Get, &url), Rule::AutoMethod, "{path}");
         assert_eq!(rule(&policy("other.example.com/x"), Method::Post, &url), Rule::Default, "{path}");
     }
-    // What is plain text in another script is not garbled.
+    // Plain text in another script is not garbled.
     for path in ["/café/日本", "/caf%C3%A9", "/%F0%9F%98%80", "/a%20b"] {
         let url = format!("https://api.example.com{path}");
         assert_eq!(rule(&policy("/never"), Method::Post, &url), Rule::AutoUrl, "{path}");

@@ -73,7 +73,7 @@ const CASES: &[(&str, &str, &str)] = &[
     // Deny before require.
     ("GET", "https://api.example.com/admin/keys", "deny"),
     ("GET", "https://api.example.com/admin/key", "require_url"),
-    // Auto patterns see the canonical path only.
+    // Auto patterns see only the canonical path.
     ("POST", "https://api.example.com/v1/%73tatus", "auto_url"),
     ("POST", "https://api.example.com/x/../v1/status", "auto_url"),
     ("POST", "https://api.example.com/v1/%2573tatus", "require_method"),
@@ -82,7 +82,7 @@ const CASES: &[(&str, &str, &str)] = &[
     ("POST", "https://api.example.com/v1%2Fstatus", "require_method"),
     ("POST", "https://api.example.com/a%20b", "auto_url"),
     ("POST", "https://api.example.com/a%2520b", "require_method"),
-    // Require and deny patterns see every plausible reading.
+    // Require and deny patterns see every plausible variant.
     ("GET", "https://api.example.com/%61dmin", "require_url"),
     ("GET", "https://api.example.com/%2561dmin", "require_url"),
     ("GET", "https://api.example.com/%252561dmin", "require_url"),

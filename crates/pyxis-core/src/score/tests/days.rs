@@ -1,4 +1,4 @@
-//! Deduplication: the first holder keeps.
+//! Deduplication: the first holder keeps the claim.
 
 use super::*;
 
@@ -8,9 +8,9 @@ struct Day {
     now: i64,
     stamps: Vec<Stamp>,
     claims: Vec<Claim>,
-    /// Names of its deduplicated Stamps with the day of expiry that is shown.
+    /// Names of its deduplicated Stamps with the displayed day of expiry.
     dedup: Vec<(&'static str, i64)>,
-    /// Nullifiers it claims or extends, and until when.
+    /// Nullifiers it claims or extends, with the last day.
     claimed: Vec<(&'static str, i64)>,
     /// The day on which time alone changes something.
     until: i64,

@@ -1,10 +1,10 @@
-//! What holds for any wallet.
+//! Properties of any wallet.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Stamps with distinct names, among few nullifiers so that they meet.
+/// Stamps with distinct names, among few nullifiers so that they collide.
 fn stamps() -> impl Strategy<Value = Vec<Stamp>> {
     let one = (0_i64..6, 1_i64..12, prop::collection::btree_set(0_u8..8, 1..4));
     prop::collection::vec(one, 0..6).prop_map(|all| {

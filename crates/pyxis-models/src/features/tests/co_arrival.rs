@@ -1,4 +1,4 @@
-//! Who came together with a wallet, by hand.
+//! Wallets that arrived together, worked out by hand.
 
 use super::*;
 
@@ -63,11 +63,11 @@ fn transfers_with_other_users_and_their_group_are_told() {
         ("peers_out", 1.0),
         ("peer_transfers", 3.0),
         ("peer_share", 0.6),
-        // 2 is alike by one half, 3 not at all.
+        // 2 is similar by one half, 3 not at all.
         ("peer_likeness", 0.25),
         ("peer_volume_spread", spread),
         ("peer_parties", 1.0),
-        // Of no hours and of ten days, the latter; two links of three users; from the least to the most.
+        // Of zero hours and ten days, the latter; two links of three users; from the least to the most.
         ("group_gap_hours", 240.0),
         ("group_links", 2.0 / 3.0),
         ("group_volume_spread", spread),

@@ -1,4 +1,4 @@
-//! What indexers know beside what was imported.
+//! Indexer data combined with imported activity.
 
 use super::*;
 
@@ -37,7 +37,7 @@ fn parts_without_anything_in_common_are_put_together_as_if_they_were_measured_at
     let whole = of_all(&[base, polygon].concat());
     assert_eq!(found.scopes, whole.scopes);
     for place in 0..SCOPE {
-        // Usual gaps and their irregularity cannot be told from those of the parts.
+        // The median gap and its variation cannot be derived from those of the parts.
         if matches!(scope::NAMES[place].0, "gap_median_hours" | "gap_variation") {
             continue;
         }
@@ -54,11 +54,11 @@ fn imported_tokens_of_a_chain_that_was_asked_do_not_count_twice() {
     let asked = [nft(Chain::Base, 1), nft(Chain::Base, 2), nft(Chain::Base, 3)];
     let found = local.beside(&asked, &popularity, None, &on_base).unwrap();
     close(found.seen(ChainScope::Nft).unwrap()[WALLET], 3.0);
-    // The chain that was asked knows of none: then there are none.
+    // The queried chain has none: then there are none.
     let moved = [event(Chain::Base, Kind::Native, 1, true, 1), event(Chain::Base, Kind::Native, 1, true, 2)];
     let found = local.beside(&moved, &popularity, None, &on_base).unwrap();
     assert!(found.seen(ChainScope::Nft).is_none());
-    // Where both overlap, whoever saw more is believed.
+    // If both overlap, the one that saw more wins.
     let mixed =
         of_all(&[nft(Chain::Base, 1), nft(Chain::Base, 2), nft(Chain::Zksync, 3), nft(Chain::Zksync, 4)]);
     let found = mixed.beside(&asked, &popularity, None, &on_base).unwrap();

@@ -1,4 +1,4 @@
-//! Numbers that stand on many transfers, by hand.
+//! Features that need many transfers, worked out by hand.
 
 use super::*;
 
@@ -27,7 +27,7 @@ fn calls_and_round_amounts_are_shares() {
         (Kind::Call, Some(true)),
         (Kind::Call, Some(false)),
         (Kind::Native, Some(false)),
-        // No amount is no part of the share of round ones.
+        // A missing amount does not enter the share of round ones.
         (Kind::Call, None),
     ] {
         story.0.add(Transfer { from: own, to: other, time: None, chain: Chain::Ethereum, kind, round });

@@ -75,7 +75,7 @@ fn exports_of_explorers_and_databases_are_read_with_their_times() {
             Kind::Native,
             Some(true),
         ),
-        // As the API of both answers, made to CSV.
+        // API responses of both, converted to CSV.
         (
             "blockNumber,timeStamp,hash,from,to,value,contractAddress,isError\n5,{unix},0x1,{a},{b},1500000000000000000,,0",
             "timeStamp",
@@ -222,7 +222,7 @@ fn a_transfer_to_nobody_made_the_contract_beside_it() {
     assert_eq!(made.to.0[19], 0xcc);
     let kept = one(&format!("From,To,ContractAddress\n{A},{B},{C}")).1;
     assert_eq!(kept.to.0[19], 0xbb);
-    // Of a token the contract is the token.
+    // For a token, the contract is the token.
     let text = format!("From,To,ContractAddress,TokenSymbol\n{A},,{C},COIN");
     assert!(open(&text).next().unwrap().unwrap().unwrap_err().starts_with("to: "));
 }

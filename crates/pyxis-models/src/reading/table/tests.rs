@@ -1,4 +1,4 @@
-//! Files of Parquet that the tests write with the library that reads them.
+//! Parquet files that the tests write with the library that reads them.
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -84,7 +84,7 @@ const TRANSFERS: &str = "message transfers {
     optional double amount;
 }";
 
-/// Groups of so many rows; in each third row time and amount are not known.
+/// Groups of this many rows; in every third row, time and amount are unknown.
 fn transfers(compression: Compression, groups: usize, rows: u32) -> TestFile {
     write(TRANSFERS, compression, groups, |group, out| {
         let numbers: Vec<u32> = (0..rows).map(|row| u32::try_from(group).unwrap() * rows + row).collect();
@@ -308,7 +308,7 @@ fn damage_is_an_error_wherever_it_is() {
     for length in (4..whole.len()).step_by(whole.len() / 60) {
         assert!(!readable(&whole[..length]), "{length} bytes");
     }
-    // A changed byte may go unnoticed, but it ends in rows or in an error.
+    // A changed byte may go unnoticed, but the result is rows or an error.
     for (round, place) in (4..whole.len()).step_by(whole.len() / 150).enumerate() {
         let mut changed = whole.clone();
         changed[place] ^= [0xff, 0x01, 0x80][round % 3];

@@ -4,7 +4,7 @@ use pyxis_signing::eip712::DOMAIN;
 use super::super::json;
 use super::*;
 
-/// The example of the standard itself.
+/// The example from the standard.
 const MAIL: &str = r#"{
     "types": {
         "EIP712Domain": [
@@ -188,7 +188,7 @@ fn an_integer_is_the_same_as_number_and_as_text() {
         let number = one(kind, decimal, "").unwrap();
         assert_eq!(one(kind, &format!("\"{decimal}\""), "").unwrap(), number, "{decimal}");
         assert_eq!(one(kind, &format!("\"{hexadecimal}\""), "").unwrap(), number, "{decimal}");
-        // What an agent has signed reads alike.
+        // Agents' signatures cover the same form.
         let data = format!(
             r#"{{"types":{{"EIP712Domain":[],"M":[{{"name":"x","type":"{kind}"}}]}},"domain":{{}},"primaryType":"M","message":{{"x":{decimal}}}}}"#
         );

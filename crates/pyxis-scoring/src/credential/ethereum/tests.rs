@@ -1,4 +1,4 @@
-//! Credentials that are signed well, by a key we hold, over typed data that should not be believed.
+//! Credentials with valid signatures from a test key over typed data that must be refused.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::SeededEntropy;
@@ -16,7 +16,7 @@ fn issuer() -> Eip712Issuer {
     Eip712Issuer::new(&SeededEntropy::new(5))
 }
 
-/// A credential with `change` done to it before it is signed by whatever types it then carries.
+/// A credential that `change` modifies before it is signed with the types that it then carries.
 fn signed(change: impl FnOnce(&mut Value)) -> String {
     let claim = Claim {
         address: pyxis_core::address::EvmAddress([7; 20]),
@@ -118,7 +118,7 @@ fn a_chain_is_the_same_as_number_and_as_text() {
             let types = types(value)["EIP712Domain"].as_array_mut().unwrap();
             types.push(json!({"name": "chainId", "type": "string"}));
         });
-        // Past serde_json, which has no number of 256 bits.
+        // Bypasses serde_json, which has no 256-bit numbers.
         let text = text.replace("\"CHAIN\"", content);
         text.replace(r#"{"name":"chainId","type":"string"}"#, r#"{"name":"chainId","type":"uint256"}"#)
     };

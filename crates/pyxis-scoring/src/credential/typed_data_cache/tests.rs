@@ -1,4 +1,4 @@
-//! What was met before must change nothing but speed.
+//! The cache must change nothing but speed.
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
@@ -29,7 +29,7 @@ fn verify(text: &str) -> Result<VerifiedCredential, Rejection> {
     parse_and_verify_for_its_subject(text, NOW, |did| did == issuer().did())
 }
 
-/// On a thread that met nothing before.
+/// Verifies on a thread with an empty cache.
 fn verify_anew(text: &str) -> Result<VerifiedCredential, Rejection> {
     std::thread::scope(|threads| threads.spawn(|| verify(text)).join().unwrap())
 }
@@ -72,7 +72,7 @@ fn a_change_is_found_where_the_form_was_met_before_as_where_it_was_not() {
         changed(&good, |value| value["issuanceDate"] = json!("2025-12-31T23:58:00.000Z")),
         changed(&good, |value| value["more"] = json!(1)),
         changed(&good, |value| value["proof"]["more"] = json!(1)),
-        // The same text in other places.
+        // The same text in other positions.
         changed(&good, |value| value["eip712Domain"] = domain(value)),
         changed(&good, |value| value["credentialSubject"]["eip712Domain"] = domain(value)),
         changed(&good, |value| value["proof"]["proof"] = json!({"eip712Domain": domain(value)})),

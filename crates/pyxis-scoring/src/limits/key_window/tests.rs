@@ -11,19 +11,19 @@ use super::*;
 
 const NOW: UnixMillis = UnixMillis(1_700_000_000_000);
 const FAR: i64 = 100_000;
-/// The clock of these tests stands here until one of them moves it.
+/// The clock of these tests, which stands still until a test moves it.
 static AT: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-/// The window of a key, as the database has it.
+/// A key's window in the database.
 #[derive(Default)]
 struct Window {
     admitted: i64,
-    /// What is reserved, by node and slot.
+    /// Reservations, by node and slot.
     reserved: HashMap<(NodeId, i64), i64>,
     statements: usize,
 }
 
-/// What the database says of a step.
+/// The database's answer to a step.
 #[derive(Debug)]
 enum DatabaseAnswer {
     Counted(Waiting, Result<Counted, StoreError>),
@@ -32,7 +32,7 @@ enum DatabaseAnswer {
 }
 
 impl Window {
-    /// Carries out a step of a lane, if it is one for the database.
+    /// Executes a lane's step, if it is one for the database.
     fn carry_out(&mut self, lane: &KeyWindow, step: WindowStep) -> Option<DatabaseAnswer> {
         let (limit, node) = (lane.limit, lane.ledger.as_ref().map(|ledger| ledger.node()));
         let said = match step {
@@ -65,7 +65,7 @@ impl Window {
         self.admitted -= self.reserved.remove(&(node, slot)).map_or(0, |requests| (requests - spent).max(0));
     }
 
-    /// Works for a lane until it rests, and says until when; `None` if it ended.
+    /// Works for a lane until it rests and returns the time of its next step; `None` if it ended.
     fn work(&mut self, lane: &mut KeyWindow, at: Instant) -> Option<Instant> {
         loop {
             match lane.next(at) {
@@ -78,7 +78,7 @@ impl Window {
 }
 
 impl DatabaseAnswer {
-    /// The same where the statement failed; whether it was carried out is not asked.
+    /// The same with a failed statement, regardless of whether it was executed.
     fn failed(self, error: &StoreError) -> Self {
         match self {
             Self::Counted(waiting, _) => Self::Counted(waiting, Err(error.clone())),
@@ -96,12 +96,12 @@ impl DatabaseAnswer {
     }
 }
 
-/// An error after which nobody knows.
+/// An error that leaves the outcome unknown.
 fn unclear() -> StoreError {
     StoreError::Unavailable(Arc::new(std::io::Error::other("the connection broke")))
 }
 
-/// What a new process notes, and the file.
+/// A new process's ledger and its file.
 fn ledger() -> (Arc<SpentLog>, File) {
     static PROCESSES: AtomicU64 = AtomicU64::new(0);
     let entropy = SeededEntropy::new(PROCESSES.fetch_add(1, Ordering::Relaxed));
@@ -122,7 +122,7 @@ fn waits(lane: &mut KeyWindow) -> bool {
     matches!(enter(lane), WindowAdmission::Pending(_))
 }
 
-/// The number of a request, once the database has done what there was to do.
+/// The number of a request, once the database has done its work.
 fn number(lane: &mut KeyWindow, window: &mut Window, at: Instant) -> Option<i64> {
     let place = lane.enter(NOW, at);
     window.work(lane, at);
@@ -132,7 +132,7 @@ fn number(lane: &mut KeyWindow, window: &mut Window, at: Instant) -> Option<i64>
     }
 }
 
-/// A lane that has let so many in, one after the other.
+/// A lane that has admitted this many, one after the other.
 fn used(requests: i64) -> (KeyWindow, Window) {
     let (mut lane, mut window) = (lane_of(FAR), Window::default());
     for expected in 1..=requests {
@@ -215,7 +215,7 @@ fn near_the_limit_every_request_waits_for_its_count() {
 fn what_is_reserved_goes_back_at_once_when_the_limit_comes_near() {
     let (mut lane, mut window) = used(1000);
     assert!(window.admitted > 1000);
-    // Somebody else uses the window up to where a block does not fit any more.
+    // Another process uses the window up to where a block no longer fits.
     window.admitted = FAR - AMPLE * LEAST;
     let others = window.admitted - lane.unspent;
     assert_eq!(window.work(&mut lane, *AT + LIFE / 2), Some(*AT + LIFE), "a block lives as long as this");
@@ -274,7 +274,7 @@ fn the_worker_is_woken_by_who_waits_by_what_is_low_and_by_the_close() {
 fn numbers_go_on_by_one_whatever_is_reserved_given_back_and_used_by_others() {
     let (mut lane, mut window) = used(500);
     window.admitted += 70;
-    // Known to this lane with its next statement; until then it goes on as if it were alone.
+    // This lane learns of it with its next statement; until then it continues as if it were alone.
     window.work(&mut lane, *AT + LIFE - Duration::from_millis(1));
     assert_eq!(number(&mut lane, &mut window, *AT + LIFE / 2), Some(501));
     window.work(&mut lane, *AT + LIFE);
@@ -397,13 +397,13 @@ fn a_count_is_of_the_time_of_the_newest_request_whatever_the_order_they_come_in(
     assert_eq!(lane.latest(), later);
 }
 
-/// One process among others.
+/// One of several processes.
 struct Process {
     ledger: Arc<SpentLog>,
     file: File,
     lane: KeyWindow,
     answers: Vec<oneshot::Receiver<AdmissionCount>>,
-    /// What the database said and the process has not heard yet.
+    /// The database's answer that the process has not received yet.
     said: Option<DatabaseAnswer>,
 }
 
@@ -414,7 +414,7 @@ impl Process {
         Self { ledger, file, lane, answers: Vec::new(), said: None }
     }
 
-    /// Gives back what it had reserved when it was killed, as the next one does.
+    /// Releases what it had reserved when it was killed, as the next process does.
     fn bury(&self, window: &mut Window) {
         let spent = ledger::read(&self.file).unwrap().unwrap();
         for (slot, spent) in (0..).zip(spent) {
@@ -422,7 +422,7 @@ impl Process {
         }
     }
 
-    /// How many of those who waited were let in.
+    /// Number of waiting requests that were admitted.
     fn let_in(&mut self) -> i64 {
         let mut let_in = 0;
         self.answers.retain_mut(|answer| match answer.try_recv() {
@@ -436,9 +436,9 @@ impl Process {
     }
 }
 
-/// Three processes use up a window, in an order that `seed` chooses. What was let in, what is counted in the
-/// end, and how many may be counted that heard of no answer: those who waited when a process was killed, or when nobody
-/// knew what the database did.
+/// Three processes use up a window, in an order that `seed` chooses. Returns the admitted requests, the final count,
+/// and the number of counted requests that may have had no answer. Those waited when a process was killed, or when the
+/// database's outcome was unknown.
 fn use_up(limit: i64, seed: u64, kills: bool) -> (i64, i64, i64) {
     let mut random = seed;
     let mut random = move |below: u64| {

@@ -1,4 +1,4 @@
-//! What indexers answer: `{"status","message","result"}`, with numbers as text.
+//! Indexer responses: `{"status","message","result"}`, with numbers as text.
 
 use std::num::NonZeroU32;
 
@@ -11,28 +11,28 @@ use serde_json::Value;
 /// One transfer of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Transfer {
-    /// `None`: nobody, as at genesis.
+    /// `None`: no sender, as at genesis.
     pub(super) from: Option<EvmAddress>,
-    /// `None`: a contract was made.
+    /// `None`: a contract was created.
     pub(super) to: Option<EvmAddress>,
     pub(super) kind: Kind,
     pub(super) time: Option<NonZeroU32>,
     pub(super) round: Option<bool>,
 }
 
-/// The entries of a page; what failed on the chain is none.
+/// The entries of a page; `None` for an entry that failed on the chain.
 pub(super) type Page = Vec<Option<Transfer>>;
 
-/// What an answer means.
+/// Meaning of a response.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PageVerdict {
     /// Entries, perhaps none.
     Page(Page),
-    /// Nothing now: too much was asked at once, or the list is not whole yet.
+    /// Unavailable now: too many requests at once, or the list is incomplete.
     Later(String),
-    /// A refusal that stays.
+    /// A permanent refusal.
     Never(String),
-    /// Not of this API.
+    /// Not a response of this API.
     Strange,
 }
 
@@ -45,7 +45,7 @@ struct Envelope {
     result: Value,
 }
 
-/// Reads an answer to a list in which `kind` moves. A list counts only if the indexer says that it is all there is.
+/// Parses the response for a list in which `kind` moves. A list counts only if the indexer says that it is complete.
 pub(super) fn read(body: &[u8], kind: Kind) -> PageVerdict {
     let Ok(Envelope { status, message, result }) = serde_json::from_slice(body) else {
         return PageVerdict::Strange;
@@ -63,14 +63,14 @@ pub(super) fn read(body: &[u8], kind: Kind) -> PageVerdict {
         }
         Value::String(said) if says_nothing(status.as_deref(), &said) => PageVerdict::Page(Vec::new()),
         Value::String(said) => refusal(said),
-        // Blockscout: no result where there is nothing.
+        // Blockscout: an empty list has no result.
         Value::Null if says_nothing(status.as_deref(), &words) => PageVerdict::Page(Vec::new()),
         Value::Null if message.is_some() => refusal(words),
         _ => PageVerdict::Strange,
     }
 }
 
-/// A scalar as text; `None` for what is absent or empty.
+/// A scalar as text; `None` for an absent or empty one.
 fn text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.trim()).filter(|text| !text.is_empty()).map(str::to_owned),
@@ -80,15 +80,15 @@ fn text(value: &Value) -> Option<String> {
     }
 }
 
-/// True for the words with which indexers say that there is no entry: `No transactions found` and the like.
+/// True for indexers' messages about an empty list: `No transactions found` and the like.
 fn says_nothing(status: Option<&str>, words: &str) -> bool {
     let words = words.to_ascii_lowercase();
     let known = matches!(status, None | Some("0" | "1"));
     known && words.starts_with("no ") && words.trim_end_matches('.').ends_with(" found") && !is_notice(&words)
 }
 
-/// True where status and message say that the list is whole. A notice may come with any status: that some entries
-/// are not processed yet, for example.
+/// True if status and message say that the list is complete. A notice may come with any status: for example, that some
+/// entries are not processed yet.
 fn is_whole(status: Option<&str>, words: &str) -> bool {
     let words = words.to_ascii_lowercase();
     let agreed = words.is_empty() || words.starts_with("ok") || words.starts_with("success");
@@ -99,7 +99,7 @@ fn is_notice(lower: &str) -> bool {
     ["yet", "process", "partial", "incomplete", "pending", "indexing"].iter().any(|word| lower.contains(word))
 }
 
-/// A refusal in words.
+/// A refusal with a message.
 fn refusal(words: String) -> PageVerdict {
     const PASSING: [&str; 12] = [
         "rate limit",
@@ -116,7 +116,7 @@ fn refusal(words: String) -> PageVerdict {
         "syncing",
     ];
     let lower = words.to_ascii_lowercase();
-    // Without words the cause is not known.
+    // Without a message the cause is unknown.
     if lower == "notok" || PASSING.iter().any(|passing| lower.contains(passing)) {
         PageVerdict::Later(words)
     } else {
@@ -148,7 +148,8 @@ impl End {
     }
 }
 
-/// An entry; the outer `None` is not of this API. One that moves between nobody is left out.
+/// Parses an entry; the outer `None` means that it is not of this API. An entry without sender and recipient is
+/// skipped.
 fn entry(line: &Value, kind: Kind) -> Option<Option<Transfer>> {
     let fields =
         line.as_object().filter(|fields| fields.contains_key("from") || fields.contains_key("to"))?;
@@ -159,7 +160,7 @@ fn entry(line: &Value, kind: Kind) -> Option<Option<Transfer>> {
     let (from, to) = (End::of(field("from")), End::of(field("to")));
     let (from, to) = match (&from, &to) {
         (End::Nobody, End::Nobody) => return Some(None),
-        // An odd end beside one that is known is nobody.
+        // An odd end counts as no one if the other end is known.
         (End::Known(_), _) | (_, End::Known(_)) => (from.address(), to.address()),
         _ => return None,
     };

@@ -1,4 +1,4 @@
-//! Files of credentials (decisions, Credentials in): on threads, block by block, from where it stopped.
+//! Files of credentials (decisions, Credentials in): on threads, block by block, resumed where it stopped.
 
 use std::io::Cursor;
 
@@ -10,19 +10,19 @@ use super::world::{START, World, both_engines, day, wallet};
 
 /// Lines of the file: two blocks of 1024 and the rest.
 const LINES: u64 = 2600;
-/// Lines with something to say about one wallet: the newer credential, the older one, the newer one again.
+/// Lines about one wallet: the newer credential, the older one, the newer one again.
 const NEWER: u64 = 3;
 const OLDER: u64 = 1500;
 const AGAIN: u64 = 2210;
 const BLANK: u64 = 2510;
 
-/// True if a line is a credential of its own wallet. The first block has many, so that with several threads
-/// the others are checked before it.
+/// True if a line is a credential of its own wallet. The first block has many, so with several threads the others are
+/// checked before it.
 fn is_good(line: u64) -> bool {
     line <= 96 || line.is_multiple_of(40)
 }
 
-/// The file, of wallets from `first` on.
+/// The file, with wallets from `first` on.
 fn file(world: &World, first: u64) -> String {
     let shared = |from: i64| {
         world.credential_from(wallet(first), "A", &format!("n:{first}"), UnixMillis(START.0 + from), day(9))
@@ -37,8 +37,8 @@ fn file(world: &World, first: u64) -> String {
     (1..=LINES).map(|number| line(number) + "\n").collect()
 }
 
-/// Imports a file, in runs that are each ended after so many blocks and one. How far each block brought it, the lines
-/// that were refused and the last result.
+/// Imports a file in runs that each end one block after a number of blocks. Returns the progress after each block, the
+/// refused lines and the last result.
 async fn run(
     world: &World,
     text: &str,
@@ -58,7 +58,7 @@ async fn run(
         let (books, clock) = (&world.state.books, &*world.clock);
         done = import(books, clock, options, Cursor::new(rest), &mut rejects, done, go_on).await.unwrap();
     }
-    // A run that finds nothing left tells that, too.
+    // A run that finds nothing left reports that, too.
     told.dedup();
     let rejects = String::from_utf8(rejects).unwrap();
     (told, rejects.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), done)

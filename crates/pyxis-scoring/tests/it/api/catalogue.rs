@@ -38,7 +38,7 @@ both_engines! {
                 }
             }
         }
-        // Whatever counts by default is in it.
+        // Every Stamp with a default weight is listed.
         for name in default_weights().weights.keys() {
             assert!(names.iter().any(|known| known == name.as_str()), "{name}");
         }

@@ -1,4 +1,4 @@
-//! Decisions, identity scoring, Beyond: `score.changed`, written down with the change that it tells of.
+//! Decisions, identity scoring, Beyond: `score.changed`, recorded together with the change it reports.
 
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{ScorerId, WebhookId};
@@ -30,11 +30,11 @@ async fn endpoint(world: &World, events: &str) -> WebhookId {
     id
 }
 
-/// What an endpoint is told, oldest first.
+/// Events sent to an endpoint, oldest first.
 async fn told(world: &World, webhook: WebhookId) -> Vec<Value> {
     let filter = DeliveryFilter { webhook: Some(webhook), ..DeliveryFilter::default() };
     let mut rows = deliveries::list(&world.state.store, world.workspace, &filter, 100).await.unwrap();
-    // Ids of one millisecond are in no order.
+    // Ids of one millisecond have no order.
     rows.sort_by_key(|row| row.created_at);
     let mut bodies = Vec::new();
     for row in rows {
@@ -61,10 +61,10 @@ both_engines! {
         world.verify(wallet(1), "A", "a:1", 90).await;
         world.score(scorer, wallet(1)).await;
         assert!(told(world, hook).await.is_empty(), "a first score changes nothing");
-        // A Stamp that comes in.
+        // A Stamp is added.
         world.on_day(1);
         let second = world.verify(wallet(1), "B", "b:1", 90).await;
-        // One that is revoked, one that expires, one that its holder removes.
+        // One is revoked, one expires, and its holder removes one.
         world.on_day(2);
         world.revoke(wallet(1), &second).await;
         world.on_day(3);
@@ -89,11 +89,11 @@ both_engines! {
         world.verify(wallet(1), "A", "a:1", 90).await;
         world.score(scorer, wallet(1)).await;
         world.on_day(1);
-        // The same score, which is enough now.
+        // The same score, which now reaches the threshold.
         world.set_terms(scorer, "10", &[("A", "12")]).await;
         let (books, workspace) = (&world.state.books, world.workspace);
         pyxis_scoring::engine::rescore(books, workspace, scorer, &*world.clock, |_| ()).await.unwrap();
-        // Nothing changes for anybody, though it is computed.
+        // Nothing changes for anyone, although it is recomputed.
         world.on_day(2);
         world.set_terms(scorer, "11", &[("A", "12"), ("B", "1")]).await;
         world.score(scorer, wallet(1)).await;

@@ -1,5 +1,5 @@
-//! Rows that something damaged behind the program's back (decisions, Known holes: one malformed stored
-//! Stamp must not zero a whole score).
+//! Rows that were damaged outside the program (decisions, Known holes: one malformed stored Stamp must not zero a whole
+//! score).
 
 use http::StatusCode;
 use pyxis_core::clock::UnixMillis;
@@ -33,10 +33,10 @@ both_engines! {
             let explained = world.get(&format!("{}?explain=true", score_path(scorer, wallet(1)))).await;
             assert_eq!(explained.json()["error"], record["error"]);
         }
-        // Others are whole.
+        // Others are intact.
         world.verify(wallet(2), "B", "b:2", 20).await;
         assert_eq!(world.score(scorer, wallet(2)).await["error"], Value::Null);
-        // Its issuer can revoke it all the same.
+        // Its issuer can still revoke it.
         world.revoke(wallet(1), &broken).await;
         world.sql("UPDATE scores SET stale = (1 = 1)").await;
         assert_eq!(world.score(scorer, wallet(1)).await["error"], Value::Null);
@@ -72,7 +72,7 @@ both_engines! {
             let batch = world.scores(scorer, &[wallet(1)]).await;
             assert_eq!(batch.text, format!("{{\"items\":[{record}]}}"), "{damage:?}");
         }
-        // What was answered in the past cannot be.
+        // A past score cannot be recomputed.
         world.sql("UPDATE score_history SET body = 'x'").await;
         let history = world.get(&format!("{}/history?created_at=2026-02-01", score_path(scorer, wallet(1)))).await;
         assert_eq!(history.status, StatusCode::INTERNAL_SERVER_ERROR);

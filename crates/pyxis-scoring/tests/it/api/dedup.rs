@@ -1,5 +1,5 @@
-//! Deduplication (decisions, Deduplication): the first holder keeps. Days in the life of a few wallets,
-//! lived through the API.
+//! Deduplication (decisions, Deduplication): the first holder keeps the claim. Days in the life of a few wallets,
+//! through the API.
 
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::ScorerId;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::world::{World, both_engines, day, score_path, shown, wallet};
 
-/// A scorer in which every Stamp of these tests weighs something else.
+/// A scorer that gives every Stamp of these tests a different weight.
 async fn scorer(world: &World) -> ScorerId {
     world.scorer("20", &[("A", "1"), ("B", "2"), ("C", "4")]).await
 }
@@ -17,12 +17,12 @@ fn counts(score: &str, until: i64) -> Value {
     json!({"score": score, "dedup": false, "expiration_date": shown(day(until))})
 }
 
-/// One that another address holds until a day.
+/// A Stamp that another address holds until a day.
 fn held(until: i64) -> Value {
     json!({"score": "0.00000", "dedup": true, "expiration_date": shown(day(until))})
 }
 
-/// What `number` has of a Stamp.
+/// The state of wallet `number`'s Stamp.
 async fn stamp(world: &World, scorer: ScorerId, number: u64, name: &str) -> Value {
     let record = world.score(scorer, wallet(number)).await;
     let stamps = record["stamps"].as_object().unwrap().values();
@@ -126,7 +126,7 @@ both_engines! {
         assert_eq!(world.delete(wallet(1), "A").await.text, r#"{"removed":1}"#);
         assert_eq!(stamp(world, scorer, 1, "A").await, Value::Null);
         assert_eq!(stamp(world, scorer, 2, "A").await, held(10));
-        // The holder may bring one back, also a shorter one, which shortens nothing.
+        // The holder may add one again, even a shorter one, which shortens nothing.
         world.on_day(1);
         world.verify(wallet(1), "A", "n:1", 5).await;
         assert_eq!(stamp(world, scorer, 1, "A").await, counts("1.00000", 5));
@@ -175,7 +175,7 @@ both_engines! {
         world.on_day(1);
         world.verify(wallet(1), "A", "v0:1 v1:1", 30).await;
         assert_eq!(stamp(world, scorer, 1, "A").await, held(15));
-        // The account is wallet 2's as a whole.
+        // The whole account belongs to wallet 2.
         world.verify(wallet(3), "A", "v0:1", 40).await;
         assert_eq!(stamp(world, scorer, 3, "A").await, held(15));
     }
@@ -210,7 +210,7 @@ both_engines! {
         assert!(world.revoke(wallet(1), &credential).await.removed);
         assert_eq!(stamp(world, scorer, 1, "A").await, Value::Null);
         assert_eq!(stamp(world, scorer, 2, "A").await, counts("1.00000", 40));
-        // The account is still one: it is the first one's who is scored.
+        // It is still one account: it belongs to the first wallet that is scored.
         assert_eq!(stamp(world, scorer, 3, "B").await, held(40));
     }
 
@@ -366,7 +366,7 @@ both_engines! {
     }
 
     async fn a_credential_that_replaces_with_other_nullifiers_still_keeps_the_old_ones(world: &World) {
-        // Else the account behind n:1 would be free for another wallet while its first credential lives.
+        // Otherwise another wallet could take the account behind n:1 while its first credential is live.
         let scorer = scorer(world).await;
         world.verify(wallet(1), "A", "n:1", 20).await;
         world.score(scorer, wallet(1)).await;

@@ -1,4 +1,4 @@
-//! Who is let in, and what is said to the others (decisions, HTTP).
+//! Access control and the errors for refused requests (decisions, HTTP).
 
 use axum::body::Body;
 use http::{Method, Request, StatusCode};
@@ -8,7 +8,7 @@ use super::world::{Answer, START, World, both_engines, request, score_path, wall
 
 const EARLIER: [&str; 3] = ["/registry/score/1/0x00", "/registry/stamps/0x00", "/registry/stamp-metadata"];
 
-/// Every endpoint, with everything wrong about it that can be wrong beside the key.
+/// Every endpoint, with every possible fault other than the key.
 fn everything() -> Vec<(Method, String)> {
     let mut all = vec![
         (Method::GET, "/v2/stamps/abc/score/0x00".to_owned()),
@@ -22,12 +22,12 @@ fn everything() -> Vec<(Method, String)> {
         (Method::POST, "/registry/submit-passport".to_owned()),
     ];
     all.extend(EARLIER.map(|path| (Method::GET, path.to_owned())));
-    // A request that is right in everything else, too.
+    // And a request that is otherwise correct.
     all.push((Method::GET, format!("/v2/stamps/1/score/{}", wallet(1))));
     all
 }
 
-/// Everything that is answered about one address.
+/// All endpoints about one address.
 fn doors_of(scorer: &str, address: &str) -> [String; 7] {
     [
         format!("/v2/stamps/{scorer}/score/{address}"),
@@ -153,7 +153,7 @@ both_engines! {
             let head = world.ask(Method::HEAD, &path, &world.key, String::new()).await;
             assert_eq!((head.status, head.text.as_str()), (got.status, ""), "{path}");
             for name in ["content-type", "content-length", "ratelimit-limit"] {
-                // The length may be left out, but not be another.
+                // The length may be absent, but not different.
                 let (of_head, of_get) = (head.header(name), got.header(name));
                 assert!(
                     of_head == of_get || (name == "content-length" && of_get.is_empty()),

@@ -1,4 +1,4 @@
-//! The paths of the earlier version (Spec 1, Versioning; decisions, HTTP).
+//! The earlier version's paths (Spec 1, Versioning; decisions, HTTP).
 
 use http::{Method, StatusCode};
 use pyxis_core::id::ScorerId;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::world::{Answer, World, both_engines, day, score_path, shown, wallet};
 
-/// It says that it is deprecated, and where its successor is.
+/// Asserts that a response is marked as deprecated and links its successor.
 fn deprecated(answer: &Answer, successor: &str) {
     assert_eq!(answer.header("deprecation"), "@1793491200", "RFC 9745: a date");
     assert_eq!(answer.header("link"), format!("<{successor}>; rel=\"successor-version\""));
@@ -52,7 +52,7 @@ both_engines! {
     }
 
     async fn a_voting_tool_compares_with_its_own_threshold_and_equal_passes(world: &World) {
-        // A tool that finds a `ThresholdScoreCheck` takes the threshold in it for its own; else it takes the score.
+        // A tool that finds a `ThresholdScoreCheck` uses its threshold; otherwise it uses the score.
         let passes = |answer: &Value, threshold: f64| {
             assert_eq!(answer["evidence"], Value::Null);
             answer["score"].as_str().unwrap().parse::<f64>().unwrap() >= threshold

@@ -1,4 +1,4 @@
-//! Pages of Stamps of which everything went while somebody turned them (decisions, HTTP: stable pages).
+//! Pages of Stamps whose entries all disappeared during paging (decisions, HTTP: stable pages).
 
 use serde_json::{Value, json};
 
@@ -40,7 +40,7 @@ both_engines! {
         let empty = turn(world, &newest, "next").await;
         assert_eq!((&empty["items"], &empty["next"]), (&json!([]), &Value::Null));
         assert_eq!(names(&turn(world, &empty, "prev").await), ["D", "C"]);
-        // Also if the Stamp that the page began after went too.
+        // The same if the Stamp that the page began after is gone, too.
         delete(world, &["C"]).await;
         let empty = turn(world, &newest, "next").await;
         assert_eq!(names(&turn(world, &empty, "prev").await), ["D"]);
@@ -54,7 +54,7 @@ both_engines! {
         let empty = turn(world, &oldest, "prev").await;
         assert_eq!((&empty["items"], &empty["prev"]), (&json!([]), &Value::Null));
         assert_eq!(names(&turn(world, &empty, "next").await), ["B", "A"]);
-        // What comes in meanwhile is newer than all of it.
+        // What is added meanwhile is newer than all of it.
         add(world, &["E"]).await;
         assert_eq!(names(&turn(world, &oldest, "prev").await), ["E"]);
     }

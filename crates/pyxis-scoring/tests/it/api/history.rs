@@ -72,11 +72,11 @@ both_engines! {
         assert_eq!(world.scores(scorer, &[wallet(1)]).await.status, StatusCode::OK);
         assert_eq!(before(world, scorer, 1, "2026-02-01").await, NOTHING);
         assert_eq!(world.count("score_history").await, 0);
-        // The first answer of what the batch computed does.
+        // The first answer of a score that the batch computed does.
         world.on_day(2);
         let answered = world.record(scorer, wallet(1)).await;
         assert_eq!(before(world, scorer, 1, "2026-02-01").await, holding(&answered));
-        // Neither what an ingest computed, nor what a bulk run did.
+        // Neither the score from an ingest nor the one from a bulk run does.
         world.on_day(3);
         world.verify(wallet(1), "B", "b:1", 90).await;
         world.on_day(4);
@@ -116,7 +116,7 @@ both_engines! {
         assert_eq!(before(world, scorers[0], 1, "2026-01-02").await, holding(&record));
         assert_eq!(before(world, scorers[0], 2, "2026-01-02").await, NOTHING);
         assert_eq!(before(world, scorers[1], 1, "2026-01-02").await, NOTHING);
-        // An address that never had a Stamp has none, even when it was asked for.
+        // An address that never had a Stamp has no history, even after a request.
         world.record(scorers[0], wallet(9)).await;
         assert_eq!(before(world, scorers[0], 9, "2026-01-02").await, NOTHING);
         assert_eq!(world.count("score_history").await, 1);
@@ -130,7 +130,7 @@ both_engines! {
         let at = world.score(scorer, wallet(1)).await["last_score_timestamp"].as_str().unwrap().to_owned();
         assert_eq!(at, "2026-01-02T00:00:00.678000+00:00");
         let escaped = at.replace('+', "%2B");
-        // At its own time a score is not before it, and a moment later it is.
+        // A score is not before its own time, but it is before the next moment.
         for (created_at, found) in [
             (at.as_str(), false),
             (&escaped, false),

@@ -1,5 +1,5 @@
-//! Holes of the public implementation that this one must not have (decisions, Known holes), by name.
-//! The race for an expired claim is in `races`, a malformed stored Stamp in `damage`.
+//! Holes of the public implementation that Pyxis must not have (decisions, Known holes), by name. The race for an
+//! expired claim is in `races`, a malformed stored Stamp in `damage`.
 
 use http::{Method, StatusCode};
 use pyxis_core::entropy::SeededEntropy;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::world::{START, World, both_engines, day, request, score_path, send, shown, wallet};
 use crate::changed;
 
-/// `s` of a signature as `n - s`, and the other parity: the same key verifies it.
+/// The signature with `n - s` for `s` and the other parity: the same key verifies it.
 fn malleated(credential: &str) -> String {
     const ORDER: [u8; 32] = [
         0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe, 0xba,
@@ -38,7 +38,7 @@ both_engines! {
         let cheap = world.credential(wallet(1), "Cheap", "n:1", 9);
         let renamed = changed(&cheap, |value| value["credentialSubject"]["provider"] = "Dear".into());
         assert_eq!(world.bring(wallet(1), &[renamed]).await, ["signature_mismatch"]);
-        // Nor where a wrapper names the Stamp: the wrapper is no credential.
+        // The same for a wrapper that names the Stamp: the wrapper is not a credential.
         for wrapped in [
             format!("{{\"provider\":\"Dear\",\"credential\":{cheap}}}"),
             format!("{{\"stamp\":\"Dear\",\"verifiableCredential\":{cheap}}}"),
@@ -254,7 +254,7 @@ both_engines! {
     }
 
     async fn while_the_database_does_not_answer_nobody_gets_a_score(world: &World) {
-        // Nobody listens there.
+        // No server listens there.
         let nowhere = "postgres://px@127.0.0.1:1/px".parse().unwrap();
         let node = world.node_on(nowhere, Config::default());
         let stamps = format!("/v2/stamps/{}", wallet(1));

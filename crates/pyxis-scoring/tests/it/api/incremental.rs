@@ -1,4 +1,4 @@
-//! What is kept in step with new activity is what computing everything anew gives, bit for bit.
+//! Incremental updates with new activity give the same as a full recomputation, bit for bit.
 
 use std::fmt::Write;
 use std::sync::Mutex;
@@ -41,7 +41,7 @@ async fn take_in(store: &Store, source: &str, text: String) {
     import(store, source, source, reader, START, |_| ()).await.unwrap();
 }
 
-/// Models that doubt everybody, so that whoever belongs together is a suspected group.
+/// Models that doubt every wallet, so that each connected group is suspected.
 async fn doubting(world: &World) -> Bundle {
     let mut bundle = world.state.models.current().await.unwrap().bundle.clone();
     bundle.company.aggregate.offset -= 9.0;
@@ -52,7 +52,7 @@ async fn kept(world: &World) -> Rebuilt {
     rebuild(&world.state.store, &doubting(world).await, |_, _| ()).await.unwrap()
 }
 
-/// Computes everything anew and compares it with what was kept.
+/// Recomputes everything and compares it with the stored state.
 async fn assert_same(world: &World) {
     let store = &world.state.store;
     let found = stored(store).await;
@@ -63,7 +63,7 @@ async fn assert_same(world: &World) {
 /// The newest moment of most stories.
 const NEWEST: u64 = 1_700_090_000;
 
-/// What is there at first: farms of seven with a funder and a sink of their own, and eight strangers.
+/// Initial activity: farms of seven with their own funder and sink, and eight strangers.
 fn farms() -> String {
     let mut text = "chain,from,to,time\n".to_owned();
     for farm in [100, 110] {
@@ -80,7 +80,7 @@ fn farms() -> String {
     text
 }
 
-/// A line of a file: of the farms, of passers-by, and of a shop that all know.
+/// A line of a file: farms, passers-by, and a shop that all wallets know.
 fn line() -> impl Strategy<Value = String> {
     let ends = (0..6_u8, 0..2_u64, 0..7_u64, 0..7_u64, 1..12_u64, 1..12_u64).prop_map(
         |(what, farm, one, other, passer, by)| {
@@ -101,19 +101,19 @@ fn line() -> impl Strategy<Value = String> {
     })
 }
 
-/// What happens to the activity.
+/// Events in the activity.
 #[derive(Clone, Debug)]
 enum Step {
-    /// A file comes. Its name says which place it has among those of the same moment.
+    /// A file is added. Its name determines its order among those of the same moment.
     Comes(u64, String),
-    /// One of the files is taken away.
+    /// One of the files is removed.
     Goes(prop::sample::Index),
 }
 
 fn step() -> impl Strategy<Value = Step> {
     let transfers = (any::<u64>(), prop::collection::vec(line(), 1..20))
         .prop_map(|(name, lines)| Step::Comes(name, format!("chain,from,to,time\n{}", lines.concat())));
-    // They change what is the same for everybody.
+    // They change what is the same for every wallet.
     let bridging = (any::<u64>(), 100..107_u64).prop_map(|(name, who)| {
         let heading = "address,first_bridge_unix,bridge_volume_usd";
         Step::Comes(name, format!("{heading}\n{},1600000000,5\n", wallet(who)))

@@ -1,4 +1,4 @@
-//! Activity from indexers: pages, limits, refusals. A source that fails is 502, never a score.
+//! Activity from indexers: pages, limits, refusals. A failing source gives 502, never a score.
 
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -23,7 +23,7 @@ use super::world::{START, World, wallet};
 
 const DOWN: &str = "The source of activity does not answer. Try again later.";
 
-/// An indexer of Base that asks the stand-in; loopback is opened where `open`.
+/// An indexer of Base that queries the stand-in; loopback is allowed if `open`.
 fn indexer(world: &World, stand_in: &StandIn, key: Option<&str>, open: bool) -> Arc<dyn Source> {
     let allowed = if open { vec![stand_in.upstream().addr()] } else { Vec::new() };
     asking(world, allowed, asked(Chain::Base, stand_in.url(), key))
@@ -48,7 +48,7 @@ fn reader(text: String) -> Reader {
     Reader::new(Box::new(std::io::Cursor::new(text.into_bytes()))).unwrap()
 }
 
-/// Takes in a file of activity.
+/// Imports an activity file.
 async fn taken_in(world: &World, source: &str, text: String) {
     let reader = reader(text);
     let store = &world.state.store;
@@ -57,7 +57,7 @@ async fn taken_in(world: &World, source: &str, text: String) {
     rebuild(store, &held.bundle, |_, _| ()).await.unwrap();
 }
 
-/// A model's score of a node that takes activity from `source`, or from what was taken in.
+/// A model's score from a node that uses activity from `source`, or imported activity.
 async fn number(world: &World, source: Option<&Arc<dyn Source>>, of: EvmAddress, model: &str) -> f64 {
     let key = world.add_key(|key| (key.models_tier, key.models_limit) = (4, Some(10_000))).await;
     let path = format!("/v2/models/score/{of}?model={model}");
@@ -87,7 +87,7 @@ async fn every_list_and_every_page_counts() {
     let source = indexer(&world, &stand_in, None, true);
     let found = source.look(wallet(1), START).await.unwrap().unwrap();
     let seen = found.seen(ChainScope::Chain(Chain::Base)).unwrap();
-    // Sent and received, then to how many.
+    // Counts sent and received, then recipients.
     assert_eq!(seen[WALLET..WALLET + 4], [2501.0, 2.0, 8.0, 2.0]);
     // Three pages of tokens, one of each other list.
     assert_eq!(stand_in.upstream().requests().len(), 6);
@@ -151,7 +151,7 @@ async fn half_a_list_is_asked_for_again_and_then_502_and_nothing_is_kept() {
         stand_in.meets(&[trouble; 4]);
         assert_eq!(score(&world, &source, wallet(1)).await, (StatusCode::BAD_GATEWAY, wrong.clone()));
         assert_eq!(stand_in.upstream().requests().len(), 4, "{trouble:?}");
-        // What failed is not kept, and what passes is waited out.
+        // Failures are not cached, and temporary ones are waited out.
         stand_in.meets(&[trouble; 3]);
         let (status, text) = score(&world, &source, wallet(1)).await;
         assert_eq!(status, StatusCode::OK, "{trouble:?}: {text}");
@@ -198,7 +198,7 @@ async fn who_never_sent_anything_has_no_score_wherever_that_is_known_from() {
     let source = indexer(&world, &stand_in, None, true);
     assert_eq!(source.look(wallet(1), START).await.unwrap(), None, "somebody sent it spam");
     assert!(source.look(wallet(2), START).await.unwrap().is_some());
-    // Whoever acted on a chain that was imported has received on this one.
+    // A wallet that acted on an imported chain has received on this one.
     let moves = format!("chain,from,to\npolygon,{0},{1}\npolygon,{0},{1}\n", wallet(1), wallet(9));
     taken_in(&world, "aa", moves).await;
     let again = indexer(&world, &stand_in, None, true).look(wallet(1), START).await.unwrap().unwrap();
@@ -225,7 +225,7 @@ async fn imported_tokens_of_a_kind_count_beside_an_indexer() {
     stand_in.add("tokennfttx", own, wallet(4), 1_650_000_001, "");
     let found = indexer(&world, &stand_in, None, true).look(own, START).await.unwrap().unwrap();
     let seen = found.seen(ChainScope::Nft).unwrap();
-    // Sent and received, then to how many and from how many: two here and two there.
+    // Sent and received, then recipients and senders: two here and two there.
     assert_eq!(seen[WALLET..WALLET + 4], [3.0, 1.0, 3.0, 1.0]);
 }
 
@@ -256,7 +256,7 @@ async fn a_wallet_is_the_chains_that_were_imported_and_those_that_were_asked() {
     for other in 2..5 {
         writeln!(moves, "polygon,erc20,{own},{}", wallet(other)).unwrap();
     }
-    // Of Base the indexer knows better.
+    // For Base the indexer knows better.
     writeln!(moves, "base,native,{own},{0}\nbase,native,{own},{0}", wallet(7)).unwrap();
     taken_in(&world, "aa", moves).await;
     stand_in.add("txlist", own, wallet(20), 1_700_000_000, "123");
@@ -269,7 +269,7 @@ async fn a_wallet_is_the_chains_that_were_imported_and_those_that_were_asked() {
         ("wallet_token_share", 0.6),
         ("wallet_repeat_share", 0.0),
         ("chains", 2.0),
-        // Of its company only the import knows.
+        // Only the import knows its counterparties.
         ("peers", 0.0),
     ] {
         let value = of(&found, name);
@@ -282,7 +282,7 @@ async fn a_wallet_is_the_chains_that_were_imported_and_those_that_were_asked() {
 async fn an_indexer_tells_what_models_of_wallets_that_are_known_alone_learned_from() {
     let (world, stand_in) = (World::on_sqlite().await, StandIn::start().await);
     let own = wallet(1);
-    // A shop that never sends anything, and somebody else whom nobody imported.
+    // A shop that never sends anything, and an address that was not imported.
     let mut moves = "chain,from,to\n".to_owned();
     for other in 2..9 {
         writeln!(moves, "base,{},{}", wallet(other), wallet(20)).unwrap();
@@ -295,7 +295,7 @@ async fn an_indexer_tells_what_models_of_wallets_that_are_known_alone_learned_fr
     assert!((of(&told, "wallet_out_popularity_max") - 8.0_f32.ln()).abs() < 1e-6, "seven others");
     let mean = of(&told, "wallet_out_popularity_mean");
     assert!((mean - 8.0_f32.ln()).abs() < 1e-6, "of the other nothing is known: {mean}");
-    // The same wallet as models learn of it. Its moment and its fee an indexer knows besides.
+    // The same wallet as models see it. An indexer also knows its time and its fee.
     for to in [20, 20, 30] {
         writeln!(moves, "base,{own},{}", wallet(to)).unwrap();
     }

@@ -1,4 +1,4 @@
-//! Issuers that are taken off the list while their credentials come in.
+//! Issuers that are removed from the list while their credentials arrive.
 
 use pyxis_core::actor::Actor;
 use pyxis_core::entropy::SeededEntropy;
@@ -85,7 +85,7 @@ both_engines! {
         let row = |digest| pyxis_store::revocations::RevocationRow {
             digest, revoked_at: START, revoked_by: "issuer".to_owned(), reason: None,
         };
-        // The one that the Stamp is not named by.
+        // The digest that does not name the Stamp.
         let done = revoke(&world.state.books, world.workspace, &row(digests[1])).await.unwrap();
         assert!(done.new && done.removed);
         for text in [&both, &second, &text] {
@@ -111,7 +111,7 @@ both_engines! {
         assert_eq!(world.count("claims").await, 1, "a holder's removal leaves them");
         assert_eq!(world.bring(wallet(1), std::slice::from_ref(&second)).await, ["accepted"]);
         world.score(scorer, wallet(1)).await;
-        // With this it is known that both proofs are of one credential.
+        // This shows that both proofs belong to one credential.
         world.bring(wallet(1), std::slice::from_ref(&both)).await;
         let row = pyxis_store::revocations::RevocationRow {
             digest: verified(&second).digest, revoked_at: START, revoked_by: "issuer".to_owned(), reason: None,
@@ -125,7 +125,7 @@ both_engines! {
     }
 }
 
-/// Another proof of the issuer over the same credential.
+/// Another proof by the issuer over the same credential.
 fn signed_again(world: &World, text: &str) -> Value {
     let mut document: Value = serde_json::from_str(text).unwrap();
     let proof = document["proof"].as_object_mut().unwrap();
@@ -141,7 +141,7 @@ fn signed_again(world: &World, text: &str) -> Value {
     proof
 }
 
-/// On SQLite there is one writer.
+/// SQLite has one writer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_removal_is_answered_once_nobody_stores_what_the_issuer_signed() {
     let Some(world) = World::on_postgres("issuer_goes").await else { return };

@@ -1,4 +1,4 @@
-//! Rate limits (Spec 1, Limits; decisions, HTTP): exact, whoever counts.
+//! Rate limits (Spec 1, Limits; decisions, HTTP): exact across processes.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::world::{Answer, START, World, both_engines, request, score_path, send
 
 const QUARTER: i64 = 15 * 60 * 1000;
 
-/// A key with a limit of its own.
+/// A key with its own limit.
 async fn limited(world: &World, limit: i64) -> (String, ApiKeyRow) {
     world.add_key_row(|key| (key.stamps_tier, key.stamps_limit) = (4, Some(limit))).await
 }
@@ -47,7 +47,7 @@ async fn windows_of(
         .collect()
 }
 
-/// Every path of the Stamps endpoints and of the models endpoint, each with methods that it does not take.
+/// Every path of the Stamps endpoints and of the models endpoint, each with methods that it does not accept.
 fn wrong_methods() -> [(Surface, Vec<(Method, &'static str)>); 2] {
     let stamps = [
         (Method::POST, "/v2/stamps/1/score/0x"),
@@ -89,11 +89,11 @@ both_engines! {
             }
         }
         assert_eq!((admitted, refused), (125, 75));
-        // Every one was told another number.
+        // Each got a different number.
         remaining.sort_unstable();
         assert_eq!(remaining, (0..125).collect::<Vec<_>>());
         assert_eq!(windows(world, world.workspace, &row).await, [(0, 125, 75)]);
-        // A third one, started later, counts on.
+        // A third one, started later, continues the count.
         world.node(Config::default()).get(&key, &path).await.refuses(429, "You have been rate limited!");
     }
 
@@ -120,7 +120,7 @@ both_engines! {
         };
         assert_eq!(statuses(400).await, 400);
         assert_eq!(windows(world, world.workspace, &row).await, [(0, 400, 0)]);
-        // Somebody else uses all but twenty.
+        // Another process uses all but twenty.
         let rest = Batch {
             key: row.id,
             surface: Surface::Stamps,
@@ -166,7 +166,7 @@ both_engines! {
             [ask().await, ask().await, ask().await, ask().await, ask().await],
             [200, 200, 200, 429, 429]
         );
-        // What was refused has not been counted: one more fits exactly once.
+        // Refused requests were not counted: one more fits exactly once.
         set(4, Some(4)).await;
         assert_eq!([ask().await, ask().await], [200, 429]);
         set(4, Some(2)).await;
@@ -252,7 +252,7 @@ both_engines! {
         {
             for (method, path) in &asked {
                 let answer = world.ask(method.clone(), path, wrong, String::new()).await;
-                // A space around a value is not part of it (RFC 9110, 5.5), which servers see to.
+                // A space around a value is not part of it (RFC 9110, 5.5); servers remove it.
                 if wrong.trim() != key {
                     answer.refuses(401, "Invalid API Key.");
                     assert_eq!(answer.header("ratelimit-limit"), "");
@@ -291,7 +291,7 @@ both_engines! {
         let (key, row) = limited(world, 100).await;
         for _ in 0..20 {
             let asking = world.get_as(&key, "/v2/stamps/metadata");
-            // Polled once, so it is on its way, and dropped.
+            // Polled once, so it is in progress, and dropped.
             let _ = polled_once(asking).await;
         }
         let last = world.get_as(&key, "/v2/stamps/metadata").await;
@@ -316,6 +316,6 @@ fn tiers_admit_what_the_specification_says() {
     let models: Vec<i64> = (1..=3).map(|tier| limit_of_models(tier, None)).collect();
     assert_eq!(models, [15, 350, 2000]);
     assert_eq!((limit_of_stamps(4, Some(100_000)), limit_of_models(4, Some(5000))), (100_000, 5000));
-    // A number of its own is of tier 4 only.
+    // Only tier 4 has a limit of its own.
     assert_eq!((limit_of_stamps(1, Some(9)), limit_of_models(2, Some(9))), (125, 350));
 }

@@ -1,4 +1,4 @@
-//! Lines of files of credentials, as programs write them.
+//! Lines of credential files, as programs write them.
 
 use std::io::Cursor;
 

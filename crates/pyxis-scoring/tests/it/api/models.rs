@@ -21,8 +21,8 @@ fn reader(text: String) -> Reader {
     Reader::new(Box::new(std::io::Cursor::new(text.into_bytes()))).unwrap()
 }
 
-/// Wallets 1 to 30 pass coins along on Polygon and Base; wallet 1 also has tokens of a kind; wallet 40 has
-/// one transfer.
+/// Wallets 1 to 30 pass coins along on Polygon and Base. Wallet 1 also has tokens of a kind; wallet 40 has one
+/// transfer.
 fn activity() -> String {
     let mut text = String::from("chain,kind,from,to,time\n");
     let mut line = |chain: &str, kind: &str, from: u64, to: u64| {
@@ -83,7 +83,7 @@ both_engines! {
             let has_data = matches!(model, Model::Aggregate | Model::Polygon | Model::Base);
             assert!(if has_data { (0.0..=100.0).contains(&found) } else { found.to_bits() == (-1.0_f64).to_bits() }, "{model}: {found}");
         }
-        // In capitals it is the same address, answered in lower case.
+        // In capitals it is the same address; the response has lower case.
         let loud = wallet(5).to_string().to_uppercase().replacen("0X", "0x", 1);
         let answer = get(world, &key, &format!("/v2/models/score/{loud}")).await;
         assert_eq!((score(&answer, "aggregate").to_bits(), answer.json()["address"].clone()), (number.to_bits(), json!(wallet(5))));
@@ -112,7 +112,7 @@ both_engines! {
         assert_eq!(models.keys().collect::<Vec<_>>(), ["base", "polygon"]);
         let weight = |model: &Value| model["weight"].as_f64().unwrap();
         assert!((models.values().map(weight).sum::<f64>() - 1.0).abs() < 1e-3);
-        // The aggregate is the weighted mean of their log odds, calibrated.
+        // The aggregate is the calibrated weighted mean of the models' log odds.
         let odds = |score: f64| (score / (100.0 - score)).ln();
         let log_odds = |model: &Value| odds(model["score"].as_f64().unwrap());
         let mean: f64 = models.values().map(|model| weight(model) * log_odds(model)).sum();
@@ -170,7 +170,7 @@ both_engines! {
         let answer = get(world, &key, &path(wallet(1), "")).await;
         answer.refuses(429, "You have been rate limited!");
         assert!(!answer.header("retry-after").is_empty());
-        // The Stamps endpoints do not notice.
+        // The Stamps endpoints are unaffected.
         assert_eq!(get(world, &key, "/v2/stamps/metadata").await.status, StatusCode::OK);
         world.state.settled().await;
         let (from, to) = (START, pyxis_core::clock::UnixMillis(START.0 + 1));
@@ -199,7 +199,7 @@ both_engines! {
             get(world, &key, &path(wallet(40), "?model=base")).await;
         }
         get(world, &key, &path(wallet(5), "")).await;
-        // Counting follows the answers; nobody waits for it but this test.
+        // Counting follows the responses; only this test waits for it.
         loop {
             let served = models::serves(&world.state.store).await.unwrap();
             if served.iter().map(|(_, _, count)| count).sum::<i64>() == 4 {
@@ -265,7 +265,7 @@ both_engines! {
         for number in 0..70_000 {
             writeln!(text, "{},{}", wallet(number % 50), wallet(100 + number % 7)).unwrap();
         }
-        // The disk fails behind the first part.
+        // The disk fails after the first part.
         let (start, _) = text.split_at(text.len() - 1_000);
         let broken = std::io::Cursor::new(start.to_owned().into_bytes()).chain(Broken);
         let reader_of_start = Reader::new(Box::new(broken)).unwrap();

@@ -1,4 +1,4 @@
-//! Models of the user's own at the endpoint (Spec 1, Model score response).
+//! Custom models at the endpoint (Spec 1, Model score response).
 
 use std::fmt::Write;
 
@@ -33,7 +33,7 @@ fn wanted(model: Model, unknown: Option<f32>) -> ModelUse {
     }
 }
 
-/// Puts a model in force in place of those that are.
+/// Installs a model in place of the active ones.
 async fn add(world: &World, custom: Custom) {
     let held = world.state.models.current().await.unwrap();
     let mut bundle = held.bundle.clone();
@@ -48,7 +48,7 @@ both_engines! {
         imported(world).await;
         let key = key(world).await;
         let before = score(&get(world, &key, &path(wallet(5), "?model=polygon")).await, "polygon");
-        // Two transfers went out on Polygon, to two addresses.
+        // Two outgoing transfers on Polygon, to two addresses.
         let file = stump(features::ALL, place("out_transfers"), 1.0, 0.1, 0.625).bytes();
         add(world, Custom::new(&file, wanted(Model::Polygon, None)).unwrap()).await;
         let answer = get(world, &key, &path(wallet(5), "?model=polygon&explain=true")).await;
@@ -58,7 +58,7 @@ both_engines! {
         assert_eq!(told["custom"]["file_sha256"].as_str().map(str::len), Some(64));
         assert_eq!(told["features"][0]["name"], "out_transfers");
         assert_eq!(told["features"].as_array().unwrap().len(), 1);
-        // Others are as they were, and say nothing of it.
+        // Others are unchanged and do not mention it.
         let aggregate = get(world, &key, &path(wallet(5), "?explain=true")).await.json();
         assert_eq!(aggregate["explain"]["models"]["base"]["custom"], json!(null));
         assert_eq!(aggregate["explain"]["models"]["polygon"]["custom"]["name"], "mine");
@@ -93,10 +93,10 @@ both_engines! {
         file.operators[0].outputs = vec!["probabilities"];
         file.operators[0].attributes =
             vec![("coefficients", Attribute::Floats(numbers)), ("intercepts", Attribute::Floats(vec![0.25]))];
-        // Trials with many transfers find it out.
+        // Trials with many transfers detect it.
         let why = Custom::new(&file.bytes(), wanted(Model::Polygon, Some(0.0))).unwrap_err();
         assert!(why.to_string().contains("must answer a probability"), "{why}");
-        // So small that only a wallet with very many would.
+        // So small that only a wallet with very many transfers would show it.
         let small = |scale: f32| {
             let mut numbers = vec![0.0; features::ALL];
             numbers[column] = scale;

@@ -27,7 +27,7 @@ async fn add(world: &World, names: &[&str]) {
     }
 }
 
-/// The query of a page that a token of `page` leads to.
+/// The query of the page that a token of `page` leads to.
 fn towards(page: &Value, side: &str, limit: u32) -> String {
     format!("?limit={limit}&token={}", page[side].as_str().unwrap_or_else(|| panic!("no {side}: {page}")))
 }
@@ -99,7 +99,7 @@ both_engines! {
         assert_eq!(names(&back), ["E", "D", "C"]);
         let start = page(world, &towards(&back, "prev", 3)).await;
         assert_eq!((names(&start), &start["prev"]), (vec!["H", "G", "F"], &Value::Null));
-        // Of another size on the way.
+        // With another size along the way.
         assert_eq!(names(&page(world, &towards(&first, "next", 1)).await), ["E"]);
         // A page that ends exactly with the last has no next.
         let whole = page(world, "?limit=8").await;
@@ -119,7 +119,7 @@ both_engines! {
         assert_eq!(names(&back), ["G", "F"]);
         let newest = page(world, &towards(&back, "prev", 2)).await;
         assert_eq!((names(&newest), &newest["prev"]), (vec!["H"], &Value::Null));
-        // Behind the end after everything went.
+        // Past the end, after all entries were removed.
         for name in ["A", "B", "C", "F", "G", "H"] {
             world.delete(wallet(1), name).await;
         }

@@ -1,4 +1,4 @@
-//! What-if previews of terms (decisions, Scorers, keys, people).
+//! Previews of changed terms (decisions, Scorers, keys, people).
 
 use pyxis_scoring::service::preview::{Proposal, preview};
 
@@ -20,7 +20,7 @@ both_engines! {
         let nothing = Proposal { threshold: Some("2".parse().unwrap()), weights: None };
         let found = preview(&world.state, world.workspace, scorer, nothing).await.unwrap();
         assert_eq!((found.passing_before, found.passing_after, found.lost), (1, 0, 1));
-        // Whoever was scored holds it, also if it is the last of the sample.
+        // The scored wallet holds it, even if it is the last of the sample.
         world.score(scorer, wallet(WALLETS - 1)).await;
         world.verify(wallet(0), "B", "b:1", 20).await;
         let found = preview(&world.state, world.workspace, scorer, AS_IT_IS).await.unwrap();

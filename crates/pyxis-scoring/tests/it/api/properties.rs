@@ -1,4 +1,4 @@
-//! What holds for any Stamps (issue: Scores), through the API.
+//! Properties that hold for any Stamps (issue: Scores), through the API.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,7 +15,7 @@ const CASES: u32 = 64;
 const WEIGHTS: &[(&str, &str)] =
     &[("A", "1.5"), ("B", "0.00001"), ("C", "19.9"), ("D", "0.1"), ("E", "3"), ("F", "0")];
 
-/// A Stamp: its name, its nullifier among a few or one of its own, and its last day.
+/// A Stamp: its name, its nullifier (shared or unique), and its last day.
 #[derive(Clone, Debug)]
 struct Wanted {
     name: &'static str,
@@ -37,7 +37,7 @@ fn wallets_stamps() -> impl Strategy<Value = Vec<Wanted>> {
     })
 }
 
-/// Numbers of wallets that no case before has used.
+/// Numbers of wallets that no earlier case has used.
 static NEXT: AtomicU64 = AtomicU64::new(1000);
 
 fn fresh() -> u64 {
@@ -45,7 +45,7 @@ fn fresh() -> u64 {
 }
 
 impl Wanted {
-    /// The credential for a wallet. Nullifiers are shared within a case, or of the wallet's own.
+    /// The credential for a wallet. Nullifiers are shared within a case, or unique to the wallet.
     fn credential(&self, world: &World, case: u64, number: u64) -> String {
         let mark = match self.mark {
             Some(mark) => format!("shared:{case}:{mark}"),
@@ -67,7 +67,7 @@ fn check<S: Strategy>(strategy: &S, property: impl AsyncFn(S::Value)) {
     check_cases(CASES, strategy, property);
 }
 
-/// Runs a property over so many inputs, within the runtime of the test.
+/// Runs a property with this many inputs, within the runtime of the test.
 pub(super) fn check_cases<S: Strategy>(cases: u32, strategy: &S, property: impl AsyncFn(S::Value)) {
     let handle = tokio::runtime::Handle::current();
     let config = Config { cases, failure_persistence: None, ..Config::default() };

@@ -1,4 +1,4 @@
-//! Races for claims, and between everything that changes a score (decisions, Deduplication).
+//! Races for claims, and between all operations that change a score (decisions, Deduplication).
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -21,7 +21,7 @@ const ROUNDS: u64 = 100;
 /// Rounds under `PX_TEST_LONG`.
 const LONG_ROUNDS: u64 = 500;
 const ADDRESSES: u64 = 64;
-/// Rounds of the races with an import, and wallets that it brings something for.
+/// Rounds of the races with an import, and wallets that it contains credentials for.
 const IMPORTS: u64 = 25;
 const IMPORTED: u64 = 12;
 
@@ -69,7 +69,7 @@ both_engines! {
             world.bring(wallet(number), &[world.credential(wallet(number), "A", "n:1", until)]).await;
         }
         for round in 0..rounds() {
-            // A scorer in which somebody else holds the nullifier until the end of the round.
+            // A scorer in which another wallet holds the nullifier until the end of the round.
             let scorer = world.scorer("1", &[("A", "1.5")]).await;
             let (holder, now) = (wallet(1000 + round), world.state.now());
             let end = now.plus(Duration::from_secs(1));
@@ -93,7 +93,7 @@ both_engines! {
             }
             winners.insert(winner);
         }
-        // It was a race, also between the processes.
+        // It was a race, between the processes as well.
         assert!([0, 1].into_iter().all(|parity| winners.iter().any(|winner| winner % 2 == parity)), "{winners:?}");
     }
 
@@ -111,7 +111,7 @@ both_engines! {
         for round in 1..=IMPORTS {
             world.clock.advance(Duration::from_hours(1));
             let mut working = tokio::task::JoinSet::new();
-            // Two imports of the same wallets, each with new ones among them.
+            // Two imports of the same wallets, each with some new ones.
             for (part, name) in [(0, "A"), (1, "B")] {
                 let new = 1000 + round * 10 + part;
                 let numbers = (0..IMPORTED).chain([new]);
@@ -155,7 +155,7 @@ both_engines! {
         let answered: BTreeSet<String> = reading.join_all().await.into_iter().collect();
         assert_eq!(answered.len(), 1);
         assert_eq!(world.count("score_history").await, 2);
-        // One that nobody was answered yet becomes history.
+        // A score that was never answered becomes history.
         world.clock.set(day(3));
         world.delete(wallet(1), "A").await;
         world.verify(wallet(1), "B", "n:3", 10).await;
@@ -171,7 +171,7 @@ both_engines! {
         let removed = format!("/v2/stamps/{}?provider=B", wallet(1));
         let mut answered = BTreeSet::new();
         for round in 0..200 {
-            // A score that nobody was answered yet, and another a moment later.
+            // A score that was never answered, and another a moment later.
             world.clock.advance(Duration::from_millis(1));
             world.verify(wallet(1), "B", &format!("b:{round}"), 90).await;
             world.clock.advance(Duration::from_millis(1));
@@ -199,7 +199,7 @@ both_engines! {
         ];
         let entropy = SeededEntropy::new(11);
         let mut issued: Vec<(u64, String)> = Vec::new();
-        // The account of each nullifier: what one credential names together is one account, whatever becomes of it.
+        // The account of each nullifier: nullifiers of one credential are one account, whatever becomes of it.
         let mut accounts = [0, 1, 2, 3];
         for round in 0..40 {
             world.clock.advance(Duration::from_hours(1));
@@ -288,9 +288,9 @@ async fn an_import_locks_no_nullifier_before_it_has_all_addresses() {
     world.remove().await;
 }
 
-/// What is stored and what is answered is what a computation finds that stores nothing.
+/// The stored and answered scores equal the result of a computation that stores nothing.
 async fn settled_matches(world: &World, scorer: ScorerId, round: i32, accounts: [usize; 4]) {
-    // A first look lets everybody take what has become free.
+    // A first read lets each wallet take what has become free.
     for number in 0..6 {
         world.score(scorer, wallet(number)).await;
     }

@@ -1,4 +1,4 @@
-//! Scorers that are removed while others use them.
+//! Scorers that are removed while in use.
 
 use http::{Method, StatusCode};
 use pyxis_core::actor::Actor;
@@ -18,12 +18,12 @@ async fn remove(world: &World, scorer: ScorerId) -> service::Result<()> {
     service::scorers::remove(&world.state, &Actor::cli(world.workspace), scorer).await
 }
 
-/// Takes a scorer out as a removal does that is then cut short.
+/// Starts removing a scorer as a removal does that is then interrupted.
 async fn begin_to_remove(world: &World, scorer: ScorerId) {
     assert!(scorers::remove(&world.state.store, world.workspace, scorer).await.unwrap());
 }
 
-/// How many rows of a scorer there are.
+/// Number of rows of a scorer.
 async fn left(world: &World, scorer: ScorerId) -> usize {
     let mut rows = 0;
     for table in ["scorer_weights", "scores", "score_history", "claims"] {
@@ -68,7 +68,7 @@ both_engines! {
         world.scores(scorer, &[wallet(1)]).await.refuses(404, GONE);
         assert!(service::scorers::list(&world.state, workspace).await.unwrap().is_empty());
         assert!(service::scorers::get(&world.state, workspace, scorer).await.is_err());
-        // Stamps of those whom it scored come and go.
+        // Stamps of scored wallets are added and removed.
         world.verify(wallet(1), "B", "b:1", 20).await;
         assert_eq!(world.delete(wallet(1), "B").await.text, r#"{"removed":1}"#);
         assert!(world.revoke(wallet(1), &credential).await.removed);
@@ -88,7 +88,7 @@ both_engines! {
     }
 }
 
-/// Whoever is at work when the row of the scorer goes waits for that on PostgreSQL. On SQLite there is one writer.
+/// On PostgreSQL, work in progress waits for the deletion of the scorer's row. SQLite has one writer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_waits_for_a_scorer_that_goes_hears_that_it_is_gone_or_does_without_it() {
     let Some(world) = World::on_postgres("scorer_goes").await else { return };

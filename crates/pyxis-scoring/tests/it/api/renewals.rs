@@ -1,4 +1,4 @@
-//! Imports that renew the Stamps of many addresses which are known, and addresses with very many nullifiers.
+//! Imports that renew the Stamps of many known addresses, and addresses with very many nullifiers.
 
 use http::{Method, StatusCode};
 use pyxis_core::clock::UnixMillis;
@@ -9,10 +9,10 @@ use pyxis_store::{addresses, stamps};
 
 use super::world::{START, World, both_engines, day, revocation, score_path, shown, wallet};
 
-/// Wallets that are known: more than get their credentials in one transaction.
+/// Known wallets: more than get their credentials in one transaction.
 const KNOWN: u64 = 70;
 
-/// Stores credentials as an import does that has them in one block.
+/// Stores credentials in one block, as an import does.
 async fn import(world: &World, credentials: &[(u64, String)]) -> Vec<IngestOutcome> {
     let now = world.state.now();
     let verified = credentials
@@ -86,7 +86,7 @@ both_engines! {
 
         let mut block: Vec<_> = (0..KNOWN).map(|number| issued(number, 10, 12)).collect();
         let mut expected = vec![IngestOutcome::Replaced; block.len()];
-        // One is revoked, one is of an earlier date, one comes twice.
+        // One is revoked, one has an earlier date, one occurs twice.
         let row = revocation(wallet(20), &block[20].1, world.state.now());
         pyxis_scoring::engine::revoke(&world.state.books, world.workspace, &row).await.unwrap();
         expected[20] = IngestOutcome::Revoked;

@@ -1,4 +1,4 @@
-//! Scoring everything anew, on several nodes of one database.
+//! Rescoring on several nodes of one database.
 
 use pyxis_core::actor::Actor;
 use pyxis_core::entropy::OsEntropy;
@@ -11,7 +11,7 @@ use super::world::{START, World, both_engines, day, wallet};
 
 const HOLDERS: i64 = 40;
 
-/// A scorer all of whose scores are outdated.
+/// A scorer whose scores are all outdated.
 async fn outdated(world: &World) -> ScorerId {
     let scorer = world.scorer("20", &[("A", "1")]).await;
     for number in 0..HOLDERS.unsigned_abs() {
@@ -22,7 +22,7 @@ async fn outdated(world: &World) -> ScorerId {
     scorer
 }
 
-/// How often it was begun.
+/// Number of rescoring runs started.
 async fn begun(world: &World) -> usize {
     world.sql("SELECT kind FROM audit_records WHERE kind = 'scorer.rescore'").await.len()
 }
@@ -47,7 +47,7 @@ both_engines! {
             assert!(running || outdated == 0);
         }
         done(&other.state, world, scorer).await;
-        // Twice if one of them comes to it only when the other is through.
+        // Twice if one of them starts only after the other has finished.
         assert!((1..=2).contains(&begun(world).await));
         assert_eq!(world.score(scorer, wallet(7)).await["score"], "3.00000");
     }

@@ -25,7 +25,7 @@ both_engines! {
         for table in ["holders", "scores", "score_history", "claims"] {
             assert_eq!(world.count(table).await, 0, "{table}");
         }
-        // Not even where nothing is enough.
+        // Not even with a threshold of zero.
         let free = world.scorer("0", WEIGHTS).await;
         assert_eq!(world.score(free, wallet(1)).await["passing_score"], false);
     }
@@ -235,7 +235,7 @@ both_engines! {
 async fn a_stamp_of_the_future_counts_from_its_issuance_on() {
     let world = World::on_sqlite().await;
     let scorer = world.scorer("1", &[("A", "1")]).await;
-    // Within the skew that clocks may have.
+    // Within the allowed clock skew.
     let soon = world.clock.now().plus(std::time::Duration::from_mins(2));
     let text = world.credential_from(wallet(1), "A", "a:1", soon, day(9));
     assert_eq!(world.bring(wallet(1), &[text]).await, ["accepted"]);

@@ -1,4 +1,4 @@
-//! A set of nullifiers is one account (decisions, Deduplication): whoever holds one of them holds all.
+//! A set of nullifiers is one account (decisions, Deduplication): the holder of one nullifier holds all.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ async fn scorer(world: &World) -> ScorerId {
     world.scorer("20", &[("A", "1"), ("B", "2"), ("C", "4")]).await
 }
 
-/// Brings credentials as an import does.
+/// Adds credentials as an import does.
 async fn import(world: &World, credentials: &[(u64, String)]) {
     let now = world.state.now();
     let verified = credentials
@@ -29,7 +29,7 @@ async fn import(world: &World, credentials: &[(u64, String)]) {
     ingest_many(&world.state.books, batch, now).await.unwrap().1.await.unwrap();
 }
 
-/// True if the Stamp counts; its dedup end if it does not.
+/// True if the Stamp counts; otherwise its dedup end.
 async fn counts(world: &World, scorer: ScorerId, number: u64, name: &str) -> Result<(), String> {
     let record = world.score(scorer, wallet(number)).await;
     let stamp = &record["stamps"][name];
@@ -87,7 +87,7 @@ both_engines! {
             assert_eq!(counts(world, scorer, number, "A").await, Ok(()));
             world.clock.advance(std::time::Duration::from_secs(1));
         }
-        // A wallet that is new, and one that is known.
+        // A new wallet and a known one.
         let text = world.credential(wallet(3), "A", "v0:x v1:x", 40);
         import(world, &[(3, text)]).await;
         assert_eq!(counts(world, scorer, 1, "A").await, Ok(()));
@@ -146,7 +146,7 @@ both_engines! {
             assert_eq!(counts(world, scorer, base + 1, "A").await, Ok(()));
             assert_eq!(counts(world, scorer, base + 2, "A").await, until(30), "way {way}");
         }
-        // And the set goes to the next as a whole.
+        // And the whole set goes to the next.
         world.on_day(30);
         for way in 0..4 {
             let base = 100 + 10 * way;
@@ -220,10 +220,10 @@ both_engines! {
     }
 }
 
-/// Something that happens.
+/// An event.
 #[derive(Clone, Debug)]
 enum Step {
-    /// A credential comes to a wallet, by itself or with an import.
+    /// A wallet gets a credential, directly or with an import.
     Bring { wallet: u64, name: &'static str, marks: Vec<u8>, days: i64, import: bool },
     /// A wallet is scored.
     Score(u64, usize),
@@ -231,7 +231,7 @@ enum Step {
     Delete(u64, &'static str),
     /// An issuer revokes one of the credentials.
     Revoke(usize),
-    /// Time goes by.
+    /// Time passes.
     Days(i64),
 }
 
@@ -279,7 +279,7 @@ impl<'w> Life<'w> {
     }
 
     async fn take(&mut self, step: &Step) {
-        // No two credentials of a wallet are issued at one moment.
+        // No two credentials of a wallet are issued at the same moment.
         self.world.clock.advance(std::time::Duration::from_millis(10));
         match step {
             Step::Bring { wallet: which, name, marks, days, import: many } => {

@@ -1,5 +1,5 @@
-//! What an address has and does is no matter of others, except for the claims that they wait for (decisions, Scores:
-//! recomputed when an input changed; one write per computed score).
+//! An address affects other addresses only through claims that they wait for (decisions, Scores: recomputed when an
+//! input changed; one write per computed score).
 
 use super::world::{World, both_engines, day, shown, wallet};
 
@@ -10,7 +10,7 @@ both_engines! {
         let scorer = world.scorer("20", WEIGHTS).await;
         world.verify(wallet(1), "A", "n:1", 20).await;
         let record = world.record(scorer, wallet(1)).await;
-        // Of one whom the scorer knows, and of one whom it does not.
+        // One that the scorer knows, and one that it does not.
         world.verify(wallet(2), "B", "b:2", 20).await;
         world.score(scorer, wallet(2)).await;
         let rows = world.count("score_history").await;
@@ -53,7 +53,7 @@ both_engines! {
         world.on_day(1);
         world.delete(wallet(1), "A").await;
         assert_eq!(world.record(scorer, wallet(2)).await, record);
-        // A shorter one shortens nothing, a longer one is what they wait for.
+        // A shorter one shortens nothing; a longer one is what they wait for.
         world.verify(wallet(1), "A", "n:1", 10).await;
         assert_eq!(world.record(scorer, wallet(2)).await, record);
         world.on_day(2);

@@ -1,4 +1,4 @@
-//! A request that is not answered in time is aborted (Spec 1, Errors 2; decisions, HTTP).
+//! A request that takes too long is aborted (Spec 1, Errors 2; decisions, HTTP).
 
 use std::time::Duration;
 
@@ -22,11 +22,10 @@ fn a_request_may_take_a_minute() {
     assert_eq!(Config::default().request_timeout, Duration::from_mins(1));
 }
 
-/// What somebody asks, and a table without which there is no answer.
+/// A request, and a table that its response depends on.
 type Asked = (&'static str, Method, String, String);
 
-/// The answer of those who ask again while it does not come in time: a slow machine may need longer even with nothing
-/// in the way.
+/// Retries until the response arrives in time: a slow machine may need longer even without a lock.
 async fn in_time(ask: impl AsyncFn() -> Answer) -> Answer {
     let asking = async {
         loop {
@@ -39,14 +38,14 @@ async fn in_time(ask: impl AsyncFn() -> Answer) -> Answer {
     tokio::time::timeout(Duration::from_secs(30), asking).await.expect("an answer in time")
 }
 
-/// Plain requests for a score, which a server takes past its router.
+/// Plain score requests, which a server answers before its router.
 fn plain(scorer: ScorerId) -> Vec<Asked> {
     ["stamps", "scores", "claims"]
         .map(|table| (table, Method::GET, score_path(scorer, wallet(1)), String::new()))
         .to_vec()
 }
 
-/// What answers them there.
+/// The service that answers them.
 fn past_the_router(state: State) -> Router {
     Router::new().fallback(async move |request: Request<Body>| {
         let asked = FastPathScore::of(&request).expect("a plain request");
@@ -111,7 +110,7 @@ async fn requests_that_wait_for_the_writer_of_sqlite_are_aborted() {
     assert_eq!(world.sql("SELECT provider FROM stamps").await, ["A"]);
 }
 
-/// Asks for each while its table is locked.
+/// Sends each request while its table is locked.
 async fn are_cancelled(world: &World, router: Router, all: Vec<Asked>) {
     let Engine::Postgres(database) = &world.engine else { panic!("another engine") };
     for (table, method, path, body) in all {

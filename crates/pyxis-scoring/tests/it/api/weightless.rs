@@ -1,4 +1,4 @@
-//! Stamps that count for nothing, and how that is told.
+//! Stamps without weight, and how responses report them.
 
 use pyxis_scoring::service::stamps::{StampStatus, show};
 

@@ -1,4 +1,4 @@
-//! A workspace with an issuer, a key that may do everything, and whatever a test adds.
+//! A workspace with an issuer, a key with all permissions, and whatever a test adds.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub(crate) fn day(day: i64) -> UnixMillis {
     UnixMillis(START.0 + day * DAY)
 }
 
-/// As answers show a moment.
+/// A moment as responses show it.
 pub(crate) fn shown(at: UnixMillis) -> String {
     at.to_iso_micros()
 }
@@ -82,7 +82,7 @@ macro_rules! both_engines {
 }
 pub(crate) use both_engines;
 
-/// Where the rows are.
+/// Database engine.
 pub(crate) enum Engine {
     Sqlite(PathBuf, #[expect(dead_code, reason = "removed when dropped")] tempfile::TempDir),
     Postgres(Database),
@@ -93,7 +93,7 @@ pub(crate) struct World {
     pub(crate) clock: Arc<FixedClock>,
     pub(crate) workspace: WorkspaceId,
     pub(crate) issuer: Eip712Issuer,
-    /// A key that may do everything, as often as it likes.
+    /// A key with all permissions and no practical limit.
     pub(crate) key: String,
     pub(crate) engine: Engine,
     url: DatabaseUrl,
@@ -101,7 +101,7 @@ pub(crate) struct World {
     pub(crate) keyring: Keyring,
 }
 
-/// Nobody manages here.
+/// No managers in these tests.
 struct Nobody;
 
 impl ManagerAuth for Nobody {
@@ -154,7 +154,7 @@ impl World {
         self.node_on(self.url.clone(), config)
     }
 
-    /// Another process, which looks for its database elsewhere.
+    /// Another process, with a different database URL.
     pub(crate) fn node_on(&self, url: DatabaseUrl, config: Config) -> Node {
         let store = Store::open(&OpenOptions::new(url)).unwrap();
         let state = state(store, &self.keyring, &self.clock, config);
@@ -163,7 +163,7 @@ impl World {
         Node { router: pyxis_scoring::router(state.clone()), state }
     }
 
-    /// Another process, which takes activity from elsewhere.
+    /// Another process, with a different activity source.
     pub(crate) fn node_asking(&self, source: Arc<dyn Source>) -> Node {
         let store = Store::open(&OpenOptions::new(self.url.clone())).unwrap();
         let parts = parts(store, &self.keyring, &self.clock, Config::default());
@@ -172,7 +172,7 @@ impl World {
         Node { state, router }
     }
 
-    /// Statements past the program; the first column of a query.
+    /// Runs statements directly on the database; returns the first column of a query.
     pub(crate) async fn sql(&self, statements: &str) -> Vec<String> {
         match &self.engine {
             Engine::Sqlite(path, _) => pyxis_testkit::sqlite::run(path, statements),
@@ -180,7 +180,7 @@ impl World {
         }
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     pub(crate) async fn count(&self, table: &str) -> u64 {
         self.sql(&format!("SELECT count(*) FROM {table}")).await[0].parse().unwrap()
     }
@@ -190,7 +190,7 @@ impl World {
         self.clock.set(day(number));
     }
 
-    /// Adds a key that `change` makes different from one that may do everything.
+    /// Adds a key that `change` derives from one with all permissions.
     pub(crate) async fn add_key(&self, change: impl FnOnce(&mut ApiKeyRow)) -> String {
         self.add_key_row(change).await.0
     }
@@ -233,7 +233,7 @@ impl World {
         add_scorer(&self.state.store, self.workspace, threshold, weights).await
     }
 
-    /// Changes what a scorer scores by.
+    /// Changes a scorer's terms.
     pub(crate) async fn set_terms(&self, scorer: ScorerId, threshold: &str, weights: &[(&str, &str)]) {
         let store = &self.state.store;
         let before = scorers::terms(store, self.workspace, scorer).await.unwrap().unwrap();
@@ -270,7 +270,7 @@ impl World {
         })
     }
 
-    /// Brings credentials in; what became of each, as a word: a status or the code of a rejection.
+    /// Adds credentials and returns each outcome as a word: a status or the code of a rejection.
     pub(crate) async fn bring(&self, to: EvmAddress, credentials: &[String]) -> Vec<String> {
         let body = format!("[{}]", credentials.join(","));
         let answer = self.ask(Method::POST, &format!("/v2/stamps/{to}"), &self.key, body).await;
@@ -283,7 +283,7 @@ impl World {
         items.iter().map(word).collect()
     }
 
-    /// Issues a credential today, valid until the start of a day, and brings it in.
+    /// Issues a credential today, valid until the start of a day, and adds it.
     pub(crate) async fn verify(&self, to: EvmAddress, provider: &str, marks: &str, until: i64) -> String {
         let text = self.credential_from(to, provider, marks, self.state.now(), day(until));
         let outcome = self.bring(to, std::slice::from_ref(&text)).await;
@@ -303,7 +303,7 @@ impl World {
         revoke(&self.state.books, self.workspace, &row).await.unwrap()
     }
 
-    /// The process that [`World::get`] asks.
+    /// The process that [`World::get`] queries.
     pub(crate) fn router(&self) -> Router {
         self.router.clone()
     }
@@ -325,14 +325,14 @@ impl World {
         send(&self.router, request).await
     }
 
-    /// The record of a score, as it is answered.
+    /// The record of a score, as answered.
     pub(crate) async fn record(&self, scorer: ScorerId, of: EvmAddress) -> String {
         let answer = self.get(&score_path(scorer, of)).await;
         assert_eq!(answer.status, StatusCode::OK, "{}", answer.text);
         answer.text
     }
 
-    /// The same, read.
+    /// The same, parsed.
     pub(crate) async fn score(&self, scorer: ScorerId, of: EvmAddress) -> Value {
         serde_json::from_str(&self.record(scorer, of).await).unwrap()
     }
@@ -360,7 +360,7 @@ impl Node {
     }
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
@@ -377,14 +377,14 @@ impl Answer {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
-    /// A refusal, exactly: status and text.
+    /// Asserts a refusal, exactly: status and text.
     pub(crate) fn refuses(&self, status: u16, detail: &str) {
         let expected = json!({ "detail": detail }).to_string();
         assert_eq!((self.status.as_u16(), self.text.as_str()), (status, expected.as_str()));
         assert_eq!(self.header("content-type"), "application/json");
     }
 
-    /// A parameter that is missing or malformed: 422 with its place and name.
+    /// Asserts a missing or malformed parameter: 422 with its place and name.
     pub(crate) fn complains_about(&self, place: &str, name: &str) {
         assert_eq!(self.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", self.text);
         assert_eq!(self.header("content-type"), "application/json");
@@ -398,7 +398,7 @@ impl Answer {
     }
 }
 
-/// What revokes a credential, expired or not.
+/// The row that revokes a credential, expired or not.
 pub(crate) fn revocation(of: EvmAddress, credential: &str, now: UnixMillis) -> RevocationRow {
     let read: Value = serde_json::from_str(credential).unwrap();
     let issued_at = UnixMillis::parse_rfc3339(read["issuanceDate"].as_str().unwrap()).unwrap();
