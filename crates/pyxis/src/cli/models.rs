@@ -11,7 +11,8 @@ use pyxis_models::scope::Model;
 pub enum ActivityCommand {
     /// Take in activity of wallets: CSV (gzipped or not) or Parquet files of transfers (columns from, to, chain, kind,
     /// time, amount, or as exports of explorers name them) or of first bridgings (`address`, `first_bridge_unix`,
-    /// `bridge_volume_usd`). Prints which columns were read. Interrupted, it goes on where it stopped. Exit 3 if all of it was taken in before and is scored.
+    /// `bridge_volume_usd`). Prints which columns were read. Interrupted, it goes on where it stopped. Exit 3 if all of
+    /// it was taken in before and is scored.
     Import {
         /// The files.
         #[arg(required = true)]

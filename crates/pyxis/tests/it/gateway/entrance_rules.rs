@@ -1,4 +1,4 @@
-//! The entrance for tools that know only a base URL: what holds for `/forward` holds here.
+//! The entrance for tools that know only a base URL: the rules of `/forward` hold here too.
 
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::json;

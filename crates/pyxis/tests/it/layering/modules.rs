@@ -1,8 +1,8 @@
-//! Which top-level modules of a crate need which, as its sources say.
+//! Dependencies between the top-level modules of a crate, read from its sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Other top-level modules that each needs.
+/// Other top-level modules that each module needs.
 pub(super) type Needs = BTreeMap<String, BTreeSet<String>>;
 
 /// One file: the modules that lead to it, none for the root of the crate, and its text.
@@ -11,8 +11,8 @@ pub(super) struct Source {
     pub(super) text: String,
 }
 
-/// What the modules of a crate need: whatever they name by a path, comments and tests aside. A name that the
-/// root passes on is one of the module that it is from.
+/// The needs of a crate's modules: everything that they name by a path, except in comments and tests. A name that the
+/// root re-exports counts as one of its original module.
 pub(super) fn needs(sources: &[Source]) -> Needs {
     let mut tests = Vec::new();
     let read: Vec<(&[String], String)> = sources
@@ -42,7 +42,7 @@ pub(super) fn needs(sources: &[Source]) -> Needs {
     needs
 }
 
-/// The names of the root that the code of a module goes through.
+/// The names in the root that the code of a module goes through.
 fn named<'c>(place: &'c [String], code: &'c str) -> Vec<&'c str> {
     let from_root = paths(code, "crate::");
     let mut names: Vec<&str> = from_root.iter().filter_map(|path| path.first().copied()).collect();
@@ -55,7 +55,7 @@ fn named<'c>(place: &'c [String], code: &'c str) -> Vec<&'c str> {
     names
 }
 
-/// Every path behind a word that is not a part of another one. A tree of `use` is a path for each leaf.
+/// Every path after a word that is not part of another one. A tree of `use` is one path per leaf.
 fn paths<'c>(code: &'c str, word: &str) -> Vec<Vec<&'c str>> {
     let mut paths = Vec::new();
     for (at, _) in code.match_indices(word) {
@@ -66,7 +66,7 @@ fn paths<'c>(code: &'c str, word: &str) -> Vec<Vec<&'c str>> {
     paths
 }
 
-/// Reads a path or a tree of them; what is left of the text.
+/// Reads a path or a tree of them; returns the rest of the text.
 fn tree<'c>(text: &'c str, before: &[&'c str], paths: &mut Vec<Vec<&'c str>>) -> &'c str {
     let (mut text, mut path) = (text.trim_start(), before.to_vec());
     loop {
@@ -93,14 +93,14 @@ fn branches<'c>(mut text: &'c str, before: &[&'c str], paths: &mut Vec<Vec<&'c s
             return rest;
         }
         text = tree(text, before, paths);
-        // Behind the path there may be another name for it, or a star.
+        // After the path there may be another name for it, or a star.
         let Some(end) = text.find([',', '}']) else { return text };
         text = text[end..].strip_prefix(',').unwrap_or(&text[end..]);
     }
 }
 
-/// The code without comments and without what is compiled for tests only, and the names of modules among that
-/// which are files of their own. As rustfmt writes it, an item ends where a line is as far in as its first.
+/// The code without comments and without items that are compiled only for tests, and the names of such modules that are
+/// separate files. In rustfmt's style, an item ends at a line that is indented like its first one.
 fn without_tests(text: &str) -> (String, Vec<String>) {
     let (mut code, mut tests) = (String::new(), Vec::new());
     let mut lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
@@ -127,7 +127,7 @@ fn without_tests(text: &str) -> (String, Vec<String>) {
     (code, tests)
 }
 
-/// The modules of a circle in their order, the first again at the end; `None` where there is none.
+/// The modules of a cycle in their order, the first again at the end; `None` if there is none.
 pub(super) fn circle(needs: &Needs) -> Option<Vec<&str>> {
     let mut seen = BTreeSet::new();
     needs.keys().find_map(|module| walk(needs, module, &mut Vec::new(), &mut seen))
