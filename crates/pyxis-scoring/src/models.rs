@@ -3,12 +3,14 @@
 mod active_models;
 mod explanation;
 mod indexer;
+mod indexer_error;
 mod serve_stats;
 mod source;
 
 pub use active_models::ActiveModels;
 pub use explanation::{CustomName, FeatureLine, Told, ToldModel, tell};
-pub use indexer::{Indexer, IndexerChain, IndexerError};
+pub use indexer::{Indexer, IndexerChain};
+pub use indexer_error::IndexerError;
 pub use source::{FeaturesFuture, Local, Source, SourceError};
 
 use std::sync::Arc;

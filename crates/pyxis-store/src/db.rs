@@ -10,7 +10,6 @@ pub(crate) mod row;
 pub(crate) mod sqlite;
 mod tx;
 pub(crate) mod value;
-mod writer;
 
 use std::borrow::Cow;
 use std::future::Future;

@@ -15,9 +15,10 @@ use crate::scorers::own_scorer;
 use crate::{Engine, Executor, Store, StoreError, Tx};
 
 pub(crate) use key_cache::KeyCache;
+pub use key_cache::{KeyHead, ScorerHead};
 #[cfg(test)]
 pub(crate) use lookup::query as lookup_query;
-pub use lookup::{KeyHead, Lookup, ScorerHead, look_up};
+pub use lookup::{Lookup, look_up};
 pub(crate) use rowid_hint::SETTLE;
 pub use stale::{StaleProgress, addresses, count, progress, stale};
 

@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use pyxis_core::approval_mode::Role;
 use pyxis_core::id::{CredentialId, UserId, WorkspaceId};
 use pyxis_store::member_rights::{self, RightsRow};
-use pyxis_store::users::UserRow;
+use pyxis_store::users::{self, UserRow};
 use pyxis_store::{Tx, credentials};
 use serde_json::json;
 
-use super::people;
 use crate::error::{Error, Result};
 use crate::identity::actor::{Actor, Change};
 use crate::runtime::state::State;
@@ -80,7 +79,7 @@ pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<(UserId, 
 
 /// Sets what a member may do with a credential; none of both takes the grant away.
 pub async fn set(state: &State, actor: &Actor, user: UserId, name: &str, wanted: Right) -> Result<UserRow> {
-    let person = people::get(state, actor.workspace, user).await?;
+    let person = users::find(&state.store, actor.workspace, user).await?.ok_or(Error::NotFound("user"))?;
     if person.role != Role::Member {
         return Err(Error::Conflict("owners and admins may do everything; grants are for members"));
     }

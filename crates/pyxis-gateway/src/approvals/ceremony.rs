@@ -3,7 +3,7 @@
 
 use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::id::TxnId;
-use pyxis_store::approvals::{self, ApprovalRow};
+use pyxis_store::approvals;
 use pyxis_store::ceremonies::Purpose;
 use pyxis_store::{passkeys, users};
 
@@ -11,18 +11,6 @@ use super::decide::{self, Approver, AuthMethod, Decision, DecisionOutcome, Grant
 use crate::error::{Error, Result};
 use crate::identity::ceremony::{self, CeremonyResponse, Challenge};
 use crate::runtime::state::State;
-
-/// What an assertion for this decision says.
-pub(super) fn binding(row: &ApprovalRow, approver: &Approver, wish: Option<&GrantRequest>) -> String {
-    let grant = match wish {
-        None => "no grant".to_owned(),
-        Some(GrantRequest { seconds, agent_only, max_uses }) => {
-            let uses = max_uses.map_or_else(|| "any".to_owned(), |uses| uses.to_string());
-            format!("grant {seconds} s, agent only {agent_only}, uses {uses}")
-        }
-    };
-    format!("approve {} {} by {}, {grant}", row.txn_id, row.digest, approver.user)
-}
 
 /// A challenge for approving `txn`, perhaps with a grant. Whether the person may is asked again when
 /// they do.
@@ -43,7 +31,7 @@ pub async fn begin(
     let user = users::find(&state.store, approver.workspace, approver.user).await?;
     let user = user.ok_or(Error::Unauthenticated)?;
     let keys = passkeys::list(&state.store, user.workspace_id, user.id).await?;
-    let binding = binding(&row, approver, wish.as_ref());
+    let binding = decide::binding(&row, approver, wish.as_ref());
     ceremony::begin(state, Some(approver.user), Purpose::Decide, binding, &keys).await
 }
 

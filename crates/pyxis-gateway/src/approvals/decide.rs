@@ -289,7 +289,7 @@ impl DecisionContext<'_> {
     /// Uses the assertion up, which must be for exactly this; without one, refuses where one is needed.
     async fn use_passkey(&self, tx: &mut Tx, wish: Option<&GrantRequest>) -> Result<()> {
         if let AuthMethod::Passkey(verified) = self.proof {
-            verified.check_binding(&super::ceremony::binding(self.row, self.approver, wish))?;
+            verified.check_binding(&binding(self.row, self.approver, wish))?;
             return verified.record(tx, self.now).await;
         }
         if self.passkey_required() {
@@ -492,4 +492,16 @@ pub(crate) fn is_settled(row: &ApprovalRow) -> bool {
         ApprovalState::Denied | ApprovalState::Expired => true,
         ApprovalState::Approved => row.forward_state == ForwardState::Done,
     }
+}
+
+/// Text that a passkey assertion for this decision is bound to: request, person and grant.
+pub(super) fn binding(row: &ApprovalRow, approver: &Approver, wish: Option<&GrantRequest>) -> String {
+    let grant = match wish {
+        None => "no grant".to_owned(),
+        Some(GrantRequest { seconds, agent_only, max_uses }) => {
+            let uses = max_uses.map_or_else(|| "any".to_owned(), |uses| uses.to_string());
+            format!("grant {seconds} s, agent only {agent_only}, uses {uses}")
+        }
+    };
+    format!("approve {} {} by {}, {grant}", row.txn_id, row.digest, approver.user)
 }

@@ -24,6 +24,7 @@ use tokio::time::Instant;
 use url::Url;
 
 use super::read;
+use super::indexer_error::IndexerError;
 use super::source::{FeaturesFuture, Source, SourceError};
 use answer::{Page, PageVerdict, Transfer};
 
@@ -49,23 +50,6 @@ const LISTS: [(&str, Kind); 4] = [
     ("tokentx", Kind::Erc20),
     ("tokennfttx", Kind::Nft),
 ];
-
-/// Why an indexer gave no activity.
-#[derive(Debug, thiserror::Error)]
-pub enum IndexerError {
-    /// It cannot be reached, or stopped in the middle.
-    #[error("cannot be asked")]
-    Net(#[from] pyxis_net::Error),
-    /// It answered with a status that is no success, and perhaps when to ask again.
-    #[error("answered {0}")]
-    Status(StatusCode, Option<Duration>),
-    /// It refused in words: a limit that stays, a wrong key.
-    #[error("refused: {0}")]
-    Refused(String),
-    /// It answered something else than the API says.
-    #[error("answered something that is not of this API")]
-    Strange,
-}
 
 /// How to ask for one chain.
 #[derive(Debug)]

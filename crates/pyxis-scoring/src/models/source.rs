@@ -8,7 +8,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_models::features::Features;
 use pyxis_store::{Store, StoreError, activity};
 
-use super::indexer::IndexerError;
+use super::indexer_error::IndexerError;
 use super::read;
 
 /// A source that fails never makes a score.

@@ -12,17 +12,18 @@ use tokio::time::Instant;
 use super::query::SqlQuery;
 use super::row::{FromRow, Row};
 use super::value::Value;
-use super::writer::Writer;
 use crate::{PATIENCE, StoreError};
 
 mod cancel;
 pub(crate) mod checkpoints;
 pub(crate) mod durable;
 pub(crate) mod readers;
+pub(super) mod writer;
 
 use checkpoints::{CheckpointWorker, Checkpoints, WalLimits};
 use durable::WalSync;
 use readers::Readers;
+use writer::Writer;
 
 /// Longest wait of a statement for another process (a command line on the same file), outside of the writer's
 /// transactions, which have deadlines of their own.

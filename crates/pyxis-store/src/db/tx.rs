@@ -9,7 +9,7 @@ use super::postgres;
 use super::query::SqlQuery;
 use super::row::FromRow;
 use super::sqlite::Session;
-use super::writer::Interactive;
+use super::sqlite::writer::Interactive;
 use super::{Executor, Rows};
 use crate::{StoreError, StoreEvent};
 

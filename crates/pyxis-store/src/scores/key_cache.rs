@@ -6,17 +6,51 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use pyxis_core::id::ScorerId;
+use pyxis_core::decimal::Decimal;
+use pyxis_core::id::{ApiKeyId, ScorerId, WorkspaceId};
 use tokio::time::Instant;
 
-use super::{KeyHead, ScorerHead};
+use crate::scorers::ScorerRow;
+
 
 /// How far behind what other processes commit.
 const KEPT: Duration = Duration::from_millis(1);
 /// More are not remembered: to search them would take as long as to read.
 const MOST: usize = 16;
 
-/// What was read a moment ago.
+/// Permissions of a key that a request for a score needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyHead {
+    /// The key.
+    pub id: ApiKeyId,
+    /// Its workspace.
+    pub workspace_id: WorkspaceId,
+    /// Tier of the Stamps endpoints.
+    pub stamps_tier: i64,
+    /// Limit of its own.
+    pub stamps_limit: Option<i64>,
+    /// True if it reads scores and Stamps.
+    pub can_read: bool,
+    /// True if it reads history.
+    pub can_read_history: bool,
+}
+
+/// Settings of a scorer that a request for a score needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScorerHead {
+    /// Rises with every change of weights or threshold.
+    pub revision: i64,
+    /// The score needed to pass.
+    pub threshold: Decimal,
+}
+
+impl From<&ScorerRow> for ScorerHead {
+    fn from(row: &ScorerRow) -> Self {
+        Self { revision: row.revision, threshold: row.threshold }
+    }
+}
+
+/// Keys and scorers that were read a moment ago.
 #[derive(Default)]
 pub(crate) struct KeyCache(Mutex<Vec<Known>>);
 

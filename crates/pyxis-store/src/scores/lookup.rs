@@ -1,47 +1,13 @@
 //! The one read of a request for a score.
 
 use pyxis_core::address::EvmAddress;
-use pyxis_core::decimal::Decimal;
-use pyxis_core::id::{ApiKeyId, ScorerId, WorkspaceId};
+use pyxis_core::id::ScorerId;
 use tokio::time::Instant;
 
-use super::key_cache::{CacheStamp, CachedKey};
+use super::key_cache::{CacheStamp, CachedKey, KeyHead, ScorerHead};
 use super::{Stored, in_place_query, stored_query};
 use crate::db::{FromRow, Row, SqlQuery, sql};
-use crate::scorers::ScorerRow;
 use crate::{Engine, Executor, Store, StoreError};
-
-/// What a key may do, as far as a request for a score asks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeyHead {
-    /// The key.
-    pub id: ApiKeyId,
-    /// Its workspace.
-    pub workspace_id: WorkspaceId,
-    /// Tier of the Stamps endpoints.
-    pub stamps_tier: i64,
-    /// Limit of its own.
-    pub stamps_limit: Option<i64>,
-    /// True if it reads scores and Stamps.
-    pub can_read: bool,
-    /// True if it reads history.
-    pub can_read_history: bool,
-}
-
-/// A scorer, as far as a request for a score asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ScorerHead {
-    /// Rises with every change of weights or threshold.
-    pub revision: i64,
-    /// The score needed to pass.
-    pub threshold: Decimal,
-}
-
-impl From<&ScorerRow> for ScorerHead {
-    fn from(row: &ScorerRow) -> Self {
-        Self { revision: row.revision, threshold: row.threshold }
-    }
-}
 
 /// What a request for a score needs to know.
 #[derive(Clone, Debug, PartialEq, Eq)]

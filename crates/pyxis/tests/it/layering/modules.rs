@@ -1,9 +1,12 @@
-//! Dependencies between the top-level modules of a crate, read from its sources.
+//! Dependencies between sibling modules of a crate, at every level, as its sources name them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Other top-level modules that each module needs.
+/// Sibling modules that each module needs.
 pub(super) type Needs = BTreeMap<String, BTreeSet<String>>;
+
+/// The needs of the children of each module, by the module's path; the crate's root has an empty one.
+pub(super) type Levels = BTreeMap<Vec<String>, Needs>;
 
 /// One file: the modules that lead to it, none for the root of the crate, and its text.
 pub(super) struct Source {
@@ -11,9 +14,9 @@ pub(super) struct Source {
     pub(super) text: String,
 }
 
-/// The needs of a crate's modules: everything that they name by a path, except in comments and tests. A name that the
-/// root re-exports counts as one of its original module.
-pub(super) fn needs(sources: &[Source]) -> Needs {
+/// The needs of a crate's modules: everything that they name by a path, except in comments and tests. A name that a
+/// module re-exports counts as one of its original child.
+pub(super) fn needs(sources: &[Source]) -> Levels {
     let mut tests = Vec::new();
     let read: Vec<(&[String], String)> = sources
         .iter()
@@ -23,36 +26,64 @@ pub(super) fn needs(sources: &[Source]) -> Needs {
             (&source.place[..], code)
         })
         .collect();
-    let modules: BTreeSet<&str> =
-        read.iter().filter_map(|(place, _)| place.first()).map(String::as_str).collect();
-    let root = read.iter().filter(|(place, _)| place.is_empty());
-    let passed_on: BTreeMap<&str, &str> = root
-        .flat_map(|(_, code)| paths(code, "use "))
-        .filter_map(|path| Some((*path.last()?, *modules.get(path.first()?)?)))
-        .collect();
-    let module_of = |name: &str| modules.get(name).or_else(|| passed_on.get(name)).copied();
-    let mut needs = Needs::new();
+    let modules: BTreeSet<&[String]> = read.iter().map(|(place, _)| *place).collect();
+    let exports = re_exports(&read, &modules);
+    let mut levels = Levels::new();
     for (place, code) in &read {
-        let Some(own) = place.first().filter(|_| !tests.iter().any(|test| place.starts_with(test))) else {
+        if tests.iter().any(|test| place.starts_with(test)) {
             continue;
-        };
-        let others = named(place, code).into_iter().filter_map(module_of).filter(|other| other != own);
-        needs.entry(own.clone()).or_default().extend(others.map(str::to_owned));
+        }
+        for depth in 0..place.len() {
+            levels.entry(place[..depth].to_vec()).or_default().entry(place[depth].clone()).or_default();
+        }
+        for path in named(place, code) {
+            // The two paths diverge at one level, and there one sibling needs the other.
+            let depth = place.iter().zip(&path).take_while(|(own, other)| own == other).count();
+            let (Some(own), Some(name)) = (place.get(depth), path.get(depth)) else { continue };
+            let parent = &place[..depth];
+            let is_module = modules.contains(&[parent, std::slice::from_ref(name)].concat()[..]);
+            let other = if is_module { Some(name) } else { exports.get(&(parent, name.as_str())).copied() };
+            if let Some(other) = other.filter(|other| *other != own) {
+                let level = levels.entry(parent.to_vec()).or_default();
+                level.entry(own.clone()).or_default().insert(other.clone());
+            }
+        }
     }
-    needs
+    levels
 }
 
-/// The names in the root that the code of a module goes through.
-fn named<'c>(place: &'c [String], code: &'c str) -> Vec<&'c str> {
-    let from_root = paths(code, "crate::");
-    let mut names: Vec<&str> = from_root.iter().filter_map(|path| path.first().copied()).collect();
+/// The child that each re-exported name comes from, by module and name.
+fn re_exports<'r>(
+    read: &'r [(&'r [String], String)],
+    modules: &BTreeSet<&'r [String]>,
+) -> BTreeMap<(&'r [String], &'r str), &'r String> {
+    let mut exports = BTreeMap::new();
+    for (place, code) in read {
+        for path in paths(code, "use ") {
+            let path = if path.first() == Some(&"self") { &path[1..] } else { &path[..] };
+            let (Some(child), Some(name)) = (path.first(), path.last()) else { continue };
+            let child = modules.iter().find(|module| {
+                module.len() == place.len() + 1 && module.starts_with(place) && module[place.len()] == *child
+            });
+            if let Some(child) = child {
+                exports.insert((*place, *name), &child[place.len()]);
+            }
+        }
+    }
+    exports
+}
+
+/// The paths in the code of a module, from the root of the crate.
+fn named(place: &[String], code: &str) -> Vec<Vec<String>> {
+    let owned = |path: &[&str]| path.iter().map(|part| (*part).to_owned()).collect::<Vec<_>>();
+    let mut all: Vec<Vec<String>> = paths(code, "crate::").iter().map(|path| owned(path)).collect();
     for path in paths(code, "super::") {
         // The word itself is one step up, and others may follow.
         let more = path.iter().take_while(|part| **part == "super").count();
         let above = &place[..place.len().saturating_sub(1 + more)];
-        names.extend(above.first().map(String::as_str).or(path.get(more).copied()));
+        all.push([above, &owned(&path[more..])].concat());
     }
-    names
+    all
 }
 
 /// Every path after a word that is not part of another one. A tree of `use` is one path per leaf.
@@ -166,16 +197,20 @@ fn a_module_needs_what_it_names_outside_comments_and_tests() {
              use super::lock;\n\
              \n#[cfg(test)]\nmod tests {\n    use crate::error::Error;\n}\n",
         ),
+        source("door/lock", "use super::{Turn, key};\n"),
         source("error", "#[cfg(test)]\nmod wrong;\n\nuse pyxis_core::state::State;\n"),
         source("error/wrong", "use crate::door::open;\n"),
         source("state", "use crate::{\n    Error,\n    wire::{Head, *},\n};\n"),
         source("wire", "#[cfg(test)]\nuse crate::door::open;\n"),
     ];
-    let all = needs(&sources);
+    let levels = needs(&sources);
+    let all = &levels[&[][..]];
     let of = |module: &str| all[module].iter().map(String::as_str).collect::<Vec<_>>().join(" ");
     assert_eq!(of("door"), "error state wire");
     assert_eq!((of("error"), of("state"), of("wire")), (String::new(), "error wire".into(), String::new()));
-    assert_eq!(circle(&all), None);
+    assert_eq!(circle(all), None);
+    let inside = &levels[&["door".to_owned()][..]];
+    assert_eq!(circle(inside), Some(vec!["key", "lock", "key"]), "a circle below the top level is found");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
-use super::super::sqlite::checkpoints::{CheckpointWorker, WalLimits};
+use super::super::checkpoints::{CheckpointWorker, WalLimits};
 use super::*;
 use crate::PATIENCE;
 
@@ -124,8 +124,8 @@ static TRIES: AtomicUsize = AtomicUsize::new(0);
 fn a_line_of_jobs_waits_for_another_process_once_and_not_one_after_another() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("px.db");
-    super::super::sqlite::create_private(&path).unwrap();
-    let mut connection = super::super::sqlite::connect(&path).unwrap();
+    super::super::create_private(&path).unwrap();
+    let mut connection = super::super::connect(&path).unwrap();
     connection.execute_batch("CREATE TABLE t (n INTEGER)").unwrap();
     let held = pyxis_testkit::sqlite::hold(&path);
     // It counts, and then SQLite gives up at once.

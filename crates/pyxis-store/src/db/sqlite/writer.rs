@@ -19,11 +19,11 @@ use tokio::time::Instant;
 
 use queue::{Entry, Queue};
 
-use super::sqlite::Session;
-use super::sqlite::checkpoints::Checkpoints;
-use super::sqlite::durable::{SyncCallback, WalSync};
-use super::sqlite::readers::Readers;
-use super::sqlite::{BUSY_TIMEOUT, failure};
+use super::Session;
+use super::checkpoints::Checkpoints;
+use super::durable::{SyncCallback, WalSync};
+use super::readers::Readers;
+use super::{BUSY_TIMEOUT, failure};
 use crate::error::{Busy, Closed, is_busy};
 use crate::{StoreError, StoreEvent};
 

@@ -75,7 +75,7 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use super::*;
-    use crate::db::writer::answering;
+    use crate::db::sqlite::writer::answering;
 
     #[test]
     fn a_job_is_refused_at_its_deadline_however_many_wait_before_it() {
