@@ -165,8 +165,8 @@ fn bar(series: &[Series], bucket: &Bucket, (x, width): (f64, f64), top: u64) -> 
     Bar { tooltip: format!("{}: {tooltip}", bucket.label), segments }
 }
 
-/// The smallest even number of the form 1, 2, 4, 5, 6, 8, 10 times a power of ten that is at least
-/// `max`, so that half of it is a whole number too.
+/// The smallest even number that is at least `max` and 1, 2, 4, 5, 6 or 8 times a power of ten. Half of it is a whole
+/// number too.
 fn axis_top(max: u64) -> u64 {
     let mut power = 1_u64;
     loop {

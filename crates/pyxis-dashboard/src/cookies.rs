@@ -6,7 +6,7 @@ use axum::response::Response;
 use http::header::{COOKIE, SET_COOKIE};
 use http::{HeaderMap, HeaderValue};
 
-/// A cookie of ours.
+/// One of the dashboard's cookies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cookie {
     /// The session token.

@@ -1,7 +1,7 @@
 //! Proof that a form was sent by our own page.
 //!
-//! Three independent checks: the browser says that the request comes from our origin, the cookie is `SameSite`, and the
-//! form repeats a token that only our page could read.
+//! There are three independent checks. The browser says that the request comes from our origin, the cookie is
+//! `SameSite`, and the form repeats a token that only our page could read.
 
 use http::header::{HeaderName, ORIGIN};
 use http::{HeaderMap, HeaderValue};

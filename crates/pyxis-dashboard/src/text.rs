@@ -90,8 +90,8 @@ pub struct Middle {
 }
 
 impl Middle {
-    /// Keeps at most about `keep` characters of `full`, more of the end than of the beginning because the end of a path
-    /// says what it does.
+    /// Keeps at most about `keep` characters of `full`. More of them are from the end, because the end of a path says
+    /// what it does.
     pub fn new(full: &str, keep: usize) -> Self {
         let length = full.chars().count();
         if length <= keep {

@@ -82,7 +82,7 @@ impl Global {
 /// The command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// From nothing to a running server with something to try. Safe to run again.
+    /// Go from nothing to a running server with something to try. Safe to run again.
     Quickstart {
         #[command(flatten)]
         listen: Serving,
@@ -177,7 +177,7 @@ pub enum Command {
     Audit(AuditCommand),
 }
 
-/// Where to listen and what to serve.
+/// Addresses to listen on and surfaces to serve.
 #[derive(Debug, Args)]
 pub struct Serving {
     /// Address and port; port 0 picks a free one.

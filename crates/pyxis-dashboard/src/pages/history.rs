@@ -97,7 +97,7 @@ pub(crate) async fn page(
     if which.export == FILE {
         return Ok(file::csv(FILE, export(state, workspace, which.filter(&who, CHUNK))));
     }
-    // One more than is shown tells if there are more.
+    // One more than is shown, to find out if there are more.
     let filter = which.filter(&who, u32::try_from(SHOWN + 1).unwrap_or(u32::MAX));
     let found = view::list(&state.gateway, workspace, &filter).await?;
     let more = found.get(SHOWN).and(found.get(SHOWN - 1)).map(|last| cursor(&last.row));

@@ -58,7 +58,7 @@ pub(crate) async fn inbox(
     let start = start(newest_first, q);
     let beyond = read_cursor(&after);
     let cards = Cards::of(&state, &who, ReturnTo::Inbox).await?;
-    // One more than is shown tells if there are more.
+    // One more than is shown, to find out if there are more.
     let filter = Filter {
         state: Some(ApprovalState::Pending),
         among: who.rights.approvable(),

@@ -17,9 +17,8 @@ pub struct PeoplePage {
     pub people: Vec<Person>,
 }
 
-/// One person. Posts to `/app/people/{id}/disable`, `/enable`, `/link` (a new one-time sign-in link),
-/// `/role` (`role`),
-/// `/withdraw` (an invitation nobody used).
+/// One person. Posts to `/app/people/{id}/disable`, `/enable`, `/link` (a new one-time sign-in link), `/role` (`role`)
+/// and `/withdraw` (an unused invitation).
 #[derive(Clone, Debug)]
 pub struct Person {
     pub id: String,

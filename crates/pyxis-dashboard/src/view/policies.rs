@@ -74,11 +74,11 @@ impl PolicyForm {
 /// Effect of a policy on a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MethodRule {
-    /// Passes.
+    /// Allowed.
     Auto,
     /// Needs approval (also what an unlisted method does).
     Ask,
-    /// Is refused.
+    /// Denied.
     Deny,
 }
 

@@ -39,7 +39,7 @@ pub enum ActivityCommand {
 pub enum ModelsCommand {
     /// List the models in force with their quality.
     List,
-    /// Train models on labelled addresses and put them in force.
+    /// Train models on labeled addresses and put them in force.
     Train(Train),
     /// Print the quality of models, and write plots. With labels, measures on those: by training again without parts of
     /// them or, with --as-is, with the models in force, which must not have seen them.

@@ -1,7 +1,8 @@
 //! The API description, assembled from fragments: one for each area of the API.
 //!
-//! The fragments are `OpenAPI` and describe what is specific to an operation. The responses that all operations of a
-//! kind share (to a missing key, to a body that is not JSON) are added here, so that no operation lacks them.
+//! The fragments are `OpenAPI` and describe what is specific to an operation. Responses that all operations of a kind
+//! share are added here, so that no operation lacks them. Examples are those to a missing key and to a body that is not
+//! JSON.
 
 mod details;
 

@@ -1,4 +1,4 @@
-//! Decisions, Audit: a truncated audit trail is detected, even if the server goes on after the cut.
+//! Decisions, Audit: a truncated audit trail is detected, even if the server keeps running after the cut.
 
 use pyxis_gateway::{Config, workers};
 use pyxis_store::DatabaseUrl;

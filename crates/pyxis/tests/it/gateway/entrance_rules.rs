@@ -29,7 +29,7 @@ both_engines! {
         assert_eq!(answer.header("px-error"), None);
         let txn = answer.txn();
         assert_eq!(answer.header("px-txn"), Some(txn.as_str()));
-        // It goes on like any other.
+        // It continues like any other request.
         world.owner.approve(&txn).await;
         assert_eq!(world.agent.outcome(&txn).await["response"]["body"], "ok");
         assert_eq!(world.upstream.requests().len(), 1);

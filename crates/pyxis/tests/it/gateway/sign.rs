@@ -36,7 +36,6 @@ pub(crate) fn mail() -> Value {
 }
 
 both_engines! {
-    /// Whatever policy and mode say.
     async fn a_signature_waits_for_a_person_whatever_policy_and_mode_say(setup: Setup) {
         let world = World::bare(setup).await;
         let made = key(&world, "treasury", "secp256k1").await;

@@ -16,8 +16,8 @@ fn mark(read: &str) -> String {
 }
 
 impl Desk {
-    /// The checkpoint of a run that was killed after it had read this much of a file of this name, with every line but
-    /// the rejects stored. The credential of wallet `last`, the last of them, is submitted.
+    /// The checkpoint of a run that was killed after it had read this much of a file of this name. Every line but the
+    /// rejects was stored. The credential of wallet `last`, the last of them, is submitted.
     async fn left(&self, name: &str, read: &str, rejects: &str, last: u32) -> Value {
         let line = read.lines().last().expect("a line").to_owned();
         let before = self.file("before.jsonl", &line);

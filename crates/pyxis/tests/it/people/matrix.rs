@@ -210,7 +210,7 @@ async fn act(world: &World, client: &Client, action: Action, path: &str, policy:
     }
 }
 
-/// The status, the code of a refusal or otherwise the result, and true if a grant is open now.
+/// The status, the code of a refusal or else the result, and true if a grant is open now.
 fn said(answer: &Answer) -> (u16, String, bool) {
     let body = answer.json();
     let word = answer.header("px-error").or(body["status"].as_str()).unwrap_or_default();
