@@ -4,6 +4,7 @@
 //! these modules hold no state of their own, so any node may do any step, and a restart loses nothing.
 
 pub mod agent_response;
+pub mod approver;
 pub mod ceremony;
 pub mod coverage;
 pub mod decide;

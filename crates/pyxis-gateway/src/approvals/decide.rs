@@ -5,10 +5,10 @@
 
 use std::time::Duration;
 
-use pyxis_core::approval_mode::{ApprovalState, ForwardState, Role};
+use pyxis_core::approval_mode::{ApprovalState, ForwardState};
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::grant::{self, DecisionSurface};
-use pyxis_core::id::{AccessTokenId, GrantId, PasskeyId, TxnId, UserId, WorkspaceId};
+use pyxis_core::grant;
+use pyxis_core::id::{AccessTokenId, GrantId, PasskeyId, TxnId, UserId};
 use pyxis_core::policy::Policy;
 use pyxis_core::target::Target;
 use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow};
@@ -18,6 +18,7 @@ use pyxis_store::votes::{self, Verdict, VoteRow};
 use pyxis_store::{StoreError, StoreEvent, Tx, policies};
 use serde::Serialize;
 
+pub use super::approver::Approver;
 use super::viewer_status;
 use crate::credentials::records::json;
 use crate::credentials::redaction::Redactor;
@@ -29,21 +30,6 @@ use crate::runtime::state::State;
 
 /// Longest reason, in bytes.
 const MAX_REASON: usize = 2000;
-
-/// Who decides, and through what.
-#[derive(Clone, Debug)]
-pub struct Approver {
-    /// Their workspace: nothing outside it exists for them.
-    pub workspace: WorkspaceId,
-    /// The person.
-    pub user: UserId,
-    /// Their e-mail address.
-    pub email: String,
-    /// Their standing.
-    pub role: Role,
-    /// Where the word was given.
-    pub surface: DecisionSurface,
-}
 
 /// What a word rests on.
 pub enum AuthMethod {

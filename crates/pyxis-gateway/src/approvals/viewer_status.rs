@@ -7,7 +7,7 @@ use pyxis_core::policy::{Policy, Rule};
 use pyxis_store::approvals::{ApprovalKind, ApprovalRow};
 use pyxis_store::votes::VoteRow;
 
-use super::decide::Approver;
+use super::approver::Approver;
 use crate::error::Error;
 use crate::identity::voters::eligible;
 

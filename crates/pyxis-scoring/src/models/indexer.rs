@@ -23,8 +23,8 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use url::Url;
 
-use super::read;
 use super::indexer_error::IndexerError;
+use super::read;
 use super::source::{FeaturesFuture, Source, SourceError};
 use answer::{Page, PageVerdict, Transfer};
 

@@ -12,7 +12,6 @@ use tokio::time::Instant;
 
 use crate::scorers::ScorerRow;
 
-
 /// How far behind what other processes commit.
 const KEPT: Duration = Duration::from_millis(1);
 /// More are not remembered: to search them would take as long as to read.

@@ -1,5 +1,6 @@
 //! Whether the bot can work in a room, before anybody waits for a message there.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use pyxis_store::chat_messages::ChatPlatform;
@@ -16,6 +17,8 @@ use crate::runtime::state::State;
 /// What is said of a room that is encrypted.
 pub const ENCRYPTED: &str = "the room is encrypted, where the bot reads nothing and is read by nobody; \
                              encryption cannot be taken back, so make another room without it and invite the bot";
+/// Description of a room where the bot's power level is too low.
+const MUTED: &str = "the bot may not post in the room: give it the power level that messages need there";
 /// Longest time that somebody who saves a setting waits.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -39,15 +42,18 @@ pub async fn examine(state: &State, room: &str, enter: bool) -> Option<String> {
         if let Some(to) = bot.replacement(state, &id).await? {
             return Err(DeliveryError::Moved(to.room));
         }
-        bot.is_encrypted(state, &id).await
+        if !bot.may_post(state, &id).await? {
+            return Ok(Some(MUTED));
+        }
+        Ok(bot.is_encrypted(state, &id).await?.then_some(ENCRYPTED))
     };
     match timeout(PATIENCE, looking).await {
-        Ok(Ok(true)) => Some(ENCRYPTED.to_owned()),
+        Ok(Ok(wrong)) => wrong.map(str::to_owned),
         Ok(Err(DeliveryError::Refused(why))) => {
             Some(format!("the bot cannot work in the room: invite it there first ({why})"))
         }
         Ok(Err(trouble @ DeliveryError::Moved(_))) => Some(trouble.to_string()),
-        Ok(Ok(false) | Err(DeliveryError::Failed(_) | DeliveryError::Later(_))) | Err(_) => None,
+        Ok(Err(DeliveryError::Failed(_) | DeliveryError::Later(_))) | Err(_) => None,
     }
 }
 
@@ -77,6 +83,31 @@ struct Tombstone {
 #[derive(Deserialize)]
 struct Rooms {
     joined_rooms: Vec<String>,
+}
+
+/// Power levels, as numbers or, in early versions of rooms, as text.
+#[derive(Deserialize)]
+struct PowerLevels {
+    #[serde(default)]
+    events: HashMap<String, Value>,
+    #[serde(default)]
+    events_default: Value,
+    #[serde(default)]
+    users: HashMap<String, Value>,
+    #[serde(default)]
+    users_default: Value,
+}
+
+impl PowerLevels {
+    /// True unless messages need a higher level than this user has.
+    fn allow(&self, user: &str) -> bool {
+        let level = |value: &Value| match value {
+            Value::String(text) => text.trim().parse().unwrap_or(0),
+            value => value.as_i64().unwrap_or(0),
+        };
+        let own = level(self.users.get(user).unwrap_or(&self.users_default));
+        own >= level(self.events.get("m.room.message").unwrap_or(&self.events_default))
+    }
 }
 
 impl Bot {
@@ -123,6 +154,19 @@ impl Bot {
         Ok(found.is_none_or(|found| found.joined_rooms.iter().any(|joined| joined == room)))
     }
 
+    /// False where the room's power levels forbid the bot to post. A creator may always post, and may have no level.
+    async fn may_post(&self, state: &State, room: &str) -> Result<bool, DeliveryError> {
+        let path = |kind: &str| format!("rooms/{}/state/{kind}", api::segment(room));
+        let levels: Option<PowerLevels> = self.find(state, &path("m.room.power_levels")).await?;
+        let Some(levels) = levels else { return Ok(true) };
+        let me = self.get::<api::WhoAmI>(state, "account/whoami", Duration::ZERO).await?.user_id;
+        if levels.allow(&me) {
+            return Ok(true);
+        }
+        let create: Option<Value> = self.find(state, &path("m.room.create?format=event")).await?;
+        Ok(create.is_some_and(|create| create["sender"] == me))
+    }
+
     /// Changes the settings that name a room, by its id or by an alias, where that was upgraded.
     pub(super) async fn follow(&self, state: &State, room: &str) -> Result<Option<DeliveryError>, Error> {
         let to = match self.successor(state, room).await {
@@ -156,5 +200,26 @@ impl Bot {
         found
             .map(|found| found.room_id)
             .ok_or_else(|| DeliveryError::Refused("no room has this alias".to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_bot_posts_where_its_level_suffices_for_messages() {
+        let allowed =
+            |levels: Value| serde_json::from_value::<PowerLevels>(levels).unwrap().allow("@px:px.test");
+        assert!(allowed(json!({})));
+        assert!(allowed(json!({"events_default": 50, "users": {"@px:px.test": 50}})));
+        assert!(allowed(json!({"events_default": 50, "events": {"m.room.message": 0}})));
+        assert!(allowed(json!({"events_default": "10", "users_default": "10"})));
+        assert!(!allowed(json!({"events_default": 50})));
+        assert!(!allowed(json!({"events_default": 50, "users": {"@ada:px.test": 100}})));
+        assert!(!allowed(json!({"events": {"m.room.message": 50}, "users_default": 10})));
+        assert!(!allowed(json!({"users": {"@px:px.test": -1}})));
     }
 }

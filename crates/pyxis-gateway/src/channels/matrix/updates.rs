@@ -120,13 +120,19 @@ async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<DeliveryErro
 /// The bot is in a room, perhaps again: what was refused there is posted, and a room that was upgraded to this one is
 /// followed.
 async fn invited(state: &State, bot: &Bot, room: &str) -> Result<()> {
-    if chat_messages::revive(&state.store, ChatPlatform::Matrix, room, state.now()).await? > 0 {
-        state.work.chats(ChatPlatform::Matrix).notify_one();
-    }
+    let mut revived = chat_messages::revive(&state.store, ChatPlatform::Matrix, room, state.now()).await?;
     for (_, name) in moves::configured(state, ChatPlatform::Matrix).await? {
         if let Ok(id) = bot.resolve(state, &name).await {
+            // Messages of a room that is named by its alias carry the alias.
+            if id == room && name != room {
+                revived +=
+                    chat_messages::revive(&state.store, ChatPlatform::Matrix, &name, state.now()).await?;
+            }
             drop(bot.follow(state, &id).await?);
         }
+    }
+    if revived > 0 {
+        state.work.chats(ChatPlatform::Matrix).notify_one();
     }
     Ok(())
 }

@@ -75,7 +75,10 @@ fn of_node(network: &Network, node: &NodeConfig) -> Finding {
             )
         }
         Ok((block, _)) => {
-            let batch = node.batch.map(|most| format!(", refuses batches of more than {most} calls"));
+            let batch = node.batch.map(|most| match most {
+                1 => ", refuses batches".to_owned(),
+                most => format!(", refuses batches of more than {most} calls"),
+            });
             let told =
                 format!("block {}, {} ms{}", block.number, node.took.as_millis(), batch.unwrap_or_default());
             Finding::good(part).told(told)

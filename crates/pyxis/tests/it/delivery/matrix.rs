@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+mod kicked;
 mod moves;
 
 use super::payloads;

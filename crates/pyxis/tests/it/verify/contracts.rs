@@ -23,7 +23,7 @@ const STRATEGY: &str = "/snapshot-strategies/sybil-resistance/gov-id";
 pub(super) struct Chain {
     pub(super) anvil: Anvil,
     pub(super) proofs: EvmAddress,
-    multicall: EvmAddress,
+    pub(super) multicall: EvmAddress,
 }
 
 pub(super) fn word(number: u64) -> Word {
