@@ -1,4 +1,4 @@
-//! The files that pages load: built in, named by their content, cached for ever.
+//! Static files that pages load: built in, named by their content, cached indefinitely.
 
 use std::sync::LazyLock;
 
@@ -9,13 +9,13 @@ use sha2::{Digest, Sha256};
 
 use crate::text::hex;
 
-/// What a page may load and do. No inline script or style, no HTML from script, no framing.
+/// Content security policy of every page. No inline script or style, no HTML from script, no framing.
 pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
      img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; \
      require-trusted-types-for 'script'; trusted-types 'none'";
 
-/// The same on the one page that registers a service worker: of the policies of trusted types, the one that
-/// gives the worker's own address.
+/// The same policy for the one page that registers a service worker. It allows the trusted-types policy that returns
+/// only the worker's own address.
 pub const CONTENT_SECURITY_POLICY_WITH_WORKER: &str = "default-src 'none'; script-src 'self'; \
      style-src 'self'; img-src 'self'; connect-src 'self'; worker-src 'self'; form-action 'self'; \
      base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types pyxis";
@@ -30,9 +30,7 @@ const FOREVER: &str = "public, max-age=31536000, immutable";
 pub struct Asset {
     /// `/static/{name}.{first 16 hex digits of its SHA-256}.{extension}`.
     pub url: String,
-    /// Value of `Content-Type`.
     pub content_type: &'static str,
-    /// The file.
     pub bytes: Bytes,
 }
 
@@ -54,21 +52,21 @@ impl Asset {
 pub struct Assets {
     /// The one stylesheet.
     pub style: Asset,
-    /// On every page with a person behind it: copy buttons, local times, countdowns, shortcuts.
+    /// On every signed-in page: copy buttons, local times, countdowns, shortcuts.
     pub enhance: Asset,
-    /// On the inbox: live updates and moving between cards.
+    /// On the inbox: live updates and keyboard movement between cards.
     pub inbox: Asset,
-    /// On the page of one request that waits: it is shown anew when somebody else settles it.
+    /// On the page of one pending request: reloads it when someone else decides.
     pub approval: Asset,
-    /// On the page of one scorer: sums while weights are typed.
+    /// On the scorer page: sums while weights are typed.
     pub weights: Asset,
-    /// Where a passkey is asked for: registering, signing in, approving, confirming.
+    /// On pages that ask for a passkey: to register, sign in, approve or confirm.
     pub passkey: Asset,
-    /// On the page of notifications: subscribes the browser.
+    /// On the notifications page: subscribes the browser.
     pub push: Asset,
-    /// The sprite.
+    /// The icon sprite.
     pub icons: Asset,
-    /// The mark in the tab.
+    /// The icon in the browser tab.
     pub mark: Asset,
 }
 
@@ -95,8 +93,8 @@ impl Assets {
     }
 }
 
-/// Answers `GET /static/{file}`: the file with immutable caching, or 404 (an old hash included, so
-/// that no cache keeps new bytes under an old name).
+/// Answers `GET /static/{file}`: the file with immutable caching, or 404. An old hash gets 404 too, so no cache keeps
+/// new bytes under an old name.
 pub fn serve(file: &str) -> Response {
     let Some(asset) = ASSETS.find(file) else {
         return StatusCode::NOT_FOUND.into_response();

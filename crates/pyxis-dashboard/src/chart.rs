@@ -1,6 +1,6 @@
 //! Charts drawn on the server: numbers in, geometry out; the template writes the SVG.
 //!
-//! A chart has a title, a description and the table behind it, so nobody needs to see it to read it.
+//! A chart has a title, a description and the table behind it, so it can be read without being seen.
 
 pub mod histogram;
 pub mod meter;
@@ -9,18 +9,18 @@ pub mod spark;
 /// One kind of bar segment. `class` is `chart-1` to `chart-4` in the stylesheet.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// What the legend and the table call it.
+    /// Label in the legend and the table.
     pub name: String,
     /// CSS class that colors it.
     pub class: &'static str,
 }
 
-/// One point in time.
+/// One time bucket.
 #[derive(Clone, Debug)]
 pub struct Bucket {
-    /// Start of the time, as the table and tooltip say it (`Nov 21, 14:00`).
+    /// Start of the bucket, as the table and tooltip show it (`Nov 21, 14:00`).
     pub label: String,
-    /// A count for each series, in their order; missing ones are zero.
+    /// One count per series, in their order; missing ones are zero.
     pub counts: Vec<u64>,
 }
 
@@ -37,15 +37,13 @@ pub struct Segment {
     pub x: f64,
     /// Upper edge.
     pub y: f64,
-    /// Width.
     pub width: f64,
-    /// Height.
     pub height: f64,
     /// CSS class of its series.
     pub class: &'static str,
 }
 
-/// One bar: segments from the bottom up, and what a pointer resting on it says.
+/// One bar: segments from the bottom up, and its tooltip.
 #[derive(Clone, Debug)]
 pub struct Bar {
     /// `Nov 21, 14:00: 12 passed, 1 denied`.
@@ -66,11 +64,11 @@ pub struct Gridline {
 /// Stacked bars over time, ready for `chart.html`.
 #[derive(Clone, Debug)]
 pub struct StackedBars {
-    /// What the ids of its parts begin with.
+    /// Prefix of the ids of its parts.
     pub id: &'static str,
     /// Heading of the chart.
     pub title: String,
-    /// What it shows, in one sentence with the main numbers.
+    /// Description of the chart in one sentence, with the main numbers.
     pub description: String,
     /// The kinds, bottom first.
     pub series: Vec<Series>,
@@ -110,7 +108,7 @@ impl StackedBars {
         }
     }
 
-    /// The same, where it is not the only one of its page.
+    /// Sets the id prefix, for a page with several charts.
     #[must_use]
     pub fn named(self, id: &'static str) -> Self {
         Self { id, ..self }
@@ -167,8 +165,8 @@ fn bar(series: &[Series], bucket: &Bucket, (x, width): (f64, f64), top: u64) -> 
     Bar { tooltip: format!("{}: {tooltip}", bucket.label), segments }
 }
 
-/// The smallest even number of the form 1, 2, 4, 5, 6, 8, 10 times a power of ten that is at least
-/// `max`, so that half of it is a whole number too.
+/// The smallest even number that is at least `max` and 1, 2, 4, 5, 6 or 8 times a power of ten. Half of it is a whole
+/// number too.
 fn axis_top(max: u64) -> u64 {
     let mut power = 1_u64;
     loop {

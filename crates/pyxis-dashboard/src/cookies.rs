@@ -1,4 +1,4 @@
-//! The three cookies: who is signed in, which visit this is, what the last action did.
+//! The three cookies: session, visit before sign-in, and notice of the last action.
 
 use std::time::Duration;
 
@@ -6,21 +6,21 @@ use axum::response::Response;
 use http::header::{COOKIE, SET_COOKIE};
 use http::{HeaderMap, HeaderValue};
 
-/// A cookie of ours.
+/// One of the dashboard's cookies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cookie {
     /// The session token.
     Session,
-    /// The token that forms before sign-in repeat.
+    /// The CSRF token of forms before sign-in.
     Visit,
     /// The code of a [`crate::notice::Notice`].
     Notice,
 }
 
-/// How cookies are written on this origin.
+/// Cookie attributes on this origin.
 ///
-/// On https they carry the `__Host-` prefix and Secure, so that no other host and no plain-http page can
-/// set them. An http origin is a loopback one (anything else refuses to start) and can have neither.
+/// On https they carry the `__Host-` prefix and Secure, so no other host and no plain-http page can set them. An http
+/// origin must be a loopback one (anything else refuses to start), and there neither is possible.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cookies {
     secure: bool,
@@ -55,7 +55,7 @@ impl Cookies {
             .map(|(_, value)| value)
     }
 
-    /// A `Set-Cookie`. Our values are hexadecimal or codes, so they need no quoting; `None` otherwise.
+    /// A `Set-Cookie`. Our values are hexadecimal or codes and need no quoting; `None` for any other value.
     pub(crate) fn set(self, cookie: Cookie, value: &str, lifetime: Duration) -> Option<HeaderValue> {
         let secure = if self.secure { "; Secure" } else { "" };
         let text = format!(
@@ -69,13 +69,13 @@ impl Cookies {
         Some(header)
     }
 
-    /// A `Set-Cookie` that removes it.
+    /// A `Set-Cookie` that removes the cookie.
     pub(crate) fn clear(self, cookie: Cookie) -> Option<HeaderValue> {
         self.set(cookie, "", Duration::ZERO)
     }
 }
 
-/// Puts a cookie into a response, if there is one to put.
+/// Adds a cookie to a response, if there is one.
 pub(crate) fn append(response: &mut Response, cookie: Option<HeaderValue>) {
     if let Some(cookie) = cookie {
         response.headers_mut().append(SET_COOKIE, cookie);

@@ -1,6 +1,6 @@
-//! That a form was sent by our own page.
+//! Proof that a form was sent by our own page.
 //!
-//! Three independent proofs: the browser says that the request comes from our origin, the cookie is
+//! There are three independent checks. The browser says that the request comes from our origin, the cookie is
 //! `SameSite`, and the form repeats a token that only our page could read.
 
 use http::header::{HeaderName, ORIGIN};
@@ -10,8 +10,8 @@ use pyxis_core::secret::SecretString;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// True if the browser says that the request comes from `base_url`. A request without either header is
-/// not from a browser that could protect the person, and is refused.
+/// True if the browser says that the request comes from `base_url`. A request with neither header comes from no browser
+/// that could protect the person, and is refused.
 pub(crate) fn same_origin(headers: &HeaderMap, base_url: &str) -> bool {
     let site = headers.get(SEC_FETCH_SITE);
     let origin = headers.get(ORIGIN);
@@ -20,7 +20,7 @@ pub(crate) fn same_origin(headers: &HeaderMap, base_url: &str) -> bool {
     (site.is_some() || origin.is_some()) && site_fits && origin_fits
 }
 
-/// On a loopback origin any name of the loopback on the same port is the same server.
+/// Any loopback name on the same port counts as our origin, if that is a loopback one.
 fn is_ours(origin: &HeaderValue, base_url: &str) -> bool {
     let Ok(origin) = origin.to_str() else { return false };
     if origin.eq_ignore_ascii_case(base_url) {
@@ -37,7 +37,7 @@ fn loopback_port(origin: &str) -> Option<&str> {
     })
 }
 
-/// True if the form repeats the token, compared in constant time. An empty token fits nothing.
+/// True if the form repeats the token, compared in constant time. An empty token never matches.
 pub(crate) fn matches(expected: &str, sent: &str) -> bool {
     !expected.is_empty() && SecretString::new(expected.to_owned()).matches(sent.as_bytes())
 }
@@ -45,7 +45,7 @@ pub(crate) fn matches(expected: &str, sent: &str) -> bool {
 /// Length of a visit token: 16 bytes in hexadecimal.
 const VISIT: usize = 32;
 
-/// The token of a visit: the one its cookie has, or a new one.
+/// The visit's token: the one in its cookie, or a new one.
 pub(crate) fn visit_token(cookie: Option<&str>, entropy: &dyn Entropy) -> String {
     let kept = cookie.filter(|c| c.len() == VISIT && c.bytes().all(|b| b.is_ascii_hexdigit()));
     kept.map_or_else(|| entropy::token::<16>(entropy, ""), str::to_owned)

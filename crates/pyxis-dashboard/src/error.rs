@@ -1,4 +1,4 @@
-//! What can go wrong with a page, and the page that says so.
+//! Failures of a page, and the pages that report them.
 
 use askama::Template;
 use axum::response::{Html, IntoResponse, Response};
@@ -14,13 +14,13 @@ use pyxis_verify::service as verification;
 use crate::notice::see_other;
 use crate::view::error::ErrorPage;
 
-/// Every failure of a page.
+/// Failure of a page.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Nobody is signed in: the person is sent to sign in, and then on to `next`.
+    /// Not signed in: the person is sent to sign in, and then on to `next`.
     #[error("not signed in")]
     SignedOut {
-        /// A page of ours.
+        /// Path of one of our pages.
         next: Option<String>,
     },
     /// The session ended before the form was sent.
@@ -38,19 +38,19 @@ pub enum Error {
     /// There is no such page or thing.
     #[error("not found")]
     NotFound,
-    /// The path is there, the method is not.
+    /// The path exists, but not for this method.
     #[error("method not allowed")]
     MethodNotAllowed,
     /// Too many event streams are open.
     #[error("too many open event streams")]
     TooManyStreams,
-    /// A service said no.
+    /// A gateway service refused.
     #[error(transparent)]
     Service(#[from] gateway::Error),
-    /// A service of scoring said no.
+    /// A scoring service refused.
     #[error(transparent)]
     Scoring(#[from] scoring::Error),
-    /// A service of verification said no.
+    /// A verification service refused.
     #[error(transparent)]
     Verification(#[from] verification::Error),
     /// A template failed.
@@ -58,7 +58,7 @@ pub enum Error {
     Render(#[from] askama::Error),
 }
 
-/// A failure on its way to [`crate::headers::dress`], which knows the request's id.
+/// A failure on its way to [`crate::headers::dress`], which knows the request id.
 #[derive(Clone)]
 pub(crate) struct FailurePage(ErrorPage);
 
@@ -98,7 +98,7 @@ pub(crate) fn render(FailurePage(mut page): FailurePage, id: Option<RequestId>) 
     response
 }
 
-/// A page that rendered.
+/// Renders a page.
 pub(crate) fn html(page: &impl Template) -> Result<Response, Error> {
     Ok(Html(page.render()?).into_response())
 }

@@ -1,7 +1,7 @@
-//! `/app/events`: how many requests wait, as server-sent events. With `?txn=` also how that one stands.
+//! `/app/events`: the number of pending requests as server-sent events. `?txn=` adds the state of that transaction.
 //!
-//! The store's events are hints; the number is always read anew. The session is asked for again before
-//! anything is said, so a stream never outlives it by more than a heartbeat.
+//! The store's events are only hints; the number is always read again. Each message first checks the session again, so
+//! a stream never outlives it by more than a heartbeat.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -73,7 +73,7 @@ struct Watcher {
     news: broadcast::Receiver<News>,
     stopping: watch::Receiver<bool>,
     beat: Interval,
-    /// What was sent last.
+    /// The last message sent.
     said: Option<LastSeen>,
     _open: SseGuard,
 }
@@ -85,7 +85,7 @@ fn messages(watcher: Watcher) -> impl Stream<Item = Result<Event, Infallible>> {
     })
 }
 
-/// What a message tells.
+/// Content of a message.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 struct LastSeen {
     pending: u64,
@@ -94,7 +94,7 @@ struct LastSeen {
     mark: Option<String>,
 }
 
-/// Why the stream woke.
+/// Reasons to wake the stream.
 enum Wake {
     /// An approval of this workspace changed.
     Changed,
@@ -149,13 +149,13 @@ impl Watcher {
         }
     }
 
-    /// Many changes at once are one message.
+    /// Merges many changes at once into one message.
     fn drain(&mut self) -> Wake {
         while self.news.try_recv().is_ok() {}
         Wake::Changed
     }
 
-    /// How things stand; `None` when the session has ended or the store is gone.
+    /// The current state; `None` if the session has ended or the store is gone.
     async fn standing(&self) -> Option<LastSeen> {
         let gateway = &self.state.gateway;
         let person = sessions::find(gateway, self.token.expose()).await.ok()?;
@@ -168,7 +168,7 @@ impl Watcher {
     }
 }
 
-/// Never, if nobody is left to say so.
+/// Resolves when the process stops; never, if the sender is gone.
 async fn stopped(stopping: &mut watch::Receiver<bool>) {
     if stopping.wait_for(|stopping| *stopping).await.is_err() {
         std::future::pending::<()>().await;

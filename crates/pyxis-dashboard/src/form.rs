@@ -1,5 +1,5 @@
-//! What a request says: the name in its path, its query, and a form that was posted, which is read only
-//! after it is proved to come from our own page.
+//! Input of a request: the name in its path, its query, and a posted form. A form is read only after it is proved to
+//! come from our own page.
 
 use axum::body::Body;
 use axum::extract::rejection::FormRejection;
@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use crate::session::HasCsrf;
 use crate::{Error, State, csrf};
 
-/// Largest form, in bytes: a policy with its longest lists fits.
+/// Largest form, in bytes. A policy with its longest lists fits.
 pub(crate) const MAX_FORM: usize = 1024 * 1024;
 
 /// The fields of a form, in order. Any of them may be a secret.
@@ -36,7 +36,7 @@ impl Fields {
         self.0.iter().filter(move |(field, _)| field == name).map(|(_, value)| value.expose().as_str())
     }
 
-    /// The fields whose names begin so: the rest of the name, and the value.
+    /// The fields whose names start with `with`: the rest of the name, and the value.
     pub(crate) fn beginning<'a>(&'a self, with: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
         let found = self.0.iter().map(move |(field, value)| Some((field.strip_prefix(with)?, value)));
         found.flatten().map(|(rest, value)| (rest, value.expose().as_str()))
@@ -63,7 +63,7 @@ impl Fields {
     }
 }
 
-/// The one variable segment of a path; one that is no text names nothing.
+/// The one variable segment of a path. One that is not text names nothing.
 pub(crate) struct PathId(pub(crate) String);
 
 impl FromRequestParts<State> for PathId {
@@ -75,7 +75,7 @@ impl FromRequestParts<State> for PathId {
     }
 }
 
-/// The query of a page. One that cannot be read asks for nothing in particular.
+/// The query of a page. One that cannot be read counts as empty.
 pub(crate) struct QueryParams<T>(pub(crate) T);
 
 impl<T: DeserializeOwned + Default> FromRequestParts<State> for QueryParams<T> {
@@ -87,7 +87,7 @@ impl<T: DeserializeOwned + Default> FromRequestParts<State> for QueryParams<T> {
     }
 }
 
-/// Refuses a body that announces more than a form may have, before any of it is asked for.
+/// Refuses a body that announces more than a form may have, before reading any of it.
 pub(crate) fn unannounced(body: &Body) -> Result<(), Error> {
     if announces_more_than(body, MAX_FORM) {
         return Err(Error::BadForm(StatusCode::PAYLOAD_TOO_LARGE));
@@ -95,11 +95,9 @@ pub(crate) fn unannounced(body: &Body) -> Result<(), Error> {
     Ok(())
 }
 
-/// A form and who posted it.
+/// A form and the person or visit that posted it.
 pub(crate) struct Form<W> {
-    /// Who.
     pub(crate) who: W,
-    /// What.
     pub(crate) fields: Fields,
 }
 

@@ -1,4 +1,4 @@
-//! What every answer of the dashboard carries, and errors as pages.
+//! Headers of every dashboard response, and error pages.
 
 use axum::extract::{Request, State as Extract};
 use axum::middleware::Next;
@@ -26,11 +26,11 @@ const FIXED: [(HeaderName, &str); 6] = [
     (CROSS_ORIGIN_RESOURCE_POLICY, "same-origin"),
 ];
 
-/// On the answer of the one page that registers a service worker.
+/// Marks the response of the one page that registers a service worker.
 #[derive(Clone, Copy)]
 pub(crate) struct RunsWorker;
 
-/// Puts the headers on, renders failures, and forgets a notice that was shown.
+/// Adds the headers, renders failures, and clears a notice that was shown.
 pub(crate) async fn apply_security_headers(
     Extract(state): Extract<State>,
     request: Request,
@@ -58,7 +58,7 @@ pub(crate) async fn apply_security_headers(
         let policy = HeaderValue::from_static(crate::assets::CONTENT_SECURITY_POLICY_WITH_WORKER);
         headers.insert(CONTENT_SECURITY_POLICY, policy);
     }
-    // Only the files, which are named by their content, may be kept.
+    // Only the files, which are named by their content, may be cached.
     if !is_asset || !headers.contains_key(CACHE_CONTROL) {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }

@@ -1,4 +1,4 @@
-//! Whether the audit chain is whole, checked at most once a minute however often a page asks.
+//! State of the audit chain, checked at most once a minute however often a page asks.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,24 +10,24 @@ use tokio::sync::Mutex;
 use crate::view::Timestamp;
 use crate::view::settings::AuditHealth;
 
-/// How long a result is shown before it is found anew.
+/// Age at which a result is computed again.
 const FRESH: Duration = Duration::from_mins(1);
-/// How long a page waits for a check; a long chain is checked on in the background.
+/// Longest wait of a page for a check; a long chain is checked further in the background.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The last check. Who holds the lock is checking.
+/// The last check. The holder of the lock is checking.
 #[derive(Clone, Default)]
 pub(crate) struct AuditCheck(Arc<Mutex<Option<Checked>>>);
 
 #[derive(Clone)]
 struct Checked {
     at: UnixMillis,
-    /// What is damaged; `None` is whole.
+    /// The damage found; `None` if the chain is intact.
     damage: Option<String>,
 }
 
 impl AuditCheck {
-    /// The result, if there is one soon enough.
+    /// The result, if it is available soon enough.
     pub(crate) async fn health(&self, gateway: &Gateway) -> AuditHealth {
         let task = tokio::spawn(look(Arc::clone(&self.0), gateway.clone()));
         match tokio::time::timeout(PATIENCE, task).await {
@@ -56,7 +56,7 @@ async fn look(slot: Arc<Mutex<Option<Checked>>>, gateway: Gateway) -> Option<Che
 fn told(checked: Checked, now: UnixMillis) -> AuditHealth {
     let at = Timestamp::new(checked.at, now);
     match checked.damage {
-        // The chain spans all workspaces, so its length is not for one of them to know.
+        // The chain spans all workspaces, so no single one may learn its length.
         None => AuditHealth::Whole { rows: "All events".to_owned(), at },
         Some(finding) => AuditHealth::Damaged { finding, at },
     }

@@ -1,14 +1,14 @@
-//! The pages a person sees: inbox, approval, agents, credentials, policies, audit, usage, settings, and
-//! those of scoring: scorers, API keys, the Stamps explorer, the catalogue, issuers; one of verification.
+//! The dashboard: inbox, approval, agents, credentials, policies, audit, usage and settings. For scoring: scorers, API
+//! keys, the Stamps explorer, the catalogue and issuers. For verification: one page.
 //!
-//! Two halves. [`view`] holds one struct for each page, made of owned strings and ready to render
-//! (`askama::Template`); [`assets`] the files they load; [`chart`] and [`text`] what turns numbers and
-//! strangers' text into something a person can judge. The `pages` fill those structs from the proxy's
-//! services, in-process, and take the forms: [`router`] mounts them.
+//! It has two halves. [`view`] holds one struct for each page, made of owned strings and ready to render
+//! (`askama::Template`). [`assets`] holds the files they load; [`chart`] and [`text`] turn numbers and untrusted text
+//! into something a person can judge. The `pages` fill those structs from the proxy's services, in-process, and handle
+//! the forms: [`router`] mounts them.
 //!
-//! Invariants: a GET changes nothing; a POST needs a session, its CSRF token and our own origin, and
-//! ends in a redirect; every answer carries the headers of [`assets::CONTENT_SECURITY_POLICY`] and its
-//! companions; an error is a page.
+//! Invariants: a GET changes nothing. A POST needs a session, its CSRF token and our own origin, and ends in a
+//! redirect. Every response carries the headers of [`assets::CONTENT_SECURITY_POLICY`] and its companions. An error is
+//! a page.
 
 pub mod assets;
 pub mod chart;
@@ -38,11 +38,11 @@ use tokio::sync::watch;
 pub use error::Error;
 pub use router::router;
 
-/// What every page shares. A cheap clone.
+/// State shared by all pages. A cheap clone.
 #[derive(Clone)]
 pub struct State(Arc<Inner>);
 
-/// What [`State`] points to.
+/// The content of [`State`].
 pub struct Inner {
     gateway: gateway::State,
     scoring: Option<scoring::State>,
@@ -54,8 +54,8 @@ pub struct Inner {
 }
 
 impl State {
-    /// The pages of a proxy, and of scoring where the same process serves it. Event streams end when
-    /// `stopping` becomes true, so that an open inbox does not hold up the end of the process.
+    /// The pages of the proxy, and of scoring if the same process serves it. Event streams end when `stopping` becomes
+    /// true, so that an open inbox does not delay shutdown.
     pub fn new(
         gateway: gateway::State,
         scoring: Option<scoring::State>,
@@ -73,7 +73,7 @@ impl State {
         }))
     }
 
-    /// With the page of verification, where the same process serves that.
+    /// Adds the verification page, if the same process serves verification.
     #[must_use]
     pub fn with_verification(self, verify: verify::State) -> Self {
         self.verify.get_or_init(|| verify);

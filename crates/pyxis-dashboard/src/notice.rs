@@ -1,7 +1,7 @@
-//! What the last action did, told once on the next page.
+//! Result of the last action, shown once on the next page.
 //!
-//! A short-lived cookie carries a code, never text: nobody can make a page say something else, and a link
-//! cannot make it claim that something happened.
+//! A short-lived cookie carries a code, never text. No one can make a page say something else, and a link cannot make
+//! it claim that something happened.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ const LIFETIME: Duration = Duration::from_mins(1);
 
 macro_rules! notices {
     ($($name:ident = $code:literal, $good:literal, $text:literal;)+) => {
-        /// A thing that happened.
+        /// A notice, by its code.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Notice { $(#[doc = $text] $name),+ }
 
@@ -29,12 +29,12 @@ macro_rules! notices {
                 match self { $(Self::$name => $code),+ }
             }
 
-            /// The notice of a cookie.
+            /// The notice with this code.
             pub(crate) fn from_code(code: &str) -> Option<Self> {
                 match code { $($code => Some(Self::$name),)+ _ => None }
             }
 
-            /// What the page says.
+            /// The text that the page shows.
             pub(crate) fn flash(self) -> Flash {
                 match self { $(Self::$name => Flash { good: $good, text: $text.to_owned() }),+ }
             }
@@ -138,7 +138,7 @@ notices! {
 }
 
 impl Notice {
-    /// Goes on to `path` (303, so that a reload repeats nothing) and says this there.
+    /// Redirects to `path` (303, so that a reload repeats nothing) and shows this notice there.
     pub(crate) fn then(self, state: &State, path: &str) -> Response {
         let mut response = see_other(path);
         append(&mut response, state.cookies.set(Cookie::Notice, self.code(), LIFETIME));
@@ -146,7 +146,7 @@ impl Notice {
     }
 }
 
-/// A 303 to a path of ours.
+/// A 303 to one of our paths.
 pub(crate) fn see_other(path: &str) -> Response {
     (StatusCode::SEE_OTHER, [(LOCATION, path)]).into_response()
 }

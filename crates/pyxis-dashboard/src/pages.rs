@@ -51,7 +51,7 @@ use pyxis_store::credentials::CredentialRow;
 use crate::State;
 use crate::view::Problems;
 
-/// A message of a service as a sentence.
+/// A service's message as a sentence.
 fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
@@ -59,7 +59,7 @@ fn sentence(text: &str) -> String {
     format!("{first}{}{end}", letters.as_str())
 }
 
-/// What a service found wrong, at the form's field; anything else stays an error.
+/// The problem that a service found, at the form's field; anything else stays an error.
 fn problem(
     error: Service,
     name_field: &'static str,
@@ -76,7 +76,7 @@ fn problem(
     Ok(problems)
 }
 
-/// A `curl` that makes an agent's first request, with a credential that there is and a host it may go to.
+/// A `curl` that makes an agent's first request, with an existing credential and a host it may be sent to.
 fn first_request(state: &State, key: &str, credential: Option<&CredentialRow>) -> String {
     let name = credential.map_or("<credential>", |row| row.name.as_str());
     let exact = credential.into_iter().flat_map(credential_form::hosts).find(|host| !host.starts_with('*'));

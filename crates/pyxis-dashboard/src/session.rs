@@ -1,4 +1,4 @@
-//! Who asks, from the session cookie.
+//! Authentication by the session cookie.
 
 use axum::extract::FromRequestParts;
 use axum::response::Response;
@@ -19,7 +19,7 @@ use crate::notice::Notice;
 use crate::view::{Flash, Layout};
 use crate::{Error, State, csrf};
 
-/// Somebody who can post forms.
+/// A person or visit that can post forms.
 pub(crate) trait HasCsrf {
     /// The token that their forms repeat.
     fn csrf(&self) -> &str;
@@ -27,9 +27,7 @@ pub(crate) trait HasCsrf {
 
 /// A signed-in person.
 pub(crate) struct SignedIn {
-    /// Who.
     pub(crate) person: Person,
-    /// What they may do.
     pub(crate) rights: Rights,
     flash: Option<Flash>,
 }
@@ -43,7 +41,7 @@ pub(crate) struct Visit {
 }
 
 impl SignedIn {
-    /// What the frame of their page shows.
+    /// The frame of the person's page.
     pub(crate) async fn shell(&self, state: &State) -> Result<Layout, Error> {
         let workspace = workspaces::get(&state.gateway, self.person.workspace()).await?;
         let user = &self.person.user;
@@ -62,12 +60,12 @@ impl SignedIn {
 }
 
 impl SignedIn {
-    /// Refuses whoever may not see requests of this credential.
+    /// Refuses anyone who may not see this credential's requests.
     pub(crate) fn require_approve(&self, credential: CredentialId) -> Result<(), Error> {
         if self.rights.may_approve(credential) { Ok(()) } else { Err(Service::NotEligible(NOT_YOURS).into()) }
     }
 
-    /// Refuses whoever may not change this credential's policy.
+    /// Refuses anyone who may not change this credential's policy.
     pub(crate) fn require_policy(&self, credential: CredentialId) -> Result<(), Error> {
         let why = "this credential was not assigned to you with the Policy grant";
         if self.rights.may_edit(credential) { Ok(()) } else { Err(Service::Forbidden(why).into()) }
@@ -105,7 +103,7 @@ impl HasCsrf for Visit {
     }
 }
 
-/// The person behind the session cookie. A bearer token in a cookie is nobody.
+/// The person behind the session cookie. A bearer token in a cookie authenticates no one.
 pub(crate) async fn person(state: &State, headers: &HeaderMap) -> Result<Option<Person>, Error> {
     let Some(token) = state.cookies.read(headers, Cookie::Session) else { return Ok(None) };
     match sessions::find(&state.gateway, token).await {
@@ -147,7 +145,7 @@ impl FromRequestParts<State> for Manager {
 impl FromRequestParts<State> for Visit {
     type Rejection = Error;
 
-    /// For a form, the token must be the cookie's: without a cookie there is nothing to compare with.
+    /// For a form, the token must match the cookie's: without a cookie there is nothing to compare with.
     async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, Error> {
         let cookie = state.cookies.read(&parts.headers, Cookie::Visit);
         if parts.method != Method::GET && cookie.is_none() {
@@ -158,21 +156,21 @@ impl FromRequestParts<State> for Visit {
 }
 
 impl Visit {
-    /// Remembers the visit in the browser.
+    /// Stores the visit in the browser.
     pub(crate) fn keep(&self, state: &State, mut response: Response) -> Response {
         append(&mut response, state.cookies.set(Cookie::Visit, &self.token, SESSION_LIFETIME));
         response
     }
 }
 
-/// Puts the session into the browser, in place of the visit.
+/// Stores the session in the browser, replacing the visit.
 pub(crate) fn begin(state: &State, opened: &sessions::OpenedSession, mut response: Response) -> Response {
     append(&mut response, state.cookies.set(Cookie::Session, opened.token.expose(), SESSION_LIFETIME));
     append(&mut response, state.cookies.clear(Cookie::Visit));
     response
 }
 
-/// Takes the session out of the browser.
+/// Removes the session from the browser.
 pub(crate) fn end(state: &State, mut response: Response) -> Response {
     append(&mut response, state.cookies.clear(Cookie::Session));
     response
@@ -187,11 +185,10 @@ pub(crate) fn role_word(role: Role) -> &'static str {
     }
 }
 
-/// Longest path that is worth coming back to.
+/// Longest path to return to after sign-in.
 const MAX_NEXT: usize = 1024;
 
-/// `text` if it is a page of ours to go on to after signing in; nothing that a browser could read as
-/// another site.
+/// `text` if it is one of our pages to go on to after signing in; nothing that a browser could read as another site.
 pub(crate) fn local_path(text: &str) -> Option<&str> {
     let ours = text.starts_with("/app/") || text.starts_with("/approve/");
     let plain = text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') && !text.contains("//");

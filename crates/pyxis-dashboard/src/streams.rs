@@ -1,13 +1,13 @@
-//! How many event streams are open: so many in all, and so many of each person, so that nobody takes them all.
+//! Limits on open event streams, in total and per person, so that no one person uses them all up.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyxis_core::id::UserId;
 
-/// Open event streams in one process; more are refused, and those inboxes are reloaded by hand.
+/// Open event streams in one process. More are refused, and those inboxes are reloaded by hand.
 const MAX: usize = 1024;
-/// Of these, of one person.
+/// Open event streams of one person.
 const MAX_OF_ONE: usize = 16;
 
 /// The open streams of each person who has any. A cheap clone.
@@ -22,7 +22,7 @@ pub(crate) struct SseGuard {
 }
 
 impl SseLimiter {
-    /// One more stream of a person; `None` when there are enough.
+    /// Opens one more stream for a person; `None` at the limit.
     pub(crate) fn open(&self, person: UserId) -> Option<SseGuard> {
         self.counted(|of| {
             let (all, theirs) = (of.values().sum::<usize>(), of.get(&person).copied().unwrap_or(0));

@@ -1,8 +1,7 @@
-//! Text of strangers, made fit for a person to judge.
+//! Makes untrusted text safe for a person to judge.
 //!
-//! An approver decides by what is on the screen, so nothing may hide there: control, bidi and
-//! invisible characters are written out as `⟨U+202E⟩`, long paths lose their middle and never their
-//! ends, and every number has its unit.
+//! An approver decides by what is on the screen, so nothing may be hidden there. Control, bidi and invisible characters
+//! are written out as `⟨U+202E⟩`. Long paths lose their middle and never their ends, and every number has its unit.
 
 use std::fmt::{self, Write};
 
@@ -79,7 +78,7 @@ pub fn visible(text: &str) -> String {
     out
 }
 
-/// A long text without its middle: how it begins and how it ends.
+/// A long text without its middle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Middle {
     /// The beginning; the whole text if nothing was left out.
@@ -91,8 +90,8 @@ pub struct Middle {
 }
 
 impl Middle {
-    /// Keeps at most about `keep` characters of `full`, more of the end than of the beginning
-    /// because the end of a path says what it does.
+    /// Keeps at most about `keep` characters of `full`. More of them are from the end, because the end of a path says
+    /// what it does.
     pub fn new(full: &str, keep: usize) -> Self {
         let length = full.chars().count();
         if length <= keep {
@@ -108,7 +107,7 @@ impl Middle {
     }
 }
 
-/// How far `at` is from `now`, in one unit: `in 12 min`, `3 h ago`, `just now`.
+/// Distance of `at` from `now`, in one unit: `in 12 min`, `3 h ago`, `just now`.
 pub fn relative(at: UnixMillis, now: UnixMillis) -> String {
     let seconds = at.0.saturating_sub(now.0) / 1000;
     let span = match seconds.unsigned_abs() {
@@ -130,7 +129,7 @@ pub fn absolute(at: UnixMillis) -> String {
     }
 }
 
-/// `2026-01-31 09:05`, where the page says that times are UTC.
+/// `2026-01-31 09:05`, if the page says that times are UTC.
 pub fn minute(at: UnixMillis) -> String {
     let absolute = absolute(at);
     absolute.get(..16).unwrap_or(&absolute).to_owned()
@@ -147,7 +146,7 @@ pub fn size(bytes: u64) -> String {
     if bytes < 1024 {
         return counted(bytes, "byte");
     }
-    // Tenths of the unit, in whole numbers: no rounding surprises at the borders.
+    // Tenths of the unit, in whole numbers, to avoid rounding surprises at the borders.
     let mut tenths = u128::from(bytes) * 10 / 1024;
     let mut unit = 0;
     while tenths >= 10 * 1024 && unit + 1 < UNITS.len() {
@@ -172,7 +171,7 @@ pub fn plain(number: Decimal) -> String {
     number.to_string().trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A whole number with a comma after each three digits: `1,204`.
+/// A whole number with a comma every three digits: `1,204`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -194,7 +193,7 @@ pub fn duration(seconds: u64) -> String {
     }
 }
 
-/// Sixteen bytes a line: offset, hexadecimal, and the printable ASCII of them.
+/// Sixteen bytes per line: offset, hexadecimal, and their printable ASCII.
 pub fn hex_dump(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len() * 5);
     for (line, chunk) in bytes.chunks(16).enumerate() {
@@ -213,7 +212,7 @@ pub fn hex_dump(bytes: &[u8]) -> String {
     out
 }
 
-/// Lower-case hexadecimal.
+/// Lowercase hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
         let _infallible = write!(out, "{byte:02x}");

@@ -1,4 +1,4 @@
-//! A form with a file in it, which is read only after it is proved to come from our own page.
+//! A form with a file in it, read only after it is proved to come from our own page.
 
 use axum::extract::{FromRequest, FromRequestParts, Multipart, Request};
 use http::StatusCode;
@@ -7,12 +7,11 @@ use http::request::Parts;
 use crate::session::HasCsrf;
 use crate::{Error, State, csrf, form};
 
-/// Largest file that is read, in bytes; more than that is not read to its end.
+/// Largest file, in bytes. A larger one is not read to its end.
 const MAX_FILE: usize = 512 * 1024;
 
-/// One file and who posted it.
+/// One file and the person who posted it.
 pub(crate) struct Upload<W> {
-    /// Who.
     pub(crate) who: W,
     /// The bytes of the file.
     pub(crate) file: Vec<u8>,
@@ -24,7 +23,7 @@ where
 {
     type Rejection = Error;
 
-    /// The token must stand before the file, as it does in our forms.
+    /// The token must come before the file, as it does in our forms.
     async fn from_request(request: Request, state: &State) -> Result<Self, Error> {
         if !csrf::same_origin(request.headers(), &state.gateway.config.base_url) {
             return Err(Error::StaleForm);

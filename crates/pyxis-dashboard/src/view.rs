@@ -1,8 +1,8 @@
-//! View models: what each page needs, as owned strings.
+//! View models: the content of each page, as owned strings.
 //!
-//! A handler fills a `…Page` and renders it; nothing here reads a store or decides anything. Text
-//! goes in as it is: the templates' escaper ([`crate::text::Escape`]) makes it inert and visible.
-//! Every POST form carries `csrf`; the other field names stand beside the form structs.
+//! A handler fills a `…Page` and renders it; nothing here reads a store or decides anything. Text is passed in
+//! unchanged: the templates' escaper ([`crate::text::Escape`]) makes it inert and visible. Every POST form carries
+//! `csrf`; the other field names are documented on the form structs.
 
 pub mod account;
 pub mod agents;
@@ -37,26 +37,25 @@ use crate::text;
 
 pub use search::{Order, Search, SortLink};
 
-/// What the frame of a signed-in page needs.
+/// Content of the frame of a signed-in page.
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// CSRF token of the session, for every form.
     pub csrf: String,
-    /// Who is signed in: an e-mail address.
+    /// E-mail address of the signed-in person.
     pub user: String,
-    /// Their role in words: `Owner`, `Admin`, `Member`.
+    /// Role in words: `Owner`, `Admin`, `Member`.
     pub role: String,
-    /// Name of the workspace.
     pub workspace: String,
-    /// True if they are a workspace manager; others see no administration.
+    /// True for workspace managers; others see no administration.
     pub manager: bool,
-    /// True if this server scores, so that there are pages for it.
+    /// True if this server serves scoring, so that its pages exist.
     pub scoring: bool,
     /// True if this server answers verification checks.
     pub verification: bool,
-    /// Pending approvals, for the badge.
+    /// Number of pending approvals, for the badge.
     pub pending: u64,
-    /// What the last action did, shown once at the top.
+    /// Result of the last action, shown once at the top.
     pub flash: Option<Flash>,
 }
 
@@ -65,14 +64,14 @@ pub struct Layout {
 pub struct Flash {
     /// True if it worked.
     pub good: bool,
-    /// What happened and, if it failed, what to do next.
+    /// Text of the message: the result and, after a failure, the next step.
     pub text: String,
 }
 
 /// The entry of the navigation that a page belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
-    /// Requests that wait.
+    /// Pending requests.
     Inbox,
     /// Policies and grants.
     Policies,
@@ -88,11 +87,11 @@ pub enum Section {
     Audit,
     /// Requests over time.
     Usage,
-    /// Where a person is told of requests.
+    /// A person's notification settings.
     Notifications,
     /// Workspace settings.
     Settings,
-    /// One's own passkeys and tokens.
+    /// The person's own passkeys and tokens.
     Account,
     /// Scorers and their weights.
     Scorers,
@@ -102,18 +101,18 @@ pub enum Section {
     Explorer,
     /// Models that score wallets.
     Models,
-    /// What Stamps there are.
+    /// The catalogue of Stamps.
     Catalogue,
-    /// Who is believed.
+    /// Trusted issuers.
     Issuers,
-    /// What addresses have proved.
+    /// Proofs of addresses.
     Verification,
 }
 
-/// A moment: how far away, and exactly.
+/// A time, exact and relative.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timestamp {
-    /// The moment itself, to sort by.
+    /// The time itself, to sort by.
     pub at: UnixMillis,
     /// RFC 3339, for `<time datetime>`.
     pub iso: String,
@@ -126,7 +125,7 @@ pub struct Timestamp {
 }
 
 impl Timestamp {
-    /// `at` as seen from `now`.
+    /// `at` relative to `now`.
     pub fn new(at: UnixMillis, now: UnixMillis) -> Self {
         Self {
             at,
@@ -141,25 +140,25 @@ impl Timestamp {
 /// An option of a select, radio group or list of checkboxes.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// What the form sends.
+    /// Value that the form sends.
     pub value: String,
-    /// What the person reads.
+    /// Text that the person reads.
     pub label: String,
-    /// True if it is chosen now.
+    /// True if it is currently chosen.
     pub chosen: bool,
 }
 
-/// What is wrong with a form, by field name.
+/// Problems with a form, by field name.
 #[derive(Clone, Debug, Default)]
 pub struct Problems(Vec<(&'static str, String)>);
 
 impl Problems {
-    /// Adds a problem: what is wrong and what to do, as a sentence.
+    /// Adds a problem as a sentence: what is wrong and what to do.
     pub fn add(&mut self, field: &'static str, message: impl Into<String>) {
         self.0.push((field, message.into()));
     }
 
-    /// Adds those of another part of the form.
+    /// Adds the problems of another part of the form.
     pub(crate) fn extend(&mut self, more: Self) {
         self.0.extend(more.0);
     }
@@ -180,18 +179,18 @@ impl Problems {
     }
 }
 
-/// What was decided about a request: badge word, icon and state color.
+/// Decision about a request: badge word, icon and state color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecisionBadge {
-    /// Went through by policy or grant.
+    /// Allowed by policy or grant.
     Passed,
-    /// Waits, or had to wait.
+    /// Waits for approval, or had to wait.
     Pending,
-    /// A human said yes.
+    /// Approved by a person.
     Approved,
-    /// A human or a rule said no.
+    /// Denied by a person or a rule.
     Denied,
-    /// Nobody decided in time, or the agent withdrew.
+    /// Not decided in time, or withdrawn by the agent.
     Expired,
     /// Refused before policy, or failed.
     Failed,
@@ -234,11 +233,11 @@ impl DecisionBadge {
     }
 }
 
-/// Declares which navigation entry a page belongs to.
+/// Declares the navigation entry that a page belongs to.
 macro_rules! in_section {
     ($($page:ty => $section:ident),+ $(,)?) => {
         $(impl $page {
-            /// The navigation entry that is lit.
+            /// The highlighted navigation entry.
             const fn section(&self) -> $crate::view::Section {
                 $crate::view::Section::$section
             }

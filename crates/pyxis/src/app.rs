@@ -1,4 +1,4 @@
-//! Puts the program together from its settings.
+//! Assembles the program from its settings.
 
 use std::fs;
 use std::io::Write;
@@ -25,21 +25,16 @@ use crate::config::{self, Config, read_secret};
 
 /// The program's parts, ready for a command or for serving.
 pub struct App {
-    /// Settings.
     pub config: Config,
-    /// The database.
     pub store: Store,
     /// Keys of the audit trail.
     pub audit_keys: AuditKeys,
-    /// The proxy.
     pub gateway: gateway::State,
-    /// Scoring.
     pub scoring: scoring::State,
-    /// Verification.
     pub verify: verify::State,
 }
 
-/// Opens the database and everything around it. `base_url` is known only once the port is.
+/// Opens the database and everything that depends on it. `base_url` is known only once the port is.
 pub async fn open(config: Config, base_url: String) -> Result<App> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let entropy: Arc<dyn Entropy> = Arc::new(OsEntropy);
@@ -98,13 +93,13 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
     Ok(App { config, store, audit_keys, gateway, scoring, verify })
 }
 
-/// Who is asked for the activity of wallets, if it is not to be taken from the database.
+/// The indexers that provide wallets' activity, unless it comes from the database.
 fn indexer(config: &Config, net: &Client, store: &Store) -> Option<Arc<dyn Source>> {
     let settings = &config.indexers;
     let chain = |indexer: &config::Indexer| IndexerChain {
         chain: indexer.chain,
         url: indexer.url.clone(),
-        // An empty key is none: that of the others is not for this one.
+        // An empty key means no key: the shared one is not for this indexer.
         api_key: indexer
             .api_key
             .clone()
@@ -125,7 +120,7 @@ pub async fn open_store(config: &Config) -> Result<Store> {
     Ok(store)
 }
 
-/// The same with the schema as it is.
+/// Opens the database without migrating it.
 pub fn connect_store(config: &Config) -> Result<Store> {
     make_dir(&config.data_dir)?;
     Store::open(&OpenOptions::new(config.database.clone())).context("cannot open the database")
@@ -136,12 +131,12 @@ pub fn anchor_path(config: &Config) -> PathBuf {
     config.data_dir.join("audit-head.json")
 }
 
-/// The generated master key's file.
+/// The file of the generated master key.
 pub fn key_path(config: &Config) -> PathBuf {
     config.data_dir.join("master.key")
 }
 
-/// The master key: configured, or kept in the data directory, or made now.
+/// The master key: the configured one, the one in the data directory, or a new one.
 pub fn master_key(config: &Config, entropy: &dyn Entropy) -> Result<MasterKey> {
     if let Some(text) = &config.encryption_key {
         return MasterKey::parse(text.expose()).context("PX_ENCRYPTION_KEY");
@@ -156,13 +151,13 @@ pub fn master_key(config: &Config, entropy: &dyn Entropy) -> Result<MasterKey> {
     Ok(key)
 }
 
-/// Where the next generated master key stands until the data keys are wrapped with it.
+/// The file of the next generated master key, until the data keys are wrapped with it.
 pub fn next_key_path(config: &Config) -> PathBuf {
     config.data_dir.join("master.key.new")
 }
 
-/// Opens the data keys. Where a rotation of the generated key was cut short after they had been wrapped with the
-/// next one, it is finished here.
+/// Opens the data keys. Also finishes a rotation of the generated key that was interrupted after the data keys had been
+/// wrapped with the next one.
 pub async fn keyring(
     config: &Config,
     store: &Store,
@@ -186,7 +181,7 @@ pub async fn keyring(
     Err(wrong).context("the master key does not open this database; is it the right key?")
 }
 
-/// Writes a master key that only this user can read. Never replaces one.
+/// Writes a master key that only this user can read. Never replaces an existing one.
 pub fn write_key(path: &Path, key: &MasterKey) -> Result<()> {
     let mut file = fs::OpenOptions::new()
         .write(true)
@@ -211,7 +206,7 @@ fn make_dir(path: &Path) -> Result<()> {
         .with_context(|| format!("cannot create {}", path.display()))
 }
 
-/// The way out, with the egress guard of the settings.
+/// The HTTP client, with the egress guard of the settings.
 pub fn client(config: &Config) -> Result<Client> {
     let guard = Guard::new(config.egress_allow.clone(), config.egress_allow_addrs.clone());
     let mut settings = ClientConfig::new(guard);
@@ -223,10 +218,10 @@ pub fn client(config: &Config) -> Result<Client> {
     Client::new(&settings).context("PX_EGRESS_CA_FILE")
 }
 
-/// Holds the data directory for this process: one server per SQLite database.
+/// Locks the data directory for this process: one server per SQLite database.
 pub struct DirLock(#[expect(dead_code, reason = "the lock lives as long as the open file")] fs::File);
 
-/// Takes the lock, or says that another server runs.
+/// Takes the lock, or fails because another server is running.
 pub fn lock_dir(config: &Config) -> Result<DirLock> {
     let path = config.data_dir.join("serve.lock");
     let file = fs::OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path)?;

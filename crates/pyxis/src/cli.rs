@@ -45,19 +45,19 @@ pub struct Global {
     /// sqlite:PATH, postgres://…, or the path of a SQLite file.
     #[arg(long, global = true, value_name = "URL")]
     database: Option<String>,
-    /// Where the master key is: <file:PATH> or env:NAME. Never the key itself.
+    /// Source of the master key: <file:PATH> or env:NAME. Never the key itself.
     #[arg(long, global = true, value_name = "SOURCE")]
     encryption_key: Option<String>,
     /// Log filter, for example debug.
     #[arg(long, global = true, value_name = "FILTER")]
     log: Option<String>,
-    /// The workspace that a command works on, by name; default: the first.
+    /// Name of the workspace to work on; default: the first.
     #[arg(long, global = true, value_name = "NAME")]
     pub workspace: Option<String>,
 }
 
 impl Global {
-    /// As settings.
+    /// The options as settings.
     pub fn flags(&self) -> Flags {
         let database = self
             .database
@@ -79,10 +79,10 @@ impl Global {
     }
 }
 
-/// What to do.
+/// The command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// From nothing to a running server with something to try. Safe to run again.
+    /// Go from nothing to a running server with something to try. Safe to run again.
     Quickstart {
         #[command(flatten)]
         listen: Serving,
@@ -101,7 +101,7 @@ pub enum Command {
         #[arg(long, value_name = "ADDR", default_value = "127.0.0.1")]
         listen: String,
     },
-    /// Create the first workspace, owner and keys, without a server. Exit 3 if that was done before.
+    /// Create the first workspace, owner and keys, without a server. Exit 3 if they already exist.
     Bootstrap {
         /// The owner's e-mail address.
         #[arg(long, default_value = "owner@localhost")]
@@ -109,14 +109,14 @@ pub enum Command {
     },
     /// Bring the database's schema up to date.
     Migrate,
-    /// Check every part and say how to mend what is wrong.
+    /// Check every part and say how to fix what is wrong.
     Doctor,
     /// Write a backup of the running database to a new file.
     Backup {
         /// The file to write.
         file: PathBuf,
     },
-    /// Fill an empty database from a backup.
+    /// Restore a backup into an empty database.
     Restore {
         /// The file to read.
         file: PathBuf,
@@ -160,7 +160,7 @@ pub enum Command {
     /// Models that score wallets by their activity.
     #[command(subcommand)]
     Models(ModelsCommand),
-    /// Issuers whose credentials are believed.
+    /// Trusted issuers of credentials.
     #[command(subcommand)]
     Issuer(IssuerCommand),
     /// Proofs of unique humans: the registry, its issuers and blocked addresses.
@@ -169,7 +169,7 @@ pub enum Command {
     /// Networks of the verification checks.
     #[command(subcommand)]
     Network(NetworkCommand),
-    /// What an address has proved.
+    /// Checks of an address.
     #[command(subcommand)]
     Check(CheckCommand),
     /// The audit trail.
@@ -177,22 +177,22 @@ pub enum Command {
     Audit(AuditCommand),
 }
 
-/// Where to listen and what to serve.
+/// Addresses to listen on and surfaces to serve.
 #[derive(Debug, Args)]
 pub struct Serving {
     /// Address and port; port 0 picks a free one.
     #[arg(long, value_name = "ADDR")]
     listen: Option<String>,
-    /// Address and port of the Prometheus metrics; port 0 picks a free one, `off` shows none.
+    /// Address and port of the Prometheus metrics; port 0 picks a free one, `off` disables them.
     #[arg(long, value_name = "ADDR")]
     metrics_listen: Option<String>,
-    /// What to serve: scoring,verification,proxy,dashboard.
+    /// Surfaces to serve: scoring,verification,proxy,dashboard.
     #[arg(long, value_name = "LIST")]
     surfaces: Option<String>,
 }
 
 impl Serving {
-    /// Adds these to the settings.
+    /// Adds these options to the settings.
     pub fn add_to(&self, flags: &mut Flags) {
         for (key, value) in
             [("listen", &self.listen), ("metrics_listen", &self.metrics_listen), ("surfaces", &self.surfaces)]
@@ -209,7 +209,7 @@ impl Serving {
 pub enum KeyCommand {
     /// Print a new master key.
     Generate,
-    /// Wrap the data keys with a new master key; a running server goes on.
+    /// Wrap the data keys with a new master key; a running server keeps working.
     Rotate {
         /// The new key: <file:PATH> or env:NAME. Default: a new key replaces master.key.
         #[arg(long, value_name = "SOURCE")]
@@ -220,11 +220,11 @@ pub enum KeyCommand {
 /// `pyxis workspace …`
 #[derive(Debug, Subcommand)]
 pub enum WorkspaceCommand {
-    /// Add a workspace; it starts with the key default-agent.
+    /// Add a workspace; it starts with the agent key default-agent.
     Add {
         /// Its name.
         name: String,
-        /// What happens without a policy.
+        /// Decision about requests without a policy.
         #[arg(long, value_enum, default_value = "gated")]
         mode: Mode,
         /// E-mail address of its first owner.
@@ -238,7 +238,7 @@ pub enum WorkspaceCommand {
 /// Approval mode.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Mode {
-    /// GET and HEAD pass, everything else asks.
+    /// GET and HEAD pass, everything else needs approval.
     Gated,
     /// Everything passes.
     Autonomous,
@@ -247,7 +247,7 @@ pub enum Mode {
 /// `pyxis user …`
 #[derive(Debug, Subcommand)]
 pub enum UserCommand {
-    /// Add a person and print the link by which they sign in.
+    /// Add a person and print their sign-in link.
     Add {
         /// E-mail address.
         #[arg(long)]
@@ -255,10 +255,10 @@ pub enum UserCommand {
         /// Role.
         #[arg(long, value_enum, default_value = "admin")]
         role: UserRole,
-        /// A credential whose requests a member decides; may be repeated.
+        /// A credential whose requests a member may decide; may be repeated.
         #[arg(long, value_name = "CREDENTIAL")]
         approve: Vec<String>,
-        /// A credential whose policy a member proposes changes of; may be repeated.
+        /// A credential whose policy a member may propose changes to; may be repeated.
         #[arg(long, value_name = "CREDENTIAL")]
         policy: Vec<String>,
     },
@@ -269,7 +269,7 @@ pub enum UserCommand {
     },
     /// List people.
     List,
-    /// Give somebody another role, which ends their sessions.
+    /// Give a person another role, which ends their sessions.
     Role {
         /// E-mail address.
         email: String,
@@ -277,25 +277,25 @@ pub enum UserCommand {
         #[arg(value_enum)]
         role: UserRole,
     },
-    /// Set what a member may do with a credential; without --approve and --policy: nothing.
+    /// Set a member's rights for a credential; without --approve and --policy: none.
     Grant {
         /// E-mail address.
         email: String,
         /// The credential.
         credential: String,
-        /// They decide its requests.
+        /// Let them decide its requests.
         #[arg(long)]
         approve: bool,
-        /// They propose changes of its policy.
+        /// Let them propose changes to its policy.
         #[arg(long)]
         policy: bool,
     },
-    /// Keep somebody out.
+    /// Disable a person.
     Disable {
         /// E-mail address.
         email: String,
     },
-    /// Let somebody in again.
+    /// Enable a disabled person.
     Enable {
         /// E-mail address.
         email: String,
@@ -320,35 +320,35 @@ pub enum AgentCommand {
     Add {
         /// Its name.
         name: String,
-        /// Requests an hour; without it there is no cap.
+        /// Requests per hour; without it there is no limit.
         #[arg(long)]
         rate_limit_per_hour: Option<u32>,
-        /// Requests that may wait for a person at once, 1 to 100000 [default: 100].
+        /// Requests that may wait for approval at once, 1 to 100000 [default: 100].
         #[arg(long)]
         max_pending: Option<u32>,
-        /// A credential that it may use; repeat for several. Without it: all.
+        /// A credential that the agent may use; repeat for several. Without it: all.
         #[arg(long = "credential", value_name = "NAME")]
         credentials: Vec<String>,
     },
-    /// Change an agent's limits; what is left out stays.
+    /// Change an agent's limits; omitted ones stay.
     Limit {
         /// Its name.
         name: String,
-        /// Requests an hour; 0 lifts the cap.
+        /// Requests per hour; 0 removes the limit.
         #[arg(long)]
         rate_limit_per_hour: Option<u32>,
-        /// Requests that may wait for a person at once, 1 to 100000.
+        /// Requests that may wait for approval at once, 1 to 100000.
         #[arg(long)]
         max_pending: Option<u32>,
     },
     /// List agents.
     List,
-    /// Let an agent in again.
+    /// Enable a disabled agent.
     Enable {
         /// Its name.
         name: String,
     },
-    /// Keep an agent out.
+    /// Disable an agent.
     Disable {
         /// Its name.
         name: String,
@@ -374,7 +374,7 @@ pub enum CredentialCommand {
     List,
     /// List presets: common APIs with their hosts and kinds.
     Presets {
-        /// Words that must stand in name or hosts.
+        /// Words to find in the name or the hosts.
         search: Vec<String>,
     },
     /// Store a credential for each preset whose variables are in a .env file.
@@ -382,9 +382,9 @@ pub enum CredentialCommand {
         /// The file; - reads standard input.
         file: PathBuf,
     },
-    /// Make a key that signs payloads (`POST /sign`), or import one; it never leaves.
+    /// Generate or import a key that signs payloads (`POST /sign`); it never leaves Pyxis.
     GenerateKey(GenerateKey),
-    /// Replace the secret; the version rises and grants end.
+    /// Replace the secret; its version increases and its grants end.
     SetSecret {
         /// Its name.
         name: String,
@@ -396,11 +396,11 @@ pub enum CredentialCommand {
         /// Its name.
         name: String,
     },
-    /// Send one GET with the credential and tell the status.
+    /// Send one GET with the credential and print the status.
     Verify {
         /// Its name.
         name: String,
-        /// The URL to try; default: what a preset knows for its kind and hosts, else the root of its first host.
+        /// The URL to try; default: the preset's URL for its kind and hosts, otherwise the root of its first host.
         #[arg(long)]
         url: Option<String>,
     },
@@ -412,10 +412,10 @@ pub struct GenerateKey {
     /// Its name.
     #[arg(long)]
     pub name: String,
-    /// What it signs with.
+    /// Signature algorithm.
     #[arg(long, value_enum)]
     pub algorithm: SigningAlgorithm,
-    /// For people.
+    /// Description for people.
     #[arg(long, default_value = "")]
     pub description: String,
     /// Import the key (32 bytes as hexadecimal digits) from this file instead of making one.
@@ -445,19 +445,19 @@ pub struct AddCredential {
     /// Its name.
     #[arg(long)]
     pub name: String,
-    /// For people.
+    /// Description for people.
     #[arg(long, default_value = "")]
     pub description: String,
-    /// How the secret is attached.
+    /// Way to attach the secret.
     #[arg(long, value_enum, required_unless_present_any = ["auth_json", "preset"])]
     pub auth: Option<AuthKind>,
-    /// How it is attached, as the JSON of the admin API, for example `{"kind":"mtls"}`. For every kind.
+    /// Way to attach it, as the JSON of the admin API, for example `{"kind":"mtls"}`. Supports every kind.
     #[arg(long, value_name = "JSON", conflicts_with = "auth")]
     pub auth_json: Option<String>,
-    /// Take hosts and kind from the preset of this name; see `pyxis credential presets`.
+    /// Use hosts and kind of the preset with this name; see `pyxis credential presets`.
     #[arg(long, value_name = "PRESET", conflicts_with_all = ["auth", "auth_json"])]
     pub preset: Option<String>,
-    /// Fill a part of the preset's kind that differs for everybody, for example `app_id=12`; repeat for several.
+    /// Set a variable part of the preset's kind, for example `app_id=12`; repeat for several.
     #[arg(long = "set", value_name = "FIELD=VALUE", conflicts_with_all = ["auth", "auth_json"])]
     pub set: Vec<String>,
     /// Header name (header), parameter (query) or cookie name (cookie).
@@ -469,7 +469,7 @@ pub struct AddCredential {
     /// The sidecar's address; with --auth oauth1. Without it, requests are signed here.
     #[arg(long, value_name = "URL")]
     pub api_base: Option<String>,
-    /// A host that a target may name; repeat for several.
+    /// A host that targets may name; repeat for several.
     #[arg(long = "allow-host", value_name = "HOST")]
     pub allow_hosts: Vec<String>,
     /// Allow plain http targets.
@@ -479,7 +479,7 @@ pub struct AddCredential {
     pub secret: SecretSource,
 }
 
-/// Where a secret comes from; without any of these, a prompt asks.
+/// Source of a secret; without any of these options, it is prompted for.
 #[derive(Debug, Args)]
 #[group(multiple = false)]
 pub struct SecretSource {
@@ -504,7 +504,7 @@ pub enum AuthKind {
     Query,
     /// A cookie.
     Cookie,
-    /// OAuth 1.0a: by the sidecar that --api-base names, or here.
+    /// OAuth 1.0a, signed by the sidecar that --api-base names, or by Pyxis.
     Oauth1,
     /// A client certificate; the secret is a JSON object of `certificate` and `private_key`.
     Mtls,
@@ -513,7 +513,7 @@ pub enum AuthKind {
 /// `pyxis policy …`
 #[derive(Debug, Subcommand)]
 pub enum PolicyCommand {
-    /// Replace a credential's policy by a JSON document.
+    /// Replace a credential's policy with a JSON document.
     Set {
         /// The credential.
         credential: String,
@@ -525,7 +525,7 @@ pub enum PolicyCommand {
         /// The credential.
         credential: String,
     },
-    /// Say what would happen with a request.
+    /// Explain the decision about a request.
     Explain {
         /// The credential.
         credential: String,
@@ -544,7 +544,7 @@ pub enum PolicyCommand {
 pub enum GrantCommand {
     /// List grants.
     List {
-        /// Also those that are over.
+        /// Also list grants that have ended.
         #[arg(long)]
         ended: bool,
     },
@@ -568,7 +568,7 @@ pub enum AuditCommand {
     },
     /// Print the newest records.
     Tail {
-        /// How many.
+        /// Number of records.
         #[arg(short = 'n', long, default_value_t = 20)]
         lines: u32,
     },
@@ -577,7 +577,7 @@ pub enum AuditCommand {
 /// Formats of an export.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum ExportFormat {
-    /// One JSON object a line.
+    /// One JSON object per line.
     Jsonl,
     /// Comma-separated values with a heading.
     Csv,

@@ -44,12 +44,12 @@ use crate::traces::Traces;
 /// Already so, or nothing to do.
 const NOTHING_TO_DO: u8 = 3;
 
-/// Why a command had nothing to do: no failure, but the caller may want to know.
+/// Reason that a command had nothing to do. It is not a failure, but the caller may want to know.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct AlreadySo(String);
 
-/// Runs one command. Here and not in the executable: whoever blocks on a future compiles all of it.
+/// Runs one command. It is here and not in the executable, because the code that blocks on a future compiles all of it.
 pub fn run(cli: Cli) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -124,7 +124,7 @@ async fn open(global: &Global) -> Result<App> {
     app::open(config, base_url).await
 }
 
-/// A command's own log lines are for those who ask for them.
+/// A command's own log lines are shown only on request.
 fn quiet(mut flags: Flags) -> Flags {
     flags.entry("log").or_insert_with(|| "warn".to_owned());
     flags

@@ -1,7 +1,6 @@
 //! Settings: flag, environment, `pyxis.toml`, default, in this order of precedence.
 //!
-//! Every key stands in [`keys::KEYS`] with its default and meaning; `docs/configuration.md` is made from
-//! that table.
+//! Every key is in [`keys::KEYS`] with its default and meaning; `docs/configuration.md` is generated from that table.
 
 mod chats;
 pub mod env;
@@ -29,22 +28,21 @@ pub use self::secrets::read_secret;
 /// Settings that came from flags, by key.
 pub type Flags = BTreeMap<&'static str, String>;
 
-/// Everything the program can be told.
+/// All settings of the program.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where the database, the key and the audit anchor live.
+    /// Directory of the database, the key and the audit anchor.
     pub data_dir: PathBuf,
-    /// The database.
     pub database: DatabaseUrl,
     /// Master key from the environment or a file; otherwise `data_dir/master.key`.
     pub encryption_key: Option<SecretString>,
-    /// Where to listen.
+    /// Address to listen on.
     pub listen: SocketAddr,
-    /// Where to show metrics.
+    /// Address of the metrics.
     pub metrics_listen: MetricsListen,
-    /// Public origin; by default follows the bound port.
+    /// Public origin; by default derived from the bound port.
     pub base_url: Option<String>,
-    /// What is served.
+    /// Surfaces that are served.
     pub surfaces: Surfaces,
     /// True if scoring answers the paths of its earlier version.
     pub earlier_paths: bool,
@@ -56,19 +54,19 @@ pub struct Config {
     pub approval_timeout: Duration,
     /// Longest wait for an upstream's first byte.
     pub forward_timeout: Duration,
-    /// How long `/p/…` holds a request that asks a person.
+    /// Longest time that `/p/…` holds a request waiting for approval.
     pub entrance_wait: Duration,
-    /// Longest silence within a streamed answer.
+    /// Longest silence within a streamed response.
     pub stream_idle: Duration,
-    /// Largest body that waits for approval, in bytes.
+    /// Largest body of a pending request, in bytes.
     pub pending_body_max: usize,
-    /// Largest answer kept for polling, in bytes.
+    /// Largest response kept for polling, in bytes.
     pub response_max: usize,
     /// Networks that the egress guard opens.
     pub egress_allow: Vec<IpNet>,
     /// Single addresses that the egress guard opens; set by quickstart only.
     pub egress_allow_addrs: Vec<SocketAddr>,
-    /// PEM file of additional roots.
+    /// PEM file of additional root certificates.
     pub egress_ca_file: Option<PathBuf>,
     /// Proxies whose `X-Forwarded-For`, or `Forwarded` where there is none, is trusted.
     pub trusted_proxies: Vec<IpNet>,
@@ -76,44 +74,42 @@ pub struct Config {
     pub chats: Chats,
     /// OTLP base URL of a collector of traces.
     pub otlp_endpoint: Option<String>,
-    /// Log filter.
     pub log: String,
-    /// Log lines as JSON.
+    /// True if log lines are JSON.
     pub log_json: bool,
 }
 
-/// Where activity is asked for, instead of what was taken in.
+/// Sources of activity that replace the imported one.
 #[derive(Clone, Debug, Default)]
 pub struct Indexers {
     /// One for each chain.
     pub chains: Vec<Indexer>,
-    /// For those without a key of their own.
+    /// Key for those without their own.
     pub api_key: Option<SecretString>,
-    /// Requests to each in a second that has no number of its own.
+    /// Requests per second to each one without its own limit.
     pub per_second: u32,
 }
 
 /// The indexer of a chain.
 #[derive(Clone, Debug)]
 pub struct Indexer {
-    /// The chain.
     pub chain: Chain,
-    /// The address of its API.
+    /// URL of its API.
     pub url: Url,
-    /// Its own key; an empty one is none, whatever the others are asked with.
+    /// Its own key. An empty one means no key, even if there is a shared one.
     pub api_key: Option<SecretString>,
-    /// Requests in a second.
+    /// Requests per second.
     pub per_second: Option<u32>,
 }
 
-/// Where the metrics are shown.
+/// Address of the metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricsListen {
-    /// Nowhere.
+    /// Off.
     Off,
-    /// Here, as somebody wishes.
+    /// Explicitly configured.
     At(SocketAddr),
-    /// Here unless something else listens there: the default.
+    /// Default: skipped if the address is in use.
     IfFree(SocketAddr),
 }
 
@@ -125,14 +121,14 @@ pub struct Surfaces {
     pub scoring: bool,
     /// Verification checks, the registry of proofs.
     pub verification: bool,
-    /// `/forward`, approvals, admin.
+    /// `/forward`, approvals, admin API.
     pub proxy: bool,
-    /// The pages.
+    /// The dashboard.
     pub dashboard: bool,
 }
 
 impl Config {
-    /// Reads every source.
+    /// Reads all sources.
     pub fn load(flags: &Flags, env: &impl Env) -> Result<Self> {
         let file = match lookup_path(flags, env, "config") {
             Some(path) => parse::file(Path::new(&path))?,
@@ -212,7 +208,7 @@ struct Source<'a, E> {
 }
 
 impl<E: Env> Source<'_, E> {
-    /// What somebody wrote.
+    /// The configured value, if there is one.
     fn written(&self, key: &'static str) -> Option<String> {
         let outside = self.flags.get(key).cloned().or_else(|| self.env.var(&keys::env_name(key)));
         outside.or_else(|| self.file.get(key).cloned())
@@ -234,7 +230,7 @@ impl<E: Env> Source<'_, E> {
         if self.text(key)?.trim().is_empty() { Ok(None) } else { self.parsed(key).map(Some) }
     }
 
-    /// Ours, or the variable that every OpenTelemetry exporter knows.
+    /// Our setting, or the variable that every OpenTelemetry exporter knows.
     fn otlp_endpoint(&self) -> Option<String> {
         let own = self.written("otlp_endpoint");
         own.or_else(|| self.env.var("OTEL_EXPORTER_OTLP_ENDPOINT")).filter(|url| !url.trim().is_empty())
@@ -247,7 +243,7 @@ impl<E: Env> Source<'_, E> {
         }
         let name = keys::env_name(key);
         if let Some(text) = self.env.var(&name) {
-            // Nothing but a line end is as good as an unset variable.
+            // A value of only a line end counts as an unset variable.
             return Ok(Some(secrets::entered(&name, text)?).filter(|secret| !secret.expose().is_empty()));
         }
         match self.env.var(&format!("{name}_FILE")) {

@@ -1,4 +1,4 @@
-//! What stands before the router.
+//! Fast path in front of the router.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -18,21 +18,21 @@ use tower::{Service, ServiceExt};
 
 use crate::app::App;
 
-/// Where request ids come from.
+/// Source of request ids.
 pub(crate) fn source(app: &App) -> RequestIdSource {
     RequestIdSource { clock: Arc::clone(&app.gateway.clock), entropy: Arc::clone(&app.gateway.entropy) }
 }
 
-/// What a connection's requests are answered with.
+/// Response future of a connection's requests.
 type Answering = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
 
-/// Takes `/forward` and plain requests for a score past the router: its layers and boxes cost a busy
-/// server a tenth of its time.
+/// Routes `/forward` and plain score requests past the router, whose layers and boxes cost a busy server a tenth of its
+/// time.
 pub(crate) struct FastPath {
     router: Router,
-    /// `None` where the proxy is not served.
+    /// `None` if the proxy is not served.
     gateway: Option<gateway::State>,
-    /// `None` where scoring is not served.
+    /// `None` if scoring is not served.
     scoring: Option<scoring::State>,
     source: RequestIdSource,
 }
@@ -44,12 +44,12 @@ impl FastPath {
         Arc::new(Self { router, gateway, scoring, source: source(app) })
     }
 
-    /// Everything through the router.
+    /// Sends everything through the router.
     pub(crate) fn routed(app: &App, router: Router) -> Arc<Self> {
         Arc::new(Self { router, gateway: None, scoring: None, source: source(app) })
     }
 
-    /// What answers a connection.
+    /// The service for one connection.
     pub(crate) fn for_peer(self: &Arc<Self>, peer: Peer) -> ConnectionService {
         ConnectionService { front: Arc::clone(self), peer }
     }
@@ -77,7 +77,7 @@ impl FastPath {
     }
 }
 
-/// The front, for the connection of a peer. Every request clones it: so all that the connections share is behind
+/// The fast path, for a peer's connection. Every request clones it, so everything that the connections share is behind
 /// one pointer, whose counter all cores change.
 #[derive(Clone)]
 pub(crate) struct ConnectionService {

@@ -1,9 +1,9 @@
-//! Which servers on this data directory are alive.
+//! Detection of live and dead nodes in this data directory.
 //!
-//! Every server holds a locked file that is named after its node. The kernel drops the lock with the
-//! process, however that ends, so a file that can be locked names a node that is certainly dead. What
-//! such a node left half done is settled at the next start, without waiting until its heartbeat is
-//! missed. `docs/decisions/0004-who-is-dead.md` says why this is not a lock in the database.
+//! Every server holds a locked file that is named after its node. The kernel drops the lock with the process, however
+//! that ends. A file that can be locked therefore names a node that is certainly dead. Anything that such a node left
+//! half done is settled at the next start, without waiting for its heartbeat to be missed.
+//! `docs/decisions/0004-who-is-dead.md` says why this is not a lock in the database.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -11,24 +11,23 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use pyxis_core::id::NodeId;
 
-/// The presence of this process; it ends with this value, or with the process.
+/// The presence of this process; ends with this value, or with the process.
 pub struct LiveNode {
-    /// The file; its content is the node's to write.
+    /// The file; the node writes its content.
     pub file: File,
-    /// Nodes that were here and are dead.
+    /// Dead nodes of this data directory.
     pub gone: Vec<DeadNode>,
 }
 
-/// A node that died, held so that no other server settles it at the same time.
+/// A dead node, locked so that no other server settles it at the same time.
 pub struct DeadNode {
-    /// The node.
     pub id: NodeId,
     path: PathBuf,
-    /// What it left.
+    /// The file that it left.
     pub file: File,
 }
 
-/// Takes the place of `node` in the data directory, and finds who died there.
+/// Registers `node` in the data directory, and finds the dead nodes there.
 pub fn register(data_dir: &Path, node: NodeId) -> Result<LiveNode> {
     let directory = data_dir.join("nodes");
     fs::create_dir_all(&directory).with_context(|| format!("cannot create {}", directory.display()))?;
@@ -39,7 +38,7 @@ pub fn register(data_dir: &Path, node: NodeId) -> Result<LiveNode> {
         let path = entry?.path();
         let named = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse().ok());
         let Some(id) = named.filter(|id| *id != node) else { continue };
-        // Gone in between: another server has settled it.
+        // Removed in between: another server has settled it.
         let Ok(file) = File::options().read(true).write(true).open(&path) else { continue };
         if file.try_lock().is_ok() {
             gone.push(DeadNode { id, path, file });
@@ -48,7 +47,7 @@ pub fn register(data_dir: &Path, node: NodeId) -> Result<LiveNode> {
     Ok(LiveNode { file, gone })
 }
 
-/// A file appears under its name only when it is locked, so that no other server finds it free.
+/// The file gets its name only after it is locked, so that no other server finds it unlocked.
 fn take(path: &Path) -> std::io::Result<File> {
     let unnamed = path.with_extension("new");
     let file = File::options().create(true).truncate(false).write(true).open(&unnamed)?;
@@ -58,7 +57,7 @@ fn take(path: &Path) -> std::io::Result<File> {
 }
 
 impl LiveNode {
-    /// Forgets the dead, once they are settled.
+    /// Removes the dead nodes, once they are settled.
     pub fn recovered(&mut self) {
         for gone in self.gone.drain(..) {
             if let Err(error) = fs::remove_file(&gone.path) {
@@ -94,7 +93,7 @@ mod tests {
         drop(first);
         let mut third = enter(3);
         assert_eq!(ids(&third), [node(1)]);
-        // While one server settles it, it is nobody else's.
+        // While one server settles it, no other one can.
         assert_eq!(ids(&enter(4)), []);
         third.recovered();
         assert_eq!(ids(&enter(5)), [node(4)]);

@@ -1,4 +1,4 @@
-//! `GET /openapi.json` and `GET /docs`: the whole interface, described once and shown twice.
+//! `GET /openapi.json` and `GET /docs`: the API reference, described once and served in two forms.
 
 mod document;
 mod page;
@@ -20,10 +20,10 @@ use sha2::{Digest, Sha256};
 
 pub use document::document;
 
-/// What is built in does not fit together; a test builds it.
+/// The built-in description is inconsistent; a test builds it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A fragment is not JSON, or not of the form that is expected.
+    /// A fragment is not JSON, or does not have the expected form.
     #[error("a fragment of the interface's description cannot be read")]
     Fragment(#[from] serde_json::Error),
     /// The page's header cannot be written.
@@ -31,11 +31,11 @@ pub enum Error {
     Header(#[from] InvalidHeaderValue),
 }
 
-/// The routes. Both answers are made when one is first asked for, so that a server that nobody asks
-/// keeps its memory; `base_url` is the public origin.
+/// The routes. Both responses are built on first use, so that a server that is never asked saves the memory; `base_url`
+/// is the public origin.
 ///
 /// # Panics
-/// When asked, if what is built in does not fit together, which depends on nothing that is configured.
+/// On first use, if the built-in description is inconsistent. That does not depend on any setting.
 pub fn routes(base_url: &str) -> Router {
     let base_url = base_url.to_owned();
     let kept = Arc::new(OnceLock::new());
@@ -43,7 +43,7 @@ pub fn routes(base_url: &str) -> Router {
         let make = || Arc::new(answers(&base_url).expect("the built-in description is sound"));
         Arc::clone(kept.get_or_init(make))
     };
-    // A page of another origin may show the description, too.
+    // A page of another origin may read the description, too.
     let json = [
         (CONTENT_TYPE, HeaderValue::from_static("application/json")),
         (ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*")),
@@ -60,7 +60,7 @@ pub fn routes(base_url: &str) -> Router {
         )
 }
 
-/// Both answers, made once.
+/// Both responses, built once.
 struct Answers {
     document: Bytes,
     page: Bytes,
@@ -77,7 +77,7 @@ fn answers(base_url: &str) -> Result<Answers, Error> {
     })
 }
 
-/// The page loads nothing: its one style is named by its hash.
+/// Headers of the page, which loads nothing: its one style is named by its hash.
 fn page_headers() -> Result<HeaderMap, InvalidHeaderValue> {
     let style = STANDARD.encode(Sha256::digest(page::STYLE));
     let policy = format!(

@@ -1,4 +1,4 @@
-//! The server: routes, workers, and an orderly end.
+//! The server: routes, workers and orderly shutdown.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -29,11 +29,10 @@ use crate::front::{FastPath, source};
 use crate::openapi;
 use crate::traces::{self, Traces};
 
-/// A bound listener and the origin that people will use.
+/// A bound listener and its public origin.
 pub struct Bound {
-    /// The listener.
     pub listener: TcpListener,
-    /// Where it listens.
+    /// Address it listens on.
     pub address: SocketAddr,
     /// The listener of the metrics.
     pub metrics: Option<TcpListener>,
@@ -42,7 +41,7 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// Where the metrics are shown.
+    /// Address of the metrics.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
         self.metrics.as_ref().and_then(|listener| listener.local_addr().ok())
     }
@@ -59,8 +58,8 @@ pub async fn bind(config: &Config) -> Result<Bound> {
     Ok(Bound { listener, address, metrics, base_url })
 }
 
-/// A default that is taken (another server on this machine) is no reason not to start; a wish that
-/// cannot be fulfilled is.
+/// Binds the metrics listener. A default address already in use (another server on this machine) does not prevent the
+/// start; a configured one does.
 async fn bind_metrics(wanted: MetricsListen) -> Result<Option<TcpListener>> {
     match wanted {
         MetricsListen::Off => Ok(None),
@@ -78,7 +77,7 @@ async fn bind_metrics(wanted: MetricsListen) -> Result<Option<TcpListener>> {
     }
 }
 
-/// The origin where nothing else is configured.
+/// The origin if none is configured.
 pub fn default_base_url(address: SocketAddr) -> String {
     format!("http://localhost:{}", address.port())
 }
@@ -105,7 +104,7 @@ pub async fn run(app: App, bound: Bound, traces: Option<Traces>) -> Result<()> {
     }
     let router = router_until(&app, stopped.clone());
     let front = match &traces {
-        // The layer that starts a trace is the router's.
+        // The layer that starts a trace belongs to the router.
         Some(_) => FastPath::routed(&app, router.layer(axum::middleware::from_fn(traces::request))),
         None => FastPath::new(&app, router),
     };
@@ -129,7 +128,7 @@ pub async fn run(app: App, bound: Bound, traces: Option<Traces>) -> Result<()> {
     }
     gateway::workers::bookkeeping_tick(&app.gateway).await?;
     app.gateway.audit.stop().await?;
-    // From here on other nodes may take over what this one had to leave.
+    // From here on, other nodes may take over this node's unfinished work.
     nodes::remove(&app.store, app.gateway.node).await?;
     if let Some(traces) = traces {
         traces.finish().await;
@@ -142,7 +141,7 @@ pub fn router(app: &App) -> Router {
     router_until(app, watch::channel(false).1)
 }
 
-/// The same, where streams that would never finish end once `stopped` is true.
+/// The same, but streams that would never finish end once `stopped` is true.
 fn router_until(app: &App, stopped: watch::Receiver<bool>) -> Router {
     let mut router = openapi::routes(&app.gateway.config.base_url);
     if app.config.surfaces.scoring {
@@ -171,12 +170,12 @@ fn router_until(app: &App, stopped: watch::Receiver<bool>) -> Router {
         .layer(axum::middleware::from_fn_with_state(source(app), request_id::assign))
 }
 
-/// What tells whether the process lives and could serve.
+/// The routes for liveness and readiness.
 pub fn health(state: gateway::State) -> Router {
     Router::new().route("/healthz", get(healthz)).route("/readyz", get(readyz)).with_state(state)
 }
 
-/// Where the interfaces for pages of every origin are.
+/// Paths of the APIs that pages of any origin may call.
 const OPEN: [&str; 8] = [
     "/v2/",
     "/registry/",
@@ -188,7 +187,7 @@ const OPEN: [&str; 8] = [
     "/api/scan/",
 ];
 
-/// Below an open interface a page may read that there is nothing.
+/// Pages of other origins may read a 404 below an open API.
 async fn not_found(request: Request) -> Response {
     let nothing = || {
         Problem::new(StatusCode::NOT_FOUND, "not_found", "there is nothing at this path; see /openapi.json")
@@ -215,8 +214,8 @@ async fn healthz() -> Response {
     axum::Json(json!({ "status": "ok" })).into_response()
 }
 
-/// Ready when a request could be served: the database answers, the audit trail can be read and
-/// written, names resolve.
+/// Ready if a request could be served: the database answers, the audit trail can be read and written, and names
+/// resolve.
 async fn readyz(Extract(state): Extract<gateway::State>) -> Response {
     let limit = Duration::from_secs(5);
     let database = matches!(tokio::time::timeout(limit, state.store.ping()).await, Ok(Ok(())));
@@ -243,7 +242,7 @@ async fn metrics_page(Extract(handle): Extract<PrometheusHandle>) -> Response {
     ([(http::header::CONTENT_TYPE, "text/plain; version=0.0.4")], handle.render()).into_response()
 }
 
-/// Serves without an end of its own; the process takes it along.
+/// Serves until the process ends.
 pub async fn serve_plain(listener: TcpListener, router: Router) {
     serve::serve(listener, router, std::future::pending()).await;
 }

@@ -1,4 +1,4 @@
-//! Logs, metrics, and where traces begin.
+//! Logs, metrics, and the setup of traces.
 
 use anyhow::{Context, Result};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
@@ -9,15 +9,15 @@ use tracing_subscriber::util::SubscriberInitExt;
 use crate::config::Config;
 use crate::traces::{self, Traces};
 
-/// Sends logs to standard error. Data goes to standard output, logs never.
+/// Sends logs to standard error. Standard output is for data, never for logs.
 pub fn init_logs(config: &Config) -> Result<()> {
     init(config, None)
 }
 
-/// The same, and traces where a collector is configured. Keep what is returned until the process ends.
+/// Initializes logs, and traces if a collector is configured. Keep the returned value until the process ends.
 pub fn init_serving(config: &Config) -> Result<Option<Traces>> {
     let traces = match &config.otlp_endpoint {
-        // The operator's own address, which is mostly a private one.
+        // The operator's own address, usually a private one.
         Some(endpoint) => Some(Traces::start(endpoint, crate::app::client(config)?.private())?),
         None => None,
     };
@@ -36,12 +36,12 @@ fn init(config: &Config, traces: Option<&Traces>) -> Result<()> {
         layer.with_filter(Targets::new().with_target(traces::TARGET, LevelFilter::TRACE))
     });
     let done = tracing_subscriber::registry().with(logs.with_filter(filter)).with(traces).try_init();
-    // A second initialisation happens only in tests, where the first one stands.
+    // A second initialization happens only in tests, where the first one stays in effect.
     drop(done);
     Ok(())
 }
 
-/// Starts counting. Without it the counters cost nothing.
+/// Starts counting. Until then, the counters cost nothing.
 pub fn init_metrics() -> Result<PrometheusHandle> {
     let recorder = PrometheusBuilder::new()
         .set_buckets(&[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0])
@@ -53,7 +53,7 @@ pub fn init_metrics() -> Result<PrometheusHandle> {
     Ok(handle)
 }
 
-/// Says what there is, also before the first of it has happened.
+/// Describes the metrics, including those that have no value yet.
 fn describe() {
     use metrics::{counter, describe_counter, describe_histogram, gauge};
     gauge!("pyxis_build_info", "version" => env!("CARGO_PKG_VERSION")).set(1);

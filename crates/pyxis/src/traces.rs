@@ -1,8 +1,8 @@
-//! Traces by OpenTelemetry, for a collector that the operator names.
+//! OpenTelemetry traces, for a collector that the operator configures.
 //!
-//! Spans of the target [`TARGET`] are traces and never log lines. They say who was asked what by kind
-//! (route, method, host, rule, status), never by content: no path, query, header, body, name or reason.
-//! Without a collector their level is off, and a span costs one look at a number.
+//! Spans of the target [`TARGET`] are traces and never log lines. They record metadata (route, method, host, rule,
+//! status) and never content: no path, query, header, body, name or reason. Without a collector their level is off, and
+//! a span costs one check of a number.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -38,12 +38,12 @@ const FAREWELL: Duration = Duration::from_secs(5);
 /// Largest answer of a collector that is read, in bytes.
 const MAX_ANSWER: usize = 64 * 1024;
 
-/// The way of the spans to the collector; ends with [`Traces::finish`].
+/// The export of spans to the collector; ends with [`Traces::finish`].
 pub struct Traces(SdkTracerProvider);
 
 impl Traces {
-    /// Starts sending to `endpoint` (an OTLP base URL) through `net`. Must run on the runtime that `net`
-    /// is to use.
+    /// Starts sending to `endpoint` (an OTLP base URL) through `net`. Must be called on the runtime that `net` should
+    /// use.
     pub fn start(endpoint: &str, net: pyxis_net::Client) -> Result<Self> {
         let outlet = Outlet { net, runtime: tokio::runtime::Handle::current(), failing: Arc::default() };
         let exporter = SpanExporter::builder()
@@ -57,12 +57,12 @@ impl Traces {
         Ok(Self(provider.build()))
     }
 
-    /// What turns spans into traces.
+    /// The tracer that turns spans into traces.
     pub fn tracer(&self) -> SdkTracer {
         self.0.tracer("pyxis")
     }
 
-    /// Sends what is left, for a few seconds at most.
+    /// Sends the remaining spans, for a few seconds at most.
     pub async fn finish(self) {
         let done = tokio::task::spawn_blocking(move || self.0.shutdown_with_timeout(FAREWELL)).await;
         if let Ok(Err(error)) = done {
@@ -71,7 +71,7 @@ impl Traces {
     }
 }
 
-/// Who says so: as the operator calls it (`OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`), else pyxis.
+/// The service name: as configured by the operator (`OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`), otherwise pyxis.
 fn resource() -> Resource {
     let named = Resource::builder().build().get(&Key::new("service.name")).map(|name| name.to_string());
     let own = named.is_none_or(|name| name.starts_with("unknown_service"));
@@ -80,13 +80,13 @@ fn resource() -> Resource {
     if own { builder.with_service_name("pyxis").build() } else { builder.build() }
 }
 
-/// Exports leave as everything else does, through the one HTTP client. The exporter calls from a thread
-/// of its own, so the request runs on the server's runtime.
+/// Sends exports through the one HTTP client, like everything else. The exporter calls from its own thread, so the
+/// request runs on the server's runtime.
 #[derive(Clone)]
 struct Outlet {
     net: pyxis_net::Client,
     runtime: tokio::runtime::Handle,
-    /// Whether the last export failed: said once, not with every batch.
+    /// True if the last export failed, so that a failure is logged once, not with every batch.
     failing: Arc<AtomicBool>,
 }
 
@@ -127,7 +127,7 @@ impl HttpClient for Outlet {
         'a: 'b,
         Self: 'b,
     {
-        // Not traced itself, or each export would be the reason for the next.
+        // Not traced itself, or each export would cause the next.
         let sending = self.clone().send(request).with_subscriber(NoSubscriber::default());
         let sending = self.runtime.spawn(sending);
         Box::pin(async move {
@@ -163,7 +163,7 @@ fn of_request(request: &Request) -> Span {
         pyxis.txn = field::Empty,
     );
     let caller = TraceContextPropagator::new().extract(&HeaderExtractor(request.headers()));
-    // It fails only where nobody listens to the span.
+    // It fails only if no one listens to the span.
     let _ = span.set_parent(caller);
     span
 }
@@ -173,7 +173,7 @@ fn record(span: &Span, response: &Response) {
     if response.status().is_server_error() {
         span.record("otel.status_code", "ERROR");
     }
-    // An upstream's own headers of these names are removed, so that they are Pyxis's words.
+    // An upstream's own headers of these names are removed, so these come from Pyxis.
     for (header, name) in
         [("px-error", "pyxis.error"), ("x-request-id", "pyxis.request_id"), ("px-txn", "pyxis.txn")]
     {

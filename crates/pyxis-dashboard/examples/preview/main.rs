@@ -41,7 +41,7 @@ async fn page(uri: Uri) -> Response {
     }
 }
 
-/// A stream that never says anything: the samples do not change.
+/// A stream that never sends anything: the samples do not change.
 async fn events() -> impl IntoResponse {
     Sse::new(futures_util::stream::pending::<Result<Event, std::convert::Infallible>>())
 }

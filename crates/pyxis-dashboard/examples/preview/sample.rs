@@ -21,7 +21,7 @@ use askama::Template;
 use pyxis_core::clock::UnixMillis;
 use pyxis_dashboard::view::{Choice, Flash, Layout, Problems, Timestamp};
 
-/// Appended to every text that a stranger could choose; empty for the preview.
+/// Appended to every text that an untrusted party could choose; empty for the preview.
 #[derive(Clone, Copy)]
 pub(crate) struct Sample {
     pub(crate) hostile: &'static str,

@@ -1,11 +1,11 @@
-//! How scores spread, before and after a change, with the score that is needed.
+//! Distribution of scores before and after a change, with the threshold.
 
 use pyxis_core::decimal::Decimal;
 
 use super::{BOTTOM, Gridline, LEFT, WIDTH, as_float, axis_top, gridlines, round, scaled};
 use crate::text;
 
-/// Bins at most: a threshold far beyond every score is named at the edge instead.
+/// Most bins. A threshold far beyond every score is named at the edge instead.
 const MOST_BINS: usize = 60;
 
 /// Scores in `from..to`.
@@ -15,9 +15,9 @@ pub struct Bin {
     pub from: Decimal,
     /// Lowest score of the next bin.
     pub to: Decimal,
-    /// How many now.
+    /// Addresses in this bin now.
     pub before: u64,
-    /// How many with the draft.
+    /// Addresses in this bin with the draft.
     pub after: u64,
 }
 
@@ -28,16 +28,13 @@ impl Bin {
     }
 }
 
-/// A bar.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     /// Left edge.
     pub x: f64,
     /// Upper edge.
     pub y: f64,
-    /// Width.
     pub width: f64,
-    /// Height.
     pub height: f64,
     /// CSS class: `before` or `chart-1`.
     pub class: &'static str,
@@ -46,35 +43,35 @@ pub struct Column {
 /// A place on the score axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
-    /// Where.
+    /// Position on the axis.
     pub x: f64,
-    /// What it says.
+    /// Text of the mark.
     pub label: String,
-    /// How the text stands to the place: `start`, `middle` or `end`.
+    /// Alignment of the text to the position: `start`, `middle` or `end`.
     pub anchor: &'static str,
-    /// True if it is how things stand now, and not the draft.
+    /// True for the stored state, false for the draft.
     pub old: bool,
 }
 
 /// Two histograms over one axis, ready for `scorer_preview.html`.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
-    /// What it shows, in one sentence with the main numbers.
+    /// Description in one sentence, with the main numbers.
     pub description: String,
     /// The numbers, lowest scores first.
     pub bins: Vec<Bin>,
-    /// The bars of each bin, with what a pointer resting there says.
+    /// The bars of each bin, with its tooltip.
     pub columns: Vec<(String, Vec<Column>)>,
     /// Lines at zero, half and the top.
     pub gridlines: Vec<Gridline>,
     /// Numbers below the axis.
     pub ticks: Vec<Mark>,
-    /// The scores needed: one mark, or two if the draft moves it.
+    /// The thresholds: one mark, or two if the draft moves it.
     pub needed: Vec<Mark>,
 }
 
 impl Histogram {
-    /// Lays out bins of equal width without gaps, from zero on; `before` and `after` are the scores needed.
+    /// Lays out bins of equal width without gaps, starting at zero; `before` and `after` are the thresholds.
     pub fn new(description: String, mut bins: Vec<Bin>, before: Decimal, after: Decimal) -> Self {
         let Some(first) = bins.first().copied() else { return Self { description, ..Self::default() } };
         let width = (first.to.units() - first.from.units()).max(1);
@@ -92,7 +89,7 @@ impl Histogram {
     }
 }
 
-/// Adds empty bins until a score is in one of them.
+/// Adds empty bins until one of them contains `score`.
 fn reach(bins: &mut Vec<Bin>, score: Decimal, width: i64) {
     while let Some(last) = bins.last().copied()
         && last.to <= score
@@ -106,7 +103,7 @@ fn reach(bins: &mut Vec<Bin>, score: Decimal, width: i64) {
 /// The score axis.
 #[derive(Clone, Copy)]
 struct Axis {
-    /// Of a bin, in the unit of [`Decimal`].
+    /// Width of a bin, in the unit of [`Decimal`].
     width: i64,
     bins: usize,
 }
@@ -131,7 +128,7 @@ impl Axis {
             .into_iter()
             .filter(|(count, ..)| *count > 0)
             .map(|(count, x, class)| {
-                // One address among thousands is still to be seen.
+                // A single address among thousands stays visible.
                 let height = scaled(count, top).max(1.0);
                 let (y, height) = (round(BOTTOM - height), round(height));
                 Column { x: round(x), y, width: round(width - 0.5), height, class }

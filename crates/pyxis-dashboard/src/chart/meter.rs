@@ -1,4 +1,4 @@
-//! A score as one bar: what each Stamp gives, and where it passes.
+//! A score as one bar: each Stamp's contribution, and the threshold.
 
 use pyxis_core::decimal::Decimal;
 
@@ -10,11 +10,10 @@ pub const WIDTH: f64 = 720.0;
 /// A part of the bar.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// What a pointer resting on it says.
+    /// Tooltip.
     pub tooltip: String,
     /// Left edge.
     pub x: f64,
-    /// Width.
     pub width: f64,
     /// CSS class.
     pub class: &'static str,
@@ -23,21 +22,21 @@ pub struct Part {
 /// The bar, ready for `explorer.html`.
 #[derive(Clone, Debug)]
 pub struct Meter {
-    /// What it shows, in one sentence.
+    /// Description in one sentence.
     pub description: String,
-    /// What each Stamp gives, largest first.
+    /// Contribution of each Stamp, largest first.
     pub parts: Vec<Part>,
-    /// Where the score passes.
+    /// Position of the threshold.
     pub needed: f64,
 }
 
 impl Meter {
-    /// Lays out what Stamps give, by name.
+    /// Lays out the contributions of Stamps, given by name.
     pub fn new(description: String, mut gives: Vec<(String, Decimal)>, threshold: Decimal) -> Self {
         gives.retain(|(_, gives)| *gives > Decimal::ZERO);
         gives.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         let score: Decimal = gives.iter().map(|(_, gives)| *gives).sum();
-        // Room to the right of the mark, so that it can be seen that it is passed.
+        // Room to the right of the threshold, so that passing it is visible.
         let end = (threshold.units().saturating_add(threshold.units() / 4)).max(score.units()).max(1);
         let x = |units: i64| WIDTH * float(units) / float(end);
         let mut from = 0;

@@ -1,4 +1,4 @@
-//! A chart as small as a word: one thing over time, beside others on the same scale.
+//! A chart as small as a word: one thing over time, next to others on the same scale.
 
 use super::{Segment, as_float, round};
 
@@ -6,21 +6,21 @@ use super::{Segment, as_float, round};
 pub const WIDTH: f64 = 120.0;
 /// Height of the view box.
 pub const HEIGHT: f64 = 24.0;
-/// What is there at all can be seen.
+/// Least height of a bar that is not zero, so that it stays visible.
 const LEAST: f64 = 1.5;
 const CLASSES: [&str; 2] = ["chart-1", "chart-3"];
 
-/// Small bars: what was admitted, and on top of it what was refused.
+/// Small bars: admitted requests, with refused ones stacked on top.
 #[derive(Clone, Debug)]
 pub struct Spark {
-    /// What they show, in one sentence with the main number.
+    /// Description in one sentence, with the main number.
     pub description: String,
-    /// Their parts.
+    /// The bars' segments.
     pub segments: Vec<Segment>,
 }
 
 impl Spark {
-    /// Lays out `bars`, of which `most` would reach the top.
+    /// Lays out `bars`; a bar of `most` reaches the top.
     pub fn new(description: String, bars: &[[u64; 2]], most: u64) -> Self {
         let step = WIDTH / as_float(bars.len().max(1) as u64);
         let mut segments = Vec::new();

@@ -1,4 +1,4 @@
-//! One's own account: passkeys and personal access tokens.
+//! The person's own account: passkeys and personal access tokens.
 
 use axum::extract::State as Extract;
 use axum::response::Response;
@@ -80,7 +80,7 @@ fn token(state: &State, row: AccessTokenRow) -> Token {
     }
 }
 
-/// What a member was granted, in words.
+/// A member's rights, in words.
 async fn grants(state: &State, who: &SignedIn) -> Result<Vec<String>, Error> {
     let all = credentials::list(&state.gateway, who.person.workspace()).await?;
     let named = who.rights.assigned().filter_map(|(id, right)| {

@@ -44,7 +44,7 @@ pub(crate) async fn list(
     html(&AgentsPage { shell: who.shell(&state).await?, search, agents, first_request })
 }
 
-/// An agent, and what it has used of its limit in this hour.
+/// An agent, and its requests in the current hour.
 struct Counted {
     agent: Agent,
     used: i64,
@@ -140,13 +140,13 @@ pub(crate) async fn add(
     }
 }
 
-/// 422: the form stands there again with what is wrong.
+/// 422: the form is shown again with its problems.
 pub(super) fn unprocessable(mut response: Response) -> Response {
     *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
     response
 }
 
-/// Requests an hour, and requests that may wait at once.
+/// Requests per hour, and requests that may be pending at once.
 fn limits(fields: &Fields) -> Result<(Option<u32>, Option<u32>), Problems> {
     let mut problems = Problems::default();
     let mut number = |name: &'static str, wrong: &'static str| -> Option<u32> {
@@ -220,7 +220,7 @@ async fn key_page(
     })
 }
 
-/// An id that cannot be one names nothing.
+/// Parses an agent id. A malformed one is not found.
 fn agent_id(text: &str) -> Result<AgentId, Error> {
     text.parse().map_err(|_| Error::NotFound)
 }
@@ -302,7 +302,7 @@ pub(crate) async fn disable(
     Ok(Notice::AgentDisabled.then(&state, &format!("/app/agents/{}", agent_id(&id)?)))
 }
 
-/// Disables the agent and denies what it waits for; back to where the button stood.
+/// Disables the agent and denies its pending requests; returns to the page that had the button.
 pub(crate) async fn deny_all(
     Extract(state): Extract<State>,
     PathId(id): PathId,

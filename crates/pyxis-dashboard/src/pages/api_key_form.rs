@@ -8,11 +8,11 @@ use crate::form::Fields;
 use crate::view::api_keys::ApiKeyForm;
 use crate::view::{Choice, Problems};
 
-/// The tier with a number of its own.
+/// The tier with a limit of its own.
 const OWN: i64 = 4;
 const FIRST: Tier = Tier { tier: 1, limit: None };
 
-/// What a form asks for.
+/// Values of the form.
 pub(super) struct ApiKeyInput {
     pub(super) name: String,
     pub(super) stamps: Tier,
@@ -21,7 +21,7 @@ pub(super) struct ApiKeyInput {
     pub(super) can_write: bool,
 }
 
-/// Tiers to choose from, with what each admits.
+/// Tiers to choose from, with the limit of each.
 fn tiers(chosen: i64, limit: fn(i64, Option<i64>) -> i64) -> Vec<Choice> {
     (1..=OWN)
         .map(|tier| Choice {
@@ -77,7 +77,7 @@ pub(super) fn typed(fields: &Fields, problems: Problems) -> ApiKeyForm {
     }
 }
 
-/// What the form asks for, or what is wrong with it.
+/// Reads the form, or returns its problems.
 pub(super) fn read(fields: &Fields) -> Result<ApiKeyInput, Problems> {
     let mut problems = Problems::default();
     let stamps = tier(fields, "stamps_tier", "stamps_limit", &mut problems);
@@ -102,7 +102,7 @@ fn tier(fields: &Fields, tier: &str, limit: &'static str, problems: &mut Problem
     Tier { tier: OWN, limit: own }
 }
 
-/// The form's field of the service's.
+/// The form's field for a field of the service.
 pub(super) fn field(name: &str) -> &'static str {
     match name {
         "stamps_limit" | "stamps_tier" => "stamps_limit",

@@ -1,4 +1,4 @@
-//! API keys of the scoring surface, and who may read history with them.
+//! API keys of the scoring surface, and their access to history.
 
 use axum::extract::State as Extract;
 use axum::response::Response;
@@ -64,7 +64,7 @@ async fn first_scorer(scoring: &pyxis_scoring::State, who: &SignedIn) -> Result<
     Ok(all.first().map_or_else(|| "1".to_owned(), |row| row.id.to_string()))
 }
 
-/// A key, and what it has used of its budget at the Stamps endpoints in this window.
+/// A key, and its requests to the Stamps endpoints in the current window.
 struct Counted {
     row: ApiKeyRow,
     used: i64,
@@ -191,7 +191,7 @@ async fn key_page(
     })
 }
 
-/// An id that cannot be one names nothing.
+/// Parses an API key id. A malformed one is not found.
 fn key_id(text: &str) -> Result<ApiKeyId, Error> {
     text.parse().map_err(|_| Error::NotFound)
 }
@@ -313,7 +313,7 @@ pub(crate) async fn ask_history(
     }
 }
 
-/// Takes access to history away.
+/// Withdraws access to history.
 pub(crate) async fn withdraw_history(
     Extract(state): Extract<State>,
     Scoring(scoring): Scoring,

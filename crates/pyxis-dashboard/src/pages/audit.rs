@@ -28,7 +28,7 @@ const PAGE: u32 = 50;
 const CHUNK: u32 = 500;
 const HOUR: i64 = 3_600_000;
 const DAY: i64 = 24 * HOUR;
-/// Widths of a bar, from which the chart takes the first that gives few enough bars.
+/// Bar widths. The chart uses the first that gives few enough bars.
 const WIDTHS: [i64; 6] = [HOUR, 6 * HOUR, DAY, 7 * DAY, 30 * DAY, 365 * DAY];
 const MAX_BARS: i64 = 62;
 
@@ -65,7 +65,7 @@ impl Search {
             .any(|value| !value.trim().is_empty())
     }
 
-    /// What to search for. A value that cannot be one narrows nothing.
+    /// Search conditions. A malformed value adds no condition.
     fn wanted(&self) -> Wanted {
         let some = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         let outcome = OUTCOMES.iter().find(|(name, ..)| *name == self.outcome);
@@ -218,7 +218,7 @@ fn series_of(decision: &str) -> usize {
     }
 }
 
-/// `2026-01-31`, and the hour where bars are narrower than a day.
+/// `2026-01-31`, with the hour if bars are narrower than a day.
 fn label(at: UnixMillis, width: i64) -> String {
     let absolute = text::absolute(at);
     let end = if width < DAY { 16 } else { 10 };
@@ -250,7 +250,7 @@ pub(crate) async fn export_jsonl(
     file::download("application/x-ndjson", "pyxis-audit.jsonl", body)
 }
 
-/// Newest first, a page of records at a time.
+/// Streams the records newest first, a page at a time.
 fn export(
     state: State,
     workspace: WorkspaceId,

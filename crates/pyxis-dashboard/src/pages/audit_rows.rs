@@ -1,4 +1,4 @@
-//! A record of the trail as a line that a person reads.
+//! Audit records as readable lines.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::text;
 use crate::view::audit::AuditRow;
 use crate::view::{DecisionBadge, Timestamp};
 
-/// Outcomes to filter by: the value, the words, the decision of the record.
+/// Outcomes to filter by: the value, the words, the record's decision.
 pub(super) const OUTCOMES: &[(&str, &str, Option<&str>)] = &[
     ("passed", "Passed by policy", Some("auto")),
     ("grant", "Passed by a grant", Some("grant")),
@@ -93,7 +93,7 @@ pub(super) const EVENTS: &[(&str, &str, &[&str])] = &[
     ("sign-ins", "Sign-ins", &["sign_in", "sign_in.failed", "sign_out"]),
 ];
 
-/// The kinds that the two filters leave; a person's decision is a kind, not a decision of a request.
+/// The kinds of record that both filters admit. A person's decision is a kind, not a decision of a request.
 pub(super) fn kinds(event: &str, outcome: &str) -> Vec<String> {
     let kinds: &[&str] = match outcome {
         "denied-by-person" => &["approval.denied"],
@@ -213,7 +213,7 @@ fn scoring_event(kind: &str) -> Option<&'static str> {
     })
 }
 
-/// What a change concerns, where it is no credential.
+/// Subject of a change, if it is not a credential.
 fn subject(detail: &Value) -> String {
     let named = ["agent", "email", "name", "route", "did", "digest", "api_key"]
         .iter()
@@ -253,7 +253,7 @@ fn why(kind: &str, detail: &Value, method: &str) -> String {
     }
 }
 
-/// `200 · 84 ms`, `no answer`; empty where nothing was sent.
+/// `200 · 84 ms`, `no answer`; empty if nothing was sent.
 fn result(status: Option<i64>, after: &Value) -> String {
     let time = after["total_micros"].as_u64().map(|micros| format!("{} ms", micros.div_ceil(1000)));
     match (status, after["error"].as_str()) {

@@ -1,4 +1,4 @@
-//! What notifications look like.
+//! Appearance of notifications.
 
 use axum::extract::{Path, State as Extract};
 use axum::response::{IntoResponse, Response};
@@ -21,7 +21,7 @@ use crate::{Error, State};
 
 const HERE: &str = "/app/brand";
 
-/// The colour that a preview asks for.
+/// The color to preview.
 #[derive(Default, Deserialize)]
 pub(crate) struct BrandForm {
     #[serde(default)]
@@ -112,7 +112,7 @@ pub(crate) async fn remove_logo(
     Ok(Notice::LogoRemoved.then(&state, HERE))
 }
 
-/// The colours of a preview: only ever what was read as a colour.
+/// The colors of a preview. Contains only values that parsed as a color.
 pub(crate) async fn stylesheet(Manager(_): Manager, QueryParams(wanted): QueryParams<BrandForm>) -> Response {
     let accent = Accent::parse(&format!("#{}", wanted.accent)).or_else(|| Accent::parse(DEFAULT_ACCENT));
     let Some(accent) = accent else { return Error::NotFound.into_response() };
@@ -120,7 +120,7 @@ pub(crate) async fn stylesheet(Manager(_): Manager, QueryParams(wanted): QueryPa
     ([(CONTENT_TYPE, "text/css; charset=utf-8")], css).into_response()
 }
 
-/// The picture of notifications; anybody may see it.
+/// The logo in notifications; public.
 pub(crate) async fn logo(
     Extract(state): Extract<State>,
     Path(workspace): Path<String>,

@@ -1,4 +1,4 @@
-//! From a transaction to the card that a person judges.
+//! Builds the card of a transaction.
 
 use std::collections::HashMap;
 
@@ -25,14 +25,14 @@ use crate::view::approvals::{Card, CardState, GrantChoice, GrantOffer, ReturnTo,
 use crate::view::body::BodyView;
 use crate::{Error, State};
 
-/// Characters of a path before its middle is left out.
+/// Longest path in characters; a longer one loses its middle.
 const PATH: usize = 72;
-/// Grants that a manager may open from the dashboard, in seconds (15 minutes to 4 hours).
+/// Lengths of grants that a manager may open from the dashboard, in seconds (15 minutes to 4 hours).
 const DASHBOARD_GRANTS: &[u64] = &[900, 1800, 3600, 7200, 14_400];
-/// The one grant of the standalone page.
+/// The only grant length on the standalone page.
 const STANDALONE_GRANTS: &[u64] = &[1800];
 
-/// The surface of a page.
+/// The decision surface of a page.
 pub(super) const fn surface(place: ReturnTo) -> DecisionSurface {
     match place {
         ReturnTo::Inbox | ReturnTo::Approval => DecisionSurface::Dashboard,
@@ -40,7 +40,7 @@ pub(super) const fn surface(place: ReturnTo) -> DecisionSurface {
     }
 }
 
-/// Makes the cards of one person on one page.
+/// Builds the cards of one person on one page.
 pub(super) struct Cards {
     place: ReturnTo,
     approver: Approver,
@@ -65,10 +65,10 @@ impl Cards {
         })
     }
 
-    /// The card of `view`. `body` is what is known of the body here.
+    /// The card of `view`. `body` is the part of the body that is known here.
     pub(super) fn card(&self, view: &ApprovalView, body: BodyView) -> Card {
         let row = &view.row;
-        // One that holds a secret is shown with the words that stand in its place, and no grant covers it.
+        // A target that holds a secret is shown with its placeholders, and no grant covers it.
         let target = Target::parse(&view.target).ok().filter(|_| !view.target_redacted);
         let assigned = self.rights.may_approve(row.credential_id);
         let policy = self.policies.get(&row.credential_id);
@@ -82,7 +82,7 @@ impl Cards {
             method: row.method.clone(),
             host: target.as_ref().map_or_else(|| row.target_host.clone(), Target::authority),
             path: Middle::new(path, PATH),
-            // A signature goes nowhere.
+            // A signature is not sent anywhere.
             plain_http: row.kind == ApprovalKind::Forward && view.target.starts_with("http://"),
             agent: row.agent_name.clone(),
             agent_page: self.approver.role.is_manager().then(|| format!("/app/agents/{}", row.agent_id)),

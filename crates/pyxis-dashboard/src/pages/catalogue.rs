@@ -69,7 +69,7 @@ fn stamps(line: &PlatformLine) -> impl Iterator<Item = &str> {
     line.groups.iter().flat_map(|(_, stamps)| stamps).map(String::as_str)
 }
 
-/// What a search looks through: the platform's own words and the names of its Stamps.
+/// Searchable texts: the platform's own words and the names of its Stamps.
 fn texts(line: &PlatformLine) -> Vec<&str> {
     let stamps = line.groups.iter().flat_map(|(group, stamps)| std::iter::once(group).chain(stamps));
     [&line.id, &line.name, &line.description].into_iter().chain(stamps).map(String::as_str).collect()
@@ -86,9 +86,9 @@ fn line(platform: &Platform) -> PlatformLine {
     }
 }
 
-/// Tells one state of a catalogue from another.
+/// Identifies the state of a catalogue.
 fn fingerprint(platforms: &[Platform]) -> String {
-    // Platforms are texts and lists, which are always JSON.
+    // Platforms are texts and lists, so they always serialize to JSON.
     text::hex(&Sha256::digest(serde_json::to_vec(platforms).unwrap_or_default()))
 }
 
@@ -162,7 +162,7 @@ fn platform(form: &PlatformForm) -> Result<Platform, Problems> {
             );
             continue;
         };
-        // The hash is the service's to compute.
+        // The service computes the hash.
         let entry = CatalogueStamp { name, description: says.clone(), hash: String::new() };
         let group = if group.is_empty() { &form.name } else { group };
         match groups.iter_mut().find(|known| known.name == *group) {
@@ -244,7 +244,7 @@ fn taken(id: &str) -> Problems {
     problems
 }
 
-/// The form's field of the service's `platforms[3].groups[0].stamps[1].name`.
+/// The form's field for the service's `platforms[3].groups[0].stamps[1].name`.
 fn field(name: &str) -> &'static str {
     if name.contains(".groups") {
         return "stamp";

@@ -1,4 +1,4 @@
-//! What every passkey ceremony has in common: a challenge as JSON, and an answer in a form.
+//! Parts shared by all passkey ceremonies: a challenge as JSON, and a response in a form.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -14,7 +14,7 @@ use crate::form::Fields;
 #[derive(Serialize)]
 struct Begun {
     ceremony: String,
-    /// For `PublicKeyCredential.parseRequestOptionsFromJSON` and its sister.
+    /// For `PublicKeyCredential.parseRequestOptionsFromJSON` and its counterpart.
     options: serde_json::Value,
 }
 
@@ -23,7 +23,7 @@ struct Refused {
     detail: String,
 }
 
-/// The challenge as the script expects it; what a person can mend is told there, not as a page.
+/// The challenge as the script expects it. An error that the person can fix is reported there, not as a page.
 pub(super) fn challenge(begun: Result<Challenge, Service>) -> Result<Response, Error> {
     match begun {
         Ok(Challenge { ceremony, options }) => {
@@ -43,7 +43,7 @@ pub(super) fn challenge(begun: Result<Challenge, Service>) -> Result<Response, E
     }
 }
 
-/// What the authenticator answered; `None` where the form has none, for example without script.
+/// The authenticator's response; `None` if the form has none, for example without script.
 pub(super) fn answer(fields: &Fields) -> Option<CeremonyResponse> {
     let ceremony: CeremonyId = fields.get("ceremony").parse().ok()?;
     let credential = fields.get("credential");

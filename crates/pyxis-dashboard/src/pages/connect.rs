@@ -1,5 +1,5 @@
-//! Connecting an account at an OAuth 2.0 provider. The provider sends people back by a GET, and a GET
-//! changes nothing: the page that they come back to asks for one more press of a button.
+//! Connecting an account at an OAuth 2.0 provider. The provider sends people back with a GET, and a GET changes
+//! nothing. The page they return to therefore asks for one more click.
 
 use axum::extract::State as Extract;
 use axum::response::Response;
@@ -14,8 +14,8 @@ use crate::session::Manager;
 use crate::view::connect::{ArrivedPage, ConsentPage};
 use crate::{Error, State};
 
-/// Begins: the next page leads to the provider. A redirect would not do, since browsers hold it against
-/// the form's own origin.
+/// Begins: the next page links to the provider. A redirect would not work, because browsers apply the policy for form
+/// targets to redirects too.
 pub(crate) async fn begin(
     Extract(state): Extract<State>,
     PathId(name): PathId,
@@ -26,7 +26,7 @@ pub(crate) async fn begin(
     html(&ConsentPage { shell: who.shell(&state).await?, name, url })
 }
 
-/// What a provider sends along.
+/// Query that a provider sends along.
 #[derive(Default, Deserialize)]
 pub(crate) struct Sent {
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! Between the credential form and what the service takes.
+//! Converts between the credential form and the service's input.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,14 @@ use crate::form::Fields;
 use crate::view::credentials::{CredentialForm, CredentialKind, Input, KindField};
 use crate::view::{Choice, Problems};
 
-/// How a stored credential is attached, and the configuration of that.
+/// The auth kind of a stored credential, and its configuration.
 pub(super) struct Attached {
     pub(super) kind: CredentialKind,
     auth: Option<Auth>,
 }
 
 impl Attached {
-    /// Of a row; what cannot be read counts as a bearer token without configuration.
+    /// Reads a row. Anything unreadable counts as a bearer token without configuration.
     pub(super) fn of(row: &CredentialRow) -> Self {
         if row.connector == Connector::Sidecar {
             return Self { kind: CredentialKind::Sidecar, auth: None };
@@ -51,7 +51,7 @@ impl Attached {
         }
     }
 
-    /// The form with what is stored; never a secret.
+    /// The form with the stored values; never a secret.
     pub(super) fn form(&self, row: &CredentialRow) -> CredentialForm {
         let mut form = CredentialForm {
             name: row.name.clone(),
@@ -65,7 +65,7 @@ impl Attached {
         form
     }
 
-    /// What the kind adds to a form.
+    /// Fills the fields that belong to the kind.
     fn fill(&self, form: &mut CredentialForm) {
         match &self.auth {
             Some(Auth::Header(headers)) => {
@@ -106,7 +106,7 @@ const fn kind_of(auth: Option<&Auth>) -> CredentialKind {
     }
 }
 
-/// What is stored, by the names of the fields.
+/// Stored values by field name.
 fn values(kind: CredentialKind, auth: &Auth) -> BTreeMap<&'static str, String> {
     let stored = serde_json::to_value(auth).unwrap_or_default();
     let value = |field: &KindField| Some((field.name, stored[field.name].as_str()?.to_owned()));
@@ -155,7 +155,7 @@ pub(super) fn typed(kind: CredentialKind, fields: &Fields, problems: Problems) -
     }
 }
 
-/// What stands in the fields that are not secret.
+/// Typed values of the fields that are not secret.
 pub(super) fn typed_values(
     described: impl IntoIterator<Item = &'static KindField>,
     fields: &Fields,
@@ -164,7 +164,7 @@ pub(super) fn typed_values(
     shown.map(|field| (field.name, fields.text(field.name).trim().to_owned())).collect()
 }
 
-/// How a direct credential is attached; `None` for a sidecar.
+/// Auth configuration of a direct credential; `None` for a sidecar.
 pub(super) fn auth(kind: CredentialKind, fields: &Fields) -> Result<Option<Auth>, Problems> {
     Ok(Some(match kind {
         CredentialKind::Oauth1
@@ -208,12 +208,12 @@ fn described(kind: CredentialKind, fields: &Fields) -> Result<Auth, Problems> {
     if kind == CredentialKind::Hmac {
         members.insert("headers".to_owned(), json!(headers(fields)));
     }
-    // Only a choice that is none of ours can still be wrong.
+    // Only a choice value that is not ours can still be wrong.
     serde_json::from_value(Value::Object(members))
         .map_err(|_| one("name", "A choice is not one of those given."))
 }
 
-/// What stands in some fields, by name; what must be there and is not, otherwise.
+/// Typed values of some fields, by name; fails if a required one is missing.
 fn members(described: &'static [KindField], fields: &Fields) -> Result<Map<String, Value>, Problems> {
     let (mut members, mut problems) = (Map::new(), Problems::default());
     for field in described {
@@ -242,7 +242,7 @@ fn headers(fields: &Fields) -> Vec<HeaderFormat> {
         .collect()
 }
 
-/// The secret as typed; `None` where nothing was.
+/// The secret as typed; `None` if the field was empty.
 pub(super) fn secret(kind: CredentialKind, fields: &Fields) -> Result<Option<SecretValue>, Problems> {
     if !kind.secret_fields().is_empty() {
         let object = Value::Object(members(kind.secret_fields(), fields)?);
@@ -279,7 +279,7 @@ fn one(field: &'static str, message: &str) -> Problems {
     problems
 }
 
-/// Configuration and secret of a direct credential, or everything that is wrong with them.
+/// Configuration and secret of a direct credential, or all of their problems.
 pub(super) fn both(
     kind: CredentialKind,
     fields: &Fields,
@@ -315,7 +315,7 @@ pub(super) fn field(kind: CredentialKind, name: &str) -> &'static str {
     }
 }
 
-/// A choice "any" in front of the names.
+/// Puts the choice "any" in front of the names.
 pub(super) fn any(
     label: &str,
     names: impl IntoIterator<Item = (String, String)>,

@@ -1,4 +1,4 @@
-//! Credentials from a `.env` file. What is posted is read once and never shown again.
+//! Credentials from a `.env` file. The posted content is read once and never shown again.
 
 use axum::extract::State as Extract;
 use axum::response::Response;

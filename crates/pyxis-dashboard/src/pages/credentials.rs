@@ -1,4 +1,4 @@
-//! Stored credentials. Secrets go in here and never come out.
+//! Stored credentials. Secrets are accepted here and never shown.
 
 use std::collections::HashMap;
 
@@ -53,7 +53,7 @@ pub(crate) async fn list(
     html(&CredentialsPage { shell: who.shell(&state).await?, search, credentials })
 }
 
-/// A credential after its policy in words.
+/// A credential, preceded by its policy in words.
 type Ruled = (String, CredentialRow);
 
 const TABLE: Table<Ruled> = Table {
@@ -71,7 +71,7 @@ const TABLE: Table<Ruled> = Table {
     usual: "name",
 };
 
-/// What lines of credentials have in common.
+/// Data shared by the lines of credentials.
 struct Lines {
     policies: HashMap<CredentialId, Policy>,
     mode: ApprovalMode,
@@ -89,7 +89,7 @@ impl Lines {
         })
     }
 
-    /// What its policy is, in words.
+    /// The credential's policy, in words.
     fn policy(&self, id: CredentialId) -> String {
         match (self.policies.get(&id), self.mode) {
             (Some(policy), _) => text::counted(labels::policy_rules(policy).len() as u64, "rule"),
@@ -114,10 +114,10 @@ impl Lines {
 pub(crate) struct Chosen {
     #[serde(default)]
     kind: String,
-    /// A preset to begin with.
+    /// The preset to start from.
     #[serde(default)]
     preset: String,
-    /// What is searched for among the presets.
+    /// Search text for the presets.
     #[serde(default)]
     search: String,
 }
@@ -180,7 +180,7 @@ pub(crate) async fn add(
     Ok(unprocessable(html(&new_page(&state, who.shell(&state).await?, kind, form, String::new()))?))
 }
 
-/// Names are letters, digits, dots, dashes and underscores: they need no escaping.
+/// Names are letters, digits, dots, dashes and underscores, so they need no escaping.
 fn path(name: &str) -> String {
     format!("/app/credentials/{name}")
 }
@@ -238,7 +238,7 @@ fn verified(at: UnixMillis, status: i64, now: UnixMillis) -> ProbeResult {
     ProbeResult { good: (200..400).contains(&status), text: format!("{status}, {ago}: {meaning}.") }
 }
 
-/// When the present version was set. The trail knows; version 1 came with the credential.
+/// Time at which the current version was set. The audit trail knows; version 1 came with the credential.
 async fn replaced(state: &State, who: &SignedIn, row: &CredentialRow) -> Result<UnixMillis, Error> {
     if row.version <= 1 {
         return Ok(row.created_at);

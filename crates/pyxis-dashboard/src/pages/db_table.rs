@@ -1,19 +1,19 @@
-//! The columns of a list that the database sorts and pages.
+//! Columns of a list that the database sorts and pages.
 
 use super::table::heading;
 use crate::view::{Order, SortLink};
 
-/// A list of which a page at a time is read. A query names its columns and is no part of what is asked of
-/// the database.
+/// A list that is read one page at a time. The query names a column, but its text never becomes part of the database
+/// query.
 pub(super) struct Stored<C: 'static> {
-    /// The name of each column, what the store calls it, and how it is sorted at first.
+    /// Each column's name, its counterpart in the store, and its initial order.
     pub(super) columns: &'static [(&'static str, C, Order)],
-    /// The order where none is asked for.
+    /// The default order.
     pub(super) usual: &'static str,
 }
 
 impl<C: Copy> Stored<C> {
-    /// What to sort by, and whether the smallest is first.
+    /// The column to sort by, and true if the smallest comes first.
     pub(super) fn asked(&self, sort: &str) -> (C, bool) {
         let (name, order) = Order::named(self.known(sort));
         let column = self.columns.iter().find(|(column, ..)| *column == name).unwrap_or(&self.columns[0]);
@@ -26,7 +26,7 @@ impl<C: Copy> Stored<C> {
         self.columns.iter().map(|(name, _, first)| heading(name, present, *first, &href)).collect()
     }
 
-    /// The order that a query names, if there is such a column; else the usual one.
+    /// The requested order if such a column exists, otherwise the default.
     fn known<'a>(&self, sort: &'a str) -> &'a str {
         let (name, _) = Order::named(sort);
         if self.columns.iter().any(|(column, ..)| *column == name) { sort } else { self.usual }

@@ -1,4 +1,4 @@
-//! The two answers to a request.
+//! Approving and denying a request.
 
 use axum::extract::State as Extract;
 use axum::response::Response;
@@ -30,7 +30,7 @@ pub(crate) async fn approve(
     told(&state, &fields, &id, decided, false)
 }
 
-/// The challenge for approving with a passkey, with the grant that the form asks for.
+/// The challenge for approving with a passkey, with the requested grant.
 pub(crate) async fn begin(
     Extract(state): Extract<State>,
     PathId(id): PathId,
@@ -44,7 +44,7 @@ pub(crate) async fn begin(
     })
 }
 
-/// The grant that the form asks for; an error where its length is no number.
+/// The requested grant; an error if its length is not a number.
 fn wish(fields: &Fields) -> Result<Option<GrantRequest>, ()> {
     match fields.get("grant_seconds") {
         "" => Ok(None),
@@ -108,7 +108,7 @@ fn place(fields: &Fields) -> ReturnTo {
     }
 }
 
-/// To where the form stood; a refusal goes to the request itself, which shows why.
+/// Returns to the page with the form. A refusal leads to the request itself, which shows why.
 fn back(state: &State, fields: &Fields, id: &str, notice: Notice) -> Response {
     let Ok(id) = txn(id) else { return notice.then(state, "/app/inbox") };
     match place(fields) {

@@ -1,4 +1,4 @@
-//! The Stamps explorer: why one address has the score it has, and revocation.
+//! The Stamps explorer: explains an address's score, and revokes Stamps.
 
 use std::collections::HashMap;
 
@@ -121,7 +121,7 @@ const TABLE: Table<StampLine> = Table {
     usual: "-gives",
 };
 
-/// Its Stamps; of those that give as much, what could count stands first.
+/// The address's Stamps. Of equal contributions, a Stamp that could count comes first.
 fn lines(explored: &Explored) -> Vec<StampLine> {
     let mut lines = explored.stamps.clone();
     lines.sort_by_key(rank);
@@ -161,7 +161,7 @@ fn found(
     }
 }
 
-/// What could count stands before what no longer does.
+/// Sort key: Stamps that could count come before those that no longer do.
 fn rank(line: &StampLine) -> u8 {
     match line.standing {
         Stands::Counts => 0,
@@ -182,10 +182,10 @@ fn margin(explored: &Explored, threshold: Decimal) -> String {
     }
 }
 
-/// What is known about Stamps beside what is stored with them.
+/// Facts about Stamps that are not stored with them.
 struct Known<'a> {
     platforms: &'a [Platform],
-    /// Names by DID.
+    /// Issuer names by DID.
     issuers: HashMap<String, String>,
     now: UnixMillis,
 }
@@ -265,7 +265,7 @@ pub(crate) async fn revoke(
     Ok(notice.then(&state, &back(fields.get("address"), fields.get("scorer"))))
 }
 
-/// The page that the form was on. Only an address and a number get into it.
+/// The page with the form. Only an address and a number get into the link.
 fn back(address: &str, scorer: &str) -> String {
     let address = address.parse::<EvmAddress>().map(|address| address.to_string()).unwrap_or_default();
     let scorer = scorer.parse::<ScorerId>().map(|scorer| scorer.to_string()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Answers that a browser keeps as files.
+//! Responses that a browser saves as files.
 
 use std::future::Future;
 
@@ -21,9 +21,8 @@ pub(super) fn download(content_type: &'static str, name: &str, body: Body) -> Re
     (headers, body).into_response()
 }
 
-/// A body that is read piece by piece, so that memory does not grow with it: `read` gives the piece at a
-/// place and the next place. A failure midway breaks the download off, so that half a file is not taken for
-/// a whole one.
+/// A body that is read piece by piece, so that memory does not grow with its length. `read` returns the piece at a
+/// place and the next place. A failure midway breaks off the download, so that half a file cannot pass for a whole one.
 pub(super) fn pieces<Place, Read, Piece>(head: String, first: Place, read: Read) -> Body
 where
     Place: Send + 'static,

@@ -1,4 +1,4 @@
-//! Everything that is over: what a person may decide, and what came of it.
+//! Decided and expired requests that the person may see, with their results.
 
 use axum::body::Body;
 use axum::extract::State as Extract;
@@ -27,9 +27,9 @@ use crate::{Error, State, text};
 const HERE: &str = "/app/decided";
 /// Requests on a page.
 const SHOWN: usize = 50;
-/// Requests that a file reads at a time.
+/// Requests that an export reads at a time.
 const CHUNK: u32 = 500;
-/// What a file is asked for by, and its name.
+/// Name of the export, in the query and in the file name.
 const FILE: &str = "decided";
 /// Columns of the file.
 const COLUMNS: [&str; 11] = [
@@ -62,13 +62,13 @@ const ORDERS: Stored<ApprovalColumn> = Stored {
 pub(crate) struct HistoryParams {
     q: String,
     sort: String,
-    /// The last request of the page before.
+    /// The last request of the previous page.
     after: String,
     export: String,
 }
 
 impl HistoryParams {
-    /// What to look for; those after the last one of the page before.
+    /// The conditions, continuing after the previous page.
     fn filter(&self, who: &SignedIn, limit: u32) -> Filter {
         let (by, rising) = ORDERS.asked(&self.sort);
         Filter {
@@ -97,7 +97,7 @@ pub(crate) async fn page(
     if which.export == FILE {
         return Ok(file::csv(FILE, export(state, workspace, which.filter(&who, CHUNK))));
     }
-    // One more than is shown tells whether there are more.
+    // One more than is shown, to find out if there are more.
     let filter = which.filter(&who, u32::try_from(SHOWN + 1).unwrap_or(u32::MAX));
     let found = view::list(&state.gateway, workspace, &filter).await?;
     let more = found.get(SHOWN).and(found.get(SHOWN - 1)).map(|last| cursor(&last.row));
@@ -121,7 +121,7 @@ pub(crate) async fn page(
     html(&DecidedPage { shell: who.shell(&state).await?, search, decided, pages })
 }
 
-/// All that was found, a piece at a time.
+/// Streams everything found, a piece at a time.
 fn export(state: State, workspace: WorkspaceId, filter: Filter) -> Body {
     let head = csv::line(COLUMNS) + "\r\n";
     file::pieces(head, None, move |beyond| {
@@ -136,7 +136,7 @@ fn export(state: State, workspace: WorkspaceId, filter: Filter) -> Body {
     })
 }
 
-/// The line of a request. Its query is on its page only: agents put anything into one.
+/// The line of a request. Its query is only on the request's own page: agents put anything into one.
 fn line(view: &ApprovalView) -> String {
     let row = &view.row;
     let route = Target::parse(&view.target).map_or_else(|_| row.target_host.clone(), |target| target.route());

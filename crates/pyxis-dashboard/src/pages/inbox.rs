@@ -26,20 +26,20 @@ use crate::view::approvals::{
 use crate::view::body::BodyView;
 use crate::{Error, State};
 
-/// Most waiting requests on one page.
+/// Most pending requests on one page.
 const SHOWN: u32 = 50;
-/// Bytes of one body that the inbox shows.
+/// Bytes of each body that the inbox shows.
 const HEAD: usize = 8192;
-/// Largest body that the inbox opens; a larger one is on its own page.
+/// Largest body that the inbox opens; a larger one is shown only on the request's own page.
 const MAX_OPENED: i64 = 256 * 1024;
-/// Decided requests below the waiting ones.
+/// Decided requests below the pending ones.
 const DECIDED: usize = 15;
 
 #[derive(Default, Deserialize)]
 pub(crate) struct InboxParams {
     #[serde(default)]
     order: String,
-    /// The last request of the page before: creation in milliseconds, a dot, its id.
+    /// The last request of the previous page: creation in milliseconds, a dot, its id.
     #[serde(default)]
     after: String,
     /// Text to find.
@@ -58,7 +58,7 @@ pub(crate) async fn inbox(
     let start = start(newest_first, q);
     let beyond = read_cursor(&after);
     let cards = Cards::of(&state, &who, ReturnTo::Inbox).await?;
-    // One more than is shown tells whether there are more.
+    // One more than is shown, to find out if there are more.
     let filter = Filter {
         state: Some(ApprovalState::Pending),
         among: who.rights.approvable(),
@@ -70,7 +70,7 @@ pub(crate) async fn inbox(
     };
     let waiting = view::list(&state.gateway, workspace, &filter).await?;
     if waiting.is_empty() && beyond.is_some() {
-        // What stood on this page is decided.
+        // Everything on this page has been decided.
         return Ok(see_other(&start));
     }
     let more = waiting.get(SHOWN as usize).and(waiting.get(SHOWN as usize - 1)).map(|last| cursor(&last.row));
@@ -81,7 +81,7 @@ pub(crate) async fn inbox(
     let decided: Vec<Card> =
         decided(&state, &who, q).await?.iter().map(|v| settled_card(&cards, v)).collect();
     let shell = who.shell(&state).await?;
-    // How to make a first request is for those who have a key to make it with.
+    // Instructions for a first request are for those who have an agent key.
     let first_request = if shell.manager { Some(hint(&state, workspace).await?) } else { None };
     let load = load(&state, &who).await?;
     let pages = (more.is_some() || beyond.is_some()).then(|| Pages {
@@ -97,7 +97,7 @@ pub(crate) async fn inbox(
     html(&InboxPage { shell, search, load, pending, pages, decided, newest_first, first_request })
 }
 
-/// The first page of a list, with what it is narrowed by.
+/// The first page of a list, with its filters.
 fn start(newest_first: bool, q: &str) -> String {
     let order = newest_first.then(|| "order=newest".to_owned());
     let asked = (!q.is_empty()).then(|| format!("q={}", utf8_percent_encode(q, NON_ALPHANUMERIC)));
@@ -115,7 +115,7 @@ pub(super) fn cursor(row: &ApprovalRow) -> String {
     format!("{}.{}", row.created_at.0, row.txn_id)
 }
 
-/// What is no place to go on from is the start.
+/// Parses a cursor. A malformed one means the first page.
 pub(super) fn read_cursor(text: &str) -> Option<(UnixMillis, TxnId)> {
     let (at, txn) = text.split_once('.')?;
     Some((UnixMillis(at.parse().ok()?), txn.parse().ok()?))
@@ -134,8 +134,8 @@ async fn decided(state: &State, who: &SignedIn, q: &str) -> Result<Vec<ApprovalV
     Ok(all)
 }
 
-/// A waiting request with the head of its body. Where that is not all of it, it cannot be approved here:
-/// nobody should approve what they could not see.
+/// A pending request with the head of its body. If that is not all of it, the request cannot be approved here: no one
+/// should approve what they could not see.
 async fn waiting_card(state: &State, cards: &Cards, view: ApprovalView) -> Result<Card, Error> {
     let mut card = if view.row.body_bytes > MAX_OPENED {
         cards.card(&view, BodyView::absent(size(&view.row), "It is too large for this list."))
@@ -161,7 +161,7 @@ fn body(view: &ApprovalView, limit: usize) -> BodyView {
     match &view.body {
         Some(bytes) => {
             let shown = BodyView::new(view.row.content_type.as_deref(), bytes, limit);
-            // The fingerprint is of what is sent.
+            // The fingerprint covers the body that is sent.
             match &view.body_sha256 {
                 Some(digest) => shown.with_fingerprint(digest, size(&view.row)),
                 None => shown,
@@ -171,7 +171,7 @@ fn body(view: &ApprovalView, limit: usize) -> BodyView {
     }
 }
 
-/// How often this person was asked of late: who is asked too often stops reading.
+/// This person's recent load: people who are asked too often stop reading.
 async fn load(state: &State, who: &SignedIn) -> Result<Option<Load>, Error> {
     let asked = approval_load::of(&state.gateway, &who.person.user, &who.rights).await?;
     Ok((asked.day > 0).then_some(Load {
@@ -183,7 +183,7 @@ async fn load(state: &State, who: &SignedIn) -> Result<Option<Load>, Error> {
     }))
 }
 
-/// A `curl` with what the workspace has: an agent's key is known to nobody any more.
+/// A `curl` for this workspace. The agent's key cannot be shown: only its hash is stored.
 async fn hint(state: &State, workspace: WorkspaceId) -> Result<String, Error> {
     let agents = agents::list(&state.gateway, workspace).await?;
     let key =
@@ -214,12 +214,12 @@ pub(crate) async fn standalone(
     Ok(if on_its_way { look_again(page) } else { page })
 }
 
-/// Approved, and what came of it is not known yet.
+/// True if the request is approved and its result is not known yet.
 fn is_on_its_way(card: &Card) -> bool {
     matches!(&card.state, CardState::Approved { result, .. } if labels::is_on_its_way(result))
 }
 
-/// The browser loads the page again by itself until the answer is there; no script needed.
+/// Makes the browser reload the page until the response is there; no script needed.
 fn look_again(mut page: Response) -> Response {
     page.headers_mut().insert(REFRESH, HeaderValue::from_static("2"));
     page
@@ -234,7 +234,7 @@ async fn one(state: &State, who: &SignedIn, id: &str, place: ReturnTo) -> Result
     Ok(cards.card(&view, body))
 }
 
-/// An id that cannot be one names nothing.
+/// Parses a transaction id. A malformed one is not found.
 pub(crate) fn txn(text: &str) -> Result<TxnId, Error> {
     text.parse().map_err(|_| Error::NotFound)
 }

@@ -1,4 +1,4 @@
-//! Issuers whose credentials are believed.
+//! Trusted issuers of verifiable credentials.
 
 use axum::extract::State as Extract;
 use axum::response::Response;

@@ -1,4 +1,4 @@
-//! How much of its budget an API key uses.
+//! Usage of an API key's budget.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::window;
@@ -9,7 +9,7 @@ use super::scoring::count;
 use crate::chart::{Bucket, Series, StackedBars};
 use crate::text;
 
-/// The span of the chart.
+/// Span of the chart, in hours.
 pub(super) const HOURS: u32 = 24;
 /// Length of a window, in milliseconds.
 const QUARTER: i64 = 15 * 60 * 1000;
@@ -29,7 +29,7 @@ pub(super) fn part(used: i64, limit: i64) -> String {
     format!("{} of {}", text::grouped(count(used)), text::grouped(count(limit)))
 }
 
-/// How many requests the present window has admitted at the Stamps endpoints.
+/// Requests that the current window has admitted at the Stamps endpoints.
 pub(super) fn in_window(usage: &Usage, now: UnixMillis) -> i64 {
     let start = window::quarter_start(now);
     let here = |surface: Surface, at: UnixMillis| surface == Surface::Stamps && at == start;
@@ -37,7 +37,7 @@ pub(super) fn in_window(usage: &Usage, now: UnixMillis) -> i64 {
     window.map_or(0, |window| window.admitted)
 }
 
-/// Requests by window; those to models stand apart where there were any.
+/// Requests by window; those to models are a separate series, if there are any.
 pub(super) fn chart(usage: &Usage) -> StackedBars {
     let mut buckets: Vec<Bucket> = (0..(usage.to.0 - usage.from.0) / QUARTER)
         .map(|number| Bucket {

@@ -1,19 +1,19 @@
-//! Rules, decisions and outcomes in the words that a person reads.
+//! Rules, decisions and outcomes in words.
 
 use pyxis_core::approval_mode::{ApprovalMode, ForwardState};
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::policy::{Method, Policy, Rule};
 use pyxis_store::approvals::ApprovalRow;
 
-/// Patterns that are named one by one; more are counted.
+/// Patterns that are named individually; the rest are counted.
 const NAMED: usize = 6;
 
-/// Whether something that can be switched off is on.
+/// `Enabled` or `Disabled`, for anything that can be switched off.
 pub(super) const fn enabled(disabled_at: Option<UnixMillis>) -> &'static str {
     if disabled_at.is_none() { "enabled" } else { "disabled" }
 }
 
-/// What the mode does to a credential without a policy, one sentence.
+/// Effect of the mode on a credential without a policy, in one sentence.
 pub(super) const fn mode(mode: ApprovalMode) -> &'static str {
     match mode {
         ApprovalMode::Gated => "GET and HEAD pass, everything else asks.",
@@ -30,7 +30,7 @@ pub(super) fn mode_rules(mode: ApprovalMode) -> Vec<String> {
     rules.iter().map(|rule| (*rule).to_owned()).collect()
 }
 
-/// A policy, one short sentence a rule.
+/// A policy as short sentences, one per rule.
 pub(super) fn policy_rules(policy: &Policy) -> Vec<String> {
     let mut rules = Vec::new();
     let mut methods = |list: &[Method], one: &str, several: &str| {
@@ -87,7 +87,7 @@ fn urls(rules: &mut Vec<String>, patterns: &[String], verb: &str) {
     }
 }
 
-/// Why a request was paused or let through: the rule's wire name, the pattern and the method.
+/// Reason that a request was paused or allowed, from the rule's wire name, the pattern and the method.
 pub(super) fn rule(name: &str, pattern: Option<&str>, method: &str) -> String {
     let Some(rule) = Rule::ALL.iter().find(|rule| rule.as_str() == name) else {
         return refusal(name).to_owned();
@@ -110,7 +110,7 @@ pub(super) fn rule(name: &str, pattern: Option<&str>, method: &str) -> String {
     }
 }
 
-/// Why a request was refused or failed, by the stable code.
+/// Reason that a request was refused or failed, from its stable code.
 pub(super) fn refusal(code: &str) -> &str {
     match code {
         "denied_by_policy" => "denied by policy",
@@ -133,12 +133,12 @@ pub(super) fn refusal(code: &str) -> &str {
 const READY: &str = "about to be sent";
 const SENDING: &str = "being sent";
 
-/// True if a [`result`] is not the last one.
+/// True if a [`result`] is not final.
 pub(super) fn is_on_its_way(result: &str) -> bool {
     [READY, SENDING].contains(&result)
 }
 
-/// What came of an approved request, and whether it failed.
+/// Result of an approved request, and true if it failed.
 pub(super) fn result(row: &ApprovalRow) -> (String, bool) {
     match (row.forward_state, &row.error, row.upstream_status) {
         (ForwardState::None | ForwardState::Ready, _, _) => (READY.to_owned(), false),

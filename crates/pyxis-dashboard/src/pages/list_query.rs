@@ -1,4 +1,4 @@
-//! What the query of a list asks for: words to find, pages, orders and a file.
+//! The query of a list: search text, pages, orders and a file.
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use crate::view::Search;
 /// Lines on one page.
 const PAGE: usize = 50;
 
-/// Which list of its page a list is. The same words narrow all of them.
+/// Position of a list among the lists of its page. The same search applies to all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ListSlot {
     First,
@@ -17,7 +17,7 @@ pub(super) enum ListSlot {
 }
 
 impl ListSlot {
-    /// The parameter with its page, from 1.
+    /// The query parameter with its page, from 1.
     const fn page(self) -> &'static str {
         match self {
             Self::First => "page",
@@ -26,7 +26,7 @@ impl ListSlot {
         }
     }
 
-    /// The parameter with its order.
+    /// The query parameter with its order.
     pub(super) const fn sort(self) -> &'static str {
         match self {
             Self::First => "sort",
@@ -48,15 +48,15 @@ pub(crate) struct ListQuery {
     sort: String,
     second_sort: String,
     third_sort: String,
-    /// The list that is wanted as a file.
+    /// The list to export as a file.
     pub(super) export: String,
-    /// What else the page was asked for, to stand in every link of its lists.
+    /// Other query parameters of the page, repeated in every link of its lists.
     #[serde(skip)]
     also: Vec<(&'static str, String)>,
 }
 
 impl ListQuery {
-    /// True if any of `texts` contains what is looked for, whatever its case.
+    /// True if any of `texts` contains the search text, ignoring case.
     pub(crate) fn fits<'a>(&self, texts: impl IntoIterator<Item = &'a str>) -> bool {
         let wanted = self.q.trim().to_lowercase();
         wanted.is_empty() || texts.into_iter().any(|text| text.to_lowercase().contains(&wanted))
@@ -68,7 +68,7 @@ impl ListQuery {
         self
     }
 
-    /// The order that is asked for.
+    /// The requested order.
     pub(super) fn sort_of(&self, place: ListSlot) -> &str {
         match place {
             ListSlot::First => &self.sort,
@@ -85,14 +85,14 @@ impl ListQuery {
         }
     }
 
-    /// What a new search keeps: everything but words and pages.
+    /// Parameters that a new search keeps: everything but the text and the pages.
     fn kept(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let also = self.also.iter().map(|(name, value)| (*name, value.as_str()));
         let places = [ListSlot::First, ListSlot::Second, ListSlot::Third];
         also.chain(places.map(|place| (place.sort(), self.sort_of(place))))
     }
 
-    /// A link to the same with one parameter changed; it keeps its pages.
+    /// A link to the same list with one parameter changed; it keeps its pages.
     pub(super) fn link(&self, path: &str, changed: &'static str, value: &str) -> String {
         let places = [ListSlot::First, ListSlot::Second, ListSlot::Third];
         let pages = places.map(|place| (place.page(), self.page_of(place)));
@@ -100,14 +100,14 @@ impl ListQuery {
         link(path, all.map(|(name, old)| (name, if name == changed { value } else { old })))
     }
 
-    /// A link to everything that is found, as a file.
+    /// A link to everything found, as a file.
     pub(super) fn file_link(&self, path: &str, list: &'static str) -> String {
         let all = std::iter::once(("q", self.q.trim())).chain(self.kept());
         link(path, all.chain([("export", list)]))
     }
 }
 
-/// `path` with those of the parameters that say something.
+/// `path` with those parameters that are not empty.
 pub(super) fn link<'a>(path: &str, query: impl IntoIterator<Item = (&'static str, &'a str)>) -> String {
     let said = query.into_iter().filter(|(_, value)| !value.is_empty());
     let query: Vec<_> = said
@@ -116,7 +116,7 @@ pub(super) fn link<'a>(path: &str, query: impl IntoIterator<Item = (&'static str
     if query.is_empty() { path.to_owned() } else { format!("{path}?{}", query.join("&")) }
 }
 
-/// The lines of the page that was asked for, and what the page shows around them.
+/// The requested page of lines, and the search state shown around them.
 pub(super) fn search<T>(path: &str, find: &ListQuery, found: Vec<T>) -> (Vec<T>, Search) {
     search_at(ListSlot::First, path, find, found)
 }

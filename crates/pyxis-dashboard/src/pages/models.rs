@@ -1,4 +1,4 @@
-//! Models: cards, plots, a look at one wallet, and suspected groups.
+//! Models: cards, plots, the score of one wallet, and suspected groups.
 
 use axum::extract::State as Extract;
 use axum::response::Response;
@@ -186,7 +186,7 @@ fn plain(value: f32) -> String {
     if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.2}") }
 }
 
-/// What a group can be found by: its members, and what they have in common.
+/// Searchable texts of a group: its members, and their common addresses.
 fn addresses(group: &Group) -> Vec<String> {
     let shared = group.shared_funder.iter().chain(&group.shared_sink).map(|shared| shared.address);
     let members = group.members.iter().map(|member| member.address);

@@ -1,4 +1,4 @@
-//! Where a person is told of requests: this browser, and chats.
+//! A person's notification settings: this browser, and chats.
 
 use axum::extract::State as Extract;
 use axum::response::IntoResponse;
@@ -106,7 +106,7 @@ const UNSHOWN: Table<UnshownLine> = Table {
     usual: "",
 };
 
-/// What went wrong on chats, for those who can put it right.
+/// Problems with chat messages, for those who can fix them.
 async fn unshown(state: &State, who: &SignedIn) -> Result<Vec<UnshownLine>, Error> {
     if !who.person.user.role.is_manager() {
         return Ok(Vec::new());
@@ -130,7 +130,7 @@ fn unshown_line(Unshown { platform, message }: Unshown, now: UnixMillis) -> Unsh
     }
 }
 
-/// Chats that nothing can be posted to, for those who can put it right.
+/// Chats that cannot be posted to, for those who can fix that.
 async fn unreachable(state: &State, who: &SignedIn) -> Result<Vec<UnshownLine>, Error> {
     if !who.person.user.role.is_manager() {
         return Ok(Vec::new());
@@ -139,7 +139,7 @@ async fn unreachable(state: &State, who: &SignedIn) -> Result<Vec<UnshownLine>, 
     Ok(found.into_iter().map(|unshown| unshown_line(unshown, state.gateway.now())).collect())
 }
 
-/// Browsers that are not notified, for those who can put it right.
+/// Browsers that are not notified, for those who can fix that.
 async fn refused(state: &State, who: &SignedIn) -> Result<Vec<RefusedLine>, Error> {
     if !who.person.user.role.is_manager() {
         return Ok(Vec::new());
@@ -153,7 +153,7 @@ async fn refused(state: &State, who: &SignedIn) -> Result<Vec<RefusedLine>, Erro
     Ok(found.into_iter().filter_map(line).collect())
 }
 
-/// Why a browser's push service refuses messages, and since when.
+/// Reason that a browser's push service refuses messages, and since when.
 fn refusal(row: &PushSubscriptionRow, now: UnixMillis) -> Option<(String, Timestamp)> {
     let said = text::visible(row.refused_why.as_deref().unwrap_or_default());
     let why = format!("{} {said}", row.refused_status?).trim_end().to_owned();
@@ -223,7 +223,7 @@ pub(crate) async fn chats(
     Ok(unprocessable(show(&state, &who, &ListQuery::default(), telegram, matrix, problems).await?))
 }
 
-/// The worker that shows notifications. It must stand at the root, or it could only see pages beside it.
+/// The service worker that shows notifications. It must be served at the root, or its scope would not cover the pages.
 pub(crate) async fn worker() -> Response {
     let headers = [(CONTENT_TYPE, "text/javascript; charset=utf-8"), (CACHE_CONTROL, "no-cache")];
     (headers, include_str!("../../assets/sw.js")).into_response()

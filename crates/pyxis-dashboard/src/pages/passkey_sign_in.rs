@@ -38,7 +38,7 @@ pub(crate) async fn sign_in(
             sign_in::leave_old_session(&state, &headers).await?;
             Ok(session::begin(&state, &opened, see_other(if next.is_empty() { HOME } else { next })))
         }
-        // Whose passkey it was, or that the account is shut, is nobody's business here.
+        // Does not reveal whose passkey it was or that the account is disabled.
         Err(Service::PasskeyRefused(_) | Service::Unauthenticated) => {
             let mut response = html(&sign_in::page(&visit, "", next, SignInState::PasskeyRefused))?;
             *response.status_mut() = StatusCode::UNAUTHORIZED;

@@ -1,4 +1,4 @@
-//! Changing one's own password.
+//! Changing the person's own password.
 
 use axum::extract::State as Extract;
 use axum::response::Response;

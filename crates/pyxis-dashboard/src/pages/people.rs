@@ -1,4 +1,4 @@
-//! People: owners, admins and members, their invitations, and what members were granted.
+//! People: owners, admins and members, their invitations, and members' grants.
 
 use axum::extract::State as Extract;
 use axum::response::Response;
@@ -83,7 +83,7 @@ fn line(state: &State, who: &SignedIn, user: &UserRow, grants: &Grants) -> Perso
     }
 }
 
-/// Only an owner touches owners, and so does a link, with which one becomes that person.
+/// Only an owner changes owners. The same holds for sign-in links, which let anyone become that person.
 fn may_change(who: &SignedIn, role: Role) -> bool {
     role != Role::Owner || who.person.is_owner()
 }
@@ -146,7 +146,7 @@ async fn link_page(
     })
 }
 
-/// The person meant, if the viewer may change them and it is not the viewer.
+/// The person to change, if the viewer may change them and it is not the viewer.
 async fn other(state: &State, who: &SignedIn, id: &str) -> Result<Option<UserRow>, Error> {
     let id: UserId = id.parse().map_err(|_| Error::NotFound)?;
     let user = people::get(&state.gateway, who.person.workspace(), id).await?;
@@ -233,7 +233,7 @@ pub(crate) async fn show(
     })
 }
 
-/// Every credential of the form is set to what was ticked; one that the form did not have stays.
+/// Sets every credential of the form to the ticked rights. A credential that the form did not have stays as it is.
 pub(crate) async fn grant(
     Extract(state): Extract<State>,
     PathId(id): PathId,

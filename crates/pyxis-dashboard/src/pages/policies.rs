@@ -31,7 +31,7 @@ use crate::view::{DecisionBadge, Timestamp};
 use crate::{Error, State, text};
 
 const HERE: &str = "/app/policies";
-/// Groups of changed requests that a replay names.
+/// Groups of changed requests that a replay lists.
 const MAX_GROUPS: usize = 100;
 
 pub(crate) async fn list(
@@ -82,7 +82,7 @@ const POLICIES: Table<PolicyLine> = Table {
     usual: "credential",
 };
 
-/// A grant after how often it was used.
+/// A grant, preceded by its number of uses.
 type Used = (i64, GrantLine);
 
 const GRANTS: Table<Used> = Table {
@@ -144,7 +144,7 @@ async fn grant_lines(
     Ok(grants::list(&state.gateway, workspace, false).await?.into_iter().map(line).collect())
 }
 
-/// The parts of the editor that differ from answer to answer.
+/// The parts of the editor that differ between responses.
 #[derive(Default)]
 struct PolicyListItem {
     form: Option<PolicyForm>,
@@ -197,7 +197,7 @@ async fn approvers(
     Ok(people.iter().map(|user| form::Approver { has_passkey: owners.contains(&user.id) }).collect())
 }
 
-/// A first policy starts as the gated mode: reading passes.
+/// A first policy starts like the gated mode: reading passes.
 fn starting_point() -> Policy {
     Policy { auto_approve_methods: vec![pyxis_core::policy::Method::Get], ..Policy::default() }
 }
@@ -228,7 +228,7 @@ pub(crate) async fn save(
     Ok(unprocessable(page(&state, &who, &name, shown).await?))
 }
 
-/// At once for a manager; a member's is staged.
+/// Saves a manager's policy at once; a member's is staged.
 async fn keep(state: &State, who: &SignedIn, name: &str, policy: &Policy) -> Result<Response, Service> {
     if !who.person.user.role.is_manager() {
         let staged = staged::propose(&state.gateway, &who.person, name, policy).await?;
@@ -239,7 +239,7 @@ async fn keep(state: &State, who: &SignedIn, name: &str, policy: &Policy) -> Res
     Ok(Notice::PolicySaved.then(state, &format!("/app/policies/{}", row.name)))
 }
 
-/// The stored policy, for whoever may change it.
+/// The stored policy, for anyone who may change it.
 async fn stored(state: &State, who: &SignedIn, name: &str) -> Result<Option<Policy>, Error> {
     let row = credentials::get(&state.gateway, who.person.workspace(), name).await?;
     who.require_policy(row.id)?;
@@ -263,7 +263,7 @@ pub(crate) async fn explain(
 
 fn explained(said: Explanation, method: &str) -> PolicyExplanation {
     let (outcome, decision) = decision(said.decision);
-    // The words name the pattern where one matched; the page shows it once.
+    // The words name the pattern if one matched; the page shows it once.
     let rule = match &said.pattern {
         Some(_) => "the address matches".to_owned(),
         None => labels::rule(said.rule, None, method),
@@ -311,7 +311,7 @@ pub(crate) async fn replay(
     Ok(if wrong { unprocessable(response) } else { response })
 }
 
-/// Requests that change in the same way to the same place are one line.
+/// Requests to the same place that change in the same way are one line.
 fn grouped(told: &policies::PolicyReplay) -> ReplayView {
     let mut changes: Vec<ReplayChange> = Vec::new();
     for change in &told.changed {

@@ -1,11 +1,11 @@
-//! What one policy changes about another, field by field, in words.
+//! Differences between two policies, field by field, in words.
 
 use pyxis_core::policy::{Method, Policy};
 
 use crate::text;
 use crate::view::staged::Difference;
 
-/// What `after` would change; `before` is `None` where there is no policy of its own.
+/// The changes that `after` makes; `before` is `None` if the credential has no policy of its own.
 pub(super) fn changes(before: Option<&Policy>, after: &Policy) -> Vec<Difference> {
     let was = |values: fn(&Policy) -> Vec<String>| before.map(values).unwrap_or_default();
     FIELDS

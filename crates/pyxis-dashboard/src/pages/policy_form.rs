@@ -1,4 +1,4 @@
-//! Between the policy form and the policy document.
+//! Converts between the policy form and the policy document.
 
 use pyxis_core::approval_mode::Channel;
 use pyxis_core::policy::{Method, Policy, PolicyError};
@@ -12,7 +12,7 @@ use crate::form::Fields;
 use crate::view::policies::{MethodRule, PolicyForm};
 use crate::view::{Choice, Problems};
 
-/// Somebody who may approve.
+/// A person who may approve.
 pub(super) struct Approver {
     pub(super) has_passkey: bool,
 }
@@ -21,7 +21,7 @@ pub(super) struct Approver {
 const METHODS: [Method; 6] =
     [Method::Get, Method::Post, Method::Put, Method::Patch, Method::Delete, Method::Options];
 
-/// Chat platforms that this server speaks on.
+/// Chat platforms configured on this server.
 #[derive(Clone, Copy)]
 pub(super) struct Chats {
     pub(super) telegram: bool,
@@ -34,7 +34,7 @@ impl Chats {
         Self { telegram: speaks(ChatPlatform::Telegram), matrix: speaks(ChatPlatform::Matrix) }
     }
 
-    /// True if a channel can be chosen: a chat only where somebody would be told there.
+    /// True if a channel can be chosen: a chat only if someone would be notified there.
     const fn offers(self, channel: Channel) -> bool {
         match channel {
             Channel::AgentReflected | Channel::Dashboard => true,
@@ -91,7 +91,7 @@ pub(super) fn typed(fields: &Fields, stored: &Policy, chats: Chats, problems: Pr
     }
 }
 
-/// What is not chosen asks.
+/// A method without a choice asks.
 fn rule_of(fields: &Fields, method: Method) -> MethodRule {
     match fields.get(&format!("method_{method}")) {
         "auto" => MethodRule::Auto,
@@ -100,7 +100,7 @@ fn rule_of(fields: &Fields, method: Method) -> MethodRule {
     }
 }
 
-/// The channels that lead somewhere, and the stored one even where it no longer does.
+/// The available channels, and the stored one even if it is no longer available.
 fn channel_choices(chosen: &str, stored: Channel, chats: Chats) -> Vec<Choice> {
     let label = |channel: Channel| match channel {
         Channel::AgentReflected => "In the agent's answer, and in the inbox",
@@ -119,12 +119,12 @@ fn channel_choices(chosen: &str, stored: Channel, chats: Chats) -> Vec<Choice> {
         .collect()
 }
 
-/// Whole minutes of a window, upwards; empty for none.
+/// Whole minutes of a window, rounded up; empty for none.
 pub(super) fn minutes(seconds: Option<u64>) -> String {
     seconds.map(|seconds| seconds.div_ceil(60).to_string()).unwrap_or_default()
 }
 
-/// A window as typed, in seconds. Left as it was shown it stays what it was, to the second.
+/// A window as typed, in seconds. If left as shown, it keeps its stored value to the second.
 pub(super) fn seconds(typed: &str, stored: Option<u64>) -> Option<Value> {
     if typed == minutes(stored) {
         return Some(json!(stored));
@@ -132,12 +132,12 @@ pub(super) fn seconds(typed: &str, stored: Option<u64>) -> Option<Value> {
     typed.parse::<u64>().ok().and_then(|minutes| minutes.checked_mul(60)).map(Value::from)
 }
 
-/// The policy that the form describes. What the form does not show stays as `stored` has it.
+/// The policy that the form describes. Anything the form does not show stays as in `stored`.
 pub(super) fn policy(fields: &Fields, stored: Option<&Policy>) -> Result<Policy, Problems> {
     let document = document(fields, stored);
     let mut problems = Problems::default();
     for (name, value) in &document {
-        // Field by field, so that everything that is wrong is told at once.
+        // Field by field, so that all problems are reported at once.
         let alone = json!({ name.as_str(): value }).to_string();
         if let Err(PolicyError::Field { detail, .. }) = Policy::from_json(alone.as_bytes()) {
             problems.add(field(name), sentence(&detail));
@@ -189,7 +189,7 @@ fn document(fields: &Fields, stored: Option<&Policy>) -> Map<String, Value> {
     entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// A chat as typed; a form without the field leaves it as it is.
+/// A chat as typed; a form without the field leaves it unchanged.
 fn chat(fields: &Fields, name: &str, kept: Option<&str>) -> Value {
     match fields.all(name).next().map(str::trim) {
         None => json!(kept),
@@ -219,7 +219,7 @@ pub(super) fn field(name: &str) -> &'static str {
     }
 }
 
-/// What the author may not have meant. `able` are those who may approve with this policy.
+/// Warnings about likely mistakes. `able` are the people who may approve with this policy.
 pub(super) fn warnings(policy: &Policy, able: &[Approver], chats: Chats) -> Vec<String> {
     let mut warnings = Vec::new();
     if !chats.offers(policy.channel) {

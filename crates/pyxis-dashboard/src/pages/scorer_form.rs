@@ -1,4 +1,4 @@
-//! The weights editor: a draft as it is typed, and how it differs from what is stored.
+//! The weights editor: a draft as it is typed, and its differences from the stored scorer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,27 +14,27 @@ use crate::text;
 use crate::view::Problems;
 use crate::view::scorers::{ScorerForm, WeightGroup, WeightRow};
 
-/// What begins the name of a field with a weight.
+/// Prefix of the names of weight fields.
 const WEIGHT: &str = "weight.";
 const NUMBER: &str = "Write a number such as 1.5, with at most five digits after the point.";
 
-/// What somebody wants of a scorer.
+/// Draft of a scorer.
 pub(super) struct Draft {
     pub(super) name: String,
     pub(super) threshold: Option<Decimal>,
     pub(super) weights: Weights,
-    /// The revision that it began from.
+    /// The revision that the draft is based on.
     pub(super) revision: Option<i64>,
     pub(super) problems: Problems,
     threshold_typed: String,
     /// Weights as typed, by Stamp.
     typed: BTreeMap<StampName, String>,
-    /// Stamps whose weight is no number.
+    /// Stamps whose weight is not a number.
     wrong: BTreeSet<StampName>,
     extra: (String, String),
 }
 
-/// A number as typed; nothing is zero.
+/// A number as typed; an empty one is zero.
 pub(super) fn decimal(typed: &str) -> Option<Decimal> {
     if typed.is_empty() { Some(Decimal::ZERO) } else { typed.parse().ok() }
 }
@@ -74,7 +74,7 @@ impl Draft {
             draft.problems.add("threshold", NUMBER);
         }
         for (stamp, weight) in fields.beginning(WEIGHT) {
-            // Nobody types the names of these fields: one that is none was not in our form.
+            // No one types the names of these fields: a name that is not a Stamp was not in our form.
             if let Ok(stamp) = stamp.parse() {
                 draft.weigh(stamp, weight.trim());
             }
@@ -95,7 +95,7 @@ impl Draft {
         self.typed.insert(stamp, typed.to_owned());
     }
 
-    /// A further Stamp that can be read becomes a row like the others.
+    /// Turns an additional Stamp that can be read into a row like the others.
     fn read_extra(&mut self) {
         let (name, weight) = std::mem::take(&mut self.extra);
         if name.is_empty() && weight.is_empty() {
@@ -117,13 +117,13 @@ impl Draft {
         }
     }
 
-    /// The same draft, made to begin from what is stored now.
+    /// The same draft, based on what is stored now.
     pub(super) fn rebased(mut self, stored: &Scorer) -> Self {
         self.revision = Some(stored.terms.revision);
         self
     }
 
-    /// The editor, with what is stored beside what differs.
+    /// The editor, with the stored values next to those that differ.
     pub(super) fn form(&self, stored: &Scorer, platforms: &[Platform]) -> ScorerForm {
         let mut listed = BTreeSet::new();
         let mut groups = Vec::with_capacity(platforms.len() + 1);

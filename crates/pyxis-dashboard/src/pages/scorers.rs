@@ -1,4 +1,4 @@
-//! Scorers: what Stamps are worth, and what is enough.
+//! Scorers: Stamp weights and thresholds.
 
 use axum::extract::State as Extract;
 use axum::response::Response;
@@ -51,7 +51,7 @@ pub(crate) async fn list(
     html(&ScorersPage { shell: who.shell(&state).await?, search, scorers: lines, ask })
 }
 
-/// A scorer, and how many addresses it has scored.
+/// A scorer, and its number of scored addresses.
 type Counted = (Scorer, i64);
 
 const TABLE: Table<Counted> = Table {
@@ -83,7 +83,7 @@ fn line((scorer, addresses): Counted, now: UnixMillis) -> ScorerLine {
     }
 }
 
-/// How many addresses a scorer has scored.
+/// Number of addresses that a scorer has scored.
 async fn scored(scoring: &pyxis_scoring::State, who: &SignedIn, id: ScorerId) -> Result<i64, Error> {
     read(scores::count(&scoring.store, who.person.workspace(), id).await)
 }
@@ -136,12 +136,12 @@ fn path(id: ScorerId) -> String {
     format!("/app/scorers/{id}")
 }
 
-/// What is no number names no scorer.
+/// Parses a scorer number. Anything else is not found.
 fn scorer_id(text: &str) -> Result<ScorerId, Error> {
     text.parse().map_err(|_| Error::NotFound)
 }
 
-/// What differs from answer to answer.
+/// The parts that differ between responses.
 #[derive(Default)]
 struct ScorerListItem {
     overtaken: bool,
@@ -222,7 +222,7 @@ pub(crate) async fn save(
     Ok(unprocessable(page(&state, &scoring, &who, &stored, &draft, ScorerListItem::default()).await?))
 }
 
-/// A new name alone leaves every score as it is.
+/// The patch that saves the draft. A new name alone leaves every score as it is.
 fn patch(draft: &Draft, stored: &Scorer) -> ScorerPatch {
     let name = (draft.name != stored.name).then(|| draft.name.clone());
     if draft.threshold == Some(stored.terms.threshold) && draft.weights == stored.terms.weights {
@@ -232,12 +232,12 @@ fn patch(draft: &Draft, stored: &Scorer) -> ScorerPatch {
         name,
         threshold: draft.threshold,
         weights: Some(draft.weights.clone()),
-        // A form without a revision began from nothing that is stored.
+        // A form without a revision is based on nothing that is stored.
         revision: Some(draft.revision.unwrap_or(0)),
     }
 }
 
-/// The draft with what somebody else saved beside it. Saved again, it replaces that.
+/// The draft next to what someone else saved meanwhile. Saving again replaces that.
 async fn overtaken(
     state: &State,
     scoring: &pyxis_scoring::State,

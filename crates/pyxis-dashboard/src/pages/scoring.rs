@@ -1,4 +1,4 @@
-//! What the pages of scoring have in common.
+//! Helpers shared by the scoring pages.
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
@@ -10,7 +10,7 @@ use super::sentence;
 use crate::view::Problems;
 use crate::{Error, State, text};
 
-/// Scoring, which this process serves; else its pages are not there.
+/// Scoring, if this process serves it; otherwise its pages do not exist.
 pub(crate) struct Scoring(pub(crate) pyxis_scoring::State);
 
 impl FromRequestParts<State> for Scoring {
@@ -21,7 +21,7 @@ impl FromRequestParts<State> for Scoring {
     }
 }
 
-/// What the service found wrong, at the form's field; anything else stays an error.
+/// The problem that the service found, at the form's field; anything else stays an error.
 pub(super) fn problem(error: Service, field_of: impl Fn(&str) -> &'static str) -> Result<Problems, Service> {
     match error {
         Service::InvalidField { field, detail } => {
@@ -33,7 +33,7 @@ pub(super) fn problem(error: Service, field_of: impl Fn(&str) -> &'static str) -
     }
 }
 
-/// A read that goes to the store as it is.
+/// A direct read from the store.
 pub(super) fn read<T>(found: Result<T, StoreError>) -> Result<T, Error> {
     Ok(found.map_err(Service::from)?)
 }
@@ -44,7 +44,7 @@ pub(super) fn day(at: UnixMillis) -> String {
     absolute.get(..10).unwrap_or(&absolute).to_owned()
 }
 
-/// A count that a page shows; one that no page could is shown as the most there is.
+/// A count to show on a page; one that does not fit becomes the largest that does.
 pub(super) fn count(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
@@ -55,7 +55,7 @@ pub(super) fn ask(state: &State, scorer: &str, address: &str, key: &str) -> Stri
     format!("curl {base}/v2/stamps/{scorer}/score/{address} \\\n  -H 'X-API-KEY: {key}'")
 }
 
-/// A `curl` that brings in credentials.
+/// A `curl` that submits credentials.
 pub(super) fn bring(state: &State, address: &str) -> String {
     let base = &state.gateway.config.base_url;
     format!(
@@ -66,5 +66,5 @@ pub(super) fn bring(state: &State, address: &str) -> String {
 
 /// An address for commands to try.
 pub(super) const EXAMPLE_ADDRESS: &str = "0x8f3b2c1de4a5968770123456789abcdef0123456";
-/// Where a key stands in a command.
+/// Placeholder for a key in a command.
 pub(super) const A_KEY: &str = "<API key>";

@@ -1,4 +1,4 @@
-//! Settings of the workspace, and what the server runs with.
+//! Settings of the workspace, and the server's configuration.
 
 use std::time::Duration;
 

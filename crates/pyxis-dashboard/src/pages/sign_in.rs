@@ -79,7 +79,7 @@ pub(crate) async fn sign_in(
     Ok(visit.keep(&state, response))
 }
 
-/// A browser has one session: the one before ends with the new one.
+/// Ends the browser's previous session: it has one at a time.
 pub(super) async fn leave_old_session(state: &State, headers: &HeaderMap) -> Result<(), Error> {
     if let Some(person) = session::person(state, headers).await? {
         sessions::sign_out(&state.gateway, &person).await?;
@@ -95,7 +95,7 @@ pub(crate) async fn sign_out(
     Ok(session::end(&state, see_other("/sign-in")))
 }
 
-/// Opening a link decides nothing: programs open links, too.
+/// Opening a link changes nothing: programs open links, too.
 pub(crate) async fn link_page(
     Extract(state): Extract<State>,
     visit: Visit,
@@ -135,7 +135,7 @@ pub(crate) async fn link(
     Form { who: visit, fields }: Form<Visit>,
 ) -> Result<Response, Error> {
     let user = owner_of(&state, &token).await?;
-    // Before the link is used up, so that a typing error does not cost it.
+    // Checked before the link is used up, so that a typing error does not cost it.
     if let Some(problem) = password_problem(&fields, user.password_hash.is_none()) {
         let page = link_form(&state, &visit, &token, &user, Some(problem)).await?;
         let mut response = html(&page)?;

@@ -1,10 +1,10 @@
-//! From a payload that waits for a signature to what a person reads of it.
+//! Readable form of a payload that waits for a signature.
 
 use pyxis_gateway::approvals::view::ApprovalView;
 
 use crate::view::approvals::Signing;
 
-/// `None` for a request that is forwarded, and where the payload is not at hand.
+/// `None` for a forwarded request, and if the payload is not available.
 pub(super) fn of(view: &ApprovalView) -> Option<Signing> {
     let shown = view.signing.clone()?;
     Some(Signing {

@@ -1,4 +1,4 @@
-//! The columns of a list that is read whole: by each it can be sorted, and each is in its file.
+//! Columns of a list that is read whole. Each can be sorted by and is in the exported file.
 
 use std::borrow::Borrow;
 use std::cmp::Reverse;
@@ -13,19 +13,19 @@ use super::list_query::{ListQuery, ListSlot, search_at};
 use crate::text::plain;
 use crate::view::{Order, Search, SortLink};
 
-/// What stands in a column. Texts begin with the smallest, everything else with the largest or latest.
+/// Value of a column. Texts start with the smallest, everything else with the largest or latest.
 pub(super) enum By<T> {
-    /// Sorted whatever its case.
+    /// Sorted ignoring case.
     Text(fn(&T) -> String),
     /// A count, or a place in an order of words.
     Number(fn(&T) -> i64),
     /// An exact number.
     Amount(fn(&T) -> Decimal),
-    /// A moment; what never happened is before all that did.
+    /// A time; one that never happened comes before all others.
     Time(fn(&T) -> Option<UnixMillis>),
 }
 
-/// What a row is sorted by.
+/// Sort key of a row.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     Text(String),
@@ -51,7 +51,7 @@ impl<T> By<T> {
         }
     }
 
-    /// How it is sorted at first.
+    /// The initial order.
     const fn first(&self) -> Order {
         match self {
             Self::Text(_) => Order::Ascending,
@@ -60,20 +60,20 @@ impl<T> By<T> {
     }
 }
 
-/// A list of a page. A row may hold more than is in the columns; what is in none is in no file.
+/// A list of a page. A row may hold more than its columns show; only columns are in the file.
 pub(super) struct Table<T: 'static> {
-    /// What its file is called.
+    /// Name of the exported file.
     pub(super) name: &'static str,
-    /// Which list of its page it is.
+    /// Position among the lists of the page.
     pub(super) place: ListSlot,
-    /// Its columns by name, in the order of the file. No other name sorts anything.
+    /// Columns by name, in the order of the file. No other name sorts anything.
     pub(super) columns: &'static [(&'static str, By<T>)],
-    /// Its order where none is asked for, as in a query: `name`, `-created`. Ties keep it too.
+    /// The default order, as in a query: `name`, `-created`. It also breaks ties.
     pub(super) usual: &'static str,
 }
 
 impl<T: 'static> Table<T> {
-    /// All that was found as CSV, if that is what is asked for.
+    /// Everything found as CSV, if requested.
     pub(super) fn file(&self, find: &ListQuery, rows: &[T]) -> Option<Response> {
         if find.export != self.name {
             return None;
@@ -86,7 +86,7 @@ impl<T: 'static> Table<T> {
         Some(file::csv(self.name, text.into()))
     }
 
-    /// The rows of the page that was asked for, and what the page shows around them.
+    /// The requested page of rows, and the search state shown around them.
     pub(super) fn page(&self, path: &str, find: &ListQuery, rows: Vec<T>) -> (Vec<T>, Search) {
         let (shown, search) = search_at(self.place, path, find, self.sorted(find, rows));
         let columns = self.columns.iter().map(|(name, by)| self.link(path, find, name, by)).collect();
@@ -117,7 +117,7 @@ impl<T: 'static> Table<T> {
     }
 }
 
-/// A link that sorts by `name`, or turns its order if that is the `present` one.
+/// A link that sorts by `name`, or reverses its order if that is the `present` one.
 pub(super) fn heading(
     name: &'static str,
     present: &str,

@@ -1,4 +1,4 @@
-//! Usage: how many requests agents and API keys made over time, and how many of them were refused.
+//! Usage: requests of agents and API keys over time, and how many of them were refused.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ use crate::{Error, State};
 const HERE: &str = "/app/usage";
 const HOUR: i64 = 3_600_000;
 
-/// A span that can be looked at: its name in the query, its words, the width of a bar and the number of bars.
+/// A selectable span: its name in the query, its label, the width of a bar and the number of bars.
 type Range = (&'static str, &'static str, i64, usize);
 
 const RANGES: [Range; 3] =
@@ -39,7 +39,7 @@ pub(crate) struct UsageParams {
     range: String,
 }
 
-/// The bars of a range: the last of them holds the present moment.
+/// The bars of a range. The last one contains the present.
 #[derive(Clone, Copy)]
 struct Bars {
     from: UnixMillis,
@@ -59,17 +59,17 @@ impl Bars {
         usize::try_from((at.0 - self.from.0) / self.width).unwrap_or(usize::MAX)
     }
 
-    /// When each begins: `2026-01-31 09:00`.
+    /// Start of each bar: `2026-01-31 09:00`.
     fn labels(&self) -> Vec<String> {
         (0_i64..).take(self.number).map(|n| minute(UnixMillis(self.from.0 + n * self.width))).collect()
     }
 }
 
-/// What an agent or a key asked for, bar by bar: admitted and refused.
+/// Requests of an agent or key, bar by bar: admitted and refused.
 struct Used {
     name: String,
     page: Option<String>,
-    /// Why it asks for nothing more.
+    /// Reason that it sends no more requests.
     gone: Option<&'static str>,
     bars: Vec<[u64; 2]>,
 }
@@ -106,7 +106,7 @@ const COLUMNS: &[(&str, By<Used>)] = &[
     ("refused", By::Number(|one| number(one.total(1)))),
 ];
 
-/// Those who ask in one way.
+/// One kind of caller: agents or API keys.
 struct Askers {
     title: &'static str,
     id: &'static str,
@@ -172,7 +172,7 @@ pub(crate) async fn page(
     })
 }
 
-/// Every agent that there is, and those that are gone but asked for something.
+/// Every existing agent, and removed ones that sent requests in the range.
 async fn of_agents(state: &State, workspace: WorkspaceId, bars: Bars) -> Result<Vec<Used>, Error> {
     let Bars { from, to, width, number } = bars;
     let mut all: BTreeMap<String, Used> = BTreeMap::new();
@@ -191,7 +191,7 @@ async fn of_agents(state: &State, workspace: WorkspaceId, bars: Bars) -> Result<
     Ok(all.into_values().collect())
 }
 
-/// Every key that works, and those that are revoked but asked for something.
+/// Every working key, and revoked ones that sent requests in the range.
 async fn of_keys(
     scoring: &pyxis_scoring::State,
     workspace: WorkspaceId,
@@ -228,7 +228,7 @@ impl Askers {
     }
 }
 
-/// How many all of them asked for: 0 is admitted, 1 is refused.
+/// Total number of requests: 0 is admitted, 1 is refused.
 fn total(all: &[Used], which: usize) -> u64 {
     all.iter().map(|one| one.total(which)).sum()
 }

@@ -1,4 +1,4 @@
-//! The page of verification: networks, issuers, proofs over time, and a check box for one address.
+//! The verification page: networks, issuers, proofs over time, and a check of one address.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -26,7 +26,7 @@ use crate::view::verification::{CheckLine, Head, NetworkLine, ProofIssuerLine, V
 use crate::{Error, State};
 
 const HERE: &str = "/app/verification";
-/// The span of the chart.
+/// Span of the chart, in days.
 const DAYS: i64 = 30;
 const DAY: i64 = 24 * 3600 * 1000;
 const CLASSES: [&str; 6] = ["chart-1", "chart-2", "chart-3", "chart-4", "chart-5", "chart-6"];
@@ -50,7 +50,7 @@ pub(crate) async fn page(
     let asked_action = action_id.clone();
     let action_id = if action_id.is_empty() { DEFAULT_ACTION.to_string() } else { action_id };
     let now = state.gateway.now();
-    // Nodes are asked for the one while they are asked for the other.
+    // Both are queried concurrently, because each asks nodes.
     let ((checked, problem), networks) =
         tokio::join!(checked(verify, &address, &action_id), networks::list(verify));
     let mut issuers = issuer_lines(verify).await?;
@@ -124,7 +124,7 @@ const CHECKED: Table<CheckLine> = Table {
     usual: "",
 };
 
-/// What an address has proved, or what is wrong with the question.
+/// The proofs of an address, or the problem with the question.
 async fn checked(
     verify: &verify::State,
     address: &str,
@@ -200,7 +200,7 @@ fn latency(took: Duration) -> String {
     if took < Duration::from_millis(1) { "under 1 ms".to_owned() } else { format!("{} ms", took.as_millis()) }
 }
 
-/// Registrations of each kind, day by day.
+/// Registrations of each kind per day.
 async fn chart(verify: &verify::State, now: UnixMillis) -> Served<StackedBars> {
     let today = now.0.div_euclid(DAY);
     let first = today - DAYS + 1;

@@ -1,4 +1,4 @@
-//! Webhook endpoints, their deliveries, and sending again.
+//! Webhook endpoints, their deliveries, and resending them.
 
 use axum::extract::State as Extract;
 use axum::response::Response;
@@ -32,7 +32,7 @@ const HERE: &str = "/app/webhooks";
 /// Deliveries on a page.
 const PAGE: u32 = 50;
 
-/// Which deliveries to show.
+/// Query that selects deliveries.
 #[derive(Default, Deserialize)]
 pub(crate) struct DeliveryParams {
     #[serde(default)]
@@ -43,7 +43,7 @@ pub(crate) struct DeliveryParams {
     before: String,
 }
 
-/// An id that cannot be one names nothing.
+/// Parses a webhook id. A malformed one is not found.
 fn webhook_id(text: &str) -> Result<WebhookId, Error> {
     text.parse().map_err(|_| Error::NotFound)
 }
@@ -72,7 +72,7 @@ pub(crate) async fn list(
     html(&WebhooksPage { shell: who.shell(&state).await?, search, webhooks })
 }
 
-/// An endpoint, and how many of its deliveries are pending, delivered and failed.
+/// An endpoint, and its numbers of pending, delivered and failed deliveries.
 type Counted = (Webhook, [i64; 3]);
 
 const TABLE: Table<Counted> = Table {
@@ -252,7 +252,7 @@ async fn page(
     })
 }
 
-/// What names a transaction or an event finds its deliveries; `None`: it names neither.
+/// Narrows the filter to a transaction or an event that `q` names; `None` if it names neither.
 fn about(q: &str, filter: DeliveryFilter) -> Option<DeliveryFilter> {
     if q.is_empty() {
         return Some(filter);

@@ -1,4 +1,4 @@
-//! What weights amount to: who is enough, alone or together.
+//! Effect of weights: which Stamps pass, alone or together.
 
 use pyxis_core::decimal::Decimal;
 use pyxis_core::score::Weights;
@@ -6,7 +6,7 @@ use pyxis_core::score::Weights;
 use crate::text::{counted, plain};
 use crate::view::scorers::Reach;
 
-/// What a scorer with these weights and this threshold lets pass.
+/// The sum of the weights, and the Stamps that reach the threshold alone or together.
 pub(super) fn reach(weights: &Weights, threshold: Decimal) -> Reach {
     let mut heaviest: Vec<_> = weights.iter().filter(|(_, weight)| **weight > Decimal::ZERO).collect();
     heaviest.sort_by(|a, b| b.1.cmp(a.1));
@@ -34,7 +34,7 @@ pub(super) fn reach(weights: &Weights, threshold: Decimal) -> Reach {
     }
 }
 
-/// The fewest Stamps that are enough are the heaviest ones.
+/// The fewest Stamps that pass together are the heaviest ones.
 fn fewest(heaviest: &[(&pyxis_core::stamp::StampName, &Decimal)], threshold: Decimal) -> Option<String> {
     let mut sum = Decimal::ZERO;
     let mut used: Vec<&str> = Vec::new();

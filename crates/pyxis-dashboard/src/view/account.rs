@@ -1,4 +1,4 @@
-//! One's own account: passkeys, tokens, and what one may do.
+//! The person's own account: passkeys, tokens and rights.
 
 use askama::Template;
 
@@ -11,30 +11,26 @@ use super::{Choice, Layout, Problems, Search, Timestamp, in_section};
 #[derive(Clone, Debug, Template)]
 #[template(path = "account.html")]
 pub struct AccountPage {
-    /// The frame.
     pub shell: Layout,
-    /// The search field, and the pages of what was granted; passkeys and tokens are few.
+    /// The search field, and the pages of rights; passkeys and tokens are few.
     pub search: Search,
-    /// Registered passkeys.
     pub passkeys: Vec<Passkey>,
     /// Tokens, newest first.
     pub tokens: Vec<Token>,
-    /// What a member was granted: `billing: approve, policy`.
+    /// Rights of a member: `billing: approve, policy`.
     pub grants: Vec<String>,
     /// The form for a new token.
     pub token_form: TokenForm,
-    /// True if there is a password to be asked for before it is changed.
+    /// True if there is a password, which is then required to change it.
     pub has_password: bool,
-    /// What is wrong with the form for another password.
+    /// Problems with the form for a new password.
     pub password_problems: Problems,
 }
 
-/// A passkey.
 #[derive(Clone, Debug)]
 pub struct Passkey {
-    /// Its id.
     pub id: String,
-    /// What the person calls it.
+    /// Name chosen by the person.
     pub name: String,
     /// Registration.
     pub added: Timestamp,
@@ -45,23 +41,21 @@ pub struct Passkey {
 /// A personal access token.
 #[derive(Clone, Debug)]
 pub struct Token {
-    /// Its id.
     pub id: String,
-    /// What the person calls it.
+    /// Name chosen by the person.
     pub name: String,
     /// Its first characters.
     pub hint: String,
     /// `px:approve, px:admin`.
     pub scopes: String,
-    /// Last use.
     pub used: Option<Timestamp>,
-    /// When it ends; `None` is never.
+    /// Expiry; `None` means never.
     pub expires: Option<Timestamp>,
-    /// True if it is over.
+    /// True if it has expired.
     pub over: bool,
 }
 
-/// A token in the making.
+/// The form for a new token.
 #[derive(Clone, Debug)]
 pub struct TokenForm {
     /// As typed.
@@ -70,19 +64,15 @@ pub struct TokenForm {
     pub scopes: Vec<Choice>,
     /// Lifetimes.
     pub lifetimes: Vec<Choice>,
-    /// What is wrong.
     pub problems: Problems,
 }
 
-/// The answer to making a token: the token, this once. Never cached.
+/// Response to adding a token: shows the token once. Never cached.
 #[derive(Clone, Template)]
 #[template(path = "token_shown.html")]
 pub struct TokenShownPage {
-    /// The frame.
     pub shell: Layout,
-    /// Its name.
     pub name: String,
-    /// The token.
     pub token: String,
     /// A `curl` that uses it.
     pub curl: String,

@@ -1,4 +1,4 @@
-//! Agents: who may ask.
+//! Agents: the programs that may send requests.
 
 use askama::Template;
 
@@ -8,24 +8,21 @@ use super::{Choice, Layout, Problems, Search, Timestamp, in_section};
 #[derive(Clone, Debug, Template)]
 #[template(path = "agents.html")]
 pub struct AgentsPage {
-    /// The frame.
     pub shell: Layout,
     /// The search field and pages.
     pub search: Search,
-    /// Those found, by name.
+    /// The agents found, by name.
     pub agents: Vec<AgentLine>,
-    /// For the empty state: a `curl` of the first request.
+    /// For the empty state: a `curl` that makes the first request.
     pub first_request: String,
 }
 
 /// One agent in the list.
 #[derive(Clone, Debug)]
 pub struct AgentLine {
-    /// Agent id.
     pub id: String,
-    /// Name.
     pub name: String,
-    /// How the key begins: `pxk_3fA…`.
+    /// Start of the key: `pxk_3fA…`.
     pub key_hint: String,
     /// True if its key works.
     pub enabled: bool,
@@ -41,17 +38,15 @@ pub struct AgentLine {
 /// limit), `max_pending` (blank: 100), `scope` (`all` or `some`), `credential` (repeated; read with `scope=some`).
 #[derive(Clone, Debug, Default)]
 pub struct AgentForm {
-    /// Name.
     pub name: String,
     /// Digits, or empty.
     pub rate_limit_per_hour: String,
     /// Digits, or empty.
     pub max_pending: String,
-    /// True if it may use every credential, later ones too.
+    /// True if it may use every credential, including ones added later.
     pub all_credentials: bool,
     /// Credentials of the workspace.
     pub credentials: Vec<Choice>,
-    /// What is wrong.
     pub problems: Problems,
 }
 
@@ -59,9 +54,7 @@ pub struct AgentForm {
 #[derive(Clone, Debug, Template)]
 #[template(path = "agent_new.html")]
 pub struct NewAgentPage {
-    /// The frame.
     pub shell: Layout,
-    /// The form.
     pub form: AgentForm,
 }
 
@@ -70,29 +63,22 @@ pub struct NewAgentPage {
 #[derive(Clone, Debug, Template)]
 #[template(path = "agent.html")]
 pub struct AgentPage {
-    /// The frame.
     pub shell: Layout,
-    /// The agent.
     pub agent: AgentLine,
-    /// When it was added.
+    /// Time of creation.
     pub created: Timestamp,
-    /// The form.
     pub form: AgentForm,
 }
 
-/// The answer to adding or rotating: the key, this once. Never cached.
+/// Response to adding an agent or rotating its key: shows the key once. Never cached.
 #[derive(Clone, Template)]
 #[template(path = "agent_key.html")]
 pub struct AgentKeyPage {
-    /// The frame.
     pub shell: Layout,
-    /// Agent id.
     pub id: String,
-    /// Name of the agent.
     pub name: String,
-    /// The key.
     pub key: String,
-    /// True if it replaces an older one, which no longer works.
+    /// True if it replaces an older key, which no longer works.
     pub rotated: bool,
     /// A `curl` with the key in it.
     pub curl: String,

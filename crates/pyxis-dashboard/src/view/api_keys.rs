@@ -1,4 +1,4 @@
-//! API keys of the scoring surface: who may ask, and how often.
+//! API keys of the scoring surface: their permissions and rate limits.
 
 use askama::Template;
 
@@ -9,13 +9,12 @@ use crate::chart::StackedBars;
 #[derive(Clone, Debug, Template)]
 #[template(path = "api_keys.html")]
 pub struct ApiKeysPage {
-    /// The frame.
     pub shell: Layout,
     /// The search field and pages.
     pub search: Search,
-    /// Those found, oldest first.
+    /// The keys found, oldest first.
     pub keys: Vec<ApiKeyLine>,
-    /// The pages of requests.
+    /// The pages of requests for history.
     pub request_search: Search,
     /// Requests for access to history that were found, newest first.
     pub requests: Vec<HistoryRequest>,
@@ -26,21 +25,18 @@ pub struct ApiKeysPage {
 /// One key in the list.
 #[derive(Clone, Debug)]
 pub struct ApiKeyLine {
-    /// Key id.
     pub id: String,
-    /// Name.
     pub name: String,
-    /// How the key begins: `px_api_3fA…`.
+    /// Start of the key: `px_api_3fA…`.
     pub hint: String,
     /// True if it still works.
     pub live: bool,
     /// `Tier 2: 350 each 15 minutes`.
     pub tier: String,
-    /// Used in the present window: `12 of 350`.
+    /// Usage in the current window: `12 of 350`.
     pub used: String,
     /// `reads, writes, history`.
     pub permissions: String,
-    /// Last use.
     pub last_used: Option<Timestamp>,
 }
 
@@ -48,21 +44,20 @@ pub struct ApiKeyLine {
 /// `/refuse`.
 #[derive(Clone, Debug)]
 pub struct HistoryRequest {
-    /// Request id.
     pub id: String,
     /// Key id.
     pub key_id: String,
     /// Name of the key.
     pub key: String,
-    /// What for.
+    /// Reason for the request.
     pub use_case: String,
-    /// Who asked.
+    /// Person who asked.
     pub by: String,
-    /// When.
+    /// Time of the request.
     pub at: Timestamp,
     /// Pending, approved or denied.
     pub state: DecisionBadge,
-    /// Who decided, and when.
+    /// Person who decided, and time of the decision.
     pub decided: Option<(String, Timestamp)>,
 }
 
@@ -77,7 +72,6 @@ impl HistoryRequest {
 /// `models_limit` (read in tier 4), `can_read=on`, `can_write=on`.
 #[derive(Clone, Debug, Default)]
 pub struct ApiKeyForm {
-    /// Name.
     pub name: String,
     /// Tiers of the Stamps endpoints, with their limits in the label.
     pub stamps_tiers: Vec<Choice>,
@@ -87,11 +81,10 @@ pub struct ApiKeyForm {
     pub models_tiers: Vec<Choice>,
     /// Digits, or empty.
     pub models_limit: String,
-    /// True if it reads scores and Stamps.
+    /// True if it may read scores and Stamps.
     pub can_read: bool,
-    /// True if it brings in and removes Stamps.
+    /// True if it may add and remove Stamps.
     pub can_write: bool,
-    /// What is wrong.
     pub problems: Problems,
 }
 
@@ -99,62 +92,53 @@ pub struct ApiKeyForm {
 #[derive(Clone, Debug, Template)]
 #[template(path = "api_key_new.html")]
 pub struct NewApiKeyPage {
-    /// The frame.
     pub shell: Layout,
-    /// The form.
     pub form: ApiKeyForm,
 }
 
-/// `GET /app/api-keys/{id}`: change (`/edit`), `/history` (asks for access: `use_case`), `/withdraw`
-/// (takes that access away) and `/revoke`.
+/// `GET /app/api-keys/{id}`: change (`/edit`), `/history` (asks for access: `use_case`), `/withdraw` (withdraws that
+/// access) and `/revoke`.
 #[derive(Clone, Debug, Template)]
 #[template(path = "api_key.html")]
 pub struct ApiKeyPage {
-    /// The frame.
     pub shell: Layout,
-    /// The key.
     pub key: ApiKeyLine,
-    /// When it was added.
+    /// Time of creation.
     pub created: Timestamp,
-    /// When it was revoked.
+    /// Time of revocation.
     pub revoked: Option<Timestamp>,
-    /// The form.
     pub form: ApiKeyForm,
     /// Requests of the last day, by window.
     pub chart: StackedBars,
-    /// How it stands with history.
+    /// Access to history.
     pub history: HistoryAccess,
     /// The use case as typed.
     pub use_case: String,
 }
 
-/// Whether a key reads history.
+/// A key's access to history.
 #[derive(Clone, Debug)]
 pub enum HistoryAccess {
-    /// It does.
+    /// The key reads history.
     Granted,
-    /// Somebody asked, nobody decided.
+    /// Requested, not decided.
     Pending(HistoryRequest),
-    /// It does not.
+    /// The key does not read history.
     Without {
         /// The last request, if it was refused.
         refused: Option<HistoryRequest>,
     },
 }
 
-/// The answer to adding a key: the key, this once. Never cached.
+/// Response to adding a key: shows the key once. Never cached.
 #[derive(Clone, Template)]
 #[template(path = "api_key_shown.html")]
 pub struct ApiKeyShownPage {
-    /// The frame.
     pub shell: Layout,
-    /// Key id.
     pub id: String,
-    /// Name.
     pub name: String,
-    /// The key.
     pub key: String,
-    /// True if it may read, and the command is of use.
+    /// True if it may read, so that the command works.
     pub can_read: bool,
     /// A `curl` with the key in it.
     pub ask: String,

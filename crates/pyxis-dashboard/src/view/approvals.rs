@@ -10,26 +10,25 @@ use crate::text::Middle;
 #[derive(Clone, Debug, Template)]
 #[template(path = "inbox.html")]
 pub struct InboxPage {
-    /// The frame.
     pub shell: Layout,
     /// The search field.
     pub search: Search,
-    /// How often this person was asked of late; `None` where nobody asked.
+    /// This person's recent load; `None` if there were no requests.
     pub load: Option<Load>,
-    /// Requests that wait, in the chosen order.
+    /// Pending requests, in the chosen order.
     pub pending: Vec<Card>,
-    /// Where there are more than one page shows.
+    /// Links to more pages, if there are any.
     pub pages: Option<Pages>,
-    /// Requests decided lately, newest first.
+    /// Recently decided requests, newest first.
     pub decided: Vec<Card>,
-    /// True if the newest pending one stands first (`?order=newest`); else the oldest, so that
-    /// nothing moves when one arrives.
+    /// True if the newest pending request comes first (`?order=newest`). Otherwise the oldest does, so that nothing
+    /// moves when one arrives.
     pub newest_first: bool,
-    /// Shown to managers when there was never a request: a `curl` that makes one.
+    /// Shown to managers if there has never been a request: a `curl` that makes one.
     pub first_request: Option<String>,
 }
 
-/// How often a person was asked, and what they said.
+/// Requests that a person was asked about, and their decisions.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
     /// Requests of the last hour.
@@ -40,7 +39,7 @@ pub struct Load {
     pub approved: u64,
     /// Their denials of the last 24 hours.
     pub denied: u64,
-    /// True if that is more than anybody reads with care.
+    /// True if that is more than anyone reads with care.
     pub heavy: bool,
 }
 
@@ -62,23 +61,22 @@ impl Load {
 pub struct Pages {
     /// `50 of 120 that wait`.
     pub summary: String,
-    /// The first page, where this is another.
+    /// The first page, unless this is it.
     pub start: Option<String>,
     /// The next page.
     pub next: Option<String>,
 }
 
-/// `GET /app/decided`: everything that is over, newest first.
+/// `GET /app/decided`: everything decided or expired, newest first.
 #[derive(Clone, Debug, Template)]
 #[template(path = "decided.html")]
 pub struct DecidedPage {
-    /// The frame.
     pub shell: Layout,
     /// The search field.
     pub search: Search,
-    /// One page of them.
+    /// One page of requests.
     pub decided: Vec<Card>,
-    /// Where there are more than one page shows.
+    /// Links to more pages, if there are any.
     pub pages: Option<Pages>,
 }
 
@@ -86,9 +84,7 @@ pub struct DecidedPage {
 #[derive(Clone, Debug, Template)]
 #[template(path = "approval.html")]
 pub struct ApprovalPage {
-    /// The frame.
     pub shell: Layout,
-    /// The request.
     pub card: Card,
 }
 
@@ -104,7 +100,7 @@ pub struct StandalonePage {
 
 in_section!(InboxPage => Inbox, DecidedPage => Inbox, ApprovalPage => Inbox);
 
-/// The page a card stands on; sent back as `from`, so that the answer returns there.
+/// The page that shows a card. It is sent back as `from`, so that the response returns there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReturnTo {
     /// The inbox.
@@ -126,21 +122,20 @@ impl ReturnTo {
     }
 }
 
-/// One request for approval.
+/// A request for approval.
 ///
-/// Posts to `/app/approvals/{txn_id}/approve` with `csrf`, `from`, and, if a grant is wanted,
-/// `grant_seconds` (900, 1800, 3600, 7200, 14400; the standalone page's checkbox sends 1800) and
-/// `agent_only=on`. Where a passkey is needed, the form first asks `/app/approvals/{txn_id}/begin` for a
-/// challenge and sends `ceremony` and `credential` as well. To `/app/approvals/{txn_id}/deny` with `csrf`, `from`, `reason` (may be empty).
+/// Approving posts to `/app/approvals/{txn_id}/approve` with `csrf` and `from`. For a grant, it adds `agent_only=on`
+/// and `grant_seconds` (900, 1800, 3600, 7200, 14400; the standalone page's checkbox sends 1800). If a passkey is
+/// required, the form first asks `/app/approvals/{txn_id}/begin` for a challenge and also sends `ceremony` and
+/// `credential`. Denying posts to `/app/approvals/{txn_id}/deny` with `csrf`, `from` and `reason` (may be empty).
 #[derive(Clone, Debug)]
 pub struct Card {
-    /// Transaction id.
     pub txn_id: String,
-    /// What it was made from; the page is made anew when the server says another one.
+    /// Version tag of the request's state. The page reloads when the server reports another one.
     pub mark: String,
-    /// Where it is shown.
+    /// The page that shows it.
     pub place: ReturnTo,
-    /// HTTP method, upper case.
+    /// HTTP method, uppercase.
     pub method: String,
     /// Host, with the port if it is not the default.
     pub host: String,
@@ -148,121 +143,118 @@ pub struct Card {
     pub path: Middle,
     /// True if the request goes over plain http: shown as a warning.
     pub plain_http: bool,
-    /// Name of the agent.
     pub agent: String,
-    /// Its page, for who may stop it.
+    /// The agent's page, if this person may disable it.
     pub agent_page: Option<String>,
-    /// Name of the credential.
     pub credential: String,
-    /// What the agent gave as its reason.
+    /// The agent's reason.
     pub reason: Option<String>,
     /// The rule that paused it, in words: `POST needs approval`, `matches /payments`.
     pub rule: String,
-    /// What is to be signed, where a signature is asked for.
+    /// The payload to sign, if a signature is requested.
     pub signing: Option<Signing>,
-    /// Headers of the agent that not every client sends: name and value.
+    /// Headers sent by the agent, except those that every client sends: name and value.
     pub headers: Vec<(String, String)>,
-    /// The body.
     pub body: BodyView,
-    /// When the agent asked.
+    /// Time of the request.
     pub requested: Timestamp,
-    /// When the window ends.
+    /// End of the approval window.
     pub expires: Timestamp,
     /// Approvals needed.
     pub min_approvals: u32,
     /// Approvals so far.
     pub approvals: Vec<Vote>,
-    /// Where it stands.
+    /// State of the request for this person.
     pub state: CardState,
 }
 
-/// A payload that is to be signed, made readable: control and bidi characters are visible.
+/// A payload to sign, made readable: control and bidi characters are visible.
 #[derive(Clone, Debug)]
 pub struct Signing {
-    /// `secp256k1, EIP-712 typed data`.
+    /// Key and payload type: `secp256k1, EIP-712 typed data`.
     pub what: String,
-    /// What is under the signature, in hexadecimal digits.
+    /// The signed digest, in hexadecimal.
     pub digest: String,
-    /// The agent's words.
+    /// The agent's description.
     pub description: Option<String>,
-    /// The payload as text or hexadecimal digits.
+    /// The payload as text or in hexadecimal.
     pub plain: Option<String>,
-    /// Typed data: place, type and value of each field, first of the domain, then of the message.
+    /// Typed data: path, type and value of each field, first of the domain, then of the message.
     pub fields: Vec<(String, String, String)>,
-    /// What to be careful about.
+    /// Warning about the payload.
     pub warning: Option<String>,
 }
 
-/// One person's yes.
+/// One person's approval.
 #[derive(Clone, Debug)]
 pub struct Vote {
     /// E-mail address.
     pub by: String,
-    /// When.
+    /// Time of the approval.
     pub at: Timestamp,
 }
 
-/// Where a request stands, and what this person may do.
+/// State of a request, and this person's options.
 #[derive(Clone, Debug)]
 pub enum CardState {
-    /// Waits, and this person may decide.
+    /// Pending, and this person may decide.
     Open {
         /// The grant this person may open with the approval.
         grant: GrantOffer,
-        /// True if approving opens a passkey ceremony.
+        /// True if approving requires a passkey ceremony.
         passkey: bool,
     },
-    /// Waits, and this person may decide, but not all of the body stands here: it is approved on its own
-    /// page, where all of it does, and denied here or there.
+    /// Pending, and this person may decide, but the card shows only part of the body. The request is approved on its
+    /// own page, which shows all of it, and denied here or there.
     Longer,
-    /// Waits for somebody else: this person has approved, or is not eligible.
+    /// Pending for someone else: this person has approved, or is not eligible.
     Watching {
-        /// Why there are no buttons: `You approved 2 min ago. One more person must approve.`
+        /// Reason that there are no buttons: `You approved 2 min ago. One more person must approve.`
         why: String,
     },
     /// Approved.
     Approved {
-        /// Who completed the quorum.
+        /// Person who completed the quorum.
         by: String,
-        /// When.
+        /// Time of that approval.
         at: Timestamp,
-        /// What came of it: `200 from upstream`, `being sent`, `upstream did not answer in 30 s`.
+        /// Result: `200 from upstream`, `being sent`, `upstream did not answer in 30 s`.
         result: String,
         /// True if the call failed or its outcome is unknown.
         failed: bool,
     },
     /// Denied; nothing was sent.
     Denied {
-        /// Who.
+        /// Person who denied it.
         by: String,
-        /// When.
+        /// Time of the denial.
         at: Timestamp,
         /// The reason given.
         reason: Option<String>,
     },
     /// Expired or withdrawn; nothing was sent.
     Expired {
-        /// When.
+        /// Time of expiry or withdrawal.
         at: Timestamp,
         /// True if the agent withdrew it.
         withdrawn: bool,
     },
 }
 
-/// Whether a grant can be opened with an approval.
+/// Grants that can be opened with an approval.
 #[derive(Clone, Debug)]
 pub enum GrantOffer {
-    /// Yes, for one of `choices` (the standalone page offers 30 minutes only).
+    /// Available, for one of `choices` (the standalone page offers 30 minutes only).
     Choices {
-        /// What it covers, to be followed by `until 14:30 UTC`:
-        /// `any POST to api.example.com/v1/items with billing-api`.
+        /// Scope of the grant, to be followed by `until 14:30 UTC`: `any POST to api.example.com/v1/items with
+        /// billing-api`.
         covers: String,
-        /// What of the last requests it would have covered, in one sentence.
+        /// Count of recent requests that it would have covered, in one sentence.
         lately: String,
         /// Durations, shortest first.
         choices: Vec<GrantChoice>,
     },
-    /// No, and why: `A grant cannot stand in for two approvals.`
+    /// Not available, with the reason: `A grant cannot stand in for two approvals.`
     Unavailable(String),
 }
 
@@ -273,7 +265,7 @@ pub struct GrantChoice {
     pub seconds: u64,
     /// `30 minutes`.
     pub label: String,
-    /// When it would end if approved now.
+    /// End of the grant if approved now.
     pub until: Timestamp,
 }
 
@@ -294,7 +286,7 @@ impl Card {
         matches!(self.state, CardState::Open { passkey: true, .. })
     }
 
-    /// True if it still waits.
+    /// True if it is still pending.
     pub const fn is_pending(&self) -> bool {
         matches!(self.state, CardState::Open { .. } | CardState::Longer | CardState::Watching { .. })
     }

@@ -1,4 +1,4 @@
-//! Audit: what happened, by whom.
+//! Audit: events and their actors.
 
 use askama::Template;
 
@@ -9,11 +9,10 @@ use crate::chart::StackedBars;
 #[derive(Clone, Debug, Template)]
 #[template(path = "audit.html")]
 pub struct AuditPage {
-    /// The frame.
     pub shell: Layout,
     /// The filter as used.
     pub filter: AuditFilter,
-    /// Requests by decision over the time of the filter.
+    /// Requests by decision over the filtered period.
     pub chart: StackedBars,
     /// The orders of the table.
     pub search: Search,
@@ -49,29 +48,29 @@ pub struct AuditFilter {
     pub from: String,
     /// Last day.
     pub to: String,
-    /// The order that is asked for; empty: newest first.
+    /// The requested order; empty: newest first.
     pub sort: String,
-    /// True if anything is filtered.
+    /// True if any filter is set.
     pub active: bool,
 }
 
 /// One event.
 #[derive(Clone, Debug)]
 pub struct AuditRow {
-    /// When.
+    /// Time of the event.
     pub at: Timestamp,
-    /// What, in words: `Request`, `Approved`, `Secret replaced`.
+    /// Event in words: `Request`, `Approved`, `Secret replaced`.
     pub event: String,
     /// Badge, for requests and decisions.
     pub outcome: Option<DecisionBadge>,
     /// Agent or person.
     pub actor: String,
-    /// Credential, person or other thing concerned; may be empty. Stands under the actor of a request,
-    /// and as the object of any other event.
+    /// Credential, person or other subject; may be empty. Shown under the actor of a request, and as the object of any
+    /// other event.
     pub subject: String,
-    /// `POST api.example.com/v1/items`; empty if the event is no request.
+    /// `POST api.example.com/v1/items`; empty if the event is not a request.
     pub request: String,
-    /// Why: the rule in words, with the grant or reason.
+    /// Reason: the rule in words, with the grant or the person's reason.
     pub why: String,
     /// `200 · 84 ms`; empty if nothing was sent.
     pub result: String,

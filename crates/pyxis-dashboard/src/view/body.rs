@@ -1,7 +1,7 @@
 //! A request body as an approver sees it.
 //!
-//! What is shown must be what is sent. JSON is therefore indented token by token, never parsed and
-//! written again: duplicate keys, number spellings and escapes stay as the agent wrote them.
+//! The body shown must be the body sent. JSON is therefore indented token by token, never parsed and written again:
+//! duplicate keys, number spellings and escapes stay as the agent wrote them.
 
 use std::fmt::Write;
 
@@ -11,8 +11,8 @@ use sha2::{Digest, Sha256};
 
 use crate::text;
 
-/// A body of which at most one byte of so many is not UTF-8 is read as text: one in an old encoding, or one
-/// that should not look like text to a program.
+/// A body is read as text if at most one in this many bytes is not UTF-8. Such a body is in an old encoding, or is
+/// meant not to look like text to a program.
 const MOSTLY: usize = 8;
 
 /// A body, its size and its fingerprint.
@@ -24,7 +24,7 @@ pub struct BodyView {
     pub content_type: Option<String>,
     /// First 12 hexadecimal digits of the SHA-256 of the whole body.
     pub digest_short: String,
-    /// All 64 of them.
+    /// All 64 digits.
     pub digest: String,
     /// The content.
     pub shown: BodyContent,
@@ -37,14 +37,14 @@ pub struct BodyView {
 pub enum BodyContent {
     /// No body.
     Empty,
-    /// JSON, indented, and as sent.
+    /// JSON: indented, and as sent.
     Json {
-        /// One value a line.
+        /// One value per line.
         pretty: String,
         /// As sent.
         raw: String,
     },
-    /// A form (`application/x-www-form-urlencoded`), and as sent.
+    /// A form (`application/x-www-form-urlencoded`): its fields, and as sent.
     Form {
         /// Names and values, decoded, in order.
         fields: Vec<(String, String)>,
@@ -56,16 +56,16 @@ pub enum BodyContent {
         /// As sent.
         raw: String,
     },
-    /// Not shown here, and why; the fingerprint is not known here either.
+    /// Not shown here, with the reason. The fingerprint is not known here either.
     Absent {
         /// A sentence; may be empty.
         why: String,
     },
-    /// Text but for a few bytes that are not UTF-8.
+    /// Text except for a few bytes that are not UTF-8.
     NearText {
         /// The text, with those bytes as `\xe9`.
         text: String,
-        /// As sent: what `\xe9` stands for is plain here.
+        /// As sent: distinguishes such a byte from a literal `\xe9`.
         dump: String,
     },
     /// Anything else.
@@ -76,8 +76,8 @@ pub enum BodyContent {
 }
 
 impl BodyView {
-    /// The view of `bytes`. At most `limit` bytes are shown, whatever they are (a card in the inbox shows
-    /// the head; the approval page passes `usize::MAX`); a cut body is shown as sent, not indented.
+    /// The view of `bytes`. At most `limit` bytes are shown (a card in the inbox shows the head; the approval page
+    /// passes `usize::MAX`). A cut body is shown as sent, not indented.
     pub fn new(content_type: Option<&str>, bytes: &[u8], limit: usize) -> Self {
         let digest = text::hex(&Sha256::digest(bytes));
         let size = text::size(bytes.len() as u64);
@@ -94,7 +94,7 @@ impl BodyView {
         }
     }
 
-    /// The same with size (in bytes) and SHA-256 (in hex digits) of the body that is sent, where what is shown of it
+    /// The same with the size (in bytes) and SHA-256 (in hex digits) of the body that is sent, if the shown body
     /// differs.
     #[must_use]
     pub fn with_fingerprint(mut self, digest: &str, bytes: u64) -> Self {
@@ -104,7 +104,7 @@ impl BodyView {
         self
     }
 
-    /// A body of which only the size (in bytes) is at hand.
+    /// A body of which only the size (in bytes) is known.
     pub fn absent(bytes: u64, why: &str) -> Self {
         let shown = if bytes == 0 { BodyContent::Empty } else { BodyContent::Absent { why: why.to_owned() } };
         Self {
@@ -117,14 +117,14 @@ impl BodyView {
         }
     }
 
-    /// True if there is more of it than is shown, whatever it is.
+    /// True if part of the body is not shown.
     pub const fn has_more(&self) -> bool {
         matches!(self.shown, BodyContent::Absent { .. }) || self.cut.is_some()
     }
 }
 
 impl BodyContent {
-    /// The content and how many bytes of it are covered.
+    /// The content, and the number of bytes that it covers.
     fn new(content_type: &str, bytes: &[u8], limit: usize) -> (Self, usize) {
         if bytes.is_empty() {
             return (Self::Empty, 0);
@@ -161,7 +161,7 @@ impl BodyContent {
     }
 }
 
-/// Every byte that is no part of a character stands there as `\xe9`: nothing is left out or guessed.
+/// Shows every byte that is not part of a character as `\xe9`: nothing is left out or guessed.
 fn near_text(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -173,7 +173,7 @@ fn near_text(bytes: &[u8]) -> String {
     out
 }
 
-/// Names and values in order; bytes that are not UTF-8 become U+FFFD (the raw form is beside it).
+/// Names and values in order; bytes that are not UTF-8 become U+FFFD (the raw form is shown next to it).
 fn form_fields(raw: &str) -> Vec<(String, String)> {
     let decode = |part: &str| {
         let spaced = part.replace('+', " ");
@@ -225,7 +225,7 @@ fn indent_json(raw: &str) -> String {
     out
 }
 
-/// Deep nesting stops widening the page after 32 levels.
+/// Indentation stops after 32 levels, so that deep nesting does not widen the page.
 fn new_line(out: &mut String, depth: usize) {
     out.push('\n');
     out.extend(std::iter::repeat_n("  ", depth.min(32)));
@@ -287,7 +287,7 @@ mod tests {
         };
         assert_eq!(text, "caf\\xe9 and crème");
         assert!(dump.starts_with("00000000  63 61 66 e9 "), "{dump}");
-        // One byte in eight at most, anywhere; more of them are no text.
+        // One byte in eight at most, anywhere; with more of them it is not text.
         for (bytes, near) in [(&b"1234567\xff"[..], true), (b"123456\xff", false), (b"123456\xff\xff", false)]
         {
             assert_eq!(matches!(shown("text/plain", bytes), BodyContent::NearText { .. }), near, "{bytes:?}");

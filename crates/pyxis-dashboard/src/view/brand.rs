@@ -1,4 +1,4 @@
-//! What notifications look like.
+//! Appearance of notifications.
 
 use askama::Template;
 
@@ -9,23 +9,21 @@ use super::{Layout, Problems, in_section};
 #[derive(Clone, Debug, Template)]
 #[template(path = "brand.html")]
 pub struct BrandPage {
-    /// The frame.
     pub shell: Layout,
-    /// As it stands in the form.
+    /// The name as typed.
     pub display_name: String,
-    /// As it stands in the form: `#rrggbb`, or empty.
+    /// The color as typed: `#rrggbb`, or empty.
     pub accent: String,
-    /// The name that the preview shows.
+    /// The name in the preview.
     pub shown_name: String,
-    /// The colour that the preview shows, without its `#`.
+    /// The color in the preview, without its `#`.
     pub shown_accent: String,
-    /// True if the preview shows what is not saved.
+    /// True if the preview shows unsaved changes.
     pub draft: bool,
-    /// Where the logo is, if there is one.
+    /// Path of the logo, if there is one.
     pub logo: Option<String>,
     /// True if Telegram can fetch it.
     pub telegram_logo: bool,
-    /// What is wrong.
     pub problems: Problems,
 }
 

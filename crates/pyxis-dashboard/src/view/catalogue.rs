@@ -1,18 +1,17 @@
-//! The catalogue: what Stamps there are, and the issuers that are believed.
+//! The catalogue of Stamps, and the trusted issuers.
 
 use askama::Template;
 
 use super::{Layout, Problems, Search, Timestamp, in_section};
 
-/// `GET /app/catalogue`; `/app/reset/catalogue` goes back to the built-in one.
+/// `GET /app/catalogue`; `/app/reset/catalogue` restores the built-in one.
 #[derive(Clone, Debug, Template)]
 #[template(path = "catalogue.html")]
 pub struct CataloguePage {
-    /// The frame.
     pub shell: Layout,
     /// The search field and pages.
     pub search: Search,
-    /// The platforms that were found, in their order.
+    /// The platforms found, in their order.
     pub platforms: Vec<PlatformLine>,
     /// True if the workspace has a catalogue of its own.
     pub own: bool,
@@ -25,38 +24,33 @@ pub struct CataloguePage {
 /// One platform in the list.
 #[derive(Clone, Debug)]
 pub struct PlatformLine {
-    /// Id.
     pub id: String,
-    /// Icon, a path of ours.
+    /// Icon, one of our paths.
     pub icon: String,
-    /// Name.
     pub name: String,
-    /// What is verified there.
+    /// Description of what is verified there.
     pub description: String,
     /// Its groups: their names and the names of their Stamps.
     pub groups: Vec<(String, Vec<String>)>,
 }
 
-/// The form of a platform. Fields: `id` (of a new one only), `name`, `description`, `connect_message`,
-/// `icon`, and for each Stamp `group`, `stamp` and `says`, repeated in threes (three with an empty
-/// `stamp` are skipped); `before`, hidden: a fingerprint of the catalogue that the draft began from.
+/// The form of a platform. Fields: `id` (only for a new one), `name`, `description`, `connect_message`, `icon`, and for
+/// each Stamp `group`, `stamp` and `says`, repeated in threes (three with an empty `stamp` are skipped). The hidden
+/// field `before` is a fingerprint of the catalogue that the draft is based on.
 #[derive(Clone, Debug, Default)]
 pub struct PlatformForm {
-    /// Id.
     pub id: String,
-    /// Name.
     pub name: String,
-    /// What is verified there.
+    /// Description of what is verified there.
     pub description: String,
-    /// What to ask of a person who starts.
+    /// Request to a person who starts.
     pub connect_message: String,
     /// Path or URL of an image.
     pub icon: String,
     /// Group, name and description of each Stamp.
     pub stamps: Vec<(String, String, String)>,
-    /// Fingerprint of the catalogue that the draft began from.
+    /// Fingerprint of the catalogue that the draft is based on.
     pub before: String,
-    /// What is wrong.
     pub problems: Problems,
 }
 
@@ -74,11 +68,9 @@ impl PlatformForm {
 #[derive(Clone, Debug, Template)]
 #[template(path = "platform.html")]
 pub struct PlatformPage {
-    /// The frame.
     pub shell: Layout,
     /// The stored platform; `None` for a new one.
     pub stored: Option<PlatformLine>,
-    /// The form.
     pub form: PlatformForm,
 }
 
@@ -87,11 +79,10 @@ pub struct PlatformPage {
 #[derive(Clone, Debug, Template)]
 #[template(path = "issuers.html")]
 pub struct IssuersPage {
-    /// The frame.
     pub shell: Layout,
     /// The search field and pages.
     pub search: Search,
-    /// Those found, by name.
+    /// The issuers found, by name.
     pub issuers: Vec<IssuerLine>,
     /// For the empty state: a `curl` that adds one.
     pub add: String,
@@ -99,18 +90,15 @@ pub struct IssuersPage {
     pub did: String,
     /// Name as typed.
     pub name: String,
-    /// What is wrong.
     pub problems: Problems,
 }
 
 /// One issuer.
 #[derive(Clone, Debug)]
 pub struct IssuerLine {
-    /// DID.
     pub did: String,
-    /// Name.
     pub name: String,
-    /// When it was listed.
+    /// Time of listing.
     pub added: Timestamp,
 }
 

@@ -1,14 +1,13 @@
-//! Pages on the way to a provider and back.
+//! Pages for connecting an account at a provider.
 
 use askama::Template;
 
 use super::{Layout, in_section};
 
-/// Leads to the provider.
+/// Links to the provider.
 #[derive(Clone, Debug, Template)]
 #[template(path = "connect.html")]
 pub struct ConsentPage {
-    /// The frame.
     pub shell: Layout,
     /// The credential.
     pub name: String,
@@ -20,11 +19,10 @@ pub struct ConsentPage {
 #[derive(Clone, Debug, Template)]
 #[template(path = "connected.html")]
 pub struct ArrivedPage {
-    /// The frame.
     pub shell: Layout,
-    /// As the provider sent it.
+    /// As sent by the provider.
     pub state: String,
-    /// Likewise.
+    /// As sent by the provider.
     pub code: String,
 }
 

@@ -1,7 +1,7 @@
-//! How a credential is attached, and what its form asks for. Fields have the names that the interface of
-//! managers has, so that what is wrong there stands beside the right field here.
+//! Ways to attach a credential, and the fields of their forms. The fields have the same names as in the admin API, so
+//! that an API error is shown at the right field.
 
-/// How a credential is attached; `?kind=` of the new page and the hidden field `kind`.
+/// The way a credential is attached; `?kind=` of the new page and the hidden field `kind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CredentialKind {
     /// `Authorization: Bearer`. Fields: `secret`.
@@ -18,7 +18,7 @@ pub enum CredentialKind {
     /// A signature of OAuth 1.0a. From here to [`Kind::GithubApp`], the fields are [`Kind::fields`] and
     /// [`Kind::secret_fields`].
     Oauth1,
-    /// A signature as Amazon Web Services take it.
+    /// An AWS signature, version 4.
     AwsSigv4,
     /// A signature over parts of the request; also `header_name` and `header_format` as above.
     Hmac,
@@ -26,43 +26,43 @@ pub enum CredentialKind {
     Mtls,
     /// An account that a person connects.
     Oauth2Refresh,
-    /// A token for the credentials of a client.
+    /// A token obtained with client credentials.
     Oauth2ClientCredentials,
-    /// A token for a signed assertion.
+    /// A token obtained with a signed assertion.
     JwtBearer,
     /// A token of an installed app.
     GithubApp,
     /// A signing sidecar. Fields: `api_base`, `secret` (may be empty).
     Sidecar,
-    /// A key that signs payloads. Fields: `algorithm`, `secret` (empty: a new key is made).
+    /// A key that signs payloads. Fields: `algorithm`, `secret` (empty generates a new key).
     SigningKey,
 }
 
 /// A field of a form.
 #[derive(Clone, Copy, Debug)]
 pub struct KindField {
-    /// Its name: the member of the configuration or of the secret.
+    /// Name: the member of the configuration or of the secret.
     pub name: &'static str,
-    /// What it is called.
+    /// Label.
     pub label: &'static str,
-    /// What to write there; may be empty.
+    /// Instruction; may be empty.
     pub hint: &'static str,
     /// An example; may be empty.
     pub example: &'static str,
     /// True if it may be left empty.
     pub optional: bool,
-    /// How it is filled in.
+    /// Kind of input.
     pub input: Input,
 }
 
-/// How a field is filled in.
+/// Kind of input of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
     /// One line.
     Line,
     /// Several lines.
     Lines,
-    /// One line that is neither shown nor kept.
+    /// One line that is neither displayed nor kept.
     Secret,
     /// Several lines that are not kept.
     SecretLines,
@@ -103,7 +103,7 @@ impl KindField {
         Self { hint, ..self }
     }
 
-    /// True if what is typed is gone once the form is sent.
+    /// True if the value is not kept after the form is sent.
     pub const fn is_secret(&self) -> bool {
         matches!(self.input, Input::Secret | Input::SecretLines)
     }
@@ -241,7 +241,7 @@ const GITHUB: &[KindField] = &[
 const KEY_ALONE: &[KindField] = &[PRIVATE_KEY];
 
 impl CredentialKind {
-    /// All, in the order of the page, in groups with a name.
+    /// All kinds in the order of the page, in named groups.
     pub const GROUPS: [(&'static str, &'static [Self]); 4] = [
         ("The secret itself", &[Self::Bearer, Self::Header, Self::Basic, Self::Query, Self::Cookie]),
         ("A signature", &[Self::Oauth1, Self::AwsSigv4, Self::Hmac, Self::Mtls]),
@@ -252,7 +252,7 @@ impl CredentialKind {
         ("Somewhere else", &[Self::Sidecar, Self::SigningKey]),
     ];
 
-    /// The value in forms and links; for what the interface of managers has a kind for, its name there.
+    /// The value in forms and links. It is the admin API's name of the kind, if it has one.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Bearer => "bearer",
@@ -273,12 +273,12 @@ impl CredentialKind {
         }
     }
 
-    /// The kind of that name.
+    /// The kind with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::GROUPS.iter().flat_map(|(_, kinds)| *kinds).copied().find(|kind| kind.name() == name)
     }
 
-    /// What the link says.
+    /// Link text.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Bearer => "Bearer token",
@@ -299,7 +299,7 @@ impl CredentialKind {
         }
     }
 
-    /// What happens to a request, in one sentence.
+    /// Effect on a request, in one sentence.
     pub const fn explanation(self) -> &'static str {
         match self {
             Self::Bearer => "Sent as Authorization: Bearer followed by the secret. Most APIs use this.",
@@ -330,7 +330,7 @@ impl CredentialKind {
         }
     }
 
-    /// Fields of its configuration, where it is one that [`Field`] describes.
+    /// Fields of its configuration, if [`Field`] describes them.
     pub const fn fields(self) -> &'static [KindField] {
         match self {
             Self::AwsSigv4 => AWS,
@@ -358,12 +358,12 @@ impl CredentialKind {
         }
     }
 
-    /// The field of the form for a member of configuration or secret.
+    /// The form's field for a member of configuration or secret.
     pub fn field(self, member: &str) -> Option<&'static KindField> {
         self.fields().iter().chain(self.secret_fields()).find(|field| field.name == member)
     }
 
-    /// True if headers made from formats belong to it.
+    /// True if the kind has headers with formats.
     pub(super) const fn has_headers(self) -> bool {
         matches!(self, Self::Header | Self::Hmac)
     }

@@ -1,4 +1,4 @@
-//! Credentials: what agents may use and never see. No view model here ever holds a stored secret.
+//! Stored credentials, which agents use and never see. No view model here ever holds a stored secret.
 
 use std::collections::BTreeMap;
 
@@ -11,42 +11,38 @@ use super::{Layout, Problems, Search, Timestamp, in_section};
 #[derive(Clone, Debug, Template)]
 #[template(path = "credentials.html")]
 pub struct CredentialsPage {
-    /// The frame.
     pub shell: Layout,
     /// The search field and pages.
     pub search: Search,
-    /// Those found, by name.
+    /// The credentials found, by name.
     pub credentials: Vec<CredentialLine>,
 }
 
 /// One credential in the list.
 #[derive(Clone, Debug)]
 pub struct CredentialLine {
-    /// Name.
     pub name: String,
     /// Description; may be empty.
     pub description: String,
-    /// How it is attached: `Bearer token`, `Header X-Api-Key`, `Signing sidecar`.
+    /// Auth kind: `Bearer token`, `Header X-Api-Key`, `Signing sidecar`.
     pub kind: String,
-    /// Where it may be sent; empty means nowhere yet.
+    /// Hosts that it may be sent to; empty means nowhere yet.
     pub allowed_hosts: Vec<String>,
     /// Its policy in a few words.
     pub policy: String,
-    /// Last use.
     pub last_used: Option<Timestamp>,
 }
 
-/// Everything but secrets, as typed. Fields: `name`, `description`, `allowed_hosts` (one a line),
-/// `allow_http=on`, and those of the [`Kind`]. A form that is shown again has its secrets empty.
+/// Everything but secrets, as typed. Fields: `name`, `description`, `allowed_hosts` (one per line), `allow_http=on`,
+/// and those of the [`Kind`]. When the form is shown again, its secrets are empty.
 #[derive(Clone, Debug, Default)]
 pub struct CredentialForm {
     /// Name; cannot be changed later.
     pub name: String,
-    /// Description.
     pub description: String,
-    /// One a line.
+    /// One host per line.
     pub allowed_hosts: String,
-    /// True if targets may be plain http.
+    /// True if targets may use plain http.
     pub allow_http: bool,
     /// Name and format of each header; the page adds empty rows for more.
     pub headers: Vec<(String, String)>,
@@ -60,24 +56,23 @@ pub struct CredentialForm {
     pub algorithm: String,
     /// Sidecar address.
     pub api_base: String,
-    /// What is wrong.
     pub problems: Problems,
 }
 
 impl CredentialForm {
-    /// The header rows and at least one empty one, two rows at the least.
+    /// The header rows and at least one empty one; at least two rows.
     fn header_rows(&self) -> Vec<(&str, &str)> {
         let typed = self.headers.iter().map(|(name, format)| (name.as_str(), format.as_str()));
         let blank = if self.headers.is_empty() { 2 } else { 1 };
         typed.chain(std::iter::repeat_n(("", ""), blank)).collect()
     }
 
-    /// The value of a field; never one of a secret.
+    /// The value of a field; never a secret.
     fn value(&self, field: &KindField) -> &str {
         self.values.get(field.name).filter(|_| !field.is_secret()).map_or("", String::as_str)
     }
 
-    /// True if the secret was not taken. No field of a configuration is called as one of a secret.
+    /// True if the secret was rejected. No configuration field has the same name as a secret field.
     fn has_bad_secret(&self) -> bool {
         let more =
             CredentialKind::GROUPS.iter().flat_map(|(_, kinds)| *kinds).flat_map(|kind| kind.secret_fields());
@@ -90,17 +85,14 @@ impl CredentialForm {
 #[derive(Clone, Debug, Template)]
 #[template(path = "credential_new.html")]
 pub struct NewCredentialPage {
-    /// The frame.
     pub shell: Layout,
-    /// The chosen kind.
     pub kind: CredentialKind,
-    /// The form.
     pub form: CredentialForm,
-    /// Where a provider sends people back to.
+    /// Redirect URI for the provider.
     pub redirect_uri: String,
-    /// What is searched for among the presets.
+    /// Search text for the presets.
     pub search: String,
-    /// Presets that fit: id, name and hosts.
+    /// The matching presets: id, name and hosts.
     pub presets: Vec<(String, String, String)>,
 }
 
@@ -110,44 +102,40 @@ pub struct NewCredentialPage {
 #[derive(Clone, Debug, Template)]
 #[template(path = "credential.html")]
 pub struct CredentialPage {
-    /// The frame.
     pub shell: Layout,
-    /// The credential.
     pub credential: CredentialLine,
-    /// Its kind.
     pub kind: CredentialKind,
     /// Version of the secret, from 1.
     pub version: u64,
-    /// When it was added.
+    /// Time of creation.
     pub created: Timestamp,
-    /// When the secret was last replaced.
+    /// Time at which the secret was last replaced.
     pub secret_replaced: Timestamp,
     /// Agents that may use it, in words: `all agents`, `checkout-bot`.
     pub agents: String,
-    /// The form.
     pub form: CredentialForm,
     /// True if a person can connect the account behind it.
     pub connectable: bool,
-    /// True if the provider ended the connection, so that somebody has to connect again.
+    /// True if the provider ended the connection, so that someone has to connect again.
     pub disconnected: bool,
     /// Allowed hosts that cover a public suffix, each with the suffix.
     pub wide_hosts: Vec<(String, String)>,
-    /// The scope that was granted, where it is not the one asked for.
+    /// The granted scope, if it is not the requested one.
     pub granted_scope: Option<String>,
-    /// Where a provider sends people back to.
+    /// Redirect URI for the provider.
     pub redirect_uri: String,
     /// Warnings about the secret.
     pub warnings: Vec<String>,
-    /// What is tried where nobody names an address; may be empty.
+    /// Default URL of a probe; may be empty.
     pub probe: String,
-    /// What the last probe found.
+    /// Result of the last probe.
     pub verified: Option<ProbeResult>,
 }
 
-/// What a probe found.
+/// Result of a probe.
 #[derive(Clone, Debug)]
 pub struct ProbeResult {
-    /// True if the API took the credential.
+    /// True if the API accepted the credential.
     pub good: bool,
     /// `200 from api.example.com in 84 ms`, `could not reach api.example.com`.
     pub text: String,
@@ -157,24 +145,22 @@ pub struct ProbeResult {
 #[derive(Clone, Debug, Template)]
 #[template(path = "credentials_import.html")]
 pub struct ImportPage {
-    /// The frame.
     pub shell: Layout,
-    /// What became of the last file, line by line.
+    /// Result for each line of the last file.
     pub lines: Option<Vec<ImportedLine>>,
-    /// What is wrong.
     pub problems: Problems,
 }
 
-/// What became of a line.
+/// Result for one line.
 #[derive(Clone, Debug)]
 pub struct ImportedLine {
-    /// Its number.
+    /// Line number.
     pub number: usize,
-    /// The variable; empty where there is none.
+    /// The variable; empty if there is none.
     pub variable: String,
-    /// The credential of that name; empty where there is none.
+    /// The credential; empty if there is none.
     pub credential: String,
-    /// How it went, in a few words.
+    /// Result in a few words.
     pub outcome: String,
     /// True if a credential was stored.
     pub stored: bool,

@@ -1,4 +1,4 @@
-//! Error pages: what happened, why, and what to do next.
+//! Error pages: the error, its cause, and the next step.
 
 use askama::Template;
 
@@ -6,15 +6,14 @@ use askama::Template;
 #[derive(Clone, Debug, Template)]
 #[template(path = "error.html")]
 pub struct ErrorPage {
-    /// HTTP status.
     pub status: u16,
-    /// What happened: `This page does not exist`.
+    /// Title: `This page does not exist`.
     pub title: String,
-    /// Why, in a sentence or two.
+    /// Cause, in a sentence or two.
     pub why: String,
-    /// Where the button leads: a path of this site.
+    /// Target of the button: a path of this site.
     pub next: String,
-    /// What the button says.
+    /// Label of the button.
     pub next_label: String,
     /// Request id, to find the log line.
     pub request_id: Option<String>,
@@ -59,7 +58,7 @@ impl ErrorPage {
         page
     }
 
-    /// 409: somebody else was faster. `what` says what it is now.
+    /// 409: someone else was faster. `what` says what it is now.
     pub fn conflict(what: &str, request_id: Option<String>) -> Self {
         Self::new(409, "Somebody else was faster", what, request_id)
     }

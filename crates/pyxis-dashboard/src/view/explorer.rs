@@ -1,4 +1,4 @@
-//! The Stamps explorer: why one address has the score it has.
+//! The Stamps explorer: explains an address's score.
 
 use askama::Template;
 
@@ -9,38 +9,34 @@ use crate::chart::meter::Meter;
 #[derive(Clone, Debug, Template)]
 #[template(path = "explorer.html")]
 pub struct ExplorerPage {
-    /// The frame.
     pub shell: Layout,
     /// Address as typed.
     pub address: String,
-    /// Fault of the address.
+    /// Problem with the address.
     pub problem: Option<String>,
-    /// Scorers of the workspace.
     pub scorers: Vec<Choice>,
-    /// What was found.
+    /// The result.
     pub found: Option<ExplorerResult>,
-    /// For the empty state: a `curl` that brings in a credential.
+    /// For the empty state: a `curl` that submits a credential.
     pub bring: String,
 }
 
 /// One address in one scorer.
 #[derive(Clone, Debug)]
 pub struct ExplorerResult {
-    /// The address.
     pub address: String,
     /// Number of the scorer.
     pub scorer: String,
     /// Its name.
     pub scorer_name: String,
-    /// The score.
     pub score: String,
-    /// The score needed.
+    /// The scorer's threshold.
     pub threshold: String,
     /// True if it passes.
     pub passes: bool,
-    /// By how much it passes, or what it lacks, as a sentence.
+    /// Margin above or below the threshold, as a sentence.
     pub margin: String,
-    /// When the first Stamp that contributes expires.
+    /// Time at which the first contributing Stamp expires.
     pub expires: Option<Timestamp>,
     /// The score as a bar.
     pub meter: Meter,
@@ -52,18 +48,17 @@ pub struct ExplorerResult {
     pub ask: String,
 }
 
-/// How a Stamp counts.
+/// Effect of a Stamp on the score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StampStatus {
     /// It contributes its weight.
     Counts,
-    /// Another address verified the same first.
+    /// Another address claimed the same nullifier first.
     Deduplicated,
     /// The scorer gives it no weight.
     Weightless,
-    /// Its validity begins later.
+    /// Not valid yet.
     Early,
-    /// Its validity is over.
     Expired,
 }
 
@@ -100,35 +95,33 @@ impl StampStatus {
     }
 }
 
-/// One Stamp. Revoking posts to `/app/stamps/{digest}/revoke`: `address` and `scorer`, to come back to,
-/// and `reason`.
+/// One Stamp. Revoking posts to `/app/stamps/{digest}/revoke`: `reason`, and `address` and `scorer` to return to.
 #[derive(Clone, Debug)]
 pub struct StampRow {
-    /// Name.
     pub name: String,
-    /// Icon of its platform, a path of ours.
+    /// Icon of its platform, one of our paths.
     pub icon: Option<String>,
-    /// What it says about its holder; may be empty.
+    /// Description of what it says about its holder; may be empty.
     pub description: String,
-    /// How it counts.
+    /// Effect on the score.
     pub standing: StampStatus,
-    /// Why, as a sentence.
+    /// Reason, as a sentence.
     pub why: String,
-    /// The address that holds it, if another does: to look at.
+    /// Address that holds the nullifier, if another one does; links to it.
     pub holder: Option<String>,
     /// Weight in the scorer.
     pub weight: String,
-    /// What it contributes.
+    /// Contribution to the score.
     pub contribution: String,
-    /// When it expires.
+    /// Time of expiry.
     pub expires: Timestamp,
-    /// When it was issued.
+    /// Time of issue.
     pub issued: Timestamp,
     /// Name of its issuer; its DID if it is not listed.
     pub issuer: String,
     /// DID of its issuer.
     pub did: String,
-    /// What its issuer signed, hexadecimal: the identity of the credential.
+    /// Digest of the signed content, hexadecimal: the identity of the credential.
     pub digest: String,
 }
 

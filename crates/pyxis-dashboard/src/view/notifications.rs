@@ -1,4 +1,4 @@
-//! Where a person is told of requests.
+//! A person's notification settings.
 
 use askama::Template;
 
@@ -9,70 +9,67 @@ use super::{Layout, Problems, Search, Timestamp, in_section};
 #[derive(Clone, Debug, Template)]
 #[template(path = "notifications.html")]
 pub struct NotificationsPage {
-    /// The frame.
     pub shell: Layout,
     /// The search field, and the pages of messages; browsers and accounts are few.
     pub search: Search,
     /// The public key of this server, for the browser's push service.
     pub push_key: String,
-    /// Browsers of this person that are notified.
+    /// This person's notified browsers.
     pub browsers: Vec<BrowserLine>,
-    /// Platforms that this server speaks on.
+    /// Platforms configured on this server.
     pub platforms: Vec<PlatformLine>,
-    /// Messages of the workspace that could not be shown, newest first; for managers.
+    /// The workspace's messages that could not be shown, newest first; for managers.
     pub unshown: Vec<UnshownLine>,
-    /// Chats that are configured and cannot be reached; for managers.
+    /// Configured chats that cannot be reached; for managers.
     pub unreachable: Vec<UnshownLine>,
-    /// Browsers of the workspace whose push services refuse messages; for managers.
+    /// The workspace's browsers whose push services refuse messages; for managers.
     pub refused: Vec<RefusedLine>,
-    /// Default chat of the first platform.
+    /// Default Telegram chat.
     pub telegram_chat: String,
-    /// Default room of the second.
+    /// Default Matrix room.
     pub matrix_room: String,
-    /// What is wrong.
     pub problems: Problems,
 }
 
-/// A chat message that could not be shown as it should be.
+/// A chat message that could not be shown correctly.
 #[derive(Clone, Debug)]
 pub struct UnshownLine {
     /// `Telegram`, `Matrix`.
     pub platform: String,
     /// The chat or room.
     pub chat: String,
-    /// The transaction that it is about.
+    /// The message's transaction.
     pub txn: String,
-    /// Why.
+    /// Reason.
     pub why: String,
-    /// True if it is tried again.
+    /// True if it will be retried.
     pub again: bool,
-    /// Since when.
+    /// Time of the message.
     pub at: Timestamp,
 }
 
-/// A browser that is notified.
+/// A notified browser.
 #[derive(Clone, Debug)]
 pub struct BrowserLine {
-    /// Its id.
     pub id: String,
-    /// Name that the browser gave itself.
+    /// Name reported by the browser.
     pub label: String,
-    /// Since when.
+    /// Time of subscription.
     pub added: Timestamp,
-    /// Why its push service refuses messages, and since when.
+    /// Reason that its push service refuses messages, and since when.
     pub refused: Option<(String, Timestamp)>,
 }
 
 /// A browser that its push service does not notify.
 #[derive(Clone, Debug)]
 pub struct RefusedLine {
-    /// Whose it is.
+    /// Its person.
     pub person: String,
-    /// Name that the browser gave itself.
+    /// Name reported by the browser.
     pub label: String,
-    /// Why.
+    /// Reason.
     pub why: String,
-    /// Since when.
+    /// Time of the first refusal.
     pub since: Timestamp,
 }
 
@@ -83,32 +80,31 @@ pub struct PlatformLine {
     pub name: String,
     /// `Telegram`, `Matrix`.
     pub label: String,
-    /// Accounts of this person.
+    /// Linked accounts of this person.
     pub accounts: Vec<AccountLine>,
 }
 
 /// An account on a chat platform.
 #[derive(Clone, Debug)]
 pub struct AccountLine {
-    /// The platform's own name of it.
+    /// Id on the platform.
     pub id: String,
-    /// How people there see it.
+    /// Name shown on the platform.
     pub label: String,
-    /// Since when it is linked.
+    /// Time of linking.
     pub linked: Timestamp,
 }
 
-/// The answer to asking for a link code: the code, this once.
+/// Response to requesting a link code: shows the code once.
 #[derive(Clone, Template)]
 #[template(path = "link_code.html")]
 pub struct LinkCodePage {
-    /// The frame.
     pub shell: Layout,
     /// `Telegram`, `Matrix`.
     pub platform: String,
-    /// What to send to the bot.
+    /// Command to send to the bot.
     pub command: String,
-    /// Until when it works.
+    /// Expiry of the code.
     pub until: Timestamp,
 }
 

@@ -1,4 +1,4 @@
-//! Policies and grants: what passes, what asks, what never goes.
+//! Policies and grants: which requests pass, need approval or are denied.
 
 use askama::Template;
 
@@ -8,62 +8,55 @@ use super::{Choice, DecisionBadge, Layout, Problems, Search, Timestamp, in_secti
 #[derive(Clone, Debug, Template)]
 #[template(path = "policies.html")]
 pub struct PoliciesPage {
-    /// The frame.
     pub shell: Layout,
     /// The search field and pages.
     pub search: Search,
-    /// The credentials that were found, with their policies.
+    /// The credentials found, with their policies.
     pub policies: Vec<PolicyLine>,
     /// The pages of proposals.
     pub staged_search: Search,
-    /// Proposals that wait for their maker's passkey and were found.
+    /// Proposals found that wait for their maker's passkey.
     pub staged: Vec<StagedLine>,
     /// The pages of grants.
     pub grant_search: Search,
-    /// Grants that are in force and were found.
+    /// Active grants found.
     pub grants: Vec<GrantLine>,
 }
 
 /// A proposal: `GET /app/staged/{id}`.
 #[derive(Clone, Debug)]
 pub struct StagedLine {
-    /// Its id.
     pub id: String,
-    /// The credential.
     pub credential: String,
-    /// Who proposed it.
+    /// Person who proposed it.
     pub by: String,
-    /// When.
+    /// Time of the proposal.
     pub at: Timestamp,
 }
 
 /// A credential and its policy in words.
 #[derive(Clone, Debug)]
 pub struct PolicyLine {
-    /// Name of the credential.
     pub credential: String,
-    /// True if it has a policy of its own; else the workspace's mode decides.
+    /// True if it has a policy of its own; otherwise the workspace's mode decides.
     pub own: bool,
     /// One sentence for each rule: `GET and HEAD pass`, `/payments always asks`.
     pub rules: Vec<String>,
 }
 
-/// A grant in force. Revoke posts to `/app/grants/{id}/revoke`.
+/// An active grant. Revoking posts to `/app/grants/{id}/revoke`.
 #[derive(Clone, Debug)]
 pub struct GrantLine {
-    /// Grant id.
     pub id: String,
-    /// HTTP method.
     pub method: String,
     /// Host and path.
     pub route: String,
-    /// Credential.
     pub credential: String,
     /// `checkout-bot only`, `any agent`.
     pub agents: String,
-    /// Who opened it.
+    /// Person who opened it.
     pub by: String,
-    /// When it ends.
+    /// Time of expiry.
     pub expires: Timestamp,
     /// `3 times`, `1 of 5 times`.
     pub used: String,
@@ -78,49 +71,48 @@ impl PolicyForm {
     }
 }
 
-/// What happens to a method.
+/// Effect of a policy on a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MethodRule {
-    /// Passes.
+    /// Allowed.
     Auto,
     /// Needs approval (also what an unlisted method does).
     Ask,
-    /// Is refused.
+    /// Denied.
     Deny,
 }
 
 /// The editor. Fields: `method_{METHOD}` for each of [`PolicyForm::methods`] (`auto`, `ask`, `deny`),
-/// `auto_approve_urls`, `require_approval_urls`, `deny_urls`, `allowed_approvers` (one a line),
-/// `min_approvals`, `require_reason=on`, `passkey_required=on`, `approval_timeout_minutes` (blank: the server's), `channel`,
-/// `telegram_chat` and `matrix_room` (where those channels are offered; blank: the workspace's),
-/// and for the replay `replay_count`.
+/// `auto_approve_urls`, `require_approval_urls`, `deny_urls`, `allowed_approvers` (one per line), `min_approvals`,
+/// `require_reason=on`, `passkey_required=on`, `approval_timeout_minutes` (blank: the server's), `channel`,
+/// `telegram_chat` and `matrix_room` (if those channels are offered; blank: the workspace's), and `replay_count` for
+/// the replay.
 #[derive(Clone, Debug)]
 pub struct PolicyForm {
     /// GET (HEAD follows it), POST, PUT, PATCH, DELETE, OPTIONS.
     pub methods: Vec<(String, MethodRule)>,
-    /// One a line.
+    /// One per line.
     pub auto_approve_urls: String,
-    /// One a line.
+    /// One per line.
     pub require_approval_urls: String,
-    /// One a line.
+    /// One per line.
     pub deny_urls: String,
-    /// One e-mail address a line; empty means any eligible approver.
+    /// One e-mail address per line; empty means any eligible approver.
     pub allowed_approvers: String,
     /// Digits.
     pub min_approvals: String,
     /// True if the agent must give a reason.
     pub require_reason: bool,
-    /// True if only a passkey ceremony approves.
+    /// True if approving requires a passkey ceremony.
     pub passkey_required: bool,
     /// Digits or empty.
     pub approval_timeout_minutes: String,
-    /// Where approvals are announced.
+    /// Channels that announce approval requests.
     pub channels: Vec<Choice>,
-    /// This credential's own chat on the first platform; empty: the workspace's.
+    /// The credential's own Telegram chat; empty: the workspace's.
     pub telegram_chat: String,
-    /// Its own room on the second.
+    /// The credential's own Matrix room; empty: the workspace's.
     pub matrix_room: String,
-    /// What is wrong.
     pub problems: Problems,
 }
 
@@ -129,15 +121,12 @@ pub struct PolicyForm {
 #[derive(Clone, Debug, Template)]
 #[template(path = "policy.html")]
 pub struct PolicyPage {
-    /// The frame.
     pub shell: Layout,
-    /// Name of the credential.
     pub credential: String,
-    /// True if a policy is stored; else what the mode does is the starting point.
+    /// True if a policy is stored; otherwise the form starts from the mode's behavior.
     pub stored: bool,
-    /// What the workspace's mode does without a policy, in one sentence.
+    /// Effect of the workspace's mode without a policy, in one sentence.
     pub mode: String,
-    /// The editor.
     pub form: PolicyForm,
     /// Warnings about the draft: `Nothing passes: every request will ask.`
     pub warnings: Vec<String>,
@@ -147,7 +136,7 @@ pub struct PolicyPage {
     pub replay: Option<ReplayView>,
 }
 
-/// Asks what the stored policy would do. Fields: `method`, `url`.
+/// Explains the stored policy's decision about a request. Fields: `method`, `url`.
 #[derive(Clone, Debug, Default)]
 pub struct Explain {
     /// Method typed.
@@ -158,10 +147,9 @@ pub struct Explain {
     pub answer: Option<PolicyExplanation>,
 }
 
-/// What the policy says.
+/// The policy's decision.
 #[derive(Clone, Debug)]
 pub struct PolicyExplanation {
-    /// Badge.
     pub outcome: DecisionBadge,
     /// `Needs approval`.
     pub decision: String,
@@ -169,16 +157,16 @@ pub struct PolicyExplanation {
     pub rule: String,
     /// The pattern that matched.
     pub pattern: Option<String>,
-    /// One sentence more.
+    /// One more sentence.
     pub detail: String,
 }
 
-/// What the draft would have done to past requests.
+/// Decisions that the draft would have made about past requests.
 #[derive(Clone, Debug)]
 pub struct ReplayView {
-    /// How many requests were tried.
+    /// Number of requests replayed.
     pub considered: u64,
-    /// How many would go another way.
+    /// Number of requests with another decision.
     pub changed: u64,
     /// Those, grouped by method and route, most first.
     pub changes: Vec<ReplayChange>,
@@ -191,12 +179,11 @@ impl ReplayView {
     }
 }
 
-/// Requests that would go another way.
+/// Requests that would get another decision.
 #[derive(Clone, Debug)]
 pub struct ReplayChange {
-    /// How many.
+    /// Number of requests.
     pub count: u64,
-    /// Method.
     pub method: String,
     /// Host and path.
     pub route: String,
@@ -204,7 +191,7 @@ pub struct ReplayChange {
     pub before: DecisionBadge,
     /// After.
     pub after: DecisionBadge,
-    /// The rule of the draft that decides.
+    /// The deciding rule of the draft.
     pub rule: String,
 }
 

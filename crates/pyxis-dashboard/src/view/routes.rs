@@ -1,10 +1,9 @@
-//! Every path that a page links to or posts to. A test compares the rendered pages with this table,
-//! so a template cannot lead nowhere and a router knows what it owes.
+//! Every path that a page links to or posts to. A test compares the rendered pages with this table, so that no template
+//! links to a missing route and no route is forgotten.
 
 /// A route of the dashboard: method and axum path.
 pub type Route = (&'static str, &'static str);
 
-/// The table.
 pub const ROUTES: &[Route] = &[
     ("GET", crate::assets::ROUTE),
     ("GET", "/sign-in"),

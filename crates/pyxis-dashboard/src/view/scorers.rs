@@ -1,4 +1,4 @@
-//! Scorers: what Stamps are worth, and what is enough.
+//! Scorers: Stamp weights and thresholds.
 
 use askama::Template;
 
@@ -9,11 +9,10 @@ use crate::chart::histogram::Histogram;
 #[derive(Clone, Debug, Template)]
 #[template(path = "scorers.html")]
 pub struct ScorersPage {
-    /// The frame.
     pub shell: Layout,
     /// The search field and pages.
     pub search: Search,
-    /// Those found, by number.
+    /// The scorers found, by number.
     pub scorers: Vec<ScorerLine>,
     /// A `curl` that asks for a score.
     pub ask: String,
@@ -24,15 +23,14 @@ pub struct ScorersPage {
 pub struct ScorerLine {
     /// Number, part of every path of the API.
     pub id: String,
-    /// Name.
     pub name: String,
-    /// The score needed: `20`.
+    /// The threshold: `20`.
     pub threshold: String,
     /// `51 Stamps, together 145.2`.
     pub stamps: String,
-    /// Addresses that it has scored: `1,204`.
+    /// Number of scored addresses: `1,204`.
     pub addresses: String,
-    /// When it was added.
+    /// Time of creation.
     pub created: Timestamp,
 }
 
@@ -40,91 +38,84 @@ pub struct ScorerLine {
 #[derive(Clone, Debug, Template)]
 #[template(path = "scorer_new.html")]
 pub struct NewScorerPage {
-    /// The frame.
     pub shell: Layout,
     /// Name as typed.
     pub name: String,
     /// Threshold as typed.
     pub threshold: String,
-    /// True if to start without any weight.
+    /// True to start without any weight.
     pub empty: bool,
-    /// What is wrong.
     pub problems: Problems,
 }
 
-/// `GET /app/scorers/{id}`. The editor posts to the same path (save) or, with the draft as typed, to
-/// `/preview`; `/remove` takes the scorer away.
+/// `GET /app/scorers/{id}`. The editor posts to the same path (save) or, with the draft as typed, to `/preview`;
+/// `/remove` removes the scorer.
 #[derive(Clone, Debug, Template)]
 #[template(path = "scorer.html")]
 pub struct ScorerPage {
-    /// The frame.
     pub shell: Layout,
     /// Number.
     pub id: String,
     /// Name as stored.
     pub name: String,
-    /// The score needed, as stored.
+    /// The threshold, as stored.
     pub threshold: String,
-    /// Addresses that it has scored: `1,204 addresses`.
+    /// Number of scored addresses: `1,204 addresses`.
     pub addresses: String,
-    /// When it was added.
+    /// Time of creation.
     pub created: Timestamp,
-    /// The editor.
     pub form: ScorerForm,
-    /// What the weights that are shown amount to.
+    /// Effect of the weights shown.
     pub reach: Reach,
-    /// True if somebody else saved in between, so that nothing was saved.
+    /// True if someone else saved in the meantime, so that nothing was saved.
     pub overtaken: bool,
-    /// What the draft would change.
+    /// Changes that the draft would make.
     pub preview: Option<Preview>,
-    /// What is stored, and how far it is from what the scorer says now.
+    /// State of the stored scores.
     pub freshness: Freshness,
     /// A `curl` that asks for a score.
     pub ask: String,
 }
 
-/// The stored scores of a scorer. `/rescore` computes those that are outdated.
+/// State of a scorer's stored scores. `/rescore` recomputes the outdated ones.
 #[derive(Clone, Debug)]
 pub enum Freshness {
     /// None is stored.
     Nothing,
     /// None is outdated.
     Current,
-    /// So many of all are outdated: `1,204 of 20,000 scores`.
+    /// This many are outdated: `1,204 of 20,000 scores`.
     Outdated(String),
-    /// They are being computed; so many are left.
+    /// Being recomputed; this many are left.
     Running(String),
 }
 
-/// The editor. Fields: `name`, `threshold`, `revision` (hidden: what the draft began from), one field
-/// `weight.{Stamp}` for each row (blank: no weight), and `extra_name` with `extra_weight` for a Stamp
-/// that is in no row.
+/// The editor. Fields: `name`, `threshold`, `revision` (hidden: the one that the draft is based on), one field
+/// `weight.{Stamp}` for each row (blank: no weight), and `extra_name` with `extra_weight` for a Stamp that is in no
+/// row.
 #[derive(Clone, Debug)]
 pub struct ScorerForm {
-    /// Name.
     pub name: String,
-    /// The score needed, as typed.
+    /// The threshold, as typed.
     pub threshold: String,
-    /// What the draft began from.
+    /// Revision that the draft is based on.
     pub revision: String,
     /// Stamps by platform.
     pub platforms: Vec<WeightGroup>,
-    /// A further Stamp.
+    /// Name of an additional Stamp.
     pub extra_name: String,
     /// Its weight.
     pub extra_weight: String,
-    /// How many rows differ from what is stored, in words: `3 Stamps`.
+    /// Number of rows that differ from the stored ones, in words: `3 Stamps`.
     pub changed: Option<String>,
-    /// What is wrong.
     pub problems: Problems,
 }
 
 /// The Stamps of one platform.
 #[derive(Clone, Debug)]
 pub struct WeightGroup {
-    /// Its icon, a path of ours; none for Stamps that are not in the catalogue.
+    /// Its icon, one of our paths; none for Stamps that are not in the catalogue.
     pub icon: Option<String>,
-    /// Its name.
     pub name: String,
     /// Its Stamps.
     pub rows: Vec<WeightRow>,
@@ -135,49 +126,48 @@ pub struct WeightGroup {
 pub struct WeightRow {
     /// Name.
     pub stamp: String,
-    /// What it says about its holder; may be empty.
+    /// Description of what it says about its holder; may be empty.
     pub description: String,
     /// Weight as typed; blank for none.
     pub weight: String,
-    /// What is stored, if it differs: `3.2`, `no weight`.
+    /// Stored weight, if it differs: `3.2`, `no weight`.
     pub stored: Option<String>,
-    /// What is wrong with the weight.
+    /// Problem with the weight.
     pub problem: Option<String>,
 }
 
-/// What weights amount to.
+/// Effect of weights.
 #[derive(Clone, Debug, Default)]
 pub struct Reach {
-    /// All of them together.
+    /// Sum of all weights.
     pub sum: String,
     /// `51 Stamps have a weight`.
     pub weighed: String,
-    /// The score needed.
+    /// The threshold.
     pub threshold: String,
-    /// Stamps that are enough alone, with their weights.
+    /// Stamps that reach the threshold alone, with their weights.
     pub alone: Vec<(String, String)>,
-    /// The fewest Stamps that are enough together, if more than one is needed: a sentence.
+    /// The fewest Stamps that reach it together, if more than one is needed: a sentence.
     pub together: Option<String>,
-    /// What makes the terms useless, as a sentence: nobody or everybody passes.
+    /// Warning that no one or everyone passes, as a sentence.
     pub warning: Option<String>,
 }
 
-/// What a draft would change for addresses that have a score.
+/// Effect of a draft on addresses that have a score.
 #[derive(Clone, Debug)]
 pub struct Preview {
     /// `500 stored addresses`.
     pub sample: String,
     /// True if there is any address to try it on.
     pub any: bool,
-    /// How many pass now, `312 (62 %)`.
+    /// Number that pass now: `312 (62 %)`.
     pub before: String,
-    /// How many would pass.
+    /// Number that would pass.
     pub after: String,
-    /// How many would begin to pass.
+    /// Number that would start to pass.
     pub gained: String,
-    /// How many would no longer pass.
+    /// Number that would no longer pass.
     pub lost: String,
-    /// The scores.
     pub histogram: Histogram,
 }
 

@@ -1,30 +1,30 @@
-//! What stands around a list: its search field, orders, pages and file.
+//! Controls around a list: its search field, orders, pages and file.
 
 /// The search field of a list, its orders, its pages and its file.
 #[derive(Clone, Debug, Default)]
 pub struct Search {
-    /// The page that searches.
+    /// Path of the page.
     pub path: String,
-    /// What was looked for.
+    /// Search text.
     pub q: String,
-    /// What else the form sends, so that a search keeps it.
+    /// Other fields that the form sends, so that a search keeps them.
     pub kept: Vec<(&'static str, String)>,
-    /// Link to the list that is not narrowed; empty: `path`.
+    /// Link to the unfiltered list; empty: `path`.
     pub all: String,
     /// `50 of 120`.
     pub summary: String,
-    /// The page before.
+    /// The previous page.
     pub before: Option<String>,
     /// The next page.
     pub next: Option<String>,
-    /// The columns by which it can be sorted.
+    /// The sortable columns.
     pub columns: Vec<SortLink>,
     /// Link to the whole list as CSV.
     pub csv: Option<String>,
 }
 
 impl Search {
-    /// True if the list was narrowed: an empty one then means that nothing was found.
+    /// True if the list was filtered: an empty one then means that nothing was found.
     pub fn is_narrowed(&self) -> bool {
         !self.q.is_empty()
     }
@@ -34,7 +34,7 @@ impl Search {
         self.before.is_some() || self.next.is_some()
     }
 
-    /// Where nothing is looked for.
+    /// Link to the unfiltered list.
     pub(crate) fn all(&self) -> &str {
         if self.all.is_empty() { &self.path } else { &self.all }
     }
@@ -45,23 +45,23 @@ impl Search {
     }
 }
 
-/// A column by which a list can be sorted.
+/// A sortable column.
 #[derive(Clone, Debug)]
 pub struct SortLink {
     /// Its name in the query.
     pub name: &'static str,
-    /// Link that sorts by it, or that turns its order.
+    /// Link that sorts by it, or that reverses its order.
     pub href: String,
-    /// How the list is sorted by it now.
+    /// Current order of the list by this column.
     pub order: Option<Order>,
 }
 
-/// A direction of sorting.
+/// A sort direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// From A to Z, from few to many, from old to new.
     Ascending,
-    /// The other way.
+    /// The reverse.
     Descending,
 }
 
@@ -71,7 +71,7 @@ impl Order {
         sort.strip_prefix('-').map_or((sort, Self::Ascending), |name| (name, Self::Descending))
     }
 
-    /// What a query says for this direction of a column.
+    /// Query value for a column in this direction.
     pub(crate) fn name(self, column: &str) -> String {
         match self {
             Self::Ascending => column.to_owned(),
@@ -87,7 +87,7 @@ impl Order {
         }
     }
 
-    /// What `aria-sort` says.
+    /// Value of `aria-sort`.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Ascending => "ascending",

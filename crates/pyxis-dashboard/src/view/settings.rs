@@ -9,21 +9,20 @@ use super::{Layout, Problems, Timestamp, in_section};
 #[derive(Clone, Debug, Template)]
 #[template(path = "settings.html")]
 pub struct SettingsPage {
-    /// The frame.
     pub shell: Layout,
-    /// True if the mode is autonomous; else gated.
+    /// True if the mode is autonomous; otherwise gated.
     pub autonomous: bool,
     /// Minutes that a request waits for a decision; empty means the server's window.
     pub window: String,
     /// The server's window: `1 hour`.
     pub server_window: String,
-    /// What is wrong with the form.
+    /// Problems with the form.
     pub problems: Problems,
     /// Credentials without a policy, which follow the mode: `3 credentials`.
     pub following: String,
-    /// What the server runs with, read only.
+    /// The server's configuration, read-only.
     pub facts: Vec<Fact>,
-    /// What the last check of the audit chain found.
+    /// Result of the last check of the audit chain.
     pub audit: AuditHealth,
 }
 
@@ -34,7 +33,7 @@ pub struct Fact {
     pub name: String,
     /// `1 hour`.
     pub value: String,
-    /// How to change it: `PX_APPROVAL_TIMEOUT_SECS`; may be empty.
+    /// Setting that changes it: `PX_APPROVAL_TIMEOUT_SECS`; may be empty.
     pub set_by: String,
 }
 
@@ -43,18 +42,18 @@ pub struct Fact {
 pub enum AuditHealth {
     /// Never checked by this server.
     Unchecked,
-    /// Every row checked is whole.
+    /// Every checked row is intact.
     Whole {
         /// `12,345 events`.
         rows: String,
-        /// When.
+        /// Time of the check.
         at: Timestamp,
     },
     /// A row was changed or removed.
     Damaged {
-        /// What `pyxis audit verify` said.
+        /// Output of `pyxis audit verify`.
         finding: String,
-        /// When.
+        /// Time of the check.
         at: Timestamp,
     },
 }

@@ -1,38 +1,38 @@
-//! Pages for a person who is not signed in.
+//! Pages for people who are not signed in.
 
 use askama::Template;
 
-/// `GET /sign-in` and its answer when it failed. Posts to `/sign-in`: `csrf`, `email`, `password`,
-/// `next` (a path of this site to go on to; may be empty). With a passkey to `/sign-in/passkey`: `csrf`,
-/// `next`, `ceremony`, `credential`, after `/sign-in/passkey/begin` gave the challenge.
+/// `GET /sign-in`, and the response to a failed attempt. Posts to `/sign-in`: `csrf`, `email`, `password`, `next` (a
+/// path of this site to go on to; may be empty). With a passkey, posts to `/sign-in/passkey`: `csrf`, `next`,
+/// `ceremony`, `credential`, after `/sign-in/passkey/begin` returned the challenge.
 #[derive(Clone, Debug, Template)]
 #[template(path = "sign_in.html")]
 pub struct SignInPage {
-    /// Token of the visit (there is no session yet).
+    /// CSRF token of the visit (there is no session yet).
     pub csrf: String,
-    /// What was typed before.
+    /// E-mail address as typed.
     pub email: String,
-    /// Where to go after; a path of this site, already validated.
+    /// Path to go on to; on this site, already validated.
     pub next: String,
-    /// What the person came for: `Sign in to decide a request.`
+    /// Purpose of signing in: `Sign in to decide a request.`
     pub purpose: Option<String>,
-    /// The last try.
+    /// Result of the last attempt.
     pub state: SignInState,
 }
 
-/// What the last try came to.
+/// Result of the last attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SignInState {
-    /// No try yet.
+    /// No attempt yet.
     Fresh,
     /// E-mail or password wrong; never says which.
     Wrong,
-    /// Too many tries.
+    /// Too many attempts.
     Locked {
         /// `12 minutes`.
         wait: String,
     },
-    /// Address and password fit people of several workspaces.
+    /// E-mail address and password match people of several workspaces.
     Ambiguous,
     /// A passkey was refused.
     PasskeyRefused,
@@ -40,23 +40,22 @@ pub enum SignInState {
     Ended,
 }
 
-/// `GET /link/{token}`: a one-time link. Opening it decides nothing; the button does. Posts to
-/// `/link/{token}`: `csrf`, `password` and `password_again` (both may be empty without
-/// `set_password`: the present password stays).
+/// `GET /link/{token}`: a one-time link. Opening it changes nothing; the button does. Posts to `/link/{token}`: `csrf`,
+/// `password` and `password_again`. Without `set_password` both may be empty, which keeps the current password.
 #[derive(Clone, Debug, Template)]
 #[template(path = "link.html")]
 pub struct LinkPage {
-    /// Token of the visit.
+    /// CSRF token of the visit.
     pub csrf: String,
     /// The link's own token.
     pub token: String,
-    /// Who it signs in.
+    /// Person whom it signs in.
     pub email: String,
-    /// Into which workspace.
+    /// Their workspace.
     pub workspace: String,
-    /// True if a password must be set; else one may be.
+    /// True if a password must be set; otherwise it is optional.
     pub set_password: bool,
-    /// What was wrong with the password.
+    /// Problem with the password.
     pub problem: Option<String>,
 }
 

@@ -1,26 +1,22 @@
-//! A proposed policy and what it would change.
+//! A proposed policy and its changes.
 
 use askama::Template;
 
 use super::{Layout, Timestamp, in_section};
 
-/// `GET /app/staged/{id}`. The maker's passkey applies it: the form posts to `/app/staged/{id}/apply`
-/// (`ceremony`, `credential`), after `/app/staged/{id}/begin` gave the challenge; `/withdraw` takes the
-/// proposal back.
+/// `GET /app/staged/{id}`. The maker's passkey applies it: the form posts to `/app/staged/{id}/apply` (`ceremony`,
+/// `credential`), after `/app/staged/{id}/begin` returned the challenge. `/withdraw` withdraws the proposal.
 #[derive(Clone, Debug, Template)]
 #[template(path = "staged.html")]
 pub struct StagedPage {
-    /// The frame.
     pub shell: Layout,
-    /// Its id.
     pub id: String,
-    /// Name of the credential.
     pub credential: String,
-    /// Who proposed it.
+    /// Person who proposed it.
     pub by: String,
-    /// When.
+    /// Time of the proposal.
     pub at: Timestamp,
-    /// Until when it can be confirmed.
+    /// Last moment to confirm it.
     pub expires: Timestamp,
     /// True if the viewer proposed it, and so may confirm it.
     pub mine: bool,
@@ -28,18 +24,18 @@ pub struct StagedPage {
     pub has_passkey: bool,
     /// True if the policy has changed since.
     pub outdated: bool,
-    /// What would change.
+    /// Proposed changes.
     pub changes: Vec<Difference>,
 }
 
-/// One field that would change.
+/// One field with changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// In words.
+    /// Field in words.
     pub field: &'static str,
-    /// What goes.
+    /// Removed values.
     pub removed: Vec<String>,
-    /// What comes.
+    /// Added values.
     pub added: Vec<String>,
 }
 

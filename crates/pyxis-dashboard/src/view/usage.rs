@@ -10,68 +10,66 @@ use crate::chart::spark::Spark;
 #[derive(Clone, Debug, Template)]
 #[template(path = "usage.html")]
 pub struct UsagePage {
-    /// The frame.
     pub shell: Layout,
-    /// The spans to look at.
+    /// The selectable spans.
     pub ranges: Vec<RangeLink>,
-    /// The one that is shown: `24 hours`.
+    /// The selected span: `24 hours`.
     pub span: String,
-    /// The search field of all of it.
+    /// The search field of the whole page.
     pub search: Search,
-    /// Agents; and API keys, where this server scores.
+    /// Agents, and API keys if this server scores.
     pub parts: Vec<UsagePart>,
 }
 
-/// A span to look at.
+/// A selectable span.
 #[derive(Clone, Debug)]
 pub struct RangeLink {
     /// `24 hours`.
     pub label: String,
     /// Link to it, which keeps search and orders.
     pub href: String,
-    /// True if it is shown.
+    /// True if it is selected.
     pub here: bool,
 }
 
-/// Those who ask in one way.
+/// One kind of caller.
 #[derive(Clone, Debug)]
 pub struct UsagePart {
-    /// What one of them is called: `Agent`.
+    /// Singular noun: `Agent`.
     pub noun: &'static str,
     /// Their icon in the sprite.
     pub icon: &'static str,
-    /// What is counted as admitted and as refused.
+    /// Explanation of the columns admitted and refused.
     pub meaning: &'static str,
     /// For the empty state: a `curl` that is counted here.
     pub command: String,
     /// Requests of all that were found.
     pub requests: String,
-    /// Those of them that were admitted.
+    /// Admitted requests of all that were found.
     pub admitted: String,
-    /// Those that were refused.
+    /// Refused requests of all that were found.
     pub refused: String,
-    /// All that were found, over time.
+    /// Requests of all that were found, over time.
     pub chart: StackedBars,
     /// The search field, orders, pages and file.
     pub search: Search,
-    /// One page of them.
+    /// One page of agents or keys.
     pub lines: Vec<UsageLine>,
 }
 
 /// One agent or key.
 #[derive(Clone, Debug)]
 pub struct UsageLine {
-    /// Its name.
     pub name: String,
-    /// Its page, if it has one still.
+    /// Its page, if it still has one.
     pub page: Option<String>,
     /// `Removed`, `Disabled`, `Revoked`.
     pub gone: Option<&'static str>,
-    /// How many requests.
+    /// Number of requests.
     pub requests: String,
-    /// How many were admitted.
+    /// Number of admitted requests.
     pub admitted: String,
-    /// How many were refused.
+    /// Number of refused requests.
     pub refused: String,
     /// The same over time.
     pub spark: Spark,

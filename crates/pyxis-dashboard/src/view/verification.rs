@@ -9,19 +9,17 @@ use crate::chart::StackedBars;
 #[derive(Clone, Debug, Template)]
 #[template(path = "verification.html")]
 pub struct VerificationPage {
-    /// The frame.
     pub shell: Layout,
     /// Address as typed.
     pub address: String,
-    /// Action id as typed, or the usual one.
+    /// Action id as typed, or the default.
     pub action_id: String,
-    /// What is wrong with them.
+    /// Problem with the address or the action id.
     pub problem: Option<String>,
     /// Every kind on every network, for the address.
     pub checked: Vec<CheckLine>,
     /// Their orders and file.
     pub checked_search: Search,
-    /// Every network.
     pub networks: Vec<NetworkLine>,
     /// Their orders and file.
     pub network_search: Search,
@@ -29,7 +27,7 @@ pub struct VerificationPage {
     pub chart: StackedBars,
     /// The search field of issuers, and their pages.
     pub search: Search,
-    /// The issuers that were found.
+    /// The issuers found.
     pub issuers: Vec<ProofIssuerLine>,
     /// For the empty state: a command that lists an issuer.
     pub add: String,
@@ -37,7 +35,7 @@ pub struct VerificationPage {
     pub import: String,
 }
 
-/// What one address holds somewhere.
+/// One address's result of a check on a network.
 #[derive(Clone, Debug)]
 pub struct CheckLine {
     /// Name of the kind.
@@ -50,44 +48,38 @@ pub struct CheckLine {
     pub icon: &'static str,
     /// Its class in the stylesheet.
     pub class: &'static str,
-    /// Why, as a sentence.
+    /// Reason, as a sentence.
     pub why: String,
 }
 
-/// A network.
 #[derive(Clone, Debug)]
 pub struct NetworkLine {
-    /// Its name.
     pub name: String,
     /// Its chain id.
     pub chain_id: Option<u64>,
-    /// The kinds that it has checks of, as words.
+    /// The kinds that it has checks for, as words.
     pub kinds: String,
-    /// Where its answers come from, as words.
+    /// Source of its answers, as words.
     pub source: String,
     /// Its newest block.
     pub head: Option<Head>,
-    /// Why that is not known.
+    /// Reason that the newest block is not known.
     pub problem: String,
 }
 
 /// The newest block of a network.
 #[derive(Clone, Debug)]
 pub struct Head {
-    /// Its number.
     pub height: i64,
-    /// Its time.
     pub at: Timestamp,
-    /// How long it took to learn it.
+    /// Time it took to query it.
     pub latency: String,
 }
 
-/// An issuer.
 #[derive(Clone, Debug)]
 pub struct ProofIssuerLine {
-    /// Its name.
     pub name: String,
-    /// What it is believed about, as words.
+    /// Kinds that it is trusted for, as words.
     pub kinds: String,
     /// Its key or address.
     pub issuer: String,

@@ -8,26 +8,24 @@ use super::{Choice, Layout, Problems, Search, Timestamp, in_section};
 #[derive(Clone, Debug, Template)]
 #[template(path = "webhooks.html")]
 pub struct WebhooksPage {
-    /// The frame.
     pub shell: Layout,
     /// The search field and pages.
     pub search: Search,
-    /// Those found, oldest first.
+    /// The endpoints found, oldest first.
     pub webhooks: Vec<WebhookLine>,
 }
 
 /// One endpoint in the list.
 #[derive(Clone, Debug)]
 pub struct WebhookLine {
-    /// Its id.
     pub id: String,
-    /// Where deliveries are posted.
+    /// URL that deliveries are posted to.
     pub url: String,
-    /// For people.
+    /// Description for people.
     pub description: String,
     /// `all events of approvals`, `approval.decided`.
     pub events: String,
-    /// True if anything is sent.
+    /// True if it receives events.
     pub enabled: bool,
     /// Deliveries that wait for an attempt.
     pub pending: u64,
@@ -41,13 +39,10 @@ pub struct WebhookLine {
 /// means all).
 #[derive(Clone, Debug, Default)]
 pub struct WebhookForm {
-    /// URL.
     pub url: String,
-    /// Description.
     pub description: String,
-    /// Every event.
+    /// All events, with the chosen ones marked.
     pub events: Vec<Choice>,
-    /// What is wrong.
     pub problems: Problems,
 }
 
@@ -55,25 +50,20 @@ pub struct WebhookForm {
 #[derive(Clone, Debug, Template)]
 #[template(path = "webhook_new.html")]
 pub struct NewWebhookPage {
-    /// The frame.
     pub shell: Layout,
-    /// The form.
     pub form: WebhookForm,
 }
 
-/// The answer to adding or replacing the secret: the secret, this once. Never cached.
+/// Response to adding an endpoint or replacing its secret: shows the secret once. Never cached.
 #[derive(Clone, Template)]
 #[template(path = "webhook_secret.html")]
 pub struct WebhookSecretPage {
-    /// The frame.
     pub shell: Layout,
     /// The endpoint's id.
     pub id: String,
-    /// Its URL.
     pub url: String,
-    /// The secret.
     pub secret: String,
-    /// Until when the replaced secret signs as well.
+    /// End of the period in which the replaced secret still signs as well.
     pub both_until: Option<Timestamp>,
 }
 
@@ -88,32 +78,29 @@ impl std::fmt::Debug for WebhookSecretPage {
 #[derive(Clone, Debug, Template)]
 #[template(path = "webhook.html")]
 pub struct WebhookPage {
-    /// The frame.
     pub shell: Layout,
-    /// The endpoint.
     pub webhook: WebhookLine,
-    /// When it was added.
+    /// Time of creation.
     pub created: Timestamp,
-    /// Until when the replaced secret signs as well.
+    /// End of the period in which the replaced secret still signs as well.
     pub both_until: Option<Timestamp>,
-    /// One page of them, newest first.
+    /// One page of deliveries, newest first.
     pub deliveries: Vec<DeliveryLine>,
-    /// The event or transaction that they are about, as typed.
+    /// Event or transaction to filter by, as typed.
     pub q: String,
-    /// Which ones: values of `?status=`.
+    /// Statuses to filter by: values of `?status=`.
     pub statuses: Vec<Choice>,
-    /// True if this is the first page of all.
+    /// True if this is the first page.
     pub first: bool,
-    /// The link to older ones.
+    /// Link to older deliveries.
     pub older: Option<String>,
-    /// The form.
     pub form: WebhookForm,
 }
 
-/// How far a delivery has come: badge word, icon and colour.
+/// State of a delivery: badge word, icon and color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveryBadge {
-    /// There are attempts to make.
+    /// More attempts will be made.
     Waiting,
     /// The receiver acknowledged it.
     Delivered,
@@ -153,17 +140,16 @@ impl DeliveryBadge {
 /// One delivery in the list.
 #[derive(Clone, Debug)]
 pub struct DeliveryLine {
-    /// Its id, which is `PX-Delivery`.
+    /// Its id, sent as `PX-Delivery`.
     pub id: String,
-    /// The event.
     pub event: String,
-    /// How far it has come.
+    /// State of the delivery.
     pub progress: DeliveryBadge,
     /// `1 attempt`, `3 attempts, sent again once`.
     pub attempts: String,
-    /// What the receiver said last: `200`, `timed out`.
+    /// Last response of the receiver: `200`, `timed out`.
     pub answer: String,
-    /// When the event happened.
+    /// Time of the event.
     pub created: Timestamp,
 }
 
@@ -171,25 +157,22 @@ pub struct DeliveryLine {
 #[derive(Clone, Debug, Template)]
 #[template(path = "delivery.html")]
 pub struct DeliveryPage {
-    /// The frame.
     pub shell: Layout,
-    /// The delivery.
     pub delivery: DeliveryLine,
     /// The endpoint's id.
     pub webhook: String,
-    /// Its URL.
     pub url: String,
-    /// The transaction that it tells of.
+    /// The transaction in the event.
     pub txn: Option<String>,
-    /// When it is attempted next.
+    /// Time of the next attempt.
     pub next: Option<Timestamp>,
-    /// The last attempt, and how long it took.
+    /// Time of the last attempt, and its duration.
     pub last: Option<(Timestamp, String)>,
-    /// Why the last attempt failed.
+    /// Reason that the last attempt failed.
     pub error: Option<String>,
-    /// How the last answer began.
+    /// Start of the last response.
     pub excerpt: Option<String>,
-    /// What is sent.
+    /// Body of the delivery.
     pub body: String,
 }
 

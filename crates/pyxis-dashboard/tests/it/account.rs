@@ -1,4 +1,4 @@
-//! One's own password, on the page Account.
+//! Changing the own password on the Account page.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The pages of agents: a key is shown once, and what is changed holds from then on.
+//! The agent pages: a key is shown once, and changes take effect immediately.
 
 use axum::body::Body;
 use http::{Request, StatusCode};
@@ -12,7 +12,7 @@ fn key(page: &Page) -> String {
     shown.split('<').next().unwrap().to_owned()
 }
 
-/// Adds an agent that may use `billing`, seven times an hour; its page and its key.
+/// Adds an agent that may use `billing`, seven times an hour; returns its page and its key.
 async fn add(owner: &mut Browser) -> (String, String) {
     let fields =
         [("name", "bot"), ("rate_limit_per_hour", "7"), ("scope", "some"), ("credential", "billing")];
@@ -21,7 +21,7 @@ async fn add(owner: &mut Browser) -> (String, String) {
     (format!("/app/agents/{}", id.split('"').next().unwrap()), key(&made))
 }
 
-/// What the proxy says to a request with this key.
+/// The proxy's status for a request with this key.
 async fn asks(world: &World, key: &str) -> StatusCode {
     let request = Request::post("/forward")
         .header("x-px-key", key)

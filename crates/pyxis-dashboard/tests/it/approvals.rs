@@ -226,7 +226,7 @@ async fn what_the_inbox_shows_in_part_is_approved_where_all_of_it_stands() {
     }
 }
 
-/// An agent's POST of any bytes, with headers of its own, which waits; its transaction.
+/// An agent's pending POST with any bytes and extra headers; returns its transaction.
 async fn ask_with(world: &World, team: &Team, headers: &[(&'static str, &[u8])], body: Vec<u8>) -> String {
     let mut request = team.request("billing", "POST", "http://127.0.0.1:9/v1/upload");
     for (name, value) in headers {
@@ -435,7 +435,7 @@ async fn a_long_inbox_is_paged_in_both_orders_and_misses_nothing() {
         sorted.1.sort();
         assert_eq!(sorted.0, sorted.1);
     }
-    // A page on which everything is decided, and a cursor that is none, lead to the start.
+    // A page on which everything is decided, and an invalid cursor, lead to the start.
     let beyond = format!("/app/inbox?after=99999999999999.{}", all[0]);
     assert_eq!(browser.get(&beyond).await.location(), "/app/inbox");
     assert!(browser.get("/app/inbox?after=nonsense").await.text.contains("50 of 103 that wait"));

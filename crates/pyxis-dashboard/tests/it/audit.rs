@@ -8,7 +8,7 @@ use pyxis_gateway::admin::policies;
 
 use crate::support::{Browser, Team, World, both_engines};
 
-/// A request with `billing` that waits, and one with `mail` that the policy denies.
+/// A pending request with `billing`, and one with `mail` that the policy denies.
 async fn two_requests(world: &World, team: &Team) {
     let actor = Actor::cli(team.id);
     world.add_bearer(team.id, "mail", "mail.example.com").await;

@@ -1,4 +1,4 @@
-//! Accounts on chat platforms, on the page Notifications.
+//! Accounts on chat platforms, on the Notifications page.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::support::{World, both_engines};
 const HERE: &str = "/app/notifications";
 const SECRET: &str = "the-secret-of-the-hook";
 
-/// A server whose bot is told of messages and reaches nobody.
+/// A server whose bot receives messages and reaches no one.
 fn with_bot() -> Config {
     let telegram = TelegramConfig {
         token: SecretString::new("1:token".to_owned()),

@@ -110,7 +110,7 @@ async fn signing_in_again_replaces_the_session_and_signing_out_ends_it() {
     let world = World::new().await;
     let (_, mut browser) = world.with_owner().await;
     let old = browser.clone();
-    // The sign-in form of a signed-in browser leads on, so the token comes from a fresh visit.
+    // The sign-in form redirects a signed-in browser, so the token comes from a fresh visit.
     let mut fresh = world.browser();
     let csrf = fresh.get("/sign-in").await.csrf();
     browser.jar.extend(fresh.jar);

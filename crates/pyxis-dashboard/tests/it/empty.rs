@@ -1,4 +1,4 @@
-//! What there is nothing of yet says so and how it begins, where it can with a command to paste.
+//! Empty lists say so and how to begin, with a command to paste if there is one.
 
 use pyxis_core::approval_mode::Role;
 use pyxis_gateway::Actor;

@@ -1,4 +1,4 @@
-//! What holds for every page: its headers, its errors, and that no secret is on it.
+//! Rules for every page: its headers, its errors, and that it shows no secret.
 
 use http::StatusCode;
 use http::header::{
@@ -18,7 +18,7 @@ const CSP_WITH_WORKER: &str = "default-src 'none'; script-src 'self'; style-src 
                    connect-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; \
                    frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types pyxis";
 
-/// Every page there is for a manager.
+/// Every page for managers.
 async fn every_page(world: &World, browser: &mut Browser) -> Vec<String> {
     let mut paths: Vec<String> = [
         "/app/inbox",
@@ -107,7 +107,7 @@ async fn every_answer_carries_the_same_strict_headers() {
     for (path, page) in answers {
         let header =
             |name| page.headers.get(name).map_or("", |value: &http::HeaderValue| value.to_str().unwrap());
-        // The one page that registers a service worker names it, and nothing else besides.
+        // The one page that registers a service worker names it, and nothing else.
         let csp = if path == "/app/notifications" { CSP_WITH_WORKER } else { CSP };
         assert_eq!(header(CONTENT_SECURITY_POLICY), csp, "{path}");
         assert_eq!(header(X_CONTENT_TYPE_OPTIONS), "nosniff", "{path}");

@@ -1,4 +1,4 @@
-//! Two workspaces with the same names in them: no page of one shows or changes anything of the other.
+//! Two workspaces with the same names in them: no page of one shows or changes anything in the other.
 
 use http::StatusCode;
 use http_body_util::BodyExt;
@@ -11,7 +11,7 @@ use pyxis_gateway::approvals::view;
 
 use crate::support::{Browser, Page, Team, World, both_engines};
 
-/// An id that nothing has, and a transaction that is none.
+/// An unused id, and a transaction that does not exist.
 const NOBODY: &str = "0190a2b4-0000-7000-8000-000000000001";
 const NO_TXN: &str = "7d9f5e0a-4f0b-4a53-9a3e-3a1f6d2f8c11";
 
@@ -25,7 +25,7 @@ struct Scene {
     ids: Ids,
 }
 
-/// What our team has, by its ids.
+/// Ids of the team's things.
 #[derive(Clone)]
 struct Ids {
     agent: String,
@@ -35,7 +35,7 @@ struct Ids {
 }
 
 impl Ids {
-    /// The same path about what nobody has.
+    /// The same path with unused ids.
     fn of_nothing(&self, path: &str) -> String {
         let ids = [(&self.agent, NOBODY), (&self.person, NOBODY), (&self.grant, NOBODY)];
         let ids = ids.into_iter().chain([(&self.waiting, NO_TXN)]);
@@ -72,7 +72,7 @@ impl Scene {
         Self { world, ours, ana, theirs, eve, ids }
     }
 
-    /// Everything of our team that a stranger could want to change.
+    /// Everything of the team that a stranger could want to change.
     async fn ours(&self) -> String {
         let (gateway, team) = (&self.world.gateway, self.ours.id);
         let agents = agents::list(gateway, team).await.unwrap();
@@ -95,12 +95,12 @@ impl Scene {
     }
 }
 
-/// Sends a form with the token of the account page, which is good for all of them.
+/// Sends a form with the token of the account page, which is valid for all of them.
 async fn post(browser: &mut Browser, path: &str, fields: &[(&str, &str)]) -> Page {
     browser.submit("/app/account", path, fields).await
 }
 
-/// What only our team has.
+/// Texts that only the team has.
 const OURS: [&str; 5] = ["acme/", "acme-bot", "acme.example", "acme wants", "ana@"];
 
 both_engines! {
@@ -124,7 +124,7 @@ both_engines! {
         ] {
             let (mine, foreign) = (ana.get(path).await, eve.get(path).await);
             assert_eq!((mine.status, foreign.status), (StatusCode::OK, StatusCode::OK), "{path}");
-            // The shell names whoever is signed in.
+            // The shell names the signed-in person.
             let mine = OURS[..4].iter().any(|text| mine.text.contains(text));
             assert_eq!(mine, told, "{path}");
             for text in OURS {

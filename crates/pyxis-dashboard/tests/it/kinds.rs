@@ -12,7 +12,7 @@ const RSA: &str = include_str!("../../../pyxis-signing/data/rsa.pem");
 
 type Pairs<'a> = &'a [(&'a str, &'a str)];
 
-/// A kind, its configuration and its secret as a person types them, and what is stored of the former.
+/// A kind, its configuration and secret as a person types them, and the stored configuration.
 struct Sample<'a> {
     kind: &'a str,
     config: Pairs<'a>,
@@ -162,7 +162,7 @@ async fn a_form_that_failed_says_what_is_wrong_with_each_field_and_keeps_all_but
     }
     assert!(text.contains("value=\"eu-central-1\"") && !text.contains("region-problem"));
 
-    // What only the service finds, beside the field that it is about.
+    // Errors that only the service finds, next to their field.
     for (fields, field, kept) in [
         (
             &[

@@ -1,4 +1,4 @@
-//! What a sign-in link proves, and what it does not: decision 8.
+//! Rights that a sign-in link gives, and those it does not: decision 8.
 
 use std::time::Duration;
 
@@ -47,13 +47,13 @@ impl Scene {
         Actor::user(self.team.id, self.id(email).await, email)
     }
 
-    /// A link for Bo's account, by `actor`.
+    /// A link to Bo's account, created by `actor`.
     async fn link(&self, actor: &Actor) -> String {
         let link = people::link(&self.world.gateway, actor, self.id(BO).await).await.unwrap();
         link.expose().strip_prefix(ORIGIN_URL).unwrap().to_owned()
     }
 
-    /// Opens a link, in a browser of its own and a second after whatever was before.
+    /// Opens a link in a new browser, a second after anything before.
     async fn open(&self, link: &str) -> (Browser, Page) {
         self.world.later(Duration::from_secs(1));
         let mut browser = self.world.browser();
@@ -61,13 +61,13 @@ impl Scene {
         (browser, page)
     }
 
-    /// Who opened Bo's account, and when first.
+    /// The person who opened Bo's account, and the time of the first visit.
     async fn opened(&self) -> (Option<UserId>, Option<UnixMillis>) {
         let bo = people::by_email(&self.world.gateway, self.team.id, BO).await.unwrap();
         (bo.opened_by, bo.opened_at)
     }
 
-    /// What becomes of a request that Ana and somebody in Bo's account approve.
+    /// Final state of a request that Ana and someone in Bo's account approve.
     async fn both_approve(&mut self, other: &mut Browser) -> ApprovalState {
         let txn = self.world.ask(&self.team, "/v1/pay", "", "{}").await;
         let to = format!("/app/approvals/{txn}/approve");
@@ -86,7 +86,7 @@ impl Scene {
     }
 }
 
-/// True if the browser is refused a further passkey, and why.
+/// True if the browser is refused another passkey for the reason `why`.
 async fn refused_a_passkey(browser: &mut Browser, why: &str) -> bool {
     let page = browser.submit(ACCOUNT, "/app/account/passkeys/begin", &[("name", "another")]).await;
     page.status == StatusCode::CONFLICT && page.text.contains(why)
@@ -102,7 +102,7 @@ both_engines! {
         let bo = scene.actor(BO).await;
         let refused = people::link(&scene.world.gateway, &bo, scene.id(BO).await).await;
         assert!(matches!(refused, Err(Error::Forbidden(_))));
-        // One that was made when that was not refused yet.
+        // A link from a time when this was not refused yet.
         let made = SignInLinkRow {
             token_hash: hex(&Sha256::digest("from-before")),
             workspace_id: scene.team.id,
@@ -168,7 +168,7 @@ both_engines! {
         assert!(matches!(refused, Err(Error::Conflict(_))));
         assert_eq!(scene.opened().await, opened);
         assert_eq!(scene.both_approve(&mut puppet).await, ApprovalState::Pending);
-        // What was refused was not used up: it works once the account is nobody else's.
+        // The refused link was not used up: it works once the account is no one else's.
         scene.open(&scene.link(&Actor::cli(scene.team.id)).await).await;
         assert_eq!(scene.open(&early).await.1.location(), "/app/inbox");
         assert_eq!(scene.opened().await.0, cleo.user_id());
@@ -190,7 +190,7 @@ both_engines! {
         assert!(proved.get(ACCOUNT).await.text.contains("value=\"second\""));
         let (mut linked, _) = scene.open(&scene.link(&Actor::cli(scene.team.id)).await).await;
         assert!(refused_a_passkey(&mut linked, again).await, "the command line");
-        // While somebody else has the account open, its password may be theirs as well.
+        // While someone else has the account open, its password may be theirs as well.
         let (mut linked, _) = scene.open(&scene.link(&scene.actor(ANA).await).await).await;
         let mut password = scene.world.browser();
         password.sign_in(BO, PASSWORD).await;

@@ -1,4 +1,4 @@
-//! Every list has a search field, pages and something to say when it is empty.
+//! Every list has a search field, pages and a text for when it is empty.
 
 use std::collections::BTreeSet;
 
@@ -24,14 +24,14 @@ use crate::support::{Browser, World, both_engines};
 
 const NOTHING: &str = "Nothing here contains";
 
-/// An endpoint past the egress guard, which lets nothing but public hosts through; its page.
+/// Adds an endpoint despite the egress guard, which admits only public hosts; returns its page.
 async fn endpoint(world: &World, team: WorkspaceId, url: &str) -> String {
     let input = WebhookInput { url: url.to_owned(), ..WebhookInput::default() };
     let (made, _) = webhooks::create(&world.gateway, &Actor::cli(team), input).await.unwrap();
     format!("/app/webhooks/{}", made.row.id)
 }
 
-/// Where the link with these words leads.
+/// Target of the link with these words.
 fn link(page: &str, words: &str) -> String {
     let (before, _) = page.split_once(words).expect(words);
     let (_, tag) = before.rsplit_once("<a ").unwrap();
@@ -61,7 +61,7 @@ fn agent(name: &str) -> AgentInput {
     }
 }
 
-/// A suspected group that nothing but its number tells from others.
+/// A suspected group that differs from others only by its number.
 fn group(n: u8) -> Group {
     let address = |of: u32| format!("0x{:040x}", of + u32::from(n)).parse().unwrap();
     Group {
@@ -87,7 +87,7 @@ both_engines! {
         let found = owner.get("/app/inbox?q=MARCH").await.text;
         assert!(found.contains(&invoice) && !found.contains(&refund));
         assert!(owner.get("/app/inbox?q=nothing+like+it").await.text.contains("Nothing that waits contains"));
-        // A search is no pattern.
+        // A search text is not a pattern.
         assert!(!owner.get("/app/inbox?q=%25").await.text.contains(&invoice));
 
         let mut decided = vec![invoice, refund];

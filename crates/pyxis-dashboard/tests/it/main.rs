@@ -1,4 +1,4 @@
-//! The dashboard as a browser meets it: an in-process router on a real store.
+//! The dashboard as a browser sees it: an in-process router on a real store.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its scene should say so at once")]
 

@@ -1,5 +1,5 @@
-//! The whole matrix: who × page, and who × action × state of the credential, which is one table for the
-//! pages and the API. Spec 3, Approver eligibility, Policy editing; decisions, Passkeys, sessions, tokens.
+//! The whole matrix: person × page, and person × action × state of the credential, in one table for the pages and the
+//! API. Spec 3, Approver eligibility, Policy editing; decisions, Passkeys, sessions, tokens.
 
 use http::StatusCode;
 use pyxis_core::approval_mode::{ApprovalState, Role};
@@ -14,7 +14,7 @@ use crate::support::{Browser, ORIGIN_URL, Team, World, both_engines};
 
 const OWNER: &str = "ana@example.com";
 
-/// A browser for everybody; grants are on `billing`.
+/// One browser per kind of person; grants are on `billing`.
 async fn everybody(world: &World) -> (Team, Vec<(Who, Browser)>) {
     let (team, owner) = world.with_owner().await;
     let mut people = vec![(Who::Owner, owner)];
@@ -28,7 +28,7 @@ async fn everybody(world: &World) -> (Team, Vec<(Who, Browser)>) {
     (team, people)
 }
 
-/// What a member reaches. Everything else of `/app` is for owners and admins.
+/// Routes that a member reaches. All others under `/app` are for owners and admins.
 const FOR_MEMBERS: &[(&str, &str)] = &[
     ("GET", "/app/events"),
     ("GET", "/app/inbox"),
@@ -62,19 +62,19 @@ const FOR_MEMBERS: &[(&str, &str)] = &[
     ("POST", "/app/push/{id}/unsubscribe"),
 ];
 
-/// True if somebody is refused, of `billing` and of a request that waits. A member without the grant is
-/// refused what is there, and told nothing of what is not.
+/// True if `who` is refused for `billing` and one of its pending requests. A member without the grant is refused what
+/// exists, and learns nothing about what does not.
 fn is_refused(method: &str, route: &str, who: Who) -> bool {
     match route {
         _ if who.is_manager() => false,
         _ if !FOR_MEMBERS.contains(&(method, route)) => true,
-        // A word on a request that somebody may not decide is sent back to its page.
+        // A decision by someone who may not decide is redirected to the request's page.
         "/approve/{txn_id}" | "/app/approvals/{txn_id}" => who != Who::Approver,
         _ => route.contains("{credential}") && who != Who::Editor,
     }
 }
 
-/// Where a route leads.
+/// The path of a route with its variables filled in.
 fn path(route: &str, credential: &str, txn: &str) -> String {
     route
         .replace("{credential}", credential)
@@ -101,12 +101,12 @@ both_engines! {
                 let mut browser = browser.clone();
                 let decides = *who == Who::Approver && route.starts_with("/app/approvals/");
                 let status = match *method {
-                    // Not read to its end: events go on for as long as somebody listens.
+                    // Not read to its end: the events go on as long as someone listens.
                     "GET" => browser.open(&here).await.status(),
-                    // The one form that is no usual one, and so would not be read.
+                    // The one form with a different encoding, which would not be read.
                     _ if who.is_manager() && *route == "/app/brand/logo" => continue,
-                    // A form without its fields, about nothing that is there: whoever may send it gets as far
-                    // as to be told what is wrong.
+                    // A form without its fields, about something that does not exist: anyone who may send it is told
+                    // about its errors.
                     _ => {
                         let to = if who.is_manager() || decides { &nowhere } else { &here };
                         browser.submit("/app/account", to, &[]).await.status
@@ -132,8 +132,8 @@ both_engines! {
     }
 }
 
-/// Does it as the page would; its status, and the notice of the page after it. The policy that is written is
-/// the one that holds.
+/// Performs the action as the page would; returns its status, and the notice of the next page. The policy written is
+/// the one in force.
 async fn act(browser: &mut Browser, txn: &str, action: Action, terms: Terms) -> (StatusCode, String) {
     let (page, link) = (format!("/app/approvals/{txn}"), format!("/approve/{txn}"));
     let approve = format!("{page}/approve");
@@ -159,7 +159,7 @@ async fn act(browser: &mut Browser, txn: &str, action: Action, terms: Terms) -> 
     (status, browser.jar.get("px_notice").cloned().unwrap_or_default())
 }
 
-/// What must be told.
+/// The expected response.
 fn told(action: Action, outcome: Outcome) -> (StatusCode, String) {
     let notice = match outcome {
         Outcome::Shown => return (StatusCode::OK, String::new()),
@@ -178,7 +178,7 @@ fn told(action: Action, outcome: Outcome) -> (StatusCode, String) {
     (StatusCode::SEE_OTHER, notice.to_owned())
 }
 
-/// What must become of the request.
+/// The expected state of the request.
 fn state(outcome: Outcome) -> ApprovalState {
     match outcome {
         Outcome::Approved | Outcome::Granted => ApprovalState::Approved,

@@ -1,4 +1,4 @@
-//! What a member sees and may do in the dashboard, and how people are managed there.
+//! Members' access to the dashboard, and managing people.
 
 use http::StatusCode;
 use pyxis_core::approval_mode::{ApprovalState, Role};

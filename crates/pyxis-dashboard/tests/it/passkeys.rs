@@ -17,7 +17,7 @@ use crate::support::{Browser, ORIGIN_URL, PASSWORD, Page, Team, World, both_engi
 
 const ACCOUNT: &str = "/app/account";
 
-/// Asks for a challenge; what the script would read.
+/// Requests a challenge; returns the JSON for the script.
 pub(crate) async fn begin(browser: &mut Browser, form: &str, to: &str, fields: &[(&str, &str)]) -> Value {
     let page = browser.submit(form, to, fields).await;
     assert_eq!(page.status, StatusCode::OK, "{}", page.text);
@@ -45,7 +45,7 @@ pub(crate) async fn register(browser: &mut Browser, key: &mut Authenticator, nam
     finish(browser, ACCOUNT, "/app/account/passkeys", &begun, &made, &[("name", name)]).await
 }
 
-/// Turns something about an authenticator wrong.
+/// Makes an authenticator lie about something.
 type Lie = fn(&mut Authenticator);
 
 /// Fields of a form.
@@ -72,13 +72,13 @@ async fn proposer(world: &World, team: &Team) -> (Browser, Authenticator) {
     (member, key)
 }
 
-/// Proposes that two people approve; where the proposal stands.
+/// Proposes that two people approve; returns the proposal's path.
 async fn propose(member: &mut Browser) -> String {
     let fields = [("method_GET", "auto"), ("min_approvals", "2"), ("channel", "dashboard")];
     member.submit(EDITOR, EDITOR, &fields).await.location().to_owned()
 }
 
-/// A team whose credential asks for a passkey, its owner with one registered, and a request that waits.
+/// A team whose credential requires a passkey, its owner with a registered one, and a pending request.
 struct Scene {
     world: World,
     team: Team,
@@ -143,7 +143,7 @@ both_engines! {
         let (_, mut owner) = world.with_owner().await;
         let (mut laptop, mut phone) = (Authenticator::new(ORIGIN_URL, 1), Authenticator::new(ORIGIN_URL, 2));
         assert_eq!(register(&mut owner, &mut laptop, "laptop").await.location(), ACCOUNT);
-        // They are listed in the order in which they came.
+        // Passkeys are listed in the order of their registration.
         world.later(Duration::from_secs(1));
         let mut owner = world.browser();
         owner.sign_in("ana@example.com", PASSWORD).await;
@@ -225,7 +225,7 @@ both_engines! {
         assert_eq!((entered.status, entered.location()), (StatusCode::SEE_OTHER, "/app/inbox"));
         assert!(fresh.get(ACCOUNT).await.text.contains("ana@example.com"));
         assert!(fresh.get(ACCOUNT).await.text.contains("just now"), "when it was last used");
-        // Neither again, nor by a passkey that nobody registered, nor when the person is shut out.
+        // Neither again, nor by an unregistered passkey, nor when the person is disabled.
         let mut thief = world.browser();
         let again = finish(&mut thief, "/sign-in", "/sign-in/passkey", &begun, &given, &[]).await;
         assert_eq!(again.status, StatusCode::UNAUTHORIZED);
@@ -384,7 +384,7 @@ both_engines! {
             scene.approve(&begun, &given, sent).await;
             assert_eq!(scene.state().await, ApprovalState::Pending, "{asked:?} {sent:?}");
         }
-        // By another person, with the first one's answer, and with their own passkey to the first one's challenge.
+        // By another person, with the first one's response, and with their own passkey for the first one's challenge.
         let mut bo = scene.world.with_person(&scene.team, "bo@example.com", Role::Admin).await;
         let mut theirs = Authenticator::new(ORIGIN_URL, 2);
         register(&mut bo, &mut theirs, "bo").await;
@@ -395,7 +395,7 @@ both_engines! {
             finish(&mut bo, &page, &to, &begun, &given, &[]).await;
             assert_eq!(scene.state().await, ApprovalState::Pending, "another person, own {own}");
         }
-        // By the right person, with somebody else's passkey, and with one that nobody registered.
+        // By the right person, with someone else's passkey, and with an unregistered one.
         let unknown = Authenticator::new(ORIGIN_URL, 9);
         for (whose, mut key) in [("somebody else", theirs), ("nobody", unknown)] {
             let begun = scene.begin(&[]).await;
@@ -403,7 +403,7 @@ both_engines! {
             scene.approve(&begun, &given, &[]).await;
             assert_eq!(scene.state().await, ApprovalState::Pending, "a passkey of {whose}");
         }
-        // And what a sign-in was begun with approves nothing.
+        // A sign-in challenge approves nothing.
         let mut fresh = scene.world.browser();
         let begun = begin(&mut fresh, "/sign-in", "/sign-in/passkey/begin", &[]).await;
         let given = scene.key.get(&begun["options"]);
@@ -445,7 +445,7 @@ both_engines! {
         let approve = format!("{page}/approve");
         ana.submit(&page, &approve, &[]).await;
         assert!(ana.get(&page).await.text.contains("One more person must approve"));
-        // Tightened in between: what was said without a passkey is as good as not said.
+        // The policy became stricter in between: an approval without a passkey no longer counts.
         set_policy(&world, &team, r#"{"min_approvals":2,"passkey_required":true}"#).await;
         let asks = ana.get(&page).await.text;
         assert!(asks.contains("data-ceremony") && !asks.contains("You approved this"), "she is asked again");
@@ -545,7 +545,7 @@ both_engines! {
         let mut key = Authenticator::new(ORIGIN_URL, 2);
         register(&mut bo, &mut key, "bo").await;
         world.later(Duration::from_secs(1));
-        // Ana makes a link for Bo's account and uses it herself.
+        // Ana creates a link to Bo's account and uses it herself.
         let id = people::by_email(&world.gateway, team.id, "bo@example.com").await.unwrap().id;
         let made = ana.submit("/app/people", &format!("/app/people/{id}/link"), &[]).await.text;
         let token = made.split("/link/").nth(1).unwrap();
@@ -557,7 +557,7 @@ both_engines! {
         ana.submit("/app/account", &to, &[]).await;
         puppet.submit("/app/account", &to, &[]).await;
         assert_eq!(state(&world, &team, &txn).await, ApprovalState::Pending, "one person, two accounts");
-        // Bo signs in with the passkey from before: the account is Bo's again.
+        // Bo signs in with the earlier passkey: the account is Bo's again.
         let mut real = world.browser();
         let begun = begin(&mut real, "/sign-in", "/sign-in/passkey/begin", &[]).await;
         let given = key.get(&begun["options"]);

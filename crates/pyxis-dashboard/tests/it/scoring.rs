@@ -44,7 +44,7 @@ async fn terms(world: &World, team: &Team, id: ScorerId) -> Scorer {
     scorer_service::get(&world.scoring, team.id, id).await.unwrap()
 }
 
-/// Stores a Stamp as if its credential had come in.
+/// Stores a Stamp as if its credential had been submitted.
 async fn bring(world: &World, team: &Team, address: EvmAddress, stamp: &str, nullifier: &str) {
     let (now, actor) = (world.scoring.now(), Actor::cli(team.id));
     issuers::add(&world.scoring, &actor, ISSUER, "Our issuer").await.unwrap();
@@ -71,7 +71,7 @@ fn digest(address: EvmAddress, stamp: &str) -> [u8; 32] {
     digest
 }
 
-/// The routes of scoring, with something in each variable segment.
+/// The routes of scoring, with a value in each variable segment.
 fn routes(method: &str) -> Vec<String> {
     let words = [
         "scorer",

@@ -9,7 +9,7 @@ use pyxis_gateway::approvals::view;
 
 use crate::support::{Team, World, both_engines};
 
-/// Mode and window as they are stored.
+/// Stored mode and window.
 async fn stored(world: &World, team: &Team) -> (ApprovalMode, Option<i64>) {
     let row = workspaces::get(&world.gateway, team.id).await.unwrap();
     (row.mode, row.approval_timeout_secs)

@@ -1,4 +1,4 @@
-//! A workspace, a browser without a network, and requests that wait.
+//! A workspace, a browser without a network, and pending requests.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -36,7 +36,7 @@ const NOW: UnixMillis = UnixMillis(1_767_225_600_000);
 const UPSTREAM: &str = "127.0.0.1:9";
 
 tokio::task_local! {
-    /// Where the worlds of a test are; without it each gets a SQLite file of its own.
+    /// Location of a test's databases; without it each world gets its own SQLite file.
     pub(crate) static DATABASE: DatabaseUrl;
 }
 
@@ -88,7 +88,7 @@ impl World {
         Self::with(Config::default()).await
     }
 
-    /// With other settings than the usual ones.
+    /// With other than the usual settings.
     pub(crate) async fn with(config: Config) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let own = || DatabaseUrl::sqlite(directory.path().join("px.db"));
@@ -142,7 +142,7 @@ impl World {
         }
     }
 
-    /// Lets every agent have as many requests pending as a test makes.
+    /// Lets every agent have as many pending requests as a test makes.
     async fn lift_pending_limits(&self, workspace: WorkspaceId) {
         let mut tx = self.gateway.store.begin().await.unwrap();
         for agent in agents::list(&mut tx, workspace).await.unwrap() {
@@ -165,7 +165,7 @@ impl World {
         pyxis_dashboard::router(State::new(self.gateway.clone(), None, watch::channel(false).1))
     }
 
-    /// The pages of a process that takes activity of wallets from elsewhere.
+    /// The pages of a process that reads wallets' activity from another source.
     pub(crate) fn asking(&self, source: Arc<dyn pyxis_scoring::models::Source>) -> Router {
         let scoring = pyxis_scoring::State::new(pyxis_scoring::Parts {
             activity: Some(source),
@@ -197,12 +197,12 @@ impl World {
         Browser { pages: self.pages.clone(), jar: BTreeMap::new() }
     }
 
-    /// A request to the proxy; the status of its answer.
+    /// Sends a request to the proxy; returns the status.
     pub(crate) async fn send(&self, request: Request<Body>) -> StatusCode {
         self.proxy.clone().oneshot(request).await.unwrap().status()
     }
 
-    /// An agent's POST, which waits; its transaction.
+    /// An agent's pending POST; returns its transaction.
     pub(crate) async fn ask(&self, team: &Team, path: &str, reason: &str, body: &str) -> String {
         let mut request = team.request("billing", "POST", &format!("http://{UPSTREAM}{path}"));
         request.headers_mut().insert("x-px-reason", HeaderValue::from_bytes(reason.as_bytes()).unwrap());
@@ -212,7 +212,7 @@ impl World {
 }
 
 impl Team {
-    /// A request of its agent, without a body.
+    /// A request of the team's agent, without a body.
     pub(crate) fn request(&self, credential: &str, method: &str, target: &str) -> Request<Body> {
         Request::post("/forward")
             .header("x-px-key", &self.agent_key)
@@ -225,7 +225,7 @@ impl Team {
 }
 
 impl World {
-    /// The transaction of a request that waits.
+    /// Sends a request that must become pending; returns its transaction.
     async fn accepted(&self, request: Request<Body>) -> String {
         let answer = self.proxy.clone().oneshot(request).await.unwrap();
         assert_eq!(answer.status(), StatusCode::ACCEPTED);
@@ -234,7 +234,7 @@ impl World {
         value["txn_id"].as_str().unwrap().to_owned()
     }
 
-    /// A key that signs, and an agent's payload that waits for it; the transaction.
+    /// Creates a signing key, and an agent's payload that waits for it; returns the transaction.
     pub(crate) async fn ask_to_sign(&self, team: &Team, body: &serde_json::Value) -> String {
         let key = TokenSigningKey { algorithm: KeyAlgorithm::Secp256k1, public_key: None, address: None };
         let input = CredentialInput {
@@ -274,7 +274,7 @@ fn scoring_parts(gateway: &pyxis_gateway::State) -> pyxis_scoring::Parts {
     }
 }
 
-/// What came back.
+/// Response of a page.
 pub(crate) struct Page {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
@@ -294,7 +294,7 @@ impl Page {
     }
 }
 
-/// Keeps cookies and sends what a browser sends.
+/// Keeps cookies and sends a browser's headers.
 #[derive(Clone)]
 pub(crate) struct Browser {
     pages: Router,
@@ -302,7 +302,7 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    /// The same person, whose browser reaches other pages.
+    /// The same person, with a browser that reaches other pages.
     pub(crate) fn elsewhere(self, pages: Router) -> Self {
         Self { pages, ..self }
     }
@@ -333,7 +333,7 @@ impl Browser {
         self.send(Method::POST, path, headers, Body::from(body.join("&"))).await
     }
 
-    /// The answer with its body still open.
+    /// The response with its body unread.
     pub(crate) async fn open(&mut self, path: &str) -> http::Response<Body> {
         let cookie = self.cookie();
         let request = Request::get(path).header(COOKIE, cookie).body(Body::empty()).unwrap();
@@ -384,7 +384,7 @@ impl Browser {
 }
 
 impl World {
-    /// Somebody more in a team, added as its owner would and signed in by their link.
+    /// Adds another person to a team as its owner would; signs in by their link.
     pub(crate) async fn with_person(&self, team: &Team, email: &str, role: Role) -> Browser {
         let actor = Actor::cli(team.id);
         let (_, link) = people::add(&self.gateway, &actor, email, role).await.unwrap();
@@ -393,7 +393,7 @@ impl World {
         browser
     }
 
-    /// Sets what a member may do with `billing`.
+    /// Sets a member's rights for `billing`.
     pub(crate) async fn grant(&self, team: &Team, email: &str, approve: bool, policy: bool) {
         let user = people::by_email(&self.gateway, team.id, email).await.unwrap();
         let right = Right { approve, policy };

@@ -1,4 +1,4 @@
-//! Tables are sorted by their headings, and each can be had as a file.
+//! Tables can be sorted by their headings, and each can be exported as a file.
 
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use pyxis_core::approval_mode::Role;
@@ -15,10 +15,10 @@ use pyxis_verify::service::issuers as proof_issuers;
 
 use crate::support::{Browser, CANARY, World, both_engines};
 
-/// Three of everything that is listed, named so that no list has them in the order of their making.
+/// Names for three of everything listed, chosen so that no list has them in their order of creation.
 const NAMES: [&str; 3] = ["mm-second", "ZZ-third", "aa-first"];
 
-/// The names in the order in which they first stand in `text`.
+/// The names in the order of their first occurrence in `text`.
 fn order(text: &str) -> Vec<&'static str> {
     let mut found: Vec<_> = NAMES.into_iter().filter_map(|name| Some((text.find(name)?, name))).collect();
     found.sort_unstable();
@@ -67,7 +67,7 @@ const LISTS: [(&str, &str, &str, &str); 10] = [
     ("/app/verification", "sort", "name", "proof-issuers"),
 ];
 
-/// The part of a page that has the list: what is below the heading of the second, or all above it.
+/// The part of a page with the list: everything below the heading of the second list, or above it.
 fn part<'a>(page: &'a str, parameter: &str) -> &'a str {
     let (_, main) = page.split_once("<main").expect("a page");
     match main.split_once("id=\"history-title\"") {
@@ -77,7 +77,7 @@ fn part<'a>(page: &'a str, parameter: &str) -> &'a str {
     }
 }
 
-/// Where the heading of a column leads, and what it says of the order.
+/// Target of a column's heading, and the order that it announces.
 fn heading<'a>(page: &'a str, link: &str) -> (bool, Option<&'a str>) {
     let link = link.replace('&', "&amp;");
     let Some((before, _)) = page.split_once(&format!("class=\"sort\" href=\"{link}\"")) else {
@@ -114,7 +114,7 @@ both_engines! {
                 assert_eq!(order(part(&page, parameter)), expected, "{path} {sort}");
                 let (links, said) = heading(&page, &format!("{path}?{parameter}={turned}"));
                 assert!(links, "{path}?{parameter}={turned}: {page}");
-                // What is no table says it in words.
+                // A list that is not a table says it in words.
                 let in_words = page.contains(&format!("<span class=\"sr\">, {word}</span>"));
                 assert!(said == Some(word) || in_words, "{path} {sort}: {said:?}");
                 let file = csv(&mut owner, &format!("{path}?{parameter}={sort}&export={list}")).await;

@@ -1,4 +1,4 @@
-//! The page of usage: requests of agents and of API keys over time, admitted and refused.
+//! The usage page: requests of agents and of API keys over time, admitted and refused.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use pyxis_store::usage::{self, Batch, Surface};
 
 use crate::support::{Browser, PASSWORD, Team, World, both_engines};
 
-/// Four requests that wait and one that the policy denies.
+/// Four pending requests and one that the policy denies.
 async fn five_requests(world: &World, team: &Team) {
     let policy = Policy::from_json(br#"{"deny_methods":["DELETE"]}"#).unwrap();
     policies::put(&world.gateway, &Actor::cli(team.id), "billing", &policy).await.unwrap();
@@ -23,7 +23,7 @@ async fn five_requests(world: &World, team: &Team) {
     assert_eq!(world.send(denied).await, http::StatusCode::FORBIDDEN);
 }
 
-/// As many requests of a key at one endpoint, of which its window admits up to 5.
+/// Counts this many requests of a key at one endpoint. Its window admits up to 5.
 async fn count(world: &World, key: ApiKeyId, requests: i64) {
     let now = world.gateway.now();
     let window_start = window::quarter_start(now);
@@ -31,7 +31,7 @@ async fn count(world: &World, key: ApiKeyId, requests: i64) {
     usage::count(&world.gateway.store, &batch).await.unwrap();
 }
 
-/// The cells of the row that names it: requests, admitted, refused.
+/// The cells of the row with this name: requests, admitted, refused.
 fn cells(page: &str, name: &str) -> Vec<String> {
     let (_, row) = page.split_once(&format!(">{name}</a>")).unwrap_or_else(|| panic!("{name}: {page}"));
     let row = row.split("</tr>").next().unwrap();
@@ -39,7 +39,7 @@ fn cells(page: &str, name: &str) -> Vec<String> {
     numbers.map(|cell| cell.split(['>', '<']).nth(1).unwrap().to_owned()).collect()
 }
 
-/// Hours later the session has ended, and the person signs in again.
+/// Hours later the session has expired, and the person signs in again.
 async fn later(world: &World, owner: &mut Browser, hours: u64) {
     world.later(Duration::from_hours(hours));
     owner.sign_in("ana@example.com", PASSWORD).await;

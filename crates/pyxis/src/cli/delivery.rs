@@ -1,4 +1,4 @@
-//! Commands about who is told.
+//! Commands for webhooks.
 
 use clap::Subcommand;
 
@@ -7,24 +7,24 @@ use clap::Subcommand;
 pub enum WebhookCommand {
     /// Add an endpoint and print its signing secret, once.
     Add {
-        /// Where deliveries are posted: https, and a public host.
+        /// URL that deliveries are posted to: https, and a public host.
         #[arg(long)]
         url: String,
-        /// An event to deliver; repeat for several. Without it: the three of approvals.
+        /// An event to deliver; repeat for several. Without it: the three approval events.
         #[arg(long = "event", value_name = "EVENT")]
         events: Vec<String>,
-        /// For people.
+        /// Description for people.
         #[arg(long, default_value = "")]
         description: String,
     },
     /// List endpoints, never their secrets.
     List,
-    /// Deliver again.
+    /// Enable a disabled endpoint.
     Enable {
         /// Its id.
         id: String,
     },
-    /// Deliver nothing for now.
+    /// Disable an endpoint.
     Disable {
         /// Its id.
         id: String,
@@ -41,17 +41,17 @@ pub enum WebhookCommand {
     },
     /// List deliveries, newest first.
     Deliveries {
-        /// Only of this endpoint.
+        /// Only deliveries of this endpoint.
         #[arg(long, value_name = "ID")]
         webhook: Option<String>,
         /// Only pending, delivered or failed ones.
         #[arg(long)]
         status: Option<String>,
-        /// At most so many.
+        /// Maximum number.
         #[arg(short = 'n', long, default_value_t = 50)]
         limit: u32,
     },
-    /// Send a stored delivery again: the same bytes, signed afresh.
+    /// Send a stored delivery again: the same bytes with a new signature.
     Resend {
         /// The delivery's id.
         id: String,

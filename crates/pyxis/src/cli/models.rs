@@ -9,24 +9,25 @@ use pyxis_models::scope::Model;
 /// `pyxis activity …`
 #[derive(Debug, Subcommand)]
 pub enum ActivityCommand {
-    /// Take in activity of wallets: CSV (gzipped or not) or Parquet files of transfers (columns from, to, chain, kind,
+    /// Import activity of wallets: CSV (gzipped or not) or Parquet files of transfers (columns from, to, chain, kind,
     /// time, amount, or as exports of explorers name them) or of first bridgings (`address`, `first_bridge_unix`,
-    /// `bridge_volume_usd`). Prints which columns were read. Interrupted, it goes on where it stopped. Exit 3 if all of it was taken in before and is scored.
+    /// `bridge_volume_usd`). Prints which columns were read. After an interruption, it continues where it stopped. Exit
+    /// 3 if everything was already imported and scored.
     Import {
         /// The files.
         #[arg(required = true)]
         files: Vec<PathBuf>,
-        /// Only take them in, in little memory however large they are: the next import without this computes what
-        /// models see.
+        /// Only import, with little memory for files of any size. The next import without this option computes the
+        /// features.
         #[arg(long)]
         defer: bool,
     },
-    /// List what was taken in.
+    /// List imported files.
     List,
-    /// Compute anew what models see of every wallet, and write all of it: for wallets that are damaged. After an
-    /// import, or one that was interrupted, `activity import` does what is needed by itself.
+    /// Recompute and store the features of every wallet, to repair damaged ones. After an import, even an interrupted
+    /// one, `activity import` does what is needed automatically.
     Rebuild,
-    /// Forget a file that was taken in. Exit 3 if it is not known.
+    /// Remove an imported file. Exit 3 if it is not known.
     Remove {
         /// Its SHA-256, as `activity list` prints it.
         source: String,
@@ -38,10 +39,10 @@ pub enum ActivityCommand {
 pub enum ModelsCommand {
     /// List the models in force with their quality.
     List,
-    /// Train models on labelled addresses and put them in force.
+    /// Train models on labeled addresses and put them in force.
     Train(Train),
-    /// Print how good models are, and write plots. With labels, on those: by training anew without parts
-    /// of them, or, with --as-is, of the models in force, which must not have seen them.
+    /// Print the quality of models, and write plots. With labels, measures on those: by training again without parts of
+    /// them or, with --as-is, with the models in force, which must not have seen them.
     Evaluate(Evaluate),
     /// Score many addresses: the same scores as the endpoint.
     Score(Score),
@@ -54,20 +55,18 @@ pub enum ModelsCommand {
         #[arg(long, value_name = "DIR")]
         plots: Option<PathBuf>,
     },
-    /// Put a model of your own in force: an ONNX file that answers for one of the models. It is looked
-    /// through and tried before.
+    /// Put your own model in force: an ONNX file that answers for one of the models. It is inspected and tested first.
     Add(Add),
-    /// Take a model of your own away. Exit 3 if there is none.
+    /// Remove your own model. Exit 3 if there is none.
     Remove {
         /// The model that it answers for.
         #[arg(long, value_parser = model)]
         model: Model,
     },
-    /// Print the features that a model is given, in their order, and what names them; with addresses, write
-    /// what these have, to train on.
+    /// Print the features given to a model, in their order, and the SHA-256 that identifies them. With addresses, write
+    /// their features, to train on.
     Features(FeaturesOf),
-    /// Take trained models and your own away: those that come with the program are in force again. Exit 3
-    /// if they are.
+    /// Remove trained models and your own, and put the built-in ones in force again. Exit 3 if they already are.
     Reset,
 }
 
@@ -76,38 +75,38 @@ pub enum ModelsCommand {
 pub struct Add {
     /// The ONNX file: one float input of shape [n, features], and the probability of a human.
     pub file: PathBuf,
-    /// The model that it answers for, aggregate among them.
+    /// The model that it answers for; may be aggregate.
     #[arg(long, value_parser = model)]
     pub model: Model,
-    /// Its name; default: that of the file.
+    /// Name; default: the file's.
     #[arg(long)]
     pub name: Option<String>,
-    /// What it is, for its card.
+    /// Description, for its card.
     #[arg(long)]
     pub description: Option<String>,
-    /// SHA-256 of the features that it was trained on, as `models features` prints it; another one refuses.
+    /// SHA-256 of the features that it was trained on, as `models features` prints it; any other value is refused.
     #[arg(long, value_name = "SHA256")]
     pub features: Option<String>,
-    /// The output that holds the probability, where the file has several.
+    /// The output that holds the probability, if the file has several.
     #[arg(long)]
     pub output: Option<String>,
-    /// The column of it that is the human one, from 0; default: what labels in the file say, or the last.
+    /// The output column for a human, from 0; default: the one that the file's labels name, or the last.
     #[arg(long, value_name = "COLUMN")]
     pub human: Option<usize>,
-    /// What stands for an unknown feature; default: NaN, which the model must know.
+    /// Value of an unknown feature; default: NaN, which the model must support.
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     pub unknown: Option<f32>,
     /// Calibration of its log odds, as SLOPE,OFFSET.
     #[arg(long, value_parser = calibration, allow_hyphen_values = true, conflicts_with = "labels")]
     pub calibration: Option<Curve>,
-    /// What it weighs in the aggregate; default: what the model weighs that it stands in for.
+    /// Weight in the aggregate; default: the weight of the model that it replaces.
     #[arg(long, value_parser = weight)]
     pub weight: Option<f64>,
     /// Calibrate, weigh and measure it on these addresses, which it must not have seen: CSV with the columns
     /// address and label.
     #[arg(long, value_name = "FILE")]
     pub labels: Option<PathBuf>,
-    /// Files of activity for that, or a directory of them; default: what was taken in.
+    /// Files of activity for that, or a directory of them; default: the imported activity.
     #[arg(long, value_name = "PATH", num_args = 1.., requires = "labels")]
     pub activity: Vec<PathBuf>,
 }
@@ -118,10 +117,10 @@ pub struct FeaturesOf {
     /// The model.
     #[arg(long, default_value = "aggregate", value_parser = model)]
     pub model: Model,
-    /// One address on each line; a CSV file with addresses in its first column will do.
+    /// One address per line; a CSV file with addresses in its first column also works.
     #[arg(long, value_name = "FILE", requires = "out")]
     pub addresses: Option<PathBuf>,
-    /// Where to write CSV (address, then the features; empty is unknown).
+    /// CSV file to write (address, then the features; empty means unknown).
     #[arg(long, value_name = "FILE", requires = "addresses")]
     pub out: Option<PathBuf>,
 }
@@ -156,19 +155,19 @@ pub struct Train {
     pub no_install: bool,
 }
 
-/// What to learn from.
+/// Training data.
 #[derive(Debug, Args)]
 pub struct DataArgs {
     /// CSV with the columns address and label (human or sybil).
     #[arg(long, value_name = "FILE")]
     pub labels: PathBuf,
-    /// Files of activity, or a directory of them; default: what was taken in.
+    /// Files of activity, or a directory of them; default: the imported activity.
     #[arg(long, value_name = "PATH", num_args = 1..)]
     pub activity: Vec<PathBuf>,
-    /// Of every random choice: the same seed and data make the same models.
+    /// Random seed: the same seed and data make the same models.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Trees of each model: more are slower and larger.
+    /// Trees per model; more are slower and larger.
     #[arg(long, default_value_t = 250)]
     pub trees: usize,
 }
@@ -176,19 +175,19 @@ pub struct DataArgs {
 /// `pyxis models evaluate`
 #[derive(Debug, Args)]
 pub struct Evaluate {
-    /// CSV with the columns address and label; default: what is noted on the card of the models in force.
+    /// CSV with the columns address and label; default: the measurements on the card of the models in force.
     #[arg(long, value_name = "FILE")]
     pub labels: Option<PathBuf>,
-    /// Files of activity, or a directory of them; default: what was taken in.
+    /// Files of activity, or a directory of them; default: the imported activity.
     #[arg(long, value_name = "PATH", num_args = 1.., requires = "labels")]
     pub activity: Vec<PathBuf>,
-    /// Measure the models in force on these labels instead of training anew.
+    /// Measure the models in force on these labels instead of training again.
     #[arg(long, requires = "labels")]
     pub as_is: bool,
-    /// Of every random choice.
+    /// Random seed.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Trees of each model.
+    /// Trees per model.
     #[arg(long, default_value_t = 250)]
     pub trees: usize,
     /// Write plots (SVG) into this directory.
@@ -199,10 +198,10 @@ pub struct Evaluate {
 /// `pyxis models score`
 #[derive(Debug, Args)]
 pub struct Score {
-    /// One address on each line; a CSV file with addresses in its first column will do.
+    /// One address per line; a CSV file with addresses in its first column also works.
     #[arg(long, value_name = "FILE")]
     pub addresses: PathBuf,
-    /// Where to write CSV (address, score); - is standard output.
+    /// CSV file to write (address, score); - is standard output.
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
     /// The model.

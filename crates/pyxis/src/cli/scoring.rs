@@ -11,14 +11,14 @@ use pyxis_core::stamp::StampName;
 /// `pyxis scorer …`
 #[derive(Debug, Subcommand)]
 pub enum ScorerCommand {
-    /// Add a scorer; without options it weighs and passes as published.
+    /// Add a scorer; by default with the published weights and threshold.
     Add {
         /// Its name.
         name: String,
-        /// The score needed to pass.
+        /// Threshold: the score needed to pass.
         #[arg(long)]
         threshold: Option<Decimal>,
-        /// A JSON object, Stamp name to weight.
+        /// JSON file with an object of Stamp names and weights.
         #[arg(long, value_name = "FILE")]
         weights: Option<PathBuf>,
     },
@@ -33,24 +33,24 @@ pub enum ScorerCommand {
     SetWeights {
         /// Its number.
         id: ScorerId,
-        /// Single weights to change.
+        /// Weights to change.
         #[arg(value_name = "NAME=WEIGHT", value_parser = weight)]
         changes: Vec<(StampName, Decimal)>,
-        /// A JSON object, Stamp name to weight, that replaces all weights first.
+        /// JSON file with an object of Stamp names and weights, which first replaces all weights.
         #[arg(long, value_name = "FILE")]
         file: Option<PathBuf>,
-        /// The score needed to pass.
+        /// Threshold: the score needed to pass.
         #[arg(long)]
         threshold: Option<Decimal>,
     },
-    /// Compute now what would be computed when it is next asked for. Exit 3 if nothing is outdated.
+    /// Recompute outdated scores now. Exit 3 if none is outdated.
     Rescore {
         /// Its number.
         id: ScorerId,
     },
 }
 
-/// The name of a Stamp may hold anything but spaces: the last `=` counts.
+/// A Stamp name may contain anything but spaces: the last `=` counts.
 fn weight(text: &str) -> Result<(StampName, Decimal), String> {
     let (name, weight) = text.rsplit_once('=').ok_or("write NAME=WEIGHT")?;
     let name = name.parse().map_err(|error| format!("{name:?}: {error}"))?;
@@ -65,7 +65,7 @@ pub enum ApiKeyCommand {
     Add(AddApiKey),
     /// List keys, never their text.
     List,
-    /// Change how much a key may ask. Exit 3 if that changes nothing.
+    /// Change an API key's tier. Exit 3 if that changes nothing.
     SetTier {
         /// Its id.
         id: ApiKeyId,
@@ -74,16 +74,16 @@ pub enum ApiKeyCommand {
         /// Requests in 15 minutes, for tier 4: more than 2000.
         #[arg(long)]
         limit: Option<i64>,
-        /// Of the models endpoint instead of the Stamps endpoints.
+        /// Change the limit of the models endpoint instead of the Stamps endpoints.
         #[arg(long)]
         models: bool,
     },
-    /// Let a key read the history of scores. Exit 3 if it may.
+    /// Let an API key read the history of scores. Exit 3 if it already may.
     AllowHistory {
         /// Its id.
         id: ApiKeyId,
     },
-    /// Revoke a key for good. Exit 3 if it is.
+    /// Revoke a key permanently. Exit 3 if it already is.
     Revoke {
         /// Its id.
         id: ApiKeyId,
@@ -107,10 +107,10 @@ pub struct AddApiKey {
     /// Requests in 15 minutes there, for tier 4.
     #[arg(long)]
     pub models_limit: Option<i64>,
-    /// Let it write Stamps.
+    /// Let the key write Stamps.
     #[arg(long)]
     pub write: bool,
-    /// Do not let it read scores and Stamps.
+    /// Do not let the key read scores and Stamps.
     #[arg(long)]
     pub no_read: bool,
 }
@@ -118,7 +118,7 @@ pub struct AddApiKey {
 /// `pyxis stamps …`
 #[derive(Debug, Subcommand)]
 pub enum StampsCommand {
-    /// Store credentials from a file, one JSON object on each line. Interrupted, it goes on where it
+    /// Store credentials from a file with one JSON object per line. After an interruption, it continues where it
     /// stopped.
     Import(Import),
     #[command(flatten)]
@@ -128,7 +128,7 @@ pub enum StampsCommand {
 /// `pyxis stamps show|revoke`
 #[derive(Debug, Subcommand)]
 pub enum ManageStamps {
-    /// Print each Stamp of an address, what it is worth in a scorer, and why.
+    /// Explain an address's Stamps: each with its contribution to a scorer and the reason.
     Show {
         /// The address.
         address: EvmAddress,
@@ -136,7 +136,8 @@ pub enum ManageStamps {
         #[arg(long, value_name = "ID")]
         scorer: Option<ScorerId>,
     },
-    /// Revoke a credential for its issuer: it is out, and cannot come back in. Exit 3 if it is revoked.
+    /// Revoke a credential on behalf of its issuer. It no longer counts, and cannot be added again. Exit 3 if it
+    /// already is revoked.
     Revoke {
         /// The credential's signing digest, as `stamps show` prints it.
         #[arg(long, conflicts_with_all = ["address", "provider"], required_unless_present = "address")]
@@ -147,7 +148,7 @@ pub enum ManageStamps {
         /// The name of the Stamp, with --address.
         #[arg(long, requires = "address")]
         provider: Option<StampName>,
-        /// Why, for the record.
+        /// Reason, for the record.
         #[arg(long)]
         reason: Option<String>,
     },
@@ -158,10 +159,10 @@ pub enum ManageStamps {
 pub struct Import {
     /// The file; - reads standard input.
     pub file: PathBuf,
-    /// Where to write what was rejected and why; default: FILE.rejects.jsonl.
+    /// File for rejected lines and the reasons; default: FILE.rejects.jsonl.
     #[arg(long, value_name = "FILE")]
     pub rejects: Option<PathBuf>,
-    /// Begin anew, even if an earlier run was interrupted.
+    /// Start over, even if an earlier run was interrupted.
     #[arg(long)]
     pub restart: bool,
     /// Threads that check signatures, 1 to 256; default: one for each core.
@@ -172,17 +173,17 @@ pub struct Import {
 /// `pyxis issuer …`
 #[derive(Debug, Subcommand)]
 pub enum IssuerCommand {
-    /// Believe an issuer, or rename one that is believed. Exit 3 if it is listed under this name.
+    /// Trust an issuer, or rename a trusted one. Exit 3 if it is already listed under this name.
     Add {
         /// Any DID of its key: did:ethr:0x…, did:pkh:eip155:<chain>:0x…, or did:key of an Ed25519 or secp256k1 key.
         did: String,
-        /// For people.
+        /// Name for people.
         #[arg(long)]
         name: String,
     },
     /// List issuers.
     List,
-    /// Believe an issuer no longer. Stamps that it issued stay until they expire or are revoked.
+    /// Stop trusting an issuer. Its Stamps stay until they expire or are revoked.
     Remove {
         /// Its DID.
         did: String,

@@ -9,20 +9,20 @@ use pyxis_verify::registry::Issuer;
 /// `pyxis proofs …`
 #[derive(Debug, Subcommand)]
 pub enum ProofsCommand {
-    /// Register what issuers signed, from a file with one JSON statement on each line. Safe to run again.
+    /// Register signed statements from a file with one JSON statement per line. Safe to run again.
     Import {
         /// The file; - reads standard input.
         file: PathBuf,
-        /// Where to write what was rejected and why; default: FILE.rejects.jsonl.
+        /// File for rejected lines and the reasons; default: FILE.rejects.jsonl.
         #[arg(long, value_name = "FILE")]
         rejects: Option<PathBuf>,
     },
     /// List proofs, newest first.
     List {
-        /// Of this address.
+        /// Only proofs of this address.
         #[arg(long)]
         address: Option<Subject>,
-        /// At most so many.
+        /// Maximum number.
         #[arg(long, default_value_t = 100)]
         limit: u32,
     },
@@ -32,40 +32,40 @@ pub enum ProofsCommand {
         address: Subject,
         #[command(flatten)]
         what: What,
-        /// Where it counts.
+        /// Network on which it counts.
         #[arg(long)]
         network: NetworkName,
-        /// Why, for the record.
+        /// Reason, for the record.
         #[arg(long)]
         reason: String,
     },
-    /// Sign, as its issuer, that a proof moves to another address, and register that.
+    /// Sign, as its issuer, a statement that moves a proof to another address, and register it.
     Rebind {
-        /// The address that loses it.
+        /// The current address.
         #[arg(long)]
         from: Subject,
-        /// The address that gets it.
+        /// The new address.
         #[arg(long)]
         to: Subject,
         #[command(flatten)]
         what: What,
-        /// The human's mark.
+        /// Nullifier.
         #[arg(long)]
         nullifier: ProofNullifier,
         /// The issuer's key: <file:PATH> or env:NAME.
         #[arg(long, value_name = "SOURCE")]
         key: String,
     },
-    /// Sign, as an issuer, that an address proved something, and print the statement for `import`.
+    /// Sign, as an issuer, a proof of an address, and print the statement for `import`.
     Sign {
         /// The address.
         address: Subject,
         #[command(flatten)]
         what: What,
-        /// Where it counts.
+        /// Network on which it counts.
         #[arg(long)]
         network: NetworkName,
-        /// The human's mark: a number below the order of the bn254 scalar field.
+        /// Nullifier: a number below the order of the bn254 scalar field.
         #[arg(long)]
         nullifier: ProofNullifier,
         /// Days until it expires.
@@ -80,34 +80,34 @@ pub enum ProofsCommand {
         /// The file to write; it must not exist.
         file: PathBuf,
     },
-    /// Issuers whose statements are believed.
+    /// Trusted issuers of proofs.
     #[command(subcommand)]
     Issuer(ProofIssuerCommand),
     /// The keys that sign attestations.
     #[command(subcommand)]
     Keys(AttestationKeysCommand),
-    /// Block an address: its proofs count nowhere from now on. Exit 3 if it is blocked.
+    /// Block an address: its proofs no longer count anywhere. Exit 3 if it is already blocked.
     Block {
         /// The address.
         address: Subject,
-        /// On one network; default: on every one.
+        /// Only on this network; default: on all.
         #[arg(long)]
         network: Option<String>,
-        /// Why, for the record.
+        /// Reason, for the record.
         #[arg(long)]
         reason: String,
     },
-    /// Block an address no longer.
+    /// Unblock an address.
     Unblock {
         /// The address.
         address: Subject,
-        /// On one network; default: on every one.
+        /// Only on this network; default: on all.
         #[arg(long)]
         network: Option<String>,
     },
 }
 
-/// What a proof is of, and for which use.
+/// Kind and action of a proof.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct What {
     /// gov-id, epassport, phone, biometrics, residence-us or clean-hands.
@@ -123,7 +123,7 @@ pub struct What {
 pub enum AttestationKeysCommand {
     /// List keys, newest first.
     List,
-    /// End a key and let a new one sign.
+    /// Retire the current key and sign with a new one.
     Rotate {
         /// ed25519 (Sui) or eip712 (EVM).
         #[arg(value_parser = ["ed25519", "eip712"])]
@@ -134,20 +134,20 @@ pub enum AttestationKeysCommand {
 /// `pyxis proofs issuer …`
 #[derive(Debug, Subcommand)]
 pub enum ProofIssuerCommand {
-    /// Believe an issuer about kinds of proofs. Exit 3 if it is believed.
+    /// Trust an issuer for kinds of proofs. Exit 3 if it is already trusted.
     Add {
         /// An Ed25519 key (0x and 64 digits) or an EVM address.
         issuer: Issuer,
         /// The kinds, comma-separated, or all.
         #[arg(long, value_parser = kinds)]
         kinds: Kinds,
-        /// For people.
+        /// Name for people.
         #[arg(long)]
         name: String,
     },
     /// List issuers.
     List,
-    /// Believe an issuer no longer. Proofs that it registered stay.
+    /// Stop trusting an issuer. Proofs that it registered stay.
     Remove {
         /// The issuer.
         issuer: Issuer,
@@ -164,38 +164,38 @@ pub struct Kinds(pub Vec<Kind>);
 /// `pyxis network …`
 #[derive(Debug, Subcommand)]
 pub enum NetworkCommand {
-    /// List networks with what they answer from, their newest block and how long it took to learn it.
+    /// List networks with their source, their newest block and the time it took to query it.
     List,
 }
 
 /// `pyxis check …`
 #[derive(Debug, Subcommand)]
 pub enum CheckCommand {
-    /// Whether an address is a unique human for an action.
+    /// Check if an address is a unique human for an action.
     Sybil {
         /// The address.
         address: Subject,
         #[command(flatten)]
         what: What,
-        /// Where.
+        /// The network.
         #[arg(long)]
         network: String,
-        /// In the state of this block; default: now.
+        /// Block number at which to check; default: the newest.
         #[arg(long, value_name = "HEIGHT")]
         at: Option<i64>,
     },
-    /// Whether an address is a resident of the United States.
+    /// Check if an address is a resident of the United States.
     Residence {
         /// The address.
         address: Subject,
-        /// Where.
+        /// The network.
         #[arg(long)]
         network: String,
-        /// In the state of this block; default: now.
+        /// Block number at which to check; default: the newest.
         #[arg(long, value_name = "HEIGHT")]
         at: Option<i64>,
     },
-    /// Whether an address has clean hands, by the external index.
+    /// Check if an address has clean hands, using the external index.
     CleanHands {
         /// The address.
         address: pyxis_core::address::EvmAddress,

@@ -67,7 +67,7 @@ async fn import(app: &App, as_json: bool, files: &[PathBuf], defer: bool) -> Res
             }
         }
     }
-    // What came in is to be scored, also where a later file failed or an earlier rebuild was interrupted.
+    // Imported activity is scored even if a later file failed or an earlier rebuild was interrupted.
     if imported.iter().any(|(_, done)| done.new) || (!defer && lags(app).await?) {
         let rebuilt = if defer { None } else { Some(rebuild(app, false).await?) };
         tell(as_json, &imported, rebuilt.as_ref());
@@ -81,7 +81,7 @@ async fn import(app: &App, as_json: bool, files: &[PathBuf], defer: bool) -> Res
     Ok(if rejected { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Brings suspected groups, and what models see, in step with models that were just put in force.
+/// Updates suspected groups and stored features to models that were just put in force.
 pub(super) async fn follow(app: &App) -> Result<()> {
     if lags(app).await? {
         rebuild(app, false).await?;
@@ -125,7 +125,7 @@ fn digest(file: &Path) -> std::io::Result<String> {
     }
 }
 
-/// What models see of each wallet, in step with what was taken in; `every` writes also what did not change.
+/// Updates the stored features of each wallet to the imported activity; `every` also writes unchanged ones.
 async fn rebuild(app: &App, every: bool) -> Result<Rebuilt> {
     let bar = out::progress_to("wallets", 0);
     let held = app.scoring.models.current().await?;
@@ -142,7 +142,7 @@ async fn rebuild(app: &App, every: bool) -> Result<Rebuilt> {
     Ok(done?)
 }
 
-/// What came in, and what was computed of it; `None`: that was put off.
+/// Prints what was imported and what was computed from it; `None` means that computing was postponed.
 fn tell(as_json: bool, imported: &[(String, Imported)], rebuilt: Option<&Rebuilt>) {
     if as_json {
         return out::json(&in_json(imported, rebuilt));
@@ -173,7 +173,7 @@ fn tell(as_json: bool, imported: &[(String, Imported)], rebuilt: Option<&Rebuilt
     ));
 }
 
-/// Which columns were read: what is not is named, and the lack of times above all.
+/// Prints which columns were read, which were ignored and, above all, that times are missing.
 fn tell_columns(done: &Imported) {
     let used: Vec<String> = done.layout.used.iter().map(|(role, name)| format!("{role} = {name}")).collect();
     out::line(format_args!("  columns: {}", used.join(", ")));

@@ -75,7 +75,7 @@ const fn models_tier(row: &ApiKeyRow) -> Tier {
     Tier { tier: row.models_tier, limit: row.models_limit }
 }
 
-/// Applies the change if there is one; whether there was.
+/// Applies the change, if there is one; true if there was.
 async fn update(
     app: &App,
     actor: &Actor,

@@ -11,7 +11,7 @@ use super::{open, out, workspace};
 use crate::app::{self, App};
 use crate::cli::{AuditCommand, ExportFormat, Global};
 
-/// Records read at once.
+/// Records per read.
 const PAGE: u32 = 1000;
 
 pub(super) async fn run(global: &Global, command: AuditCommand) -> Result<ExitCode> {

@@ -18,12 +18,12 @@ use super::{NOTHING_TO_DO, open, out};
 use crate::app::App;
 use crate::cli::Global;
 
-/// Owner of a workspace that nobody named one for.
+/// Owner of a workspace created without naming one.
 pub(super) const DEFAULT_OWNER: &str = "owner@localhost";
 /// Name of the first workspace.
 const FIRST_WORKSPACE: &str = "default";
 
-/// Everything that was just made.
+/// Everything that was just created.
 pub(super) struct First {
     pub(super) workspace: WorkspaceRow,
     pub(super) owner_email: String,
@@ -49,7 +49,7 @@ pub(super) async fn run(global: &Global, owner_email: &str) -> Result<ExitCode> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Makes the first workspace with its owner, keys and scorer; `None` where another process made it meanwhile.
+/// Creates the first workspace with its owner, keys and scorer; `None` if another process created it meanwhile.
 pub(super) async fn first_workspace(app: &App, owner_email: &str) -> Result<Option<First>> {
     let state = &app.gateway;
     let made = match workspaces::create(state, FIRST_WORKSPACE, ApprovalMode::Gated, Some(owner_email)).await

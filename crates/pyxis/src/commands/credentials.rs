@@ -90,7 +90,7 @@ pub(super) async fn run(global: &Global, command: CredentialCommand) -> Result<(
     Ok(())
 }
 
-/// Says on standard error what to be careful about.
+/// Prints warnings to standard error.
 fn warn(state: &State, row: &CredentialRow) {
     for warning in credentials::warnings(state, row) {
         out::notice(format_args!("warning: {warning}"));
@@ -127,7 +127,7 @@ fn build(input: AddCredential) -> Result<CredentialInput> {
         Some(AuthKind::Query) => Some(Auth::Query { parameter: named("parameter")? }),
         Some(AuthKind::Cookie) => Some(Auth::Cookie { name: named("cookie")? }),
     };
-    // A sidecar's token is optional: it is asked for only where a source is named.
+    // A sidecar's token is optional: it is read only if a source is named.
     let wanted = !sidecar || secret.secret_file.is_some() || secret.secret_env.is_some();
     let secret = if wanted { read(&secret)? } else { None };
     Ok(CredentialInput {
@@ -143,7 +143,7 @@ fn build(input: AddCredential) -> Result<CredentialInput> {
     })
 }
 
-/// The kind that JSON or a preset gives; a preset's hosts count where none were named.
+/// The kind from JSON or a preset; a preset's hosts apply if none were named.
 fn described(
     json: Option<&str>,
     preset: Option<&str>,
@@ -167,7 +167,7 @@ fn described(
     filled(&preset.auth, set)
 }
 
-/// A preset's kind with the parts that were given.
+/// A preset's kind with the given parts filled in.
 fn filled(auth: &Auth, set: &[String]) -> Result<Auth> {
     let mut parts = Vec::with_capacity(set.len());
     for given in set {
@@ -180,7 +180,7 @@ fn filled(auth: &Auth, set: &[String]) -> Result<Auth> {
     auth.with_parts(parts).context("--set names a part that this kind does not have")
 }
 
-/// A key to make here, or one that is imported.
+/// A new signing key, or an imported one.
 fn signing_key(wanted: GenerateKey) -> Result<CredentialInput> {
     let GenerateKey { name, algorithm, description, import_file, import_env } = wanted;
     let algorithm = match algorithm {
@@ -220,7 +220,7 @@ fn shown(row: &CredentialRow) -> Value {
     })
 }
 
-/// A JSON object stands for several parts, anything else is the secret itself.
+/// A JSON object holds several parts; anything else is the secret itself.
 fn value(secret: &SecretString) -> Result<SecretValue> {
     let text = secret.expose();
     let object =
@@ -245,7 +245,7 @@ fn prompt() -> Result<SecretString> {
         let text = rpassword::read_password().context("cannot read the secret")?;
         return entered("the secret", text);
     }
-    // To its end: a key in PEM has several lines.
+    // Read to the end: a PEM key has several lines.
     let mut text = String::new();
     std::io::stdin().lock().read_to_string(&mut text).context("cannot read the secret")?;
     let secret = entered("the secret", text)?;

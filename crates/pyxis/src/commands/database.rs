@@ -65,7 +65,7 @@ pub(super) async fn restore(global: &Global, file: &Path) -> Result<()> {
     let shown = bar.clone();
     store_backup::restore(&store, file, move |progress| shown.set_position(progress.done)).await?;
     bar.finish_and_clear();
-    // It names the head of the trail that was here before.
+    // It names the head of the audit trail that was here before.
     let head = app::anchor_path(&config);
     if head.exists() {
         let aside = head.with_extension("json.before-restore");
@@ -81,7 +81,7 @@ pub(super) async fn restore(global: &Global, file: &Path) -> Result<()> {
 
 struct Finding {
     part: String,
-    /// What is good to know of it.
+    /// Additional information.
     told: Option<String>,
     wrong: Option<String>,
     mend: &'static str,
@@ -131,7 +131,7 @@ pub(super) async fn doctor(global: &Global) -> Result<ExitCode> {
     Ok(if healthy { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Looks at every part, deepest first; what stands on a broken part is not looked at. Changes nothing.
+/// Examines every part, deepest first, and skips parts that depend on a broken one. Changes nothing.
 async fn examine(config: &Config) -> Vec<Finding> {
     let mut findings = vec![data_dir(config)];
     let store = match open_existing(config) {
@@ -246,7 +246,7 @@ async fn audit_trail(store: &Store, keys: &AuditKeys) -> Finding {
     }
 }
 
-/// The bots and their rooms, where there are any.
+/// The bots and their rooms, if there are any.
 async fn chats(config: &Config) -> Vec<Finding> {
     const MEND: &str = "see docs/notifications.md";
     if config.chats.telegram.is_none() && config.chats.matrix.is_none() {

@@ -1,4 +1,4 @@
-//! `pyxis stamps import`: resumable by a small file that says how far it got.
+//! `pyxis stamps import`: resumable through a small file that records its progress.
 
 mod locked_files;
 mod resume_point;

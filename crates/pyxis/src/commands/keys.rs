@@ -33,7 +33,7 @@ pub(super) async fn run(global: &Global, command: KeyCommand) -> Result<()> {
 async fn rotate(global: &Global, new_key: Option<&str>) -> Result<()> {
     let config = settings(&super::quiet(global.flags()))?;
     let store = app::open_store(&config).await?;
-    // An earlier rotation that was cut short comes to its end first.
+    // Finish an earlier rotation that was interrupted.
     app::keyring(&config, &store, &OsEntropy, SystemClock.now()).await?;
     let old = app::master_key(&config, &OsEntropy)?;
     let told = match new_key {
@@ -52,8 +52,8 @@ async fn rotate(global: &Global, new_key: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-/// A new key takes the place of the generated one. The new file is on disk before the data keys are
-/// wrapped with it, and the old one stays until after, so a crash in between loses nothing.
+/// A new key replaces the generated one. The new file is on disk before the data keys are wrapped with it, and the old
+/// one stays until after. A crash in between therefore loses nothing.
 async fn rotate_file(config: &Config, store: &pyxis_store::Store, old: &MasterKey) -> Result<String> {
     if config.encryption_key.is_some() {
         bail!(
@@ -61,7 +61,7 @@ async fn rotate_file(config: &Config, store: &pyxis_store::Store, old: &MasterKe
         );
     }
     let (path, next) = (app::key_path(config), app::next_key_path(config));
-    // Of a rotation that ended before anything was wrapped with it.
+    // Left over from a rotation that ended before anything was wrapped with it.
     if next.exists() {
         fs::remove_file(&next).with_context(|| format!("cannot remove {}", next.display()))?;
     }

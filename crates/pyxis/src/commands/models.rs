@@ -112,7 +112,7 @@ async fn train(app: &App, as_json: bool, wanted: &Train) -> Result<()> {
     Ok(())
 }
 
-/// Models that are trained now.
+/// Trains models now.
 async fn trained(
     app: &App,
     labels: &std::path::Path,

@@ -1,11 +1,11 @@
-//! What commands print: data to standard output, a word to the person beside it.
+//! Output of commands: data to standard output, notices to standard error.
 
 use std::io::{self, IsTerminal, Write};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
-/// One line of text. A reader that has gone away, as `head` does, has what it wanted.
+/// Prints one line. If the reader has gone away, as `head` does, it had what it wanted.
 pub(super) fn line(text: impl std::fmt::Display) {
     match writeln!(io::stdout().lock(), "{text}") {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => panic!("cannot write the output: {error}"),
@@ -13,18 +13,18 @@ pub(super) fn line(text: impl std::fmt::Display) {
     }
 }
 
-/// A line for the person at the terminal where standard output is not for people: to standard error, past
-/// the log. Nobody needs to be there to read it.
+/// Prints a line for the person at the terminal when standard output is for a program. It goes to standard error,
+/// bypassing the log, and a closed standard error is ignored.
 pub(super) fn notice(text: impl std::fmt::Display) {
     drop(writeln!(io::stderr().lock(), "{text}"));
 }
 
-/// One JSON value on a line.
+/// Prints one JSON value on a line.
 pub(super) fn json(value: &Value) {
     line(value);
 }
 
-/// A list as a table, or as a JSON array.
+/// Prints a list as a table, or as a JSON array.
 pub(super) fn table(as_json: bool, columns: &[&str], rows: &[Value]) {
     if as_json {
         return json(&Value::Array(rows.to_vec()));
@@ -80,7 +80,7 @@ pub(super) fn progress(what: &'static str) -> ProgressBar {
     bar
 }
 
-/// A progress bar towards a known end, on a terminal only.
+/// A progress bar with a known end, on a terminal only.
 pub(super) fn progress_to(what: &'static str, end: u64) -> ProgressBar {
     let bar = progress(what);
     bar.set_length(end);

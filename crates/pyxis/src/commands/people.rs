@@ -64,7 +64,7 @@ impl From<UserRole> for Role {
     }
 }
 
-/// One grant for each credential that is named in either list.
+/// One grant for each credential that either list names.
 fn grants(approve: &[String], policy: &[String]) -> Vec<Grant> {
     let mut all: BTreeMap<&str, Right> = BTreeMap::new();
     for name in approve {

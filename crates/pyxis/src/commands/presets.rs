@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::out;
 use crate::cli::Global;
 
-/// Prints the presets that fit.
+/// Prints the matching presets.
 pub(super) fn list(global: &Global, search: &str) {
     let rows: Vec<Value> = presets::search(search).into_iter().map(shown).collect();
     out::table(global.json, &["preset", "name", "kind", "hosts", "env"], &rows);
@@ -31,7 +31,7 @@ fn shown(preset: &Preset) -> Value {
     })
 }
 
-/// Stores a credential for each preset whose variables are there. Names that are taken are left alone.
+/// Stores a credential for each preset whose variables are present. Names already in use are skipped.
 pub(super) async fn import(
     global: &Global,
     state: &gateway::State,

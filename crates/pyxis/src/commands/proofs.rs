@@ -81,7 +81,7 @@ fn tell(global: &Global, value: &Value, said: &str) {
     }
 }
 
-/// A network on which the address goes on counting is a failure: the command is to be run again.
+/// If the address still counts on a network, the command fails and must be run again.
 fn blocked(global: &Global, address: Subject, done: &blocklist::BlockOutcome) -> ExitCode {
     let unreachable: Vec<&str> = done.unreachable.iter().map(NetworkName::as_str).collect();
     let value = json!({ "address": address.to_string(), "networks": done.new, "unreachable": unreachable });

@@ -1,4 +1,4 @@
-//! `pyxis quickstart`: from nothing to the main job in one command.
+//! `pyxis quickstart`: from nothing to a first result in one command.
 
 mod proofs;
 mod samples;
@@ -61,7 +61,7 @@ pub(super) async fn run(global: &Global, listen: &Serving, demo: bool) -> Result
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the person is shown.
+/// Values that are printed for the person.
 struct Welcome {
     link: String,
     agent_key: Option<String>,
@@ -103,7 +103,7 @@ async fn prepare(app: &App, upstream: Option<&TcpListener>) -> Result<Welcome> {
     Ok(Welcome { link, agent_key, target, samples, proved })
 }
 
-/// Keeps the first key beside the master key, so that a second run can print the same lines.
+/// Stores the first key next to the master key, so that a second run can print the same lines.
 fn keep(path: &std::path::Path, key: &str) -> Result<()> {
     let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
     file.write_all(key.as_bytes())?;
@@ -176,7 +176,7 @@ impl Welcome {
     }
 }
 
-/// The demo upstream: says what it received, the secret included, so that scrubbing can be seen.
+/// The demo upstream: returns what it received, including the secret, so that scrubbing is visible.
 async fn demo_answer(request: Request) -> Response {
     let (head, body) = request.into_parts();
     let body = axum::body::to_bytes(body, 64 * 1024).await.unwrap_or_default();

@@ -55,7 +55,7 @@ pub(super) async fn run(global: &Global, command: ScorerCommand) -> Result<ExitC
     Ok(if changed { ExitCode::SUCCESS } else { ExitCode::from(NOTHING_TO_DO) })
 }
 
-/// Weights of a JSON file.
+/// Weights from a JSON file.
 fn read(file: &Path) -> Result<Weights> {
     let text = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
     let amounts: Amounts = serde_json::from_slice(&text)
@@ -93,7 +93,7 @@ async fn set_weights(
     Ok(changes)
 }
 
-/// True if there was anything to do.
+/// True if anything was outdated.
 async fn rescore(app: &App, actor: &Actor, id: ScorerId, as_json: bool) -> Result<bool> {
     let found = scorers::progress(&app.scoring, actor.workspace, id).await?;
     let done = if found.outdated == 0 {

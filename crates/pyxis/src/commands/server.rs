@@ -22,7 +22,7 @@ pub(super) async fn run(global: &Global, listen: &Serving) -> Result<ExitCode> {
         .then(|| app::lock_dir(&app.config))
         .transpose()?;
     if app.config.surfaces.verification {
-        // Heights that somebody else counted are found out before anybody is answered by them.
+        // Heights counted by other nodes are resolved before any request is answered from them.
         pyxis_verify::block_height::start(&app.verify).await?;
     }
     announce(global.json, &bound);
@@ -36,14 +36,14 @@ pub(super) async fn run(global: &Global, listen: &Serving) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The one thing without which nobody could ever sign in. It is a secret, so that it is never logged.
+/// Prints the secret that is needed to sign in for the first time. It is never logged.
 fn welcome(as_json: bool, made: &First) {
     let told = format!("first start: sign in once at {}", made.owner_link.expose());
-    // Where standard output is for a program, that expects the address and nothing else.
+    // A program that reads standard output expects only the address there.
     if as_json { out::notice(told) } else { out::line(told) }
 }
 
-/// The first line of output: where the server listens.
+/// Prints the first line of output: the server's address.
 pub(super) fn announce(as_json: bool, bound: &Bound) {
     if as_json {
         out::json(&json!({

@@ -65,7 +65,7 @@ fn token(env: &impl Env) -> Result<Option<SecretString>> {
     let Some(text) = env.var(NAME) else { return Ok(None) };
     let token = entered(NAME, text)?;
     if token.expose().is_empty() {
-        // An open signer must not come of a file that is empty by mistake.
+        // An accidentally empty file must not lead to an open signer.
         bail!("{NAME} is empty: set a token, or do not set the variable");
     }
     Ok(Some(token))
@@ -91,7 +91,7 @@ fn allow_http(env: &impl Env) -> Result<bool> {
     }
 }
 
-/// The first line of output: where the signer listens.
+/// Prints the first line of output: the signer's address.
 fn announce(as_json: bool, address: SocketAddr, state: &State) {
     if as_json {
         out::json(&json!({

@@ -9,22 +9,22 @@ use pyxis_gateway::{MatrixConfig, TelegramConfig};
 use super::Source;
 use super::env::Env;
 
-/// Longest poll that Telegram knows, in seconds.
+/// Longest poll that Telegram allows, in seconds.
 const LONGEST_POLL: u64 = 50;
 
 /// The bots.
 #[derive(Clone, Debug)]
 pub struct Chats {
-    /// The first platform.
+    /// Telegram.
     pub telegram: Option<TelegramConfig>,
-    /// The second.
+    /// Matrix.
     pub matrix: Option<MatrixConfig>,
     /// Contact for push services.
     pub push_contact: Option<String>,
 }
 
 impl Chats {
-    /// Everything is read, so that what cannot be right refuses to start even where it is not used.
+    /// Everything is read, so that an invalid value refuses to start even if it is not used.
     pub(super) fn read(source: &Source<'_, impl Env>) -> Result<Self> {
         Ok(Self {
             telegram: telegram(source)?,

@@ -1,4 +1,4 @@
-//! The one place that reads the environment.
+//! The only place that reads the environment.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ pub trait Env {
     /// The value of a variable; empty counts as absent.
     fn var(&self, name: &str) -> Option<String>;
 
-    /// Every variable whose name starts with `prefix`, with its value, be it empty. Bytes that are not
-    /// UTF-8 are replaced, so that whoever reads the value finds it wrong rather than absent.
+    /// Every variable whose name starts with `prefix`, with its value, even an empty one. Bytes that are not UTF-8 are
+    /// replaced, so that a reader finds the value invalid rather than absent.
     fn starting_with(&self, prefix: &str) -> Vec<(String, String)>;
 }
 
@@ -23,7 +23,7 @@ impl Env for ProcessEnv {
     }
 
     fn starting_with(&self, prefix: &str) -> Vec<(String, String)> {
-        // Text is moved: a copy would leave another one behind that nobody wipes.
+        // Text is moved: a copy would leave behind another one that no one wipes.
         let lossy = |text: std::ffi::OsString| {
             text.into_string().unwrap_or_else(|text| text.to_string_lossy().into_owned())
         };

@@ -8,7 +8,7 @@ pub struct SettingKey {
     pub name: &'static str,
     /// Default, as text.
     pub default: &'static str,
-    /// What it means.
+    /// Description.
     pub meaning: &'static str,
 }
 

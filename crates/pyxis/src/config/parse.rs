@@ -1,4 +1,4 @@
-//! Values of settings.
+//! Parses the values of settings.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -55,7 +55,7 @@ pub(super) fn list(text: &str, name: &str) -> Result<Vec<IpNet>> {
         .collect()
 }
 
-/// What is written of an indexer: its URL, or settings.
+/// An indexer as configured: its URL, or settings.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum IndexerSetting {
@@ -75,7 +75,7 @@ struct IndexerSettings {
 /// `chain=URL`, separated by spaces or commas; or a JSON object, chain to settings.
 pub(super) fn indexers(text: &str) -> Result<Vec<Indexer>> {
     if text.trim_start().starts_with('{') {
-        // No word of what is wrong in it: it may hold keys.
+        // Does not quote the parse error: it may contain keys.
         let written: BTreeMap<String, IndexerSetting> = serde_json::from_str(text).map_err(|_| {
             anyhow::anyhow!(
                 "PX_INDEXERS: a JSON object, chain to a URL or to url, api_key or api_key_file, per_second"
@@ -122,7 +122,7 @@ fn written_indexer(name: &str, written: IndexerSetting) -> Result<Indexer> {
     Ok(Indexer { chain, url, api_key, per_second: of.per_second })
 }
 
-/// `written`: somebody asks for it, so that it must not be left out silently.
+/// `written`: true if configured explicitly, so that it must not be dropped silently.
 pub(super) fn metrics_listen(text: &str, written: bool) -> Result<MetricsListen> {
     let text = text.trim();
     if text == "off" {
@@ -164,7 +164,7 @@ pub(super) fn otlp_endpoint(url: &str) -> Result<()> {
     )
 }
 
-/// Cookies and links follow this origin, so plain http is for this machine only.
+/// Cookies and links use this origin, so plain http is for this machine only.
 pub(super) fn base_url(url: &str) -> Result<()> {
     let target = Target::parse(url).map_err(|error| anyhow::anyhow!("PX_BASE_URL: {error}"))?;
     if target.path() != "/" || target.query().is_some() {

@@ -1,4 +1,4 @@
-//! Secrets from files and variables, as they were meant.
+//! Secrets from files and variables, without accidental extra characters.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use pyxis_core::secret::{self, SecretString};
 
 use super::env::Env;
 
-/// `file:PATH` or `env:NAME`: a secret never stands on a command line.
+/// `file:PATH` or `env:NAME`: a secret is never given on a command line.
 pub fn from_source(source: &str, env: &impl Env) -> Result<SecretString> {
     match source.split_once(':') {
         Some(("file", path)) => read_secret(Path::new(path)),
@@ -28,10 +28,10 @@ pub fn read_variable(name: &str, env: &impl Env) -> Result<SecretString> {
     entered(name, text)
 }
 
-/// A secret without what editors and shells put around it; `place` is where it was written.
+/// A secret without what editors and shells add around it; `place` is its source.
 ///
 /// # Errors
-/// For control characters inside; they name the place and never the text.
+/// Control characters inside the secret are an error, which names the place and never the text.
 pub fn entered(place: &str, text: String) -> Result<SecretString> {
     let text = SecretString::new(text);
     let meant = secret::entered(text.expose()).map_err(|error| anyhow::anyhow!("{place} {error}"))?;

@@ -11,26 +11,25 @@ use pyxis_verify::network::Networks;
 use super::env::Env;
 use super::{Config, Source};
 
-/// What verification can be told.
+/// Settings of verification.
 #[derive(Clone, Debug)]
 pub struct Verification {
-    /// The networks.
     pub networks: Networks,
-    /// Most addresses in one question of a voting strategy.
+    /// Most addresses in one request of a voting strategy.
     pub max_addresses: usize,
-    /// Where the external attestation index is.
+    /// URL of the external attestation index.
     pub scan_url: Option<String>,
-    /// The one authorized attester.
+    /// The only authorized attester.
     pub attester: Option<EvmAddress>,
     /// The schema of clean-hands attestations.
     pub schema: String,
-    /// How long an attestation holds.
+    /// Lifetime of an attestation.
     pub lifetime: Duration,
-    /// How long a found attestation is remembered.
+    /// Time that a found attestation is cached.
     pub remember: Duration,
-    /// The key that checks ask for.
+    /// The API key that checks require.
     pub api_key: Option<SecretString>,
-    /// Requests of one IP address in a minute.
+    /// Requests per minute from one IP address.
     pub per_minute: u32,
 }
 
@@ -59,7 +58,7 @@ impl Verification {
 }
 
 impl Config {
-    /// The settings of verification, as it takes them.
+    /// The configuration that the verification crate expects.
     pub fn verify(&self) -> verify::Config {
         let given = self.verification.clone();
         verify::Config {

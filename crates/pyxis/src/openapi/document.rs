@@ -1,8 +1,8 @@
-//! The description, put together from fragments: one for each area of the interface.
+//! The API description, assembled from fragments: one for each area of the API.
 //!
-//! The fragments are `OpenAPI` and say what is particular to an operation. What holds for every
-//! operation of a kind (the answer to a missing key, to a body that is not JSON) is added here, so
-//! that it cannot be forgotten in one place.
+//! The fragments are `OpenAPI` and describe what is specific to an operation. Responses that all operations of a kind
+//! share are added here, so that no operation lacks them. Examples are those to a missing key and to a body that is not
+//! JSON.
 
 mod details;
 
@@ -37,13 +37,13 @@ const AREAS: &[&str] = &[
     include_str!("../../openapi/program.json"),
 ];
 
-/// Failures by name: what becomes `components.responses`.
+/// Failures by name; becomes `components.responses`.
 const PROBLEMS: &str = include_str!("../../openapi/problems.json");
 
 /// The dashboard's routes, `METHOD path` to a sentence, or to a sentence and a media type.
 const PAGES: &str = include_str!("../../openapi/pages.json");
 
-/// Answers that every operation of a kind can give: status and name in [`PROBLEMS`].
+/// Responses that every operation of a kind can give: status and name in [`PROBLEMS`].
 type Common = &'static [(&'static str, &'static str)];
 
 const OF_AGENTS: Common =
@@ -79,7 +79,7 @@ pub fn document(base_url: &str) -> Result<Value, Error> {
     Ok(document)
 }
 
-/// Puts the members of `from` into `into`, level by level.
+/// Merges the members of `from` into `into`, level by level.
 fn merge(into: &mut Value, from: Value) {
     match (into, from) {
         (Value::Object(into), Value::Object(from)) => {
@@ -101,13 +101,13 @@ fn operations(document: &mut Value) -> impl Iterator<Item = (String, &mut Map<St
     })
 }
 
-/// An operation's own word on a status counts; the common ones fill in.
+/// Adds the common responses, except those that the operation defines itself.
 fn add_common(path: &str, operation: &mut Map<String, Value>) {
     let mut common: Vec<Common> = Vec::new();
     let mut of_bodies = OF_JSON_BODIES;
     match operation.get("security").map(Value::to_string).as_deref() {
         Some(security) if security.contains("agentKey") => common.push(OF_AGENTS),
-        // It says its own.
+        // The operation defines its own.
         Some(security) if security.contains("agentBearer") => {}
         Some(security) if security.contains("apiKey") => {
             common.push(OF_API_KEYS);
@@ -180,7 +180,7 @@ impl Failure {
     }
 }
 
-/// A sentence, or a sentence and what the answer is if not HTML.
+/// A description, or a description and the media type if it is not HTML.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Page {

@@ -1,4 +1,4 @@
-//! The description as a page: read from the same document, rendered once.
+//! Renders the API description as an HTML page, once.
 
 mod html;
 mod layout;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use self::schema::{SchemaField, fields, kind, resolve, shown};
 use self::words::{SearchTerms, paragraphs, words};
 
-/// The page's style, in the page itself, so that it stands alone whatever surfaces are served.
+/// The page's style, embedded so that the page works with any set of surfaces.
 pub(super) const STYLE: &str = include_str!("../../openapi/docs.css");
 
 struct Page {
@@ -24,7 +24,7 @@ struct Page {
     schemas: Vec<Schema>,
 }
 
-/// A way to say who calls.
+/// An authentication header.
 struct Key {
     anchor: String,
     header: String,
@@ -34,7 +34,7 @@ struct Key {
 struct Group {
     name: String,
     description: SearchTerms,
-    /// True if only routes are listed: pages for people have no interface worth a description.
+    /// True if only routes are listed: pages for people have no interface worth describing.
     brief: bool,
     operations: Vec<Operation>,
 }
@@ -45,7 +45,7 @@ struct Operation {
     path: String,
     summary: String,
     description: Vec<SearchTerms>,
-    /// Anchor and header of the key that it needs.
+    /// Anchor and header of the required key.
     key: Option<(String, String)>,
     parameters: Vec<SchemaField>,
     body: Option<Body>,
@@ -58,7 +58,7 @@ struct Body {
     content: Content,
 }
 
-/// What a body consists of.
+/// Content of a body.
 #[derive(Default)]
 struct Content {
     media: String,
@@ -84,7 +84,7 @@ struct Schema {
     fields: Vec<SchemaField>,
 }
 
-/// The page of `document`.
+/// Renders `document` as a page.
 pub(super) fn render(document: &Value) -> String {
     let info = &document["info"];
     Page {
@@ -122,7 +122,7 @@ fn header_of(key: &Value) -> String {
     }
 }
 
-/// The operations of a tag, short paths first, as they build on each other.
+/// The operations of a tag, short paths first, because they build on each other.
 fn group(document: &Value, tag: &Value) -> Group {
     let mut operations = Vec::new();
     for (path, item) in entries(&document["paths"]) {
@@ -176,7 +176,7 @@ fn answered(document: &Value, status: &str, answer: &Value) -> Answer {
     let answer = resolve(document, answer);
     let problem = &answer["content"]["application/problem+json"]["schema"]["allOf"][1]["properties"]["code"];
     let codes: Vec<String> = list(&problem["enum"]).map(text).collect();
-    // Every failure has the same body and the same two headers, which the introduction tells.
+    // Every failure has the same body and the same two headers, which the introduction describes.
     let told = |name: &str| !codes.is_empty() && ["PX-Error", "X-Request-Id"].contains(&name);
     let headers = entries(&answer["headers"]).filter(|(name, _)| !told(name));
     Answer {
@@ -199,7 +199,7 @@ fn answered(document: &Value, status: &str, answer: &Value) -> Answer {
     }
 }
 
-/// The first media type; its members where they are short to tell or, in a request, needed to call.
+/// The first media type. Lists its members if they are not documented elsewhere or, for a request, needed to call it.
 fn content(document: &Value, by_media: &Value, request: bool) -> Content {
     let Some((media, content)) = entries(by_media).next() else { return Content::default() };
     let schema = &content["schema"];
@@ -218,12 +218,12 @@ fn content(document: &Value, by_media: &Value, request: bool) -> Content {
     }
 }
 
-/// The members of an object; none of anything else.
+/// The members of an object; none for anything else.
 fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
     value.as_object().into_iter().flat_map(Map::iter)
 }
 
-/// The items of a list; none of anything else.
+/// The items of a list; none for anything else.
 fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }

@@ -1,4 +1,4 @@
-//! Decisions, Audit: a cut tail is noticed, also where the server goes on after the cut.
+//! Decisions, Audit: a truncated audit trail is detected, even if the server keeps running after the cut.
 
 use pyxis_gateway::{Config, workers};
 use pyxis_store::DatabaseUrl;
@@ -6,7 +6,7 @@ use pyxis_testkit::sqlite;
 
 use crate::races::world::World;
 
-/// Takes away what was recorded after `seq`, with every trace that the database has of it.
+/// Removes everything recorded after `seq`, with every trace of it in the database.
 const CUT: &str = "DELETE FROM audit_records WHERE seq > 1; DELETE FROM audit_checkpoints WHERE seq > 1; \
      UPDATE audit_head SET seq = 1, mac = (SELECT mac FROM audit_records WHERE seq = 1)";
 
@@ -22,7 +22,7 @@ async fn a_tail_that_was_cut_under_a_running_server_is_not_signed_away() {
     let signed = std::fs::read_to_string(&head).unwrap();
 
     sqlite::run(&file, CUT);
-    // Whoever cuts the database may be able to remove the file as well; the server has not forgotten.
+    // A person who truncates the database may be able to remove the file as well. The server still remembers.
     std::fs::remove_file(&head).unwrap();
     for round in 1..3 {
         world.pause(round).await;

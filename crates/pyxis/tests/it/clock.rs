@@ -1,4 +1,4 @@
-//! What the passing of time alone changes, with a clock that stands still until a test moves it.
+//! Changes caused only by the passing of time, with a clock that stands still until a test moves it.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use crate::races::world::{World, both_engines};
 
 const MOMENT: Duration = Duration::from_millis(1);
 
-/// A payload that waits to be signed; its transaction.
+/// A payload that waits for a signature; returns its transaction.
 async fn ask_to_sign(world: &World) -> TxnId {
     let key = TokenSigningKey { algorithm: KeyAlgorithm::Ed25519, public_key: None, address: None };
     let input = CredentialInput {

@@ -1,8 +1,8 @@
-//! Crashes under load: the server is killed at random moments, and what it acknowledged must stand.
+//! Crashes under load: the server is killed at random moments, and everything it acknowledged must survive.
 //!
-//! Agents pause requests and an owner decides them, and one agent reads what passes unasked, while the
-//! process is killed (`kill -9`) and started again. Every request carries a number in its path, so the
-//! upstream can tell them apart also where it saw the beginning only.
+//! Agents send requests that wait and an owner decides them, and one agent sends requests that pass without asking.
+//! Meanwhile the process is killed (`kill -9`) and started again. Every request carries a number in its path, so that
+//! the upstream can tell them apart even if it received only the beginning.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use tokio::task::JoinSet;
 use crate::postgres::Database;
 use crate::support::{Agent, Person, Setup, World};
 
-/// How often the server dies.
+/// Number of times the server is killed.
 const KILLS: usize = 200;
 /// Agents whose requests wait for the owner.
 const AGENTS: u64 = 5;
 
-/// What an owner said of a request, and whether the server acknowledged it.
+/// An owner's decision about a request; `acknowledged` is true if the server confirmed it.
 #[derive(Clone, Debug)]
 struct Word {
     txn: String,
@@ -31,19 +31,19 @@ struct Word {
     acknowledged: bool,
 }
 
-/// What the load has done so far, by the number of the request.
+/// The load so far, by the number of the request.
 struct Ledger {
     words: Mutex<BTreeMap<u64, Word>>,
-    /// Numbers of the requests that were answered unasked.
+    /// Numbers of the answered requests that passed without asking.
     read: Mutex<BTreeSet<u64>>,
     next: AtomicU64,
     /// Decisions that the server acknowledged.
     acknowledged: watch::Sender<u64>,
-    /// How often the server was started; [`OVER`] ends the work.
+    /// Number of times the server was started; [`OVER`] ends the work.
     life: watch::Sender<usize>,
 }
 
-/// No further life.
+/// Marks that the server will not start again.
 const OVER: usize = usize::MAX;
 
 impl Ledger {
@@ -60,7 +60,7 @@ impl Ledger {
     }
 }
 
-/// Pauses a request and has it decided, over and over. Every third one is denied.
+/// Sends a request that waits and has it decided, repeatedly. Every third one is denied.
 async fn work(agent: Agent, owner: Person, target: String, ledger: Arc<Ledger>) {
     let mut life = ledger.life.subscribe();
     loop {
@@ -89,7 +89,7 @@ async fn work(agent: Agent, owner: Person, target: String, ledger: Arc<Ledger>) 
     }
 }
 
-/// Sends what passes unasked, over and over.
+/// Sends requests that pass without asking, repeatedly.
 async fn read(agent: Agent, target: String, ledger: Arc<Ledger>) {
     let mut life = ledger.life.subscribe();
     loop {
@@ -108,7 +108,7 @@ async fn read(agent: Agent, target: String, ledger: Arc<Ledger>) {
     }
 }
 
-/// Waits until the server that broke off is followed by another.
+/// Waits until the server that broke off has been replaced by another.
 async fn next_life(life: &mut watch::Receiver<usize>, this_life: usize) {
     life.wait_for(|life| *life != this_life).await.unwrap();
 }
@@ -175,7 +175,7 @@ async fn crashes(mut world: World) {
     world.app.cli(&["audit", "verify"]).await.expect(0);
 }
 
-/// How every decided request ended.
+/// The end of every decided request.
 async fn ends(world: &World, words: &BTreeMap<u64, Word>) -> BTreeMap<u64, Value> {
     let mut ends = BTreeMap::new();
     for (number, word) in words {
@@ -224,7 +224,7 @@ fn check(world: &World, words: &BTreeMap<u64, Word>, ends: &BTreeMap<u64, Value>
     assert!(unknown <= KILLS * usize::try_from(AGENTS).unwrap(), "{unknown} unknown outcomes");
 }
 
-/// What was answered had arrived, and hardly more did.
+/// Checks that every answered request had arrived, and that hardly any others did.
 fn check_reads(world: &World, read: &BTreeSet<u64>) {
     let sent = arrived(world, &Method::GET);
     assert!(sent.is_superset(read), "answered, but never sent: {:?}", read.difference(&sent));
@@ -232,7 +232,7 @@ fn check_reads(world: &World, read: &BTreeSet<u64>) {
     assert!(sent.len() <= read.len() + KILLS, "{} were sent and {} answered", sent.len(), read.len());
 }
 
-/// Whatever reached the upstream was on record before, whenever the process died.
+/// Checks that everything that reached the upstream was recorded before, whenever the process died.
 async fn check_records(world: &World, words: &BTreeMap<u64, Word>) {
     let records = world.app.audit().await;
     let of = |kind: &str, decision: &str| {

@@ -1,4 +1,4 @@
-//! Who is told of approvals, in this process and with a clock that the test moves.
+//! Notifications about approvals, in this process and with a clock that the test moves.
 
 mod chaos;
 mod matrix;

@@ -1,12 +1,12 @@
-//! The bodies of the fuzz targets of `pyxis-core`, over every short combination of awkward pieces. A fuzzer
-//! looks further and needs a nightly compiler; this looks at each change.
+//! The bodies of the fuzz targets of `pyxis-core`, run on every short combination of awkward pieces. A fuzzer searches
+//! further but needs a nightly compiler; this runs on each change.
 
 #[path = "../../../pyxis-core/fuzz/bodies/policy_reading.rs"]
 mod policy_reading;
 #[path = "../../../pyxis-core/fuzz/bodies/target_path.rs"]
 mod target_path;
 
-/// Pieces of a path that readers disagree about.
+/// Pieces of a path that parsers disagree about.
 const PATH: &[&str] = &[
     "/", "//", ".", "..", "a", "A", "*", "%2e", "%2F", "%252e", "%25", "%", "%zz", "%00", ";p=1", "\\", "é",
     "%C3%A9", "%C0%AF", "%c0%ae", "%FF", "%25u002e", "．", "%5C", "+", " ", "?q=/../", "#f", "~", "%7E", ":",

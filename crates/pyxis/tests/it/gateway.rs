@@ -1,4 +1,4 @@
-//! The proxy: what agents send, what people decide.
+//! The proxy: agents' requests and people's decisions.
 
 mod agents;
 mod attach;

@@ -1,4 +1,4 @@
-//! Limits at the head: of requests to the program and to the signer, of answers on their way to agents.
+//! Limits on message heads: of requests to the program and to the signer, and of responses on their way to agents.
 
 use std::net::SocketAddr;
 
@@ -18,7 +18,7 @@ use crate::signer::process::Signer;
 use crate::support::client::dial;
 use crate::support::{App, SECRET, Setup, World};
 
-/// Everything that comes back until the server closes.
+/// Everything received until the server closes.
 async fn exchange(address: SocketAddr, request: impl AsRef<[u8]>) -> String {
     let mut stream = dial(address).await;
     stream.write_all(request.as_ref()).await.unwrap();
@@ -38,7 +38,7 @@ fn assert_problem(answer: &str, status: u16, code: &str) {
     assert_eq!((&body["status"], &body["code"]), (&json!(status), &json!(code)), "{answer}");
 }
 
-/// Requests that every server of the program refuses, on any path.
+/// Malformed requests that every server of the program refuses, on any path.
 async fn refuses_what_is_malformed(address: SocketAddr) {
     for request in [
         "POST /forward HTTP/1.1\r\n\r\n",
@@ -103,7 +103,7 @@ async fn the_signer_refuses_a_head_that_is_malformed_or_too_large() {
     let signer = Signer::start(&[]);
     refuses_what_is_malformed(signer.address()).await;
     refuses_it_over_http_2(signer.address()).await;
-    // A form is read to sign it, up to a limit.
+    // A form is read to be signed, up to a limit.
     let form = "POST / HTTP/1.1\r\nHost: a\r\nX-OAuth-Credential: my-app\r\nX-OAuth-Target: http://127.0.0.1:1/\r\n\
                 Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 1048577\r\n\
                 Expect: 100-continue\r\n\r\n";
@@ -132,7 +132,7 @@ async fn an_announced_body_over_the_limit_gets_413_and_no_100() {
     assert!(world.upstream.requests().is_empty());
 }
 
-/// A host that answers every request with exactly these bytes, and the credential `raw` for it; its target.
+/// A host that answers every request with exactly these bytes, and the credential `raw` for it; returns its target.
 async fn raw_host(world: &World, answer: Vec<u8>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let host = listener.local_addr().unwrap().to_string();
@@ -150,7 +150,7 @@ async fn raw_host(world: &World, answer: Vec<u8>) -> String {
     format!("http://{host}/")
 }
 
-/// A GET through `/forward`, as it stands on the wire.
+/// A GET through `/forward`, as raw bytes.
 async fn get_raw(world: &World, target: &str) -> String {
     let request = format!(
         "POST /forward HTTP/1.1\r\nHost: px\r\nX-PX-Key: {}\r\nX-PX-Credential: raw\r\nX-PX-Target: {target}\r\n\
@@ -234,7 +234,7 @@ async fn a_header_byte_above_7f_survives_the_relay_and_the_poll_answer() {
     assert_eq!(names, [&b"caf\xe9"[..], b"caf\xc3\xa9"]);
     assert_eq!(opened.headers["x-accel-buffering"], "no");
     assert!(!opened.headers.contains_key("x-accel-redirect"));
-    // The same by way of an approval.
+    // The same with an approval.
     let txn = world.agent.forward("raw", "POST", &target).body("x").send().await.txn();
     world.owner.approve(&txn).await;
     let response = world.agent.outcome(&txn).await["response"].clone();
@@ -249,7 +249,7 @@ async fn a_header_byte_above_7f_survives_the_relay_and_the_poll_answer() {
     let bytes = STANDARD.encode(b"caf\xe9");
     assert_eq!(response["headers_base64"], json!([{"index": polled[0].0, "name": "x-name", "value": bytes}]));
     assert!(headers.iter().any(|pair| pair[0] == "x-accel-buffering"));
-    // Where every value is UTF-8, nothing more is said.
+    // If every value is UTF-8, nothing more is said.
     world.upstream.reply(Reply::ok("ok"));
     let txn = world.pause("/").await;
     world.owner.approve(&txn).await;

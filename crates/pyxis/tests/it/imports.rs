@@ -67,7 +67,7 @@ impl Desk {
     }
 }
 
-/// How many threads of a process have this name.
+/// Number of threads of a process that have this name.
 fn threads_named(process: u32, name: &str) -> usize {
     let threads = std::fs::read_dir(format!("/proc/{process}/task")).expect("a process that runs");
     let names = threads.map(|thread| std::fs::read_to_string(thread.expect("a thread").path().join("comm")));
@@ -156,7 +156,7 @@ both_engines! {
         assert!(ran.stderr.contains("going on with an interrupted import"), "{}", ran.stderr);
         let done = ran.json();
         assert_eq!((&done["lines"], &done["rejected"]), (&json!(LINES), &json!(LINES as usize - good)));
-        // The last block before the end may have been stored without a note of it.
+        // The last block before the end may have been stored without a checkpoint.
         let stored = ["accepted", "unchanged"].map(|what| done[what].as_u64().expect("a number"));
         assert_eq!(stored.iter().sum::<u64>(), good as u64);
         assert_eq!(desk.stored(), [good.to_string()]);
@@ -176,12 +176,12 @@ both_engines! {
             let mut importing = importing.spawn().expect("a process");
             let mut input = importing.stdin.take().expect("a pipe");
             input.write_all("not json\n".repeat(2_000).as_bytes()).expect("it reads");
-            // By then all of them were started, and they wait for the rest of the input.
+            // By then all of them have started, and they wait for the rest of the input.
             until("the first lines to be rejected", async || {
                 std::fs::read(&rejects).is_ok_and(|text| !text.is_empty()).then_some(())
             })
             .await;
-            // A thread takes its name in its own time.
+            // A thread sets its name some time after its start.
             let named = || threads_named(importing.id(), "stamps-check");
             until("each thread to have its name", async || (named() >= threads).then_some(())).await;
             assert_eq!(named(), threads);
@@ -210,7 +210,7 @@ both_engines! {
         let google = desk.file("google.jsonl", &desk.credential(9, "Google", 1));
         desk.app.cli_json(&["stamps", "import", google.to_str().expect("text")]).await;
         assert_eq!(score(&desk).await, "0.52500");
-        // Known by now: the import settles the score itself.
+        // Known by now: the import updates the score itself.
         let discord = desk.file("discord.jsonl", &desk.credential(9, "Discord", 1));
         desk.app.cli_json(&["stamps", "import", discord.to_str().expect("text")]).await;
         assert_eq!(score(&desk).await, "1.04100");

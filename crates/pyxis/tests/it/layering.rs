@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use self::modules::Source;
 
-/// Which of our crates a crate may use, from the bottom up. Crates of later releases are listed already.
+/// Our crates that each crate may use, from the bottom up. Crates of later releases are already listed.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("pyxis-core", &[]),
     ("pyxis-scrub", &[]),
@@ -63,7 +63,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("pyxis-testkit", &["pyxis-core", "pyxis-net"]),
 ];
 
-/// Libraries that belong to few crates: everybody else must go through those.
+/// Libraries that only a few crates may use directly; all others must go through those.
 const BELONGS_TO: &[(&str, &[&str])] = &[
     ("rusqlite", &["pyxis-store", "pyxis-testkit"]),
     ("tokio-postgres", &["pyxis-store", "pyxis-testkit"]),
@@ -82,7 +82,7 @@ const BELONGS_TO: &[(&str, &[&str])] = &[
     ("anyhow", &["pyxis"]),
 ];
 
-/// Libraries that a crate must do without, so that it stays what it is.
+/// Libraries that a crate must not use, so that it keeps its purpose.
 const DOES_WITHOUT: &[(&str, &[&str])] = &[
     ("pyxis-core", &["tokio", "axum", "hyper", "http", "tracing"]),
     ("pyxis-scrub", &["tokio", "axum", "hyper", "http", "tracing"]),
@@ -103,7 +103,7 @@ const WORDS: &[(&[&str], &[&str], &str)] = &[
     ),
 ];
 
-/// File names that say nothing about what is inside.
+/// File names that say nothing about their content.
 const EMPTY_NAMES: &[&str] =
     &["mod.rs", "common.rs", "helper.rs", "helpers.rs", "manager.rs", "types.rs", "util.rs", "utils.rs"];
 
@@ -113,7 +113,7 @@ const MAX_LINES: usize = 600;
 struct Package {
     name: String,
     directory: PathBuf,
-    /// Normal and build dependencies; those of tests are free.
+    /// Normal and build dependencies; those of tests are not restricted.
     dependencies: BTreeSet<String>,
 }
 
@@ -223,7 +223,7 @@ fn is_ours(name: &str) -> bool {
     name == "pyxis" || name.starts_with("pyxis-")
 }
 
-/// Why `line` may not stand in a source of `package`.
+/// Reasons that `line` is not allowed in a source of `package`.
 fn misplaced<'a>(package: &'a str, line: &'a str) -> impl Iterator<Item = &'static str> + use<'a> {
     let comment = line.trim_start().starts_with("//");
     WORDS
@@ -234,7 +234,7 @@ fn misplaced<'a>(package: &'a str, line: &'a str) -> impl Iterator<Item = &'stat
         .map(|(_, _, why)| *why)
 }
 
-/// The packages of the workspace, as cargo sees them. Asks neither the network nor the lock file.
+/// The packages of the workspace, as cargo sees them. Uses neither the network nor the lock file.
 fn packages() -> Vec<Package> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])

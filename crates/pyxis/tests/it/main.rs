@@ -1,9 +1,8 @@
 //! Tests of the whole program, one module for each area.
 //!
-//! `cli`, `gateway`, `scoring`, `signer` and `verify` are black-box: the built program, started as people
-//! start it and spoken
-//! to over sockets. They follow the specification and the decisions, not the code. `PX_TEST_POSTGRES` (a URL of
-//! a server on which databases may be created) adds the PostgreSQL arm of what runs on both engines.
+//! `cli`, `gateway`, `scoring`, `signer` and `verify` are black-box tests: they start the built program as people do
+//! and talk to it over sockets. They follow the specification and the decisions, not the code. `PX_TEST_POSTGRES` (a
+//! URL of a server on which databases may be created) adds PostgreSQL to the tests that run on both engines.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 

@@ -1,8 +1,8 @@
-//! Configuration that changes between judgement and record: the request is judged again, and never
-//! leaves under what was in force before.
+//! Configuration that changes between decision and record: the request is decided again, and is never sent under the
+//! old configuration.
 //!
-//! The last thing before the record is the check of the target's address. The tests hold that, change
-//! the configuration, and let go.
+//! The last step before the record is the check of the target's address. The tests pause it, change the configuration,
+//! and let it go on.
 
 use http::StatusCode;
 use pyxis_core::approval_mode::{ApprovalMode, ApprovalState};
@@ -23,7 +23,7 @@ use crate::races::world::{World, both_engines};
 
 const AUTO: &str = r#"{"auto_approve_methods": ["GET"]}"#;
 
-/// Asks, changes something between judgement and record, and returns the answer.
+/// Sends a request, changes something between decision and record, and returns the response.
 async fn ask_while(world: &World, method: &str, change: impl AsyncFnOnce()) -> (StatusCode, Value) {
     let held = world.gate.hold();
     let asked = world.ask(method, "/x");
@@ -51,7 +51,7 @@ async fn sent(world: &World) -> usize {
     decisions.filter(|decision| ["auto", "grant"].contains(decision)).count()
 }
 
-/// A request that the owner approves, with what they wish besides; its transaction.
+/// A request that the owner approves, with the grant that they ask for; returns its transaction.
 async fn approved(world: &World, wish: Option<GrantRequest>) -> TxnId {
     let (status, body) = world.ask("POST", "/x").await.unwrap();
     assert_eq!(status, StatusCode::ACCEPTED);
@@ -126,8 +126,8 @@ both_engines! {
     }
 }
 
-/// A change that leaves every decision as it is, made while a use of a grant is claimed and not yet
-/// recorded: the request is judged again, and has used the grant once.
+/// A change that leaves every decision as it is, made while a use of a grant is claimed and not yet recorded. The
+/// request is decided again, and uses the grant once.
 ///
 /// One thread runs everything, so that a task stands still exactly where it waits for the database.
 async fn a_grant_is_used_once(world: &World, waits: impl AsyncFn()) {
@@ -169,7 +169,7 @@ mod a_grant_is_used_once_for_a_request_that_is_judged_twice {
     async fn sqlite() {
         let dir = tempfile::tempdir().unwrap();
         let world = World::new(pyxis_store::DatabaseUrl::sqlite(dir.path().join("moment.db"))).await;
-        // Reads are made on this thread and the one writer is taken: the request runs until it writes.
+        // Reads run on this thread and the one writer is taken: the request runs until it writes.
         let waits = async || {
             for _ in 0..1000 {
                 tokio::task::yield_now().await;

@@ -1,4 +1,4 @@
-//! The description of the interface: complete, sound, and the same as what is served.
+//! The API description: complete, valid, and consistent with the served API.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ type Route = (String, String);
 
 const METHODS: &[&str] = &["get", "put", "post", "delete", "patch"];
 
-/// Where routes are written, and where failures are.
+/// Sources of the routes and of the failures.
 const GATEWAY: &str = include_str!("../../../pyxis-gateway/src/lib.rs");
 const API: &str = include_str!("../../../pyxis-gateway/src/admin/api.rs");
 const SERVE: &str = include_str!("../../src/serve.rs");
@@ -57,7 +57,7 @@ fn routes_in(source: &str) -> BTreeSet<Route> {
                 routes.insert((method.to_uppercase(), path.to_owned()));
             }
         }
-        // `/forward` takes any method so that it can refuse all but one in words.
+        // `/forward` accepts any method so that it can refuse all but one with an explanation.
         if rest[..end].contains(" any(") {
             routes.insert(("POST".to_owned(), path.to_owned()));
         }
@@ -65,7 +65,7 @@ fn routes_in(source: &str) -> BTreeSet<Route> {
     routes
 }
 
-/// Where the parenthesis that is open at the start of `text` closes.
+/// Position at which the parenthesis that is open at the start of `text` closes.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 1;
     text.char_indices().find_map(|(position, c)| {
@@ -87,9 +87,9 @@ fn served() -> BTreeSet<Route> {
         DESCRIPTION,
     ];
     let mut routes: BTreeSet<Route> = sources.into_iter().flat_map(routes_in).collect();
-    // On a listener of its own.
+    // On its own listener.
     routes.remove(&("GET".to_owned(), "/metrics".to_owned()));
-    // A prefix of its own, for every method.
+    // A separate prefix, for every method.
     routes.insert(("POST".to_owned(), "/p/{credential}/{path}".to_owned()));
     let pages = pyxis_dashboard::view::routes::ROUTES.iter();
     routes.extend(pages.map(|(method, path)| ((*method).to_owned(), (*path).to_owned())));
@@ -129,7 +129,7 @@ fn every_reference_leads_somewhere_and_every_component_is_used() {
     });
     for kind in ["schemas", "responses", "parameters", "requestBodies", "headers"] {
         for name in document["components"][kind].as_object().expect("components").keys() {
-            // Every path can answer it, to methods that are not described.
+            // Every path can return it, to methods that are not described.
             let pointer = format!("/components/{kind}/{name}");
             assert!(used.contains(&pointer) || name.ends_with("MethodNotAllowed"), "{pointer}");
         }
@@ -219,7 +219,7 @@ fn every_failure_of_the_program_is_described_with_its_status_and_no_other_is() {
 fn arms_of(function: &str) -> Vec<(Vec<&'static str>, &'static str)> {
     let body = DETAIL_ERRORS.split(&format!("fn {function}(&self)")).nth(1).expect("the function");
     let body = body.split("\n    }\n").next().expect("its end");
-    // A long pattern has its result on a line of its own.
+    // A long pattern has its result on a separate line.
     let body: &str = body.replace("{\n                StatusCode::", "StatusCode::").leak();
     body.lines()
         .filter_map(|line| line.trim().split_once(" => "))
@@ -287,11 +287,11 @@ fn a_reference_to_a_failure_stands_at_its_status() {
 fn every_json_body_refuses_members_that_it_does_not_name() {
     let document = described();
     for (route, operation, _) in operations(&document) {
-        // What was sent to the earlier paths went on being sent, a signature for example.
+        // Clients still send the earlier paths everything that they used to send, for example a signature.
         if operation["tags"][0] == "Earlier paths" {
             continue;
         }
-        // A voting tool posts whatever its users configured.
+        // A voting tool posts any configuration of its users.
         if route.1.starts_with("/snapshot-strategies/") {
             continue;
         }

@@ -1,4 +1,4 @@
-//! People and rights: who may do what, by session and by token.
+//! People and rights, by session and by token.
 
 mod approvals;
 mod matrix;

@@ -23,7 +23,7 @@ async fn row(world: &World, txn: pyxis_core::id::TxnId) -> ApprovalRow {
     approvals::find(&world.state.store, world.workspace, txn).await.unwrap().unwrap()
 }
 
-/// After the race: carry out what was approved and look at what happened.
+/// After the race: executes approved work and checks the result.
 async fn settled(world: &World, txn: pyxis_core::id::TxnId) -> ApprovalRow {
     workers::send_all(&world.state).await.unwrap();
     row(world, txn).await

@@ -15,7 +15,7 @@ use crate::races::world::{World, both_engines};
 const PUBLIC: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(93, 184, 216, 34));
 const PRIVATE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
 
-/// A request that was approved while its name was at a public address.
+/// A request that was approved while its name resolved to a public address.
 async fn approved(world: &World) -> TxnId {
     world.gate.moved_to(PUBLIC);
     let (status, body) = world.ask("POST", "/x").await.unwrap();
@@ -48,7 +48,7 @@ both_engines! {
         let held = world.gate.hold();
         let state = world.state.clone();
         let sending = tokio::spawn(async move { workers::send_all(&state).await.unwrap() });
-        // The check has its answer, the dial will ask anew.
+        // The check has its answer, the dial will ask again.
         held.asked.await.unwrap();
         world.gate.moved_to(PRIVATE);
         drop(held.release);

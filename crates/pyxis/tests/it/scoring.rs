@@ -1,4 +1,4 @@
-//! Scoring as its managers use it.
+//! Scoring from its managers' point of view.
 
 mod admin;
 mod changes;

@@ -23,8 +23,8 @@ pub(crate) use parties::{Agent, Person};
 pub(crate) use setup::{Setup, both_engines};
 pub(crate) use world::{SECRET, World};
 
-/// Asks again until `reached` returns something. Each round is a request to the program, so there is
-/// nothing to pause for. Panics when it takes longer than any machine needs.
+/// Asks again until `reached` returns something. Each round is a request to the program, so no delay is needed. Panics
+/// if it takes longer than any machine needs.
 pub(crate) async fn until<T>(what: &str, mut reached: impl AsyncFnMut() -> Option<T>) -> T {
     let asking = async {
         loop {

@@ -1,6 +1,6 @@
-//! Decisions, "Approved work is durable and done at most once": what was begun and has no end in the store.
+//! Decisions, "Approved work is durable and done at most once": attempts that have no end in the store.
 //!
-//! The proxy runs in this process, so that a test can leave an attempt on record as a failing store would.
+//! The proxy runs in this process, so that a test can leave an attempt recorded as a failing store would.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Verification (Spec 2) as those who ask, issue and manage use it.
+//! Verification (Spec 2) for its clients, issuers and managers.
 
 mod attestations;
 mod batches;

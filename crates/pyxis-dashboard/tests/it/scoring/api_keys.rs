@@ -9,7 +9,7 @@ use tower::ServiceExt;
 use super::with_scorer;
 use crate::support::{World, both_engines};
 
-/// What the API answers to a key.
+/// The API's status for this key.
 async fn asked(world: &World, key: &str, path: &str) -> StatusCode {
     let request = Request::get(path).header("x-api-key", key).body(Body::empty()).unwrap();
     pyxis_scoring::router(world.scoring.clone()).oneshot(request).await.unwrap().status()

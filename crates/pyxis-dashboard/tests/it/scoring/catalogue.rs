@@ -37,7 +37,7 @@ both_engines! {
             ("Our own words", "Accounts")
         );
         assert_eq!(discord.icon, "/assets/stamps/Discord.svg");
-        // The fingerprint is that of the catalogue before.
+        // The fingerprint is that of the earlier catalogue.
         let late = browser.submit("/app/catalogue", "/app/catalogue/Discord", &fields).await;
         assert_eq!(late.status, StatusCode::CONFLICT);
         assert!(late.text.contains("Somebody else changed the catalogue"));

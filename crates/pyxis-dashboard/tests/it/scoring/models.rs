@@ -1,4 +1,4 @@
-//! The page of models.
+//! The models page.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Credentials whose hosts admit names that anyone can register.
+//! Credentials whose allowed hosts include names that anyone can register.
 
 use pyxis_core::hosts;
 use pyxis_store::{Store, StoreError, credentials, workspaces};
@@ -7,8 +7,8 @@ use super::Finding;
 
 const MEND: &str = "edit its allowed hosts: write the names you mean in place of the wildcard";
 
-/// One finding for each stored wildcard over a public suffix. New ones are refused; these were written before
-/// that, or before the suffix was in the list.
+/// One finding for each stored wildcard over a public suffix. New ones are refused; these were written before that, or
+/// before the suffix was on the list.
 pub(super) async fn examine(store: &Store) -> Vec<Finding> {
     wildcards(store)
         .await

@@ -11,7 +11,7 @@ use super::Finding;
 use crate::app;
 use crate::config::Config;
 
-/// One finding for each network, and one more for each of its nodes. Starts no clock.
+/// One finding for each network, and one more for each of its nodes. Starts no block clock.
 pub(super) async fn examine(config: &Config, store: &Store) -> Vec<Finding> {
     let clocks = block_clocks::list(store).await;
     let mut findings = Vec::new();
@@ -31,7 +31,7 @@ fn bad(network: &Network, wrong: impl std::fmt::Display, mend: &'static str) -> 
     Finding::bad(format!("network {}", network.name), wrong, mend)
 }
 
-/// A network whose blocks are counted here.
+/// A network whose blocks this installation counts.
 fn counted_here(network: &Network, clocks: &Result<Vec<ClockRow>, StoreError>) -> Finding {
     let clocks = match clocks {
         Ok(clocks) => clocks,
@@ -48,7 +48,7 @@ fn counted_here(network: &Network, clocks: &Result<Vec<ClockRow>, StoreError>) -
 
 async fn nodes(network: &Network, chain: Chain) -> Vec<Finding> {
     let all = chain.nodes().await;
-    // A node of another chain has no say.
+    // A node of another chain is ignored.
     let own = all.iter().filter_map(|node| node.standing.as_ref().ok());
     let own = own.filter(|(_, id)| network.chain_id.is_none_or(|wanted| wanted == *id));
     let newest = own.map(|(block, _)| block.number).max();
@@ -87,7 +87,7 @@ fn of_node(network: &Network, node: &NodeConfig) -> Finding {
     }
 }
 
-/// What the node said or why it said nothing, and the cause behind it.
+/// The node's error, or the reason that it did not answer, with the cause behind it.
 fn reason(error: &pyxis_evm::Error) -> String {
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
     format!("{error}{cause}")

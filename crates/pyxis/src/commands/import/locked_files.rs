@@ -1,4 +1,4 @@
-//! The files of an import, each of which it has for itself.
+//! The files of an import, locked for its exclusive use.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::cli::Import;
 
-/// What is read, and where to write what is rejected.
+/// The input, and the file for rejected lines.
 pub(super) struct LockedFiles {
     /// `None`: standard input, which cannot be resumed.
     pub(super) file: Option<(PathBuf, File)>,
@@ -49,7 +49,7 @@ impl LockedFiles {
     }
 }
 
-/// The path of a file whose name has another end.
+/// A path next to `path`, with `end` appended to the name.
 pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
     let mut path = path.as_os_str().to_owned();
     path.push(end);
@@ -63,7 +63,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
     file(one).is_some_and(|one| file(other) == Some(one))
 }
 
-/// Locks a file while it is open: a second import of it would write the same note, and the same rejects.
+/// Locks an open file: a second import of it would write the same checkpoint and the same rejects.
 fn keep_for_itself(file: &File, path: &Path) -> Result<()> {
     if !file.metadata()?.is_file() {
         return Ok(());
@@ -73,7 +73,7 @@ fn keep_for_itself(file: &File, path: &Path) -> Result<()> {
         Err(TryLockError::WouldBlock) => {
             bail!("another import that has not ended uses {}", path.display())
         }
-        // Not every file system has locks.
+        // Not every file system supports locks.
         Err(TryLockError::Error(error)) => {
             tracing::warn!(%error, file = %path.display(), "cannot be locked: let no other import use it");
             Ok(())
@@ -81,18 +81,18 @@ fn keep_for_itself(file: &File, path: &Path) -> Result<()> {
     }
 }
 
-/// Where the lines go that were refused, and why.
+/// The file for rejected lines and the reasons.
 pub(super) struct Rejects {
     path: PathBuf,
     file: File,
-    /// Bytes that were there.
+    /// Length in bytes when it was opened.
     pub(super) length: u64,
-    /// Bytes that are there now.
+    /// Current length in bytes.
     pub(super) written: Arc<AtomicU64>,
 }
 
 impl Rejects {
-    /// Opens the file as it is, or a new one.
+    /// Opens the existing file unchanged, or a new one.
     pub(super) fn open(path: &Path) -> Result<Self> {
         let context = || format!("cannot write {}", path.display());
         let file =
@@ -102,12 +102,12 @@ impl Rejects {
         Ok(Self { path, file, length, written: Arc::default() })
     }
 
-    /// The name by which it is known again.
+    /// The name by which a later run recognizes it.
     pub(super) fn name(&self) -> String {
         self.path.display().to_string()
     }
 
-    /// Cuts it to where the import stands; it is never made longer.
+    /// Truncates it to the import's checkpoint; never extends it.
     pub(super) fn cut(&mut self, keep: u64) -> Result<()> {
         if self.length > keep {
             self.file.set_len(keep).with_context(|| format!("cannot write {}", self.path.display()))?;
@@ -117,7 +117,7 @@ impl Rejects {
         Ok(())
     }
 
-    /// Removes it if nothing was refused.
+    /// Removes the file if nothing was rejected.
     pub(super) fn forget_empty(&self) {
         if self.file.metadata().is_ok_and(|file| file.is_file() && file.len() == 0) {
             let _ = fs::remove_file(&self.path);

@@ -1,4 +1,4 @@
-//! How far an import got, in a small file beside the one that is imported.
+//! Progress of an import, in a small file next to the imported one.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,29 +14,29 @@ use serde::{Deserialize, Serialize};
 
 use super::locked_files::{LockedFiles, Rejects, beside};
 
-/// Bytes at either end of what was read by which another file of the same name is told.
+/// Bytes at either end of the imported part that identify the file.
 const MARK: u64 = 1024;
 
-/// The file of an import that can be gone on with.
+/// The checkpoint file of an import that can be resumed.
 pub(super) struct Note<'a> {
     path: PathBuf,
-    /// What is imported.
+    /// The imported file.
     file: &'a File,
     workspace: WorkspaceId,
     /// The rejects file, and its length when the import began.
     rejects: (String, u64),
 }
 
-/// What stands in it. What is missing in those of earlier versions never fits.
+/// Content of the checkpoint file. A checkpoint of an earlier version lacks fields and so never matches.
 #[derive(Deserialize, Serialize)]
 struct Checkpoint {
     progress: ImportProgress,
-    /// What was read by then ([`mark`]).
+    /// Hash of the part imported by then ([`mark`]).
     #[serde(default)]
     mark: String,
-    /// Where the Stamps went.
+    /// Workspace that the Stamps were stored in.
     workspace: Option<WorkspaceId>,
-    /// Where the rejects went.
+    /// Path of the rejects file.
     #[serde(default)]
     rejects: String,
     /// Length of the rejects file by then.
@@ -51,7 +51,7 @@ impl<'a> Note<'a> {
         Some(Self { path, file, workspace, rejects: (rejects.name(), rejects.length) })
     }
 
-    /// How far an earlier run got, and the length of its rejects, where this one can go on from there.
+    /// Progress of an earlier run, and the length of its rejects, if this run can resume there.
     pub(super) async fn left(&self, store: &Store) -> Result<Option<(ImportProgress, u64)>> {
         if !self.path.exists() {
             return Ok(None);
@@ -71,7 +71,7 @@ impl<'a> Note<'a> {
         Ok(Some((left.progress, left.rejects_bytes)))
     }
 
-    /// Why an import does not go on where another was interrupted.
+    /// Reason that an import cannot resume an interrupted one.
     async fn obstacle(&self, left: &Checkpoint, store: &Store) -> Option<&'static str> {
         let (rejects, length) = &self.rejects;
         if !mark(self.file, left.progress.bytes).is_ok_and(|found| found == left.mark) {
@@ -83,7 +83,7 @@ impl<'a> Note<'a> {
         if left.rejects != *rejects || left.rejects_bytes > *length {
             return Some("the import that was interrupted wrote another rejects file");
         }
-        // The database may be another one with the same workspace, or this one as a backup had it.
+        // The database may be another one with the same workspace, or an older state of this one from a backup.
         let stored = match &left.progress.last {
             Some(digest) => stamps::find_by_digest(store, self.workspace, digest).await.ok().flatten(),
             None => None,
@@ -91,7 +91,7 @@ impl<'a> Note<'a> {
         stored.is_none().then_some("what the import that was interrupted stored last is not in this database")
     }
 
-    /// Replaces the note in one step, so that it is never half written.
+    /// Replaces the checkpoint in one step, so that it is never half written.
     pub(super) fn keep(&self, progress: &ImportProgress, rejects_bytes: u64) -> Result<()> {
         let new = self.path.with_extension("json.new");
         let mark = mark(self.file, progress.bytes)?;
@@ -103,13 +103,13 @@ impl<'a> Note<'a> {
     }
 
     pub(super) fn forget(&self) {
-        // It was never written for an empty file.
+        // For an empty file it was never written.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// A hash of the first and the last bytes of so many at the beginning of a file: cheap for any length, and another
-/// file hardly has the same credentials at both ends. An error where the file is shorter.
+/// A hash of the first and the last bytes of the first `bytes` bytes of a file. It is cheap for any length, and another
+/// file hardly has the same credentials at both ends. Fails if the file is shorter.
 fn mark(file: &File, bytes: u64) -> io::Result<String> {
     let mut ends = vec![0; usize::try_from(2 * MARK.min(bytes)).map_err(io::Error::other)?];
     let half = ends.len() / 2;

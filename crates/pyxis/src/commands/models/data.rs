@@ -17,7 +17,7 @@ pub(super) fn labels(path: &Path) -> Result<Vec<(EvmAddress, bool)>> {
     reading::labels(reading::open(path).with_context(context)?).with_context(context)
 }
 
-/// The activity of files, or what was taken in.
+/// The activity in files, or the imported one.
 pub(super) async fn graph(app: &App, paths: &[PathBuf]) -> Result<Graph> {
     if paths.is_empty() {
         return Ok(activity::graph(&app.store).await?);
@@ -57,7 +57,7 @@ fn read(file: &Path, into: &mut Builder) -> Result<()> {
     if refused.is_empty() { Ok(()) } else { bail!("{}", refused.join("; ")) }
 }
 
-/// Files of activity in a directory, by name; what has other columns, such as labels, is passed over.
+/// Activity files in a directory, by name. Files with other columns, such as labels, are skipped.
 fn files_in(directory: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in

@@ -1,4 +1,4 @@
-//! Models of the user's own: `pyxis models add`, `remove` and `features`.
+//! The user's own models: `pyxis models add`, `remove` and `features`.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -21,10 +21,11 @@ use crate::app::App;
 use crate::cli::{Add, FeaturesOf};
 use crate::commands::out;
 
-/// Addresses that are looked up together.
+/// Addresses per lookup.
 const TOGETHER: usize = 4096;
 
-/// Puts models in force that `change` makes of those that are; nobody else's change is lost. Their revision.
+/// Puts models in force that `change` derives from the current ones. A concurrent change is never lost. Returns their
+/// revision.
 pub(super) async fn install(app: &App, change: impl Fn(&Bundle) -> Bundle) -> Result<i64> {
     loop {
         let held = app.scoring.models.current().await?;
@@ -91,7 +92,7 @@ pub(super) async fn add(app: &App, as_json: bool, wanted: &Add) -> Result<()> {
     Ok(())
 }
 
-/// A card in words.
+/// Prints a card in words.
 pub(super) fn tell(custom: &Custom) {
     let card = &custom.card;
     out::line(format_args!(
@@ -119,7 +120,7 @@ pub(super) fn tell(custom: &Custom) {
     }
 }
 
-/// True if there was one.
+/// Removes the user's own model; true if there was one.
 pub(super) async fn remove(app: &App, model: Model) -> Result<bool> {
     let held = app.scoring.models.current().await?;
     if held.bundle.custom(model).is_none() {
@@ -158,7 +159,7 @@ pub(super) async fn features(app: &App, as_json: bool, wanted: &FeaturesOf) -> R
     Ok(())
 }
 
-/// What models are given of many wallets; those with too little data are left out.
+/// Writes the features of many wallets; those with too little data are left out.
 async fn write(app: &App, model: Model, addresses: &Path, path: &Path, names: &[String]) -> Result<()> {
     let addresses = score::addresses(addresses)?;
     let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;

@@ -1,4 +1,4 @@
-//! How good models are, as a table and as plots.
+//! Quality of models, as a table and as plots.
 
 use std::fs;
 use std::path::Path;
@@ -77,7 +77,7 @@ fn rounded(number: f64) -> f64 {
     (number * 1e4).round() / 1e4
 }
 
-/// Models measured on labels that they have not seen.
+/// Measures models on labels that they have not seen.
 pub(super) fn as_is(
     graph: &Graph,
     labels: &[(EvmAddress, bool)],

@@ -24,13 +24,13 @@ use crate::app::App;
 use crate::cli::Score;
 use crate::commands::out;
 
-/// Addresses that are looked up together.
+/// Addresses per lookup.
 const TOGETHER: usize = 4096;
 
-/// Addresses that an indexer is asked for at the same time; its pace bounds the requests.
+/// Concurrent lookups at an indexer; its rate limit bounds the requests.
 const AT_ONCE: usize = 16;
 
-/// What was scored.
+/// Summary of a run.
 struct Scored {
     addresses: usize,
     without: usize,
@@ -43,7 +43,7 @@ pub(super) async fn run(app: &App, as_json: bool, wanted: &Score) -> Result<()> 
         write(app, wanted, &mut std::io::stdout().lock()).await?;
         return Ok(());
     }
-    // What is no file, such as a pipe, is written as it is.
+    // A path that is not a regular file, such as a pipe, is written directly.
     let special = fs::metadata(path).is_ok_and(|found| !found.is_file());
     let beside = if special { path.clone() } else { beside(path) };
     let context = || format!("cannot write {}", path.display());
@@ -72,7 +72,7 @@ pub(super) async fn run(app: &App, as_json: bool, wanted: &Score) -> Result<()> 
     Ok(())
 }
 
-/// Where a file is written until it is whole.
+/// Temporary path of a file until it is complete.
 fn beside(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".part");
@@ -120,7 +120,7 @@ pub(super) fn addresses(path: &Path) -> Result<Vec<EvmAddress>> {
     bad.or(addresses).map_err(|bad| anyhow::anyhow!("{}: bad addresses, by line: {bad}", path.display()))
 }
 
-/// What the models say of each, in order; computed on all cores.
+/// The scores of each address, in order; computed on all cores.
 async fn scores(
     app: &App,
     held: &Arc<ActiveModels>,
@@ -139,7 +139,7 @@ async fn scores(
     found
 }
 
-/// The same where activity is asked for, some addresses at a time. One that cannot be scored ends it all.
+/// The same with activity from an indexer, some addresses at a time. One that cannot be scored fails the whole run.
 async fn asked(
     app: &App,
     held: &Arc<ActiveModels>,

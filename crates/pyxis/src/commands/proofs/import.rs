@@ -1,5 +1,5 @@
-//! `pyxis proofs import`: a statement that took effect before changes nothing, so an interrupted import is
-//! simply run again.
+//! `pyxis proofs import`: a statement that already took effect changes nothing, so an interrupted import is simply run
+//! again.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -14,10 +14,10 @@ use serde_json::json;
 
 use super::super::{NOTHING_TO_DO, out};
 
-/// Statements of one transaction.
+/// Statements per database transaction.
 const BATCH: usize = 500;
 
-/// What an import did.
+/// Result of an import.
 #[derive(Default)]
 struct Done {
     lines: u64,
@@ -27,7 +27,7 @@ struct Done {
     rejected: u64,
 }
 
-/// Where what was refused goes; the file is made with its first line.
+/// The file for rejected lines; created with the first one.
 struct Rejects {
     path: PathBuf,
     file: Option<File>,

@@ -19,12 +19,12 @@ use crate::cli::Global;
 use crate::config::env::ProcessEnv;
 use crate::config::secrets::from_source;
 
-/// The present moment.
+/// The current time.
 pub(super) fn now() -> UnixMillis {
     SystemClock.now()
 }
 
-/// Writes a new key that only this user can read. Never replaces one.
+/// Writes a new key that only this user can read. Never replaces an existing one.
 pub(super) fn generate(global: &Global, path: &Path) -> Result<ExitCode> {
     let mut seed = vec![0; 32];
     OsEntropy.fill(&mut seed);
@@ -47,7 +47,7 @@ pub(super) fn generate(global: &Global, path: &Path) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// `file:PATH` or `env:NAME`: a secret never stands on a command line.
+/// `file:PATH` or `env:NAME`: a secret is never given on a command line.
 pub(super) fn read(source: &str) -> Result<IssuerKey> {
     let text = from_source(source, &ProcessEnv).context("--key")?;
     let seed = seed(text.expose().trim()).context("the key must be 64 hexadecimal digits")?;

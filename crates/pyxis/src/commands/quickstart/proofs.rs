@@ -1,4 +1,4 @@
-//! Sample proofs: registered by a demo issuer whose key is made here and forgotten.
+//! Sample proofs, registered by a demo issuer whose key is generated here and discarded.
 
 use anyhow::Result;
 use pyxis_core::address::EvmAddress;
@@ -12,22 +12,22 @@ use pyxis_verify::service::{issuers, proofs};
 use super::out;
 use crate::app::App;
 
-/// Name of the issuer of the samples: nobody shall take it for a real one.
+/// Name of the samples' issuer. No one should mistake it for a real one.
 const ISSUER: &str = "quickstart demo (samples, not real people)";
 /// Lifetime in seconds: 90 days.
 const LIFETIME: i64 = 90 * 24 * 3600;
-/// What the sample address has proved, and where.
+/// Proofs of the sample address, and their networks.
 const SAMPLES: &[(Kind, &str)] =
     &[(Kind::GovId, "optimism"), (Kind::Phone, "optimism"), (Kind::ResidenceUs, "optimism")];
 
-/// An address that is nobody's: the first of the sample Stamps.
+/// An address that belongs to no one: the first of the sample Stamps.
 const ADDRESS: EvmAddress = {
     let mut bytes = [0x5a; 20];
     bytes[19] = 0xa1;
     EvmAddress(bytes)
 };
 
-/// Registers what is not there, or no longer; the address that has it.
+/// Registers missing or expired samples; returns the address that has them.
 pub(super) async fn prepare(app: &App, actor: &Actor) -> Result<EvmAddress> {
     let state = &app.verify;
     let checked = proofs::check(state, ADDRESS.into(), DEFAULT_ACTION).await;
@@ -69,7 +69,7 @@ async fn forget_former(state: &State, actor: &Actor) -> Result<()> {
     Ok(())
 }
 
-/// Lines to paste.
+/// Prints lines to paste.
 pub(super) fn print(address: EvmAddress, base_url: &str) {
     let action = DEFAULT_ACTION;
     out::line("  5. Has an address proved that a unique human is behind it?\n");

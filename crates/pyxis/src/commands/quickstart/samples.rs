@@ -1,4 +1,4 @@
-//! Sample Stamps: real credentials of a demo issuer whose key is made here and forgotten.
+//! Sample Stamps: real credentials of a demo issuer whose key is generated here and discarded.
 
 use std::fs;
 use std::path::PathBuf;
@@ -20,13 +20,13 @@ use pyxis_scoring::service::stamps::{self, StampStatus};
 use super::{keep, out};
 use crate::app::App;
 
-/// Name of the issuer of the samples: nobody shall take it for a real one.
+/// Name of the samples' issuer. No one should mistake it for a real one.
 const ISSUER: &str = "quickstart demo (samples, not real people)";
-/// How long the samples live.
+/// Lifetime of the samples.
 const LIFETIME: Duration = Duration::from_hours(24 * 90);
 
-/// The sample addresses: their last byte, and their Stamps with the account behind each. The third shows an
-/// account of the first, which does not count twice.
+/// The sample addresses: their last byte, and their Stamps with the account behind each. The third uses an account of
+/// the first, which does not count twice.
 const SAMPLES: &[(u8, &[(&str, &str)])] = &[
     (
         0xa1,
@@ -43,19 +43,19 @@ const SAMPLES: &[(u8, &[(&str, &str)])] = &[
     (0xc3, &[("CivicLivenessPass", "face-3"), ("Google", "google-1")]),
 ];
 
-/// What there is to try.
+/// Sample data to try.
 pub(super) struct Samples {
     pub(super) api_key: String,
     pub(super) scorer: ScorerId,
     pub(super) addresses: Vec<EvmAddress>,
 }
 
-/// Where the API key of the first run is kept, so that a second run prints the same lines.
+/// The file with the API key of the first run, so that a second run prints the same lines.
 pub(super) fn key_path(app: &App) -> PathBuf {
     app.config.data_dir.join("quickstart-api-key")
 }
 
-/// Makes what is not there yet.
+/// Creates what is missing.
 pub(super) async fn prepare(app: &App, actor: &Actor) -> Result<Samples> {
     let state = &app.scoring;
     let first = scorers::list(state, actor.workspace).await?.into_iter().next();
@@ -80,7 +80,7 @@ pub(super) async fn prepare(app: &App, actor: &Actor) -> Result<Samples> {
     Ok(Samples { api_key, scorer, addresses })
 }
 
-/// An address that is nobody's.
+/// An address that belongs to no one.
 fn address(last: u8) -> EvmAddress {
     let mut bytes = [0x5a; 20];
     bytes[19] = last;
@@ -92,7 +92,7 @@ async fn has_samples(state: &State, actor: &Actor, scorer: ScorerId, address: Ev
     Ok(found.stamps.iter().any(|line| line.standing != StampStatus::Expired))
 }
 
-/// Issues every sample with a new key, takes it in as a holder's application would, and scores it.
+/// Issues every sample with a new key, submits it as a holder's application would, and scores it.
 async fn issue(state: &State, actor: &Actor, scorer: ScorerId) -> Result<()> {
     let signer = Signer::new(&*state.entropy);
     for old in issuers::list(state, actor.workspace).await?.iter().filter(|row| row.name == ISSUER) {

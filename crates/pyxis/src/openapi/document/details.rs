@@ -1,22 +1,22 @@
-//! Failures of the Stamps API: `{"detail": …}`, as its integrators know them.
+//! Failures of the Stamps API: `{"detail": …}`, in the form that its integrators know.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::Error;
 
-/// Failures by name: what becomes `components.responses`.
+/// Failures by name; becomes `components.responses`.
 const DETAILS: &str = include_str!("../../../openapi/details.json");
 
 /// One row of the table.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Failure {
-    /// Where tests look it up: a response itself has no status.
+    /// For tests only: a response itself has no status.
     #[expect(dead_code, reason = "the table is read by people and by tests too")]
     status: u16,
     description: String,
-    /// The sentences that can stand there; none where they vary.
+    /// Possible texts; empty if they vary.
     details: Vec<String>,
     #[serde(default)]
     retry_after: bool,

@@ -1,4 +1,4 @@
-//! HTML as text: markup is what stands in the source, everything else is escaped.
+//! Builds HTML as text: markup comes only from the source, everything else is escaped.
 
 use super::words::{Piece, SearchTerms};
 
@@ -7,13 +7,13 @@ use super::words::{Piece, SearchTerms};
 pub(super) struct Html(String);
 
 impl Html {
-    /// Markup of our own.
+    /// Appends trusted markup.
     pub(super) fn markup(&mut self, markup: &'static str) -> &mut Self {
         self.0.push_str(markup);
         self
     }
 
-    /// Text, in an element or in a quoted attribute.
+    /// Appends text, in an element or in a quoted attribute.
     pub(super) fn text(&mut self, text: &str) -> &mut Self {
         for c in text.chars() {
             match c {
@@ -28,12 +28,12 @@ impl Html {
         self
     }
 
-    /// `open`, the text, `close`.
+    /// Appends `open`, the text and `close`.
     pub(super) fn within(&mut self, open: &'static str, text: &str, close: &'static str) -> &mut Self {
         self.markup(open).text(text).markup(close)
     }
 
-    /// Text with code and links in it.
+    /// Appends text with code and links in it.
     pub(super) fn words(&mut self, words: &SearchTerms) -> &mut Self {
         for piece in &words.0 {
             match piece {
@@ -47,7 +47,7 @@ impl Html {
         self
     }
 
-    /// A paragraph, unless there is nothing to say.
+    /// Appends a paragraph, unless it is empty.
     pub(super) fn paragraph(&mut self, words: &SearchTerms) -> &mut Self {
         if !words.is_empty() {
             self.markup("<p>").words(words).markup("</p>\n");

@@ -1,4 +1,4 @@
-//! Where everything stands on the page.
+//! Layout of the page.
 
 use super::html::Html;
 use super::schema::SchemaField;

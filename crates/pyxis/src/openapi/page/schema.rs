@@ -8,7 +8,7 @@ use super::{entries, list, text};
 /// A parameter, a header or a member of a body.
 pub(super) struct SchemaField {
     pub(super) name: String,
-    /// Where a parameter stands; empty for members and headers.
+    /// Location of a parameter; empty for members and headers.
     pub(super) place: String,
     pub(super) required: bool,
     pub(super) kind: SearchTerms,
@@ -49,13 +49,13 @@ impl SchemaField {
     }
 }
 
-/// Follows a reference within the document; what is none stays.
+/// Follows a reference within the document. Anything else is returned as it is.
 pub(super) fn resolve<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     let pointer = value["$ref"].as_str().and_then(|reference| reference.strip_prefix('#'));
     pointer.and_then(|pointer| document.pointer(pointer)).unwrap_or(value)
 }
 
-/// True if a named schema has a place of its own on the page, or is told where it is used.
+/// True if a named schema has its own section on the page; otherwise it is described where it is used.
 pub(super) fn shown(schema: &Value) -> bool {
     ["properties", "oneOf", "allOf"].iter().any(|member| schema.get(member).is_some())
 }
@@ -64,7 +64,7 @@ fn linked(document: &Value, schema: &Value) -> bool {
     schema.get("$ref").is_some() && shown(resolve(document, schema))
 }
 
-/// The members of an object, required ones first and in their order; of alternatives, each of them.
+/// The members of an object, required ones first and in their order. For alternatives, each of them.
 pub(super) fn fields(document: &Value, schema: &Value) -> Vec<SchemaField> {
     if let Some(parts) = schema["allOf"].as_array() {
         return parts.iter().flat_map(|part| fields(document, resolve(document, part))).collect();

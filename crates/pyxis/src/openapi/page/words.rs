@@ -1,4 +1,4 @@
-//! Text with code and links in it, as pieces: the template escapes each, so nothing is markup by chance.
+//! Text with code and links in it, as pieces. The template escapes each piece, so nothing becomes markup by accident.
 
 use serde_json::Value;
 
@@ -9,11 +9,11 @@ pub(super) struct SearchTerms(pub(super) Vec<Piece>);
 /// A part of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// As it is.
+    /// Plain text.
     Text(String),
-    /// In the font of code.
+    /// Code.
     Code(String),
-    /// To a schema on this page.
+    /// Link to a schema on this page.
     Schema(String),
 }
 
@@ -31,7 +31,7 @@ impl SearchTerms {
     }
 }
 
-/// A description: backticks hold code.
+/// A description; backticks mark code.
 pub(super) fn words(description: &Value) -> SearchTerms {
     let parts = description.as_str().unwrap_or_default().split('`').enumerate();
     let pieces = parts.filter(|(_, part)| !part.is_empty()).map(|(position, part)| {
@@ -40,7 +40,7 @@ pub(super) fn words(description: &Value) -> SearchTerms {
     SearchTerms(pieces.collect())
 }
 
-/// A longer description: empty lines part paragraphs.
+/// A longer description; empty lines separate paragraphs.
 pub(super) fn paragraphs(description: &Value) -> Vec<SearchTerms> {
     let text = description.as_str().unwrap_or_default();
     text.split("\n\n").filter(|part| !part.is_empty()).map(|part| words(&part.into())).collect()

@@ -148,7 +148,7 @@ async fn wrong_usage_is_exit_2_and_the_unknown_exit_1() {
 const ED25519: &str = include_str!("../../../../pyxis-signing/data/ed25519.pem");
 const RSA: &str = include_str!("../../../../pyxis-signing/data/rsa.pem");
 
-/// Arguments, the secret, and what is stored of the kind.
+/// Arguments, the secret, and the stored form of the kind.
 fn kinds() -> Vec<(&'static str, Vec<&'static str>, String, Value)> {
     let (certificate, key) = pyxis_testkit::tls::Authority::new().client("me.example.com");
     let consumer =

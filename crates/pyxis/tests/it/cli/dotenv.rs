@@ -1,4 +1,4 @@
-//! Decisions, Credentials: `pyxis credential import-env` reads a `.env` file and repeats nothing of its values.
+//! Decisions, Credentials: `pyxis credential import-env` reads a `.env` file and never prints its values.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -18,7 +18,7 @@ a stray canary-line
 MIIEvcanary/AB==
 "#;
 
-/// Credentials of several variables, in any order; what is missing of them, and one too many.
+/// Credentials that need several variables, in any order; with one missing, and one too many.
 const PARTS: &str = "TWILIO_AUTH_TOKEN=canary-twilio
 ZENDESK_EMAIL=me@example.com
 TWILIO_ACCOUNT_SID=AC1

@@ -1,4 +1,4 @@
-//! Decisions, operations: what `pyxis serve` makes and prints on an empty database.
+//! Decisions, operations: the objects and the output of `pyxis serve` on an empty database.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
@@ -14,12 +14,11 @@ use crate::support::{App, Setup, both_engines, until};
 
 const INVITES: &str = "first start: sign in once at ";
 
-/// Serves once with everything that can be logged, until the server has come up and was told to stop. Whoever
-/// reads its log reads JSON.
+/// Serves once with everything logged, until the server is up and was told to stop. Log readers expect JSON.
 async fn serve_once(app: &App, arguments: &[&str], level: &str) -> Ran {
     let mut command = app.command(&[&["serve", "--listen", "127.0.0.1:0"], arguments].concat());
     command.env("PX_LOG", level).env("PX_LOG_JSON", "true");
-    // A file, because a pipe that nobody reads meanwhile can be full.
+    // A file, because a pipe that no one reads can fill up.
     let log = app.directory().join("first.log");
     command.stdout(Stdio::piped()).stderr(File::create(&log).unwrap());
     let mut child = command.spawn().unwrap();
@@ -72,7 +71,7 @@ both_engines! {
 async fn two_servers_that_start_at_once_on_an_empty_database_both_serve_one_workspace() {
     let Some(database) = Database::create("two servers on an empty database").await else { return };
     Store::open(&OpenOptions::new(database.url())).unwrap().migrate().await.unwrap();
-    // Both find no workspace, and neither can make one yet.
+    // Both find no workspace, and neither can create one yet.
     let held = database.hold("LOCK TABLE workspaces IN SHARE MODE").await;
     let mut app = App::empty(Setup::on(database).env("PX_ENCRYPTION_KEY", &"1f".repeat(32)));
     app.serve();

@@ -34,13 +34,13 @@ both_engines! {
         for arguments in [&["agent", "list"][..], &["key", "rotate"]] {
             let old = fs::read(&key).unwrap();
             world.app.cli(&["key", "rotate"]).await.expect(0);
-            // As it would stand there if the machine had gone down before the file was renamed.
+            // The state after a machine failure before the file was renamed.
             fs::rename(&key, &next).unwrap();
             fs::write(&key, &old).unwrap();
             world.app.cli(arguments).await.expect(0);
             assert!(!next.exists() && fs::read(&key).unwrap() != old, "{arguments:?}");
         }
-        // And if it had gone down before anything was wrapped with the new key.
+        // The state after a machine failure before anything was wrapped with the new key.
         fs::write(&next, "half a k").unwrap();
         world.app.cli(&["key", "rotate"]).await.expect(0);
         world.app.restart().await;
@@ -60,7 +60,7 @@ both_engines! {
         world.app.restart_with(in_file).await;
         world.forward("GET", "/").send().await.forwarded(200);
         world.app.stop().await;
-        // Where the environment points to, there is none any more.
+        // The environment points to a file that no longer exists.
         fs::rename(&file, &elsewhere).unwrap();
         for source in ["env:THE_KEY".to_owned(), format!("file:{}", elsewhere.to_str().unwrap())] {
             world.app.serve_with(&["--encryption-key", &source]);

@@ -1,11 +1,11 @@
-//! The program with libraries of others preloaded, as tools for debugging, profiling and other clocks do.
+//! The program with third-party libraries preloaded, as tools for debugging, profiling and replacement clocks do.
 
 use std::path::PathBuf;
 
 use crate::support::app::run;
 use crate::support::{Setup, World};
 
-/// Libraries that replace functions of the system: clocks, allocators, syncs. Those that this machine has.
+/// Libraries on this machine that replace system functions: clocks, allocators, syncs.
 fn libraries() -> Vec<PathBuf> {
     const NAMES: [&str; 7] = [
         "faketime/libfaketime.so.1",

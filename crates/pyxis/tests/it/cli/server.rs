@@ -30,7 +30,7 @@ async fn metrics_are_on_a_listener_of_their_own() {
     assert_eq!(app.anonymous().get("/metrics").send().await.status, 404);
 }
 
-/// The numbers that the metrics have now, by name and labels.
+/// The current values of the metrics, by name and labels.
 async fn numbers(metrics: &Client) -> BTreeMap<String, String> {
     let text = metrics.get("/metrics").send().await.expect(200).text();
     let lines = text.lines().filter(|line| !line.starts_with('#'));
@@ -92,7 +92,7 @@ async fn metrics_can_be_off() {
 
 #[tokio::test]
 async fn the_default_port_of_the_metrics_gives_way_and_a_chosen_one_does_not() {
-    // Taken by this test, or by whatever else runs on this machine.
+    // Taken by this test, or by anything else that runs on this machine.
     let _taken = std::net::TcpListener::bind("127.0.0.1:8701");
     let app = App::start(Setup::new().without("PX_METRICS_LISTEN")).await;
     assert_eq!(app.greeting["metrics_address"], serde_json::Value::Null);
@@ -126,7 +126,7 @@ async fn shutdown_tells_those_who_wait_for_a_person_how_far_it_has_come() {
     let (address, key) = (world.app.address(), &world.agent.key);
     let asking =
         format!("GET /agent/approvals/{txn}?wait=60 HTTP/1.1\r\nhost: {address}\r\nx-px-key: {key}\r\n\r\n");
-    // It is at the program before the second request is, whose arrival can be seen.
+    // It reaches the program before the second request does, whose arrival is visible.
     let mut poll = dial(address).await;
     poll.write_all(asking.as_bytes()).await.unwrap();
     let held = world.forward("POST", "/second").header("prefer", "wait=60").body("{}").send();

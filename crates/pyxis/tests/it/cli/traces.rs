@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::support::{SECRET, World};
 
-/// A receiver of OTLP, and a world whose program sends to it.
+/// An OTLP receiver, and a world whose program sends to it.
 async fn traced() -> (Upstream, World) {
     let collector = Upstream::http().await;
     let world = World::new_with_env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url("")).await;
@@ -71,7 +71,7 @@ async fn a_forwarded_request_is_one_trace_below_the_callers_without_anything_sec
     for canary in [SECRET, &world.agent.key, "path-canary", "query-canary", "reason-canary", "owner@"] {
         assert!(!sent.contains(canary), "a trace shows {canary}");
     }
-    // Not passed on unless the credential says so.
+    // Not forwarded unless the credential says so.
     assert_eq!(world.upstream.requests()[0].header("traceparent"), None);
 }
 
@@ -91,7 +91,7 @@ async fn an_approved_request_is_traced_from_its_execution() {
     let paused =
         spans.iter().find(|span| attribute(span, "http.response.status_code").as_deref() == Some("202"));
     assert_eq!(attribute(paused.expect("the pause"), "pyxis.txn"), Some(txn));
-    // An export is not traced, or each would be the reason for the next.
+    // An export is not traced, or each would cause the next.
     let collector = collector.port().to_string();
     assert!(spans.iter().all(|span| attribute(span, "server.port").as_ref() != Some(&collector)));
 }

@@ -1,6 +1,5 @@
-//! A thousand approvals are decided while those who should hear of them fail in turn: each is decided once,
-//! each delivery is acknowledged or visibly failed, and each chat message shows how it ended or says why not.
-//! None is lost.
+//! A thousand approvals are decided while the receivers of their notifications fail in turn. Each is decided once, each
+//! delivery is acknowledged or visibly failed, and each chat message shows the outcome or says why not. None is lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -31,19 +30,19 @@ use tokio::sync::Semaphore;
 use crate::races::world::World;
 
 const APPROVALS: usize = 1000;
-/// Approvals under way at once.
+/// Approvals in progress at once.
 const AT_ONCE: u32 = 8;
-/// Of each hundred, those that are decided only once their message stands in the chat.
+/// Of each hundred, those that are decided only after their message appears in the chat.
 const SEEN: usize = 4;
 
-/// What a receiver acknowledged: how often, by delivery, and the events by transaction.
+/// Acknowledged deliveries with their counts, and the events by transaction.
 #[derive(Default)]
 struct Ledger {
     deliveries: BTreeMap<String, usize>,
     events: BTreeMap<(String, String), BTreeSet<String>>,
 }
 
-/// A receiver that is well, broken, resets or answers nonsense, in turns.
+/// A receiver that works, fails, resets or answers nonsense, in turns.
 async fn receiver(world: &World, host: &str) -> (Upstream, Arc<Mutex<Ledger>>) {
     let receiver = Upstream::https(&world.authority, &[host]).await;
     let (ledger, turn) = (Arc::new(Mutex::new(Ledger::default())), AtomicUsize::new(0));
@@ -67,7 +66,7 @@ async fn receiver(world: &World, host: &str) -> (Upstream, Arc<Mutex<Ledger>>) {
     (receiver, ledger)
 }
 
-/// The world, both chats, and a receiver that is cut off now and then.
+/// The world, both chats, and a receiver that is disconnected now and then.
 struct Scene {
     world: World,
     telegram: Telegram,
@@ -76,10 +75,10 @@ struct Scene {
 }
 
 impl Scene {
-    /// The chats take turns by the hundred, and so does their trouble.
+    /// The chats take turns by the hundred, and so do their failures.
     async fn trouble(&self, round: usize) {
         let on_telegram = (round / 100).is_multiple_of(2);
-        // Time passes, so that what waits to be tried again is.
+        // Time passes, so that pending retries are attempted.
         self.world.advance(Duration::from_secs(1));
         match (round % 100, on_telegram) {
             (0, _) => self.announce_on(on_telegram).await,
@@ -100,7 +99,7 @@ impl Scene {
         self.world.policy(&policy.to_string()).await;
     }
 
-    /// Every message as people see it: its name on its platform, and its text.
+    /// Every message as people see it: its id on its platform, and its text.
     fn shown(&self) -> BTreeMap<(&'static str, String), String> {
         let telegram = self.telegram.messages().into_iter();
         let telegram = telegram.map(|one| ((ChatPlatform::Telegram.as_str(), one.id.to_string()), one.text));
@@ -108,8 +107,8 @@ impl Scene {
         telegram.chain(matrix.map(|one| ((ChatPlatform::Matrix.as_str(), one.event), one.text))).collect()
     }
 
-    /// A request, decided by two people at once: one of them is too late. Whoever waits to see a message holds
-    /// up nobody: time passes with the requests, and the message may have to be tried again.
+    /// A request decided by two people at once: one of them is too late. Waiting to see a message delays no other
+    /// request: time passes with the requests, and the message may have to be retried.
     async fn decide_once(&self, slots: &Semaphore, round: usize) -> TxnId {
         let world = &self.world;
         let slot = slots.acquire().await;
@@ -130,7 +129,7 @@ impl Scene {
         txn
     }
 
-    /// Waits until the message about a request stands in its chat.
+    /// Waits until the message about a request appears in its chat.
     async fn seen(&self, txn: TxnId, round: usize) {
         let line = format!("│ round {round}\n");
         let asks = |text: &str| text.contains(&line).then_some(());
@@ -144,7 +143,7 @@ impl Scene {
         }
     }
 
-    /// Lets time pass until every message shows what it should, or was given up.
+    /// Lets time pass until every message shows its final text, or was given up.
     async fn show_all(&self) {
         let (state, store) = (&self.world.state, &self.world.state.store);
         for _ in 0..1000 {
@@ -160,7 +159,7 @@ impl Scene {
         panic!("messages do not come to an end");
     }
 
-    /// Lets time pass until every delivery is over.
+    /// Lets time pass until no delivery is pending.
     async fn deliver_all(&self) {
         let (state, store) = (&self.world.state, &self.world.state.store);
         for _ in 0..1000 {
@@ -204,7 +203,7 @@ async fn chaos(url: DatabaseUrl) {
     let slots = Semaphore::new(AT_ONCE as usize);
     let deciding = join_all((0..APPROVALS).map(|round| scene.decide_once(&slots, round)));
     let ending = async {
-        // Slots are given in turn: after the last request.
+        // Slots are granted in turn: this one comes after the last request.
         let _all = slots.acquire_many(AT_ONCE).await;
         scene.telegram.set_down(false);
         scene.matrix.set_down(false);
@@ -252,7 +251,7 @@ async fn messages_tell_the_end_or_why_not(scene: &Scene, txns: &[TxnId]) {
         assert!(matches!(end, ApprovalState::Approved | ApprovalState::Denied), "{end:?}");
         let row = scene.message(*txn).await;
         assert_eq!((row.wanted, row.next_at), (end, None), "nothing is left: {row:?}");
-        // Decided before it could be posted: nobody is asked any more.
+        // Decided before it could be posted: there is nothing left to ask.
         let Some(name) = &row.message_ref else { continue };
         let text = shown.remove(&(row.platform.as_str(), name.clone())).expect("what was posted is there");
         if row.error.is_none() {

@@ -1,4 +1,4 @@
-//! Spec 3, Approval channels: the second chat platform, against a real homeserver and a stand-in for one.
+//! Spec 3, Approval channels: the second chat platform, with a real homeserver and a fake one.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ use crate::races::world::{World, both_engines};
 use crate::support::client::Address;
 use crate::support::{Client, until};
 
-/// Somebody on the homeserver.
+/// A user on the homeserver.
 struct User {
     id: String,
     client: Client,
@@ -109,7 +109,7 @@ impl Scene {
         let policy = json!({ "channel": "chat_secondary", "matrix_room": room });
         world.policy(&policy.to_string()).await;
         let (stop, loops) = world.work().await;
-        // What was written before the bot began to read is nobody's word.
+        // Anything written before the bot began to read is ignored.
         until("the bot reads", async || {
             chat_messages::cursor(&world.state.store, ChatPlatform::Matrix).await.unwrap()
         })
@@ -162,7 +162,7 @@ async fn story(url: pyxis_store::DatabaseUrl, homeserver: &Homeserver) {
     let scene = Scene::start(url, homeserver).await;
     scene.link().await;
 
-    // Approved by a reaction. The bot has put the possible ones under its message.
+    // Approved by a reaction. The bot has added the possible ones to its message.
     let (txn, event) = scene.asked(1).await;
     for key in ["✅", "❌", "⏳"] {
         let offered = |found: &Value| {
@@ -197,7 +197,7 @@ async fn story(url: pyxis_store::DatabaseUrl, homeserver: &Homeserver) {
     let grants = grants.await.unwrap();
     assert_eq!(grants[0].expires_at.since(grants[0].created_at), Duration::from_mins(30));
 
-    // Somebody else in the room decides nothing, and hears so.
+    // Another person in the room decides nothing, and is told so.
     let eve = User::register(homeserver, "eve").await;
     let invite = json!({ "user_id": eve.id });
     let path = format!("/_matrix/client/v3/rooms/{}/invite", scene.room);
@@ -210,7 +210,7 @@ async fn story(url: pyxis_store::DatabaseUrl, homeserver: &Homeserver) {
     scene.ada.sees("the stranger is answered", &scene.room, |event| says(event, "not linked")).await;
     assert_eq!(scene.state(txn).await, ApprovalState::Pending);
 
-    // Decided elsewhere: the message tells it.
+    // Decided elsewhere: the message says so.
     let owner = scene.world.approver(1, DecisionSurface::Dashboard);
     decide(&scene.world.state, &owner, txn, Decision::Deny(None)).await.unwrap();
     scene.edited(&event, "Denied by b@example.com").await;
@@ -228,7 +228,7 @@ async fn story(url: pyxis_store::DatabaseUrl, homeserver: &Homeserver) {
     scene.end().await;
 }
 
-/// An encrypted room on the real thing: refused where it is named, and where a message would go.
+/// An encrypted room on the real homeserver: refused in a setting, and when a message would be sent.
 async fn encrypted(scene: &Scene) {
     let body = json!({ "invite": [scene.bot.id], "preset": "private_chat" });
     let room = scene.ada.room(&body).await;
@@ -272,14 +272,14 @@ both_engines! {
         }
         set("!ops:px.test").await.unwrap();
         put("!pay:px.test").await.unwrap();
-        // What changed since is found by whoever looks after the server.
+        // A later change is reported to the server's operator.
         let found = async || channels::examine(state).await.unwrap();
         assert!(found().await.iter().all(|(_, wrong)| wrong.is_none()));
         homeserver.encrypt("!pay:px.test");
         let wrong: Vec<_> = found().await.into_iter().filter(|(_, wrong)| wrong.is_some()).collect();
         assert_eq!(wrong.len(), 1);
         assert!(wrong[0].0.contains("!pay:px.test") && wrong[0].1.as_ref().unwrap().contains("encrypted"));
-        // A homeserver that does not answer refuses no setting, and is found.
+        // A homeserver that does not answer does not make a setting fail, and is reported.
         homeserver.set_down(true);
         set("!other:px.test").await.unwrap();
         assert_eq!(found().await.iter().filter(|(_, wrong)| wrong.is_some()).count(), 1);
@@ -307,7 +307,7 @@ both_engines! {
 const ROOM: &str = "!ops:px.test";
 const ADA: &str = "@ada:px.test";
 
-/// A world whose bot talks to a stand-in; nothing is posted or read by itself.
+/// A world whose bot talks to a fake homeserver; nothing is posted or read automatically.
 async fn quiet(url: DatabaseUrl, policy: &str) -> (World, StandIn) {
     let homeserver = StandIn::start().await;
     let matrix = MatrixConfig { homeserver: homeserver.base(), token: SecretString::new("t".to_owned()) };
@@ -316,7 +316,7 @@ async fn quiet(url: DatabaseUrl, policy: &str) -> (World, StandIn) {
     (world, homeserver)
 }
 
-/// The workers, until they are ended.
+/// The workers, until they are stopped.
 struct Working {
     stop: watch::Sender<bool>,
     loops: JoinSet<()>,
@@ -427,7 +427,7 @@ both_engines! {
         let denied = decide(&world.state, &owner, other, Decision::Deny(None)).await.unwrap();
         assert_eq!(denied.state, ApprovalState::Denied);
         assert!(homeserver.messages().is_empty(), "it hangs all the time");
-        // The message that came too late tells how it ended.
+        // The message that arrived too late says how it ended.
         homeserver.set_slow(false);
         homeserver.until(|server| posted(server, "Approved by a@example.com")).await;
         working.end().await;
@@ -441,7 +441,7 @@ both_engines! {
         let txn = world.pause(1).await;
         let message = homeserver.until(|server| posted(server, "round 1")).await;
         working.end().await;
-        // More than a look brings, and more than one page of what it leaves out.
+        // More than one sync returns, and more than one page of what it leaves out.
         homeserver.react(&message, ADA, "❌");
         for n in 0..250 {
             let content = json!({ "msgtype": "m.text", "body": format!("talk {n}") });
@@ -506,7 +506,7 @@ both_engines! {
             assert!(message.text.contains(says), "{says}: {}", message.text);
             assert!(message.text.contains("Read it all and approve there: "), "{}", message.text);
             assert_eq!(message.offered, ["❌"], "{says}");
-            // Whatever is offered, people can type reactions.
+            // People can type any reaction, whatever is offered.
             for key in ["✅", "⏳"] {
                 homeserver.react(&message, ADA, key);
             }
@@ -530,7 +530,7 @@ both_engines! {
     }
 }
 
-/// A quiet world that asks about signatures, with its workers, and [`ADA`] linked.
+/// A quiet world that asks about signatures, with its workers and a link for [`ADA`].
 async fn signing(url: DatabaseUrl) -> (World, StandIn, Working) {
     let policy = json!({ "channel": "chat_secondary", "matrix_room": ROOM }).to_string();
     let (world, homeserver) = quiet(url, &policy).await;

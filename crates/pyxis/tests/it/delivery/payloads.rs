@@ -1,10 +1,10 @@
-//! Requests for signatures, as an agent writes them, and what a chat should make of them.
+//! Requests for signatures, as an agent writes them, and their expected display in a chat.
 
 use serde_json::json;
 
 use crate::gateway::sign::mail;
 
-/// What a message says of [`whole`], line by line.
+/// The lines of a message about [`whole`].
 pub(super) const FIELDS: [&str; 14] = [
     "default-agent wants a signature of treasury",
     "To be signed: secp256k1, Ethereum typed data (EIP-712)",
@@ -22,7 +22,7 @@ pub(super) const FIELDS: [&str; 14] = [
     "│ For the record",
 ];
 
-/// Typed data that a message shows whole.
+/// Typed data that a message shows completely.
 pub(super) fn whole() -> String {
     let body = json!({
         "payload": mail().to_string(), "encoding": "utf8", "algorithm": "secp256k1", "format": "eip712",
@@ -31,7 +31,7 @@ pub(super) fn whole() -> String {
     body.to_string()
 }
 
-/// What no message shows well enough to approve by, and what it says of it all the same.
+/// Payloads that no message shows well enough to approve, with a line that it shows nevertheless.
 pub(super) fn hard_to_tell() -> Vec<(String, &'static str)> {
     let text = |payload: &str| json!({"payload": payload, "encoding": "utf8", "algorithm": "secp256k1", "format": "eip191"});
     let mut talkative = text("Pay 1,000,000 to Eve");

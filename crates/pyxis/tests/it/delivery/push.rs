@@ -153,11 +153,11 @@ both_engines! {
             all
         };
         assert_eq!(told(1, 3).await, ["/granted", "/owner", "/second"]);
-        // The policy's list narrows, and adds nobody.
+        // The policy's list narrows the approvers, and adds no one.
         let listed = r#"{"channel": "dashboard", "allowed_approvers": ["granted@example.com", "plain@example.com"]}"#;
         world.policy(listed).await;
         assert_eq!(told(2, 4).await, ["/granted", "/granted", "/owner", "/second"]);
-        // Who lost the right before the push service could be reached is not told any more.
+        // A person who lost the right before the push service could be reached is no longer notified.
         world.policy(r#"{"channel": "dashboard", "allowed_approvers": ["granted@example.com"]}"#).await;
         service.reply(Reply::new(503));
         world.pause(3).await;
@@ -208,7 +208,7 @@ both_engines! {
         let approver = world.approver(0, DecisionSurface::Dashboard);
         decide(&world.state, &approver, txn, Decision::Approve(None)).await.unwrap();
         world.upstream.received(1).await;
-        // A browser of another service, and a request that it alone is told of.
+        // A browser of another service, and a request that only it is notified of.
         let quick = service(world).await;
         subscribe_as(world, &quick, &browser, world.approver(1, DecisionSurface::Dashboard).user, "/second").await;
         world.policy(r#"{"channel": "dashboard", "allowed_approvers": ["b@example.com"]}"#).await;

@@ -1,4 +1,4 @@
-//! Spec 3, Approval channels: the first chat platform, against a stand-in for its Bot API.
+//! Spec 3, Approval channels: the first chat platform, with a fake Bot API.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ use crate::races::world::{World, dot};
 const ADA: i64 = 4242;
 const POLICY: &str = r#"{"channel": "chat_primary", "telegram_chat": "-100200"}"#;
 
-/// A world whose workers talk to the stand-in.
+/// A world whose workers talk to the fake Bot API.
 struct Scene {
     world: World,
     telegram: Telegram,
@@ -72,7 +72,7 @@ impl Scene {
         Self { world, telegram, stop, loops }
     }
 
-    /// Stops the workers, before the database goes.
+    /// Stops the workers, before the database is dropped.
     async fn end(mut self) {
         self.stop.send_replace(true);
         while self.loops.join_next().await.is_some() {}
@@ -84,7 +84,7 @@ impl Scene {
         self.link_to(user, owner.user, &owner.email).await;
     }
 
-    /// Links an account to somebody.
+    /// Links an account to a person.
     async fn link_to(&self, account: i64, person: UserId, email: &str) {
         let (state, actor) = (&self.world.state, self.world.actor());
         let (code, _) = channels::link_code(state, &actor, person, ChatPlatform::Telegram).await.unwrap();
@@ -92,7 +92,7 @@ impl Scene {
         self.said("sendMessage", &format!("Linked to {email}")).await;
     }
 
-    /// Waits until so many presses were answered with this.
+    /// Waits until this many button presses were answered with `text`.
     async fn heard(&self, text: &str, times: usize) {
         let heard = |telegram: &Telegram| {
             let answers = telegram.answers();
@@ -101,14 +101,14 @@ impl Scene {
         self.telegram.until(heard).await;
     }
 
-    /// Where the last call of a method sent its picture from, and what else it said of it.
+    /// The link preview options of the last call of a method.
     fn preview(&self, method: &str) -> Value {
         let calls = self.telegram.calls();
         let last = calls.iter().rfind(|call| call.method == method).unwrap();
         last.body["link_preview_options"].clone()
     }
 
-    /// Ends the workers and starts them again, as a restart does.
+    /// Stops the workers and starts them again, as a restart does.
     async fn restart(&mut self, meanwhile: impl FnOnce(&Telegram)) {
         self.stop.send_replace(true);
         while self.loops.join_next().await.is_some() {}
@@ -116,7 +116,7 @@ impl Scene {
         (self.stop, self.loops) = self.world.work().await;
     }
 
-    /// Waits until the bot said this by this method.
+    /// Waits until the bot sent this text with this method.
     async fn said(&self, method: &str, text: &str) {
         let said = |telegram: &Telegram| {
             let calls = telegram.calls();
@@ -157,7 +157,7 @@ impl Scene {
         assert!(message.text.contains(says) && message.text.contains(&way), "{says}: {}", message.text);
         assert_eq!(message.labels(), ["Read and approve", "Deny"], "{says}");
         assert_eq!(message.buttons[0].1["url"], link);
-        // Buttons that a message of before still has.
+        // Buttons that an older message still has.
         let nonce = message.button("Deny").split_once(':').unwrap().1;
         for old in ["a", "g"] {
             self.telegram.press_with(message, &format!("{old}:{nonce}"), ADA);
@@ -168,7 +168,7 @@ impl Scene {
         assert!(given.is_empty(), "{says}");
     }
 
-    /// The message once it has been edited to hold this.
+    /// The message once it has been edited to contain this text.
     async fn edited(&self, message: &ChatMessage, text: &str) -> ChatMessage {
         let now = |telegram: &Telegram| {
             telegram.messages().into_iter().find(|found| found.id == message.id && found.text.contains(text))
@@ -259,14 +259,14 @@ both_engines! {
         set(false).await;
         scene.telegram.press(&message, "Deny", MEMBER);
         scene.heard(refused, 2).await;
-        // The policy lists somebody else: neither the grant nor the role helps.
+        // The policy lists someone else: neither the grant nor the role helps.
         set(true).await;
         let listed = r#"{"channel": "chat_primary", "telegram_chat": "-100200", "allowed_approvers": ["b@example.com"]}"#;
         scene.world.policy(listed).await;
         scene.telegram.press(&message, "Approve", MEMBER);
         scene.telegram.press(&message, "Approve for 30 min", ADA);
         scene.heard(refused, 4).await;
-        // Shut out: as good as a stranger, also where the right would be there.
+        // A disabled person is treated like a stranger, even with the right.
         scene.world.policy(POLICY).await;
         people::set_enabled(&state, &actor, member, false).await.unwrap();
         scene.telegram.press(&message, "Approve", MEMBER);
@@ -304,7 +304,7 @@ both_engines! {
         let lately = "\nA grant of 30 min: Of the last 1 request, 1 was like this, by default-agent.\n";
         assert!(message.text.contains(lately), "{}", message.text);
         assert_eq!(scene.preview("sendMessage"), json!({ "is_disabled": true }), "nothing is fetched");
-        // The logo, once there is one, and nothing else that anybody could put there.
+        // The logo, once there is one, and nothing else that anyone could put there.
         brand::set_logo(&state, &actor, Some(dot())).await.unwrap();
         let url = brand::logo_url(&state, scene.world.workspace);
         let small = json!({ "url": url, "prefer_small_media": true, "show_above_text": true });
@@ -329,7 +329,7 @@ both_engines! {
         decide(&scene.world.state, &owner, other, Decision::Deny(None)).await.unwrap();
         assert_eq!(scene.state(other).await, ApprovalState::Denied);
         assert!(scene.telegram.messages().is_empty(), "it hangs all the time");
-        // The message that came too late tells how it ended.
+        // The message that arrived too late says how it ended.
         scene.telegram.set_slow(false);
         let told = |telegram: &Telegram| telegram.messages().iter().any(|one| one.text.contains("Approved by a@example.com")).then_some(());
         scene.telegram.until(told).await;
@@ -416,7 +416,7 @@ both_engines! {
         scene.link(ADA).await;
         scene.world.policy(r#"{"channel": "chat_primary"}"#).await;
         assert_eq!(scene.asked(1).await.1.chat, ADA.to_string());
-        // In private only whoever may decide is asked.
+        // In private, only people who may decide are asked.
         scene.world.policy(r#"{"channel": "chat_primary", "allowed_approvers": ["b@example.com"]}"#).await;
         let txn = scene.world.pause(11).await;
         assert!(scene.rows(txn).await.is_empty());

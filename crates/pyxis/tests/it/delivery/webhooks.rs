@@ -1,4 +1,4 @@
-//! Spec 3, Events: what is posted, how it is signed, when it is tried again, and who waits for whom.
+//! Spec 3, Events: the posted body, its signature, retries, and the order of deliveries.
 
 use std::time::Duration;
 
@@ -61,7 +61,7 @@ fn told(request: &Received) -> Value {
     serde_json::from_slice(&request.body).unwrap()
 }
 
-/// The moment that a delivery says it was signed at.
+/// The time at which a delivery says it was signed.
 fn signed_at(request: &Received) -> i64 {
     let header = request.header("px-signature").unwrap();
     header.split(',').next().unwrap().strip_prefix("t=").unwrap().parse().unwrap()
@@ -80,7 +80,7 @@ async fn decided(world: &World, round: usize, said: Decision) -> TxnId {
     txn
 }
 
-/// Delivers, and checks that all that was told is one approval without a status, which failed for this.
+/// Delivers, and checks that the only event is an approval without a status, which failed with this error.
 async fn assert_told_without_status(world: &World, hook: &Hook, txn: TxnId, error: &str) {
     deliver_due(&world.state).await.unwrap();
     let [only] = hook.receiver.received(1).await.try_into().unwrap();
@@ -93,7 +93,7 @@ async fn assert_told_without_status(world: &World, hook: &Hook, txn: TxnId, erro
     assert_eq!(row.error.as_deref(), Some(error));
 }
 
-/// Where in the line of what was received an event of a transaction stands.
+/// Position of a transaction's event among the received requests.
 fn place(all: &[Received], txn: TxnId, event: &str) -> usize {
     let is = |body: Value| body["txn_id"] == txn.to_string() && body["event"] == event;
     all.iter().position(|request| is(told(request))).unwrap_or_else(|| panic!("{event} of {txn}"))
@@ -102,7 +102,7 @@ fn place(all: &[Received], txn: TxnId, event: &str) -> usize {
 both_engines! {
     async fn an_endpoint_hears_of_every_request_before_its_decision(world: &World) {
         let hook = hook(world, "hooks.example.com", &[]).await;
-        // The first request is received late: what tells of its decision waits for that.
+        // The first request is received late: the event about its decision waits for that.
         let (late, release) = Reply::ok("").held();
         hook.receiver.reply(late);
         let mut denied = Vec::new();
@@ -225,7 +225,7 @@ both_engines! {
 
     async fn of_an_answer_no_more_than_sixteen_kilobytes_are_read(world: &World) {
         let hook = hook(world, "hooks.example.com", &["approval.expired"]).await;
-        // It never ends: whoever read on would wait until the attempt has timed out.
+        // The response never ends: reading on would wait until the attempt has timed out.
         let (endless, chunks) = Reply::streaming();
         hook.receiver.reply(endless);
         chunks.send("x".repeat(16 * 1024));
@@ -420,7 +420,7 @@ both_engines! {
         let (stop, mut loops) = world.work().await;
         stuck.receiver.received(1).await;
         let quick = hook(world, "quick.example.com", &["approval.expired"]).await;
-        // Few, so that a slow machine is through long before the attempt at the other is given up.
+        // Few, so that a slow machine is done long before the attempt at the other one is given up.
         for round in 1..=5 {
             let txn = world.pause(round).await;
             world.withdraw(txn).await;
@@ -448,7 +448,7 @@ both_engines! {
     }
 }
 
-/// Time stands still only where one thread runs everything.
+/// Time stands still only if one thread runs everything.
 async fn times_out(world: &World) {
     let hook = hook(world, "hooks.example.com", &["approval.expired"]).await;
     let (held, never) = Reply::ok("late").held();

@@ -1,4 +1,4 @@
-//! Decisions, admin API: what managers change of an agent, and what an agent is told it may do.
+//! Decisions, admin API: managers' changes to an agent, and the agent's view of its rights.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ async fn get(world: &World, agent: &Agent) -> crate::support::Answer {
     agent.forward("api", "GET", &world.upstream.url("/")).send().await
 }
 
-/// What happens by method: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS.
+/// Outcomes by method: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS.
 fn methods(outcomes: [&str; 7]) -> Value {
     let names = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
     let pairs = names.iter().zip(outcomes);

@@ -1,4 +1,4 @@
-//! Decisions, auth kinds and header hygiene: what goes upstream and what does not.
+//! Decisions, auth kinds and header hygiene: headers that go upstream and those that do not.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{SECRET, Setup, World, both_engines};
 
-/// Sends a GET with a credential of these fields and these headers of the agent, and returns it as it
-/// arrived upstream.
+/// Sends a GET with these credential fields and these agent headers, and returns the request as it arrived upstream.
 async fn arrived(fields: Value, path: &str, headers: &[(&str, &str)]) -> Received {
     let world = World::bare(Setup::new()).await;
     world.credential("api", &fields).await;
@@ -264,7 +263,7 @@ async fn a_private_sidecar_is_reached_and_a_private_target_is_not() {
     call.send().await.forwarded(200);
     let request = world.upstream.received(1).await.remove(0);
     assert_eq!(request.header("x-oauth-target"), Some("https://api.example.com/x"));
-    // A credential that goes to the target itself gets no further by the same address.
+    // A credential that goes to the target itself cannot reach the same address.
     world.credential("direct", &json!({"auth": {"kind": "bearer"}, "secret": "s"})).await;
     let call = world.agent.forward("direct", "GET", &world.upstream.url("/"));
     call.send().await.problem(403, "target_not_allowed");

@@ -1,4 +1,4 @@
-//! Decisions, Audit: one record for each request, nothing secret in it, every change noticed.
+//! Decisions, Audit: one record for each request, no secret in it, every tampering detected.
 
 use serde_json::{Value, json};
 
@@ -129,7 +129,7 @@ both_engines! {
     }
 }
 
-/// Every row of every table, where the tables are no file that is searched as one.
+/// Every row of every table, unless the database is a file that is searched as a whole.
 fn tables(world: &World) -> String {
     if !world.app.is_postgres() {
         return String::new();
@@ -163,7 +163,7 @@ both_engines! {
         world.app.stop().await;
         let tables = tables(&world);
         for secret in [SECRET, &key, &session, hook, body, "AGENTS-OWN-canary"] {
-            // The master key, the log and the backup; on SQLite the database besides.
+            // The master key, the log and the backup; on SQLite also the database.
             assert!(search_files(world.app.directory(), secret) >= 3 + usize::from(tables.is_empty()));
             for text in [&dump, &csv, &tables] {
                 assert_eq!(found(secret, text.as_bytes()), Vec::<String>::new());
@@ -192,7 +192,7 @@ both_engines! {
         search_files(world.app.directory(), SECRET);
     }
 
-    /// One JSON object on each line, and nothing in it that the other form keeps out.
+    /// One JSON object on each line, and nothing in it that the other format omits.
     async fn the_log_for_programs_is_json_without_a_secret(setup: Setup) {
         let mut world = lively(setup.env("PX_LOG", "trace").env("PX_LOG_JSON", "true")).await;
         world.app.stop().await;

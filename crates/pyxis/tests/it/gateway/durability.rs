@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Call, Setup, World, both_engines};
 
-/// Makes the database refuse to note that a request is about to be sent.
+/// Makes the database refuse to record that a request is about to be sent.
 fn hold_attempts(world: &World) {
     world.app.sql(if world.app.is_postgres() {
         "CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''held''; END'; \
@@ -23,7 +23,7 @@ fn release_attempts(world: &World) {
     });
 }
 
-/// Keeps everybody else from writing until it is released.
+/// Keeps all others from writing until it is released.
 enum Held {
     Sqlite(pyxis_testkit::sqlite::Held),
     Postgres(pyxis_testkit::postgres::Held),
@@ -79,7 +79,7 @@ both_engines! {
     async fn killed_between_approval_and_forward_it_is_sent_once_after_the_restart(setup: Setup) {
         let mut world = World::with(setup).await;
         let txn = world.pause("/x").await;
-        // The attempt cannot be put on record, so the approved request stops right before it.
+        // The attempt cannot be recorded, so the approved request stops right before it.
         hold_attempts(&world);
         world.owner.approve(&txn).await;
         crate::support::until("the attempt", async || world.app.logs().contains("carried out yet").then_some(()))
@@ -110,7 +110,7 @@ both_engines! {
         assert_eq!(seen, (&json!("approved"), &Value::Null, &Value::Null));
         world.app.kill().await;
         world.app.serve();
-        // At once: a start settles what died in its own data directory.
+        // Immediately: a start settles dead nodes of its own data directory.
         let outcome = world.agent.poll(&txn).await;
         let seen = (&outcome["status"], &outcome["error"], &outcome["response"]);
         assert_eq!(seen, (&json!("approved"), &json!("outcome_unknown"), &Value::Null));
@@ -158,7 +158,7 @@ both_engines! {
         let world = World::with(setup).await;
         let txn = world.pause("/pending").await;
         let held = hold_writes(&world).await;
-        // More than could wait one after another in the time that a client has.
+        // More than could wait one after another within a client's timeout.
         let refused = async |call: Call| {
             let answer = call.send().await;
             assert_eq!(answer.header("retry-after"), Some("5"));

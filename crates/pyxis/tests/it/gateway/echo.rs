@@ -1,4 +1,4 @@
-//! Whatever goes out with a request is looked for in the answer as it went out, in every encoding.
+//! Every sent secret is looked for in the response in its sent form, in every encoding.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -17,7 +17,7 @@ fn folded(text: &str, width: usize, end: &str) -> String {
     lines.join(end)
 }
 
-/// An upstream that answers with everything that it was sent, in every encoding, plain and in lines.
+/// An upstream that echoes everything it was sent, in every encoding, plain and in lines.
 fn echo(request: &Received) -> Reply {
     let mut said = vec![request.target.clone()];
     said.extend(request.headers.values().map(|value| value.to_str().unwrap().to_owned()));
@@ -38,7 +38,7 @@ async fn echoed(auth: Value, secret: &Value) -> (String, Received) {
     (answer.text(), world.upstream.received(1).await.remove(0))
 }
 
-/// Nothing of what was sent may be there, plain or after the line ends are taken out.
+/// Checks that nothing in `sent` is there, plain or after removing the line ends.
 #[track_caller]
 fn hidden(text: &str, sent: &[&str]) {
     let joined = text.replace("\\n", "").replace(['\r', '\n'], "");

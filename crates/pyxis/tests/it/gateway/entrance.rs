@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::support::client::Call;
 use crate::support::{SECRET, Setup, World};
 
-/// A request as such a tool sends it.
+/// A request in the form that such a tool sends.
 fn enter(world: &World, method: &str, path: &str) -> Call {
     let bearer = format!("Bearer {}", world.agent.key);
     world.app.anonymous().call(method, path).header("authorization", &bearer)

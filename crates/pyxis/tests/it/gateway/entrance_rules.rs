@@ -1,4 +1,4 @@
-//! The entrance for tools that know only a base URL: what holds for `/forward` holds here.
+//! The entrance for tools that know only a base URL: the rules of `/forward` hold here too.
 
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::json;
@@ -29,7 +29,7 @@ both_engines! {
         assert_eq!(answer.header("px-error"), None);
         let txn = answer.txn();
         assert_eq!(answer.header("px-txn"), Some(txn.as_str()));
-        // It goes on like any other.
+        // It continues like any other request.
         world.owner.approve(&txn).await;
         assert_eq!(world.agent.outcome(&txn).await["response"]["body"], "ok");
         assert_eq!(world.upstream.requests().len(), 1);

@@ -1,5 +1,5 @@
-//! Secrets are taken as they were meant, whatever the door: without a byte order mark and line ends around
-//! them, and never with control characters inside.
+//! Secrets are cleaned on every way in: a byte order mark and line ends around them are dropped, and control characters
+//! inside are refused.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -12,7 +12,7 @@ use crate::support::{App, Setup, World, both_engines};
 
 const PEM: &str = include_str!("../../../../pyxis-signing/data/rsa.pem");
 
-/// What reached the upstream with the credential.
+/// The bearer token that reached the upstream.
 async fn bearer(world: &World, name: &str) -> Option<String> {
     let seen = world.upstream.requests().len();
     world.agent.forward(name, "GET", &world.upstream.url("/")).send().await.forwarded(200);
@@ -66,7 +66,7 @@ both_engines! {
     }
 }
 
-/// A command whose standard input is `text`.
+/// Runs a command with `text` as its standard input.
 async fn fed(app: &App, arguments: &[&str], text: &str) -> Ran {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(text.as_bytes()).unwrap();
@@ -84,7 +84,7 @@ async fn the_command_line_takes_a_secret_whole_from_every_source() {
         |name: &'static str| vec!["credential", "add", "--name", name, "--allow-host", &host, "--allow-http"];
     let jwt = json!({"kind": "jwt_bearer", "token_url": "https://tokens.example/t", "issuer": "i", "algorithm": "RS256"})
         .to_string();
-    // The key would not be one if only its first line were read.
+    // The key would be invalid if only its first line were read.
     fed(app, &[add("key"), vec!["--auth-json", &jwt]].concat(), PEM).await.expect(0);
     fed(app, &[add("piped"), vec!["--auth", "bearer"]].concat(), "\u{feff}key-canary-1\r\n").await.expect(0);
     assert_eq!(bearer(&world, "piped").await.as_deref(), Some("Bearer key-canary-1"));

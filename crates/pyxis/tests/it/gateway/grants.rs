@@ -13,7 +13,7 @@ async fn granted(world: &World, path: &str, body: &Value) -> Value {
     grants.last().expect("a grant").clone()
 }
 
-/// True if a request passes without a question.
+/// True if a request passes without approval.
 async fn passes(world: &World, agent: &Agent, method: &str, path: &str) -> bool {
     let before = world.upstream.requests().len();
     let call = agent.forward("api", method, &world.upstream.url(path)).body("a body to approve");

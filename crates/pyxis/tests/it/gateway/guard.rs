@@ -54,7 +54,7 @@ both_engines! {
         let ran = world.app.cli(&["doctor"]).await;
         assert_eq!(ran.code, Some(1), "{ran:?}");
         assert!(ran.stdout.contains("its allowed host *.co.uk admits any name under co.uk"), "{ran:?}");
-        // The start and the credential's other uses are not stopped by it.
+        // It does not prevent the start or the credential's other uses.
         let judged = world.agent.forward("for", "GET", "https://example.com/").send().await;
         judged.problem(403, "host_not_allowed");
         let page = world.owner.client.get("/admin/credentials/for").send().await.expect(200).json();

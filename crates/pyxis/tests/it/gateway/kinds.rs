@@ -51,7 +51,7 @@ async fn oauth1_signs_here_as_the_sidecar_does() {
     verified(&world, "x", &url("/2/users/me")).await;
 }
 
-/// What the sidecar refuses, this kind refuses too.
+/// Requests that the sidecar refuses are refused by this kind too.
 #[tokio::test]
 async fn oauth1_refuses_what_it_cannot_sign_as_the_host_reads_it() {
     let world = World::bare(Setup::new()).await;
@@ -76,7 +76,7 @@ async fn oauth1_refuses_what_it_cannot_sign_as_the_host_reads_it() {
     zipped.body("not a form").send().await.forwarded(200);
 }
 
-/// Every part of a secret but what names the client, and what is beside the key in a key file.
+/// Every part of a secret except the client's name, and everything next to the key in a key file.
 #[tokio::test]
 async fn no_part_of_a_secret_comes_back_but_what_only_names_the_client() {
     let world = World::bare(Setup::new()).await;
@@ -148,7 +148,7 @@ async fn hmac_signs_what_its_template_says() {
     assert_eq!(probe.header("user-agent"), Some("pyxis"));
 }
 
-/// A token endpoint that counts, and an API that tells which token came.
+/// A token endpoint that counts, and an API that reports the token it received.
 async fn token_server(
     answer: impl Fn(usize, &str) -> Reply + Send + Sync + 'static,
 ) -> (Upstream, Arc<AtomicUsize>) {
@@ -203,7 +203,7 @@ both_engines! {
             if !form.contains(&expected) {
                 return Reply::new(400).header("content-type", "application/json").body("{\"error\":\"invalid_grant\"}");
             }
-            // Over at once, so that every request needs a new one.
+            // Expires immediately, so that every request needs a new one.
             granted(&format!("a{n}"), &json!({"refresh_token": format!("r{n}"), "expires_in": "1"}))
         })
         .await;
@@ -220,7 +220,7 @@ both_engines! {
         let used: Vec<_> = world.upstream.received(3).await.iter()
             .map(|request| request.header("authorization").unwrap().to_owned()).collect();
         assert_eq!(used, ["Bearer a1", "Bearer a2", "Bearer a3"]);
-        // Somebody else used the refresh token up: a person must connect the account again.
+        // Another client used up the refresh token: a person must connect the account again.
         tokens.reply(Reply::new(400).header("content-type", "application/json").body("{\"error\":\"invalid_grant\"}"));
         for _ in 0..2 {
             let problem = world.forward("GET", "/").send().await.problem(502, "reauthorization_required");
@@ -228,7 +228,7 @@ both_engines! {
         }
         assert_eq!(count.load(Ordering::SeqCst), 3);
         assert_eq!(tokens.requests().len(), 4);
-        // A new secret starts anew.
+        // A new secret starts over.
         let secret = json!({"secret": {"client_id": "me", "refresh_token": "r3"}});
         world.owner.client.put("/admin/credentials/api/secret", &secret).send().await.expect(200);
         world.forward("GET", "/").send().await.forwarded(200);
@@ -274,13 +274,13 @@ fn part(jwt: &str, number: usize) -> Value {
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).unwrap()).unwrap()
 }
 
-/// The assertion of a form.
+/// The assertion in a form.
 fn assertion(form: &str) -> &str {
     form.split('&').find_map(|pair| pair.strip_prefix("assertion=")).unwrap()
 }
 
-/// True if a library that does not sign takes a token for one of the key in `pem`: ring signs with RSA only,
-/// so it verifies the others.
+/// True if a library that is not the signing one accepts a token for the key in `pem`. ring signs only with RSA, so it
+/// verifies the others.
 fn holds(algorithm: &str, pem: &str, jwt: &str) -> bool {
     use ring::signature::{
         ECDSA_P256_SHA256_FIXED, ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey,
@@ -310,7 +310,7 @@ fn holds(algorithm: &str, pem: &str, jwt: &str) -> bool {
     }
 }
 
-/// And that it takes no other text.
+/// Checks the signature, and that it fits no other text.
 fn assert_signed(algorithm: &str, pem: &str, jwt: &str) {
     assert_eq!(part(jwt, 0)["alg"], algorithm);
     assert!(holds(algorithm, pem, jwt), "{jwt}");

@@ -1,4 +1,4 @@
-//! Decisions, At most once: what was sent is said to be sent.
+//! Decisions, At most once: a request that was sent is reported as sent.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 
 use crate::support::{Setup, World, both_engines};
 
-/// A host whose idle close always races with the next request: it answers one request a connection, reads the head of
+/// A host whose idle close always races with the next request. It answers one request per connection, reads the head of
 /// the next and closes. Counts the heads that it read.
 async fn closes_when_reused() -> (String, Arc<Mutex<usize>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -165,7 +165,7 @@ async fn an_answer_that_breaks_off_is_still_an_answer() {
     assert_eq!((&outcome["error"], &outcome["upstream_status"]), (&Value::Null, &json!(200)), "{outcome}");
     let response = &outcome["response"];
     assert_eq!((&response["truncated"], &response["body"]), (&json!(true), &json!("half")), "{outcome}");
-    // Without an approval the answer cannot be given as a whole one, and the failure says that there was one.
+    // Without an approval the response cannot be passed on as complete, and the failure says that there was one.
     world.owner.set_policy("half", &json!({"auto_approve_methods": ["POST"]})).await;
     let problem = world.agent.forward("half", "POST", &url).send().await.problem(502, "upstream_error");
     assert_eq!(problem["upstream_status"], 200, "{problem}");

@@ -78,7 +78,7 @@ both_engines! {
             }
             txn = ask(&world, &agent, &format!("/{}", number + 1)).await.txn();
         }
-        // Another agent has places of its own, and other requests need none.
+        // Another agent has its own limit, and other requests are not limited.
         world.pause("/other").await;
         agent.forward("api", "GET", &world.upstream.url("/read")).send().await.forwarded(200);
     }

@@ -1,4 +1,4 @@
-//! Decisions, auth kind `mtls`: a host that lets in nobody without a certificate of its own authority.
+//! Decisions, auth kind `mtls`: a host that refuses clients without a certificate from its own authority.
 
 use pyxis_testkit::tls::{Authority, HTTP_1_1, HTTP_2};
 use pyxis_testkit::upstream::Upstream;
@@ -33,8 +33,8 @@ impl Scene {
         self.world.credential(name, &fields).await;
     }
 
-    /// The host refuses, and the agent is told `why`. The host's last word may come too late for a request: then the
-    /// agent is told only that the connection broke off, and asks again.
+    /// The host refuses, and the agent is told `why`. The host's last message may come too late for a request. The
+    /// agent is then told only that the connection broke off, and asks again.
     async fn refuses(&self, name: &str, why: &str) {
         let told = until("the host's last word", async || {
             let call = self.world.agent.forward(name, "GET", &self.host.url("/"));
@@ -64,7 +64,7 @@ async fn the_certificate_of_a_credential_opens_the_host_and_its_key_is_nowhere_t
         assert_eq!(arrived.header("authorization"), None);
         let line = key.lines().nth(1).unwrap();
         assert!(!scene.world.app.logs().contains(line));
-        // The probe shows it as well.
+        // The probe reports it as well.
         let body = json!({"url": scene.host.url("/me")});
         let probe = scene.world.owner.client.post("/admin/credentials/good/verify", &body).send().await;
         assert_eq!(probe.expect(200).json()["status"], 200);
@@ -75,7 +75,7 @@ async fn the_certificate_of_a_credential_opens_the_host_and_its_key_is_nowhere_t
 async fn without_a_certificate_or_with_a_strangers_the_host_refuses_and_the_agent_is_told_why() {
     for (protocols, wants, not_accepted) in [
         (&[HTTP_1_1][..], "the host wants a client certificate, and none was shown", NOT_ACCEPTED),
-        // Of the host's last word, HTTP/2 keeps that there was one.
+        // HTTP/2 keeps only that the host sent a last message.
         (
             &[HTTP_2, HTTP_1_1],
             BROKE_OFF,
@@ -102,7 +102,7 @@ async fn credentials_do_not_share_connections_so_none_gets_in_with_anothers_cert
     let stranger = identity(Authority::new().client("two.example.com"));
     scene.credential("stranger", json!({"kind": "mtls"}), &stranger).await;
     scene.refuses("stranger", NOT_ACCEPTED).await;
-    // Another certificate takes the place of the one before at once.
+    // The new certificate replaces the old one immediately.
     let body = json!({"secret": stranger});
     scene.world.owner.client.put("/admin/credentials/good/secret", &body).send().await.expect(200);
     scene.refuses("good", NOT_ACCEPTED).await;

@@ -13,7 +13,7 @@ async fn two_nodes_on_one_database_act_as_one() {
         let node = world.app.another_node();
         let (agent, owner) = (node.agent(&world.agent.key), node.person(world.app.owner_token()));
 
-        // Asked here, waited for here, approved there.
+        // Requested here, waited for here, approved there.
         let waiting = tokio::spawn(world.forward("POST", "/x").header("prefer", "wait=30").body("x").send());
         let txn = crate::support::until("the request on the other node", async || {
             let inbox = owner.client.get("/approvals").send().await.expect(200).json();
@@ -25,7 +25,7 @@ async fn two_nodes_on_one_database_act_as_one() {
         assert_eq!(agent.outcome(&txn).await["response"]["status"], 200);
         assert_eq!(world.upstream.requests().len(), 1);
 
-        // Changed there, in force here.
+        // Changed there, in effect here.
         owner.set_policy("api", &json!({"deny_methods": ["GET"]})).await;
         world.forward("GET", "/").send().await.problem(403, "denied_by_policy");
         world.owner.set_policy("api", &json!({"auto_approve_methods": ["GET"]})).await;

@@ -1,4 +1,4 @@
-//! Spec 3, States and transitions: a request pauses, the agent polls, a person decides.
+//! Spec 3, States and transitions: a request waits, the agent polls, a person decides.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ fn fields(object: &Value) -> Vec<&str> {
     names
 }
 
-/// The answer to a vote.
+/// The vote counts in a response.
 fn tally(answer: &Value) -> (&Value, &Value, &Value) {
     (&answer["status"], &answer["approvals"], &answer["min_approvals"])
 }
@@ -302,7 +302,7 @@ both_engines! {
         }
         let records = world.app.cli(&["audit", "export"]).await.expect(0).stdout;
         assert!(records.contains("/things") && !records.contains("HEADER-canary"), "{records}");
-        // The upstream is whom it is for.
+        // The upstream is its receiver.
         world.owner.approve(&txn).await;
         let sent = world.upstream.received(1).await.remove(0);
         assert_eq!(sent.header("x-api-key"), Some("HEADER-canary"));

@@ -1,10 +1,10 @@
-//! Spec 3, Policy evaluation 1-5 and defaults, seen from outside; explain must agree with /forward.
+//! Spec 3, Policy evaluation 1-5 and defaults, seen from outside; explain must agree with `/forward`.
 
 use serde_json::{Value, json};
 
 use crate::support::{SECRET, Setup, World, both_engines};
 
-/// What `/forward` does with a request, in the words of explain.
+/// The decision of `/forward` about a request, in the words of explain.
 async fn happens(world: &World, method: &str, path: &str) -> &'static str {
     let before = world.upstream.requests().len();
     let answer = world.forward(method, path).send().await;

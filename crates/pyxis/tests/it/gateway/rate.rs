@@ -67,7 +67,7 @@ async fn a_request_over_the_limit_creates_no_transaction() {
         }
         let inbox = world.owner.client.get("/approvals").send().await.expect(200).json();
         assert_eq!(inbox["approvals"].as_array().unwrap().len(), 1);
-        // Looking and withdrawing are free.
+        // Polling and withdrawing are free.
         for _ in 0..3 {
             assert_eq!(agent.poll(&txn).await["status"], "pending");
         }
@@ -90,11 +90,11 @@ async fn what_counts_is_a_valid_key_and_valid_control_headers() {
             .await
             .problem(400, "unknown_header");
         agent.forward("api", "GET", &url).without("x-px-target").send().await.problem(400, "missing_header");
-        // These three count, whatever follows.
+        // These three count, whatever their outcome.
         agent.forward("nothing", "GET", &url).send().await.problem(404, "credential_not_found");
         agent.forward("api", "GET", "nonsense").send().await.problem(400, "invalid_target");
         agent.forward("api", "GET", "https://far.example.com/").send().await.problem(403, "host_not_allowed");
-        // The limit comes before target and credential.
+        // The limit is checked before target and credential.
         agent.forward("nothing", "GET", "nonsense").send().await.problem(429, "rate_limited");
     })
     .await;

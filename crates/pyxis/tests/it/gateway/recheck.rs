@@ -1,4 +1,4 @@
-//! Decisions, "Approved work is durable and done at most once": what is checked again before sending.
+//! Decisions, "Approved work is durable and done at most once": checks that are repeated before sending.
 
 use serde_json::{Value, json};
 

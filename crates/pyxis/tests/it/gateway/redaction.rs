@@ -1,4 +1,4 @@
-//! A stored secret in a request that waits is told to nobody, and is sent as it was asked.
+//! A stored secret in a pending request is shown to no one, and the request is sent unchanged.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -25,7 +25,7 @@ fn clean(place: &str, text: &str) {
     }
 }
 
-/// The same of a page.
+/// The same for a page.
 #[track_caller]
 fn clean_page(place: &str, text: &str) {
     clean(place, text);
@@ -81,7 +81,7 @@ both_engines! {
         }
         clean("the trail", &exported(&world).await);
 
-        // A grant would be written down with its address.
+        // A grant would be stored with its address.
         let wish = json!({"grant_seconds": 1800});
         let granted = world.owner.client.post(&format!("/approvals/{txn}/approve"), &wish).send().await;
         assert_eq!(granted.problem(422, "invalid_field")["field"], "grant_seconds");

@@ -1,4 +1,4 @@
-//! Decisions, scrubbing: the parts of an answer that are not its body, and bodies that never end.
+//! Decisions, scrubbing: the parts of a response other than its body, and bodies that never end.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use crate::support::{SECRET, World};
 
 const MARK: &str = "[REDACTED:api]";
 
-/// An upstream that answers one request with exactly these bytes, and the credential `raw` for it; its target.
+/// An upstream that answers one request with exactly these bytes, and the credential `raw` for it; returns its target.
 async fn raw_upstream(world: &World, answer: String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let host = listener.local_addr().unwrap().to_string();
@@ -33,7 +33,7 @@ async fn raw_upstream(world: &World, answer: String) -> String {
     format!("http://{host}/")
 }
 
-/// What stands on the wire when this is sent to the program.
+/// The bytes that the program returns on the wire for this request.
 async fn on_the_wire(address: SocketAddr, request: &str) -> String {
     let mut stream = dial(address).await;
     stream.write_all(request.as_bytes()).await.unwrap();
@@ -72,7 +72,7 @@ async fn the_value_of_a_trailer_is_scrubbed_over_http_1_too() {
     answer.hides(SECRET);
 }
 
-/// Reads just as much as was expected, in however many pieces.
+/// Reads exactly as much as expected, in any number of pieces.
 async fn next(answer: &mut Opened, expected: &str) {
     let mut seen = Vec::new();
     while seen.len() < expected.len() {
@@ -101,7 +101,7 @@ async fn each_event_of_a_compressed_stream_arrives_scrubbed_before_the_next_is_s
     send(&format!("data: you are {SECRET}\n\n"));
     next(&mut answer, &format!("data: you are {MARK}\n\n")).await;
 
-    // A secret that is cut waits for its rest; what stands before it does not.
+    // A secret that is cut waits for the rest; anything before it does not.
     let (head, tail) = SECRET.split_at(9);
     send(&format!("data: again {head}"));
     next(&mut answer, "data: again ").await;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::postgres::Database;
 use crate::support::{Browser, Setup, World, both_engines, until};
 
-/// A token that is over at once, or one that lasts.
+/// A token that expires immediately, or one that lasts.
 fn granted(number: usize, seconds: u32) -> Reply {
     let body = json!({
         "access_token": format!("a{number}"), "refresh_token": format!("r{number}"), "token_type": "Bearer",
@@ -15,7 +15,7 @@ fn granted(number: usize, seconds: u32) -> Reply {
     Reply::json(&body.to_string())
 }
 
-/// Any refresh token but the one that is queued for was used up.
+/// Every refresh token except the queued one is used up.
 fn used_up(tokens: &Upstream) {
     tokens.reply_with(|_| {
         let refused = Reply::new(400).header("content-type", "application/json");
@@ -31,7 +31,7 @@ async fn account(world: &World, tokens: &Upstream) {
     world.credential("api", &fields).await;
 }
 
-/// The refresh tokens that were sent, in order.
+/// The refresh tokens received, in order.
 fn asked_with(tokens: &Upstream) -> Vec<String> {
     let form = |request: &pyxis_testkit::upstream::Received| {
         let sent = request.text().split('&').find_map(|pair| pair.strip_prefix("refresh_token="));
@@ -52,12 +52,12 @@ async fn two_nodes_at_the_end_of_a_token_ask_for_one_new_token() {
     let agents = [world.agent.clone(), node.agent(&world.agent.key)];
     let url = world.upstream.url("/");
 
-    // Both nodes have had a token, which is over.
+    // Both nodes have had a token, which has expired.
     for (number, agent) in agents.iter().enumerate() {
         tokens.reply(granted(number + 1, 1));
         agent.forward("api", "GET", &url).send().await.forwarded(200);
     }
-    // The endpoint takes its time until every request of both nodes is on record and waits for a token.
+    // The endpoint delays its response until every request of both nodes is on record and waits for a token.
     let (reply, release) = granted(3, 3600).held();
     tokens.reply(reply);
     let calls: Vec<_> = (0..CALLS)
@@ -87,7 +87,7 @@ async fn manager(world: &World) -> Browser {
     Browser::sign_in(&world.app.anonymous(), EMAIL).await
 }
 
-/// Goes to the provider and comes back with a code.
+/// Goes to the provider and returns with a code.
 async fn connect(browser: &Browser) {
     let page = browser.submit("/app/credentials/api/connect", &[]).await.expect(200).text();
     let (_, rest) = page.split_once("state=").expect("an address with a state");
@@ -124,7 +124,7 @@ async fn two_accounts(world: &World, tokens: &Upstream) {
     world.credential("api", &fields).await;
 }
 
-/// The access tokens that arrived, in order.
+/// The access tokens received, in order.
 fn used(world: &World) -> Vec<String> {
     let token =
         |request: &pyxis_testkit::upstream::Received| request.header("authorization").unwrap().to_owned();
@@ -140,7 +140,7 @@ async fn another_account_that_is_connected_on_one_node_is_used_on_every_node_at_
     let node = world.app.another_node();
     let elsewhere = node.agent(&world.agent.key);
     let url = world.upstream.url("/");
-    // Both nodes have the token of the first account, which is good for an hour.
+    // Both nodes have the token of the first account, which is valid for an hour.
     world.forward("GET", "/").send().await.forwarded(200);
     elsewhere.forward("api", "GET", &url).send().await.forwarded(200);
     connect(&manager(&world).await).await;
@@ -151,7 +151,7 @@ async fn another_account_that_is_connected_on_one_node_is_used_on_every_node_at_
 }
 
 both_engines! {
-    /// The old grant's answer arrives after the new one's.
+    /// The old grant's response arrives after the new one's.
     async fn a_renewal_that_was_under_way_does_not_bring_the_account_before_back(setup: Setup) {
         let world = World::bare(setup).await;
         let tokens = Upstream::http().await;
@@ -180,7 +180,7 @@ both_engines! {
         let (reply, release) = Reply::ok("late").held();
         world.upstream.reply(reply);
         let call = tokio::spawn(world.forward("GET", "/").try_open());
-        // The request is on the wire with the new token: so its successor must be in the store.
+        // The request is on the wire with the new token, so its successor must be in the store.
         let sent = world.upstream.received(1).await.remove(0);
         assert_eq!(sent.header("authorization"), Some("Bearer a1"));
         world.app.kill().await;
@@ -195,7 +195,7 @@ both_engines! {
         assert_eq!(seen.header("authorization"), Some("Bearer a2"));
     }
 
-    /// An agent that hangs up while the token is fetched.
+    /// The agent hangs up while the token is fetched.
     async fn an_agent_that_goes_away_does_not_take_the_refresh_token_along(setup: Setup) {
         let world = World::bare(setup).await;
         let tokens = Upstream::http().await;

@@ -88,7 +88,7 @@ async fn a_user_name_that_is_a_word_stays_in_the_answer() {
     }
 }
 
-/// A Zstandard frame (RFC 8878) of 512 MiB in 16 KiB: blocks that say one byte 131,072 times.
+/// A Zstandard frame (RFC 8878) of 512 MiB in 16 KiB: blocks that repeat one byte 131,072 times.
 fn bomb() -> Vec<u8> {
     let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x38];
     for block in 0..4096_u32 {

@@ -41,7 +41,7 @@ both_engines! {
         for call in calls {
             let answer = call.await.unwrap();
             match answer.status {
-                // The password was looked at.
+                // The password was checked.
                 401 => tried += 1,
                 _ => drop(answer.problem(429, "locked")),
             }

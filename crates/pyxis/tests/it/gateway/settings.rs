@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Setup, World, both_engines};
 
-/// A new request that waits: its transaction, and the seconds that are left to decide.
+/// A new pending request: its transaction, and the seconds left to decide.
 async fn pause(world: &World, path: &str) -> (String, u64) {
     let paused = world.forward("POST", path).send().await.expect(202).json();
     (paused["txn_id"].as_str().unwrap().to_owned(), paused["expires_in"].as_u64().unwrap())

@@ -16,7 +16,7 @@ fn ask(world: &World, name: &str, body: &Value) -> Call {
     world.agent.client.post("/sign", body).header("x-px-credential", name)
 }
 
-/// Asks, approves, and returns what the agent gets.
+/// Requests a signature, approves, and returns the agent's result.
 async fn signed(world: &World, name: &str, body: &Value) -> Value {
     let txn = ask(world, name, body).send().await.txn();
     world.owner.approve(&txn).await;
@@ -36,7 +36,6 @@ pub(crate) fn mail() -> Value {
 }
 
 both_engines! {
-    /// Whatever policy and mode say.
     async fn a_signature_waits_for_a_person_whatever_policy_and_mode_say(setup: Setup) {
         let world = World::bare(setup).await;
         let made = key(&world, "treasury", "secp256k1").await;
@@ -201,7 +200,7 @@ both_engines! {
         assert_ne!(after["auth"]["public_key"], before["auth"]["public_key"]);
     }
 
-    /// The key is the hash of "cow", and the signature is the one that is published.
+    /// The key is the hash of "cow", and the signature is the published one.
     async fn the_published_example_of_eip_712_is_signed_as_it_is_published(setup: Setup) {
         let world = World::bare(setup).await;
         let auth = json!({"kind": "signing_key", "algorithm": "secp256k1"});

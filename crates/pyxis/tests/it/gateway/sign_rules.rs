@@ -1,4 +1,4 @@
-//! Decisions, /sign: the rules that hold for every request of an agent hold here too.
+//! Decisions, /sign: the rules for every agent request hold here too.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ both_engines! {
             world.credential("api", &json!({"auth": {"kind": "bearer"}, "secret": "s"})).await;
             let made = world.owner.add_agent(&json!({"name": "two", "credentials": "all", "rate_limit_per_hour": 2})).await;
             let agent = world.app.agent(made["key"].as_str().unwrap());
-            // What the control headers make invalid does not count.
+            // A request with invalid control headers does not count.
             agent.client.post("/sign", &payload("00")).send().await.problem(400, "missing_header");
             let txn = ask(&agent, "00").send().await.txn();
             agent.forward("api", "GET", &world.upstream.url("/")).send().await.forwarded(200);
@@ -43,7 +43,7 @@ both_engines! {
             assert_eq!(refused.header("ratelimit-limit"), Some("2"));
             refused.problem(429, "rate_limited");
             agent.forward("api", "GET", &world.upstream.url("/")).send().await.problem(429, "rate_limited");
-            // Neither does looking, and a 429 made no transaction.
+            // Neither does polling, and a 429 created no transaction.
             assert_eq!(agent.poll(&txn).await["status"], "pending");
             let list = world.owner.client.get("/approvals?state=pending").send().await.expect(200).json();
             assert_eq!(list["approvals"].as_array().unwrap().len(), 1);

@@ -8,7 +8,7 @@ use super::kinds::{free, verified};
 use crate::signer::wire::Dice;
 use crate::support::{Setup, World};
 
-/// The keys of the verifier as `aws` and, with another secret, as `other`.
+/// The verifier's keys as `aws` and, with another secret, as `other`.
 async fn world(service: &'static str) -> World {
     let mut world = World::bare(Setup::new()).await;
     world.upstream = verifier::upstream(service).await;

@@ -13,7 +13,7 @@ use crate::support::{SECRET, World};
 
 const LARGE: usize = 64 * 1024 * 1024;
 
-/// What the process may grow by while 64 MiB pass through it.
+/// Most growth of the process while 64 MiB pass through it.
 const ROOM_KIB: usize = 24 * 1024;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -134,7 +134,7 @@ async fn head_brings_headers_and_no_body() {
     world.upstream.reply(Reply::ok("twelve bytes").header("etag", "\"e\""));
     let answer = world.forward("HEAD", "/").send().await.forwarded(200);
     assert_eq!((answer.header("etag"), answer.body.len()), (Some("\"e\""), 0));
-    // The agent's own request was a POST, whose answer has just the length that it tells.
+    // The agent's own request was a POST, whose response has exactly the length that it declares.
     assert_eq!(answer.header("content-length"), Some("0"));
 }
 
@@ -215,7 +215,7 @@ async fn connections_to_the_upstream_are_kept() {
     for _ in 0..10 {
         world.forward("GET", "/").send().await.forwarded(200);
     }
-    // One may not be back yet when the next request needs it.
+    // A connection may not be back yet when the next request needs it.
     let connections = world.upstream.connections();
     assert!(connections <= 3, "{connections}");
 }

@@ -6,7 +6,7 @@ use crate::support::{Setup, World, both_engines};
 
 const NUL: &str = "a\u{0}b";
 
-/// Every text that the admin API takes, with NUL in it: method, path, body, the field that is named.
+/// Every text that the admin API accepts, with NUL in it: method, path, body, the named field.
 fn texts(txn: &str) -> Vec<(&'static str, String, Value, &'static str)> {
     let credential = |field: &str, value: Value| {
         let mut body =

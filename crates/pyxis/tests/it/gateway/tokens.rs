@@ -1,5 +1,5 @@
-//! Decisions, Credentials: a token is good for the configuration that it was fetched under, and whoever waits for
-//! an approved call is told why there was none.
+//! Decisions, Credentials: a token is valid only for the configuration it was fetched under. A client waiting for an
+//! approved call is told why there was no token.
 
 use pyxis_testkit::upstream::{Received, Reply, Upstream};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ fn refused(status: u16, code: &str) -> Reply {
     Reply::new(status).header("content-type", "application/json").body(body)
 }
 
-/// A parameter of the last form that a token endpoint got.
+/// A parameter of the last form received by a token endpoint.
 fn last(tokens: &Upstream, name: &str) -> Option<String> {
     let form = tokens.requests().pop().expect("a request").text().to_owned();
     let value = |pair: &str| pair.strip_prefix(name)?.strip_prefix('=').map(str::to_owned);
@@ -30,7 +30,7 @@ async fn configure(world: &World, auth: &Value) {
     world.owner.client.patch("/admin/credentials/api", &patch).send().await.expect(200);
 }
 
-/// What the upstream gets next.
+/// The bearer token that the upstream gets next.
 async fn sent(world: &World) -> String {
     let before = world.upstream.requests().len();
     world.forward("GET", "/").send().await.forwarded(200);
@@ -53,7 +53,7 @@ both_engines! {
             assert_eq!(sent(&world).await, format!("Bearer t{number}"));
             assert_eq!((last(&tokens, "scope").as_deref(), tokens.requests()[number].target.as_str()), (Some(scope), path));
         }
-        // What is stored is of the last one; nothing else about the credential matters.
+        // The stored token belongs to the last configuration; nothing else about the credential matters.
         world.owner.client.patch("/admin/credentials/api", &json!({"description": "other"})).send().await.expect(200);
         world.app.restart().await;
         assert_eq!(sent(&world).await, "Bearer t2");
@@ -70,12 +70,12 @@ both_engines! {
         world.credential("api", &json!({"auth": auth(&tokens, "a"), "secret": secret})).await;
         tokens.reply(granted("t1", Some("r1")));
         assert_eq!(sent(&world).await, "Bearer t1");
-        // Another scope: another token, by the refresh token that is good now.
+        // Another scope: another token, with the refresh token that is valid now.
         configure(&world, &auth(&tokens, "b")).await;
         tokens.reply(granted("t2", Some("r2")));
         assert_eq!(sent(&world).await, "Bearer t2");
         assert_eq!((last(&tokens, "refresh_token").as_deref(), last(&tokens, "scope")), (Some("r1"), None));
-        // Another endpoint gets what the secret says, and nothing that the first one gave.
+        // Another endpoint gets the secret's value, and nothing that the first one issued.
         configure(&world, &auth(&other, "b")).await;
         other.reply(granted("u1", Some("v1")));
         assert_eq!(sent(&world).await, "Bearer u1");
@@ -89,13 +89,13 @@ both_engines! {
         world.credential("api", &json!({"auth": auth, "secret": {"client_id": "me", "refresh_token": "r0"}})).await;
         tokens.reply(granted("t1", Some("r1")));
         world.upstream.reply(Reply::new(401).body("revoked"));
-        // The agent gets the answer as it is; nothing is sent twice.
+        // The agent gets the response as it is; nothing is sent twice.
         world.forward("GET", "/").send().await.forwarded(401);
         assert_eq!(world.upstream.requests().len(), 1);
         tokens.reply(granted("t2", Some("r2")));
         assert_eq!(sent(&world).await, "Bearer t2");
         assert_eq!(last(&tokens, "refresh_token").as_deref(), Some("r1"));
-        // Another refusal says nothing about the token, and the store has the new one.
+        // A different refusal says nothing about the token, and the store has the new one.
         world.upstream.reply(Reply::new(403).body("not yours"));
         world.forward("GET", "/").send().await.forwarded(403);
         world.app.restart().await;
@@ -115,7 +115,7 @@ both_engines! {
         assert_eq!((&outcome["error"], &outcome["response"]), (&json!("upstream_error"), &Value::Null), "{outcome}");
         assert!(outcome["url"].as_str().unwrap().ends_with("/app/credentials/api"), "{outcome}");
         assert!(outcome["detail"].as_str().unwrap().contains("connected again"), "{outcome}");
-        // Whoever holds the connection hears what a request without an approval hears.
+        // A waiting client gets the same error as a request without an approval.
         let held = world.forward("POST", "/y").header("prefer", "wait=30").body("{}");
         let waiting = tokio::spawn(held.send());
         let txn = until("a pending approval", async || {
@@ -149,7 +149,7 @@ both_engines! {
         assert!(outcome.get("detail").is_none() && outcome.get("url").is_none(), "{outcome}");
     }
 
-    /// What ended is not asked for again; what may be the client's fault is, and so is what passes by itself.
+    /// A definite refusal is not retried. An error that may be the client's fault, or that goes away, is.
     async fn a_refusal_to_renew_leads_to_where_the_account_is_connected_again(setup: Setup) {
         let world = World::bare(setup).await;
         let tokens = Upstream::http().await;
@@ -182,7 +182,7 @@ both_engines! {
                 let (url, detail) = (problem["url"].as_str(), problem["detail"].as_str().unwrap());
                 let leads = url.is_some_and(|url| url.ends_with("/app/credentials/api"));
                 assert_eq!(leads, error == "reauthorization_required", "{problem}");
-                // Where nobody can tell what it is, the provider's word helps.
+                // For an unclear error, the provider's message helps.
                 let said = format!("it answered {status} {code}");
                 assert_eq!(detail == ended, asked == 1, "{problem}");
                 assert_eq!(detail.ends_with(said.trim_end()), asked == 2, "{problem}");
@@ -221,7 +221,7 @@ both_engines! {
             world.forward("GET", "/").send().await.forwarded(401);
         };
         assert_eq!(shown(&world).await, None);
-        // The same names in another order, or a list, are the same scope.
+        // The same names in another order, or as a list, are the same scope.
         for same in [json!("write read"), json!(["read", "write"]), json!("read,write"), Value::Null] {
             grant(&world, "t1", same).await;
             assert_eq!(shown(&world).await, None);
@@ -229,7 +229,7 @@ both_engines! {
         grant(&world, "t2", json!("read")).await;
         assert_eq!(shown(&world).await.as_deref(), Some("read"));
         world.app.restart().await;
-        // An endpoint that says nothing about it keeps it.
+        // An endpoint that does not mention the scope keeps it.
         grant(&world, "t3", Value::Null).await;
         assert_eq!(shown(&world).await.as_deref(), Some("read"));
         grant(&world, "t4", json!("read write")).await;
@@ -264,7 +264,7 @@ async fn a_refused_assertion_names_the_difference_of_the_clocks() {
         assert_eq!(detail.contains("clock"), expected.is_some(), "{date:?}: {detail}");
         assert!(detail.contains(expected.unwrap_or_default()), "{detail}");
     }
-    // What was refused there does not depend on the time.
+    // This refusal does not depend on the time.
     let auth = json!({"kind": "oauth2_client_credentials", "token_url": tokens.url("/token")});
     let secret = json!({"client_id": "me", "client_secret": "s"});
     world.credential("client", &json!({"auth": auth, "secret": secret})).await;

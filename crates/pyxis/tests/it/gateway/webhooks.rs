@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Setup, World, both_engines, until};
 
-/// A program that believes the authority's certificates.
+/// A program that trusts the authority's certificates.
 fn believing(setup: Setup, authority: &Authority) -> (Setup, tempfile::TempDir) {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("ca.pem");

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::support::{Agent, Person, Setup, World, both_engines, in_one_hour};
 
-/// The second workspace of a world, with a credential `api` and the agent `default-agent` of its own.
+/// The second workspace of a world, with its own credential `api` and agent `default-agent`.
 struct Second {
     owner: Person,
     agent: Agent,

@@ -1,4 +1,4 @@
-//! The files of an import, which it has for itself.
+//! The files of an import, which are locked for its exclusive use.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -60,6 +60,6 @@ async fn what_is_imported_is_never_written_over_with_rejects() {
         assert_eq!(piped.status.code(), Some(1), "{rejects}");
         assert_eq!(fs::read_to_string(&file).expect("a file"), "not json\n", "{rejects}");
     }
-    // Whoever wants none has none.
+    // Rejects can be discarded.
     desk.app.cli(&["stamps", "import", name, "--rejects", "/dev/null"]).await.expect(1);
 }

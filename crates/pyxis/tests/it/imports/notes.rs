@@ -1,4 +1,4 @@
-//! Where an import goes on that was interrupted, and when it begins anew.
+//! Resuming an interrupted import, and the cases in which it starts over.
 
 use std::path::PathBuf;
 
@@ -9,15 +9,15 @@ use serde_json::{Value, json};
 use super::{Desk, rejects, wallet};
 use crate::support::{Setup, both_engines};
 
-/// By which a note tells the file that it is about: a hash of the first and the last KiB of what was read.
+/// The mark by which a checkpoint recognizes its file: a hash of the first and the last KiB of the part read.
 fn mark(read: &str) -> String {
     let end = read.len().min(1024);
     sha256_hex(format!("{}{}", &read[..end], &read[read.len() - end..]).as_bytes())
 }
 
 impl Desk {
-    /// A note as a run leaves it that was killed after it had read so much of a file of this name, in which every
-    /// line but the rejects was stored; the credential of wallet `last`, which is the last of them, is brought in.
+    /// The checkpoint of a run that was killed after it had read this much of a file of this name. Every line but the
+    /// rejects was stored. The credential of wallet `last`, the last of them, is submitted.
     async fn left(&self, name: &str, read: &str, rejects: &str, last: u32) -> Value {
         let line = read.lines().last().expect("a line").to_owned();
         let before = self.file("before.jsonl", &line);
@@ -95,7 +95,7 @@ both_engines! {
             let file = desk.file(name, text);
             let mut left = desk.left(name, read, "", 9).await;
             if name == "old.jsonl" {
-                // A note of a version that did not look at the file.
+                // A checkpoint of a version that did not look at the file.
                 left = json!({"progress": left["progress"], "rejects_bytes": 0});
             }
             desk.file(&format!("{name}.import.json"), &left.to_string());
@@ -140,13 +140,13 @@ both_engines! {
             assert_eq!(json!([done["accepted"], done["unchanged"]]), json!(stored), "{reason}");
             assert_eq!(rejects(&format!("{name}.rejects.jsonl")), [(1, "malformed_json".to_owned())]);
         }
-        // Another rejects file is never filled up to where that of the interrupted import ended.
+        // Another rejects file is never extended to the length at which the interrupted import ended.
         desk.file("stamps.jsonl.import.json", &fits.to_string());
         let path = desk.app.directory().join("new.jsonl").display().to_string();
         let ran = desk.app.cli(&["stamps", "import", name, "--rejects", &path, "--json"]).await.expect(1);
         assert!(ran.stderr.contains(elsewhere), "{}", ran.stderr);
         assert_eq!(rejects(&path), [(1, "malformed_json".to_owned())]);
-        // Nobody is believed in the other workspace, so all lines that are read are refused.
+        // No issuer is trusted in the other workspace, so all lines read are refused.
         desk.file("stamps.jsonl.rejects.jsonl", &written);
         desk.file("stamps.jsonl.import.json", &fits.to_string());
         let ran = desk.app.cli(&["stamps", "import", name, "--workspace", "other", "--json"]).await.expect(1);

@@ -14,8 +14,8 @@ pub(super) struct Source {
     pub(super) text: String,
 }
 
-/// The needs of the modules of a crate: whatever they name by a path, comments and tests aside. A name that a
-/// module re-exports is one of the child that it is from.
+/// The needs of a crate's modules: everything that they name by a path, except in comments and tests. A name that a
+/// module re-exports counts as one of its original child.
 pub(super) fn needs(sources: &[Source]) -> Levels {
     let mut tests = Vec::new();
     let read: Vec<(&[String], String)> = sources
@@ -37,7 +37,7 @@ pub(super) fn needs(sources: &[Source]) -> Levels {
             levels.entry(place[..depth].to_vec()).or_default().entry(place[depth].clone()).or_default();
         }
         for path in named(place, code) {
-            // The two paths part at one level, and there one sibling needs the other.
+            // The two paths diverge at one level, and there one sibling needs the other.
             let depth = place.iter().zip(&path).take_while(|(own, other)| own == other).count();
             let (Some(own), Some(name)) = (place.get(depth), path.get(depth)) else { continue };
             let parent = &place[..depth];
@@ -52,7 +52,7 @@ pub(super) fn needs(sources: &[Source]) -> Levels {
     levels
 }
 
-/// The child that each name comes from which a module re-exports, by module and name.
+/// The child that each re-exported name comes from, by module and name.
 fn re_exports<'r>(
     read: &'r [(&'r [String], String)],
     modules: &BTreeSet<&'r [String]>,
@@ -86,7 +86,7 @@ fn named(place: &[String], code: &str) -> Vec<Vec<String>> {
     all
 }
 
-/// Every path behind a word that is not a part of another one. A tree of `use` is a path for each leaf.
+/// Every path after a word that is not part of another one. A tree of `use` is one path per leaf.
 fn paths<'c>(code: &'c str, word: &str) -> Vec<Vec<&'c str>> {
     let mut paths = Vec::new();
     for (at, _) in code.match_indices(word) {
@@ -97,7 +97,7 @@ fn paths<'c>(code: &'c str, word: &str) -> Vec<Vec<&'c str>> {
     paths
 }
 
-/// Reads a path or a tree of them; what is left of the text.
+/// Reads a path or a tree of them; returns the rest of the text.
 fn tree<'c>(text: &'c str, before: &[&'c str], paths: &mut Vec<Vec<&'c str>>) -> &'c str {
     let (mut text, mut path) = (text.trim_start(), before.to_vec());
     loop {
@@ -124,14 +124,14 @@ fn branches<'c>(mut text: &'c str, before: &[&'c str], paths: &mut Vec<Vec<&'c s
             return rest;
         }
         text = tree(text, before, paths);
-        // Behind the path there may be another name for it, or a star.
+        // After the path there may be another name for it, or a star.
         let Some(end) = text.find([',', '}']) else { return text };
         text = text[end..].strip_prefix(',').unwrap_or(&text[end..]);
     }
 }
 
-/// The code without comments and without what is compiled for tests only, and the names of modules among that
-/// which are files of their own. As rustfmt writes it, an item ends where a line is as far in as its first.
+/// The code without comments and without items that are compiled only for tests, and the names of such modules that are
+/// separate files. In rustfmt's style, an item ends at a line that is indented like its first one.
 fn without_tests(text: &str) -> (String, Vec<String>) {
     let (mut code, mut tests) = (String::new(), Vec::new());
     let mut lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
@@ -158,7 +158,7 @@ fn without_tests(text: &str) -> (String, Vec<String>) {
     (code, tests)
 }
 
-/// The modules of a circle in their order, the first again at the end; `None` where there is none.
+/// The modules of a cycle in their order, the first again at the end; `None` if there is none.
 pub(super) fn circle(needs: &Needs) -> Option<Vec<&str>> {
     let mut seen = BTreeSet::new();
     needs.keys().find_map(|module| walk(needs, module, &mut Vec::new(), &mut seen))

@@ -1,4 +1,4 @@
-//! Decisions, `/approvals`: the exact answers, row by row.
+//! Decisions, `/approvals`: the exact responses, row by row.
 
 use serde_json::json;
 
@@ -10,12 +10,12 @@ both_engines! {
         let world = World::with(setup).await;
         let made = token(&world.owner, "page", &["px:approve"]).await;
         let page = world.app.person(made["token"].as_str().unwrap());
-        // 404, also for what is no id at all.
+        // 404, also for anything that is not an id.
         for txn in ["7d9f5e0a-4f0b-4a53-9a3e-3a1f6d2f8c11", "none"] {
             page.decide(txn, "approve", &json!({})).await.problem(404, "not_found");
             page.client.get(&format!("/approvals/{txn}")).send().await.problem(404, "not_found");
         }
-        // 422: a manager's grant lasts 900 to 86400 seconds by this way.
+        // 422: a manager's grant through the API lasts 900 to 86400 seconds.
         let txn = world.pause("/a").await;
         for seconds in [0, 1, 899, 86_401] {
             let body = json!({"grant_seconds": seconds});

@@ -1,5 +1,5 @@
-//! The whole matrix: who × route, and who × action × state of the credential, which is one table for the API
-//! and the pages. Spec 3, Approver eligibility, Policy editing; decisions, Admin API.
+//! The whole matrix: person × route, and person × action × state of the credential, in one table for the API and the
+//! pages. Spec 3, Approver eligibility, Policy editing; decisions, Admin API.
 
 use pyxis_testkit::rights::{Action, Outcome, Terms, Who, outcome};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::tokens::token;
 use crate::support::{Answer, App, Client, Person, Setup, World, both_engines};
 
-/// Somebody who may try.
+/// A caller to test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Caller {
     Nobody,
@@ -21,10 +21,10 @@ enum Caller {
 }
 
 impl Caller {
-    /// Whose rights they have here, if the action is open to them at all.
+    /// The person whose rights the caller has, if the action is open to it at all.
     fn speaks_for(self, action: Action) -> Option<Who> {
         match (self, action) {
-            // The API is no page of the dashboard.
+            // The API is not a page of the dashboard.
             (_, Action::DashboardGrant) | (Self::Nobody | Self::Agent, _) => None,
             (Self::Person(who), _) => Some(who),
             (Self::ApproveToken, _) => (action != Action::Edit).then_some(Who::Owner),
@@ -33,20 +33,20 @@ impl Caller {
     }
 }
 
-/// Who may call a route.
+/// Kind of access that a route requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Door {
     /// Sessions and tokens with `px:approve`.
     Approving,
-    /// Sessions and tokens with `px:admin`, of whatever role; the credential decides.
+    /// Sessions and tokens with `px:admin`, of any role; the credential decides.
     Editing,
     /// Owners and admins: sessions and tokens with `px:admin`.
     Managers,
     /// Owners and admins: sessions only.
     ManagersInPerson,
-    /// Sessions only, of whatever role.
+    /// Sessions only, of any role.
     Session,
-    /// Not a matter of people.
+    /// Not for people.
     Other,
 }
 
@@ -65,7 +65,7 @@ fn door(method: &str, path: &str) -> Door {
     }
 }
 
-/// The status of a refusal; `None`: let in.
+/// The status of a refusal; `None` if admitted.
 fn refusal(door: Door, caller: Caller) -> Option<(u16, &'static str)> {
     use Caller as C;
     match (door, caller) {
@@ -73,7 +73,7 @@ fn refusal(door: Door, caller: Caller) -> Option<(u16, &'static str)> {
         (Door::Approving, C::AdminToken) | (Door::Editing | Door::Managers, C::ApproveToken) => {
             Some((403, "insufficient_scope"))
         }
-        // Names of nothing are 404 for members, too; of `api` they need the grant.
+        // Unknown names are 404 for members, too; for `api` they need the grant.
         (Door::Session | Door::ManagersInPerson, C::ApproveToken | C::AdminToken)
         | (Door::Managers | Door::ManagersInPerson, C::Person(Who::Member | Who::Approver | Who::Editor))
         | (Door::Editing, C::Person(Who::Member | Who::Approver)) => Some((403, "forbidden")),
@@ -113,7 +113,7 @@ impl Scene {
     }
 }
 
-/// Every operation of the program's own description.
+/// Every operation in the program's own description.
 async fn operations(app: &App) -> Vec<(String, String)> {
     let document = app.anonymous().get("/openapi.json").send().await.expect(200).json();
     let mut found = Vec::new();
@@ -136,7 +136,7 @@ both_engines! {
             if door == Door::Other {
                 continue;
             }
-            // Of things that are not there, so that nothing happens, but of a credential that is.
+            // About things that do not exist, so that nothing happens, but with an existing credential.
             let path = route
                 .replace("{credential}", "api")
                 .replace("{name}", "none")
@@ -145,7 +145,7 @@ both_engines! {
                 .replace(['{', '}'], "");
             for (caller, client) in &scene.clients {
                 let expected = refusal(door, *caller);
-                // Whoever is let in may do these to everybody; here it is about who is not.
+                // Admitted, these calls would affect all other callers; this test is about those who are refused.
                 let disturbs = matches!(
                     (method.as_str(), route.as_str()),
                     ("DELETE", "/session" | "/admin/policies/{credential}")
@@ -195,7 +195,7 @@ async fn a_parameter_that_nobody_knows_changes_no_answer() {
     assert!(checked > 60, "{checked}");
 }
 
-/// Does it about a request of its own. The policy that is written is the one that holds.
+/// Performs the action on a new request. The policy written is the one in force.
 async fn act(world: &World, client: &Client, action: Action, path: &str, policy: &Value) -> Answer {
     let txn = world.pause(path).await;
     let person = Person { client: client.clone() };
@@ -210,14 +210,14 @@ async fn act(world: &World, client: &Client, action: Action, path: &str, policy:
     }
 }
 
-/// The status, the code of a refusal or else what became of it, and whether a grant is open now.
+/// The status, the code of a refusal or else the result, and true if a grant is open now.
 fn said(answer: &Answer) -> (u16, String, bool) {
     let body = answer.json();
     let word = answer.header("px-error").or(body["status"].as_str()).unwrap_or_default();
     (answer.status, word.to_owned(), body["grant_id"].is_string())
 }
 
-/// The same, as it must be. A policy that is applied is answered with itself.
+/// The expected values of the same. The response to an applied policy is the policy.
 fn expected(outcome: Outcome) -> (u16, String, bool) {
     let (status, word) = match outcome {
         Outcome::Shown | Outcome::Counted => (200, "pending"),

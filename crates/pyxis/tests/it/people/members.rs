@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::{App, Person, Setup, World, both_engines, until};
 
-/// Somebody added by the owner over the API; the answer has `id` and `link`.
+/// A person added by the owner through the API; the response has `id` and `link`.
 async fn invite(owner: &Person, body: &Value) -> Value {
     owner.client.post("/admin/invitations", body).send().await.expect(201).json()
 }
@@ -15,14 +15,14 @@ async fn id_of(app: &App, email: &str) -> String {
     members.iter().find(|one| one["email"] == email).unwrap()["id"].as_str().unwrap().to_owned()
 }
 
-/// The owner denies all from the only agent; what came of it.
+/// The owner denies all requests of the only agent; returns the result.
 async fn deny_all(world: &World) -> Value {
     let agents = world.owner.client.get("/admin/agents").send().await.expect(200).json();
     let path = format!("/admin/agents/{}/deny-all", agents["agents"][0]["id"].as_str().unwrap());
     world.owner.client.post(&path, &json!({"reason": "astray"})).send().await.expect(200).json()
 }
 
-/// A request as its approvers see it.
+/// A request as shown to its approvers.
 async fn shown(world: &World, txn: &str) -> Value {
     world.owner.client.get(&format!("/approvals/{txn}")).send().await.expect(200).json()
 }
@@ -141,7 +141,7 @@ both_engines! {
         world.policy(&json!({"min_approvals": 2})).await;
         world.app.admin("bo@people.example").await;
         let id = id_of(&world.app, "bo@people.example").await;
-        // What using such a link notes; the link's way through a browser is tested with the pages.
+        // Stores what using such a link stores; the link itself is tested in a browser with the pages.
         let owner = id_of(&world.app, world.app.bootstrap["owner_email"].as_str().unwrap()).await;
         world.app.sql(&format!("UPDATE users SET opened_by = '{owner}', opened_at = 1 WHERE id = '{id}'"));
         let puppet = world.app.sign_in("bo@people.example").await;
@@ -174,7 +174,7 @@ both_engines! {
         put(json!({"auto_approve_methods": ["NONSENSE"]})).await.problem(422, "invalid_field");
         member.client.delete("/admin/policies/api").send().await.problem(403, "forbidden");
         member.explain("api", "GET", &world.upstream.url("/x")).await;
-        // A second proposal takes the place of the first; a manager's PUT outdates it.
+        // A second proposal replaces the first; a manager's PUT outdates it.
         put(json!({"min_approvals": 2})).await.expect(202);
         let list = || world.owner.client.get("/admin/policies/api/staged").send();
         let listed = list().await.expect(200).json();
@@ -186,7 +186,7 @@ both_engines! {
         let path = format!("/admin/policies/api/staged/{}", listed["staged"][0]["id"].as_str().unwrap());
         member.client.delete(&path).send().await.expect(204);
         assert_eq!(list().await.expect(200).json()["staged"], json!([]));
-        // The credential next door is none of theirs.
+        // They have no rights on the other credential.
         world.credential("other", &json!({"auth": {"kind": "bearer"}, "secret": "x"})).await;
         let other = member.client.put("/admin/policies/other", &json!({})).send().await;
         other.problem(403, "forbidden");
@@ -244,7 +244,7 @@ both_engines! {
         assert_eq!(deny_all(&world).await, json!({"denied": 1, "left": 1}));
         assert_eq!(shown(&world, &other).await["status"], "denied");
         assert_eq!(shown(&world, &approved).await["status"], "pending");
-        // While the agent is off, enough approvals do not help.
+        // While the agent is disabled, enough approvals do not help.
         assert_eq!(admin.approve(&approved).await["status"], "approved");
         let over = until("the request's end", async || {
             let shown = shown(&world, &approved).await;

@@ -1,4 +1,4 @@
-//! Where a word was given stands in the record of every decision.
+//! The surface of a decision is in the record of every decision.
 
 use pyxis_core::grant::DecisionSurface;
 use pyxis_gateway::approvals::decide::{Decision, decide};
@@ -24,7 +24,7 @@ both_engines! {
                     let record = &found[0].record.record;
                     let detail: Value = serde_json::from_str(&record.detail).unwrap();
                     assert_eq!((record.txn_id, &detail["surface"]), (Some(txn), &Value::from(surface.as_str())));
-                    // Where the request was routed is something else.
+                    // The channel of the request is something else.
                     assert_eq!(detail["channel"], "agent_reflected");
                 }
             }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::{App, Person, Setup, World, both_engines};
 
-/// A token of `person`; the answer has `id` and `token`.
+/// A token of `person`; the response has `id` and `token`.
 pub(super) async fn token(person: &Person, name: &str, scopes: &[&str]) -> Value {
     let body = json!({"name": name, "scopes": scopes});
     person.client.post("/admin/tokens", &body).send().await.expect(201).json()
@@ -47,7 +47,7 @@ both_engines! {
         }
         admin.client.get("/approvals").send().await.problem(403, "insufficient_scope");
         admin.decide(&txn, "approve", &json!({})).await.problem(403, "insufficient_scope");
-        // No token makes, sees or revokes tokens.
+        // No token creates, lists or revokes tokens.
         for person in [&approve, &admin] {
             person.client.get("/admin/tokens").send().await.problem(403, "forbidden");
             let body = json!({"name": "more", "scopes": ["px:admin"]});
@@ -69,7 +69,7 @@ both_engines! {
             let path = format!("/admin/members/{}/link", member["id"].as_str().unwrap());
             let refused = program.client.post(&path, &json!({})).send().await.problem(403, "forbidden");
             assert!(refused["detail"].as_str().unwrap().contains("session"), "{refused}");
-            // Of a session it makes none for itself.
+            // A session cannot create one for itself.
             let answer = world.owner.client.post(&path, &json!({})).send().await;
             if member["email"] == "bo@people.example" {
                 assert!(answer.expect(201).json()["link"].as_str().unwrap().contains("/link/"));

@@ -1,4 +1,4 @@
-//! The proxy in this process, with a clock that the test moves and a resolver that it can hold.
+//! The proxy in this process, with a clock that the test moves and a resolver that it can pause.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -42,7 +42,7 @@ pub(crate) struct World {
     pub(crate) workspace: WorkspaceId,
     pub(crate) upstream: Upstream,
     pub(crate) gate: Arc<Gate>,
-    /// Whose certificates the proxy believes.
+    /// Authority whose certificates the proxy trusts.
     pub(crate) authority: Authority,
     clock: Arc<FixedClock>,
     people: Vec<UserRow>,
@@ -60,9 +60,8 @@ pub(crate) fn dot() -> Vec<u8> {
 /// The host that [`Gate`] resolves to the upstream.
 const HOST: &str = "api.example.com";
 
-/// A resolver that says loopback, and keeps one query waiting when told to. The last thing before a
-/// request is recorded is a look at its address, so holding that holds the request between judgement
-/// and record.
+/// A resolver that returns loopback, and holds one query when told to. The last step before a request is recorded is a
+/// lookup of its address, so holding that holds the request between decision and record.
 #[derive(Default)]
 pub(crate) struct Gate {
     held: Mutex<Option<(oneshot::Sender<()>, oneshot::Receiver<()>)>>,
@@ -71,7 +70,7 @@ pub(crate) struct Gate {
     queries: AtomicUsize,
 }
 
-/// A query that will wait: `asked` says when, and dropping `release` lets it go on.
+/// A query that will wait: `asked` reports it, and dropping `release` lets it go on.
 pub(crate) struct Held {
     pub(crate) asked: oneshot::Receiver<()>,
     pub(crate) release: oneshot::Sender<()>,
@@ -85,17 +84,17 @@ impl Gate {
         Held { asked, release }
     }
 
-    /// Says that every name is at `address` from now on.
+    /// Returns `address` for every name from now on.
     pub(crate) fn moved_to(&self, address: IpAddr) {
         *self.moved.lock().unwrap() = Some(address);
     }
 
-    /// How often any name was asked for.
+    /// Number of queries for any name.
     pub(crate) fn queries(&self) -> usize {
         self.queries.load(Ordering::Relaxed)
     }
 
-    /// Whether queries fail from now on.
+    /// Makes queries fail from now on, or succeed again.
     pub(crate) fn set_down(&self, down: bool) {
         self.down.store(down, Ordering::Relaxed);
     }
@@ -122,7 +121,7 @@ fn credential(name: &str, auth: Auth) -> CredentialInput {
     CredentialInput { name: name.to_owned(), auth: Some(auth), ..CredentialInput::default() }
 }
 
-/// Expands a test to one for each engine: with a world, or with the database for a world of its own settings.
+/// Expands a test to one for each engine: with a world, or with the database for a world with its own settings.
 macro_rules! both_engines {
     ($(async fn $name:ident($url:ident: DatabaseUrl) $body:block)+) => {$(
         mod $name {
@@ -161,7 +160,7 @@ impl World {
         Self::with_config(url, Config::default()).await
     }
 
-    /// A world with settings of its own.
+    /// A world with special settings.
     pub(crate) async fn with_config(url: DatabaseUrl, config: Config) -> Self {
         let clock = Arc::new(FixedClock::new(SystemClock.now()));
         let entropy = Arc::new(OsEntropy);
@@ -176,7 +175,7 @@ impl World {
         let net = ClientConfig {
             resolver: gate.clone(),
             extra_roots: vec![authority.root()],
-            // Every check asks anew, and waits as long as the test holds it.
+            // Every check asks again, and waits as long as the test holds it.
             check_ttl: Duration::ZERO,
             check_timeout: Duration::from_mins(5),
             ..ClientConfig::new(guard)
@@ -197,7 +196,7 @@ impl World {
         let made =
             workspaces::create(&state, "races", ApprovalMode::Gated, Some("a@example.com")).await.unwrap();
         let actor = Actor::cli(made.workspace.id);
-        // Races pause as many requests as they need.
+        // Races need many pending requests.
         let mut tx = state.store.begin().await.unwrap();
         for agent in agents::list(&mut tx, made.workspace.id).await.unwrap() {
             let change = AgentChange { max_pending: Some(10_000), ..AgentChange::default() };
@@ -225,8 +224,8 @@ impl World {
         }
     }
 
-    /// Starts what runs beside requests, until it is told to stop. As in the server, the database says what to look at:
-    /// without that each step would wait until it is looked at anyway.
+    /// Starts the background workers, until they are told to stop. As in the server, the database wakes them. Without
+    /// that, each step would wait for the next scheduled look.
     pub(crate) async fn work(&self) -> (watch::Sender<bool>, JoinSet<()>) {
         let (stop, stopping) = watch::channel(false);
         self.state.store.watch();
@@ -261,12 +260,12 @@ impl World {
         self.policy_of("treasury", document).await;
     }
 
-    /// As the maker of changes.
+    /// The actor of changes.
     pub(crate) fn actor(&self) -> Actor {
         Actor::cli(self.workspace)
     }
 
-    /// A request of the agent to the upstream at this URL, in the making.
+    /// The start of an agent's request to the upstream at this URL.
     pub(crate) fn forward(&self, method: &str, target: &str) -> http::request::Builder {
         self.agent(Method::POST, "/forward")
             .header("x-px-credential", "api")
@@ -274,12 +273,12 @@ impl World {
             .header("x-px-method", method)
     }
 
-    /// A request with the agent's key, in the making.
+    /// The start of a request with the agent's key.
     pub(crate) fn agent(&self, method: Method, path: &str) -> http::request::Builder {
         Request::builder().method(method).uri(path).header("x-px-key", &self.key)
     }
 
-    /// A request of the agent, by name of the host, so that its address is looked up; status and body.
+    /// An agent's request by host name, so that its address is looked up; returns status and body.
     pub(crate) fn ask(&self, method: &str, path: &str) -> JoinHandle<(StatusCode, Value)> {
         self.ask_at(HOST, method, path)
     }
@@ -294,7 +293,7 @@ impl World {
         })
     }
 
-    /// A request that waits; each round's body differs, so that none collapses into another.
+    /// A pending request; each round's body differs, so that none collapses into another.
     pub(crate) async fn pause(&self, round: usize) -> TxnId {
         self.pause_because(round, "").await
     }
@@ -308,20 +307,20 @@ impl World {
         self.paused(request.body(Body::from(format!("round {round}"))).unwrap()).await
     }
 
-    /// A request for a signature of [`signing_key`](Self::signing_key), as the agent writes it.
+    /// An agent's request for a signature of [`signing_key`](Self::signing_key).
     pub(crate) async fn pause_signature(&self, body: &str) -> TxnId {
         let request = self.agent(Method::POST, "/sign").header("x-px-credential", "treasury");
         self.paused(request.body(Body::from(body.to_owned())).unwrap()).await
     }
 
-    /// The transaction of a request that waits.
+    /// Sends a request that must become pending; returns its transaction.
     pub(crate) async fn paused(&self, request: Request<Body>) -> TxnId {
         let answer = self.call(request).await;
         assert_eq!(answer.status(), StatusCode::ACCEPTED, "{}", answer.body());
         answer.body()["txn_id"].as_str().unwrap().parse().unwrap()
     }
 
-    /// How the agent finds its transaction.
+    /// The agent's view of its transaction.
     pub(crate) async fn poll(&self, txn: TxnId) -> Response<Value> {
         let request = self.agent(Method::GET, &format!("/agent/approvals/{txn}"));
         self.call(request.body(Body::empty()).unwrap()).await
@@ -333,12 +332,12 @@ impl World {
         tokio::spawn(async move { answer.await.status() }).await.unwrap()
     }
 
-    /// Any request; the status of its answer.
+    /// Sends any request; returns the status.
     pub(crate) async fn send(&self, request: Request<Body>) -> StatusCode {
         self.router.clone().oneshot(request).await.unwrap().status()
     }
 
-    /// Any request; its answer, with the body if that is JSON.
+    /// Sends any request; returns the response, with the body if that is JSON.
     pub(crate) fn call(
         &self,
         request: Request<Body>,

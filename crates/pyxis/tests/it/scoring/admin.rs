@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::stage::{Stage, address};
 use crate::support::{Setup, both_engines};
 
-/// Every route, with an id of the first workspace where one belongs.
+/// Every route, with an id of the first workspace as its variable.
 const ROUTES: &[(&str, &str)] = &[
     ("GET", "/admin/scorers"),
     ("POST", "/admin/scorers"),
@@ -257,7 +257,7 @@ both_engines! {
         assert!(of("Discord")["until"].is_string() && of("Google").get("until").is_none());
         let own = stage.post("/admin/scorers", &json!({"name": "own", "weights": {"Unheard": 1}})).await;
         let there = stage.get(&format!("{path}?scorer_id={}", own.json()["id"])).await;
-        // In a scorer of its own the account is nobody's yet.
+        // In a separate scorer, no one holds the nullifier yet.
         assert_eq!((&there["score"], &there["stamps"][0]["standing"]), (&json!("1.00000"), &json!("no_weight")));
         let nobody = stage.get(&format!("/admin/stamps/{}", address(9))).await;
         assert_eq!((&nobody["stamps"], &nobody["damaged"]), (&json!([]), &json!([])));

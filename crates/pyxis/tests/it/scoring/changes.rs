@@ -1,4 +1,4 @@
-//! `score.changed` from a running server, over a crash of it.
+//! `score.changed` from a running server, across a crash.
 
 use pyxis_testkit::tls::Authority;
 use pyxis_testkit::upstream::{Reply, Upstream};

@@ -1,4 +1,4 @@
-//! The paths of the earlier version, switched on and off.
+//! The paths of the earlier version, enabled and disabled.
 
 use serde_json::json;
 

@@ -1,11 +1,11 @@
-//! Plain requests for a score pass the router by; nobody may notice.
+//! Plain score requests bypass the router, without any visible difference.
 
 use std::collections::BTreeMap;
 
 use super::stage::{Stage, address};
 use crate::support::{Answer, Call, Setup, both_engines};
 
-/// What differs from request to request, and what CORS adds.
+/// Headers that differ between requests, and those that CORS adds.
 const OWN: [&str; 5] = ["x-request-id", "date", "ratelimit-remaining", "ratelimit-reset", "vary"];
 
 fn shown(answer: &Answer) -> (u16, BTreeMap<String, String>, String) {

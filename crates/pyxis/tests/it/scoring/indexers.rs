@@ -18,7 +18,7 @@ async fn indexer() -> Indexer {
     indexer
 }
 
-/// Writes a list of wallets; its path and where their scores go.
+/// Writes a list of wallets; returns its path and the path for their scores.
 fn list(stage: &Stage) -> [String; 2] {
     let wanted: Vec<String> = (1..=13).map(|number| address(number).to_string()).collect();
     let [list, out] = ["list.txt", "scores.csv"].map(|name| stage.app.directory().join(name));
@@ -71,8 +71,8 @@ both_engines! {
             assert_eq!(served.as_f64().unwrap().to_bits(), score.parse::<f64>().unwrap().to_bits(), "{line}");
         }
         assert_eq!(whole.lines().count(), 14);
-        // One that fails is named, and what was there stays.
-        indexer.meets(&[IndexerFault::Gibberish; 300]);
+        // One that fails is named, and the existing file stays.
+        indexer.meets(&[Trouble::Gibberish; 300]);
         let failed = stage.app.cli(&score).await.expect(1);
         assert!(failed.stderr.contains("cannot be scored") && failed.stderr.contains("0x"), "{}", failed.stderr);
         assert_eq!(std::fs::read_to_string(&out).unwrap(), whole);

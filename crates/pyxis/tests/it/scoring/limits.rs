@@ -1,5 +1,5 @@
-//! Limits of API keys over real processes (Spec 1, Limits; decisions, rate limits): exact, whichever process
-//! answers, and whether it was there before.
+//! Limits of API keys over real processes (Spec 1, Limits; decisions, rate limits). They are exact for any combination
+//! of processes, including restarted ones.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,11 +15,11 @@ use crate::support::{Answer, App, Call, Client, Setup, both_engines, until};
 const LIMITED: &str = r#"{"detail":"You have been rate limited!"}"#;
 /// 125 requests in a window.
 const NEAR: [&str; 2] = ["--tier", "1"];
-/// So far from the limit that nothing but what was let in bounds the blocks in which requests are reserved.
+/// So far from the limit that only the number of admitted requests bounds the size of reserved blocks.
 const FAR: [&str; 4] = ["--tier", "4", "--limit", "1000000"];
 
-/// What `work` says of a new key of this tier. A window may end at any moment, and the next one has a budget
-/// of its own: then it is done once more, with another key.
+/// Runs `work` with a new key of this tier. If the window ends meanwhile, the next one has a new budget, and the work
+/// is repeated with another key.
 async fn in_one_window<T>(app: &mut App, tier: &[&str], mut work: impl AsyncFnMut(&mut App, &str) -> T) -> T {
     loop {
         let window = quarter_start(SystemClock.now());
@@ -35,7 +35,7 @@ fn call(node: &Client, key: &str) -> Call {
     node.get(&format!("/v2/stamps/1/score/{}", address(1))).header("x-api-key", key)
 }
 
-/// Sends requests at once, to each node in turn. What the admitted were told that is left, in order.
+/// Sends requests at once, to each node in turn. Returns the remaining counts of the admitted ones, in order.
 async fn ask(nodes: &[Client], key: &str, requests: usize) -> Vec<i64> {
     let asked = nodes.iter().cycle().take(requests).map(|node| tokio::spawn(call(node, key).send()));
     let mut left = Vec::new();
@@ -52,7 +52,7 @@ async fn ask(nodes: &[Client], key: &str, requests: usize) -> Vec<i64> {
     left
 }
 
-/// The numbers that are left after each of so many requests.
+/// The remaining counts after each of these requests.
 fn numbers(from: i64, to: i64) -> Vec<i64> {
     (from..to).collect()
 }
@@ -61,7 +61,7 @@ fn remaining(answer: &Answer) -> i64 {
     answer.header("ratelimit-remaining").unwrap().parse().unwrap()
 }
 
-/// Clients that ask one request after the other until one is not answered.
+/// Clients that send one request after the other until one is not answered.
 struct Load {
     answered: Arc<AtomicUsize>,
     asking: Vec<JoinHandle<Vec<i64>>>,
@@ -78,13 +78,13 @@ impl Load {
         Self { asking: asking.collect(), answered }
     }
 
-    /// Returns once so many requests were answered.
+    /// Returns once this many requests were answered.
     async fn reaches(&self, answers: usize) {
         let enough = async || (self.answered.load(Ordering::Relaxed) >= answers).then_some(());
         until("some hundred answers", enough).await;
     }
 
-    /// What they were told that is left, in order.
+    /// The remaining counts that they were told, in order.
     async fn ended(self) -> Vec<i64> {
         let mut left = Vec::new();
         for asking in self.asking {
@@ -104,8 +104,8 @@ async fn ask_on(node: Client, key: String, answered: Arc<AtomicUsize>) -> Vec<i6
     left
 }
 
-/// Whether a window goes on where it stood when a process was killed that had told what is left: all that was
-/// answered is counted, and besides at most what was on its way.
+/// Checks that a window continues where it was when a process was killed. Everything that was answered is counted, plus
+/// at most the requests in flight.
 fn assert_goes_on(told: &[i64], left: i64) {
     let most = 999_999 - i64::try_from(told.len()).unwrap();
     assert!((most - Load::CLIENTS..=most).contains(&left), "{left} of {most}");
@@ -142,7 +142,7 @@ both_engines! {
         assert!(left[0] < told[0], "{left:?} after {}", told[0]);
     }
 
-    /// Here the database fails for a while, too.
+    /// In this test, the database also fails for a while.
     async fn a_process_that_ends_in_order_leaves_counted_exactly_what_it_answered(setup: Setup) {
         let mut app = App::start(setup).await;
         let (told, left) = in_one_window(&mut app, &FAR, async |app, key| {
@@ -161,7 +161,7 @@ both_engines! {
     }
 }
 
-/// Requests for a score pass the router by, others of its path do not.
+/// Score requests bypass the router, other methods on the same path do not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wrong_method_on_the_path_of_a_score_counts_beside_those_that_get_it() {
     let mut app = App::start(Setup::new()).await;
@@ -196,7 +196,7 @@ async fn two_processes_on_one_database_have_one_window() {
 
     let left = in_one_window(&mut app, &FAR, async |app, key| {
         let admitted = ask(&[app.anonymous(), node.anonymous()], key, 400).await.len();
-        // What either holds in reserve goes back by itself when nobody asks any more.
+        // Reserved requests are returned automatically when no one asks any more.
         let counted = "SELECT CAST(admitted AS TEXT) FROM usage_windows ORDER BY last_at DESC LIMIT 1";
         until("the rest to go back", async || (app.sql(counted) == ["400"]).then_some(())).await;
         app.restart().await;
@@ -210,7 +210,7 @@ async fn two_processes_on_one_database_have_one_window() {
         let (other, load) = (Load::on(&[node.anonymous()], key), Load::on(&[app.anonymous()], key));
         other.reaches(300).await;
         load.reaches(300).await;
-        // This one is killed, the other one ends in order.
+        // This one is killed, the other one shuts down in order.
         drop(node);
         let mut told = other.ended().await;
         app.stop().await;

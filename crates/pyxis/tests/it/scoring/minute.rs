@@ -1,4 +1,4 @@
-//! A server gives a request for a score a minute (Spec 1, Errors 2).
+//! A score request may take up to a minute (Spec 1, Errors 2).
 
 use std::time::Duration;
 
@@ -16,10 +16,10 @@ async fn a_score_that_does_not_come_within_a_minute_is_504_and_comes_when_asked_
     stage.stamp(1, "Google", "one").await;
     stage.stamp(2, "Google", "two").await;
     let path = |number| format!("/v2/stamps/{}/score/{}", stage.scorer(), address(number));
-    // A lock would be given up after five seconds; a statement that works is not.
+    // Waiting for a lock would be given up after five seconds; a working statement is not.
     stage.app.postgres().run(STALL).await;
     let asked = Instant::now();
-    // The second is not a plain request, and takes the way through the router.
+    // The second is not a plain request, and goes through the router.
     let plain = stage.api.get(&path(1)).send();
     let routed = stage.api.get(&path(2)).header("origin", "https://dapp.example").send();
     let (plain, routed) = tokio::join!(plain, routed);

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::stage::{Stage, address};
 use crate::support::{Setup, both_engines};
 
-/// A CSV file of texts as Parquet, at the path given.
+/// Converts a CSV file of texts to Parquet, at the given path.
 fn to_parquet(csv: &str, path: &Path) {
     let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let names = lines.next().unwrap();
@@ -33,7 +33,7 @@ fn to_parquet(csv: &str, path: &Path) {
     writer.close().unwrap();
 }
 
-/// Twelve users that pass coins along and go home to one address, and when they first bridged.
+/// Twelve users that pass coins along and return them to one address, and the times of their first bridging.
 fn files(stage: &Stage) -> [PathBuf; 2] {
     let (mut moves, mut bridged) =
         ("chain,kind,from,to\n".to_owned(), "address,first_bridge_unix,bridge_volume_usd\n".to_owned());
@@ -215,7 +215,7 @@ both_engines! {
         let first = aggregate(&stage, 1).await;
         assert!(first >= 0.0, "{first}");
         app.cli(&["activity", "import", good]).await.expect(3);
-        // An end in the middle of the computation, and one before it began.
+        // An interruption in the middle of the computation, and one before it began.
         for left in ["UPDATE activity_state SET mark = ''", "DELETE FROM activity_state"] {
             app.sql(&format!("DELETE FROM activity_wallets; {left}"));
             assert!(aggregate(&stage, 1).await < 0.0);

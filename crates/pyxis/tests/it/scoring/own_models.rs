@@ -1,4 +1,4 @@
-//! Models of one's own from the command line to the endpoint.
+//! The user's own models from the command line to the endpoint.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::stage::{Stage, address};
 use crate::support::{Setup, both_engines};
 
-/// Writes a file beside the database; its path.
+/// Writes a file next to the database; returns its path.
 fn file(stage: &Stage, name: &str, bytes: impl AsRef<[u8]>) -> String {
     let path = stage.app.directory().join(name);
     std::fs::write(&path, bytes).unwrap();
@@ -50,7 +50,7 @@ both_engines! {
         let path = file(&stage, "busy.onnx", busy(Model::Polygon).bytes());
         let added = app.cli_json(&["models", "add", &path, "--model", "polygon", "--description", "Counts."]).await;
         assert_eq!((&added["revision"], &added["custom"]["name"]), (&json!(1), &json!("busy")));
-        // In force with the next request, in the list, in bulk, and for managers.
+        // In effect from the next request, in the list, in bulk, and for managers.
         for (number, wanted) in [(1, 25.0), (2, 87.5)] {
             let answer = served(&stage, number, "?model=polygon&explain=true").await;
             assert_eq!(answer["details"]["models"]["polygon"]["score"], json!(wanted));
@@ -67,7 +67,7 @@ both_engines! {
         app.cli_json(&["models", "score", "--addresses", &list, "--out", out, "--model", "polygon"]).await;
         let scores = std::fs::read_to_string(out).unwrap();
         assert!(scores.contains(&format!("{},25\n{},87.5\n", address(1), address(2))), "{scores}");
-        // Away, and the program's own answers again.
+        // Removed, and the built-in model answers again.
         app.cli(&["models", "remove", "--model", "base"]).await.expect(3);
         app.cli(&["models", "remove", "--model", "polygon"]).await.expect(0);
         assert_eq!(served(&stage, 2, "?model=polygon").await, before);
@@ -103,7 +103,7 @@ both_engines! {
             stage.app.cli(&arguments).await.expect(2);
         }
         assert_eq!(stage.app.cli_json(&["models", "list"]).await["customs"], json!([]));
-        // The same line is a model once it is said what the unknown is.
+        // The same line is a valid model once the value of unknown features is given.
         let added = stage.app.cli_json(&["models", "add", &line, "--model", "aggregate", "--unknown", "-1", "--calibration", "0.5,-0.25", "--name", "line"]).await;
         assert_eq!(added["custom"]["calibration"], json!({ "slope": 0.5, "offset": -0.25 }));
     }
@@ -131,7 +131,7 @@ both_engines! {
         }
         assert_eq!(written.lines().count(), 201);
 
-        // Nine of ten busy wallets are human, and one of ten others: calibrated, it says so.
+        // Nine of ten busy wallets are human, and one of ten others: the calibrated model says so.
         let mut labels = "address,label\n".to_owned();
         for number in 1..=200_u8 {
             let human = (number % 2 == 0) != (number / 2 % 10 == 0);

@@ -1,4 +1,4 @@
-//! `pyxis quickstart`: a request to send and a score to ask for at once.
+//! `pyxis quickstart`: a request to send and a score to query immediately.
 
 use std::process::Command;
 
@@ -30,7 +30,7 @@ impl Running {
         Self { _server: server, client: Client::new(Address::new(address)), welcome }
     }
 
-    /// Something that it printed.
+    /// A value that it printed.
     fn said(&self, name: &str) -> &str {
         self.welcome[name].as_str().unwrap()
     }
@@ -136,7 +136,7 @@ both_engines! {
         assert_eq!(running.welcome["demo_target"], Value::Null);
         drop(running);
         assert_eq!(app.cli_json(&["issuer", "list"]).await, json!([]));
-        // A scorer and a key come with the first workspace, and the samples can be had later.
+        // A scorer and a key come with the first workspace, and the samples can be added later.
         assert_eq!(Running::start(&app, &[]).score(0).await["passing_score"], true);
     }
 

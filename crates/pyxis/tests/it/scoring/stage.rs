@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Answer, App, Client, Person, Setup};
 
-/// A server, its owner, an API key that writes, and an issuer that is believed.
+/// A server, its owner, an API key that writes, and a trusted issuer.
 pub(super) struct Stage {
     pub(super) app: App,
     pub(super) owner: Client,
@@ -40,7 +40,7 @@ impl Stage {
         self.app.bootstrap["scorer_id"].to_string()
     }
 
-    /// A credential of an address, whose account is `nullifier`.
+    /// A credential of an address, with the given nullifier.
     pub(super) fn credential(&self, number: u8, provider: &str, nullifier: &str) -> Value {
         let claim = Claim {
             address: address(number),
@@ -52,7 +52,7 @@ impl Stage {
         serde_json::from_str(&self.issuer.issue(&claim)).unwrap()
     }
 
-    /// Brings one in.
+    /// Submits a credential.
     pub(super) async fn stamp(&self, number: u8, provider: &str, nullifier: &str) -> Value {
         let body = json!([self.credential(number, provider, nullifier)]);
         let path = format!("/v2/stamps/{}", address(number));
@@ -73,7 +73,7 @@ impl Stage {
         self.owner.post(path, body).send().await
     }
 
-    /// What the audit trail says happened, of the kinds that start so: kind and detail.
+    /// Audit records whose kind starts with `start`: kind and detail.
     pub(super) async fn audited(&self, start: &str) -> Vec<(String, Value)> {
         let kinds = self.app.audit().await.into_iter().map(|record| {
             let detail = match &record["detail"] {

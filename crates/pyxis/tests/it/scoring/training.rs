@@ -17,8 +17,8 @@ fn wallet(number: u32) -> EvmAddress {
     EvmAddress(bytes)
 }
 
-/// Labels and transfers of 220 humans, who deal with many venues, and 220 Sybils, who pass coins along; one in
-/// eight behaves like the others.
+/// Labels and transfers of 220 humans, who use many venues, and 220 Sybils, who pass coins along. One in eight behaves
+/// like the others.
 fn population(stage: &Stage) -> [String; 2] {
     let (mut labels, mut moves) = ("address,label\n".to_owned(), "chain,kind,from,to\n".to_owned());
     let mut noise = 7_u32;
@@ -63,7 +63,7 @@ both_engines! {
         let card = &written["card"];
         assert_eq!((&card["data"]["labelled"], &card["data"]["humans"]), (&json!(440), &json!(220)));
         assert_eq!(card["features_sha256"], json!(features::names_digest()));
-        // A model of the user's own stays.
+        // The user's own model stays.
         let onnx = app.directory().join("own.onnx");
         std::fs::write(&onnx, stump(features::feature_count(Model::Base), 0, 10.0, 0.25, 0.75).bytes()).unwrap();
         app.cli_json(&["models", "add", onnx.to_str().unwrap(), "--model", "base"]).await;

@@ -1,4 +1,4 @@
-//! Spec 3, Signer: what packaging/ makes. A root with the program and its libraries, and an image of that.
+//! Spec 3, Signer: the output of packaging/. A root with the program and its libraries, and an image of that.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::process::{Signer, my_app};
 use crate::support::app::run;
 
-/// Runs a script of packaging/ on the program. Its maker's habits are strict.
+/// Runs a script of packaging/ on the program, with a strict umask.
 async fn package(script: &str, into: &Path) {
     let script = format!("{}/../../packaging/{script}", env!("CARGO_MANIFEST_DIR"));
     let mut command = Command::new("/bin/sh");
@@ -18,7 +18,7 @@ async fn package(script: &str, into: &Path) {
     run(command).await.expect(0);
 }
 
-/// What runs with this root as this user of a namespace, where that takes no privilege.
+/// A command that runs with this root as this user of a namespace, if that needs no privilege.
 fn rooted(root: &Path, user: &Value) -> Command {
     let mut command = Command::new("/usr/bin/unshare");
     let map = |whose: &str, id: &str| format!("--map-{whose}={}", user[id]);
@@ -26,7 +26,7 @@ fn rooted(root: &Path, user: &Value) -> Command {
     command
 }
 
-/// Starts a signer there. Its token keeps others off while it listens.
+/// Starts a signer there. Its token keeps others out while it listens.
 fn start(mut command: Command, arguments: &[&str], directory: TempDir) -> Signer {
     command.args(arguments).arg("--json").env("OAUTH_SIGNER_PORT", "0").env("OAUTH_SIGNER_TOKEN", "t0ken");
     Signer::run(command.envs(my_app()), directory)

@@ -38,7 +38,7 @@ pub(crate) struct Signer {
 }
 
 impl Signer {
-    /// A signer that may reach loopback by plain http, with these variables besides.
+    /// A signer that may reach loopback over plain http, with these additional variables.
     pub(crate) fn start(more: &[(&str, &str)]) -> Self {
         let mut env = my_app();
         env.extend([("OAUTH_SIGNER_ALLOW_HTTP", "true"), ("PX_EGRESS_ALLOW", "127.0.0.0/8")]);
@@ -59,7 +59,7 @@ impl Signer {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let greeting: Value = serde_json::from_str(&line).unwrap_or_else(|_| {
-            // Mostly it has ended by itself, and says why below.
+            // Usually it has already ended, and says why below.
             let _ = child.kill();
             let (ended, mut said) = (child.wait().unwrap(), String::new());
             log.rewind().unwrap();
@@ -70,13 +70,12 @@ impl Signer {
         Self { child, greeting, directory, client: Client::new(Address::new(address)) }
     }
 
-    /// Where it listens.
+    /// URL that it listens on.
     pub(super) fn url(&self) -> String {
         format!("http://{}", self.greeting["address"].as_str().unwrap())
     }
 
-    /// Anything.
-    /// Where it listens.
+    /// Address that it listens on.
     pub(crate) fn address(&self) -> std::net::SocketAddr {
         self.greeting["address"].as_str().unwrap().parse().unwrap()
     }
@@ -103,14 +102,14 @@ impl Signer {
         line.trim().trim_end_matches(" kB").parse().unwrap()
     }
 
-    /// How often each of `words` stands in the memory that the process can write, while it rests.
+    /// Number of occurrences of each of `words` in the process's writable memory, while it is stopped.
     #[cfg(target_os = "linux")]
     pub(super) fn copies<const N: usize>(&self, words: [&str; N]) -> [usize; N] {
         use std::fs::File;
         use std::os::unix::fs::FileExt as _;
 
         use memchr::memmem;
-        // Of what an allocator reserves most was never touched, and is passed over piece by piece.
+        // Most of an allocator's reserved memory was never touched, and is skipped piece by piece.
         const PIECE: usize = 64 * 1024;
         let longest = words.map(str::len).into_iter().max().unwrap();
         let (mut bytes, untouched) = (vec![0; PIECE + longest], vec![0; PIECE + longest]);
@@ -126,7 +125,7 @@ impl Signer {
             for from in (from..to).step_by(PIECE) {
                 // A word that begins in this piece may end in the next one.
                 let piece = &mut bytes[..(PIECE + longest).min(usize::try_from(to - from).unwrap())];
-                // A thread that ends takes its stack along.
+                // A thread that ends releases its stack.
                 if memory.read_exact_at(piece, from).is_err() || *piece == untouched[..piece.len()] {
                     continue;
                 }

@@ -6,7 +6,7 @@ use super::process::Signer;
 use super::verifier;
 use crate::support::{Setup, World, both_engines};
 
-/// A world with the sidecar credential `my-app`, whose requests the verifying upstream gets.
+/// A world with the sidecar credential `my-app`, whose requests reach the verifying upstream.
 async fn world(signer: &Signer, hosts: &[String]) -> World {
     world_on(Setup::new(), signer, hosts).await
 }

@@ -1,4 +1,4 @@
-//! Spec 3, Signer behaviour: what is signed and what is forwarded.
+//! Spec 3, Signer behaviour: signed and forwarded requests.
 
 use bytes::Bytes;
 use pyxis_testkit::upstream::Upstream;
@@ -64,7 +64,7 @@ async fn a_large_body_streams_and_a_large_form_is_refused() {
         sender
     });
     let answer = tokio::spawn(call.send());
-    // The beginning arrives while the rest was not even made.
+    // The beginning arrives before the rest was even created.
     upstream.until(|all| all.iter().any(|request| !request.body.is_empty() && !request.complete)).await;
     let sender = sending.await.unwrap();
     let before = signer.resident_kib();
@@ -113,8 +113,8 @@ async fn a_head_request_by_post_gets_the_head_alone() {
     assert_eq!(upstream.received(1).await[0].method, "HEAD");
 }
 
-/// Once in the environment, which is the system's, and once where the signer holds it. Only the ends of secrets
-/// are looked for: of memory that was freed an allocator overwrites the beginning.
+/// Once in the environment, which belongs to the system, and once where the signer holds it. Only the ends of secrets
+/// are searched for, because an allocator overwrites the beginning of freed memory.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn what_signs_is_in_memory_once_before_and_after_many_requests() {

@@ -1,4 +1,4 @@
-//! Spec 3, Signer credentials: what a start needs and what stops it.
+//! Spec 3, Signer credentials: requirements for a start, and reasons for refusing it.
 
 use super::process::{Signer, command, my_app};
 use super::verifier::CONSUMER_SECRET;

@@ -1,5 +1,5 @@
-//! An upstream that verifies OAuth 1.0a signatures from what is on the wire, written from RFC 5849 apart
-//! from the signer: it shares no code with it.
+//! An upstream that verifies OAuth 1.0a signatures from the bytes on the wire. It is written from RFC 5849 and shares
+//! no code with the signer.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
@@ -19,8 +19,7 @@ pub(crate) const CONSUMER_SECRET: &str = "consumer secret+%&=";
 pub(crate) const TOKEN: &str = "t0ken";
 pub(crate) const TOKEN_SECRET: &str = "token/secret~é";
 
-/// 200 for a request that is signed with the credential above and was not sent before, 401 with a reason
-/// for any other.
+/// 200 for a request that is signed with the credential above and was not sent before, 401 with a reason for any other.
 pub(crate) async fn upstream() -> Upstream {
     let upstream = Upstream::http().await;
     let nonces = Mutex::new(HashSet::new());

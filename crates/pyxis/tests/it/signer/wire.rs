@@ -1,5 +1,5 @@
-//! Generated requests over real sockets: what was signed is what arrived, byte for byte. oauthlib works on text,
-//! so bytes that are none are compared here, with the verifier that shares no code with the signer.
+//! Generated requests over real sockets: the signed bytes are the received bytes. oauthlib works on text, so other
+//! bytes are compared here, with the verifier that shares no code with the signer.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! What came back.
+//! Responses.
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Response};
@@ -7,7 +7,7 @@ use hyper::body::Incoming;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
-/// An answer whose body has not been read yet.
+/// A response whose body has not been read yet.
 pub(crate) struct Opened {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
@@ -55,7 +55,7 @@ impl Opened {
     }
 }
 
-/// A whole answer.
+/// A complete response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -82,15 +82,15 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("not JSON: {self:?}"))
     }
 
-    /// Passes the answer on if it has this status.
+    /// Returns the response if it has this status.
     #[track_caller]
     pub(crate) fn expect(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{}\n{:?}", self.text(), self.headers);
         self
     }
 
-    /// Checks that Pyxis refused with this code, in the form that every refusal has (RFC 9457 and
-    /// `PX-Error`), and returns the problem.
+    /// Checks that Pyxis refused with this code, in the common form of refusals (RFC 9457 and `PX-Error`), and returns
+    /// the problem.
     #[track_caller]
     pub(crate) fn problem(&self, status: u16, code: &str) -> Value {
         assert_eq!((self.status, self.header("px-error")), (status, Some(code)), "{}", self.text());
@@ -104,7 +104,7 @@ impl Answer {
         problem
     }
 
-    /// Checks that this is the upstream's answer, not one of Pyxis.
+    /// Checks that this is the upstream's response, not one of Pyxis.
     #[track_caller]
     pub(crate) fn forwarded(self, status: u16) -> Self {
         assert_eq!(self.header("px-error"), None, "{}", self.text());

@@ -12,13 +12,13 @@ use super::client::Address;
 use super::database;
 use super::{Agent, Client, Person, Setup};
 
-/// A data directory and, mostly, a server on it. The process ends with this value.
+/// A data directory and, usually, a server on it. The process ends with this value.
 pub(crate) struct App {
     setup: Setup,
     directory: TempDir,
     server: Option<Child>,
     address: Address,
-    /// What `bootstrap --json` printed.
+    /// Output of `bootstrap --json`.
     pub(crate) bootstrap: Value,
     /// The first line of `serve --json`.
     pub(crate) greeting: Value,
@@ -33,7 +33,7 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    /// Passes it on if it ended with this exit code.
+    /// Returns the result if it ended with this exit code.
     #[track_caller]
     pub(crate) fn expect(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{self:?}");
@@ -61,7 +61,7 @@ impl App {
         app
     }
 
-    /// Nothing but an empty directory (and an empty database).
+    /// Only an empty directory (and an empty database).
     pub(crate) fn empty(setup: Setup) -> Self {
         Self {
             setup,
@@ -73,7 +73,7 @@ impl App {
         }
     }
 
-    /// A command of the program, with the settings of this installation and nothing else.
+    /// A command of the program, with only the settings of this installation.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pyxis"));
         command.args(arguments).current_dir(self.directory.path()).stdin(Stdio::null()).env_clear();
@@ -85,7 +85,7 @@ impl App {
         command
     }
 
-    /// Runs a command to its end.
+    /// Runs a command to completion.
     pub(crate) async fn cli(&self, arguments: &[&str]) -> Ran {
         run(self.command(arguments)).await
     }
@@ -100,7 +100,7 @@ impl App {
         self.serve_with(&[]);
     }
 
-    /// Starts it with more arguments.
+    /// Starts the server with more arguments.
     pub(crate) fn serve_with(&mut self, arguments: &[&str]) {
         let (child, greeting) = self.spawn(arguments);
         self.server = Some(child);
@@ -119,7 +119,7 @@ impl App {
         stdout.read_line(&mut line).expect("a first line");
         let greeting = serde_json::from_str(&line)
             .unwrap_or_else(|_| panic!("first line {line:?}; log: {}", self.logs()));
-        // Whatever else it prints must not fill the pipe.
+        // Further output must not fill the pipe.
         std::thread::spawn(move || std::io::copy(&mut stdout, &mut std::io::sink()));
         (child, greeting)
     }
@@ -140,14 +140,14 @@ impl App {
         self.signal("TERM");
     }
 
-    /// Waits for the server's end.
+    /// Waits until the server has ended.
     pub(crate) async fn ended(&mut self) -> ExitStatus {
         let mut child = self.server.take().expect("a running server");
         let waiting = tokio::task::spawn_blocking(move || child.wait());
         waiting.await.expect("no panic").expect("an exit status")
     }
 
-    /// SIGTERM and wait.
+    /// Sends SIGTERM and waits.
     pub(crate) async fn stop(&mut self) -> ExitStatus {
         self.terminate();
         self.ended().await
@@ -203,7 +203,7 @@ impl App {
         Person::new(self.anonymous(), token)
     }
 
-    /// Somebody who was added before, signed in with a password of the test's choice.
+    /// A person who was added before, signed in with a password chosen by the test.
     pub(crate) async fn sign_in(&self, email: &str) -> Person {
         let hash = super::parties::password_hash();
         self.sql(&format!("UPDATE users SET password_hash = '{hash}' WHERE email = '{email}'"));
@@ -218,7 +218,7 @@ impl App {
         self.sign_in(email).await
     }
 
-    /// Statements behind the program's back; the first column of a SELECT.
+    /// Runs statements behind the program's back; returns the first column of a SELECT.
     pub(crate) fn sql(&self, statements: &str) -> Vec<String> {
         match &self.setup.postgres {
             Some(postgres) => database::postgres(postgres, statements),
@@ -250,7 +250,7 @@ impl App {
         self.directory.path().join("stderr.log")
     }
 
-    /// Everything the servers of this installation logged so far.
+    /// Everything that this installation's servers have logged so far.
     pub(crate) fn logs(&self) -> String {
         std::fs::read_to_string(self.log()).unwrap_or_default()
     }
@@ -307,11 +307,11 @@ impl Drop for App {
     }
 }
 
-/// A program that serves in a way of its own. It ends with this value.
+/// A program that serves in its own way. It ends with this value.
 pub(crate) struct Process(Child);
 
 impl Process {
-    /// Starts it; the lines that it prints.
+    /// Starts the program; returns the lines that it prints.
     pub(crate) fn start(mut command: Command) -> (Self, Lines<BufReader<ChildStdout>>) {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
         let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
@@ -331,12 +331,12 @@ fn bound(greeting: &Value) -> std::net::SocketAddr {
 }
 
 fn end(server: &mut Child) {
-    // It may have ended by itself.
+    // It may have already ended.
     let _ = server.kill();
     let _ = server.wait();
 }
 
-/// Runs a prepared command to its end without holding up the test's runtime.
+/// Runs a prepared command to completion without blocking the test's runtime.
 pub(crate) async fn run(mut command: Command) -> Ran {
     let running = tokio::task::spawn_blocking(move || command.output());
     let output = running.await.expect("no panic").expect("the program starts");

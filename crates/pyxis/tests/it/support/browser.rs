@@ -3,7 +3,7 @@
 use super::parties::PASSWORD;
 use super::{Answer, Client};
 
-/// Somebody who is signed in on the pages.
+/// A person signed in on the pages.
 pub(crate) struct Browser {
     client: Client,
     csrf: String,
@@ -34,12 +34,12 @@ async fn submit(client: &Client, path: &str, csrf: &str, fields: &[(&str, &str)]
 }
 
 impl Browser {
-    /// Signs in as somebody who has the password of every test.
+    /// Signs in with the password that all tests use.
     pub(crate) async fn sign_in(anonymous: &Client, email: &str) -> Self {
         Self::enter(anonymous, "/sign-in", &[("email", email), ("password", PASSWORD)]).await
     }
 
-    /// Opens the one-time link at this path and sets the password of every test.
+    /// Opens the one-time link at this path and sets the password that all tests use.
     pub(crate) async fn use_link(anonymous: &Client, link: &str) -> Self {
         Self::enter(anonymous, link, &[("password", PASSWORD), ("password_again", PASSWORD)]).await
     }

@@ -16,7 +16,7 @@ use tokio::net::TcpStream;
 use super::answer::{Answer, Opened};
 use super::upload::Upload;
 
-/// Where the program listens; another port after a restart.
+/// Address that the program listens on; another port after a restart.
 #[derive(Clone, Debug)]
 pub(crate) struct Address(Arc<Mutex<SocketAddr>>);
 
@@ -34,7 +34,7 @@ impl Address {
     }
 }
 
-/// Somebody who sends requests, with the headers that say who.
+/// A sender of requests, with the headers that authenticate it.
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     address: Address,
@@ -46,7 +46,7 @@ impl Client {
         Self { address, identity: HeaderMap::new() }
     }
 
-    /// The same, who also says `name: value` in every request.
+    /// The same, with `name: value` in every request.
     pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         let (name, value) = pair(name, value);
         self.identity.insert(name, value);
@@ -86,7 +86,7 @@ impl Client {
 
 pub(super) type Body = UnsyncBoxBody<Bytes, std::io::Error>;
 
-/// A request in the making.
+/// A request under construction.
 pub(crate) struct Call {
     address: SocketAddr,
     method: Method,
@@ -96,7 +96,7 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Adds a header, also if it is there already.
+    /// Adds a header, even if it is already there.
     pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
         let (name, value) = pair(name, value);
         self.headers.append(name, value);
@@ -110,7 +110,7 @@ impl Call {
         self
     }
 
-    /// Sets a header in place of what was there.
+    /// Sets a header, replacing existing ones.
     pub(crate) fn set(mut self, name: &str, value: &str) -> Self {
         let (name, value) = pair(name, value);
         self.headers.insert(name, value);
@@ -143,21 +143,21 @@ impl Call {
         self.open().await.read().await
     }
 
-    /// The whole answer, if the program lives long enough to give it.
+    /// The whole response, if the program lives long enough to send it.
     pub(crate) async fn attempt(self) -> Option<Answer> {
         self.try_open().await.ok()?.try_read().await.ok()
     }
 
-    /// Sends it and returns as soon as the head of the answer is here.
+    /// Sends it and returns as soon as the head of the response is here.
     pub(crate) async fn open(self) -> Opened {
         self.try_open().await.expect("an answer")
     }
 
-    /// As [`Call::open`]; fails if the program does not listen, or closes without an answer.
+    /// Like [`Call::open`]; fails if the program does not listen, or closes without a response.
     pub(crate) async fn try_open(self) -> Result<Opened, Box<dyn std::error::Error + Send + Sync>> {
         let stream = try_dial(self.address).await?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        // It ends when the answer has been read or dropped; an error shows at the answer.
+        // It ends when the response has been read or dropped; an error shows up at the response.
         let connection = tokio::spawn(async move { drop(connection.await) });
         let mut request = Request::new(self.body);
         *request.method_mut() = self.method;

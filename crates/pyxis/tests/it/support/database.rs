@@ -7,12 +7,12 @@ pub(super) fn postgres(database: &Database, statements: &str) -> Vec<String> {
     apart(database.run(statements))
 }
 
-/// Drops a database, also while the test's runtime shuts down.
+/// Drops a database, even while the test's runtime shuts down.
 pub(super) fn remove(database: Database) {
     apart(database.remove());
 }
 
-/// On a thread with a runtime of its own, so that it works wherever it is called from.
+/// Runs on a thread with its own runtime, so that it can be called from anywhere.
 fn apart<T: Send>(work: impl Future<Output = T> + Send) -> T {
     let on_its_own = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

@@ -1,4 +1,4 @@
-//! What uses an hourly budget up.
+//! Scenes that use up an hourly budget.
 
 use std::panic::{AssertUnwindSafe, resume_unwind};
 
@@ -9,8 +9,8 @@ use pyxis_core::window::hour_start;
 use super::Setup;
 use crate::postgres::Database;
 
-/// Plays a scene that uses a budget up. The hour may end at any moment, and the next one has a budget of its own: a
-/// scene that failed over the end of one is played once more, from the start.
+/// Runs a scene that uses up a budget. The hour may end at any moment, and the next one has its own budget. A scene
+/// that failed across the end of an hour is repeated once, from the start.
 pub(crate) async fn in_one_hour(mut setup: Setup, scene: impl AsyncFn(Setup)) {
     loop {
         let hour = hour_start(SystemClock.now());

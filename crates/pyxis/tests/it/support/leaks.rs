@@ -1,4 +1,4 @@
-//! Looks for a secret in whatever a careless program might have written it as.
+//! Searches for a secret in every form in which a careless program might have written it.
 
 use std::fs;
 use std::path::Path;
@@ -6,8 +6,8 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
-/// The secret as it stands in text of several encodings: raw, base64 and base64url at every
-/// alignment, hex, percent-encoded, JSON-escaped and HTML-escaped.
+/// The secret in several encodings: raw, base64 and base64url at every alignment, hex, percent-encoded, JSON-escaped
+/// and HTML-escaped.
 pub(crate) fn encodings(secret: &str) -> Vec<String> {
     let hex = secret.bytes().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
     let percent = |keep: &str, upper: bool| -> String {
@@ -42,12 +42,12 @@ pub(crate) fn encodings(secret: &str) -> Vec<String> {
     all
 }
 
-/// The characters that only the secret decides, whatever its neighbors are: six bits each.
+/// The characters that depend only on the secret, whatever its neighbors: six bits each.
 fn inner(encoded: &str, shift: usize, length: usize) -> String {
     encoded[(8 * shift).div_ceil(6)..8 * (shift + length) / 6].to_owned()
 }
 
-/// Which encodings of `secret` are in these bytes.
+/// Encodings of `secret` found in these bytes.
 pub(crate) fn found(secret: &str, bytes: &[u8]) -> Vec<String> {
     let contains = |needle: &String| {
         let needle = needle.as_bytes();
@@ -56,7 +56,7 @@ pub(crate) fn found(secret: &str, bytes: &[u8]) -> Vec<String> {
     encodings(secret).into_iter().filter(contains).collect()
 }
 
-/// Panics if a file below `directory` has the secret in any encoding. Returns how many were searched.
+/// Panics if a file below `directory` contains the secret in any encoding. Returns the number of files searched.
 #[track_caller]
 pub(crate) fn search_files(directory: &Path, secret: &str) -> usize {
     let mut searched = 0;

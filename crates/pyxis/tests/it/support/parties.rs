@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::client::Call;
 use super::{Answer, Client};
 
-/// Somebody with an agent key.
+/// A client with an agent key.
 #[derive(Clone, Debug)]
 pub(crate) struct Agent {
     pub(crate) client: Client,
@@ -28,12 +28,12 @@ impl Agent {
             .header("x-px-target", target)
     }
 
-    /// One look at a transaction.
+    /// Polls a transaction once.
     pub(crate) async fn poll(&self, txn: &str) -> Value {
         self.client.get(&format!("/agent/approvals/{txn}")).send().await.expect(200).json()
     }
 
-    /// Waits until a transaction is over: denied, expired, answered or failed.
+    /// Waits until a transaction has ended: denied, expired, answered or failed.
     pub(crate) async fn outcome(&self, txn: &str) -> Value {
         let path = format!("/agent/approvals/{txn}?wait=30");
         self.client.get(&path).send().await.expect(200).json()
@@ -44,7 +44,7 @@ impl Agent {
     }
 }
 
-/// Somebody who is signed in.
+/// A person who is signed in.
 #[derive(Clone, Debug)]
 pub(crate) struct Person {
     pub(crate) client: Client,
@@ -86,7 +86,7 @@ impl Person {
         self.client.post("/admin/agents", body).send().await.expect(201).json()
     }
 
-    /// Lets every agent have as many requests pending as there can be.
+    /// Lets every agent have as many pending requests as possible.
     pub(crate) async fn lift_pending_limits(&self) {
         let list = self.client.get("/admin/agents").send().await.expect(200).json();
         for agent in list["agents"].as_array().expect("a list") {
@@ -101,14 +101,14 @@ impl Person {
         self.client.post(&path, &body).send().await.expect(200).json()
     }
 
-    /// The grants that are alive.
+    /// The active grants.
     pub(crate) async fn grants(&self) -> Vec<Value> {
         let answer = self.client.get("/admin/grants").send().await.expect(200).json();
         answer["grants"].as_array().expect("a list").clone()
     }
 }
 
-/// The password of everybody whom a test signs in.
+/// The password of every person whom a test signs in.
 pub(crate) const PASSWORD: &str = "correct horse battery staple";
 
 /// Its Argon2id hash, as cheap as the algorithm allows.

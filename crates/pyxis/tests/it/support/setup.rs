@@ -1,19 +1,19 @@
-//! How the program is started for a test.
+//! Settings for starting the program in a test.
 
 use crate::postgres::Database;
 
 /// Settings of a program that is about to start.
 pub(crate) struct Setup {
-    /// Where it keeps its data; without one it is SQLite.
+    /// Its PostgreSQL database; `None` means SQLite.
     pub(super) postgres: Option<Database>,
     pub(super) env: Vec<(String, String)>,
 }
 
 impl Setup {
-    /// On SQLite, with loopback open in the egress guard because upstreams of tests live there.
+    /// On SQLite, with loopback open in the egress guard, because tests' upstreams are there.
     pub(crate) fn new() -> Self {
         let setup = Self { postgres: None, env: Vec::new() };
-        // Tests run side by side, and metrics have one port by default.
+        // Tests run in parallel, and metrics have one port by default.
         setup.env("PX_EGRESS_ALLOW", "127.0.0.0/8,::1/128").env("PX_METRICS_LISTEN", "off")
     }
 

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 pub(super) struct Upload(mpsc::Receiver<Bytes>);
 
 impl Upload {
-    /// One piece waits at most, so that the sender feels when nobody reads.
+    /// At most one piece waits, so that the sender notices when no one reads.
     pub(super) fn new() -> (mpsc::Sender<Bytes>, Self) {
         let (sender, receiver) = mpsc::channel(1);
         (sender, Self(receiver))

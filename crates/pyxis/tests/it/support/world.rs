@@ -41,7 +41,7 @@ impl World {
         Self { app, upstream, agent, owner }
     }
 
-    /// Stores a credential for the upstream; `fields` says the rest or something else.
+    /// Stores a credential for the upstream; `fields` adds to or replaces the defaults.
     pub(crate) async fn credential(&self, name: &str, fields: &Value) -> Value {
         let mut body = json!({
             "name": name,
@@ -59,7 +59,7 @@ impl World {
         self.agent.forward("api", method, &self.upstream.url(path))
     }
 
-    /// A POST that a person has to approve; its transaction.
+    /// A POST that requires approval; returns its transaction.
     pub(crate) async fn pause(&self, path: &str) -> String {
         self.forward("POST", path).body("a body to approve").send().await.txn()
     }

@@ -113,7 +113,7 @@ both_engines! {
         assert_eq!(stage.ask(&format!("{path}?page=2")).await["data"]["rows"], json!([]));
         stage.get(&format!("{path}?page=0")).await.expect(400);
         stage.get("/api/scan/addresses/0x1/attestations").await.expect(400);
-        // Another installation whose index this one is believes it.
+        // Another installation that uses this one as its index trusts it.
         let itself = format!("http://{}", stage.app.address());
         let reading = Setup::new()
             .env("PX_ATTESTATION_SCAN_URL", &itself)
@@ -223,10 +223,10 @@ both_engines! {
             } else if path.contains(&hex::encode(&[2; 20])) {
                 page(request, &rows[..2])
             } else if path.contains(&hex::encode(&[3; 20])) {
-                // It counts more than it shows.
+                // Its count is larger than its list.
                 Reply::json(&json!({"data": {"total": 9, "page": 1, "size": 2, "rows": []}}).to_string())
             } else if path.contains(&hex::encode(&[6; 20])) {
-                // It shows its first page to whoever asks for any.
+                // It returns its first page for every page.
                 let first = Received { target: "?page=1".to_owned(), ..request.clone() };
                 page(&first, &rows)
             } else if path.contains(&hex::encode(&[4; 20])) {
@@ -287,7 +287,7 @@ async fn an_operator_may_ask_for_a_key_and_limit_how_often() {
     assert_eq!(refused, json!({"error": "Invalid API key"}));
     let known = app.anonymous().with("x-api-key", "let-me-in");
     let mut limited = None;
-    // A window may end in between, so more than one limit is asked for.
+    // A window may end in between, so more than one limit's worth of requests is sent.
     for _ in 0..11 {
         let answer = known.get(&path).send().await;
         if answer.status == 429 {

@@ -1,4 +1,4 @@
-//! Nodes that refuse large batches, each in its own way, and a Multicall3 that answers a part of its calls.
+//! Nodes that refuse large batches, each in its own way, and a Multicall3 that answers only some of its calls.
 
 use pyxis_core::hex;
 use pyxis_evm::abi::{Words, selector};
@@ -27,7 +27,7 @@ const REFUSALS: [Refuse; 5] = [
     |_| Reply::new(400).body(error(&Value::Null, -32600, "batch limit 10 exceeded").to_string()),
 ];
 
-/// An answer to one call. A Multicall3 answers every other call of those that it is given.
+/// The answer to one call. A Multicall3 answers every other one of its calls.
 fn answer(call: &Value) -> Value {
     let result = match call["method"].as_str().unwrap() {
         "eth_call" if call["params"][0]["to"] == address(0xaa).to_string() => {
@@ -62,7 +62,7 @@ fn half_answered(data: &str) -> String {
     format!("0x{}", hex::encode(&all))
 }
 
-/// A node that takes batches of at most this many calls.
+/// A node that accepts batches of at most this many calls.
 async fn node(most: usize, refuse: Refuse) -> Upstream {
     let node = Upstream::http().await;
     node.reply_with(move |request| match serde_json::from_str(request.text()).unwrap() {

@@ -28,7 +28,7 @@ both_engines! {
         ] {
             assert_eq!(stage.ask(&path).await, json!({"result": false}), "{path}");
         }
-        // A second action is another proof of the same human.
+        // For a second action, the same human has another proof.
         let second = Registration {
             action_id: "5".parse().unwrap(),
             expires_at: expires_at - 1000,
@@ -39,7 +39,7 @@ both_engines! {
             let answer = stage.ask(&asked("gov-id", "optimism", action)).await;
             assert_eq!(answer, json!({"result": true, "expirationDate": until}), "{action}");
         }
-        // An address is looked up by its value, whatever a checksum would say of its spelling.
+        // An address is looked up by its value; the checksum of its spelling does not matter.
         stage.register(registration(0xab, Kind::GovId, 9)).await;
         for digits in ["ab", "AB", "aB", "Ab"] {
             let spelled = format!("0x{}", digits.repeat(20));
@@ -148,7 +148,7 @@ async fn a_page_is_told_before_it_asks_that_it_may() {
         assert!(allowed.contains("content-type") && allowed.contains("x-api-key"), "{path}: {allowed}");
         assert!(answer.header("access-control-allow-methods").unwrap().contains("GET"), "{path}");
     }
-    // What is for people and agents is for no other page.
+    // Routes for people and agents are not open to other pages.
     let call = stage.anyone.call("OPTIONS", "/admin/agents").header("origin", "https://app.example");
     assert_eq!(call.send().await.expect(405).header("access-control-allow-origin"), None);
     let wrong = stage.anyone.call("DELETE", "/sybil-resistance/gov-id/optimism").send().await.expect(405);
@@ -197,7 +197,7 @@ async fn a_page_reads_every_answer_also_that_there_is_nothing() {
         assert!(allowed == "*" || allowed.contains(method), "{path}: {allowed}");
         assert_eq!(answer.header("access-control-allow-headers"), Some("content-type,x-api-key"), "{path}");
     }
-    // What is for people and agents is for no other page, whether it is there or not.
+    // Routes for people and agents are not open to other pages, whether they exist or not.
     for path in ["/admin/agents", "/admin/nothing", "/forward", "/approvals", "/nothing"] {
         let answer = page("GET", path).send().await;
         assert_eq!(answer.header("access-control-allow-origin"), None, "{path}");
@@ -228,7 +228,7 @@ async fn a_client_has_one_limit_however_proxies_write_its_address() {
     }
     // The minute may end between two of them.
     assert!((1..=2).contains(&taken), "{taken}");
-    // An IPv6 client has its network's, whatever address of it that is.
+    // All addresses of an IPv6 client's network share one limit.
     let mut taken = 0;
     for host in 1..=5 {
         let value = format!("[2001:db8::{host}:{host}]:443");

@@ -1,4 +1,4 @@
-//! Who counts the blocks, and that a dead node is nobody else's trouble.
+//! Block clocks, and that a dead RPC node affects no other network.
 
 use pyxis_core::proof::{Kind, Registration, Statement};
 use pyxis_testkit::upstream::{Reply, Upstream};
@@ -24,7 +24,7 @@ async fn with_networks(app: &App, networks: &str, arguments: &[&str]) -> Ran {
     run(command).await
 }
 
-/// The newest block, as a node tells it.
+/// The newest block, as a node reports it.
 fn newest(number: u64) -> Reply {
     let block = json!({"number": format!("{number:#x}"), "timestamp": "0x69000000"});
     Reply::json(&json!({"jsonrpc": "2.0", "id": 0, "result": block}).to_string())
@@ -53,7 +53,7 @@ both_engines! {
         let block = ["proofs", "block", &address(1).to_string(), "--reason", "sold"];
         let refused = with_networks(&stage.app, &nodes(&[("optimism", NOWHERE)]), &block).await;
         refused.expect(1);
-        // A network of which no block was used may have nodes, and lose them again.
+        // A network may get nodes, and lose them again, as long as none of its blocks has been used.
         let unused = nodes(&[("base-sepolia", NOWHERE)]);
         stage.app.serve();
         stage.app.restart_with(|setup| setup.env("PX_NETWORKS", &unused)).await;

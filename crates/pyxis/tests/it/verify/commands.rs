@@ -100,8 +100,8 @@ both_engines! {
         let add = ["proofs", "issuer", "add", &issuer.issuer().to_string(), "--kinds", "gov-id", "--name", "Ours"];
         app.cli(&add).await.expect(0);
         let mut lines: Vec<String> = (1..=1001).map(|number| one_of_many(&issuer, number, 10)).collect();
-        // One that is refused on each side of the first batch's end.
-        // Each is told with its line and, where one is bad, its value.
+        // One refused line on each side of the first batch's end. Each is reported with its line number and, if a value
+        // is bad, that value.
         lines[499] = to_json(&key(9).sign(Statement::Register(registration(1, Kind::GovId, 1)))).to_string();
         let mut bad = to_json(&issuer.sign(Statement::Register(registration(1, Kind::GovId, 1))));
         (bad["subject"], bad["action_id"]) = (json!("vitalik.eth"), json!("5"));
@@ -171,7 +171,7 @@ both_engines! {
     }
 }
 
-/// A registration of one address of many, with a nullifier of its own.
+/// A registration of one of many addresses, with its own nullifier.
 fn one_of_many(issuer: &IssuerKey, number: u16, days: i64) -> String {
     let mut bytes = [1; 20];
     bytes[..2].copy_from_slice(&number.to_be_bytes());

@@ -1,5 +1,5 @@
-//! The EVM source on a real node (decisions, Where proofs come from): state that changes from block to block,
-//! asked at old heights; failures that never become a no.
+//! The EVM source on a real node (decisions, Where proofs come from): state that changes from block to block, queried
+//! at old heights; failures that never become a no.
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::hex;
@@ -15,7 +15,7 @@ use crate::support::{Setup, both_engines};
 
 const CIRCUIT: Word = [7; 32];
 pub(super) const ISSUER: u64 = 77;
-/// Where compiled contracts are kept.
+/// Directory of compiled contracts.
 const KEPT: &str = env!("CARGO_TARGET_TMPDIR");
 const STRATEGY: &str = "/snapshot-strategies/sybil-resistance/gov-id";
 
@@ -58,7 +58,7 @@ impl Chain {
         self.send("mint(address,bytes32,uint256,uint256,uint256)", &arguments).await
     }
 
-    /// The settings of optimism with this chain behind it.
+    /// The settings of optimism backed by this chain.
     pub(super) fn settings(&self, urls: &[String], change: impl FnOnce(&mut Value)) -> String {
         let mut network = json!({
             "rpc": urls,
@@ -98,7 +98,7 @@ pub(super) async fn scores(stage: &Stage, height: u64, numbers: std::ops::Range<
     answer["score"].as_array().unwrap().iter().map(|entry| entry["score"].as_i64().unwrap()).collect()
 }
 
-/// Mints, revokes and lets expire, and asks about every block afterwards.
+/// Mints, revokes and lets expire, and queries every block afterwards.
 async fn old_heights(chain: &Chain, stage: &Stage) {
     let minted = chain.mint(1, 10_000, action(), ISSUER).await;
     chain.mint(2, 10_000, word(5), ISSUER).await;
@@ -138,7 +138,7 @@ both_engines! {
         let stage = chain.stage_on(setup, |network| network["multicall"] = multicall).await;
         old_heights(&chain, &stage).await;
         assert_eq!(scores(&stage, before, 1..5).await, [0; 4], "there was no Multicall3 in that block yet");
-        // Where something else stands in its place, several cannot be asked at once; one goes without.
+        // If another contract is at its address, several cannot be asked at once; single requests still work.
         let wrong = json!(chain.proofs.to_string());
         let misled = chain.stage(|network| network["multicall"] = wrong).await;
         let height = chain.mint(9, 10_000, action(), ISSUER).await;
@@ -219,7 +219,7 @@ async fn a_contract_that_fails_otherwise_is_no_answer() {
     let broken = chain.send("setBroken(bool)", &[word(1)]).await;
     let refused = stage.get(&asked(&broken.to_string(), 1..3)).await.expect(503).json();
     assert!(refused["error"].is_string() && refused.get("score").is_none());
-    // Before the contract was there, nothing can be said either.
+    // Before the contract existed, there is no answer either.
     stage.get(&asked("0", 1..3)).await.expect(503);
 }
 
@@ -227,7 +227,7 @@ async fn a_contract_that_fails_otherwise_is_no_answer() {
 async fn a_node_that_dies_in_the_middle_is_an_error_and_the_next_one_takes_over() {
     let Some(mut chain) = Chain::start("a node that dies").await else { return };
     let minted = chain.mint(1, 10_000, action(), ISSUER).await;
-    // A node that accepts the request and then is gone.
+    // A node that accepts the request and then disappears.
     let dying = Upstream::http().await;
     dying.reply_with(|_| Reply::abort());
     let urls = [dying.url(""), chain.anvil.url()];
@@ -312,7 +312,7 @@ async fn a_contract_on_the_chain_believes_an_attestation() {
     };
     assert!(believed(&chain.anvil, contract, address(1)).await);
     assert!(!believed(&chain.anvil, contract, address(2)).await);
-    // On another chain it is worth nothing, and nowhere once it has expired.
+    // On another chain it is worthless, and after it has expired it is worthless everywhere.
     let Some(other) = Anvil::start("attestation on another chain", 11) else { return };
     let elsewhere = other.deploy(&code).await;
     assert!(!believed(&other, elsewhere, address(1)).await);

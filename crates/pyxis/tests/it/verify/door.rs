@@ -1,5 +1,5 @@
-//! Spec 2, Endpoints, and decisions, Registry: every check says yes where there is a proof, no to whoever is
-//! blocked, and one human comes in once.
+//! Spec 2, Endpoints, and decisions, Registry: every check says yes if there is a proof and no if the address is
+//! blocked, and one human counts once.
 
 use futures_util::future::join_all;
 use pyxis_core::proof::{Kind, Rebinding, Registration, Revocation, Statement};
@@ -35,7 +35,7 @@ fn doors() -> Vec<(Kind, &'static str, u64, String, Option<String>)> {
     all
 }
 
-/// What a strategy says of the address, asked in both ways.
+/// A strategy's result for the address, with both kinds of request.
 async fn score(stage: &Stage, strategy: &str, chain: u64) -> i64 {
     let user = address(1);
     let residence = strategy.contains("residence");
@@ -144,7 +144,7 @@ both_engines! {
         }
         assert_eq!(stage.reason(1, Kind::GovId).await, "valid");
         assert_eq!(stage.reason(2, Kind::GovId).await, "none");
-        // But about those of one who is believed no longer.
+        // But it may revoke proofs of an issuer that is no longer trusted.
         stage.owner.delete(&format!("/admin/proof-issuers/gov-id/{}", stage.key.issuer())).send().await.expect(204);
         stage.anyone.post("/registry/proofs", &revocation("b")).send().await.expect(201);
         assert_eq!(stage.reason(1, Kind::GovId).await, "revoked");
@@ -160,7 +160,7 @@ both_engines! {
             let refused = stage.anyone.post("/registry/proofs", &statement).send().await.expect(409).json();
             assert_eq!(refused["error"], "already_registered", "{spelling}");
         }
-        // The number plus the order of the field is no second spelling of it.
+        // The number plus the order of the field is not accepted as a second spelling.
         let order = "21888242871839275222246405745257275088548364400416034343698204186575808495917";
         let mut statement = again;
         statement["nullifier"] = json!(order);
@@ -189,7 +189,7 @@ both_engines! {
     }
 }
 
-/// The block that people paste into their space, asked as Snapshot's `api` strategy asks.
+/// The configuration that people paste into their space, requested as Snapshot's `api` strategy does.
 #[tokio::test]
 async fn the_voting_tool_is_answered_with_the_configuration_in_the_documentation() {
     const GUIDE: &str = include_str!("../../../../../docs/verification.md");

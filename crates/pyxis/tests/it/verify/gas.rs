@@ -1,4 +1,4 @@
-//! Calls that take all gas, on a real node: the address without an answer is named, and the others have one.
+//! Calls that use up all gas, on a real node: the address without an answer is named, and the others get one.
 
 use pyxis_core::address::EvmAddress;
 use pyxis_signing::eip712::words;
@@ -10,10 +10,10 @@ use super::stage::{ACTION, Stage};
 use crate::support::Answer;
 
 const KEPT: &str = env!("CARGO_TARGET_TMPDIR");
-/// The address that takes all gas.
+/// The number of the address that uses up all gas.
 const HEAVY: u64 = 249;
 
-/// A contract that takes all gas for [`HEAVY`]; the block that it is in has blocks behind it.
+/// A contract that uses up all gas for [`HEAVY`]; returns it with its block, which is followed by others.
 async fn glutton(chain: &Chain, endless: bool) -> (EvmAddress, u64) {
     let source = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../ci/chain/Glutton.sol"));
     let code = compile(source, KEPT.as_ref());
@@ -42,7 +42,7 @@ async fn ask(stage: &Stage, snapshot: &str, numbers: impl Iterator<Item = u64>) 
     stage.anyone.post("/snapshot-strategies/sybil-resistance/phone", &body).send().await
 }
 
-/// Everybody but [`HEAVY`].
+/// All addresses except [`HEAVY`].
 fn others() -> impl Iterator<Item = u64> {
     (0..500).filter(|number| *number != HEAVY)
 }
@@ -69,8 +69,8 @@ fn named(answer: Answer, contract: EvmAddress, answered: usize) {
     assert_eq!(refused, json!({ "error": said }));
 }
 
-/// One address takes all gas among 500, with these settings of the network. With `gas`, the calldata of 500 calls alone
-/// costs more than the node allows.
+/// One address out of 500 uses up all gas, with these settings of the network. With `gas`, the calldata of 500 calls
+/// alone costs more than the node allows.
 async fn one_among_many(name: &str, endless: bool, gas: Option<u64>, multicall: bool) {
     let Some(mut chain) = Chain::start(name).await else { return };
     let (contract, height) = glutton(&chain, endless).await;
@@ -95,10 +95,10 @@ async fn one_among_many(name: &str, endless: bool, gas: Option<u64>, multicall: 
         .await;
     named(ask(&stage, &at, 0..500).await, contract, 499);
     named(ask(&stage, &at, HEAVY..=HEAVY).await, contract, 0);
-    // Of the newest block nothing is kept, and the others are answered all the same.
+    // Nothing is cached for the newest block, and the others are answered anyway.
     named(ask(&stage, "latest", 0..500).await, contract, 499);
     all_scored(ask(&stage, "latest", others()).await);
-    // The block can no longer change: what was answered beside the refusal is not asked again.
+    // The block can no longer change: the answers given along with the refusal are cached.
     chain.anvil.kill();
     all_scored(ask(&stage, &at, others()).await);
     ask(&stage, &at, 500..501).await.expect(503);

@@ -1,4 +1,4 @@
-//! Nodes that lack their newest block, and nodes that fail: who is asked, how often, and about which block.
+//! Nodes that lack their newest block, and nodes that fail: which of them are asked, how often, and about which block.
 
 use pyxis_testkit::upstream::{Received, Reply, Upstream};
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ fn answer(call: &Value, has: u64, lag: Lag) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "result": result})
 }
 
-/// A node that tells of block [`HEAD`] and has the state of `has` and the blocks before.
+/// A node that reports block [`HEAD`] and has the state of `has` and the blocks before.
 async fn node(has: u64, lag: Lag) -> Upstream {
     let node = Upstream::http().await;
     node.reply_with(move |request| {
@@ -72,7 +72,7 @@ fn calls(request: &Received) -> Vec<Value> {
     }
 }
 
-/// The blocks about which a node was asked for contracts' answers, request by request.
+/// The blocks of the contract calls that a node received, request by request.
 fn asked(node: &Upstream) -> Vec<u64> {
     let requests = node.requests();
     let calls = requests.iter().filter_map(|request| {
@@ -89,7 +89,7 @@ fn strategy(snapshot: &str) -> String {
     )
 }
 
-/// Every question that is about the present.
+/// Every request about the newest block.
 fn present() -> [String; 4] {
     let user = address(1);
     [
@@ -167,7 +167,7 @@ async fn a_node_that_lags_by_more_than_two_blocks_is_no_source() {
     }
 }
 
-/// Answers that are none, whatever was asked.
+/// Invalid answers to any request.
 const FAILURES: [fn(&Value) -> Reply; 10] = [
     |_| Reply::abort(),
     |_| Reply::new(500).body("<html>no</html>"),
@@ -181,7 +181,7 @@ const FAILURES: [fn(&Value) -> Reply; 10] = [
     |id| Reply::json(&json!({"id": id, "error": {"code": -32005, "message": "rate limit"}}).to_string()),
 ];
 
-/// A node that tells of its blocks and fails at everything else.
+/// A node that reports its blocks and fails at everything else.
 async fn failing(fail: fn(&Value) -> Reply) -> Upstream {
     let node = Upstream::http().await;
     node.reply_with(move |request| {

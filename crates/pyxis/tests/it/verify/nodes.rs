@@ -1,5 +1,5 @@
-//! Decisions, Where proofs come from and Endpoints: nodes that are silent, dying or gone, and what stays true of
-//! blocks that can no longer change.
+//! Decisions, Where proofs come from and Endpoints: nodes that are silent, failing or gone, and answers about final
+//! blocks, which stay valid.
 
 use std::sync::{Arc, Mutex};
 
@@ -24,7 +24,7 @@ async fn a_final_answer_outlives_the_node_and_no_other_does() {
     assert_eq!(scores(&stage, early, 1..4).await, [1, 0, 0]);
     let refused = stage.get(&asked(&late.to_string(), 1..4)).await.expect(503).json();
     assert!(refused.get("score").is_none(), "{refused}");
-    // Of the same block, but nobody asked about it before.
+    // About the same block, but not asked before.
     stage.get(&asked(&early.to_string(), 4..5)).await.expect(503);
 }
 
@@ -34,7 +34,7 @@ async fn a_node_that_is_killed_in_the_middle_of_a_batch_gives_no_scores() {
     let stage = chain.stage(|network| network["rpc_timeout_ms"] = json!(60_000)).await;
     let early = chain.mint(1, 10_000, action(), ISSUER).await;
     let late = chain.mint(2, 10_000, action(), ISSUER).await;
-    // The newest block and the time of the early one are known from now on: what is left to ask is the batch.
+    // The newest block and the time of the early one are known from now on: only the batch is left to ask.
     assert_eq!(scores(&stage, late, 1..4).await, [1, 1, 0]);
     assert_eq!(scores(&stage, early, 1..4).await, [1, 0, 0]);
     chain.anvil.pause();
@@ -72,13 +72,13 @@ async fn the_timestamp_of_a_block_is_kept_only_once_it_is_final() {
     chain.anvil.rpc("evm_revert", json!([fork])).await;
     assert_eq!(mine(until + 10).await, height);
     assert_eq!(held_at(height).await, 0, "it is another block now, in which the proof has expired");
-    // Two blocks on, it is asked for once more and then kept.
+    // Two blocks later, it is asked for once more and then cached.
     mine(until + 20).await;
     let newest = mine(until + 30).await;
     assert_eq!((held_at(newest).await, held_at(height).await), (json!(0), json!(0)));
 }
 
-/// A node that takes every request and never answers, as long as the second value lives.
+/// A node that accepts every request and never answers, as long as the second value lives.
 async fn silent() -> (Upstream, Arc<Mutex<Vec<Release>>>) {
     let (node, held) = (Upstream::http().await, Arc::new(Mutex::new(Vec::new())));
     let kept = Arc::clone(&held);
@@ -105,7 +105,7 @@ async fn a_silent_node_is_given_up_and_the_next_one_asked() {
     assert!(refused.get("score").is_none(), "{refused}");
 }
 
-/// A node on whose only block every contract says yes, until it has answered `calls` batches of calls.
+/// A node with one block, on which every contract says yes until the node has answered `calls` batches of calls.
 fn yes(request: &Received, calls: &Mutex<usize>) -> Reply {
     let answer = |call: &Value| {
         let result = if call["method"] == "eth_call" {
@@ -124,13 +124,13 @@ fn yes(request: &Received, calls: &Mutex<usize>) -> Reply {
             *left -= 1;
             Reply::json(&Value::Array(batch.iter().map(answer).collect()).to_string())
         }
-        // Dead for batches is dead for single calls too: else smaller ones would be answered.
+        // A failure for batches is also one for single calls: otherwise smaller ones would be answered.
         one if one["method"] == "eth_call" && *calls.lock().unwrap() == 0 => Reply::abort(),
         one => Reply::json(&answer(&one).to_string()),
     }
 }
 
-/// The settings of optimism with these nodes, whose stores say who is unique and where they live.
+/// The settings of optimism with these nodes, with contracts for uniqueness and for residence.
 fn stores(url: &str) -> Setup {
     let contract = address(0xcc).to_string();
     let network = json!({

@@ -1,5 +1,5 @@
-//! Decisions, Registry: what was signed later holds, in whatever order statements arrive. `POST /registry/proofs`
-//! asks for no key, so anybody may send an old one.
+//! Decisions, Registry: the statement signed last holds, in whatever order statements arrive. `POST /registry/proofs`
+//! requires no key, so anyone may send an old one.
 
 use pyxis_core::proof::{Kind, NetworkName, Rebinding, Registration, Revocation, Statement};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::support::{Answer, Setup, both_engines};
 
 const DAY: i64 = 24 * 3600;
 
-/// A registration that was signed some seconds ago, and holds for some days from then on.
+/// A registration that was signed some seconds ago, and is valid for some days from then on.
 fn signed(number: u8, nullifier: u64, ago: i64, days: i64) -> Registration {
     let issued_at = now() - ago;
     let nonce = format!("{number} {ago} {days}");
@@ -69,18 +69,18 @@ both_engines! {
         assert_eq!(expired["detail"], "expires_at: lies in the past");
         superseded(stage.submit(Statement::Register(signed(1, 7, 3600, 1))).await);
         superseded(stage.submit(Statement::Register(signed(1, 8, 3600, 365))).await);
-        // Of the same second, the one that lasts longer.
+        // Of two from the same second, the one that lasts longer holds.
         let shorter = Registration { expires_at: live.expires_at - 1, ..live.clone() };
         superseded(stage.submit(Statement::Register(shorter)).await);
         assert_eq!(checked(&stage, 1).await, holds);
         let longer = Registration { expires_at: live.expires_at + 1, ..live.clone() };
         stage.register(longer).await;
-        // An issuer may think better of it.
+        // An issuer may reconsider.
         let later = Registration { issued_at: live.issued_at + 1, expires_at: live.expires_at - 5, ..live };
         let until = later.expires_at;
         stage.register(later).await;
         assert_eq!(checked(&stage, 1).await["expirationDate"], until);
-        // The nullifier that was refused is nobody's.
+        // The refused nullifier is free.
         stage.register(signed(2, 8, 1, 365)).await;
     }
 
@@ -108,11 +108,11 @@ both_engines! {
         superseded(stage.submit(Statement::Register(signed(1, 7, 10, 365))).await);
         superseded(stage.submit(Statement::Register(signed(1, 8, 10, 365))).await);
         assert_eq!(stage.reason(1, Kind::GovId).await, "revoked");
-        // The issuer's clock may go ahead of ours.
+        // The issuer's clock may be ahead of ours.
         stage.register(signed(1, 7, -60, 365)).await;
         assert_eq!(stage.reason(1, Kind::GovId).await, "valid");
 
-        // An issuer's word counts from the second in which it was signed.
+        // An issuer's statement counts from the second in which it was signed.
         let begun = now();
         let at = |ago: i64| {
             let issued_at = begun - ago;
@@ -137,7 +137,7 @@ both_engines! {
         superseded(stage.submit(Statement::Register(signed(1, 8, 70, 365))).await);
         stage.submit(revocation(2, 60)).await.expect(404);
         assert_eq!(stage.reason(2, Kind::GovId).await, "valid");
-        // Nor to an address whose proof was revoked since.
+        // Nor to an address whose proof has been revoked since.
         stage.register(signed(3, 9, 100, 365)).await;
         stage.submit(revocation(3, 20)).await.expect(201);
         superseded(stage.submit(rebinding(2, 3, 7, 30)).await);

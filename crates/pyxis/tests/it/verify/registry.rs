@@ -1,4 +1,4 @@
-//! Decisions, Registry: who may say what, and that one human has one address.
+//! Decisions, Registry: authority of issuers, and one address per human.
 
 use pyxis_core::field::FieldElement;
 use pyxis_core::proof::{Kind, ProofNullifier, Rebinding, Registration, Revocation, Statement, Subject};
@@ -42,7 +42,7 @@ both_engines! {
         assert_eq!(again, first);
         let second = stage.submit(Statement::Register(registration(2, Kind::GovId, 7))).await.expect(409).json();
         assert_eq!(second["error"], "already_registered");
-        // The uniqueness is of the human for the action, whatever the network; another kind is another one.
+        // Uniqueness is per human and action, across networks; another kind is separate.
         let elsewhere = Registration { network: "base-sepolia".parse().unwrap(), ..registration(2, Kind::GovId, 7) };
         stage.submit(Statement::Register(elsewhere)).await.expect(409);
         let other = Registration { action_id: "5".parse().unwrap(), ..registration(2, Kind::GovId, 7) };

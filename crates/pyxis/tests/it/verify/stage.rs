@@ -11,7 +11,7 @@ use crate::support::{Answer, App, Client, Setup};
 
 pub(super) const ACTION: &str = "123456789";
 
-/// A server, its owner, and an issuer who is believed about everything.
+/// A server, its owner, and an issuer who is trusted for all kinds.
 pub(super) struct Stage {
     pub(super) app: App,
     pub(super) owner: Client,
@@ -32,7 +32,7 @@ pub(super) fn key(seed: u8) -> IssuerKey {
     IssuerKey::from_seed(&SecretBytes::new(vec![seed; 32])).unwrap()
 }
 
-/// A registration for a year from now on.
+/// A registration that is valid for a year from now.
 pub(super) fn registration(number: u8, kind: Kind, nullifier: u64) -> Registration {
     Registration {
         kind,
@@ -65,7 +65,7 @@ impl Stage {
         self.anyone.post("/registry/proofs", &to_json(&self.key.sign(statement))).send().await
     }
 
-    /// Registers a proof that must be taken.
+    /// Registers a proof that must be accepted.
     pub(super) async fn register(&self, said: Registration) -> Value {
         self.submit(Statement::Register(said)).await.expect(201).json()
     }
@@ -78,7 +78,7 @@ impl Stage {
         self.get(path).await.expect(200).json()
     }
 
-    /// What `/sybil-resistance` says of an address, with the reason.
+    /// The response of `/sybil-resistance` for an address, with the reason.
     pub(super) async fn reason(&self, number: u8, kind: Kind) -> Value {
         let path = format!(
             "/sybil-resistance/{kind}/optimism?user={}&action-id={ACTION}&explain=true",

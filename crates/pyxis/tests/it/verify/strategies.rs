@@ -14,7 +14,7 @@ fn asked(snapshot: &str, addresses: &[String]) -> String {
     format!("{GOV_ID}?network=10&snapshot={snapshot}&addresses={}&action-id={ACTION}", addresses.join(","))
 }
 
-/// The spelling with a checksum (ERC-55).
+/// The address with a checksum (ERC-55).
 fn checksummed(number: u8) -> String {
     let plain = address(number).to_string();
     let hash = pyxis_evm::keccak(&plain.as_bytes()[2..]);
@@ -31,7 +31,7 @@ both_engines! {
         for number in [1, 0xab, 0xcd] {
             stage.register(registration(number, Kind::GovId, number.into())).await;
         }
-        // Duplicates, and addresses that nobody knows.
+        // Duplicates, and unknown addresses.
         let numbers = || (0..500).map(|number| u8::try_from(number % 250).unwrap());
         let addresses: Vec<String> = numbers().map(checksummed).collect();
         let answer = stage.ask(&asked("latest", &addresses)).await;
@@ -57,7 +57,7 @@ both_engines! {
         let one = vec![address(1).to_string()];
         let head = stage.head().await;
         assert_eq!(stage.ask(&asked(&head.to_string(), &one)).await["score"][0]["score"], 0);
-        // Within the same second, but the block is answered for.
+        // In the same second, but the block was already used for an answer, so the registration gets a later one.
         let height = stage.register(registration(1, Kind::GovId, 7)).await["height"].as_i64().unwrap();
         assert!(height > head);
         assert_eq!(stage.ask(&asked(&head.to_string(), &one)).await["score"][0]["score"], 0);
@@ -100,7 +100,7 @@ async fn status_of(stage: &Stage, target: &str) -> u16 {
     let head = format!("GET {target} HTTP/1.1\r\nhost: pyxis\r\nconnection: close\r\n\r\n");
     stream.write_all(head.as_bytes()).await.unwrap();
     let mut answer = Vec::new();
-    // What was refused unread may end in a reset behind the answer.
+    // A request refused unread may end in a reset after the response.
     drop(stream.read_to_end(&mut answer).await);
     let text = String::from_utf8_lossy(&answer);
     text.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("{text}"))
@@ -112,7 +112,7 @@ async fn a_request_line_of_64_kib_is_read_and_a_target_one_byte_over_the_limit_i
     const LIMIT: usize = 65_534;
     let stage = Stage::with(Setup::new()).await;
     stage.register(registration(1, Kind::GovId, 7)).await;
-    // A thousand addresses with escaped commas, and something that nobody asked for.
+    // A thousand addresses with escaped commas, and an unknown parameter.
     let some: Vec<String> =
         (0..1000).map(|number| address(u8::try_from(number % 256).unwrap()).to_string()).collect();
     let filled = |length: usize| {
@@ -130,7 +130,7 @@ async fn a_request_line_of_64_kib_is_read_and_a_target_one_byte_over_the_limit_i
     assert_eq!(answer["score"][1]["score"], 1);
     assert_eq!(status_of(&stage, &whole).await, 200);
     assert_eq!(status_of(&stage, &filled(LIMIT + 1)).await, 414);
-    // The server goes on.
+    // The server keeps running.
     assert_eq!(stage.ask(&asked("latest", &some[..2])).await["score"][1]["score"], 1);
 }
 

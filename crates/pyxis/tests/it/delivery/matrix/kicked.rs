@@ -1,5 +1,5 @@
-//! A bot that is removed from a room of a real homeserver, or that may not write there: the command line, the page and
-//! the metric say so until that is fixed.
+//! A bot that is removed from a room of a real homeserver, or that may not write there. The command line, the page and
+//! the metric report that until it is fixed.
 
 use super::{Address, Client, Homeserver, User, json, says, until};
 use crate::support::{Browser, Setup, World, both_engines};
@@ -41,13 +41,13 @@ impl Office {
         Self { world, browser, metrics, bot, ada, room, named }
     }
 
-    /// A request, once the room shows it.
+    /// Sends a request, and waits until the room shows it.
     async fn shown(&self, path: &str) {
         let txn = self.world.pause(path).await;
         self.ada.sees("the message", &self.room, |event| says(event, &txn)).await;
     }
 
-    /// What the command line says is wrong with the room.
+    /// The problem with the room as reported by the command line.
     async fn doctor(&self) -> Option<String> {
         let report = self.world.app.cli(&["doctor", "--json"]).await.json();
         let part = format!("Matrix room {}", self.named);
@@ -58,7 +58,7 @@ impl Office {
         found[0]["wrong"].as_str().map(str::to_owned)
     }
 
-    /// Waits until the page and the metric name this many rooms that cannot be reached.
+    /// Waits until the page and the metric report this many unreachable rooms.
     async fn unreachable(&self, rooms: usize) {
         let page = async || {
             let page = self.browser.get("/app/notifications").await.expect(200).text();
@@ -79,7 +79,7 @@ impl Office {
         self.ada.client.post(&path, &body).send().await.expect(200);
     }
 
-    /// Sets the power level that messages need.
+    /// Sets the power level required for messages.
     async fn messages_need(&self, level: i64) {
         let path = format!("/_matrix/client/v3/rooms/{}/state/m.room.power_levels", self.room);
         let mut levels = self.ada.client.get(&path).send().await.expect(200).json();
@@ -105,7 +105,7 @@ async fn kicked(setup: Setup, alias: Option<&str>) {
     let refused = office.world.pause("/meanwhile").await;
     office.unreachable(1).await;
     assert!(office.doctor().await.unwrap().contains("invite it there first"));
-    // Another start forgets nothing.
+    // A restart does not forget it.
     office.world.app.restart().await;
     office.metrics = metrics(&office.world);
     office.unreachable(1).await;

@@ -1,4 +1,4 @@
-//! Rooms that are upgraded, and rooms that the bot is put out of.
+//! Rooms that are upgraded, and rooms that the bot is removed from.
 
 use pyxis_store::audit::{self, AuditFilter};
 
@@ -22,7 +22,7 @@ async fn wrong(world: &World) -> Vec<String> {
     found.into_iter().filter_map(|(_, wrong)| wrong).collect()
 }
 
-/// Posts what is due, and what that made due; time goes on.
+/// Posts everything due, and anything that becomes due by that; time moves on.
 async fn show(world: &World) {
     for _ in 0..2 {
         show_due(&world.state).await.unwrap();
@@ -64,7 +64,7 @@ both_engines! {
     async fn an_upgrade_is_heard_of_and_believed_of_the_rooms_state_alone(url: DatabaseUrl) {
         let (world, homeserver) = quiet(url, POLICY).await;
         let working = Working::start(&world).await;
-        // A message that looks like it, and an event that the room's state does not bear out.
+        // A message that looks like it, and an event that the room's state does not confirm.
         let content = json!({ "body": "x", "replacement_room": "!evil:px.test" });
         homeserver.say(ROOM, ADA, "m.room.tombstone", &content);
         homeserver.say_state(ROOM, &content);

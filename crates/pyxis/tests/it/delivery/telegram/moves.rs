@@ -54,7 +54,7 @@ both_engines! {
     async fn a_group_that_became_a_supergroup_is_followed_at_the_next_message(scene: &mut Scene) {
         scene.link(ADA).await;
         scene.set_default(GROUP).await;
-        // One that asks already, in the group.
+        // A message that already asks, in the group.
         let (asked, _) = scene.asked(1).await;
         scene.telegram.migrate(GROUP, SUPERGROUP);
         assert!(scene.wrong().await[0].contains(&SUPERGROUP.to_string()), "the doctor changes nothing");
@@ -95,7 +95,7 @@ both_engines! {
             (403, "Forbidden: the group chat was deleted"),
             (400, "Bad Request: chat not found"),
         ] {
-            // Ids of one moment are in no order, and the newest message says whether a chat is reached.
+            // Ids from the same millisecond have no order, and the newest message tells if a chat is reachable.
             scene.world.advance(Duration::from_secs(1));
             scene.telegram.bar(GROUP, status, words);
             let txn = scene.world.pause(usize::from(status)).await;
@@ -105,7 +105,7 @@ both_engines! {
             .await;
             assert!(scene.wrong().await[0].contains(words), "{words}");
             scene.telegram.let_in(GROUP);
-            // What was refused is posted, and nothing is wrong any more.
+            // The refused message is posted, and no problem remains.
             scene.asks_in(txn, GROUP).await;
             crate::support::until("it is forgotten", async || scene.unreachable().await.is_empty().then_some(()))
                 .await;

@@ -1,10 +1,10 @@
-//! Requests of which a message shows only a part: where they are approved.
+//! Requests that a message shows only in part, and the place to approve them.
 
 use axum::body::Body;
 
 use super::*;
 
-/// What an agent wants to be sent, and a line of the message about it.
+/// A request that an agent wants sent, and a line of the message about it.
 struct Asked {
     query: String,
     headers: Vec<(&'static str, String)>,
@@ -32,7 +32,7 @@ impl Asked {
     }
 }
 
-/// Address, headers and reasons that no message shows whole.
+/// Addresses, headers and reasons that no message shows completely.
 fn around_the_body() -> Vec<Asked> {
     let query = format!("?pad={}&to=eve", "x".repeat(700));
     let source = "x-amz-copy-source";
@@ -44,7 +44,7 @@ fn around_the_body() -> Vec<Asked> {
     ]
 }
 
-/// Bodies that no message shows whole.
+/// Bodies that no message shows completely.
 fn bodies() -> Vec<Asked> {
     vec![
         Asked::of(b"amount=5\xff", "\nBody: not shown here, 9 bytes\n"),
@@ -54,7 +54,7 @@ fn bodies() -> Vec<Asked> {
     ]
 }
 
-/// What a message shows whole, if only just.
+/// Requests that a message only just shows completely.
 fn whole() -> Vec<Asked> {
     vec![
         Asked { query: format!("?pad={}", "x".repeat(600)), ..Asked::of("", "/act?pad=xxx") },
@@ -67,7 +67,7 @@ fn whole() -> Vec<Asked> {
     ]
 }
 
-/// Asks for each, and approves none of them in the chat.
+/// Sends each request, and approves none of them in the chat.
 async fn approved_elsewhere(scene: &mut Scene, all: Vec<Asked>) {
     scene.link(ADA).await;
     for asked in all {

@@ -1,4 +1,4 @@
-//! Requests for signatures: what a message shows of the payload, and where it is approved.
+//! Requests for signatures: the payload in a message, and the place to approve it.
 
 use super::*;
 use crate::delivery::payloads;
@@ -46,7 +46,7 @@ both_engines! {
                 scene.edited(message, end).await;
             }
         }
-        // What is over is told as for any other request.
+        // The outcome is shown as for any other request.
         let (_, message) = &approved[0];
         let over = message.button("Deny").replacen('d', "a", 1);
         scene.telegram.press_with(message, &over, ADA);

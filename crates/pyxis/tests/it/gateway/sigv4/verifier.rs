@@ -1,5 +1,5 @@
-//! An upstream that verifies signatures of Amazon Web Services from what is on the wire, written from
-//! Amazon's description apart from the signer: it shares no code with it.
+//! An upstream that verifies AWS signatures from the bytes on the wire. It is written from Amazon's description and
+//! shares no code with the signer.
 
 use std::fmt::Write as _;
 
@@ -59,7 +59,7 @@ fn verify(request: &Received, service: &str) -> Result<(), String> {
     if field("Signature")? == hex(&hmac(&key, &to_sign)) { Ok(()) } else { Err(canonical) }
 }
 
-/// S3 encodes what each segment stands for. The others drop empty segments and encode what is on the wire.
+/// S3 encodes the decoded segments. The other services drop empty segments and encode the bytes on the wire.
 fn path(request: &Received, service: &str) -> String {
     let path = request.target.split('?').next().unwrap_or_default();
     if service == "s3" {
@@ -86,7 +86,7 @@ fn query(request: &Received) -> String {
     pairs.join("&")
 }
 
-/// A line for each, an empty one, and their names.
+/// One line per header, an empty line, and the names.
 fn headers(request: &Received, names: &[&str]) -> String {
     let mut text = String::new();
     for name in names {
