@@ -1,7 +1,7 @@
 //! Sets of nullifiers that credentials have linked: each set is one account (decisions/0014).
 //!
 //! A set only grows. In each scorer one address holds it, through a claim on its name, which is one of its nullifiers.
-//! A nullifier that was never named together with another one is a set by itself, without a row.
+//! A nullifier that was never named together with another one is a separate set, without a row.
 
 mod stored;
 mod tie;
