@@ -1,7 +1,7 @@
-//! Serving until told to stop, then draining.
+//! HTTP server with graceful shutdown.
 //!
-//! Heads of requests are looked through before hyper parses them ([`head`]), and what two servers could read
-//! otherwise is refused. Limits on heads, and on the time that heads and bodies may take, are here, too.
+//! Request heads are checked before hyper parses them ([`head`]). Heads that two servers could read differently are
+//! refused. Limits on the size of heads, and on the time for heads and bodies, are enforced here, too.
 
 mod chunks;
 mod gate;
