@@ -1,9 +1,13 @@
 //! Locks on values that need not have a row. On SQLite the single writer is the lock, so these do nothing.
 //!
-//! Transactions of the scoring side acquire locks in one order, to rule out deadlocks: digests (`revocations`, all at
-//! once), then addresses (`holders`, ascending), then names of nullifier sets (`nullifier_sets`, all at once). Rows
-//! that are marked on the way, such as scores of other addresses, have no order. If two transactions collide there, one
-//! of them fails with `StoreError::is_contended` and starts again.
+//! Transactions of the scoring side acquire locks in one order, to rule out deadlocks:
+//!
+//! 1. digests (`revocations`), all of them together,
+//! 2. addresses (`holders`), ascending,
+//! 3. names of nullifier sets (`nullifier_sets`), all of them together.
+//!
+//! Rows that are marked on the way, such as scores of other addresses, have no order. If two transactions collide
+//! there, one of them fails with `StoreError::is_contended` and starts again.
 
 use std::collections::BTreeSet;
 
