@@ -1,8 +1,8 @@
 //! HTTP/1 request heads, checked before hyper parses them.
 //!
-//! hyper accepts input that servers before or behind it may read differently: a bare line feed as a line end, a
-//! `Content-Length` together with a `Transfer-Encoding`, other codings before `chunked`, several hosts. All of that is
-//! refused here, so that the rest has only one reading (RFC 9112).
+//! hyper accepts input that servers before or behind it may read differently. Examples are a bare line feed as a line
+//! end, a `Content-Length` together with a `Transfer-Encoding`, other codings before `chunked`, and several hosts. All
+//! of that is refused here, so that the rest has only one reading (RFC 9112).
 
 use std::net::Ipv6Addr;
 
