@@ -15,7 +15,7 @@ pub(crate) enum Wording {
 
 /// The label in the given wording, or a plainer text if a secret could be read from that.
 ///
-/// The tag does not contain a form, is not part of one, does not start with the end of one and does not end with the
+/// The tag does not contain a form and is not part of one. It neither starts with the end of a form nor ends with the
 /// start of one. No surrounding text can therefore form a secret together with it.
 pub(crate) fn safe_tag(label: &str, wording: Wording, forms: &Forms) -> Vec<u8> {
     let label: String = label.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
