@@ -184,7 +184,7 @@ impl StandIn {
         self.shared.inner().strange.remove(room);
     }
 
-    /// Bans the bot from a room.
+    /// Blocks the bot from a room.
     pub fn shut(&self, room: &str) {
         self.shared.inner().strange.insert(room.to_owned());
     }
