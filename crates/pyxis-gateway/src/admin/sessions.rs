@@ -262,7 +262,7 @@ pub async fn set_password(state: &State, person: &Person, password: &SecretStrin
 
 /// Changes the person's own password after checking the current one, if any. A wrong one counts like a failed
 /// sign-in, so that an unattended session cannot be used to try passwords. A first password needs a fresh session if
-/// there are passkeys, because the session could otherwise bypass them.
+/// there are passkeys, because the new password could otherwise be used to register another passkey.
 ///
 /// # Errors
 /// `WrongPassword`, `Locked`, `Conflict`, or `InvalidField` for a new password of invalid length or equal to the old

@@ -66,8 +66,8 @@ pub(crate) async fn authorize(state: &State, asked: &ValidatedRequest<'_>) -> Re
     judged
 }
 
-/// Checks everything visible in the request before resolving the host. A DNS query for a name that the agent made up
-/// would inform whoever runs its DNS server.
+/// Checks everything visible in the request before resolving the host. An agent could otherwise leak data through DNS
+/// queries for names that it makes up.
 async fn evaluate(state: &State, asked: &ValidatedRequest<'_>) -> Result<Authorization> {
     check_allowed_hosts(asked.credential, asked.target)?;
     let host = host_port(asked.target);
