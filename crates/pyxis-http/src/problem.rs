@@ -50,6 +50,7 @@ impl Problem {
         self
     }
 
+    /// HTTP status of the response.
     pub fn status(&self) -> StatusCode {
         self.0.status
     }
