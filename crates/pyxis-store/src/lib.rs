@@ -250,8 +250,8 @@ impl Store {
         self.inner.events.subscribe()
     }
 
-    /// Starts the background task that notices commits of other processes, once. It ends with the last clone of the
-    /// store.
+    /// Starts the background task that notices commits of other processes, unless it is running. It ends with the last
+    /// clone of the store.
     pub fn watch(&self) {
         watch::watch(&self.inner);
     }

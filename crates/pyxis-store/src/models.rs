@@ -43,7 +43,7 @@ impl FromRow for Lookup {
 }
 
 /// Looks up a key by hash, unless unknown or revoked, with the active models and the features of the wallet. One
-/// statement. No address is treated like one without data.
+/// statement. A missing address is treated like one without data.
 pub async fn look_up(
     executor: impl Executor,
     key_hash: &str,

@@ -14,7 +14,7 @@ use super::refusal::{MAX_HEADER_BYTES, MAX_HEADER_FIELDS, MAX_URI_BYTES, Malform
 /// First bytes from a client that uses HTTP/2 with prior knowledge.
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Maximum empty lines skipped before a request line (RFC 9112, section 2.2, requires at least one).
+/// Maximum empty lines skipped before a request line (RFC 9112, section 2.2, asks for at least one).
 const MAX_EMPTY_LINES: usize = 4;
 
 /// Generous allowance for everything in a request line except the target: method, spaces, version and line end.
