@@ -1,33 +1,33 @@
-//! The ABI of the few calls that are made: static arguments, and returns read strictly.
+//! The ABI subset that Pyxis needs: static arguments, and strictly parsed return values.
 
 use pyxis_core::address::EvmAddress;
 use pyxis_signing::eip712::words::{address, number};
 
 use crate::{Word, keccak};
 
-/// What a call begins with.
+/// First four bytes of a call's data.
 pub type Selector = [u8; 4];
 
-/// The first four bytes of the hash of a signature.
+/// First four bytes of the Keccak-256 hash of a signature.
 pub fn selector(signature: &str) -> Selector {
     let [a, b, c, d, ..] = keccak(signature.as_bytes());
     [a, b, c, d]
 }
 
-/// A selector, followed by words.
+/// Call data: a selector followed by words.
 pub fn call(selector: Selector, arguments: &[Word]) -> Vec<u8> {
     [&selector[..], arguments.as_flattened()].concat()
 }
 
-/// The selector of `Error(string)`.
+/// Selector of `Error(string)`.
 const ERROR: Selector = [0x08, 0xc3, 0x79, 0xa0];
 
-/// The words of a return.
+/// Reader for the words of a return value.
 #[derive(Clone, Copy, Debug)]
 pub struct AbiReader<'d>(&'d [u8]);
 
 impl<'d> AbiReader<'d> {
-    /// Over returned data.
+    /// Reads from returned data.
     pub const fn new(data: &'d [u8]) -> Self {
         Self(data)
     }
@@ -54,20 +54,20 @@ impl<'d> AbiReader<'d> {
         }
     }
 
-    /// What begins at the offset that stands at an index.
+    /// Reader that starts at the offset stored at `index`.
     pub fn tail(self, index: usize) -> Option<Self> {
         self.0.get(usize::try_from(self.number(index)?).ok()?..).map(Self)
     }
 
-    /// The items of an array that begins here, with its length first: how many, and where they stand.
+    /// Length and items of the array that starts here.
     pub fn array(self) -> Option<(usize, Self)> {
         let length = usize::try_from(self.number(0)?).ok()?;
         let items = self.0.get(32..)?;
-        // Every item is at least a word, so a length beyond the data is a lie.
+        // Every item takes at least one word, so a length beyond the data is invalid.
         (length <= items.len() / 32).then_some((length, Self(items)))
     }
 
-    /// The bytes that begin here, with their length first.
+    /// The length-prefixed bytes that start here.
     pub fn bytes(self) -> Option<&'d [u8]> {
         let length = usize::try_from(self.number(0)?).ok()?;
         self.0.get(32..)?.get(..length)
@@ -80,7 +80,7 @@ pub fn revert_reason(data: &[u8]) -> Option<String> {
     words.tail(0)?.bytes().and_then(|text| String::from_utf8(text.to_vec()).ok())
 }
 
-/// `aggregate3((address,bool,bytes)[])` of Multicall3, where every call may fail by itself.
+/// Call data for Multicall3's `aggregate3((address,bool,bytes)[])`, with each call allowed to fail.
 pub(crate) fn aggregate3(calls: &[(EvmAddress, &[u8])]) -> Vec<u8> {
     let long: usize = calls.iter().map(|(_, call)| 5 * 32 + call.len().next_multiple_of(32)).sum();
     let mut data = Vec::with_capacity(4 + 2 * 32 + long);
@@ -104,7 +104,7 @@ pub(crate) fn aggregate3(calls: &[(EvmAddress, &[u8])]) -> Vec<u8> {
     data
 }
 
-/// The `(bool success, bytes returnData)[]` of `aggregate3`.
+/// Decodes the `(bool success, bytes returnData)[]` of `aggregate3`.
 pub(crate) fn aggregated(data: &[u8], count: usize) -> Option<Vec<(bool, &[u8])>> {
     let (length, items) = AbiReader::new(data).tail(0)?.array()?;
     let item = |index| {

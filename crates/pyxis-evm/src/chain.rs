@@ -1,4 +1,4 @@
-//! A network as its nodes show it: the newest block, older blocks, and calls pinned to a block.
+//! A network as seen through its nodes: the newest block, older blocks, and calls pinned to a block.
 
 mod calls;
 
@@ -16,67 +16,66 @@ use tokio::time::Instant;
 use crate::Error;
 use crate::rpc::{CallOutcome, Endpoint, Limits, Nodes, RawJson, Request1};
 
-/// Calls of one call of Multicall3.
+/// Maximum calls per Multicall3 call.
 const AGGREGATED: usize = 500;
-/// The newest block, as nodes are asked for it.
+/// Block tag of the newest block.
 const LATEST: &str = "latest";
-/// How long the newest block is not asked for again.
+/// Time for which the newest block is cached.
 const FRESH: Duration = Duration::from_secs(1);
-/// Timestamps that are kept.
+/// Maximum number of cached timestamps.
 const TIMESTAMPS: u64 = 10_000;
 
-/// How to reach a network.
+/// Connection settings of a network.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// JSON-RPC URLs, in the order of preference.
+    /// JSON-RPC URLs, in order of preference.
     pub urls: Vec<String>,
-    /// For each request.
+    /// Timeout of each request.
     pub timeout: Duration,
-    /// How long a node that is behind is left alone before it is asked again.
+    /// Pause before a lagging node is asked again.
     pub pause: Duration,
-    /// Where Multicall3 is; without it calls go out as JSON-RPC batches.
+    /// Address of Multicall3. Without it, calls are sent as JSON-RPC batches.
     pub multicall: Option<EvmAddress>,
 }
 
 /// A block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Its number.
     pub number: u64,
-    /// Its timestamp, Unix seconds.
+    /// Unix seconds.
     pub timestamp: u64,
 }
 
-/// How one node of a network is.
+/// Status of one node of a network.
 #[derive(Debug)]
 pub struct NodeConfig {
-    /// Scheme, host and port of its URL; the rest may hold a key.
+    /// Scheme, host and port of the URL. The rest is left out because it may contain a key.
     pub origin: String,
-    /// Its newest block and the id of its chain, or why they are not known.
+    /// The node's newest block and chain id, or the reason that they are unknown.
     pub standing: Result<(Block, u64), Error>,
-    /// How long it took.
+    /// Time that the check took.
     pub took: Duration,
-    /// The most calls that it takes in one request, if that is less than Pyxis sends.
+    /// Maximum calls that the node accepts in one request, if fewer than Pyxis sends.
     pub batch: Option<usize>,
 }
 
-/// A call of a contract.
+/// A contract call.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// The contract.
+    /// Contract address.
     pub to: EvmAddress,
     /// Selector and arguments.
     pub data: Vec<u8>,
 }
 
-/// What a call of a contract came to.
+/// Result of a contract call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallResult {
-    /// Data, perhaps none.
+    /// CallResult data, possibly empty.
     Data(Bytes),
-    /// It reverted, with this reason if it gave one.
+    /// The contract reverted, with its reason if it gave one.
     Reverted(Option<String>),
-    /// It needs more gas or time than any node allows: the contract gave no answer.
+    /// The call needs more gas or time than any node allows, so the contract gave no answer.
     Unfinished,
 }
 
@@ -89,7 +88,7 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Asks nobody yet. Addresses of the operator's own network are allowed.
+    /// Creates the network without sending any request. Private addresses are allowed.
     pub fn new(net: &Client, settings: &Settings) -> Self {
         let (timeout, pause) = (settings.timeout, settings.pause);
         let limits = Limits { timeout, pause, aggregated: AGGREGATED };
@@ -101,7 +100,7 @@ impl Chain {
         }
     }
 
-    /// The newest block, at most a second old. It never goes back.
+    /// The newest block, at most one second old. Never goes backward.
     pub async fn head(&self, now: UnixMillis) -> Result<Block, Error> {
         let known = *self.head.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((block, at)) = known
@@ -113,18 +112,18 @@ impl Chain {
         self.newest(now).await
     }
 
-    /// The newest block, asked for now.
+    /// The newest block, fetched now.
     pub async fn newest(&self, now: UnixMillis) -> Result<Block, Error> {
         let block = self.ask_block(LATEST).await?;
         Ok(self.note_head(block, now))
     }
 
-    /// The newest block that any node knows, asked for now. One node may be behind the others.
+    /// The newest block known to any node, fetched now. A single node may lag behind the others.
     pub async fn highest(&self, now: UnixMillis) -> Result<Block, Error> {
         let mut highest = self.newest(now).await?;
         if self.nodes.all().len() > 1 {
             for node in self.nodes.all() {
-                // One answered: what another lacks is no failure.
+                // One answer is enough; failures of other nodes do not matter.
                 if let Ok(block) = newest_of(node).await {
                     highest = self.note_head(block, now);
                 }
@@ -140,13 +139,13 @@ impl Chain {
         newest
     }
 
-    /// The newest block that is known to exist, without asking.
+    /// The newest block seen so far, without a request.
     pub fn known_head(&self) -> Option<Block> {
         self.head.lock().unwrap_or_else(PoisonError::into_inner).map(|(block, _)| block)
     }
 
-    /// A block that exists. Its timestamp is kept once it can no longer change: when that many blocks are known
-    /// to stand behind it.
+    /// An existing block. Its timestamp is cached once it can no longer change, that is, once `confirmations` blocks
+    /// follow it.
     pub async fn block(&self, number: u64, confirmations: u64) -> Result<Block, Error> {
         if let Some(timestamp) = self.timestamps.get(&number) {
             return Ok(Block { number, timestamp });
@@ -169,7 +168,7 @@ impl Chain {
         }
     }
 
-    /// How each node is, asked apart from the others.
+    /// Status of each node, checked separately.
     pub async fn nodes(&self) -> Vec<NodeConfig> {
         let mut all = Vec::new();
         for node in self.nodes.all() {
@@ -182,9 +181,8 @@ impl Chain {
         all
     }
 
-    /// Calls contracts in the state after a block, all in one state; the answers in the same order. A failure
-    /// that is of the node is an error of all; what a contract did, or what only one call needs too much for,
-    /// is that call's own.
+    /// Calls contracts in the state after one block and returns the answers in order. A failure of the node fails all
+    /// calls. A revert, or a call that exceeds the limits even on its own, affects only that call.
     pub async fn call_many(&self, block: u64, calls: &[Call]) -> Result<Vec<CallResult>, Error> {
         let mut asked = calls::Calls::new(self.multicall, block, calls);
         match self.nodes.answer(&mut asked).await {

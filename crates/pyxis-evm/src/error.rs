@@ -1,11 +1,11 @@
-//! What can go wrong with a node.
+//! Errors of RPC nodes.
 
 use pyxis_core::address::EvmAddress;
 
-/// Why a node gave no answer. A contract that reverts is an answer.
+/// Reason that a node gave no answer. A revert counts as an answer.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The node cannot be reached, or not in time.
+    /// The node is unreachable or too slow.
     #[error("the node cannot be reached")]
     Net(#[source] pyxis_net::Error),
     /// Time ran out.
@@ -22,7 +22,7 @@ pub enum Error {
         /// The node's message, truncated.
         message: String,
     },
-    /// The node refuses to work now, whatever it is asked.
+    /// The node refuses every request at the moment.
     #[error("the node is at a limit: {code}, {message}")]
     Busy {
         /// JSON-RPC error code.
@@ -30,24 +30,24 @@ pub enum Error {
         /// The node's message, truncated.
         message: String,
     },
-    /// The node lacks the block or the state after it, although the block exists.
+    /// The node lacks the block or its state, although the block exists.
     #[error("the node is behind: {0}")]
     Behind(String),
-    /// Every node says that an address has no code at a block.
+    /// Every node reports that the address has no code at the block.
     #[error("no contract at {address} at block {block}")]
     NoContract {
-        /// The address that was called.
+        /// Address that was called.
         address: EvmAddress,
-        /// The block.
+        /// Block number.
         block: u64,
     },
-    /// Some calls need more gas or time than the node allows; the others were answered.
+    /// Some calls need more gas or time than the node allows. The others were answered.
     #[error("a call needs more gas or time than the node allows")]
     Unfinished,
-    /// The address of Multicall3 belongs to another contract.
+    /// The configured Multicall3 address belongs to another contract.
     #[error("the contract at the address of Multicall3 is another one")]
     OtherContract,
-    /// What came back is not what was asked for.
+    /// The response does not match the request.
     #[error("the node's answer cannot be read: {0}")]
     Malformed(&'static str),
     /// The URL of a node cannot be used.
@@ -56,13 +56,13 @@ pub enum Error {
 }
 
 impl Error {
-    /// True where the same question may be answered in a moment, or at the block before.
+    /// True where the same question may succeed shortly, or at the previous block.
     pub const fn is_behind(&self) -> bool {
         matches!(self, Self::Behind(_) | Self::NoContract { .. })
     }
 
-    /// True where the node may answer fewer calls in one request. A node that is unreachable, slow or behind
-    /// stays so, however little it is asked.
+    /// True where the node may answer if a request has fewer calls. A smaller request does not help with a node that is
+    /// unreachable, slow or behind.
     pub(crate) const fn eases_with_fewer(&self) -> bool {
         match self {
             Self::Net(error) => {
@@ -79,7 +79,7 @@ impl Error {
         }
     }
 
-    /// The size of a batch that the node names in its refusal, below `asked`.
+    /// The batch limit that the node names in its refusal, if below `asked`.
     pub(crate) fn named_limit(&self, asked: usize) -> Option<usize> {
         let (Self::Refused { message, .. } | Self::Busy { message, .. }) = self else { return None };
         if !message.to_ascii_lowercase().contains("batch") {

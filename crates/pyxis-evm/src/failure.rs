@@ -1,25 +1,25 @@
-//! What the error object of a node means. Clients say the same in different words: what is a contract's revert
-//! is told from what is a failure of the node.
+//! Classifies the error objects of nodes. Clients word the same error differently; this module separates a contract's
+//! revert from a failure of the node.
 
 use pyxis_core::hex;
 use serde_json::Value;
 
 use crate::abi;
 
-/// Longest piece of a node's words that is kept.
+/// Maximum length of a node's message, in bytes.
 const MAX_WORDS: usize = 200;
-/// Depth to which the data of an error is searched.
+/// Maximum depth at which the data of an error is searched.
 const MAX_DEPTH: usize = 5;
-/// Code of Geth, and of those that follow it, for a revert.
+/// Revert code of Geth and compatible clients.
 const REVERTED: i64 = 3;
-/// Code for a resource that does not exist: a block that the node lacks.
+/// Code of a missing resource, such as a block that the node lacks.
 const NOT_FOUND: i64 = -32001;
-/// Codes of a limit on requests.
+/// Rate limit codes.
 const LIMITS: [i64; 2] = [-32005, 429];
-/// Hexadecimal selector of `Error(string)`.
+/// Selector of `Error(string)`, as hex.
 const ERROR_SELECTOR: &str = "08c379a0";
 
-/// The call ran into the gas limit of the node, or into an instruction that takes all gas.
+/// The call hit the node's gas limit, or an instruction that consumes all gas.
 const HALTED: [&str; 21] = [
     "out of gas",
     "outofgas",
@@ -43,7 +43,7 @@ const HALTED: [&str; 21] = [
     "stack underflow",
     "stack limit",
 ];
-/// The call, or what else was in the request, took too long or returned too much.
+/// The call, or another one in the same request, took too long or returned too much.
 const TIME: [&str; 9] = [
     "execution aborted",
     "execution timeout",
@@ -55,7 +55,7 @@ const TIME: [&str; 9] = [
     "response size",
     "result too large",
 ];
-/// The node refuses to work now, whatever it is asked.
+/// The node refuses every request at the moment.
 const BUSY: [&str; 6] =
     ["rate limit", "too many requests", "request limit", "request count", "compute units", "throughput"];
 /// The node lacks the block or its state.
@@ -89,34 +89,34 @@ const BEHIND: [&str; 27] = [
     "syncing",
 ];
 
-/// What a failed call came to.
+/// Classification of a failed call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FailureKind {
-    /// The contract reverted, with this reason if it gave one.
+    /// The contract reverted, with its reason if it gave one.
     Reverted(Option<String>),
-    /// It needs more gas than the node allows, or met an invalid instruction.
+    /// The call needs more gas than the node allows, or hit an invalid instruction.
     Halted,
-    /// It took longer, or returned more, than the node allows.
+    /// The call took longer, or returned more, than the node allows.
     Time,
     /// The node lacks the block or its state.
     Behind,
-    /// The node refuses to work now, whatever it is asked.
+    /// The node refuses every request at the moment.
     Busy,
     /// Anything else.
     Refused,
 }
 
-/// The error object of a node.
+/// Parsed error object of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NodeFailure {
     pub(crate) code: i64,
-    /// The node's words, truncated.
+    /// The node's message, truncated.
     pub(crate) message: String,
     pub(crate) kind: FailureKind,
 }
 
 impl NodeFailure {
-    /// Reads an error object, or whatever stands in its place.
+    /// Reads an error object, or any other value found in its place.
     pub(crate) fn read(error: &Value) -> Self {
         let code = match &error["code"] {
             Value::Number(code) => code.as_i64().unwrap_or_default(),
@@ -155,7 +155,7 @@ fn kind(code: i64, message: &str, error: &Value) -> FailureKind {
     }
 }
 
-/// `block 0x… not found`, `block number 7 is unknown` and the like, with a number in the middle.
+/// Matches `block 0x… not found`, `block number 7 is unknown` and the like, with a number in the middle.
 fn missing_block(lower: &str) -> bool {
     let rest = lower.split_once("block").map(|(_, rest)| rest);
     rest.filter(|_| !lower.contains("method")).is_some_and(|rest| {
@@ -165,7 +165,7 @@ fn missing_block(lower: &str) -> bool {
     })
 }
 
-/// Every text of an error: the message, the data, and what is within the data.
+/// All texts of an error: the message, the data, and anything nested in the data.
 fn texts(error: &Value) -> Vec<&str> {
     fn walk<'e>(value: &'e Value, depth: usize, found: &mut Vec<&'e str>) {
         match value {
@@ -185,13 +185,13 @@ fn texts(error: &Value) -> Vec<&str> {
     }
     let mut found = Vec::new();
     walk(error, 0, &mut found);
-    // The message first: it is the clearest.
+    // The message comes first because it is the clearest.
     let message = error["message"].as_str();
     found.sort_by_key(|text| Some(*text) != message);
     found
 }
 
-/// The reason in the data of a revert, wherever a client puts it: in `data`, an object in it, or the message.
+/// The ABI-encoded revert reason, wherever the client puts it: in `data`, in an object inside it, or in the message.
 fn encoded_reason(value: &Value, depth: usize) -> Option<String> {
     match value {
         Value::String(text) => payload(text),
@@ -205,7 +205,7 @@ fn encoded_reason(value: &Value, depth: usize) -> Option<String> {
     }
 }
 
-/// The reason that a text has in hexadecimal digits, perhaps with words around them.
+/// The revert reason in the hex digits of a text, which may have words around them.
 fn payload(text: &str) -> Option<String> {
     let start = text.match_indices(ERROR_SELECTOR).map(|(start, _)| start).find(|start| {
         let before = text[..*start].trim_end_matches("0x");
@@ -215,7 +215,7 @@ fn payload(text: &str) -> Option<String> {
     abi::revert_reason(&hex::decode(digits)?)
 }
 
-/// What follows the word `revert` or `reverted` in a text.
+/// The text after the word `revert` or `reverted`.
 fn revert_word(text: &str) -> Option<&str> {
     const WORD: &str = "revert";
     let lower = text.to_ascii_lowercase();
@@ -228,10 +228,10 @@ fn revert_word(text: &str) -> Option<&str> {
     })
 }
 
-/// The reason of a revert in a node's own words.
+/// The revert reason in the node's own wording.
 fn spoken_reason(text: &str) -> Option<String> {
     let mut rest = revert_word(text)?;
-    // Some say it twice: `execution reverted: revert: …`.
+    // Some clients repeat it: `execution reverted: revert: …`.
     while let Some(inner) = revert_word(rest).filter(|inner| {
         let between = &rest[..rest.len() - inner.len()];
         between.trim_start_matches([':', ' ']).len() <= "reverted".len()
@@ -251,7 +251,7 @@ fn spoken_reason(text: &str) -> Option<String> {
     (!reason.is_empty() && !reason.starts_with("0x")).then(|| reason.chars().take(MAX_WORDS).collect())
 }
 
-/// The reason under its name, as Ganache gives it.
+/// The revert reason in a field named `reason`, as Ganache sends it.
 fn named_reason(value: &Value, depth: usize) -> Option<String> {
     let fields = value.as_object().filter(|_| depth < MAX_DEPTH)?;
     let own = fields.get("reason").and_then(Value::as_str).filter(|reason| !reason.is_empty());

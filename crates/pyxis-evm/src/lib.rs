@@ -1,4 +1,4 @@
-//! EVM chains: what other crates need to read them, and to sign and check what their contracts check.
+//! Reading EVM chains, and creating and verifying signatures that contracts check.
 
 pub mod abi;
 mod chain;

@@ -1,4 +1,4 @@
-//! JSON-RPC over one POST: batches as large as a node takes, and failover to the next node.
+//! JSON-RPC over POST, with batches as large as a node accepts and failover to the next node.
 
 mod wire;
 
@@ -16,18 +16,18 @@ use crate::Error;
 
 pub(crate) use wire::{Answers, CallOutcome, RawJson, Request1};
 
-/// Largest answer, in bytes.
+/// Maximum size of a response, in bytes.
 const MAX_ANSWER: usize = 32 << 20;
-/// Largest body of a refusal, in bytes.
+/// Maximum size of an error response body, in bytes.
 const MAX_REFUSAL: usize = 1 << 20;
-/// Most calls of one request.
+/// Maximum calls per request.
 const BATCH: usize = 100;
-/// How long a learned size is kept. Afterwards the largest is tried again: a provider may have raised its limit.
+/// Lifetime of a learned limit. Afterwards the maximum is tried again, in case the provider raised its limit.
 const REMEMBERED: Duration = Duration::from_mins(10);
-/// How often a node that is behind is asked again.
+/// Number of times that a lagging node is asked again.
 const AGAIN: usize = 2;
 
-/// How much fits into one request to a node: the most, or less where the node refused that lately.
+/// Calls that fit into one request to a node: the maximum, or fewer if the node recently refused that many.
 pub(crate) struct Learned {
     most: usize,
     less: Mutex<Option<(usize, Instant)>>,
@@ -43,26 +43,25 @@ impl Learned {
         less.filter(|(_, since)| since.elapsed() < REMEMBERED).map_or(self.most, |(size, _)| size)
     }
 
-    /// Keeps a size that was accepted after a larger one was refused.
+    /// Remembers a size that was accepted after a larger one was refused.
     pub(crate) fn note(&self, size: usize) {
         *self.less.lock().unwrap_or_else(PoisonError::into_inner) = Some((size, Instant::now()));
     }
 }
 
-/// A node.
 pub(crate) struct Endpoint {
     net: Client,
     url: String,
     timeout: Duration,
-    /// Calls of one request.
+    /// Calls per JSON-RPC request.
     batch: Learned,
-    /// Calls that one call of Multicall3 may hold.
+    /// Calls per Multicall3 call.
     pub(crate) aggregated: Learned,
 }
 
 impl Endpoint {
-    /// The answer to every call. Calls that the node refuses together are asked in smaller requests; what it
-    /// refuses alone is an error of all.
+    /// Answers every call. Calls that the node refuses together are sent in smaller requests. A call refused on its own
+    /// fails all.
     pub(crate) async fn ask(&self, calls: &[Request1]) -> Result<Vec<CallOutcome>, Error> {
         let mut outcomes: Vec<Option<CallOutcome>> = vec![None; calls.len()];
         let mut open: Vec<usize> = (0..calls.len()).collect();
@@ -86,7 +85,7 @@ impl Endpoint {
             match failure {
                 None if refused && asked == size => self.batch.note(size),
                 None => {}
-                // The node answers others: it is this call.
+                // The node answers other calls, so this call is the problem.
                 Some(Error::Refused { .. }) if asked == 1 && outcomes.iter().any(Option::is_some) => {
                     outcomes[open.remove(0)] = Some(CallOutcome::Unfinished);
                 }
@@ -102,7 +101,7 @@ impl Endpoint {
         outcomes.into_iter().collect::<Option<_>>().ok_or(Error::Malformed("a call without an answer"))
     }
 
-    /// The most calls that the node takes in one request, if that is less than are sent.
+    /// Maximum calls that the node accepts in one request, if fewer than Pyxis sends.
     pub(crate) async fn largest_batch(&self, probe: &Request1) -> Option<usize> {
         let accepts = async |size: usize| {
             let answers = self.post(&vec![probe; size]).await;
@@ -111,7 +110,7 @@ impl Endpoint {
         if accepts(BATCH).await || !accepts(1).await {
             return None;
         }
-        // The first is taken, the second refused.
+        // `taken` is known to be accepted, `refused` to be refused.
         let (mut taken, mut refused) = (1, BATCH);
         while refused - taken > 1 {
             let middle = usize::midpoint(taken, refused);
@@ -120,7 +119,7 @@ impl Endpoint {
         Some(taken)
     }
 
-    /// One request.
+    /// Sends one request.
     async fn post(&self, calls: &[&Request1]) -> Result<Answers, Error> {
         let request = Request::post(&self.url);
         let request = request.header(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -135,12 +134,12 @@ impl Endpoint {
         if status.is_success() {
             return wire::read(&body::read_capped(response.into_body(), MAX_ANSWER).await?, count);
         }
-        // Some say in JSON-RPC why, or that the contract reverted.
+        // Some nodes give the reason, or a revert, as JSON-RPC in the error response.
         let said = body::read_capped(response.into_body(), MAX_REFUSAL).await.unwrap_or_default();
         refusal(&said, count).ok_or(Error::Status(status.as_u16()))
     }
 
-    /// Scheme, host and port: the rest of a URL may hold a key.
+    /// Scheme, host and port. The rest of the URL is left out because it may contain a key.
     pub(crate) fn origin(&self) -> String {
         let url: Option<http::Uri> = self.url.parse().ok();
         let origin = url.as_ref().and_then(|url| {
@@ -151,7 +150,7 @@ impl Endpoint {
     }
 }
 
-/// The errors that came with a status of failure. A result that comes with one is not trusted.
+/// Errors from a response with a failure status. A result in such a response is not trusted.
 fn refusal(said: &Bytes, count: usize) -> Option<Answers> {
     let answers = wire::read(said, count).ok()?;
     let result = answers.outcomes.iter().flatten().any(|outcome| matches!(outcome, CallOutcome::Result(_)));
@@ -159,28 +158,28 @@ fn refusal(said: &Bytes, count: usize) -> Option<Answers> {
     (!result && !unread).then_some(answers)
 }
 
-/// Something that a node is asked. It keeps what was answered, so that the next node is asked for the rest only.
+/// A question to a network. It keeps the answers so far, so that the next node is asked only for the rest.
 pub(crate) trait Question: Send {
-    /// Asks one node for what is open. `last`: it will not be asked again if it is behind.
+    /// Asks one node for everything still open. `last` means that a lagging node will not be asked again.
     fn put_to(&mut self, node: &Endpoint, last: bool) -> impl Future<Output = Result<(), Error>> + Send;
 }
 
-/// What is waited for, and how much is asked at once.
+/// Timeouts and sizes of requests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// For each request.
+    /// Timeout of each request.
     pub(crate) timeout: Duration,
-    /// How long a node that is behind is left alone before it is asked again.
+    /// Pause before a lagging node is asked again.
     pub(crate) pause: Duration,
-    /// Most calls of one call of Multicall3.
+    /// Maximum calls per Multicall3 call.
     pub(crate) aggregated: usize,
 }
 
-/// The nodes of a network, in the order of preference.
+/// Nodes of a network, in order of preference.
 pub(crate) struct Nodes {
     all: Vec<Endpoint>,
     pause: Duration,
-    /// The one that answered last.
+    /// Index of the node that answered last.
     preferred: AtomicUsize,
 }
 
@@ -197,13 +196,12 @@ impl Nodes {
         Self { all: urls.iter().map(endpoint).collect(), pause, preferred: AtomicUsize::new(0) }
     }
 
-    /// Every node.
     pub(crate) fn all(&self) -> &[Endpoint] {
         &self.all
     }
 
-    /// Asks the node that answered last, then the others, until one has answered. A node that is behind is asked
-    /// again after a pause. That a node was behind outweighs other failures.
+    /// Asks the node that answered last, then the others, until one answers. A lagging node is asked again after a
+    /// pause. If any node lagged, the error says so, whatever else failed.
     pub(crate) async fn answer<Q: Question>(&self, question: &mut Q) -> Result<(), Error> {
         let first = self.preferred.load(Ordering::Relaxed);
         let mut failure = Error::Url;
@@ -235,7 +233,6 @@ impl Nodes {
         question.put_to(node, true).await
     }
 
-    /// The outcome of one call.
     pub(crate) async fn ask(&self, call: Request1) -> Result<CallOutcome, Error> {
         let mut single = Single { call: [call], outcome: None };
         self.answer(&mut single).await?;
@@ -243,7 +240,7 @@ impl Nodes {
     }
 }
 
-/// A call on its own.
+/// A single call.
 struct Single {
     call: [Request1; 1],
     outcome: Option<CallOutcome>,

@@ -1,12 +1,12 @@
-//! Signatures as EVM contracts recover them: `r`, `s` and `v`, 65 bytes.
+//! Signatures in the form that EVM contracts recover: `r`, `s` and `v`, 65 bytes.
 
 use pyxis_core::address::EvmAddress;
 use pyxis_signing::recovery::{Signature, address_of};
 
 use crate::Word;
 
-/// The address whose key made a signature over `hash`. `None` for what is no signature, and for the twin
-/// with the high `s` that anybody can make of one.
+/// Address whose key signed `hash`. `None` for invalid signatures, and for the high-`s` variant that anyone can derive
+/// from a valid one.
 pub fn recover(hash: &Word, signature: &[u8]) -> Option<EvmAddress> {
     Signature::from_bytes(signature).ok()?.signer(hash)
 }
@@ -15,17 +15,16 @@ pub fn recover(hash: &Word, signature: &[u8]) -> Option<EvmAddress> {
 pub struct EvmSigningKey(k256::ecdsa::SigningKey);
 
 impl EvmSigningKey {
-    /// From 32 bytes; `None` for the few numbers that are no key.
+    /// Creates a key from 32 bytes. `None` for the few values that are not valid keys.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         k256::ecdsa::SigningKey::from_slice(bytes).ok().map(Self)
     }
 
-    /// The address of the key.
     pub fn address(&self) -> EvmAddress {
         address_of(self.0.verifying_key())
     }
 
-    /// Signs a hash: `r`, `s` and `v` of 27 or 28.
+    /// Signs a hash. Returns `r`, `s` and `v`, where `v` is 27 or 28.
     pub fn sign(&self, hash: &Word) -> [u8; 65] {
         let (signature, recovery) = self.0.sign_prehash_recoverable(hash);
         let mut bytes = [0; 65];

@@ -1,10 +1,10 @@
-//! How fast webhook deliveries leave a durable outbox, and what a hanging endpoint costs the others.
+//! Benchmark of webhook deliveries: throughput of a durable outbox, and the cost of a hanging endpoint for the others.
 //!
-//! `deliveries COUNT WAITING`: COUNT deliveries to one loopback receiver over TLS; then the same beside an
-//! endpoint that never answers and has COUNT waiting. Then WAITING requests that wait for a person, announced
-//! to an endpoint that answers and, the second time, to one that never does as well: how long after its 202
-//! the next request is known to the one that answers. Prints one JSON line for each. `bench/deliveries.sh` runs
-//! it.
+//! `deliveries COUNT WAITING`: sends COUNT deliveries to one loopback receiver over TLS, then again next to an endpoint
+//! that never answers and has COUNT pending deliveries. After that, WAITING approval requests are announced to an
+//! endpoint that answers and, in a second run, also to one that never does. Each run measures the time from the 202 of
+//! the next request until the responsive endpoint has received it. Prints one JSON line for each measurement.
+//! `bench/deliveries.sh` runs it.
 
 #![expect(clippy::print_stdout, reason = "this is where it reports")]
 
@@ -38,7 +38,7 @@ use pyxis_testkit::upstream::{Reply, Upstream};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 
-/// Every name is this machine.
+/// Resolves every name to this machine.
 struct Loopback;
 
 impl Resolve for Loopback {
@@ -105,7 +105,7 @@ async fn enqueue(state: &State, workspace: WorkspaceId, webhook: WebhookId, coun
     }
 }
 
-/// A receiver that counts, and says when it has heard of `count`.
+/// A receiver that counts deliveries and reports when it has received `count`.
 async fn counting(authority: &Authority, host: &str, count: usize) -> (Upstream, Arc<Notify>) {
     let receiver = Upstream::https(authority, &[host]).await;
     let (heard, all) = (AtomicUsize::new(0), Arc::new(Notify::new()));
@@ -146,10 +146,10 @@ async fn measure(url: DatabaseUrl, count: usize, beside_a_hanging_one: bool) {
     drop(loops);
 }
 
-/// Requests measured.
+/// Number of requests measured.
 const PROBES: usize = 300;
 
-/// A request that waits for a person; every number is another one.
+/// Sends a request that needs approval. Each number makes a different one.
 async fn pause(state: &State, key: &str, number: usize) {
     let request = Request::post("/forward")
         .header("x-px-key", key)
@@ -162,7 +162,7 @@ async fn pause(state: &State, key: &str, number: usize) {
     assert_eq!(answer.status(), StatusCode::ACCEPTED);
 }
 
-/// How long after a 202 the endpoint that answers has the event.
+/// Delays from a 202 until the responsive endpoint has the event.
 async fn delays(url: DatabaseUrl, waiting: usize, beside_a_hanging_one: bool) {
     let authority = Authority::new();
     let state = state(url, &authority).await;
@@ -219,12 +219,12 @@ async fn delays(url: DatabaseUrl, waiting: usize, beside_a_hanging_one: bool) {
     drop(loops);
 }
 
-/// A receiver that takes requests and says nothing.
+/// A receiver that accepts requests and never responds.
 async fn never_answering(authority: &Authority) -> Upstream {
     let stuck = Upstream::https(authority, &["stuck.example.com"]).await;
     stuck.reply_with(|_| {
         let (reply, release) = Reply::new(204).held();
-        // Held for good: dropping it would let the answer go.
+        // Kept forever, because dropping it would release the response.
         std::mem::forget(release);
         reply
     });
@@ -241,7 +241,7 @@ async fn main() {
     for hanging in [false, true] {
         let directory = tempfile::tempdir().expect("a directory");
         let url = DatabaseUrl::sqlite(directory.path().join("bench.db"));
-        // A stuck attempt would hold the end up; the process takes it along.
+        // A stuck attempt would delay the end; it ends with the process.
         drop(tokio::time::timeout(Duration::from_mins(10), measure(url, count, hanging)).await);
     }
     for hanging in [false, true] {

@@ -1,5 +1,4 @@
-//! What can be done with the proxy's things. The admin API, the dashboard and the command line are
-//! three ways to call these functions.
+//! Administration of the proxy. The admin API, the dashboard and the command line all call these functions.
 
 pub mod agents;
 pub mod api;

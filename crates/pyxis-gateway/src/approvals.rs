@@ -1,7 +1,7 @@
-//! Approvals: from the pause to the one upstream call.
+//! Approvals, from the pause to the single upstream call.
 //!
-//! Everything durable is in the store and every change of state is one conditional update there;
-//! these modules hold no state of their own, so any node may do any step, and a restart loses nothing.
+//! All durable state is in the store, where each transition is one conditional update. These modules keep no state, so
+//! any node may do any step, and a restart loses nothing.
 
 pub mod agent_response;
 pub mod approver;

@@ -1,7 +1,7 @@
-//! Chats: where approvals are announced and decided by button or reaction.
+//! Chats, in which approvals are announced and decided with buttons or reactions.
 //!
-//! Messages are rows, written with the change that they tell of ([`crate::notifications::announce`]); an outbox for each
-//! platform posts and edits them, and a reader takes what people say. Nothing else waits for either.
+//! Messages are rows, stored with the change that they announce ([`crate::notifications::announce`]). For each platform
+//! an outbox posts and edits them, and a reader receives people's actions. Nothing else waits for either.
 
 mod approval_message;
 mod identity;
@@ -20,7 +20,7 @@ use crate::error::Result;
 use crate::runtime::state::State;
 use crate::runtime::work::Stop;
 
-/// Starts what the settings ask for.
+/// Starts the configured platforms.
 pub(crate) fn start(state: &State, stop: &Stop, loops: &mut JoinSet<()>) {
     if let Some(bot) = telegram::Bot::of(state) {
         telegram::start(state, bot, stop, loops);
@@ -30,7 +30,7 @@ pub(crate) fn start(state: &State, stop: &Stop, loops: &mut JoinSet<()>) {
     }
 }
 
-/// Posts and edits whatever is due now on the platforms that there are.
+/// Posts and edits everything due now on the configured platforms.
 pub async fn show_due(state: &State) -> Result<()> {
     if let Some(bot) = telegram::Bot::of(state) {
         outbox::deliver_due(state, &bot).await?;
@@ -41,7 +41,7 @@ pub async fn show_due(state: &State) -> Result<()> {
     Ok(())
 }
 
-/// Under which a link code is kept. Codes are typed by hand: case and blanks do not matter.
+/// Hash under which a link code is stored. Codes are typed by hand, so case and blanks are ignored.
 pub(crate) fn code_hash(code: &str) -> String {
     hex::encode(&Sha256::digest(code.trim().to_ascii_uppercase()))
 }

@@ -1,4 +1,4 @@
-//! What an operator sets.
+//! Configuration set by the operator.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,32 +10,31 @@ use pyxis_core::secret::SecretString;
 pub struct Config {
     /// Public origin, without a trailing slash.
     pub base_url: String,
-    /// How long an approval waits for a decision, where neither workspace nor policy says.
+    /// Approval window, unless the workspace or policy sets one.
     pub approval_timeout: Duration,
-    /// Longest wait for the first byte of an upstream answer.
+    /// Maximum wait for the first byte of an upstream response.
     pub forward_timeout: Duration,
-    /// How long `/p/…` holds a request that asks a person, unless the request says otherwise.
+    /// Time for which `/p/…` holds a request that needs approval, unless the request sets one.
     pub entrance_wait: Duration,
-    /// Longest silence within a streamed answer.
+    /// Maximum silence within a streamed response.
     pub idle_timeout: Duration,
-    /// Largest body that is kept for an approval, in bytes.
+    /// Maximum size of a body stored for an approval, in bytes.
     pub pending_body_max: usize,
-    /// Largest answer that is kept for polling, in bytes.
+    /// Maximum size of a response stored for polling, in bytes.
     pub response_max: usize,
-    /// How long an answer is read to be kept for polling: what has come by then is kept.
+    /// Time for which a response is read for polling. Whatever has arrived by then is stored.
     pub response_time: Duration,
-    /// How long bodies and answers are kept after the decision.
+    /// Retention of bodies and responses after the decision.
     pub retention: Duration,
-    /// True if this process is the only one on its database, so that after a start no other can
-    /// still be sending.
+    /// True if this process is the only one on its database. After a start, no other process can then still be sending.
     pub sole_node: bool,
-    /// File outside the database that keeps the newest signed head of the audit trail.
+    /// File outside the database with the newest signed head of the audit log.
     pub anchor: Option<PathBuf>,
-    /// The bot of the first chat platform.
+    /// Telegram bot, the first chat platform.
     pub telegram: Option<TelegramConfig>,
-    /// The bot of the second.
+    /// Matrix bot, the second chat platform.
     pub matrix: Option<MatrixConfig>,
-    /// Contact for push services; without one, the base URL.
+    /// Contact for push services. Default: the base URL.
     pub push_contact: Option<String>,
 }
 
@@ -63,13 +62,13 @@ impl Default for Config {
 /// Settings of the Telegram bot.
 #[derive(Clone, Debug)]
 pub struct TelegramConfig {
-    /// The bot's token.
+    /// Bot token.
     pub token: SecretString,
     /// Origin of the Bot API server, without a trailing slash.
     pub api_base: String,
-    /// With it, updates are posted to us and must carry it; without it, they are polled for.
+    /// Secret of posted updates. If it is not set, updates are polled.
     pub webhook_secret: Option<SecretString>,
-    /// How long one poll waits for an update.
+    /// Maximum duration of one poll.
     pub poll: Duration,
 }
 
@@ -78,6 +77,6 @@ pub struct TelegramConfig {
 pub struct MatrixConfig {
     /// Origin of the homeserver, without a trailing slash.
     pub homeserver: String,
-    /// The bot's access token.
+    /// Access token of the bot.
     pub token: SecretString,
 }

@@ -1,4 +1,4 @@
-//! What can go wrong, and how each of it is told.
+//! Errors of the proxy and their HTTP responses.
 
 pub(crate) mod lost_answer;
 
@@ -18,71 +18,71 @@ use pyxis_store::StoreError;
 use crate::error::lost_answer::LostAnswer;
 pub use pyxis_core::BoxError;
 
-/// Every failure of the proxy and its admin interface. Variants are what the caller can act on.
+/// Any failure of the proxy and its admin interface. Each variant is something that the caller can act on.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No `X-PX-Key`.
+    /// `X-PX-Key` is missing.
     #[error("no agent key")]
     MissingKey,
     /// The key is unknown, or its agent is disabled.
     #[error("unknown or disabled agent key")]
     InvalidKey,
-    /// A required control header is absent.
+    /// A required control header is missing.
     #[error("missing header: {0}")]
     MissingHeader(&'static str),
-    /// An `X-PX-*` header that does not exist.
+    /// An unknown `X-PX-*` header.
     #[error("unknown header: {0}")]
     UnknownHeader(String),
-    /// A control header that stands twice.
+    /// A control header occurs more than once.
     #[error("header sent twice: {0}")]
     DuplicateHeader(&'static str),
-    /// A control header with a value that cannot be used.
+    /// A control header has an invalid value.
     #[error("bad value in header {name}: {detail}")]
     InvalidHeader {
-        /// The header.
+        /// Name of the header.
         name: &'static str,
-        /// What is wrong and what to do.
+        /// The problem and how to fix it.
         detail: &'static str,
     },
-    /// `X-PX-Method` is not a method that can be forwarded.
+    /// `X-PX-Method` is not a supported method.
     #[error("invalid method")]
     InvalidMethod,
-    /// `X-PX-Target` is not a URL that can be forwarded to.
+    /// `X-PX-Target` is not a supported URL.
     #[error("invalid target: {0}")]
     InvalidTarget(String),
-    /// The request brings a parameter that only its signature may have.
+    /// The request contains a parameter that only its signature may have.
     #[error("{0}")]
     OauthParameter(String),
-    /// A form whose parameters cannot be read to sign them.
+    /// A form that cannot be signed because its parameters cannot be read.
     #[error("a form body with a Content-Encoding cannot be signed: its parameters are part of the signature")]
     EncodedForm,
-    /// Decided against while `Prefer: wait` held the connection.
+    /// Denied while `Prefer: wait` held the connection.
     #[error("a person denied the request")]
     ApprovalDenied {
-        /// The transaction.
+        /// Transaction id.
         txn: TxnId,
-        /// The decider's words.
+        /// Reason given by the approver.
         reason: Option<String>,
     },
-    /// Nobody decided in time while `Prefer: wait` held the connection.
+    /// Not decided in time while `Prefer: wait` held the connection.
     #[error("nobody decided in time")]
     ApprovalExpired {
-        /// The transaction.
+        /// Transaction id.
         txn: TxnId,
     },
-    /// The first request with this `Idempotency-Key` is still under way.
+    /// The first request with this `Idempotency-Key` is still in progress.
     #[error("the first request with this idempotency key is still under way")]
     IdempotencyInProgress,
-    /// The `Idempotency-Key` was used for another request.
+    /// The `Idempotency-Key` was used for a different request.
     #[error("the idempotency key was used for another request")]
     IdempotencyKeyReused,
-    /// The upstream answered in a content coding that cannot be scrubbed.
+    /// The upstream responded in a content coding that cannot be scrubbed.
     #[error("content coding that cannot be scrubbed")]
     UnknownContentCoding {
-        /// Status of the answer.
+        /// Status of the response.
         status: StatusCode,
     },
-    /// No such credential for this agent.
+    /// This agent has no credential with this name.
     #[error("no such credential")]
     CredentialNotFound,
     /// The target's host is not among the credential's allowed hosts.
@@ -94,154 +94,154 @@ pub enum Error {
     /// A deny rule matched.
     #[error("denied by policy")]
     DeniedByPolicy {
-        /// The pattern or method that matched.
+        /// Matching pattern or method.
         pattern: Option<String>,
     },
-    /// The agent's hourly budget is used up.
+    /// The agent's hourly limit is used up.
     #[error("rate limited")]
     RateLimited {
-        /// Requests an hour.
+        /// Requests per hour.
         limit: u32,
-        /// Until the next window.
+        /// Time until the next window.
         reset: Duration,
     },
-    /// As many requests of the agent wait as may wait.
+    /// The agent has the maximum number of pending requests.
     #[error("too many pending requests: {limit} of this agent already wait for a person")]
     TooManyPending {
-        /// Requests that may wait at once.
+        /// Maximum pending requests.
         limit: i64,
     },
-    /// The body is larger than what can be kept for an approval.
+    /// The body is too large to be stored for an approval.
     #[error("body too large")]
     BodyTooLarge {
-        /// The most that is kept, in bytes.
+        /// Maximum size, in bytes.
         max: usize,
     },
     /// The body ended early.
     #[error("the body ended early")]
     IncompleteBody,
-    /// The upstream could not be reached: nothing was sent.
+    /// The upstream is unreachable; nothing was sent.
     #[error("{0}; nothing was sent")]
     Unreachable(&'static str),
-    /// No connection to the upstream in time: nothing was sent.
+    /// Connecting to the upstream timed out; nothing was sent.
     #[error("no connection to the host in time; nothing was sent")]
     ConnectTimeout,
-    /// The upstream or the sidecar before it failed.
+    /// The upstream, or the sidecar in front of it, failed.
     #[error("upstream error: {0}")]
     Upstream(Cow<'static, str>),
     /// The upstream did not answer in time.
     #[error("upstream timeout")]
     UpstreamTimeout,
-    /// The upstream answered, and its answer cannot be given.
+    /// The upstream responded, but its response cannot be passed on.
     #[error("the host answered {}, but {why}", status.as_u16())]
     BrokenAnswer {
-        /// Status of the answer.
+        /// Status of the response.
         status: StatusCode,
-        /// What is wrong with the rest.
+        /// Problem with the rest of the response.
         why: Cow<'static, str>,
     },
-    /// The account behind a credential must be connected (again) by a person.
+    /// A person must connect the credential's account (again).
     #[error("{detail}")]
     ReauthorizationRequired {
-        /// Where a manager does that.
+        /// URL at which a manager does that.
         url: String,
-        /// Why, in safe words.
+        /// Reason, safe to show.
         detail: String,
     },
-    /// No access token could be fetched; says why in safe words.
+    /// No access token could be fetched. Contains a reason that is safe to show.
     #[error("no access token: {0}")]
     TokenEndpoint(String),
-    /// A request without an answer that may have been carried out.
+    /// A request without a response that may have been executed.
     #[error("the outcome of the request is unknown")]
     OutcomeUnknown(LostAnswer),
-    /// An approved call that may no longer be made.
+    /// An approved call that is no longer allowed.
     #[error("no longer allowed: {0}")]
     NoLongerAllowed(&'static str),
-    /// The store or the audit trail cannot be written.
+    /// Writing to the store or the audit log failed.
     #[error("unavailable")]
     Unavailable(#[source] StoreError),
 
-    /// No session, or an expired one.
+    /// The session is missing or expired.
     #[error("not signed in")]
     Unauthenticated,
-    /// E-mail and password do not fit.
+    /// Email or password is wrong.
     #[error("wrong e-mail or password")]
     WrongPassword,
     /// Too many failures.
     #[error("locked after too many failures")]
     Locked {
-        /// Until when.
+        /// End of the lock.
         until: UnixMillis,
-        /// From now.
+        /// Remaining time of the lock.
         wait: std::time::Duration,
     },
     /// The person may not do this.
     #[error("forbidden: {0}")]
     Forbidden(&'static str),
-    /// The token is not for this.
+    /// The token lacks the scope.
     #[error("the token does not have the scope {0}")]
     InsufficientScope(&'static str),
-    /// There is no such thing in this workspace.
+    /// No such item in this workspace.
     #[error("not found: {0}")]
     NotFound(&'static str),
-    /// The method is not served here.
+    /// The method is not supported on this path.
     #[error("method not allowed")]
     MethodNotAllowed(&'static str),
-    /// A name that is taken.
+    /// The name is already in use.
     #[error("name is taken: {0}")]
     NameTaken(String),
-    /// The thing is in a state that does not allow this.
+    /// The item's state does not allow this.
     #[error("conflict: {0}")]
     Conflict(&'static str),
-    /// A body that is not JSON.
+    /// The body is not JSON.
     #[error("not valid JSON: {0}")]
     InvalidJson(String),
-    /// A well-formed body with a bad value.
+    /// A well-formed body with an invalid value.
     #[error("invalid field {field}: {detail}")]
     InvalidField {
-        /// The field.
+        /// Name of the field.
         field: String,
-        /// What is wrong and what to do.
+        /// The problem and how to fix it.
         detail: String,
     },
-    /// The transaction is decided, or this person has voted.
+    /// The transaction is already decided, or this person has already voted.
     #[error("already decided")]
     AlreadyDecided(ApprovalState),
     /// The person may not decide this transaction.
     #[error("not eligible: {0}")]
     NotEligible(&'static str),
-    /// Only a passkey ceremony can decide this.
+    /// Only a passkey can decide this.
     #[error("passkey required")]
     PasskeyRequired {
-        /// Where the ceremony takes place.
+        /// URL of the passkey confirmation.
         url: String,
     },
     /// A passkey ceremony failed a check.
     #[error("the passkey was refused: {0}")]
     PasskeyRefused(&'static str),
-    /// Anything that is a fault of this program.
+    /// An internal error.
     #[error("internal error")]
     Internal(#[source] BoxError),
 }
 
-/// What a text field that cannot be stored is told.
+/// Error for a text field that contains NUL, which cannot be stored.
 pub(crate) const NO_NUL: &str = "must not hold the NUL character";
 
 /// The result of most functions here.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// A 422 that names a field.
+    /// Creates a 422 that names a field.
     pub fn field(field: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::InvalidField { field: field.into(), detail: detail.into() }
     }
 
-    /// The failure of a request with `method` that was given to a connection.
+    /// Converts the failure of a request with `method` that was given to a connection.
     pub(crate) fn unanswered(error: pyxis_net::Error, method: Method) -> Self {
         LostAnswer::of(&error, method).map_or_else(|| error.into(), Self::OutcomeUnknown)
     }
 
-    /// Status of the upstream's answer, where there was one that cannot be given.
+    /// Status of an upstream response that could not be passed on.
     pub(crate) const fn answered(&self) -> Option<StatusCode> {
         match self {
             Self::BrokenAnswer { status, .. } | Self::UnknownContentCoding { status } => Some(*status),
@@ -249,15 +249,15 @@ impl Error {
         }
     }
 
-    /// The stable code, as in `PX-Error`.
+    /// Stable code, as in `PX-Error`.
     pub fn code(&self) -> &'static str {
         Problem::from(self).code()
     }
 }
 
 impl From<StoreError> for Error {
-    /// Whatever the store's trouble is, nothing can be sent. What callers can act on (a conflict) they
-    /// look at before.
+    /// Nothing can be sent while the store fails, whatever the reason. Callers first handle errors that they can act
+    /// on, such as conflicts.
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Text => Self::field("text", NO_NUL),
@@ -275,7 +275,7 @@ impl From<pyxis_net::Error> for Error {
             E::Timeout(_) => Self::UpstreamTimeout,
             E::RequestBody(_) => Self::IncompleteBody,
             E::Invalid(invalid) => Self::InvalidTarget(invalid.to_string()),
-            // These refusals may come after the request, which such a host does not look at.
+            // These refusals may arrive after the request was sent, but the host did not process it.
             error if error.was_sent() || matches!(error, E::Refused(_) | E::Unprocessed(_)) => {
                 Self::Upstream(error.public_message().into())
             }

@@ -1,4 +1,4 @@
-//! Endpoints of agents: `/forward`, `/p/…`, `/sign`, and what an agent can learn.
+//! Agent endpoints: `/forward`, `/p/…`, `/sign`, and information for agents.
 
 pub(crate) mod agent_api;
 pub(crate) mod forward;

@@ -1,8 +1,8 @@
-//! The credential proxy (Spec 3): forwarding with stored credentials, approvals, grants, and the
-//! JSON interface around them.
+//! The credential proxy (Spec 3): forwarding with stored credentials, approvals, grants, and the JSON interface around
+//! them.
 //!
-//! Surface crates export `State`, `Error` and `router`; the dashboard and the command line call
-//! [`admin`] and [`approvals`] instead of routes.
+//! Surface crates export `State`, `Error` and `router`. The dashboard and the command line call [`admin`] and
+//! [`approvals`] directly instead of routes.
 
 pub mod admin;
 pub mod approvals;
@@ -30,12 +30,12 @@ pub use runtime::resolve::CredentialOptions;
 pub use runtime::secret_value::SecretValue;
 pub use runtime::state::{Parts, State};
 
-/// The path of [`forward`]. The routes below spell it out: whoever reads them should see every path.
+/// Path of [`forward`]. The routes below spell it out, so that every path can be read there.
 pub const FORWARD: &str = "/forward";
 
-/// Every route of the proxy.
+/// All routes of the proxy.
 pub fn router(state: State) -> Router {
-    // A door that nobody uses does not exist.
+    // The webhook route exists only if it is used.
     let by_webhook = state.config.telegram.as_ref().is_some_and(|bot| bot.webhook_secret.is_some());
     let chat = if by_webhook {
         Router::new().route("/telegram/webhook", post(channels::telegram::webhook))

@@ -1,4 +1,4 @@
-//! Shared state of the process: what is cached, counted, woken and stopped.
+//! Shared process state: caches, counters, wakeups and shutdown.
 
 pub(crate) mod anchor;
 pub(crate) mod exchange_metrics;

@@ -1,7 +1,7 @@
-//! What runs beside the requests: one loop each, none per transaction.
+//! Background loops, one for each kind of work and none per transaction.
 //!
-//! Every loop has a `tick` that does its work once, so that tests need no time to pass. A panic in a tick is an error of
-//! that tick, and a loop that panics elsewhere starts again ([`crate::runtime::survival`]).
+//! Every loop has a `tick` that does its work once, so that tests need no time to pass. A panic in a tick is an error
+//! of that tick. A loop that panics elsewhere restarts ([`crate::runtime::survival`]).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,22 +27,22 @@ use crate::runtime::survival::{caught, restarted};
 
 pub use crate::runtime::work::Stop;
 
-/// A node that has not been heard of for this long is dead.
+/// Time without a heartbeat after which a node counts as dead.
 const DEAD_AFTER: Duration = Duration::from_secs(20);
-/// How often a node is heard of.
+/// Heartbeat interval.
 const HEARTBEAT: Duration = Duration::from_secs(5);
-/// Longest sleep of the expiry loop, in case another process stored something.
+/// Maximum sleep of the expiry loop, in case another process stored something.
 const EXPIRY_NAP: Duration = Duration::from_secs(5);
-/// How often last-use times are written and the audit head is signed.
+/// Interval for writing last-use times and signing the audit head.
 const BOOKKEEPING: Duration = Duration::from_secs(15);
-/// How often what is past its retention is removed.
+/// Interval for deleting data past its retention.
 const CLEANING: Duration = Duration::from_mins(10);
-/// How long webhook deliveries that are over can be looked at and sent again.
+/// Retention of finished webhook deliveries, during which they can be viewed and resent.
 const DELIVERIES_KEPT: Duration = Duration::from_hours(30 * 24);
-/// How long the requests of API keys are kept by quarter of an hour.
+/// Retention of API key request counts per quarter of an hour.
 const USAGE_KEPT: Duration = Duration::from_hours(400 * 24);
 
-/// Starts every loop; they end when `stop` turns true. Recovery has run when this returns.
+/// Starts all loops, which end when `stop` turns true. Recovery has finished when this returns.
 pub async fn start(state: &State, stop: &Stop) -> Result<JoinSet<()>> {
     nodes::heartbeat(&state.store, state.node, state.now()).await?;
     recover(state).await?;
@@ -65,7 +65,7 @@ pub async fn start(state: &State, stop: &Stop) -> Result<JoinSet<()>> {
     Ok(loops)
 }
 
-/// Spawns a loop that outlives its panics.
+/// Spawns a loop that survives panics.
 fn keep<F>(
     loops: &mut JoinSet<()>,
     name: &'static str,
@@ -99,10 +99,10 @@ async fn every(
     }
 }
 
-/// Passes the store's news on to the requests that wait.
+/// Forwards events of the store to waiting requests.
 async fn wake_waiters(state: State, mut stop: Stop) {
     let mut news = state.store.subscribe();
-    // After a panic: what came before this subscription is not known.
+    // After a panic, events before this subscription are unknown.
     state.waiters.wake_all();
     loop {
         let event = tokio::select! {
@@ -125,7 +125,7 @@ async fn wake_waiters(state: State, mut stop: Stop) {
     }
 }
 
-/// Sends what was approved: at once what was approved here, and whatever is found in the store.
+/// Sends approved requests: immediately those approved here, and any others found in the store.
 async fn send_approved(state: State, mut stop: Stop) {
     let mut under_way = JoinSet::new();
     loop {
@@ -139,7 +139,7 @@ async fn send_approved(state: State, mut stop: Stop) {
         }
         while under_way.try_join_next().is_some() {}
     }
-    // What is on its way is finished; the process waits for it within its drain time.
+    // Requests in progress are finished; the process waits for them within its drain time.
     while under_way.join_next().await.is_some() {}
 }
 
@@ -164,7 +164,7 @@ async fn send_tick(state: &State, under_way: &mut JoinSet<()>) -> Result<()> {
     Ok(())
 }
 
-/// Carries out everything that is approved and waits, and returns when it is done.
+/// Executes all approved pending requests, and returns when they are done.
 pub async fn send_all(state: &State) -> Result<()> {
     let mut under_way = JoinSet::new();
     send_tick(state, &mut under_way).await?;
@@ -189,13 +189,13 @@ async fn expire_on_time(state: State, mut stop: Stop) {
     }
 }
 
-/// Expires what is due and says when the next one is.
+/// Expires due requests. Returns the time of the next expiry.
 pub async fn expire_tick(state: &State) -> Result<Option<UnixMillis>> {
     expire::expire_due(state).await?;
     Ok(approvals::next_expiry(&state.store).await?)
 }
 
-/// After a start: what a dead process left half done is settled.
+/// After a start, settles work that a dead process left unfinished.
 pub async fn recover(state: &State) -> Result<()> {
     let dead_before = if state.config.sole_node { None } else { Some(state.now().minus(DEAD_AFTER)) };
     abandon(state, dead_before).await
@@ -208,9 +208,9 @@ async fn heartbeat_tick(state: &State) -> Result<()> {
     give_up_tick(state).await
 }
 
-/// Ends what this process sent and no longer carries out: its end could not be stored.
+/// Ends requests that this process sent but no longer executes, because their end could not be stored.
 pub async fn give_up_tick(state: &State) -> Result<()> {
-    // Read first: what has no end in the store is carried out here until it has one.
+    // Read first: a request without an end in the store is executed here until it has one.
     let sending = approvals::list_sending(&state.store, state.node).await?;
     for (workspace, txn) in sending.into_iter().filter(|(_, txn)| !state.work.carries(*txn)) {
         let mut tx = state.store.begin().await?;
@@ -233,7 +233,7 @@ async fn abandon(state: &State, dead_before: Option<UnixMillis>) -> Result<()> {
     Ok(())
 }
 
-/// Records that nobody knows what became of a transaction, and tells whoever is to be told.
+/// Records that a transaction's outcome is unknown, and announces it.
 async fn tell_lost(state: &State, tx: &mut Tx, workspace: WorkspaceId, txn: TxnId) -> Result<()> {
     if let Some(row) = approvals::find(&mut *tx, workspace, txn).await? {
         announce::sent(state, tx, &row, None).await?;
@@ -247,14 +247,14 @@ async fn tell_lost(state: &State, tx: &mut Tx, workspace: WorkspaceId, txn: TxnI
     Ok(())
 }
 
-/// Writes last-use times and signs the head of the audit trail.
+/// Writes last-use times and signs the head of the audit log.
 pub async fn bookkeeping_tick(state: &State) -> Result<()> {
     state.last_used.write(&state.store).await?;
     sign_head(state).await
 }
 
-/// Signs the head of the audit trail, unless records are gone that a head of before names: signed anew, what was cut
-/// off would be forgotten.
+/// Signs the head of the audit log, unless records named by an earlier head are missing. A new signature would hide the
+/// truncation.
 async fn sign_head(state: &State) -> Result<()> {
     let path = state.config.anchor.as_deref();
     if let Some(before) = state.anchor.newest(path).await?
@@ -273,7 +273,7 @@ async fn sign_head(state: &State) -> Result<()> {
     Ok(())
 }
 
-/// Removes what is past its retention.
+/// Deletes data past its retention.
 pub async fn cleaning_tick(state: &State) -> Result<()> {
     let now = state.now();
     approvals::purge_bodies(&state.store, now.minus(state.config.retention)).await?;

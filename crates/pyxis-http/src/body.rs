@@ -1,23 +1,23 @@
-//! Bodies of requests, read up to a limit.
+//! Request bodies, read up to a limit.
 
 use axum::body::Body;
 use bytes::Bytes;
 use http_body::Body as _;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
-/// Reason that a body was not read.
+/// Reason that a body could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BodyError {
-    /// It has, or announces, more bytes than the limit.
+    /// The body, or its announced length, exceeds the limit.
     #[error("the body is too large")]
     TooLarge,
-    /// It ended early, or is damaged.
+    /// The body ended early or is damaged.
     #[error("the body ended early")]
     Broken,
 }
 
-/// Reads a whole body of at most `max` bytes. One that announces more is not asked for at all, so that a client with
-/// `Expect: 100-continue` never sends it.
+/// Reads a whole body of at most `max` bytes. A body announced as longer is never polled, so a client with
+/// `Expect: 100-continue` does not send it.
 pub async fn read(body: Body, max: usize) -> Result<Bytes, BodyError> {
     if announces_more_than(&body, max) {
         return Err(BodyError::TooLarge);
@@ -29,7 +29,7 @@ pub async fn read(body: Body, max: usize) -> Result<Bytes, BodyError> {
     }
 }
 
-/// True for a body that says itself that it is longer than `max` bytes.
+/// True if the announced length is more than `max` bytes.
 pub fn announces_more_than(body: &Body, max: usize) -> bool {
     body.size_hint().lower() > max as u64
 }
@@ -45,7 +45,7 @@ mod tests {
 
     use super::*;
 
-    /// A body of these pieces, whose length is not announced.
+    /// A body in pieces, without an announced length.
     struct Pieces(VecDeque<io::Result<&'static str>>);
 
     impl http_body::Body for Pieces {

@@ -5,24 +5,24 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use http::HeaderMap;
 use ipnet::IpNet;
 
-/// As proxies name a client that they do not know.
+/// Placeholder that proxies send for an unknown client.
 const UNKNOWN: &str = "unknown";
 
-/// The other end of the TCP connection; an extension of requests where a route asks for it.
+/// Remote address of the TCP connection. Available as a request extension on routes that need it.
 #[derive(Clone, Copy, Debug)]
 pub struct Peer(pub SocketAddr);
 
 impl Peer {
-    /// A peer as it was accepted. A dual-stack listener reports an IPv4 peer as `::ffff:a.b.c.d`; here it is
-    /// that IPv4 peer.
+    /// Peer of an accepted connection. A dual-stack listener reports an IPv4 peer as `::ffff:a.b.c.d`; it is converted
+    /// to that IPv4 address.
     pub fn accepted(peer: SocketAddr) -> Self {
         Self(SocketAddr::new(peer.ip().to_canonical(), peer.port()))
     }
 }
 
-/// The client behind `peer`: the right-most entry of `X-Forwarded-For` that is not itself a trusted proxy, and
-/// `peer` where it is not trusted. `Forwarded` (RFC 7239) counts only where there is no `X-Forwarded-For`.
-/// An IPv4-mapped IPv6 address is the IPv4 address everywhere.
+/// The client behind `peer`: the right-most entry of `X-Forwarded-For` that is not a trusted proxy, or `peer` itself if
+/// that is not trusted. `Forwarded` (RFC 7239) counts only without `X-Forwarded-For`. IPv4-mapped IPv6 addresses are
+/// treated as IPv4.
 pub fn client_ip(peer: SocketAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     let mut client = peer.ip().to_canonical();
     if !is_trusted(client, trusted) {
@@ -41,8 +41,8 @@ pub fn client_ip(peer: SocketAddr, headers: &HeaderMap, trusted: &[IpNet]) -> Ip
     client
 }
 
-/// The name under which limits count a client. An IPv6 client counts by its network of 64 bits, within which it chooses
-/// its address freely.
+/// Key under which rate limits count a client. IPv6 clients count per /64 network, because a client can use any address
+/// within it.
 pub fn limit_key(client: IpAddr) -> String {
     match client.to_canonical() {
         IpAddr::V4(ip) => ip.to_string(),
@@ -50,7 +50,7 @@ pub fn limit_key(client: IpAddr) -> String {
     }
 }
 
-/// True where a network contains the address, in whichever family either of them is written.
+/// True if a network contains the address, even if only one of them is written as IPv4-mapped IPv6.
 fn is_trusted(ip: IpAddr, trusted: &[IpNet]) -> bool {
     let mapped = match ip {
         IpAddr::V4(ip) => Some(IpAddr::V6(ip.to_ipv6_mapped())),
@@ -59,15 +59,15 @@ fn is_trusted(ip: IpAddr, trusted: &[IpNet]) -> bool {
     trusted.iter().any(|net| net.contains(&ip) || mapped.is_some_and(|mapped| net.contains(&mapped)))
 }
 
-/// The comma-separated entries of all lines of a header, in order. A line that is not text is an entry that
-/// names no address.
+/// Comma-separated entries of all lines of a header, in order. A line that is not text becomes one entry without an
+/// address.
 fn entries<'h>(headers: &'h HeaderMap, name: &str) -> Vec<&'h str> {
     let lines = headers.get_all(name).iter().map(|value| value.to_str().unwrap_or(UNKNOWN));
     lines.flat_map(|line| line.split(',')).collect()
 }
 
-/// The elements of all lines of `Forwarded`, in order. A line with an open quotation mark is one element that
-/// names no address: otherwise a client could quote what the proxies append to its line.
+/// Elements of all `Forwarded` lines, in order. A line with an unclosed quotation mark becomes one element without an
+/// address. Otherwise a client could quote the elements that proxies append to its line.
 fn elements(headers: &HeaderMap) -> Vec<&str> {
     let lines = headers.get_all("forwarded").iter();
     let lines = lines.map(|value| value.to_str().ok().filter(|line| is_balanced(line)).unwrap_or(UNKNOWN));
@@ -87,7 +87,7 @@ fn split(text: &str, separator: char) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The `for` parameter of one element of `Forwarded`. An element that names it twice names no address.
+/// The `for` parameter of one `Forwarded` element. `None` if the element has more than one.
 fn of_forwarded(element: &str) -> Option<IpAddr> {
     let mut found = split(element, ';').filter_map(|pair| {
         let (name, value) = pair.trim().split_once('=')?;
@@ -97,7 +97,7 @@ fn of_forwarded(element: &str) -> Option<IpAddr> {
     address(value)
 }
 
-/// An address as proxies write it: plain or in brackets, with or without a port, in quotation marks or not.
+/// Parses an address as proxies write it: with or without brackets, port and quotation marks.
 fn address(text: &str) -> Option<IpAddr> {
     let text = text.trim();
     let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
@@ -117,7 +117,7 @@ fn address(text: &str) -> Option<IpAddr> {
     ip.map(|ip| ip.to_canonical())
 }
 
-/// A port as RFC 7239 allows it: a number, or an obfuscated one behind `_`.
+/// True for a port as RFC 7239 allows it: a number, or an obfuscated port that starts with `_`.
 fn is_port(text: &str) -> bool {
     match text.strip_prefix('_') {
         Some(name) => {
@@ -250,7 +250,7 @@ mod tests {
         ] {
             assert_eq!(forwarded(&[line]), wanted, "{line}");
         }
-        // What a client leaves open would swallow what its proxy appends.
+        // An unclosed quotation mark from the client would swallow the part that its proxy appends.
         for line in ["for=6.6.6.6;x=\", for=1.1.1.1", "for=6.6.6.6;x=\", for=\"[2001:db8::5]:443\""] {
             assert_eq!(forwarded(&[line]), "10.0.0.1", "{line}");
         }

@@ -1,5 +1,5 @@
-//! CORS of the interfaces that pages of every origin may use: what authorizes a request there is a key in a
-//! header, or nothing, and never a cookie. Refusals by the head have it on every path.
+//! CORS for interfaces that pages of every origin may use. Requests are authorized by a key in a header or not at all,
+//! never by a cookie. Requests refused because of their head get these headers on every path.
 
 use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ALLOW, CONTENT_TYPE, LINK};
 use http::header::{HeaderName, RETRY_AFTER};
@@ -9,7 +9,7 @@ use tower_http::cors::{AllowMethods, Any, CorsLayer};
 use crate::problem::PX_ERROR;
 use crate::request_id::X_REQUEST_ID;
 
-/// Headers of answers that a page may read, in addition to those that every page may.
+/// Response headers that pages may read, in addition to the CORS-safelisted ones.
 const EXPOSED: [HeaderName; 9] = [
     RETRY_AFTER,
     LINK,
@@ -21,12 +21,12 @@ const EXPOSED: [HeaderName; 9] = [
     X_REQUEST_ID,
     PX_ERROR,
 ];
-/// The same, as one value.
+/// [`EXPOSED`] as a single header value.
 const EXPOSED_TEXT: &str = "retry-after,link,allow,deprecation,ratelimit-limit,ratelimit-remaining,\
                             ratelimit-reset,x-request-id,px-error";
 
-/// The layer of a path that takes `methods`. It answers preflights, and every other answer, failures too, may be
-/// read by any page.
+/// CORS layer of a path that accepts `methods`. It answers preflights and lets any page read every other response,
+/// including errors.
 pub fn open(methods: impl Into<AllowMethods>) -> CorsLayer {
     CorsLayer::new()
         .allow_origin(Any)
@@ -35,12 +35,12 @@ pub fn open(methods: impl Into<AllowMethods>) -> CorsLayer {
         .expose_headers(EXPOSED)
 }
 
-/// The layer of a path that does not exist: a page may read that, whatever it sent.
+/// CORS layer of unknown paths: any page may read the 404, whatever method or headers it sent.
 pub fn open_to_all_methods() -> CorsLayer {
     open(Any)
 }
 
-/// Marks an answer that did not pass the layer as one that every page may read.
+/// Lets any page read a response that did not pass through the layer.
 pub fn mark(headers: &mut HeaderMap) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED_TEXT));

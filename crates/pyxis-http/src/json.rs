@@ -11,17 +11,17 @@ use serde_path_to_error::Segment;
 use crate::Problem;
 use crate::body::{self, BodyError};
 
-/// The largest JSON body that is read, in bytes.
+/// Maximum size of a JSON body, in bytes.
 pub const MAX_JSON_BYTES: usize = 1024 * 1024;
 
-/// A JSON body in, or out.
+/// A JSON request or response body.
 ///
-/// In: unparsable JSON is 400 `invalid_json`; well-formed JSON with an unknown, missing or ill-typed
-/// field is 422 `invalid_field` that names the field; more than [`MAX_JSON_BYTES`] is 413.
+/// Unparsable JSON is refused with 400 `invalid_json`. Well-formed JSON with an unknown, missing or ill-typed field is
+/// refused with 422 `invalid_field`, which names the field. A body over [`MAX_JSON_BYTES`] is refused with 413.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Json<T>(pub T);
 
-/// A JSON body as it was sent, at most [`MAX_JSON_BYTES`]; its reader has rules of its own.
+/// An unparsed JSON body of at most [`MAX_JSON_BYTES`], for handlers with their own parsing rules.
 #[derive(Debug, Clone, Default)]
 pub struct Raw(pub Bytes);
 
@@ -58,10 +58,10 @@ async fn read(request: Request) -> Result<Bytes, Problem> {
     })
 }
 
-/// Reads `T`, which is written as an object, from JSON text.
+/// Parses `T`, which must be a JSON object.
 pub fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, Problem> {
     let text = if text.is_empty() { b"{}" } else { text };
-    // Without this a list of an object's values in order would do as well.
+    // Without this check, a list of the field values in order would also be accepted.
     if text.trim_ascii_start().starts_with(b"[") {
         let detail = "the body must be a JSON object";
         return Err(
@@ -70,7 +70,7 @@ pub fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, Problem> {
     }
     let mut reader = serde_json::Deserializer::from_slice(text);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
-        // What is wrong further on comes first, if it is no JSON there.
+        // A syntax error later in the text takes precedence.
         match serde_json::from_slice::<IgnoredAny>(text) {
             Ok(_) => wrong_field(&error),
             Err(broken) => invalid(&broken),
@@ -92,8 +92,8 @@ fn wrong_field(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem
     Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_field", detail).with("field", field)
 }
 
-/// Where in a body the error is, from the outside in. Of a member that is missing, unknown or there twice
-/// the library tells the name in words only.
+/// Path of the error, outermost field first. For missing, unknown and duplicate fields, serde gives the name only
+/// within its message.
 pub fn place(error: &serde_path_to_error::Error<serde_json::Error>) -> Vec<String> {
     let mut place: Vec<String> = error
         .path()

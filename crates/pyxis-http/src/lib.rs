@@ -1,6 +1,6 @@
-//! Server kit: problem bodies, extractors, layers, graceful serving.
+//! HTTP server kit: problem responses, extractors, layers and graceful shutdown.
 //!
-//! Knows HTTP and nothing of what Pyxis is for.
+//! Independent of the rest of Pyxis.
 
 pub mod body;
 pub mod client_ip;

@@ -1,4 +1,4 @@
-//! Who may manage a workspace, asked by surfaces that keep no people themselves.
+//! Authentication of workspace managers, for interfaces that have no accounts of their own.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -7,12 +7,12 @@ use axum::response::Response;
 use http::HeaderMap;
 use pyxis_core::actor::Actor;
 
-/// A future of [`Managers`].
+/// Future returned by [`ManagerAuth`].
 pub type ManagerFuture<'a> = Pin<Box<dyn Future<Output = Result<Actor, Response>> + Send + 'a>>;
 
-/// Knows the people of every workspace.
+/// Authenticates the managers of every workspace.
 pub trait ManagerAuth: Send + Sync + 'static {
-    /// The owner or admin whose session token `headers` carry, or the answer that refuses: 401 without a
-    /// live session, 403 for anybody else.
+    /// The owner or admin whose session token is in `headers`. Otherwise a refusal: 401 without a live session, 403 for
+    /// other roles.
     fn manager<'a>(&'a self, headers: &'a HeaderMap) -> ManagerFuture<'a>;
 }

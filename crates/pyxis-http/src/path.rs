@@ -1,4 +1,4 @@
-//! Path parameters, with errors in our one shape.
+//! Path parameters, with errors as [`Problem`](crate::problem::Problem) responses.
 
 use axum::extract::FromRequestParts;
 use http::StatusCode;
@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::Problem;
 
-/// Path parameters as `T`; a path that does not read is 404 `not_found`, since nothing is there.
+/// Path parameters as `T`. A path that cannot be parsed is 404 `not_found`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Path<T>(pub T);
 

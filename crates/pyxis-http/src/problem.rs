@@ -1,4 +1,4 @@
-//! RFC 9457 problem bodies: the one JSON error shape of the proxy, admin and signer surfaces.
+//! RFC 9457 problem bodies, the JSON error format of the proxy, admin and signer interfaces.
 
 use std::borrow::Cow;
 
@@ -8,10 +8,10 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use pyxis_core::id::RequestId;
 use serde_json::{Map, Value};
 
-/// Marks an answer that Pyxis made itself, so that it is never taken for the upstream's.
+/// Header that marks a response made by Pyxis itself, to distinguish it from the upstream's.
 pub const PX_ERROR: HeaderName = HeaderName::from_static("px-error");
 
-/// An error as its receiver sees it. Everything in it is safe to show.
+/// An error response. Everything in it is safe to show to the client.
 #[derive(Clone, Debug)]
 pub struct Problem(Box<Fields>);
 
@@ -25,7 +25,7 @@ struct Fields {
 }
 
 impl Problem {
-    /// A problem with a stable machine-readable `code` and one sentence of `detail`.
+    /// Creates a problem with a stable machine-readable `code` and a one-sentence `detail`.
     pub fn new(status: StatusCode, code: &'static str, detail: impl Into<Cow<'static, str>>) -> Self {
         Self(Box::new(Fields {
             status,
@@ -50,27 +50,27 @@ impl Problem {
         self
     }
 
-    /// The status of the answer.
+    /// HTTP status of the response.
     pub fn status(&self) -> StatusCode {
         self.0.status
     }
 
-    /// The machine-readable code.
+    /// Stable, machine-readable code.
     pub fn code(&self) -> &'static str {
         self.0.code
     }
 
-    /// The sentence for people.
+    /// Human-readable sentence.
     pub fn detail(&self) -> &str {
         &self.0.detail
     }
 
-    /// A member that was added.
+    /// A member added by [`with`](Self::with).
     pub fn member(&self, name: &str) -> Option<&Value> {
         self.0.extra.get(name)
     }
 
-    /// The answer, naming the request it belongs to where that is known.
+    /// Renders the response, with the request's id if known.
     pub fn render(&self, request: Option<RequestId>) -> Response {
         let mut body = Map::new();
         body.insert("type".into(), "about:blank".into());
@@ -93,7 +93,7 @@ impl Problem {
 }
 
 impl IntoResponse for Problem {
-    /// The request-id layer finds the problem in the extensions and renders it again with the id.
+    /// The request-id layer takes the problem from the extensions and renders it again with the id.
     fn into_response(self) -> Response {
         let mut response = self.render(None);
         response.extensions_mut().insert(self);

@@ -1,4 +1,4 @@
-//! Query strings, with errors in our one shape.
+//! Query strings, with errors as [`Problem`](crate::problem::Problem) responses.
 
 use axum::extract::FromRequestParts;
 use http::StatusCode;
@@ -7,8 +7,8 @@ use serde::de::DeserializeOwned;
 
 use crate::Problem;
 
-/// The query string as `T`; what does not fit is 422 `invalid_field`. Unknown parameters are ignored on every
-/// interface, so `T` must not refuse them, unless a misspelled one would destroy more than was meant.
+/// The query string as `T`. Invalid values are 422 `invalid_field`. Every interface ignores unknown parameters, so `T`
+/// must not refuse them, unless a misspelled one would delete more than intended.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Query<T>(pub T);
 

@@ -1,4 +1,4 @@
-//! Every request gets an id; problem bodies and the `X-Request-Id` header of failures carry it.
+//! Request ids. Problem bodies and the `X-Request-Id` header of error responses carry the id.
 
 use std::sync::Arc;
 
@@ -14,35 +14,35 @@ use tokio::time::Instant;
 
 use crate::Problem;
 
-/// The header that names the request.
+/// Header with the request id.
 pub const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Where ids come from.
+/// Source of request ids.
 #[derive(Clone)]
 pub struct RequestIdSource {
-    /// Time part of the id.
+    /// Supplies the time part.
     pub clock: Arc<dyn Clock>,
-    /// Random part of the id.
+    /// Supplies the random part.
     pub entropy: Arc<dyn Entropy>,
 }
 
-/// Names a request that fails; the others never need a name.
+/// Assigns an id to a request that fails. Successful requests need none.
 pub async fn assign(State(source): State<RequestIdSource>, request: Request, next: Next) -> Response {
     let access = Access::begin(request.method(), || route(&request));
     access.end(&source, next.run(request).await)
 }
 
-/// One request on its way through the server.
+/// Access log entry of one request.
 pub struct Access(Option<(Method, String, Instant)>);
 
 impl Access {
-    /// Notes what the access log will want to know, if there is one.
+    /// Starts an entry if the access log is enabled.
     pub fn begin(method: &Method, route: impl FnOnce() -> String) -> Self {
         let logged = tracing::enabled!(target: "pyxis::access", tracing::Level::DEBUG);
         Self(logged.then(|| (method.clone(), route(), Instant::now())))
     }
 
-    /// Logs the access, and names the request if it failed.
+    /// Writes the access log entry, and adds a request id if the request failed.
     pub fn end(self, source: &RequestIdSource, mut response: Response) -> Response {
         if let Some((method, route, began)) = self.0 {
             let (status, ms) = (response.status().as_u16(), began.elapsed().as_millis());
@@ -60,7 +60,7 @@ impl Access {
     }
 }
 
-/// Keeps what layers and routes added to the answer: `Allow`, or that pages of other origins may read it.
+/// Keeps headers that layers and routes added to the response: `Allow` and CORS headers.
 fn keep_headers(from: &HeaderMap, to: &mut HeaderMap) {
     let own = to.clone();
     for (name, value) in from.iter().filter(|(name, _)| !own.contains_key(*name) && *name != CONTENT_LENGTH) {
@@ -68,7 +68,7 @@ fn keep_headers(from: &HeaderMap, to: &mut HeaderMap) {
     }
 }
 
-/// The pattern that matched, never the path: a path can hold a one-time token.
+/// The matched route pattern, never the path, because a path can contain a one-time token.
 fn route(request: &Request) -> String {
     request.extensions().get::<MatchedPath>().map_or_else(|| "-".to_owned(), |path| path.as_str().to_owned())
 }

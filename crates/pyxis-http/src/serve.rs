@@ -1,7 +1,7 @@
-//! Serving until told to stop, then draining.
+//! HTTP server with graceful shutdown.
 //!
-//! Heads of requests are looked through before hyper parses them ([`head`]), and what two servers could read
-//! otherwise is refused. Limits on heads, and on the time that heads and bodies may take, are here, too.
+//! Request heads are checked before hyper parses them ([`head`]). Heads that two servers could read differently are
+//! refused. Limits on the size of heads, and on the time for heads and bodies, are enforced here, too.
 
 mod chunks;
 mod gate;
@@ -30,28 +30,28 @@ use crate::client_ip::Peer;
 pub use gate::RequestBody;
 pub use refusal::{MAX_HEADER_BYTES, MAX_HEADER_FIELDS, MAX_URI_BYTES};
 
-/// How long open requests may take to finish after the stop.
+/// Time that open requests get to finish after shutdown starts.
 pub const DRAIN: Duration = Duration::from_secs(30);
 
-/// Longest time for a request head, and until a client begins its first one.
+/// Time limit for a request head, and for the start of a client's first request.
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Longest silence within a request body that is waited for.
+/// Maximum pause within a request body.
 pub const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Longest time between requests on an HTTP/1 connection.
+/// Maximum idle time between requests on an HTTP/1 connection.
 const KEEP_ALIVE: Duration = Duration::from_mins(1);
 
-/// Largest head announced to HTTP/2 clients, in bytes. Beyond it the library refuses without a problem body; up to it
-/// [`MAX_HEADER_BYTES`] is enforced here.
+/// Maximum header size announced to HTTP/2 clients, in bytes. The library refuses larger ones without a problem body.
+/// Below it, [`MAX_HEADER_BYTES`] is enforced here.
 const HTTP2_HEADER_LIST: u32 = 512 * 1024;
 
-/// A request as it comes in.
+/// Request type that services receive.
 pub type Incoming = http::Request<RequestBody>;
 
-/// Serves `service` (a router, say) on `listener` until `stop` resolves, then lets open requests finish.
+/// Serves `service`, such as a router, on `listener` until `stop` resolves, then lets open requests finish.
 ///
-/// Returns whether everything finished within [`DRAIN`].
+/// Returns true if all of them finished within [`DRAIN`].
 pub async fn serve<S>(listener: TcpListener, service: S, stop: impl Future<Output = ()>) -> bool
 where
     S: Service<Request, Response = Response, Error = Infallible, Future: Send> + Clone + Send + 'static,
@@ -60,7 +60,7 @@ where
     serve_peers(listener, |_| service.clone().map_request(boxed).map_future(Box::pin), stop).await
 }
 
-/// The same where each connection gets a service of its own, made for its other end.
+/// Like [`serve`], with a separate service per connection, created from the peer's address.
 pub async fn serve_peers<S>(
     listener: TcpListener,
     service: impl Fn(Peer) -> S,
@@ -93,7 +93,7 @@ where
                 continue;
             }
         };
-        // Without this, small answers wait for the client's delayed acknowledgement.
+        // Otherwise small responses wait for the client's delayed acknowledgement.
         let _ = stream.set_nodelay(true);
         let shared = Arc::new(Shared::default());
         let gate = Gate::new(service(Peer::accepted(peer)), Arc::clone(&shared));
@@ -114,8 +114,8 @@ where
     tokio::time::timeout(DRAIN, graceful.shutdown()).await.is_ok()
 }
 
-/// A failed accept is the client's doing, or means that descriptors have run out; the latter must
-/// not spin.
+/// Pauses after a failed accept. It is caused either by the client or by running out of file descriptors; in the latter
+/// case the loop must not spin.
 async fn pause_after(error: &io::Error) {
     tracing::debug!(%error, "accept failed");
     if !matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset) {

@@ -1,4 +1,4 @@
-//! Bodies: boxing, idle time, and reading up to a limit.
+//! Bodies: boxing, idle timeouts and size limits.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -12,13 +12,13 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::error::{Error, Wait};
 
-/// Source of an error of a body, whatever its type.
+/// Any error of a body.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A request body, whatever its source.
+/// A boxed request body.
 pub type Body = UnsyncBoxBody<Bytes, BoxError>;
 
-/// Boxes any body, so that clients and pools are compiled once.
+/// Boxes any body, so that clients and pools are compiled only once.
 pub fn boxed<B>(body: B) -> Body
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
@@ -27,18 +27,18 @@ where
     body.map_err(Into::into).boxed_unsync()
 }
 
-/// A body of bytes in hand.
+/// A body of in-memory bytes.
 pub fn full(bytes: impl Into<Bytes>) -> Body {
     boxed(Full::new(bytes.into()))
 }
 
-/// No body.
+/// A body without data.
 pub fn empty() -> Body {
     full(Bytes::new())
 }
 
-/// Reads a whole body of at most `max` bytes; trailers are dropped. Fails with [`Error::TooLarge`]
-/// as soon as it is known to be longer, before reading anything if it says so itself.
+/// Reads a whole body of at most `max` bytes and drops trailers. Fails with [`Error::TooLarge`] as soon as the body is
+/// known to be longer; if it announces that, nothing is read.
 pub async fn read_capped<B>(mut body: B, max: usize) -> Result<Bytes, Error>
 where
     B: http_body::Body<Data = Bytes> + Unpin,
@@ -55,7 +55,7 @@ where
         if first.len() + whole.len() + data.len() > max {
             return Err(Error::TooLarge { max });
         }
-        // Most bodies arrive in one piece, which then is handed on without a copy.
+        // Most bodies arrive in one piece, which is then passed on without a copy.
         if first.is_empty() && whole.is_empty() {
             first = data;
             continue;
@@ -69,19 +69,19 @@ where
     Ok(if whole.is_empty() { first } else { whole.freeze() })
 }
 
-/// A body that fails with [`Error::Timeout`] when its source stays silent for too long. Only time
-/// spent waiting for the source counts, not time in which the reader does not ask.
+/// A body that fails with [`Error::Timeout`] when its source stays silent for too long. Only time spent waiting for the
+/// source counts, not time between polls.
 pub struct IdleTimeout<B> {
     body: B,
     idle: Duration,
-    // Made at the first wait: a body that is already there never touches the timer.
+    // Created at the first wait, so a body that is already there never uses the timer.
     timer: Option<Pin<Box<Sleep>>>,
     waiting: bool,
     over: bool,
 }
 
 impl<B> IdleTimeout<B> {
-    /// Lets `body` be silent for at most `idle`.
+    /// Limits silence in `body` to `idle`.
     pub fn new(body: B, idle: Duration) -> Self {
         Self { body, idle, timer: None, waiting: false, over: false }
     }

@@ -22,29 +22,29 @@ use crate::resolve::{CachingResolver, Resolve, SystemResolver};
 use crate::send::{self, Connections, MAX_ANSWER_HEAD, MAX_ANSWER_LINES};
 use crate::tls;
 
-/// How a [`Client`] behaves. Start from [`ClientConfig::new`] and change what matters.
+/// Configuration of a [`Client`]. Start from [`ClientConfig::new`] and change individual fields.
 #[derive(Clone)]
 pub struct ClientConfig {
-    /// What may be dialled.
+    /// Decides which addresses may be dialed.
     pub guard: Guard,
-    /// Who turns names into addresses; the machine's resolver by default.
+    /// DNS resolver. Default: the machine's resolver.
     pub resolver: Arc<dyn Resolve>,
-    /// Roots trusted besides the public ones (`PX_EGRESS_CA_FILE`, see [`tls::roots_from_pem`]).
+    /// Trusted roots in addition to the public ones (`PX_EGRESS_CA_FILE`, see [`tls::roots_from_pem`]).
     pub extra_roots: Vec<CertificateDer<'static>>,
-    /// For resolving, dialling and the TLS handshake together; 10 s.
+    /// Timeout for resolving, dialing and the TLS handshake together. Default: 10 s.
     pub connect_timeout: Duration,
-    /// For dialling one address of several; 5 s.
+    /// Timeout for dialing one of several addresses. Default: 5 s.
     pub address_timeout: Duration,
-    /// How long an unused connection is kept; 90 s.
+    /// Time for which an idle connection is kept. Default: 90 s.
     pub pool_idle: Duration,
-    /// How long [`Client::check`] may use an answer of the resolver; 5 s.
+    /// Time for which [`Client::check`] caches DNS answers. Default: 5 s.
     pub check_ttl: Duration,
-    /// How long [`Client::check`] waits for the resolver; 2 s.
+    /// DNS timeout of [`Client::check`]. Default: 2 s.
     pub check_timeout: Duration,
 }
 
 impl ClientConfig {
-    /// The defaults, with `guard`.
+    /// The default configuration with `guard`.
     pub fn new(guard: Guard) -> Self {
         Self {
             guard,
@@ -59,19 +59,19 @@ impl ClientConfig {
     }
 }
 
-/// A pooled HTTP/1.1 and HTTP/2 client behind the egress guard. Cheap to clone; clones share the
-/// pool. It reads no proxy settings and follows no redirect.
+/// A pooled HTTP/1.1 and HTTP/2 client behind the egress guard. Cheap to clone; clones share the pool. Ignores proxy
+/// settings and does not follow redirects.
 #[derive(Clone)]
 pub struct Client {
     zone: Arc<Zone>,
     private: Arc<Zone>,
     config: Arc<ClientConfig>,
-    /// True where every request opens its own connection.
+    /// True if every request opens a new connection.
     is_fresh: bool,
 }
 
-/// A guard and the connections that it admitted. The pool finds a connection by scheme, host and
-/// port, and zones share none, so a connection serves only the name for which it was admitted.
+/// A guard and the connections that it admitted. The pool looks up connections by scheme, host and port. Zones share no
+/// connections, so a connection serves only the name for which it was admitted.
 struct Zone {
     guard: Guard,
     remembered: CachingResolver,
@@ -80,16 +80,16 @@ struct Zone {
     fresh: Connections,
 }
 
-/// Unused connections kept per origin.
+/// Maximum idle connections per origin.
 const IDLE_CONNECTIONS: usize = 128;
-/// Header section of an answer that HTTP/2 reads at all, in bytes. Larger than what is accepted: the library ends the
-/// stream beyond it without a word about headers, and up to it we say what is wrong.
+/// Maximum header section that HTTP/2 reads, in bytes. It is larger than the accepted size because the library ends the
+/// stream beyond it without naming headers as the cause. Below it, Pyxis reports the cause.
 const HEADER_LIST: u32 = 2 * 1024 * 1024;
-/// Buffer of HTTP/1 for an incomplete head: the largest head, its status line, and a reserve.
+/// HTTP/1 buffer for an incomplete head: the largest head plus a reserve for the status line.
 const READ_BUFFER: usize = MAX_ANSWER_HEAD + 64 * 1024;
 
 impl Client {
-    /// A client. Fails if an extra root is not a usable certificate. Opens no connection.
+    /// Creates a client without opening a connection. Fails if an extra root is not a usable certificate.
     pub fn new(config: &ClientConfig) -> Result<Self, tls::RootsError> {
         let tls = tls::client_config(&config.extra_roots)?;
         let zone = |guard| Arc::new(Zone::new(config, guard, tls.clone()));
@@ -102,21 +102,21 @@ impl Client {
         })
     }
 
-    /// The client for addresses that the operator configured, such as a sidecar's: loopback and
-    /// private networks are admitted. It has connections of its own.
+    /// A client for operator-configured addresses, such as a sidecar's. Admits loopback and private networks. Does not
+    /// share connections with this client.
     #[must_use]
     pub fn private(&self) -> Self {
         Self { zone: self.private.clone(), ..self.clone() }
     }
 
-    /// The client whose requests each open a connection of their own. No idle connection can then be closed by the
-    /// host at the moment the request arrives, which would leave open whether it was carried out.
+    /// A client that opens a new connection for each request. A host can close an idle connection just as a request
+    /// arrives, which leaves unclear whether the request was executed; a new connection avoids that.
     #[must_use]
     pub fn fresh(&self) -> Self {
         Self { is_fresh: true, ..self.clone() }
     }
 
-    /// The client that shows a certificate to whoever asks for one. It has connections of its own.
+    /// A client that presents a certificate to hosts that request one. Does not share connections with this client.
     pub fn with_identity(&self, identity: &Identity) -> Result<Self, tls::RootsError> {
         let tls = tls::client_config(&self.config.extra_roots)?;
         let tls = identity.shown_by(&tls);
@@ -124,9 +124,8 @@ impl Client {
         Ok(Self { zone: zone(&self.zone), private: zone(&self.private), ..self.clone() })
     }
 
-    /// Asks the guard before anything is stored or sent. Only ever fails with [`Error::Blocked`]: a
-    /// name that does not resolve (in time) passes here and fails at the dial, where the guard is
-    /// asked again about a fresh answer.
+    /// Asks the guard before anything is stored or sent. Fails only with [`Error::Blocked`]. A name that does not
+    /// resolve in time passes here and fails at the dial, where the guard judges a new DNS answer.
     pub async fn check(&self, target: &HostPort) -> Result<(), Error> {
         let zone = &*self.zone;
         let name_refused = match zone.guard.check_literal_or_form(target) {
@@ -141,7 +140,7 @@ impl Client {
         }
     }
 
-    /// What [`Client::check`] can say without asking the resolver.
+    /// The part of [`Client::check`] that needs no DNS.
     pub fn check_form(&self, target: &HostPort) -> Result<(), Error> {
         match self.zone.guard.check_literal_or_form(target) {
             AddressVerdict::Refused(reason) => Err(reason.into()),
@@ -151,23 +150,22 @@ impl Client {
         }
     }
 
-    /// True if the resolver answers at all, asked for a name that every machine has.
+    /// True if the resolver answers a query for a name that every machine has.
     pub async fn resolver_answers(&self) -> bool {
         let zone = &*self.zone;
         matches!(timeout(zone.check_timeout, zone.remembered.resolve("localhost")).await, Ok(Ok(_)))
     }
 
-    /// Sends `request` and returns the head of the response, with its body still to be read.
+    /// Sends `request` and returns the response head; the body remains to be read.
     ///
-    /// The URI is absolute; its path and query go out byte for byte. `Host` comes from the URI and
-    /// `Content-Length` or `Transfer-Encoding` from the body's size hint, whatever the headers say.
-    /// All other headers go out as given, so connection headers are the caller's to remove. Redirects
-    /// are answers like any other.
+    /// The URI must be absolute. Its path and query are sent byte for byte. `Host` comes from the URI, and
+    /// `Content-Length` or `Transfer-Encoding` from the body's size hint, regardless of the headers. All other headers
+    /// are sent unchanged, so the caller must remove connection headers. Redirects are returned like any other
+    /// response.
     ///
-    /// `first_byte` limits the silence until the response begins: connecting counts, and so does
-    /// waiting after the last piece of the request body was taken, but not the time that a long
-    /// upload needs, nor that in which the caller has no next piece of it. The request is never sent twice; [`Error::was_sent`] tells whether it may have
-    /// been sent once.
+    /// `first_byte` limits the silence before the response starts. It covers connecting, and waiting after the last
+    /// piece of the request body was sent. It does not cover the time of a long upload, or time in which the caller has
+    /// no next piece. The request is never sent twice; [`Error::was_sent`] says whether it may have been sent once.
     pub async fn send<B>(
         &self,
         request: Request<B>,
@@ -220,7 +218,7 @@ impl Zone {
     }
 }
 
-/// `most` idle connections are kept per origin; with none, every request opens its own.
+/// Keeps up to `most` idle connections per origin. With 0, every request opens a new connection.
 fn pool(connector: Connector, idle: Duration, most: usize) -> legacy::Client<Connector, Body> {
     legacy::Client::builder(TokioExecutor::new())
         .timer(TokioTimer::new())
@@ -231,11 +229,10 @@ fn pool(connector: Connector, idle: Duration, most: usize) -> legacy::Client<Con
         .http1_max_buf_size(READ_BUFFER)
         .http2_max_header_list_size(HEADER_LIST)
         .http2_keep_alive_interval(Duration::from_secs(20))
-        // A pooled connection can be closed by the other side at the moment a request is queued on
-        // it. hyper then gives the request back, but only if it was still in the queue with nothing
-        // of it encoded (`TrySendError::take_message`), and only such a request, meant for a reused
-        // connection, is tried again. A request of which one byte was handed to the socket is never
-        // given back and ends as `Error::Closed { sent: true }`. So this cannot send twice.
+        // The other side can close a pooled connection just as a request is queued on it. hyper then returns the
+        // request, but only if it was still queued with nothing encoded (`TrySendError::take_message`). Only such a
+        // request, intended for a reused connection, is retried. Once one byte has reached the socket, the request is
+        // never returned and ends as `Error::Closed { sent: true }`. So this cannot send twice.
         .retry_canceled_requests(true)
         .build(connector)
 }

@@ -1,4 +1,4 @@
-//! The connector: resolve, ask the guard, dial exactly what was judged.
+//! The connector: resolves, asks the guard, and dials exactly the addresses that the guard admitted.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -22,19 +22,19 @@ use crate::guard::{AddressVerdict, Guard, HostPort};
 use crate::keep_alive::KeepAlive;
 use crate::resolve::Resolve;
 
-/// Opens connections for one zone. The pool clones it for every request, so all of it is behind one pointer.
+/// Opens connections for one zone. The pool clones it for every request, so its state is behind one pointer.
 #[derive(Clone)]
 pub(crate) struct Connector(Arc<Dialer>);
 
-/// How connections are opened. A zone with a client certificate has another TLS configuration, and so
-/// another pool.
+/// Connection settings of a zone. A zone with a client certificate has a different TLS configuration, and therefore a
+/// separate pool.
 pub(crate) struct Dialer {
     pub(crate) guard: Guard,
     pub(crate) resolver: Arc<dyn Resolve>,
     pub(crate) tls: Arc<rustls::ClientConfig>,
-    /// For everything up to a usable connection.
+    /// Timeout until the connection is usable.
     pub(crate) connect_timeout: Duration,
-    /// For one address of several.
+    /// Timeout per address if there are several.
     pub(crate) address_timeout: Duration,
 }
 
@@ -62,7 +62,7 @@ impl Dialer {
         result.map(TokioIo::new)
     }
 
-    /// What may be dialled for `target`, from an answer given just now.
+    /// Addresses that may be dialed for `target`, from a fresh DNS answer.
     async fn admitted(&self, target: &HostPort) -> Result<Vec<SocketAddr>, Error> {
         let resolved = match self.guard.check_literal_or_form(target) {
             AddressVerdict::Refused(reason) => return Err(reason.into()),
@@ -75,7 +75,7 @@ impl Dialer {
         if admitted.is_empty() { Err(no_address()) } else { Ok(admitted) }
     }
 
-    /// The first of `addrs` that answers, tried in order.
+    /// Connects to the first of `addrs` that answers, tried in order.
     async fn dial(&self, addrs: &[SocketAddr]) -> Result<TcpStream, Error> {
         let mut failure = no_address();
         for addr in addrs {
@@ -103,7 +103,7 @@ fn no_address() -> Error {
     Error::Resolve(Arc::new(io::Error::new(io::ErrorKind::NotFound, "no address for the name")))
 }
 
-/// The name that the certificate must carry.
+/// Name that the certificate must contain.
 fn server_name(host: &str) -> Result<ServerName<'static>, Error> {
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     if let Ok(ip) = bare.parse::<IpAddr>() {

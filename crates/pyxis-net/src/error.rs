@@ -1,4 +1,4 @@
-//! What can go wrong on the way out and back.
+//! Errors of outbound requests.
 
 use std::error::Error as StdError;
 use std::io;
@@ -8,10 +8,10 @@ use rustls::AlertDescription;
 
 use crate::guard::{Blocked, NotAnOrigin};
 
-/// Where time ran out.
+/// Phase in which time ran out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// Resolving, dialling or the TLS handshake.
+    /// Resolving, dialing or the TLS handshake.
     Connect,
     /// The head of the response.
     FirstByte,
@@ -29,27 +29,27 @@ impl std::fmt::Display for Wait {
     }
 }
 
-/// What an upstream has against the client.
+/// Reason that an upstream rejects the client's certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClientCertificateRefusal {
-    /// It wants a certificate, and none was shown.
+    /// The upstream requires a certificate, and none was presented.
     #[error("it wants a client certificate")]
     Missing,
-    /// It does not believe the certificate that was shown.
+    /// The upstream does not accept the presented certificate.
     #[error("it does not accept the client certificate")]
     NotAccepted,
 }
 
 impl ClientCertificateRefusal {
-    /// The upstream's last word, if it was about the client. It can come after the client's side of a TLS 1.3
-    /// handshake is over, hence from within whatever failed then.
+    /// The upstream's TLS alert, if it concerns the client. In TLS 1.3 it can arrive after the client's handshake has
+    /// finished, so it may be nested in a later failure.
     fn within(error: &(dyn StdError + 'static)) -> Option<Self> {
         let mut next = Some(error);
         while let Some(current) = next {
             if let Some(rustls::Error::AlertReceived(alert)) = current.downcast_ref() {
                 return Self::of(*alert);
             }
-            // An I/O error names as its source what is behind its own cause.
+            // An I/O error reports the source of its inner error, not the inner error itself.
             let inside = current.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
             next = inside.map(|inside| inside as &(dyn StdError + 'static)).or_else(|| current.source());
         }
@@ -66,7 +66,7 @@ impl ClientCertificateRefusal {
             | A::CertificateExpired
             | A::CertificateUnknown
             | A::UnknownCA
-            // Its signature is not that of the authority whose name it bears.
+            // The signature is not from the named issuer.
             | A::DecryptError
             | A::AccessDenied => Some(Self::NotAccepted),
             _ => None,
@@ -74,10 +74,10 @@ impl ClientCertificateRefusal {
     }
 }
 
-/// The request could not be sent as given.
+/// Reason that a request cannot be sent as given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidRequest {
-    /// Not an absolute http or https URI with a host.
+    /// The URI is not an absolute http or https URI with a host.
     #[error(transparent)]
     Uri(#[from] NotAnOrigin),
     /// The URI has a user name or password.
@@ -88,7 +88,7 @@ pub enum InvalidRequest {
     Connect,
 }
 
-/// A failure of an outbound request. Cheap to clone; shows no header, path or address.
+/// A failure of an outbound request. Cheap to clone; contains no header, path or address.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
     /// The egress guard refused the target.
@@ -97,41 +97,41 @@ pub enum Error {
     /// The name has no address, or the resolver failed.
     #[error("the name does not resolve")]
     Resolve(#[source] Arc<io::Error>),
-    /// No address of the target took the connection.
+    /// No address of the target accepted the connection.
     #[error("cannot connect")]
     Connect(#[source] Arc<io::Error>),
-    /// The TLS handshake failed, for example over the certificate.
+    /// The TLS handshake failed, for example because of the certificate.
     #[error("the tls handshake failed")]
     Tls(#[source] Arc<io::Error>),
-    /// The upstream ended the TLS handshake over who the client is.
+    /// The upstream ended the TLS handshake because of the client's certificate.
     #[error("the handshake was refused: {0}")]
     Refused(ClientCertificateRefusal),
     /// Time ran out.
     #[error("timed out: {0}")]
     Timeout(Wait),
-    /// The connection ended before the message did.
+    /// The connection ended before the message was complete.
     #[error("the connection was closed early")]
     Closed {
-        /// True if the upstream may have got any of the request.
+        /// True if the upstream may have received any of the request.
         sent: bool,
-        /// The cause.
+        /// Underlying error.
         #[source]
         source: Arc<dyn StdError + Send + Sync>,
     },
-    /// The host refused the request over HTTP/2 before it processed any of it (RFC 9113, section 8.7).
+    /// The host refused the request over HTTP/2 before processing any of it (RFC 9113, section 8.7).
     #[error("the stream was refused")]
     Unprocessed(#[source] Arc<dyn StdError + Send + Sync>),
-    /// The host answered, and the answer cannot be read.
+    /// The host's response cannot be parsed.
     #[error("the answer cannot be read")]
     Protocol(#[source] Arc<dyn StdError + Send + Sync>),
-    /// The host answered, and the head of its answer is over [`MAX_ANSWER_LINES`](crate::MAX_ANSWER_LINES) or
+    /// The response head exceeds [`MAX_ANSWER_LINES`](crate::MAX_ANSWER_LINES) or
     /// [`MAX_ANSWER_HEAD`](crate::MAX_ANSWER_HEAD).
     #[error("the head of the answer is too large")]
     HeadTooLarge,
     /// The caller's own request body failed.
     #[error("the request body failed")]
     RequestBody(#[source] Arc<dyn StdError + Send + Sync>),
-    /// More bytes than the caller wanted.
+    /// The body exceeds the caller's limit.
     #[error("the body is too large: over {max} bytes")]
     TooLarge {
         /// The limit, in bytes.
@@ -143,8 +143,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// True if the upstream may have got and processed any of the request. `false` is a promise: the
-    /// same request may be sent again without ever being executed twice.
+    /// True if the upstream may have received and processed any of the request. `false` is a guarantee: sending the
+    /// same request again cannot execute it twice.
     pub fn was_sent(&self) -> bool {
         match self {
             Self::Blocked(_)
@@ -164,7 +164,7 @@ impl Error {
         }
     }
 
-    /// What whoever asked for the request may know of the failure: it names neither address nor cause.
+    /// Message that is safe to show to the requester. Names neither address nor cause.
     pub const fn public_message(&self) -> &'static str {
         match self {
             Self::Blocked(_) => "the egress guard refuses the host",
@@ -192,12 +192,12 @@ impl Error {
         }
     }
 
-    /// Why the egress guard refused, if it was the guard.
+    /// The guard's reason, if the egress guard refused.
     pub fn blocked(&self) -> Option<Blocked> {
         if let Self::Blocked(reason) = self { Some(*reason) } else { None }
     }
 
-    /// A handshake that failed.
+    /// Converts a failed handshake.
     pub(crate) fn from_handshake(error: io::Error) -> Self {
         match ClientCertificateRefusal::within(&error) {
             Some(refusal) => Self::Refused(refusal),
@@ -205,8 +205,7 @@ impl Error {
         }
     }
 
-    /// The failure behind an error of hyper; `assigned` tells whether the request had been given to
-    /// a connection.
+    /// Converts an error of hyper. `assigned` is true if a connection had taken the request.
     pub(crate) fn from_client(error: hyper_util::client::legacy::Error, assigned: bool) -> Self {
         let source = StdError::source(&error);
         if error.is_connect()
@@ -218,8 +217,7 @@ impl Error {
             return Self::Refused(refusal);
         }
         match source.and_then(<dyn StdError>::downcast_ref::<hyper::Error>) {
-            // hyper says "canceled" only when it hands the whole request back: it was still in the
-            // connection's queue and nothing of it had been encoded.
+            // hyper says "canceled" only when it returns the whole request, still queued and with nothing encoded.
             Some(cause) if cause.is_canceled() => Self::Closed { sent: false, source: Arc::new(error) },
             Some(cause) if is_refused_stream(cause) => Self::Unprocessed(Arc::new(error)),
             Some(cause) if cause.is_user() => Self::RequestBody(Arc::new(error)),
@@ -230,7 +228,7 @@ impl Error {
     }
 }
 
-/// True where the other end reset the stream as one that it did not process.
+/// True where the peer reset the stream without processing it.
 fn is_refused_stream(error: &hyper::Error) -> bool {
     let cause = error.source().and_then(<dyn StdError>::downcast_ref::<h2::Error>);
     cause.is_some_and(|cause| {
@@ -238,7 +236,7 @@ fn is_refused_stream(error: &hyper::Error) -> bool {
     })
 }
 
-/// A failure while the response body streams.
+/// Converts a failure while the response body streams.
 impl From<hyper::Error> for Error {
     fn from(error: hyper::Error) -> Self {
         if error.is_parse() {
@@ -249,7 +247,7 @@ impl From<hyper::Error> for Error {
     }
 }
 
-/// A body of bytes in hand cannot fail.
+/// In-memory bodies cannot fail.
 impl From<std::convert::Infallible> for Error {
     fn from(never: std::convert::Infallible) -> Self {
         match never {}

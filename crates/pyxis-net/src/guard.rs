@@ -1,7 +1,7 @@
-//! The egress guard: which hosts, ports and addresses may be dialled (decisions, Egress guard).
+//! The egress guard: decides which hosts, ports and addresses may be dialed (decisions, Egress guard).
 //!
-//! The rule is positive: an address passes when it is plainly public, and everything else is refused.
-//! The operator opens single networks of their own with the allow list, which nothing else widens.
+//! The rule is positive: only plainly public addresses pass. Operators open individual networks of their own with the
+//! allow list; nothing else widens the rule.
 
 mod host;
 mod ports;
@@ -18,42 +18,42 @@ pub use ranges::Special;
 
 use host::HostKind;
 
-/// Why a target is refused. Safe to show: it names the rule, never what a name resolved to.
+/// Reason that a target is refused. Safe to show: it names the rule, never the resolved address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Blocked {
     /// Neither a canonical IPv4 address, a bracketed IPv6 address nor a DNS name.
     #[error("host is not a DNS name, a dotted IPv4 address or a bracketed IPv6 address")]
     MalformedHost,
-    /// A number, octal, hex or short spelling of an address.
+    /// A numeric, octal, hex or short spelling of an address.
     #[error("host is a number: write an IPv4 address as four decimal parts")]
     NumericHost,
-    /// `name.` with the final dot of the DNS root.
+    /// A name with a trailing dot.
     #[error("host ends in a dot")]
     TrailingDot,
     /// A name without a dot.
     #[error("host is a single label")]
     SingleLabel,
-    /// `localhost` or a name under a suffix that only means something locally.
+    /// `localhost`, or a name under a suffix with only local meaning.
     #[error("host is a local name")]
     LocalName,
     /// A port of a well-known protocol that is not HTTP.
     #[error("port belongs to another protocol than http: {0}")]
     Port(u16),
-    /// The address, or one of the addresses of the name, is not plainly public.
+    /// The address, or one of the name's addresses, is not plainly public.
     #[error("address is not public: {0}")]
     Address(Special),
 }
 
-/// What can be said about a host and port without resolving anything.
+/// Verdict on a host and port before DNS resolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressVerdict {
-    /// An IP literal that may be dialled.
+    /// An IP literal that may be dialed.
     Literal(SocketAddr),
-    /// A name: its addresses decide.
+    /// A name whose addresses decide.
     Name,
-    /// A name refused for this reason, unless every address of it is inside the allow list.
+    /// A name refused for this reason unless all of its addresses are in the allow list.
     NameInsideAllowOnly(Blocked),
-    /// Refused, whatever it resolves to.
+    /// Refused, whatever the name resolves to.
     Refused(Blocked),
 }
 
@@ -66,20 +66,20 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// A guard that also admits the networks `allow` (any port) and exactly the addresses and ports
+    /// A guard that also admits the networks in `allow`, on any port, and exactly the addresses and ports in
     /// `allow_addrs`. Both empty is the safe default.
     pub fn new(allow: Vec<IpNet>, allow_addrs: Vec<SocketAddr>) -> Self {
         Self { allow: allow.into(), allow_addrs: allow_addrs.into(), private: false }
     }
 
-    /// The same guard for addresses that the operator configured, such as a sidecar's: loopback and
-    /// private networks are admitted on any port. Link-local, metadata and multicast are not.
+    /// A guard for operator-configured addresses, such as a sidecar's. It also admits loopback and private networks, on
+    /// any port, but not link-local, metadata or multicast addresses.
     #[must_use]
     pub fn with_private(&self) -> Self {
         Self { private: true, ..self.clone() }
     }
 
-    /// Judges what needs no resolver: the spelling of the host, the port, and an IP literal.
+    /// Checks everything that needs no DNS: the host's spelling, the port, and IP literals.
     pub fn check_literal_or_form(&self, target: &HostPort) -> AddressVerdict {
         match HostKind::of(target.host()) {
             Err(refused) => AddressVerdict::Refused(refused),
@@ -99,9 +99,9 @@ impl Guard {
         }
     }
 
-    /// Judges a host together with everything it resolved to, and returns what may be dialled, in
-    /// the same order. One special address refuses the whole name: an answer that mixes public and
-    /// internal addresses is an attack, not a choice. For a literal, `resolved` is not looked at.
+    /// Checks a host together with all its resolved addresses. Returns the addresses that may be dialed, in the same
+    /// order. One special address refuses the whole name: an answer that mixes public and internal addresses is an
+    /// attack. `resolved` is ignored for IP literals.
     pub fn admit(&self, target: &HostPort, resolved: &[IpAddr]) -> Result<Vec<SocketAddr>, Blocked> {
         let addrs = || resolved.iter().map(|ip| SocketAddr::new(*ip, target.port()));
         match self.check_literal_or_form(target) {
@@ -111,7 +111,7 @@ impl Guard {
                 addrs().try_for_each(|addr| self.judge(addr))?;
                 Ok(addrs().collect())
             }
-            // No answer at all must not count as "every answer is allowed".
+            // An empty answer must not count as "every address is allowed".
             AddressVerdict::NameInsideAllowOnly(reason) if resolved.is_empty() => Err(reason),
             AddressVerdict::NameInsideAllowOnly(reason) => {
                 if addrs().all(|addr| self.is_allowed(addr)) {
@@ -137,7 +137,7 @@ impl Guard {
     }
 
     fn is_allowed(&self, addr: SocketAddr) -> bool {
-        // Port 0 cannot be dialled anywhere.
+        // Port 0 cannot be dialed.
         addr.port() != 0
             && (self.allow.iter().any(|net| net.contains(&addr.ip()))
                 || self.allow_addrs.contains(&addr)

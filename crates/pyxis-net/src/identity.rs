@@ -7,21 +7,21 @@ use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
-/// A certificate or key cannot be used. Repeats nothing of either.
+/// Reason that a certificate or key cannot be used. Contains nothing of either.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IdentityError {
-    /// No certificate in the text.
+    /// The text contains no certificate.
     #[error("the certificate is not PEM: it starts with -----BEGIN CERTIFICATE-----")]
     Certificate,
-    /// No key in the text.
+    /// The text contains no key.
     #[error("the private key is not PEM: it starts with -----BEGIN PRIVATE KEY-----")]
     Key,
-    /// A kind of key that is not supported, or the key of another certificate.
+    /// The kind of key is not supported, or the key belongs to another certificate.
     #[error("the private key does not belong to the certificate, or is of an unknown kind")]
     Mismatch,
 }
 
-/// What a client shows of itself in a TLS handshake.
+/// Client certificate chain and key for TLS handshakes.
 #[derive(Clone)]
 pub struct Identity(Arc<CertifiedKey>);
 
@@ -32,7 +32,7 @@ impl std::fmt::Debug for Identity {
 }
 
 impl Identity {
-    /// Reads a chain of certificates, the client's own first, and its key.
+    /// Parses a certificate chain, client certificate first, and its key.
     pub fn from_pem(chain: &str, key: &str) -> Result<Self, IdentityError> {
         let chain: Vec<_> = CertificateDer::pem_slice_iter(chain.as_bytes())
             .collect::<Result<_, _>>()
@@ -46,11 +46,11 @@ impl Identity {
         Ok(Self(Arc::new(certified)))
     }
 
-    /// `config` with this certificate.
+    /// Returns `config` with this certificate.
     pub(crate) fn shown_by(&self, config: &ClientConfig) -> Arc<ClientConfig> {
         let mut config = config.clone();
         config.client_auth_cert_resolver = Arc::new(SingleCertAndKey::from(Arc::clone(&self.0)));
-        // What was negotiated without the certificate must not be taken up again with it.
+        // A session negotiated without the certificate must not be resumed with it.
         config.resumption = rustls::client::Resumption::default();
         Arc::new(config)
     }

@@ -1,6 +1,6 @@
-//! The `Keep-Alive` header of HTTP/1.1 hosts: an idle connection is retired before its host closes it.
+//! The `Keep-Alive` header of HTTP/1.1 hosts: retires an idle connection before its host closes it.
 //!
-//! A host that closes an idle connection at the moment a request arrives leaves open whether it read the request.
+//! If a host closes an idle connection just as a request arrives, it is unclear whether the host read the request.
 //! Hosts that announce their idle time (`Keep-Alive: timeout=5`) make that avoidable.
 
 use std::sync::Arc;
@@ -11,18 +11,18 @@ use http::{HeaderMap, Response, Version};
 use hyper_util::client::legacy::connect::{CaptureConnection, Connected};
 use tokio::time::{Instant, sleep_until};
 
-/// Subtracted from the announced time: a request may need this long to arrive.
+/// Safety margin subtracted from the announced time, for the travel time of a request.
 const MARGIN: Duration = Duration::from_secs(1);
 
-/// The announced idle time of one connection.
+/// Announced idle time of one connection.
 #[derive(Clone)]
 pub(crate) struct KeepAlive(Arc<Announced>);
 
 struct Announced {
     start: Instant,
-    /// When the connection must not be used again, in milliseconds after `start`.
+    /// Time at which the connection expires, in milliseconds after `start`.
     end_millis: AtomicU64,
-    /// True once a task waits for `end_millis`.
+    /// True once a task is waiting for `end_millis`.
     is_watched: AtomicBool,
 }
 
@@ -40,15 +40,15 @@ impl KeepAlive {
     }
 }
 
-/// Reads what the host announced with `answer`, and retires the connection in time. Retiring one that is in use
-/// only keeps later requests away from it.
+/// Reads the host's announcement in `answer`, and retires the connection in time. Retiring a connection in use only
+/// keeps later requests away from it.
 pub(crate) fn note<B>(answer: &Response<B>, connection: CaptureConnection, pool_idle: Duration) {
     if answer.version() > Version::HTTP_11 {
         return;
     }
     let Some(announced) = timeout(answer.headers()) else { return };
     let usable = announced.saturating_sub(MARGIN);
-    // The pool forgets it earlier than the host.
+    // The pool drops the connection before the host does.
     if usable >= pool_idle {
         return;
     }

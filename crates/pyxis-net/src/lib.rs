@@ -1,8 +1,8 @@
-//! The only crate that opens outbound sockets: egress guard, resolver, HTTP client.
+//! Outbound connections: egress guard, resolver and HTTP client. No other crate opens outbound sockets.
 //!
-//! A request leaves through [`Client::send`]. Its connector resolves the name, asks the [`Guard`]
-//! about every answer and dials one of exactly the addresses that were judged, so nothing that a
-//! resolver says between the check and the dial can lead to another machine (DNS rebinding).
+//! Requests leave through [`Client::send`]. Its connector resolves the name, asks the [`Guard`] about every address and
+//! dials exactly one of the judged addresses. A DNS answer that changes between check and dial therefore cannot lead to
+//! another machine (DNS rebinding).
 #![warn(missing_docs)]
 
 pub mod body;

@@ -1,4 +1,4 @@
-//! From names to addresses.
+//! DNS resolution.
 
 use std::future::Future;
 use std::io;
@@ -7,16 +7,16 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The answer of a resolver, some time later.
+/// Pending answer of a resolver.
 pub type Resolving<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send + 'a>>;
 
-/// A resolver. Returns every address of a name, in the order in which they should be tried.
+/// DNS resolver. Returns every address of a name, in the order in which they should be tried.
 pub trait Resolve: Send + Sync + 'static {
     /// Addresses of `host`, a DNS name without a trailing dot. `Err` or an empty list if it has none.
     fn resolve<'a>(&'a self, host: &'a str) -> Resolving<'a>;
 }
 
-/// The resolver of the machine, with its hosts file and search rules.
+/// The machine's resolver, including its hosts file and search domains.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemResolver;
 
@@ -30,11 +30,11 @@ impl Resolve for SystemResolver {
     }
 }
 
-/// How many names the cache of the pre-check remembers.
+/// Maximum number of names in the cache of the pre-check.
 const REMEMBERED_NAMES: u64 = 4096;
 
-/// Answers remembered for a few seconds, so that the check in front of every request does not cost a
-/// query each. Never used to dial: a connection always goes to a fresh answer.
+/// Cache of answers for a few seconds, so that not every request's pre-check costs a query. Never used to dial: a
+/// connection always uses a fresh answer.
 #[derive(Clone)]
 pub(crate) struct CachingResolver {
     resolver: Arc<dyn Resolve>,
@@ -47,7 +47,7 @@ impl CachingResolver {
         Self { resolver, answers }
     }
 
-    /// Addresses of `host`; concurrent callers share one query. Failures are not remembered.
+    /// Addresses of `host`. Concurrent callers share one query. Failures are not cached.
     pub(crate) async fn resolve(&self, host: &str) -> Result<Arc<[IpAddr]>, Arc<io::Error>> {
         self.answers
             .try_get_with_by_ref(host, async { self.resolver.resolve(host).await.map(Arc::from) })

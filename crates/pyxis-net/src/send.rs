@@ -22,16 +22,16 @@ use crate::error::{Error, InvalidRequest, Wait};
 use crate::guard::origin;
 use crate::keep_alive;
 
-/// The connections of a zone, and for how long the pool keeps one that is idle.
+/// Connections of a zone, with the pool's idle time.
 pub(crate) struct Connections {
     pub(crate) http: legacy::Client<Connector, Body>,
-    /// `None`: every request opens its own connection.
+    /// `None`: every request opens a new connection.
     pub(crate) idle: Option<Duration>,
 }
 
-/// Most header lines that an answer may have.
+/// Maximum number of header lines in a response.
 pub const MAX_ANSWER_LINES: usize = 1000;
-/// Most bytes that the header lines of an answer may have together, line ends included.
+/// Maximum total size of a response's header lines, in bytes, including line ends.
 pub const MAX_ANSWER_HEAD: usize = 256 * 1024;
 
 /// Sends `request` once; see [`crate::Client::send`].
@@ -41,7 +41,7 @@ pub(crate) async fn send(
     first_byte: Duration,
 ) -> Result<Response<Incoming>, Error> {
     prepare(&mut request)?;
-    // So far nobody but this function asked for the body.
+    // So far, only this function has polled the body.
     upload.taken.store(false, Ordering::Relaxed);
     let reused = connections.idle.map(|idle| (idle, capture_connection(&mut request)));
     match within(first_byte, &upload, connections.http.request(request)).await {
@@ -57,7 +57,7 @@ pub(crate) async fn send(
     }
 }
 
-/// Refuses an answer whose head is too large, over whichever version of HTTP it came.
+/// Refuses a response whose head is too large, over any HTTP version.
 fn bounded(answer: Response<Incoming>) -> Result<Response<Incoming>, Error> {
     let headers = answer.headers();
     let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
@@ -67,7 +67,7 @@ fn bounded(answer: Response<Incoming>) -> Result<Response<Incoming>, Error> {
     Ok(answer)
 }
 
-/// The request with its body boxed, and what can be seen of it from outside.
+/// Boxes the request's body and makes its progress visible.
 pub(crate) fn watched<B>(request: Request<B>) -> (Request<Body>, Arc<Upload>)
 where
     B: http_body::Body<Data = Bytes> + Unpin + Send + 'static,
@@ -86,18 +86,18 @@ fn prepare(request: &mut Request<Body>) -> Result<(), InvalidRequest> {
     if request.method() == Method::CONNECT {
         return Err(InvalidRequest::Connect);
     }
-    // The connection was judged by the URI, so the virtual host must be the same one.
+    // The connection was judged by the URI, so the virtual host must match it.
     request.headers_mut().remove(HOST);
-    // What a server attached to an inbound request (an upgrade, a protocol) must not steer this one.
+    // Extensions from a server's inbound request (an upgrade, a protocol) must not affect this one.
     request.extensions_mut().clear();
-    // The version that an inbound request came with says nothing about this connection.
+    // The version of an inbound request does not apply to this connection.
     *request.version_mut() = Version::HTTP_11;
     frame(request);
     Ok(())
 }
 
-/// Framing follows from the body: a length that somebody else counted is how requests are smuggled
-/// into a pooled connection. hyper does it right from here, except for two cases that it leaves open.
+/// Derives the framing from the body. A length taken from elsewhere is how requests are smuggled into a pooled
+/// connection. hyper handles the rest correctly, except for the two cases below.
 fn frame(request: &mut Request<Body>) {
     let empty = request.body().is_end_stream();
     let unknown_length = !empty && request.body().size_hint().exact().is_none();
@@ -106,17 +106,17 @@ fn frame(request: &mut Request<Body>) {
     headers.remove(CONTENT_LENGTH);
     headers.remove(TRANSFER_ENCODING);
     if empty && matches!(method, Method::POST | Method::PUT | Method::PATCH) {
-        // RFC 9110, section 8.6: methods that mean to have a body say that it is empty.
+        // RFC 9110, section 8.6: methods that define a body announce an empty one.
         headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
     } else if unknown_length && matches!(method, Method::GET | Method::HEAD) {
-        // Without this, hyper takes it that these never have a body and drops it. Over HTTP/2 it
-        // removes the header again.
+        // Otherwise hyper assumes that these methods never have a body and drops it. Over HTTP/2 it removes the header
+        // again.
         headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
     }
 }
 
-/// Waits for `future`, but no longer than `limit` after the start or after the last piece of the
-/// upload was taken. While the caller has no next piece, the silence is the caller's and has no limit here.
+/// Waits for `future`, but no longer than `limit` after the start or after the last piece of the upload was sent. While
+/// the caller has no next piece, there is no limit.
 async fn within<F: Future>(limit: Duration, upload: &Upload, future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     let mut deadline = Instant::now() + limit;
@@ -135,15 +135,15 @@ async fn within<F: Future>(limit: Duration, upload: &Upload, future: F) -> Optio
     }
 }
 
-/// What a connection took of a request.
+/// Progress of a request on its connection.
 pub(crate) struct Upload {
     start: Instant,
-    /// When the last piece of the body was taken.
+    /// Time when the last piece of the body was taken.
     micros: AtomicU64,
-    /// True if a connection took the request out of its queue: until then nothing was sent. It asks first of
-    /// all whether there is a body.
+    /// True once a connection has taken the request from its queue; nothing is sent before. A connection first asks
+    /// whether there is a body.
     taken: AtomicBool,
-    /// True while the connection wants the next piece and the caller does not have it.
+    /// True while the connection wants the next piece and the caller does not have it yet.
     waiting: AtomicBool,
 }
 

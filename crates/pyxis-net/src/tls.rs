@@ -1,4 +1,4 @@
-//! Trust: which certificates an upstream may show.
+//! TLS trust: root certificates and their verification.
 
 use std::sync::Arc;
 
@@ -6,13 +6,13 @@ use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
 
-/// The file of additional roots cannot be used.
+/// Reason that the file of additional roots cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RootsError {
-    /// Not PEM.
+    /// The file is not PEM.
     #[error("not a PEM file")]
     Pem(#[source] rustls_pki_types::pem::Error),
-    /// PEM, but no certificate in it.
+    /// The PEM file contains no certificate.
     #[error("no certificate in the PEM file")]
     Empty,
     /// A certificate that cannot serve as a root.
@@ -20,15 +20,15 @@ pub enum RootsError {
     Certificate(#[source] rustls::Error),
 }
 
-/// Reads the certificates of a PEM file (`PX_EGRESS_CA_FILE`).
+/// Parses the certificates of a PEM file (`PX_EGRESS_CA_FILE`).
 pub fn roots_from_pem(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, RootsError> {
     let roots =
         CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>().map_err(RootsError::Pem)?;
     if roots.is_empty() { Err(RootsError::Empty) } else { Ok(roots) }
 }
 
-/// TLS 1.2 and 1.3 with the Mozilla roots and `extra`, HTTP/2 preferred. Certificates are always
-/// verified; there is no switch to turn that off.
+/// TLS 1.2 and 1.3 with the Mozilla roots and `extra`; prefers HTTP/2. Certificates are always verified; this cannot be
+/// turned off.
 pub(crate) fn client_config(extra: &[CertificateDer<'static>]) -> Result<Arc<ClientConfig>, RootsError> {
     let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     for root in extra {

@@ -53,7 +53,7 @@ fn random() -> Vec<u8> {
     .collect()
 }
 
-/// Nothing but percent escapes: the worst ordinary text.
+/// Percent escapes only, the slowest realistic text.
 fn escapes() -> Vec<u8> {
     random().iter().flat_map(|byte| format!("%{byte:02X}").into_bytes()).take(1 << 20).collect()
 }
@@ -69,7 +69,7 @@ fn text(name: &str) -> Vec<u8> {
     }
 }
 
-/// User, password and their pair: 25 forms.
+/// User name, password and their pair: 25 forms.
 fn needles() -> Needles {
     Needles::new(
         "cred",
@@ -90,7 +90,7 @@ fn stream_1_mib(bencher: Bencher, name: &str) {
     });
 }
 
-/// A user name of five bytes shortens the stride for all.
+/// A five-byte user name shortens the stride for all forms.
 #[divan::bench(args = TEXTS)]
 fn short_secret_1_mib(bencher: Bencher, name: &str) {
     let needles = Needles::new("cred", &[b"qwfpg", SECRET]);

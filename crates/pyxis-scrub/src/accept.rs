@@ -1,13 +1,13 @@
-//! The `Accept-Encoding` of a request to upstream (RFC 9110, section 12.5.3).
+//! `Accept-Encoding` for upstream requests (RFC 9110, section 12.5.3).
 
-/// The codings that [`Decoder`](crate::Decoder) undoes, best first.
+/// Codings that [`Decoder`](crate::Decoder) supports, best first.
 const DECODED: [&str; 4] = ["br", "zstd", "gzip", "deflate"];
 
-/// The `Accept-Encoding` to send upstream for an agent that sent `header` (empty when it sent none):
-/// what it accepts and we can decode, or `identity`.
+/// The `Accept-Encoding` to send upstream for an agent that sent `header` (empty if absent): the codings that the agent
+/// accepts and Pyxis can decode, or `identity`.
 ///
-/// The agent gets the body decoded, so its preferences do not matter, only what it rules out (`q=0`).
-/// An agent that accepts nothing compressed is spared the work: upstream is asked for identity.
+/// The agent receives the body decoded, so only its exclusions (`q=0`) matter, not its preferences. If the agent
+/// accepts no compression, none is requested from upstream.
 pub fn acceptable(header: &str) -> String {
     let wildcard = quality(header, "*");
     let accepted: Vec<&str> = DECODED
@@ -22,7 +22,7 @@ pub fn acceptable(header: &str) -> String {
     if accepted.is_empty() { "identity".to_owned() } else { accepted.join(", ") }
 }
 
-/// True if `header` accepts (`Some(true)`), rules out (`Some(false)`) or does not name `coding`.
+/// `Some(true)` if `header` accepts `coding`, `Some(false)` if it excludes it, `None` if it does not name it.
 fn quality(header: &str, coding: &str) -> Option<bool> {
     header.split(',').find_map(|item| {
         let mut parts = item.split(';').map(str::trim);
@@ -31,7 +31,7 @@ fn quality(header: &str, coding: &str) -> Option<bool> {
     })
 }
 
-/// `q=0`, `q=0.0`, and so on.
+/// True for `q=0`, `q=0.0`, and so on.
 fn is_zero_weight(parameter: &str) -> bool {
     parameter.split_once('=').is_some_and(|(name, value)| {
         let value = value.trim();

@@ -1,12 +1,12 @@
-//! Base64 of a secret that stands somewhere inside a longer encoded text.
+//! Base64 of a secret that is part of a longer encoded text.
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Appends the characters that `secret` produces when `shift` (0, 1, 2) bytes modulo three stand
-/// before it, and returns how many of them depend on the secret alone.
+/// Appends the characters that encode `secret` after `shift` (0, 1 or 2) preceding bytes, modulo three. Returns how
+/// many of them depend on the secret alone.
 ///
-/// After those follow the characters that only appear when the secret ends the encoded text: the last
-/// character filled with zero bits, then the padding.
+/// After those come the characters that occur only if the secret ends the encoded text: the last character, filled with
+/// zero bits, and the padding.
 pub(crate) fn encode_shifted(secret: &[u8], shift: usize, out: &mut Vec<u8>) -> usize {
     let start = out.len();
     let (first_bit, end_bit) = (8 * shift, 8 * (shift + secret.len()));
@@ -27,7 +27,7 @@ pub(crate) fn encode_shifted(secret: &[u8], shift: usize, out: &mut Vec<u8>) -> 
     core
 }
 
-/// Turns characters of the standard alphabet into those of base64url.
+/// Converts standard base64 characters to base64url.
 pub(crate) fn make_url_safe(text: &mut [u8]) {
     for byte in text {
         match *byte {

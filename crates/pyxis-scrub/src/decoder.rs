@@ -1,24 +1,23 @@
-//! Undoes the content codings of a body as it arrives (RFC 9110, section 8.4).
+//! Streaming decoder for the content codings of a body (RFC 9110, section 8.4).
 
 use bytes::{Buf, Bytes};
 
 use crate::stage::{Coding, Stage};
 
-/// No piece of output is longer.
+/// Maximum size of an output piece, in bytes.
 const MAX_PIECE: usize = 64 * 1024;
-/// Nobody codes a body more often; each layer costs memory.
+/// Maximum number of codings. More are not used in practice, and each layer costs memory.
 const MAX_CODINGS: usize = 4;
 
-/// A content coding that cannot be decoded, and so not scrubbed, or more than four of them.
+/// A content coding that cannot be decoded, and therefore not scrubbed, or more than four codings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("content coding cannot be decoded: ask upstream for identity, gzip, deflate, br or zstd")]
 pub struct UnknownCoding;
 
-/// A body that is not what its `Content-Encoding` says.
+/// A body that does not match its `Content-Encoding`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// The bytes are not of this coding, fail its checksum, need too large a window, or go on behind
-    /// its end.
+    /// The bytes are invalid in this coding, fail its checksum, need too large a window, or continue after its end.
     #[error("corrupt content coding: {coding}")]
     Corrupt {
         /// The coding's registered name.
@@ -32,23 +31,21 @@ pub enum DecodeError {
     },
 }
 
-/// Undoes the content codings of one body.
+/// Decodes the content codings of one body.
 ///
-/// The caller drives: [`push`](Self::push) a chunk, [`pull`](Self::pull) until it returns `None`,
-/// and so on, then [`finish`](Self::finish). What a chunk allows to decode is out before the next
-/// chunk, so event streams are not delayed. Memory is bounded whatever the body expands to: at most
-/// 64 KiB per step and coding, and the window of each coding (gzip and deflate 32 KiB, zstd 8 MiB,
-/// br 16 MiB).
+/// The caller drives it: [`push`](Self::push) a chunk, [`pull`](Self::pull) until it returns `None`, repeat, then
+/// [`finish`](Self::finish). Everything that a chunk makes decodable is returned before the next chunk, so event
+/// streams are not delayed. Memory is bounded whatever the body expands to: at most 64 KiB per step and coding, plus
+/// the window of each coding (gzip and deflate 32 KiB, zstd 8 MiB, br 16 MiB).
 pub struct Decoder {
-    /// In the order of decoding, the reverse of the header.
+    /// In decoding order, the reverse of the header.
     layers: Vec<Layer>,
     source: Bytes,
     scratch: Vec<u8>,
 }
 
 impl Decoder {
-    /// Reads the value of `Content-Encoding` (several header lines joined by commas; empty when there
-    /// is none).
+    /// Parses the value of `Content-Encoding`: several header lines joined by commas, or empty if absent.
     pub fn for_content_encoding(value: &str) -> Result<Self, UnknownCoding> {
         let mut layers = Vec::new();
         for name in value.rsplit(',').map(str::trim) {
@@ -64,40 +61,39 @@ impl Decoder {
         Ok(Self { layers, source: Bytes::new(), scratch })
     }
 
-    /// True if the body passes unchanged, so that its `Content-Length` stays true.
+    /// True if the body passes unchanged, so that its `Content-Length` remains correct.
     pub fn is_identity(&self) -> bool {
         self.layers.is_empty()
     }
 
-    /// Gives the next chunk of the body.
+    /// Adds the next chunk of the body.
     ///
     /// # Panics
-    /// When the chunk before was not drained with [`pull`](Self::pull).
+    /// If the previous chunk was not drained with [`pull`](Self::pull).
     pub fn push(&mut self, chunk: Bytes) {
         assert!(self.source.is_empty(), "pull until None before the next push");
         self.source = chunk;
     }
 
-    /// Takes the next piece of decoded text, at most 64 KiB, never empty. `None` asks for the next
-    /// chunk.
+    /// Returns the next piece of decoded data, 1 byte to 64 KiB. `None` asks for the next chunk.
     pub fn pull(&mut self) -> Result<Option<Bytes>, DecodeError> {
         pull(&mut self.layers, &mut self.source, &mut self.scratch)
     }
 
-    /// Ends the body. A body without a single byte is complete in every coding (answers to HEAD).
+    /// Ends the body. A body without a single byte is complete in every coding, as in responses to HEAD.
     pub fn finish(&self) -> Result<(), DecodeError> {
         let unfinished = self.layers.iter().find(|layer| layer.started && !layer.stage.is_complete());
         unfinished.map_or(Ok(()), |layer| Err(DecodeError::Truncated { coding: layer.coding.name() }))
     }
 }
 
-/// One coding and the input that waits for it.
+/// One coding and its pending input.
 struct Layer {
     coding: Coding,
     stage: Stage,
     input: Bytes,
     started: bool,
-    /// True if the stage has said that it needs more input.
+    /// True if the stage has reported that it needs more input.
     drained: bool,
 }
 
@@ -120,7 +116,7 @@ impl Layer {
         let corrupt = DecodeError::Corrupt { coding: self.coding.name() };
         let written = self.stage.run(&mut rest, scratch).map_err(|_| corrupt)?;
         if written == 0 && !rest.is_empty() {
-            // It has come to its end before the input has.
+            // The coding ended before the input did.
             return Err(corrupt);
         }
         let read = self.input.len() - rest.len();
@@ -130,7 +126,7 @@ impl Layer {
     }
 }
 
-/// Pulls through `layers`, the last of which decodes last.
+/// Pulls through `layers`; the last layer decodes last.
 fn pull(layers: &mut [Layer], source: &mut Bytes, scratch: &mut [u8]) -> Result<Option<Bytes>, DecodeError> {
     let Some((layer, before)) = layers.split_last_mut() else {
         let piece = source.split_to(source.len().min(MAX_PIECE));

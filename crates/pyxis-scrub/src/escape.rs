@@ -1,27 +1,27 @@
-//! Reads one escaped character in the spellings of URLs, JSON, JavaScript and HTML.
+//! Reads one escaped character as written in URLs, JSON, JavaScript and HTML.
 //!
-//! A reading never depends on what follows it. So text that shows no secret goes on showing none when
-//! its neighbor is replaced, and a stream may be cut anywhere.
+//! A reading never depends on the text after it. A text without secrets therefore stays free of them when its neighbor
+//! is replaced, and a stream may be cut anywhere.
 
-/// How deep escapes of escapes are undone: `%252F` is one level above `%2F`.
+/// Maximum depth of nested escapes: `%252F` is one level above `%2F`.
 const NESTING: usize = 3;
-/// `\\\\\\\\` is one backslash, three levels up.
+/// `\\\\\\\\` is one backslash, three levels deep.
 const MAX_BACKSLASHES: usize = 1 << NESTING;
 const MAX_NUMERIC_DIGITS: usize = 8;
-/// The longest reading: `\\\\\\\\&amp;amp;amp;DiacriticalGrave;`.
+/// Length of the longest reading: `\\\\\\\\&amp;amp;amp;DiacriticalGrave;`.
 pub(crate) const MAX_ESCAPE_LEN: usize = MAX_BACKSLASHES + 1 + 4 * NESTING + 17;
 
-/// The bytes an escape starts with. `+` is one in query strings, where it is a space.
+/// True for the first byte of an escape. `+` counts, since it is a space in query strings.
 pub(crate) fn is_lead(byte: u8) -> bool {
     matches!(byte, b'%' | b'\\' | b'&' | b'+')
 }
 
-/// The longest line break inside of an encoded secret, with the blanks that indent the next line, in bytes.
+/// Maximum length of a line break inside an encoded secret, in bytes, including the indentation of the next line.
 const MAX_BLANKS: usize = 64;
-/// How many bytes a line break takes at most: the last of its blanks may be an escape.
+/// Maximum length of a line break whose last blank is an escape, in bytes.
 pub(crate) const MAX_BREAK_LEN: usize = MAX_BLANKS + MAX_ESCAPE_LEN;
 
-/// The bytes that break a line.
+/// True for the bytes that break a line.
 pub(crate) fn is_line_end(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
@@ -31,14 +31,14 @@ pub(crate) fn is_line_end(byte: u8) -> bool {
 pub(crate) enum Break {
     /// Another character.
     None,
-    /// One that ends at this offset.
+    /// A line break that ends at this offset.
     Ends(usize),
-    /// One that `text` may end in the middle of.
+    /// A line break that may continue after the end of `text`.
     CutShort,
 }
 
-/// Reads the line break at `at` to its end, plain or escaped in any way that [`each_reading`] knows: encoders break
-/// base64 and PEM into lines, and printers indent these.
+/// Reads the line break at `at` to its end, plain or escaped in any way that [`each_reading`] knows. Encoders break
+/// base64 and PEM into lines, and printers indent them.
 pub(crate) fn line_break(text: &[u8], at: usize) -> Break {
     let (mut end, mut broken) = (at, false);
     loop {
@@ -55,7 +55,7 @@ pub(crate) fn line_break(text: &[u8], at: usize) -> Break {
     }
 }
 
-/// One character of a line break, and where it ends.
+/// One character of a line break, and its end offset.
 #[derive(Clone, Copy)]
 enum Blank {
     None,
@@ -82,16 +82,16 @@ fn blank(text: &[u8], at: usize) -> Blank {
     }
 }
 
-/// What an escape stands for.
+/// Decoded value of an escape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     Byte(u8),
-    /// A code point: in a secret its UTF-8, or the byte of the same number (Latin-1).
+    /// A code point. In a secret it is its UTF-8 encoding, or the byte with the same number (Latin-1).
     Char(char),
 }
 
 impl Unit {
-    /// Whether `secret` starts with this unit: how many bytes it takes as UTF-8, and as one byte.
+    /// If `secret` starts with this unit, the number of bytes that the unit takes, as UTF-8 and as a single byte.
     pub(crate) fn prefix_of(self, secret: &[u8]) -> [Option<usize>; 2] {
         let (utf8, byte) = match self {
             Self::Byte(byte) => (None, Some(byte)),
@@ -105,7 +105,7 @@ impl Unit {
         [utf8, byte.filter(|byte| secret.first() == Some(byte)).map(|_| 1)]
     }
 
-    /// The first byte in a secret that this unit can stand for, as UTF-8 and as one byte.
+    /// The first byte that this unit can be in a secret, as UTF-8 and as a single byte.
     pub(crate) fn first_bytes(self) -> [Option<u8>; 2] {
         match self {
             Self::Byte(byte) => [Some(byte), None],
@@ -118,8 +118,8 @@ impl Unit {
     }
 }
 
-/// Calls `found` with each reading of the escape at `at` and the offset behind it. Tells whether
-/// `text` ends in the middle of what may be another one.
+/// Calls `found` with each reading of the escape at `at` and the offset after it. Returns true if `text` ends in the
+/// middle of another possible reading.
 pub(crate) fn each_reading(text: &[u8], at: usize, found: impl FnMut(Unit, usize)) -> bool {
     match text[at] {
         b'%' => percent(text, at, found),
@@ -134,7 +134,7 @@ pub(crate) fn each_reading(text: &[u8], at: usize, found: impl FnMut(Unit, usize
     }
 }
 
-/// A number of exactly `len` hex digits; `Err` tells whether `text` ends among them.
+/// Reads a number of exactly `len` hex digits. `Err(true)` means that `text` ends among them.
 fn hex(text: &[u8], at: usize, len: usize) -> Result<u32, bool> {
     let rest = text.get(at..).unwrap_or_default();
     let mut value = 0;
@@ -185,7 +185,7 @@ fn backslash(text: &[u8], at: usize, mut found: impl FnMut(Unit, usize)) -> bool
             Err(truncated) => return truncated,
         },
         b'u' => return utf16(text, end, found),
-        // JSON inside of HTML.
+        // JSON inside HTML.
         b'&' => {
             found(Unit::Byte(b'&'), end);
             return entity(text, at + run, found);
@@ -201,7 +201,7 @@ fn run_of_backslashes(text: &[u8], at: usize) -> usize {
     text[at..].iter().take(MAX_BACKSLASHES).take_while(|byte| **byte == b'\\').count()
 }
 
-/// The four hexadecimal digits that follow `\u`, at `at`, and the second half of a surrogate pair.
+/// Reads the four hex digits that follow `\u`, at `at`, and the second half of a surrogate pair.
 fn utf16(text: &[u8], at: usize, mut found: impl FnMut(Unit, usize)) -> bool {
     let high = match hex(text, at, 4) {
         Ok(value) => value,
@@ -229,7 +229,7 @@ fn utf16(text: &[u8], at: usize, mut found: impl FnMut(Unit, usize)) -> bool {
     }
 }
 
-/// The named character references of HTML that stand for ASCII.
+/// Named HTML character references for ASCII characters.
 const NAMED: [(&[u8], u8); 46] = [
     (b"amp", b'&'),
     (b"AMP", b'&'),
@@ -306,7 +306,7 @@ fn entity(text: &[u8], at: usize, mut found: impl FnMut(Unit, usize)) -> bool {
     truncated
 }
 
-/// Reports `unit` as ending at `end`, and behind the semicolon there.
+/// Reports `unit` as ending at `end`, and again after a semicolon there.
 fn or_semicolon(text: &[u8], end: usize, unit: Unit, found: &mut impl FnMut(Unit, usize)) -> bool {
     found(unit, end);
     if text.get(end) == Some(&b';') {

@@ -1,4 +1,4 @@
-//! The forms a secret is looked for in.
+//! Encoded forms of a secret that are searched for.
 
 use memchr::memchr2;
 use zeroize::Zeroize;
@@ -6,36 +6,37 @@ use zeroize::Zeroize;
 use crate::base64::{encode_shifted, make_url_safe};
 use crate::pem;
 
-/// Secrets shorter than this many bytes are looked for raw and escaped only: their base64 and hex
-/// would be so short that ordinary text is full of them.
+/// Minimum length of a secret, in bytes, for encoded forms. The base64 and hex of shorter secrets would match ordinary
+/// text all the time, so these are searched for raw and escaped only.
 pub const MIN_ENCODED_LEN: usize = 4;
 
-/// Secrets shorter than this many bytes are not looked for with line breaks inside.
+/// Minimum length of a secret, in bytes, for matches with line breaks inside.
 const MIN_WRAPPED_LEN: usize = 8;
 
-/// How many bytes of a form come before the first line break inside of it.
+/// Minimum number of bytes of a form before its first line break.
 ///
-/// With fewer, every text that ends with the first byte of a form and a line end would have to be held back.
+/// With fewer, any text that ends with the first byte of a form and a line end would have to be held back.
 pub(crate) const MIN_BEFORE_BREAK: usize = 4;
 
-/// Shortest core of a form of which the end is also looked for alone; see [`Forms::add_end`].
+/// Minimum core length of a form whose end is also searched for separately; see [`Forms::add_end`].
 const MIN_END_OF: usize = 24;
 
-/// Most forms of one [`Needles`](crate::Needles), as long as its secrets alone have no more. What a private key in PEM
-/// adds beyond its text as a whole is left out above: each form makes every suspicious byte of a text a little dearer.
+/// Maximum number of forms of one [`Needles`](crate::Needles), unless the secrets alone have more. Beyond it, the extra
+/// forms of PEM private keys are left out, except for their full text. Each form makes every suspicious byte of a text
+/// slightly more expensive.
 pub(crate) const MAX_FORMS: usize = 4095;
 
-/// One byte string to look for.
+/// One byte string to search for.
 #[derive(Clone, Copy)]
 pub(crate) struct SecretVariant<'f> {
     pub(crate) bytes: &'f [u8],
-    /// How many of the bytes must match; the rest may.
+    /// Number of bytes that must match; the rest may match.
     pub(crate) core: usize,
-    /// True if lines may be broken inside of it.
+    /// True if lines may be broken inside the form.
     pub(crate) wraps: bool,
 }
 
-/// Where a form stands in the allocation.
+/// Position of a form in the allocation.
 #[derive(Clone, Copy)]
 struct FormSpan {
     start: usize,
@@ -44,7 +45,7 @@ struct FormSpan {
     wraps: bool,
 }
 
-/// All forms of all secrets in one wiped allocation.
+/// All forms of all secrets, in one allocation that is wiped when dropped.
 #[derive(Default)]
 pub(crate) struct Forms {
     bytes: Vec<u8>,
@@ -52,15 +53,15 @@ pub(crate) struct Forms {
 }
 
 impl Forms {
-    /// Derives every form of each secret, and the text of each PEM block in them. Then, in this order and while
-    /// there are fewer than [`MAX_FORMS`]: the encodings of those texts, their lines, the encodings of the lines.
+    /// Derives every form of each secret, and the text of each PEM block. While there are fewer than [`MAX_FORMS`], it
+    /// then adds, in this order: the encodings of those texts, their lines, and the encodings of the lines.
     pub(crate) fn derive(secrets: &[&[u8]]) -> Self {
         let keys: Vec<pem::Body> = secrets.iter().flat_map(|secret| pem::bodies(secret)).collect();
         let lines =
             || keys.iter().flat_map(|key| key.lines.iter().map(|(start, end)| &key.joined[*start..*end]));
         let joined = || keys.iter().map(|key| key.joined.as_slice());
-        // Raw, two times hex, six times base64. The vector must not grow: a move would leave an
-        // unwiped copy behind.
+        // One raw, two hex and six base64 forms each. The vector must not grow, because a move would leave an unwiped
+        // copy behind.
         let all = secrets.iter().copied().chain(joined()).chain(lines());
         let capacity = all.map(|secret| 14 * secret.len() + 64).sum();
         let mut forms =
@@ -147,12 +148,12 @@ impl Forms {
         }
     }
 
-    /// Adds what `write` appends, of which it returns the core length, unless it is there already.
+    /// Adds the bytes that `write` appends, unless the form already exists. `write` returns the core length.
     fn add(&mut self, wraps: bool, write: impl FnOnce(&mut Vec<u8>) -> usize) -> bool {
         let start = self.bytes.len();
         let core = write(&mut self.bytes);
         let new = &self.bytes[start..];
-        // Only the last ones, since a key has hundreds: a form that is there twice costs time and nothing else.
+        // Only the last ones are compared, since a key has hundreds. A duplicate form costs only time.
         let known = self.places.iter().rev().take(64).map(|place| self.slice(*place));
         if known.into_iter().any(|known| known.bytes == new && known.core == core) {
             self.bytes[start..].zeroize();
@@ -163,8 +164,8 @@ impl Forms {
         true
     }
 
-    /// Adds the last form without its first bytes, if it is long. A line break before them is found that way,
-    /// except for those bytes themselves.
+    /// Adds the last form without its first bytes, if it is long. Thereby a match with an early line break is found,
+    /// except for those first bytes.
     fn add_end(&mut self) {
         let Some(last) = self.places.last().copied() else { return };
         if last.wraps && last.core - last.start >= MIN_END_OF {
@@ -172,7 +173,6 @@ impl Forms {
         }
     }
 
-    /// Every form.
     pub(crate) fn iter(&self) -> impl Iterator<Item = SecretVariant<'_>> {
         self.places.iter().map(|place| self.slice(*place))
     }
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn forms_that_are_equal_are_kept_once() {
-        // No letter in the hex and no sign in the base64.
+        // No letter in the hex, and no sign in the base64.
         assert_eq!(forms(b"1234"), ["1234", "31323334", "MTIzNA==", "EyMzQ=", "xMjM0"]);
     }
 
@@ -238,7 +238,7 @@ mod tests {
         let keys: Vec<String> = (0..8).map(|number| key(number, 128)).collect();
         let secrets: Vec<&[u8]> = keys.iter().map(String::as_bytes).collect();
         let forms = Forms::derive(&secrets);
-        // One line may bring its last forms after the limit.
+        // One line may add its last forms after the limit is reached.
         assert!((MAX_FORMS..MAX_FORMS + 16).contains(&forms.len()), "{}", forms.len());
         let all: std::collections::HashSet<&[u8]> = forms.iter().map(|form| form.bytes).collect();
         for secret in secrets {

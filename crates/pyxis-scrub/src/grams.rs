@@ -1,8 +1,8 @@
-//! A filter that skims through text and stops where a form may stand unescaped.
+//! A fast filter that skips through text and stops where an unescaped form may be.
 //!
-//! Every form contributes the grams (short blocks of up to four bytes) at its first `stride` offsets.
-//! An occurrence of a form is then sure to show one of them when text is probed every `stride` bytes.
-//! Unlike a shift table (Wu-Manber) no probe waits for the one before, so the processor overlaps them.
+//! Every form contributes the grams (short blocks of up to four bytes) at its first `stride` offsets. Probing the text
+//! every `stride` bytes is then certain to hit one of them in each occurrence. Unlike with a shift table (Wu-Manber),
+//! no probe depends on the previous one, so the processor overlaps them.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -13,26 +13,26 @@ use zeroize::Zeroize;
 use crate::forms::Forms;
 
 const HEADS: usize = 4096;
-/// For the hundreds of forms that a key in PEM has: most heads should be empty.
+/// Table size for the hundreds of forms of a PEM key, chosen so that most heads are empty.
 const MANY_HEADS: usize = 65_536;
-/// Entries from which there are [`MANY_HEADS`].
+/// Number of entries from which [`MANY_HEADS`] is used.
 const MANY: usize = 1024;
 const MAX_STRIDE: usize = 16;
 const GRAM: usize = 4;
-/// Most forms of one table: its entries are numbered with 16 bits.
+/// Maximum number of forms in one table, because entries are numbered with 16 bits.
 const MAX_TABLE: usize = (u16::MAX as usize - 1) / MAX_STRIDE;
 
-/// A gram and where it stands: `offset` bytes into the form number `form`, counted from the first of the table.
+/// A gram and its position: `offset` bytes into form number `form`, counted from the table's first form.
 #[derive(Clone, Copy)]
 struct Entry {
     gram: u32,
     form: u16,
     offset: u16,
-    /// One more than the index of the next entry with the same hash; 0 ends the list.
+    /// Index of the next entry with the same hash plus one; 0 ends the list.
     next: u16,
 }
 
-/// The tables of all forms: one, unless the secrets alone have more forms than [`MAX_TABLE`].
+/// Tables of all forms. There is one unless the secrets alone have more forms than [`MAX_TABLE`].
 pub(crate) struct Grams(SmallVec<[Table; 1]>);
 
 impl Grams {
@@ -41,7 +41,7 @@ impl Grams {
         Self(starts.map(|start| Table::of(forms, start..forms.len().min(start + MAX_TABLE))).collect())
     }
 
-    /// Calls `found` with each pair (start in `text`, form number) whose grams agree.
+    /// Calls `found` with each pair of start in `text` and form number whose grams agree.
     pub(crate) fn candidates(&self, text: &[u8], mut found: impl FnMut(usize, usize)) {
         for table in &self.0 {
             table.candidates(text, &mut found);
@@ -50,18 +50,18 @@ impl Grams {
 }
 
 struct Table {
-    /// Number of the first form.
+    /// Number of the table's first form.
     base: usize,
     mask: u32,
     len: usize,
     stride: usize,
-    /// One more than the index of the first entry with this hash; 0 is none. [`HEADS`] long, or [`MANY_HEADS`].
+    /// Index of the first entry with this hash plus one; 0 means none. Length [`HEADS`] or [`MANY_HEADS`].
     heads: Box<[u16]>,
     entries: Vec<Entry>,
 }
 
 impl Table {
-    /// Makes the table of at most [`MAX_TABLE`] forms.
+    /// Builds the table of at most [`MAX_TABLE`] forms.
     fn of(forms: &Forms, range: Range<usize>) -> Self {
         let count = range.len();
         let of_table = || range.clone().map(|index| forms.get(index));
@@ -97,7 +97,7 @@ impl Table {
         *head = self.entries.len() as u16;
     }
 
-    /// Reads the gram at `at`; what lies beyond the end counts as zero bytes.
+    /// Reads the gram at `at`. Bytes beyond the end count as zero.
     fn read(&self, text: &[u8], at: usize) -> u32 {
         let rest = &text[at..];
         let word = if let Some(word) = rest.first_chunk() {
@@ -111,7 +111,7 @@ impl Table {
     }
 
     fn candidates(&self, text: &[u8], found: impl FnMut(usize, usize)) {
-        // The length is known to the compiler, so that no probe checks it.
+        // A constant length lets the compiler drop bounds checks in probes.
         if let Some(heads) = self.heads.first_chunk::<MANY_HEADS>() {
             return self.candidates_of(heads, text, found);
         }
@@ -126,7 +126,7 @@ impl Table {
         mut found: impl FnMut(usize, usize),
     ) {
         let mut at = 0;
-        // Four probes at a time, one branch.
+        // Four probes per branch.
         let batch = 3 * self.stride + GRAM;
         while let Some(window) = text.get(at..at + batch) {
             let probe = |i: usize| {
@@ -161,14 +161,14 @@ impl Table {
     }
 }
 
-/// Multiplicative hashing to the bits of an index into `heads`, of which there are [`HEADS`] or [`MANY_HEADS`].
+/// Multiplicative hash, reduced to an index into `heads` ([`HEADS`] or [`MANY_HEADS`] long).
 fn hash(gram: u32, heads: usize) -> usize {
     let product = gram.wrapping_mul(0x9e37_79b1);
     (if heads == HEADS { product >> (32 - HEADS.ilog2()) } else { product >> (32 - MANY_HEADS.ilog2()) })
         as usize
 }
 
-/// A table is built for each request, and a wiped one is as good as new.
+/// Number of wiped tables kept for reuse, since each request builds one.
 const SPARES: usize = 4;
 
 thread_local! {
@@ -182,14 +182,14 @@ fn empty(heads: usize) -> Box<[u16]> {
 impl Drop for Table {
     fn drop(&mut self) {
         for entry in &mut self.entries {
-            // Every head that was set was set for an entry.
+            // Each nonzero head belongs to an entry.
             self.heads[hash(entry.gram, self.heads.len())].zeroize();
             entry.gram.zeroize();
         }
         if self.heads.len() != HEADS {
             return;
         }
-        // No spares on a thread that ends.
+        // A thread that is ending keeps no spares.
         let _ = SPARE.try_with(|spare| {
             let mut spare = spare.borrow_mut();
             if spare.len() < SPARES {

@@ -1,4 +1,4 @@
-//! The header of a gzip member (RFC 1952, section 2.3), read as it arrives.
+//! The header of a gzip member (RFC 1952, section 2.3), read incrementally.
 
 use flate2::Crc;
 
@@ -8,7 +8,7 @@ const NAME: u8 = 1 << 3;
 const COMMENT: u8 = 1 << 4;
 const RESERVED: u8 = 0b1110_0000;
 
-/// Which byte of the header comes next.
+/// Position of the next byte in the header.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Field {
     Fixed(u8),
@@ -20,11 +20,11 @@ enum Field {
     Done,
 }
 
-/// The bytes are no gzip header.
+/// The bytes are not a gzip header.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct BadHeader;
 
-/// Reads one member header byte by byte and keeps nothing of it.
+/// Reads one member header byte by byte and stores none of its fields.
 pub(crate) struct Header {
     field: Field,
     flags: u8,
@@ -36,12 +36,12 @@ impl Header {
         Self { field: Field::Fixed(0), flags: 0, crc: Crc::new() }
     }
 
-    /// True if not a single byte was read.
+    /// True if no byte was read yet.
     pub(crate) fn is_untouched(&self) -> bool {
         self.field == Field::Fixed(0)
     }
 
-    /// Takes header bytes from the front of `input`. `Ok(true)` when the header is complete.
+    /// Consumes header bytes from the front of `input`. `Ok(true)` once the header is complete.
     pub(crate) fn read(&mut self, input: &mut &[u8]) -> Result<bool, BadHeader> {
         while self.field != Field::Done {
             let Some((&byte, rest)) = input.split_first() else { return Ok(false) };

@@ -4,7 +4,7 @@ use flate2::{Crc, Decompress, FlushDecompress, Status};
 
 use crate::gzip::{BadHeader, Header};
 
-/// The input is not what its coding says.
+/// The input does not match its coding.
 #[derive(Debug)]
 pub(crate) struct Bad;
 
@@ -14,7 +14,7 @@ impl From<BadHeader> for Bad {
     }
 }
 
-/// Where a gzip stream is.
+/// Position in a gzip stream.
 enum Part {
     Header,
     Body,
@@ -43,7 +43,7 @@ impl Gunzip {
         matches!(self.part, Part::Header) && self.header.is_untouched()
     }
 
-    /// Returns how many bytes were written; with none, more input is needed.
+    /// Returns the number of bytes written. Zero means that more input is needed.
     pub(crate) fn run(&mut self, input: &mut &[u8], output: &mut [u8]) -> Result<usize, Bad> {
         loop {
             match &mut self.part {
@@ -85,9 +85,9 @@ impl Gunzip {
     }
 }
 
-/// `deflate`: zlib (RFC 1950) as registered, or raw deflate (RFC 1951) as some servers send it.
+/// The `deflate` coding: zlib (RFC 1950) as registered, or raw deflate (RFC 1951) as some servers send it.
 pub(crate) enum Inflate {
-    /// Not yet known which; the first byte of the two that tell.
+    /// Format not known yet. Holds the first of the two deciding bytes, once read.
     Unknown(Option<u8>),
     Known(Decompress),
     Ended,
@@ -99,7 +99,7 @@ impl Inflate {
         matches!(self, Self::Ended)
     }
 
-    /// Returns how many bytes were written; with none, more input is needed.
+    /// Returns the number of bytes written. Zero means that more input is needed.
     pub(crate) fn run(&mut self, input: &mut &[u8], output: &mut [u8]) -> Result<usize, Bad> {
         loop {
             match self {
@@ -128,13 +128,13 @@ impl Inflate {
     }
 }
 
-/// A raw stream that looks like this would start with an unfinished stored block whose padding is not
-/// zero, which no encoder writes.
+/// True for a zlib header. A raw stream with these bytes would start with an unfinished stored block with nonzero
+/// padding, which no encoder writes.
 fn is_zlib(first: u8, second: u8) -> bool {
     first & 0x0f == 8 && first >> 4 <= 7 && u16::from_be_bytes([first, second]).is_multiple_of(31)
 }
 
-/// Returns how many bytes were written and whether the stream ended.
+/// Returns the number of bytes written, and true if the stream ended.
 fn inflate(body: &mut Decompress, input: &mut &[u8], output: &mut [u8]) -> Result<(usize, bool), Bad> {
     let (before_in, before_out) = (body.total_in(), body.total_out());
     let status = body.decompress(input, output, FlushDecompress::None).map_err(|_| Bad)?;

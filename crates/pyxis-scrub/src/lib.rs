@@ -1,11 +1,11 @@
-//! Removes secrets from streams of bytes, whatever their encoding.
+//! Removes secrets from byte streams, in any encoding.
 //!
-//! Specification 3, "sanitization". A credential that Pyxis put into a request must not come back to
-//! the agent in the answer. [`Needles`] knows the secrets of one request, [`Scrubber`] replaces them
-//! in a stream, [`Needles::scrub_text`] and [`Needles::scrub_bytes`] in a single value, and
-//! [`Decoder`] undoes the content codings in front of them. Everything is pure: no I/O, no clock.
+//! Specification 3, "sanitization". A credential that Pyxis put into a request must not come back to the agent in the
+//! response. [`Needles`] holds the secrets of one request. [`Scrubber`] replaces them in a stream,
+//! [`Needles::scrub_text`] and [`Needles::scrub_bytes`] in a single value. [`Decoder`] first undoes the content
+//! codings. Everything is pure: no I/O, no clock.
 //!
-//! # What is found
+//! # Encodings that are found
 //!
 //! | form | from secrets of | spellings |
 //! |---|---|---|
@@ -13,30 +13,29 @@
 //! | hex | 4 bytes | all lower or all upper case |
 //! | base64, base64url | 4 bytes | all three alignments, padded or not |
 //!
-//! Each of these is found plain and also when any of its characters is escaped: percent (`%2F`,
-//! `%2f`, `+` for a space), JSON and JavaScript (`\"`, `\/`, `\n`, `\u002f`, `\x2F`, surrogate
-//! pairs), HTML (`&amp;`, `&#47;`, `&#x2F;`, with or without `;`). Which characters are escaped, and in
-//! which spelling, may differ from one character to the next. Escapes of escapes (`%252F`, `\\\"`,
-//! `&amp;quot;`) are undone three deep, and JSON inside of HTML (`\&quot;`).
+//! Each of these is found plain, and also if any of its characters is escaped: percent (`%2F`, `%2f`, `+` for a
+//! space), JSON and JavaScript (`\"`, `\/`, `\n`, `\u002f`, `\x2F`, surrogate pairs), HTML (`&amp;`, `&#47;`,
+//! `&#x2F;`, with or without `;`). Each character may be escaped or not, and in a different spelling. Nested escapes
+//! (`%252F`, `\\\"`, `&amp;quot;`) are undone three levels deep, as is JSON inside HTML (`\&quot;`).
 //!
-//! Each form of a secret of 8 bytes or more is also found where lines are broken inside of it, at any
-//! width and with up to 64 blanks in front of the next line. Line ends may be escaped too. Where a form
-//! of hex or base64 is broken after its first three characters or fewer, these stay.
+//! Each form of a secret of 8 bytes or more is also found with line breaks inside, at any width and with up to 64
+//! blanks before the next line. Line ends may be escaped too. If a hex or base64 form is broken after its first three
+//! characters or fewer, those characters stay.
 //!
-//! Of a private key in PEM the base64 text is looked for as a whole and line by line: lines of 64
-//! characters, and those of the secret as it was given. Of the lines of one secret the first 128 are looked for. Where
-//! all forms together would be more than 4,095, as with eight such keys, some of this is left out: first base64 of
-//! lines, then single lines, then hex and base64 of a block's text. Every secret in all its forms and the plain text
-//! of every block are always looked for.
+//! The base64 text of a PEM private key is searched for as a whole and line by line: in lines of 64 characters, and in
+//! the lines of the secret as given. Only the first 128 lines of a secret are searched for. If all forms together
+//! would exceed 4,095, as with eight such keys, some are left out: first the base64 of lines, then single lines, then
+//! the hex and base64 of a block's text. Every secret in all its forms and the plain text of every block are always
+//! searched for.
 //!
-//! # What is not found
+//! # Encodings that are not found
 //!
-//! Base32, UTF-16, hex with separators or in mixed case, a secret whose case was changed, that was cut
-//! (also into several events or fields of a stream), reversed, encrypted, or encoded twice in different ways
-//! (base64 of hex, base64 of base64, a percent escape inside of a JSON escape). To find what was sent in an
-//! encoding, pass it as sent. At most one base64 character at either end, which also holds bits of the
-//! neighboring bytes, can stay beside the replacement. Scrubbing is defense in depth; the boundary is the
-//! list of allowed hosts.
+//! Base32, UTF-16, hex with separators or in mixed case. A secret with changed case, reversed, encrypted, or cut, even
+//! if only across several events or fields of a stream. A secret encoded twice in different ways (base64 of hex,
+//! base64 of base64, a percent escape inside a JSON escape). To find a secret that was sent encoded, pass it as sent.
+//!
+//! At most one base64 character at either end, which also holds bits of the neighboring bytes, can stay next to the
+//! replacement. Scrubbing is defense in depth; the list of allowed hosts is the boundary.
 
 mod accept;
 mod base64;

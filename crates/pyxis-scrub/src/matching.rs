@@ -1,4 +1,4 @@
-//! Finds every place in a window of text where a form stands, plain or escaped.
+//! Finds every occurrence of a form, plain or escaped, in a window of text.
 
 use std::collections::BTreeSet;
 
@@ -10,43 +10,42 @@ use crate::forms::{Forms, MIN_BEFORE_BREAK, SecretVariant};
 use crate::grams::Grams;
 use zeroize::Zeroize;
 
-/// 16,384 bits: few pairs meet in one.
+/// 16,384 bits, so that few pairs collide.
 const PAIR_WORDS: usize = 256;
 
-/// Bytes by which a window grows at first, so that an unfinished match can end.
+/// First step, in bytes, by which a window grows to complete an unfinished match.
 const FIRST_STEP: usize = 256;
 
 /// A half-open range of offsets into the window.
 pub(crate) type Span = (usize, usize);
 
-/// What a window holds.
+/// Matches in a window.
 pub(crate) struct WindowMatches {
-    /// Sorted; those that overlap or touch are one.
+    /// Sorted. Spans that overlap or touch are merged.
     pub(crate) spans: SmallVec<[Span; 4]>,
-    /// From here on the text may be the start of something that goes on behind the window.
+    /// Offset from which the text may be the start of a match that continues after the window.
     pub(crate) hold: usize,
 }
 
-/// Looks for the forms of the secrets of one request.
+/// Searches for the forms of one request's secrets.
 ///
-/// Two filters propose starts, one exact test decides. A form that stands in the text without escapes
-/// in its first bytes shows one of its [`Grams`]. Any other has a first escape or line break, with plain
-/// bytes before it: the filter over `pairs` compares what follows and the byte before it with all
-/// neighbors in the forms.
+/// Two filters propose starts, and one exact test decides. A form whose first bytes are not escaped is found by one of
+/// its [`Grams`]. Any other form has a first escape or line break with plain bytes before it. For these, the filter
+/// over `pairs` compares the byte before it and the text after it with all neighboring bytes in the forms.
 pub(crate) struct Matcher {
     forms: Forms,
     grams: Grams,
-    /// The bytes that forms start with.
+    /// First bytes of all forms.
     first: ByteSet,
-    /// All bytes in forms.
+    /// All bytes that occur in forms.
     present: ByteSet,
-    /// Hashed bit set of the neighboring bytes in forms. Boxed, since a matcher is moved about.
+    /// Hashed bit set of neighboring bytes in forms. Boxed, because a matcher is moved around.
     pairs: Box<[u64; PAIR_WORDS]>,
-    /// Length of the longest form.
+    /// Length of the longest form, in bytes.
     longest: usize,
-    /// True if any form holds a space, which may be written `+`.
+    /// True if any form contains a space, which may be written `+`.
     space: bool,
-    /// True if a line may be broken inside of any form.
+    /// True if a line may be broken inside any form.
     wraps: bool,
 }
 
@@ -91,7 +90,7 @@ impl Matcher {
         self.pairs[bit / 64] >> (bit % 64) & 1 == 1
     }
 
-    /// All matches in `text`. With `last` nothing follows it, so that nothing is held back.
+    /// All matches in `text`. With `last`, no text follows and nothing is held back.
     pub(crate) fn find(&self, text: &[u8], last: bool) -> WindowMatches {
         if self.is_empty() {
             return WindowMatches { spans: SmallVec::new(), hold: text.len() };
@@ -107,22 +106,22 @@ impl Matcher {
         WindowMatches { spans, hold }
     }
 
-    /// The end of a window of `text` in which every match is whole that starts in the first `most` bytes.
+    /// End of a window of `text` that contains all of every match that starts in its first `most` bytes.
     pub(crate) fn window(&self, text: &[u8], most: usize) -> usize {
         let mut end = most.min(text.len());
         while end < text.len() && !self.is_empty() && self.hold(&text[..end]) < most {
-            // More at each step, so that few of them read all of a long match.
+            // Growing steps ensure that few of them read all of a long match.
             end = (end + (end - most).max(FIRST_STEP)).min(text.len());
         }
         end
     }
 
-    /// Where matches may start, in order. Empty, thus without allocation, for nearly all text.
+    /// Offsets at which matches may start, in order. Empty, and thus without allocation, for nearly all text.
     fn starts(&self, text: &[u8]) -> BTreeSet<usize> {
         let mut starts = BTreeSet::new();
         self.grams.candidates(text, |start, form| {
             let form = self.forms.get(form);
-            // One with an escape or a line break further on is found from there.
+            // A match with an escape or a line break later on is found from there.
             if text[start..].starts_with(&form.bytes[..form.core]) {
                 starts.insert(start);
             }
@@ -146,7 +145,7 @@ impl Matcher {
         starts
     }
 
-    /// Proposes the starts of all forms whose first line break may be the one at `at`.
+    /// Proposes the starts of all forms whose first line break may be at `at`.
     fn starts_before_break(&self, text: &[u8], at: usize, starts: &mut BTreeSet<usize>) {
         let Some(before) = at.checked_sub(MIN_BEFORE_BREAK).map(|from| &text[from..at]) else { return };
         if !before.windows(2).all(|pair| self.is_pair(pair[0], pair[1])) {
@@ -167,7 +166,7 @@ impl Matcher {
         });
     }
 
-    /// Proposes the starts of all forms whose first escape may be the one at `lead`.
+    /// Proposes the starts of all forms whose first escape may be at `lead`.
     fn starts_before(&self, text: &[u8], lead: usize, starts: &mut BTreeSet<usize>) {
         let before = lead.checked_sub(1).map(|at| text[at]);
         each_reading(text, lead, |unit, _| {
@@ -185,7 +184,7 @@ impl Matcher {
         });
     }
 
-    /// Proposes starts whose plain beginning ends at `lead`, where `byte` comes next.
+    /// Proposes starts whose plain beginning ends at `lead`, where `byte` is next.
     fn plain_before(&self, text: &[u8], lead: usize, byte: u8, starts: &mut BTreeSet<usize>) {
         for SecretVariant { bytes, .. } in self.forms.iter() {
             for index in memchr_iter(byte, bytes) {
@@ -196,7 +195,7 @@ impl Matcher {
         }
     }
 
-    /// The longest match that starts at `start`, over all forms.
+    /// The longest match at `start`, over all forms.
     fn match_at(&self, text: &[u8], start: usize, fuel: &mut usize) -> Walk {
         let mut walk = Walk::default();
         let mut first = ByteSet::default();
@@ -212,7 +211,7 @@ impl Matcher {
         walk
     }
 
-    /// The first offset whose text runs into the end of the window and may go on as a match.
+    /// The first offset of a possible match that continues after the end of the window.
     fn hold(&self, text: &[u8]) -> usize {
         let from = text.len().saturating_sub(self.reach(text));
         let mut fuel = fuel_for(text);
@@ -221,15 +220,15 @@ impl Matcher {
             .unwrap_or(text.len())
     }
 
-    /// How far before the end of `text` an unfinished match can start: a byte of the form for each
-    /// byte, except that an escape is one byte of the form and long, and a line break is none.
+    /// Maximum distance from the end of `text` at which an unfinished match can start. Each byte counts as one byte of
+    /// a form. An escape is longer but also counts as one byte, and a line break counts as none.
     fn reach(&self, text: &[u8]) -> usize {
         const EXTRA: usize = MAX_ESCAPE_LEN + MAX_BREAK_LEN;
         let most = self.longest.saturating_mul(EXTRA);
         let mut reach = self.longest - 1;
         let mut next = None;
         for (back, &byte) in text.iter().rev().enumerate() {
-            // The lead may stand inside of an escape or a line break that starts further left.
+            // The lead may be inside an escape or a line break that starts further left.
             if reach >= most || back > reach + 2 * EXTRA {
                 break;
             }
@@ -243,7 +242,7 @@ impl Matcher {
         reach.min(most)
     }
 
-    /// A quick look at two bytes.
+    /// A quick check of two bytes.
     fn may_start_at(&self, text: &[u8], at: usize) -> bool {
         let byte = text[at];
         if is_lead(byte) {
@@ -262,7 +261,7 @@ impl Drop for Matcher {
     }
 }
 
-/// True if an escape that starts with these two bytes can stand for a line end. Most, such as `\"`, cannot.
+/// True if an escape that starts with these two bytes can be a line end. Most, such as `\"`, cannot.
 fn may_break(lead: u8, next: Option<u8>) -> bool {
     match lead {
         // Also with escapes of the percent sign in between.
@@ -273,9 +272,8 @@ fn may_break(lead: u8, next: Option<u8>) -> bool {
     }
 }
 
-/// How many escapes may be tried in `text`. A form made of escape characters can agree with text made
-/// of them at every offset and in many ways. When the fuel is used up the scan fails closed: all the
-/// rest is a match.
+/// Maximum number of escapes tried in `text`. A form made of escape characters can agree with similar text at every
+/// offset and in many ways. Once the fuel is used up, the scan fails closed: the whole rest is a match.
 fn fuel_for(text: &[u8]) -> usize {
     64 * text.len() + 16 * 1024
 }
@@ -298,10 +296,10 @@ impl ByteSet {
     }
 }
 
-/// Compares text with forms, byte by byte, trying every reading of every escape.
+/// Compares text with forms, byte by byte, and tries every reading of every escape.
 #[derive(Default)]
 struct Walk {
-    /// Where the longest match ends.
+    /// End of the longest match.
     end: Option<usize>,
     /// True if the text ended before a form did.
     cut_short: bool,
@@ -310,9 +308,9 @@ struct Walk {
 impl Walk {
     fn follow(&mut self, text: &[u8], start: usize, form: SecretVariant<'_>, fuel: &mut usize) {
         let SecretVariant { bytes, core, wraps } = form;
-        // Branches to take, as (bytes of the form done, offset). Every step does more of the form, or goes on
-        // in the text, so taking the least first meets each state once. Empty, thus without allocation,
-        // until an escape or a line break agrees with the form.
+        // Branches to follow, as (matched bytes of the form, offset). Every step advances in the form or in the text,
+        // so taking the smallest first visits each state once. Empty, and thus without allocation, until an escape or a
+        // line break agrees with the form.
         let mut branches = BTreeSet::new();
         let mut state = Some((0, start));
         while let Some((mut done, mut at)) = state.take().or_else(|| branches.pop_first()) {
@@ -361,7 +359,7 @@ impl Walk {
     }
 }
 
-/// Adds `span`, which starts no earlier than those before, or extends the last.
+/// Adds `span`, which starts no earlier than the previous ones, or extends the last one.
 fn add(spans: &mut SmallVec<[Span; 4]>, (start, end): Span) {
     match spans.last_mut() {
         Some(last) if start <= last.1 => last.1 = last.1.max(end),

@@ -1,4 +1,4 @@
-//! The secrets of one request, ready to be looked for.
+//! The secrets of one request, prepared for searching.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,10 +6,10 @@ use std::fmt;
 use crate::matching::{Matcher, Span};
 use crate::tag::{Wording, safe_tag};
 
-/// The secrets of one request, ready to be looked for. Wiped when dropped.
+/// The secrets of one request, prepared for searching. Wiped when dropped.
 ///
-/// Building one costs about as much as reading a few kilobytes of text, so it need not outlive the
-/// request. Share it as `Arc` between the [`Scrubber`](crate::Scrubber)s of body and trailers.
+/// Building one costs about as much as reading a few kilobytes of text, so it need not outlive the request. Share it as
+/// `Arc` between the [`Scrubber`](crate::Scrubber)s of body and trailers.
 pub struct Needles {
     label: String,
     wording: Wording,
@@ -17,39 +17,39 @@ pub struct Needles {
 }
 
 impl Needles {
-    /// Prepares to look for each of `secrets` in all its forms (see the crate documentation).
+    /// Prepares to search for each of `secrets` in all its forms (see the crate documentation).
     ///
-    /// `label` is the name of the credential; it stands in the replacement `[REDACTED:<label>]`.
-    /// A secret is looked for raw whatever its length, so do not pass a dummy such as the `x` of
-    /// `Authorization: Basic` user names. Empty secrets are left out.
+    /// `label` is the credential's name in the replacement `[REDACTED:<label>]`. Raw secrets of any length are searched
+    /// for, so do not pass a placeholder such as the `x` of `Authorization: Basic` user names. Empty secrets are
+    /// ignored.
     ///
-    /// Takes any secrets: none is too long, and there are never too many. Only the lines and encodings that keys in PEM
-    /// add are limited, over all of `secrets` (see the crate documentation).
+    /// Neither the length nor the number of secrets is limited. Only the lines and encodings of PEM keys are, over all
+    /// of `secrets` (see the crate documentation).
     pub fn new(label: &str, secrets: &[&[u8]]) -> Self {
         Self { label: label.to_owned(), wording: Wording::Tag, matcher: Matcher::of(secrets) }
     }
 
-    /// As [`Needles::new`], for what people read: the replacement is ``[contains the secret of `<label>`]``.
+    /// Like [`Needles::new`], for text that people read: the replacement is ``[contains the secret of `<label>`]``.
     pub fn in_words(label: &str, secrets: &[&[u8]]) -> Self {
         Self { wording: Wording::Sentence, ..Self::new(label, secrets) }
     }
 
-    /// The name that stands in the replacement.
+    /// The credential's name in the replacement.
     pub fn label(&self) -> &str {
         &self.label
     }
 
-    /// True if there is nothing to look for.
+    /// True if there is nothing to search for.
     pub fn is_empty(&self) -> bool {
         self.matcher.is_empty()
     }
 
-    /// True if `text` shows a secret.
+    /// True if `text` contains a secret.
     pub fn found_in(&self, text: &[u8]) -> bool {
         !self.matcher.find(text, true).spans.is_empty()
     }
 
-    /// The end of a window of `text` that has every secret whole that starts in the first `most` bytes.
+    /// End of a window of `text` that contains all of every secret that starts in its first `most` bytes.
     pub fn window(&self, text: &[u8], most: usize) -> usize {
         self.matcher.window(text, most)
     }
@@ -60,7 +60,7 @@ impl Needles {
         if spans.is_empty() {
             return Cow::Borrowed(text);
         }
-        // A secret that is not UTF-8 may match inside of a character.
+        // A secret that is not UTF-8 may match inside a character.
         for (start, end) in &mut spans {
             *start = text.floor_char_boundary(*start);
             *end = text.ceil_char_boundary(*end);
@@ -69,7 +69,7 @@ impl Needles {
         Cow::Owned(String::from_utf8_lossy(&scrubbed).into_owned())
     }
 
-    /// Replaces the secrets in one complete value, such as that of a header or trailer.
+    /// Replaces the secrets in one complete value, such as a header or trailer value.
     pub fn scrub_bytes<'t>(&self, value: &'t [u8]) -> Cow<'t, [u8]> {
         let spans = self.matcher.find(value, true).spans;
         if spans.is_empty() {
@@ -82,7 +82,7 @@ impl Needles {
         &self.matcher
     }
 
-    /// The replacement. Made when there is something to replace, which is rare.
+    /// The replacement. Built only if needed, which is rare.
     pub(crate) fn tag(&self) -> Vec<u8> {
         safe_tag(&self.label, self.wording, self.matcher.forms())
     }

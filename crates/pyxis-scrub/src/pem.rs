@@ -1,5 +1,4 @@
-//! Private keys in PEM, as other programs print them: in lines of another width, with other line ends, or one
-//! line alone.
+//! PEM private keys as other programs print them: with a different line width, different line ends, or only one line.
 
 use memchr::memmem;
 use zeroize::Zeroizing;
@@ -7,22 +6,23 @@ use zeroize::Zeroizing;
 const BEGIN: &[u8] = b"-----BEGIN ";
 const END: &[u8] = b"-----END ";
 const DASHES: &[u8] = b"-----";
-/// Characters of a line in nearly every PEM file (RFC 7468, section 2).
+/// Line width of nearly every PEM file (RFC 7468, section 2).
 const WIDTH: usize = 64;
-/// Shortest line that is looked for on its own.
+/// Minimum length of a line that is searched for separately.
 const MIN_LINE: usize = 8;
-/// Most lines that are looked for on their own, over all blocks of a secret. A longer key is found as a whole.
+/// Maximum number of lines that are searched for separately, over all blocks of a secret. A longer key is found as a
+/// whole.
 const MAX_LINES: usize = 128;
 
 /// The base64 text of one block, without its line ends.
 pub(crate) struct Body {
-    /// The text in one piece.
+    /// The whole text.
     pub(crate) joined: Zeroizing<Vec<u8>>,
-    /// Ranges of `joined` that are lines: those of the secret as it is, and those of 64 characters.
+    /// Ranges of `joined` that are lines: those of the secret as given, and those of 64 characters.
     pub(crate) lines: Vec<(usize, usize)>,
 }
 
-/// The PEM blocks in `secret`. Line ends may be written as `\n`, as in a JSON file of a service account.
+/// The PEM blocks in `secret`. Line ends may be written as `\n`, as in a service account's JSON file.
 pub(crate) fn bodies(secret: &[u8]) -> Vec<Body> {
     let mut found = Vec::new();
     let mut room = MAX_LINES;
@@ -43,7 +43,7 @@ pub(crate) fn bodies(secret: &[u8]) -> Vec<Body> {
 }
 
 fn body(text: &[u8], room: usize) -> Body {
-    // Sized at once: a move would leave an unwiped copy behind.
+    // Allocated in full, because a move would leave an unwiped copy behind.
     let mut joined = Zeroizing::new(Vec::with_capacity(text.len()));
     let mut lines = Vec::new();
     for line in lines_of(text) {
@@ -57,13 +57,13 @@ fn body(text: &[u8], room: usize) -> Body {
             lines.push(line);
         }
     }
-    // One line that is all of it is found as a whole.
+    // A line that is the whole text is already searched for as a whole.
     lines.retain(|(start, end)| end - start >= MIN_LINE && end - start < joined.len());
     lines.truncate(room);
     Body { joined, lines }
 }
 
-/// The lines that hold base64. Headers of old formats (`Proc-Type: …`) are none.
+/// The lines of base64. Headers of old formats (`Proc-Type: …`) are skipped.
 fn lines_of(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -79,7 +79,7 @@ fn lines_of(text: &[u8]) -> impl Iterator<Item = &[u8]> {
                 [] => 0,
                 _ => 1,
             };
-            // What is no base64 to the end of its line is a header.
+            // A line that is not base64 up to its end is a header.
             if matches!(after, [b':' | b'-', ..]) {
                 rest = after_line(after);
                 continue;
@@ -92,7 +92,7 @@ fn lines_of(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// What follows the end of the present line.
+/// The text after the end of the current line.
 fn after_line(text: &[u8]) -> &[u8] {
     let plain = memchr::memchr2(b'\n', b'\r', text).map(|at| at + 1);
     let escaped = memmem::find(text, b"\\n").map(|at| at + 2);

@@ -7,25 +7,25 @@ use smallvec::SmallVec;
 
 use crate::needles::Needles;
 
-/// What one chunk became: slices of it, and replacements between them.
+/// Output for one chunk: slices of it, with replacements between them.
 pub type Pieces = SmallVec<[Bytes; 4]>;
 
-/// Text held back is joined with this much of the next chunk, not with all of it.
+/// Bytes of the next chunk that are joined with held-back text, to avoid joining all of it.
 const SEAM: usize = 1024;
 
 /// Replaces secrets in a stream of chunks, wherever the chunks are cut.
 ///
-/// Text without a secret passes without a copy. Only a tail that may be the start of a secret is held
-/// back until the next chunk, so an event stream is not delayed. The concatenated output does not
-/// depend on how the input was cut. (One exception: with a secret of many backslashes in text of many
-/// backslashes the search is given up, and all of the chunk from there on is replaced.)
+/// Text without a secret passes without a copy. Only a tail that may be the start of a secret is held back until the
+/// next chunk, so an event stream is not delayed. The concatenated output does not depend on how the input was cut.
+/// There is one exception: if both secret and text have many backslashes, the search gives up, and the rest of the
+/// chunk is replaced.
 pub struct Scrubber {
     needles: Arc<Needles>,
     tag: Option<Bytes>,
-    /// Held back: may be the start of a secret.
+    /// Held-back text that may be the start of a secret.
     tail: Bytes,
-    /// When a replaced stretch reaches into the tail or up to it: how far. What matches there belongs
-    /// to that stretch, whose replacement is out already.
+    /// Offset up to which the last replaced range extends into the tail, if it reaches the tail. Matches up to there
+    /// belong to that range, whose replacement was already sent.
     replaced: Option<usize>,
     hits: u64,
 }
@@ -36,7 +36,7 @@ impl Scrubber {
         Self { needles, tag: None, tail: Bytes::new(), replaced: None, hits: 0 }
     }
 
-    /// Takes the next chunk of the body and returns what may go out. Never contains empty pieces.
+    /// Consumes the next chunk of the body and returns the output, without empty pieces.
     pub fn push(&mut self, mut chunk: Bytes) -> Pieces {
         let mut pieces = Pieces::new();
         while !self.tail.is_empty() && !chunk.is_empty() {
@@ -52,7 +52,7 @@ impl Scrubber {
         pieces
     }
 
-    /// Ends the body and returns what was held back. Afterwards a new body can start.
+    /// Ends the body and returns the held-back text. Afterwards a new body can start.
     pub fn finish(&mut self) -> Pieces {
         let mut pieces = Pieces::new();
         let tail = std::mem::take(&mut self.tail);
@@ -61,7 +61,7 @@ impl Scrubber {
         pieces
     }
 
-    /// How many stretches were replaced so far. Secrets that overlap or touch count as one.
+    /// Number of ranges replaced so far. Secrets that overlap or touch count as one.
     pub fn hits(&self) -> u64 {
         self.hits
     }

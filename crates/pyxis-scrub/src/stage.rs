@@ -1,4 +1,4 @@
-//! One content coding being undone.
+//! Decoders for single content codings.
 
 use brotli::enc::StandardAlloc;
 use brotli::{BrotliDecompressStream, BrotliResult, BrotliState};
@@ -6,12 +6,12 @@ use zstd::stream::raw::{DParameter, Decoder as Unzstd, InBuffer, Operation, OutB
 
 use crate::inflate::{Bad, Gunzip, Inflate};
 
-/// 8 MiB, the window that RFC 9659 allows for the content coding zstd.
+/// 8 MiB, the window that RFC 9659 allows for the zstd content coding.
 const ZSTD_MAX_WINDOW_LOG: u32 = 23;
 
 type Unbrotli = BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>;
 
-/// A coding of the registry for `Content-Encoding` that can be undone.
+/// A registered content coding that can be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Coding {
     Gzip,
@@ -30,7 +30,7 @@ impl Coding {
         }
     }
 
-    /// The names are case-insensitive (RFC 9110, section 8.4.1).
+    /// Looks up a coding by its case-insensitive name (RFC 9110, section 8.4.1).
     pub(crate) fn named(name: &str) -> Option<Self> {
         let names = [
             ("gzip", Self::Gzip),
@@ -58,7 +58,7 @@ impl Stage {
             Coding::Deflate => Self::Deflate(Inflate::Unknown(None)),
             Coding::Brotli => {
                 let alloc = StandardAlloc::default;
-                // Strict: no large window, so at most 16 MiB.
+                // Strict mode: no large window, so at most 16 MiB.
                 let state = Box::new(BrotliState::new_strict(alloc(), alloc(), alloc()));
                 Self::Brotli { state, ended: false }
             }
@@ -82,8 +82,8 @@ impl Stage {
         }
     }
 
-    /// Decodes from the front of `input` into `output`, at most one buffer full. Returns how many
-    /// bytes were written; with none, more input is needed.
+    /// Decodes from the front of `input` into `output`, at most one buffer full. Returns the number of bytes written;
+    /// zero means that more input is needed.
     pub(crate) fn run(&mut self, input: &mut &[u8], output: &mut [u8]) -> Result<usize, Bad> {
         match self {
             Self::Gzip(gunzip) => gunzip.run(input, output),
@@ -129,7 +129,7 @@ fn unzstd(
     input: &mut &[u8],
     output: &mut [u8],
 ) -> Result<usize, Bad> {
-    // A frame may end without output, and another follow.
+    // A frame may end without output, followed by another one.
     while !input.is_empty() || !*between_frames {
         let mut source = InBuffer::around(input);
         let mut sink = OutBuffer::around(output);

@@ -4,7 +4,7 @@ use memchr::memmem;
 
 use crate::forms::Forms;
 
-/// How a replacement says what stood there.
+/// Wording of a replacement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wording {
     /// `[REDACTED:<label>]`.
@@ -13,10 +13,10 @@ pub(crate) enum Wording {
     Sentence,
 }
 
-/// The label in its wording, or something plainer when a secret could be read out of that.
+/// The label in the given wording, or a plainer text if a secret could be read from that.
 ///
-/// The tag neither holds a form, nor is part of one, nor starts with the end of one or ends with the
-/// start of one. Then no text around it can make a form together with it.
+/// The tag does not contain a form and is not part of one. It neither starts with the end of a form nor ends with the
+/// start of one. No surrounding text can therefore form a secret together with it.
 pub(crate) fn safe_tag(label: &str, wording: Wording, forms: &Forms) -> Vec<u8> {
     let label: String = label.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
     let sentence =
@@ -26,8 +26,8 @@ pub(crate) fn safe_tag(label: &str, wording: Wording, forms: &Forms) -> Vec<u8> 
         [format!("{open}REDACTED:{label}{close}"), format!("{open}REDACTED{close}")]
     });
     let worded = sentence.chain(tags);
-    // Of the single bytes none can continue an escape. Secrets that are text have some of them nowhere, since UTF-8
-    // never has 0xff.
+    // None of the single bytes can continue an escape. A textual secret cannot contain all of them, since UTF-8 never
+    // contains 0xff.
     let printable = b"*-_.~=|^!?$@,: ".iter().copied();
     let single = printable.chain(0x80..=0xff);
     worded
@@ -37,7 +37,7 @@ pub(crate) fn safe_tag(label: &str, wording: Wording, forms: &Forms) -> Vec<u8> 
         .unwrap_or_default()
 }
 
-/// No escape starts with one of these.
+/// True for characters that cannot start an escape.
 fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || "._-:@/".contains(c)
 }

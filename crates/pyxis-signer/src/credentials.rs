@@ -6,56 +6,56 @@ use pyxis_core::auth::derived::WithoutToken;
 use pyxis_core::secret::{BadEntry, SecretString, entered};
 use pyxis_signing::oauth1::Tokens;
 
-/// What every variable of a credential starts with.
+/// Prefix of every credential variable.
 const PREFIX: &str = "OAUTH_CRED_";
 const CONSUMER_KEY: &str = "_CONSUMER_KEY";
 const CONSUMER_SECRET: &str = "_CONSUMER_SECRET";
 const TOKEN: &str = "_ACCESS_TOKEN";
 const TOKEN_SECRET: &str = "_ACCESS_TOKEN_SECRET";
-/// Optional: what stands for a token that there is not.
+/// Suffix of the optional variable that sets the form of `oauth_token` without an access token.
 const WITHOUT_TOKEN: &str = "_WITHOUT_TOKEN";
 const SUFFIXES: [&str; 4] = [CONSUMER_KEY, CONSUMER_SECRET, TOKEN, TOKEN_SECRET];
 
-/// Why a signer does not start. Names variables, never values.
+/// Configuration error that prevents a signer from starting. Names variables, never values.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EnvironmentError {
-    /// A set of variables without one of its members.
+    /// A required variable of a set is missing.
     #[error(
         "{found} is set but {missing} is not: a credential needs all four variables; set it, empty if the credential has no access token"
     )]
     Incomplete {
-        /// The variable by which the set was found.
+        /// The variable through which the set was found.
         found: String,
-        /// The one that is not set.
+        /// The missing variable.
         missing: String,
     },
-    /// A variable that must have a value.
+    /// The variable must not be empty.
     #[error("{0} is empty: every credential has a consumer key and a consumer secret")]
     Empty(String),
-    /// A value that cannot have been meant.
+    /// A value that is obviously a mistake.
     #[error("{variable} {error}")]
     Entry {
-        /// The variable.
+        /// Name of the variable.
         variable: String,
-        /// Fault of its value.
+        /// Problem with the value.
         error: BadEntry,
     },
-    /// Two sets that requests could not tell apart.
+    /// Two sets with the same credential name.
     #[error("{first} and {second} are the same credential, {name}: remove or rename one of the sets")]
     Collision {
-        /// A variable of the one.
+        /// A variable of the first set.
         first: String,
-        /// And of the other.
+        /// A variable of the second set.
         second: String,
-        /// The name by which requests would ask for either.
+        /// The name that requests would use for either.
         name: String,
     },
-    /// A variable with a value that is none of its choices.
+    /// The value is not one of the variable's choices.
     #[error(
         "{0} must be omit or empty: whether a request without an access token leaves oauth_token out or sends it empty"
     )]
     Choice(String),
-    /// A set whose name is empty or cannot be asked for.
+    /// The credential name is empty or cannot be used in a request.
     #[error(
         "{0} names no credential: write OAUTH_CRED_<NAME>_CONSUMER_KEY with a name of letters, digits and _"
     )]
@@ -66,17 +66,17 @@ pub enum EnvironmentError {
 #[derive(Debug, Default)]
 pub struct Credentials(BTreeMap<String, Tokens>);
 
-/// What the environment holds.
+/// Result of reading the environment.
 #[derive(Debug, Default)]
 pub struct Discovered {
-    /// The complete sets.
+    /// Complete credentials.
     pub credentials: Credentials,
-    /// Variables that belong to no set: probably a mistake.
+    /// Variables that belong to no set, probably a mistake.
     pub stray: Vec<String>,
 }
 
 impl Credentials {
-    /// Reads the variables that start with `OAUTH_CRED_`; others are ignored.
+    /// Reads the variables that start with `OAUTH_CRED_` and ignores all others.
     pub fn discover(
         variables: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Discovered, EnvironmentError> {
@@ -98,18 +98,18 @@ impl Credentials {
         Ok(Discovered { credentials: Self(tokens), stray })
     }
 
-    /// The credential of a name, whatever its case, with `-` and `.` read as `_`.
+    /// Looks up a credential by name. Ignores case and treats `-` and `.` as `_`.
     pub(crate) fn find(&self, name: &str) -> Option<&Tokens> {
         self.0.get(&fold(name))
     }
 
-    /// Every name, in lower case with `-`.
+    /// All names, in lower case with `-`.
     pub fn names(&self) -> Vec<String> {
         self.0.keys().map(|name| shown(name)).collect()
     }
 }
 
-/// The credential that the consumer key `found` belongs to, with its folded name.
+/// Reads the credential of the consumer key variable `found`, with its folded name.
 fn read(
     variables: &BTreeMap<String, SecretString>,
     found: &str,
@@ -150,7 +150,7 @@ fn read(
     Ok((fold(name), tokens))
 }
 
-/// What stands between prefix and suffix.
+/// The part between prefix and suffix.
 fn part<'a>(variable: &'a str, suffix: &str) -> Option<&'a str> {
     variable.strip_prefix(PREFIX)?.strip_suffix(suffix)
 }
@@ -163,7 +163,7 @@ fn is_stray(variable: &str, variables: &BTreeMap<String, SecretString>) -> bool 
         .any(|name| variables.contains_key(&format!("{PREFIX}{name}{CONSUMER_KEY}")))
 }
 
-/// One spelling for all that mean the same credential.
+/// Normalizes all spellings of a credential name.
 fn fold(name: &str) -> String {
     name.chars().map(|c| if matches!(c, '-' | '.') { '_' } else { c.to_ascii_uppercase() }).collect()
 }

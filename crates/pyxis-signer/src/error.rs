@@ -1,4 +1,4 @@
-//! What can go wrong, and how each of it is told.
+//! Errors of the signer and their HTTP responses.
 
 use axum::response::{IntoResponse, Response};
 use http::header::{ALLOW, WWW_AUTHENTICATE};
@@ -6,43 +6,43 @@ use http::{HeaderValue, StatusCode};
 use pyxis_http::Problem;
 use pyxis_signing::oauth1::{AmbiguousBody, ReservedParameter};
 
-/// Every failure of the signer. Variants are what the caller can act on.
+/// Any failure of the signer. Each variant is something that the caller can act on.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The signer wants a bearer token, and this is not it.
+    /// The request lacks the signer's bearer token, or has a wrong one.
     #[error("send the signer's token: Authorization: Bearer <token>")]
     Unauthenticated,
-    /// A required header is absent.
+    /// A required header is missing.
     #[error("missing header: {0}")]
     MissingHeader(&'static str),
-    /// A header that must stand once stands twice.
+    /// A header that must occur once occurs more than once.
     #[error("header sent twice: {0}")]
     DuplicateHeader(&'static str),
-    /// A header that is not text.
+    /// The header is not text.
     #[error("bad value in header: {0}")]
     InvalidHeader(&'static str),
-    /// Not a method that can be forwarded.
+    /// The method cannot be forwarded.
     #[error("X-PX-Method must be GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS")]
     InvalidMethod,
-    /// Not a URL that can be signed for.
+    /// The URL cannot be signed.
     #[error("invalid target: {0}")]
     InvalidTarget(String),
     /// The egress guard refuses the target.
     #[error("target is not allowed: {0}")]
     TargetNotAllowed(String),
-    /// The request brings `oauth_*` parameters.
+    /// The request already contains `oauth_*` parameters.
     #[error(transparent)]
     Reserved(#[from] ReservedParameter),
-    /// A form whose parameters cannot be seen.
+    /// The form has a `Content-Encoding`, so its parameters cannot be read.
     #[error("a form body with a Content-Encoding cannot be signed: its parameters are part of the signature")]
     EncodedForm,
-    /// No such credential.
+    /// No credential has this name.
     #[error("there is no such credential")]
     UnknownCredential {
-        /// The ones that there are.
+        /// Names of the existing credentials.
         known: Vec<String>,
     },
-    /// A form is larger than what is kept in memory to sign it.
+    /// The form is larger than the limit for signing.
     #[error("a form body may have at most {max} bytes: its parameters are part of the signature")]
     FormTooLarge {
         /// The limit, in bytes.
@@ -51,30 +51,30 @@ pub enum Error {
     /// The body ended early.
     #[error("the body ended early")]
     IncompleteBody,
-    /// The target could not be reached: nothing was sent.
+    /// The target is unreachable; nothing was sent.
     #[error("{0}; nothing was sent")]
     Unreachable(&'static str),
-    /// No connection to the target in time: nothing was sent.
+    /// Connecting to the target timed out; nothing was sent.
     #[error("no connection to the target in time; nothing was sent")]
     ConnectTimeout,
-    /// The target broke off.
+    /// The target closed the connection early.
     #[error("{0}")]
     Upstream(&'static str),
     /// The target did not answer in time.
     #[error("the target did not answer in time")]
     UpstreamTimeout,
-    /// A request that changes something has no answer, and may have been carried out.
+    /// A request that changes something got no response, and may have been executed.
     #[error("{why}: the request may have been carried out; it is not sent again")]
     OutcomeUnknown {
-        /// What happened.
+        /// Description of the failure.
         why: &'static str,
-        /// True where the target kept silent for too long.
+        /// True if the target stayed silent for too long.
         is_timeout: bool,
     },
-    /// Nothing is served at this path.
+    /// Unknown path.
     #[error("there is nothing at this path; the signer serves / and /health")]
     NotFound,
-    /// `/health` answers GET and HEAD.
+    /// `/health` supports only GET and HEAD.
     #[error("/health answers GET and HEAD")]
     MethodNotAllowed,
 }
@@ -88,7 +88,7 @@ impl From<pyxis_net::Error> for Error {
             E::Timeout(_) => Self::UpstreamTimeout,
             E::RequestBody(_) => Self::IncompleteBody,
             E::Invalid(invalid) => Self::InvalidTarget(invalid.to_string()),
-            // These refusals may come after the request, which such a host does not look at.
+            // These refusals may arrive after the request was sent, but the host did not process it.
             error if error.was_sent() || matches!(error, E::Refused(_) | E::Unprocessed(_)) => {
                 Self::Upstream(error.public_message())
             }
@@ -98,10 +98,10 @@ impl From<pyxis_net::Error> for Error {
 }
 
 impl Error {
-    /// The failure of a request with a method that changes something.
+    /// Converts the failure of a request whose method changes something.
     pub(crate) fn unanswered(error: pyxis_net::Error) -> Self {
         use pyxis_net::Error as E;
-        // The caller who broke off its own body is told so.
+        // A caller whose own body failed is told so.
         if !error.was_sent() || matches!(error, E::RequestBody(_)) {
             return error.into();
         }

@@ -1,4 +1,4 @@
-//! `ANY /`: sign and forward.
+//! `ANY /`: signs and forwards a request.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -22,14 +22,14 @@ use crate::State;
 use crate::error::Error;
 use crate::headers::{self, once};
 
-/// Largest form that is read to sign it, in bytes. Every other body streams through.
+/// Maximum size of a form that is buffered to be signed, in bytes. Other bodies are streamed.
 const MAX_FORM: usize = 1024 * 1024;
 
 const CREDENTIAL: HeaderName = HeaderName::from_static("x-oauth-credential");
 const TARGET: HeaderName = HeaderName::from_static("x-oauth-target");
 const METHOD: HeaderName = HeaderName::from_static("x-px-method");
 
-/// What the headers ask for.
+/// Signing options from the headers.
 struct SigningRequest<'a> {
     tokens: &'a Tokens,
     method: Method,
@@ -51,13 +51,14 @@ pub(crate) async fn forward(state: &State, request: Request) -> Result<Response,
     let answer = if asked.method.is_safe() {
         state.net.send(outbound, state.first_byte).await?
     } else {
-        // Over a connection of its own: a host that closes an idle one just now would leave open what happened.
+        // Uses a new connection: if a host closed an idle one just now, it would be unclear whether the request was
+        // executed.
         state.net.fresh().send(outbound, state.first_byte).await.map_err(Error::unanswered)?
     };
     Ok(relay(state, answer, asked.method == Method::Head && head.method != http::Method::HEAD))
 }
 
-/// The signer's own door, where it has one.
+/// Checks the signer's bearer token, if one is configured.
 fn admit(state: &State, headers: &HeaderMap) -> Result<(), Error> {
     let Some(token) = &state.token else { return Ok(()) };
     let sent = once(headers, &AUTHORIZATION, "Authorization")?.ok_or(Error::Unauthenticated)?;
@@ -95,7 +96,7 @@ fn read<'a>(
     Ok(SigningRequest { tokens, method, target, form })
 }
 
-/// The signature, and the body to send with it.
+/// The signature and the body to send with it.
 async fn sign(
     state: &State,
     asked: &SigningRequest<'_>,
@@ -110,7 +111,7 @@ async fn sign(
     let stamp = NonceAndTimestamp::new(state.clock.now(), &*state.entropy);
     let method = asked.method.as_str();
     let text = oauth1::authorization(asked.tokens, method, &asked.target, form.as_deref(), &stamp)?;
-    // Made of characters that a header can carry.
+    // Contains only characters that are valid in a header.
     let mut value = HeaderValue::try_from(text).map_err(|_| Error::InvalidHeader("Authorization"))?;
     value.set_sensitive(true);
     Ok((value, body))
@@ -139,8 +140,8 @@ fn uri(target: &Target) -> Result<Uri, Error> {
     target.to_string().parse().map_err(|_| Error::InvalidTarget("it is not a URI".to_owned()))
 }
 
-/// `unlengthed`: the answer announces the length of a body that the caller, who did not ask by HEAD, will
-/// not get.
+/// `unlengthed` means that the response announces the length of a body that the caller will not receive, although it
+/// did not use HEAD.
 fn relay(state: &State, answer: http::Response<Incoming>, unlengthed: bool) -> Response {
     let (parts, body) = answer.into_parts();
     let mut response = Response::new(Body::new(Relayed(IdleTimeout::new(body, state.idle))));
@@ -152,7 +153,7 @@ fn relay(state: &State, answer: http::Response<Incoming>, unlengthed: bool) -> R
     response
 }
 
-/// The target's body, without trailers that authenticate.
+/// The target's body, without authentication trailers.
 struct Relayed(IdleTimeout<Incoming>);
 
 impl http_body::Body for Relayed {

@@ -1,4 +1,4 @@
-//! Which headers go to the target, and which come back.
+//! Header filters for requests to the target and responses to the caller.
 
 use http::header::{AUTHORIZATION, CONNECTION, SET_COOKIE, TRAILER, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -6,7 +6,7 @@ use pyxis_core::headers::never_forwarded;
 
 use crate::error::Error;
 
-/// The one value of a header, as text.
+/// The only value of a header, as text.
 pub(crate) fn once<'a>(
     headers: &'a HeaderMap,
     name: &HeaderName,
@@ -21,8 +21,7 @@ pub(crate) fn once<'a>(
     Ok(Some(text.trim()).filter(|text| !text.is_empty()))
 }
 
-/// What goes to the target: everything but the signer's own headers, those of the connection, and what
-/// the signature replaces.
+/// Headers for the target: all except the signer's own, connection headers, and those that the signature replaces.
 pub(crate) fn outgoing(sent: HeaderMap, authorization: HeaderValue) -> HeaderMap {
     let named = connection_tokens(&sent);
     let mut headers = kept(sent, |name| !never_forwarded(name) && !named.iter().any(|token| token == name));
@@ -30,8 +29,8 @@ pub(crate) fn outgoing(sent: HeaderMap, authorization: HeaderValue) -> HeaderMap
     headers
 }
 
-/// What comes back: without what authenticates, without the connection's own, and without marks that only
-/// the signer itself may set.
+/// Headers for the caller: without authentication headers, connection headers, and markers that only the signer may
+/// set.
 pub(crate) fn incoming(answered: HeaderMap) -> HeaderMap {
     let named = connection_tokens(&answered);
     kept(answered, |name| {
@@ -39,7 +38,7 @@ pub(crate) fn incoming(answered: HeaderMap) -> HeaderMap {
     })
 }
 
-/// True if a header of an answer, or of its trailers, stays behind.
+/// True if a response header or trailer is removed.
 pub(crate) fn withheld(name: &str) -> bool {
     name == AUTHORIZATION.as_str()
         || name == WWW_AUTHENTICATE.as_str()
@@ -50,7 +49,7 @@ pub(crate) fn withheld(name: &str) -> bool {
         || matches!(name, "connection" | "keep-alive" | "te" | "trailer" | "transfer-encoding" | "upgrade")
 }
 
-/// The headers that are to be kept, in their order. Nothing is moved where that is all of them.
+/// Keeps the headers for which `keep` is true, in order. If that is all of them, nothing is moved.
 fn kept(headers: HeaderMap, keep: impl Fn(&str) -> bool) -> HeaderMap {
     let count = headers.keys().filter(|name| keep(name.as_str())).count();
     if count == headers.keys_len() {
@@ -59,7 +58,7 @@ fn kept(headers: HeaderMap, keep: impl Fn(&str) -> bool) -> HeaderMap {
     let mut kept = HeaderMap::with_capacity(count + 1);
     let mut last = None;
     for (name, value) in headers {
-        // A further value of a header comes without its name.
+        // A header's further values come without its name.
         last = name.or(last);
         if let Some(name) = last.as_ref().filter(|name| keep(name.as_str())) {
             kept.append(name, value);

@@ -1,4 +1,4 @@
-//! `GET /health`: which credentials are loaded. Needs no token and tells no secret.
+//! `GET /health`: lists the loaded credentials. Needs no token and reveals no secret.
 
 use axum::response::{IntoResponse, Response};
 use http::Method;

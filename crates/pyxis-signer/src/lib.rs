@@ -1,8 +1,8 @@
 //! The OAuth 1.0a signing sidecar (Spec 3, Signer behaviour).
 //!
-//! A request names a credential and a target in headers; it leaves with a signed `Authorization` header,
-//! and the answer comes back without what authenticates. Credentials come from the environment and
-//! nothing is stored, so a sidecar needs no database.
+//! A request names a credential and a target in headers. The signer forwards it with a signed `Authorization` header
+//! and returns the response without authentication headers. Credentials come from the environment and nothing is
+//! stored, so a sidecar needs no database.
 #![warn(missing_docs)]
 
 mod credentials;
@@ -28,32 +28,32 @@ use tower::Service;
 pub use credentials::{Credentials, Discovered, EnvironmentError};
 pub use error::Error;
 
-/// What a signer is made of.
+/// Configuration and dependencies of a signer.
 pub struct Parts {
-    /// Whose name it signs in.
+    /// Credentials that it may sign with.
     pub credentials: Credentials,
-    /// What callers must bring as a bearer token.
+    /// Bearer token that callers must send; `None` requires none.
     pub token: Option<SecretString>,
-    /// True if plain http targets are signed for.
+    /// True if plain http targets are allowed.
     pub allow_http: bool,
-    /// The only way out.
+    /// HTTP client for all outbound requests.
     pub net: pyxis_net::Client,
-    /// Longest wait for the first byte of an answer.
+    /// Maximum wait for the first byte of a response.
     pub first_byte: Duration,
-    /// Longest silence within an answer.
+    /// Maximum silence within a response.
     pub idle: Duration,
-    /// Timestamps of signatures.
+    /// Source of signature timestamps.
     pub clock: Arc<dyn Clock>,
-    /// Nonces of signatures.
+    /// Source of signature nonces.
     pub entropy: Arc<dyn Entropy>,
 }
 
-/// A cheap handle on a signer.
+/// Shared signer state. Cheap to clone.
 #[derive(Clone)]
 pub struct State(Arc<Parts>);
 
 impl State {
-    /// A signer.
+    /// Creates the shared state.
     pub fn new(parts: Parts) -> Self {
         Self(Arc::new(parts))
     }
@@ -67,7 +67,7 @@ impl std::ops::Deref for State {
     }
 }
 
-/// The signer as a service: two paths need no router.
+/// The signer as a service. With only two paths it needs no router.
 #[derive(Clone)]
 pub struct Signer {
     state: State,
@@ -75,7 +75,7 @@ pub struct Signer {
 }
 
 impl Signer {
-    /// Serves `state`.
+    /// Creates a service that shares `state`.
     pub fn new(state: State) -> Self {
         let source = RequestIdSource { clock: Arc::clone(&state.clock), entropy: Arc::clone(&state.entropy) };
         Self { state, source }

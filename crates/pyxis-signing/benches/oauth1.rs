@@ -1,4 +1,4 @@
-//! What one signature costs.
+//! Cost of one signature.
 
 use pyxis_core::auth::derived::WithoutToken;
 use pyxis_core::secret::SecretString;

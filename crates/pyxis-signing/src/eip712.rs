@@ -1,10 +1,10 @@
-//! EIP-712: typed data, hashed as signers of Ethereum do. What a person is to sign is read by [`read`], which
-//! shows it field by field in the very walk that hashes it; credentials are hashed by [`Hasher`], and
-//! structures whose types are known in advance by [`words`].
+//! EIP-712 typed data, hashed as Ethereum signers do. [`read`] reads data that a person is to sign; the pass that
+//! hashes it also lists every field. [`Hasher`] hashes credentials, and [`words`] hashes structures whose types are
+//! known at compile time.
 //!
-//! Two rules beyond the standard keep signer and reader of one mind. The data has exactly the members that its
-//! types name, so that nothing rides along unsigned. And type and member names are plain words, so that one
-//! type string has one reading.
+//! Two rules beyond the standard ensure that the signer and the reader see the same data. The data has exactly the
+//! members that its types name, so nothing unsigned can be attached. Type and member names are plain words, so each
+//! type string has only one reading.
 
 mod data;
 mod hasher;
@@ -21,43 +21,43 @@ pub use self::invalid::Invalid;
 pub use self::structs::{DOMAIN, Types, hex};
 pub use self::words::Word;
 
-/// Most lines that are made for a person to read; what is longer is refused, not cut.
+/// Maximum number of lines shown to a person. Longer data is refused, not truncated.
 const MAX_LINES: usize = 2000;
-/// Most struct types of what a person reads.
+/// Maximum number of struct types in data shown to a person.
 const MAX_TYPES: usize = 63;
 
-/// Typed data that was read.
+/// Parsed typed data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypedData {
-    /// What is signed.
+    /// Hash to sign.
     pub digest: Word,
-    /// What is read.
+    /// View for a person.
     pub shown: TypedDataView,
 }
 
-/// Typed data as a person reads it.
+/// Typed data in readable form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypedDataView {
-    /// The type of the message.
+    /// Name of the message's struct type.
     pub primary_type: String,
-    /// Who the signature is for.
+    /// Fields of the domain, that is, the application that the signature is for.
     pub domain: Vec<TypedField>,
-    /// What is said.
+    /// Fields of the message.
     pub message: Vec<TypedField>,
 }
 
-/// One value.
+/// A single field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypedField {
-    /// Where it stands: `order.items[0].price`.
+    /// Position, for example `order.items[0].price`.
     pub path: String,
-    /// Its type.
+    /// Name of the Solidity type.
     pub type_name: String,
     /// The value, as text.
     pub value: String,
 }
 
-/// Reads typed data from JSON. Integers may be numbers or texts, of up to 256 bits, and are read by their digits.
+/// Parses typed data from JSON. Integers may be numbers or strings, of up to 256 bits, and are read digit by digit.
 pub fn read(json: &[u8]) -> Result<TypedData, Invalid> {
     let data = json::parse(json)?;
     let object = |name: &str| data.member(name).and_then(TypedValue::object).ok_or(Invalid::Form);
@@ -86,14 +86,14 @@ fn shown(
     Ok((hash, std::mem::take(&mut hasher.witness().fields)))
 }
 
-/// Writes down what is hashed.
+/// Collects the hashed fields.
 #[derive(Default)]
 struct Lines {
     fields: Vec<TypedField>,
     path: String,
-    /// Lengths of the path before each step.
+    /// Path lengths before each step.
     before: Vec<usize>,
-    /// Structs count as well: hashing them costs something, also where they are empty.
+    /// Number of values. Structs count too, because hashing even an empty one takes time.
     count: usize,
 }
 

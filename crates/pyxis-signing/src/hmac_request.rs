@@ -1,4 +1,5 @@
-//! HMAC over parts of a request, as many APIs ask for it: templates say what is signed and where it goes.
+//! HMAC over parts of a request, as many APIs require. Templates define the signed text and the headers that carry the
+//! signature.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -11,7 +12,7 @@ use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
 use zeroize::Zeroizing;
 
-/// What a template may name.
+/// Placeholder names that templates may use.
 pub const NAMES: &[&str] = &[
     "method",
     "host",
@@ -26,43 +27,43 @@ pub const NAMES: &[&str] = &[
     "nonce",
 ];
 
-/// Why a request cannot be signed as configured.
+/// Reason that a request cannot be signed as configured.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Invalid {
-    /// A name in braces that means nothing.
+    /// Unknown name in braces.
     #[error("unknown name in braces: {0}")]
     Name(String),
-    /// A field that the secret does not have.
+    /// The secret has no such field.
     #[error("the secret has no field {0}")]
     Field(String),
-    /// A key that is not written as its encoding says.
+    /// The key does not match its encoding.
     #[error("the key is not written as key_encoding says")]
     Key,
-    /// A body that is not text in a text.
+    /// The template uses the body as text, but the body is not UTF-8.
     #[error("the body is not UTF-8 text, which {{body}} in a header needs")]
     Body,
 }
 
-/// The request, and the moment.
+/// Inputs of a signature.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// HTTP method, upper case.
     pub method: &'a str,
-    /// The target.
+    /// Canonical target URL.
     pub target: &'a Target,
-    /// The body.
+    /// Body bytes.
     pub body: &'a [u8],
-    /// The present moment.
+    /// Time of the signature.
     pub now: UnixMillis,
-    /// Never used before.
+    /// Must be unique per request.
     pub nonce: &'a str,
 }
 
 /// A signature and the headers that carry it.
 pub struct SignedHeaders {
-    /// The headers to set: name and value.
+    /// Names and values of the headers to set.
     pub headers: Vec<(String, Zeroizing<String>)>,
-    /// The signature alone, as it is written.
+    /// The encoded signature.
     pub signature: String,
 }
 
@@ -72,7 +73,7 @@ impl std::fmt::Debug for SignedHeaders {
     }
 }
 
-/// Signs a request. `secret` gives the fields of the secret; `key` is the one that signs.
+/// Signs a request. `secret` returns fields of the secret by name; `key` is the signing key.
 pub fn sign(
     config: &derived::Hmac,
     request: &Request<'_>,
@@ -108,7 +109,7 @@ fn decode_key(encoding: KeyEncoding, key: &str) -> Option<Zeroizing<Vec<u8>>> {
     .map(Zeroizing::new)
 }
 
-/// HMAC with one of several hashes, whose types have no common bound that is short to write.
+/// Computes an HMAC with one of several hashes, whose types have no common trait bound that is short to write.
 macro_rules! mac {
     ($hash:ty, $key:expr, $data:expr) => {{
         let mut mac = Hmac::<$hash>::new_from_slice($key).expect("HMAC takes a key of any length");
@@ -125,7 +126,7 @@ fn mac(hash: HmacHash, key: &[u8], data: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Fills the names in braces in. `\n` is a line end; a brace that opens no name is itself.
+/// Replaces the names in braces. `\n` is a line feed. A brace that does not start a name stays unchanged.
 fn expand(
     template: &str,
     request: &Request<'_>,

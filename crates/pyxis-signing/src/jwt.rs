@@ -9,12 +9,12 @@ use rustls_pki_types::pem::PemObject;
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
-/// A private key that cannot be used for its algorithm.
+/// The private key cannot be used with its algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a private key for {0}: a PEM file that starts with -----BEGIN … PRIVATE KEY-----")]
 pub struct BadKey(&'static str);
 
-/// Signs assertions.
+/// Key that signs assertions.
 pub struct JwtKey(Inner);
 
 enum Inner {
@@ -38,7 +38,7 @@ const fn name(algorithm: JwtAlgorithm) -> &'static str {
 }
 
 impl JwtKey {
-    /// Reads a PEM key: PKCS#8, for RSA also PKCS#1, for P-256 also SEC 1.
+    /// Parses a PEM key: PKCS#8, or PKCS#1 for RSA and SEC 1 for P-256.
     pub fn from_pem(algorithm: JwtAlgorithm, pem: &str) -> Result<Self, BadKey> {
         let bad = || BadKey(name(algorithm));
         let der = PrivateKeyDer::from_pem_slice(pem.as_bytes()).map_err(|_| bad())?;
@@ -69,8 +69,8 @@ impl JwtKey {
         inner.map(Self).ok_or_else(bad)
     }
 
-    /// The compact form of a token with these claims. `None` if the key cannot sign, which for RSA is a
-    /// failure of the system's randomness.
+    /// A compact token with these claims. `None` if signing fails, which happens with RSA if the system provides no
+    /// randomness.
     pub fn sign(&self, claims: &Value, key_id: Option<&str>) -> Option<String> {
         let algorithm = match &self.0 {
             Inner::Rsa(_) => "RS256",
@@ -92,7 +92,7 @@ impl JwtKey {
         match &self.0 {
             Inner::Rsa(key) => {
                 let mut signature = vec![0; key.public().modulus_len()];
-                // The library takes no other source than its own for blinding; the signature itself is
+                // The library accepts no other source of randomness for blinding. The signature itself is
                 // deterministic.
                 let random = ring::rand::SystemRandom::new();
                 key.sign(&ring::signature::RSA_PKCS1_SHA256, &random, data, &mut signature).ok()?;
@@ -119,12 +119,12 @@ fn ed25519(der: &[u8]) -> Option<Inner> {
 mod tests {
     use super::*;
 
-    /// Keys made with OpenSSL for this test.
+    /// Keys created with OpenSSL for this test.
     const RSA: &str = include_str!("../data/rsa.pem");
     const RSA_PKCS1: &str = include_str!("../data/rsa-pkcs1.pem");
     const P256: &str = include_str!("../data/p256.pem");
     const ED25519: &str = include_str!("../data/ed25519.pem");
-    /// Made by the generator beside it, with `PyJWT`.
+    /// Created with `PyJWT` by the generator in the same directory.
     const EXPECTED: &str = include_str!("../data/jwt.json");
 
     fn claims() -> Value {

@@ -1,5 +1,5 @@
-//! Keys that sign payloads: Ed25519 (RFC 8032), ECDSA over secp256k1 and P-256 (FIPS 186-5) with
-//! deterministic nonces (RFC 6979).
+//! Keys that sign payloads: Ed25519 (RFC 8032), and ECDSA over secp256k1 and P-256 (FIPS 186-5) with deterministic
+//! nonces (RFC 6979).
 
 use k256::ecdsa::signature::hazmat::PrehashSigner;
 use pyxis_core::address::EvmAddress;
@@ -14,32 +14,32 @@ use crate::recovery::address_of;
 
 pub use pyxis_core::auth::KeyAlgorithm as Algorithm;
 
-/// A private key that cannot be used: not 32 bytes, or outside the curve's range.
+/// The private key is invalid: not 32 bytes, or outside the curve's range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a private key of this curve: write its 32 bytes as hexadecimal digits")]
 pub struct BadKey;
 
-/// What is signed.
+/// Input of a signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToSign {
-    /// A message as it is.
+    /// A message, unhashed.
     Message(Vec<u8>),
-    /// A digest of 32 bytes.
+    /// A 32-byte digest.
     Digest([u8; 32]),
 }
 
-/// A signature and what it is checked with; all of it is public.
+/// A signature and the public data to verify it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageSignature {
-    /// The algorithm.
+    /// Algorithm of the key.
     pub algorithm: Algorithm,
-    /// 64 bytes in hexadecimal digits: `R ‖ S` for Ed25519, `r ‖ s` for ECDSA; `s` is in the lower half.
+    /// 64 bytes as hex: `R ‖ S` for Ed25519, `r ‖ s` for ECDSA with `s` in the lower half.
     pub signature: String,
-    /// 32 bytes for Ed25519, 65 (uncompressed SEC 1) for the others, in hexadecimal digits.
+    /// Hex: 32 bytes for Ed25519, otherwise 65 bytes (uncompressed SEC 1).
     pub public_key: String,
-    /// The Ethereum address with its checksum (EIP-55); secp256k1 only.
+    /// Ethereum address with checksum (EIP-55); secp256k1 only.
     pub address: Option<String>,
-    /// 0 or 1: the parity of `R`, from which the public key can be recovered; secp256k1 only.
+    /// 0 or 1, the parity of `R`, with which the public key can be recovered; secp256k1 only.
     pub recovery_id: Option<u8>,
 }
 
@@ -49,7 +49,7 @@ enum Inner {
     P256(p256::ecdsa::SigningKey),
 }
 
-/// A private key; wiped when dropped.
+/// A private key, wiped when dropped.
 pub struct SigningKey(Inner);
 
 impl std::fmt::Debug for SigningKey {
@@ -58,11 +58,11 @@ impl std::fmt::Debug for SigningKey {
     }
 }
 
-/// The private scalar or seed of a new key.
+/// Generates the private scalar or seed of a new key.
 pub fn generate(algorithm: Algorithm, entropy: &dyn Entropy) -> SecretBytes {
     loop {
         let seed = SecretBytes::new(entropy::bytes::<32>(entropy).to_vec());
-        // All but one in 2^32 are in range.
+        // All but one in 2^32 values are in range.
         if SigningKey::new(algorithm, seed.expose()).is_ok() {
             return seed;
         }
@@ -70,7 +70,7 @@ pub fn generate(algorithm: Algorithm, entropy: &dyn Entropy) -> SecretBytes {
 }
 
 impl SigningKey {
-    /// The key of 32 bytes.
+    /// Creates a key from 32 bytes.
     pub fn new(algorithm: Algorithm, secret: &[u8]) -> Result<Self, BadKey> {
         let bytes: Zeroizing<[u8; 32]> = Zeroizing::new(secret.try_into().map_err(|_| BadKey)?);
         Ok(Self(match algorithm {
@@ -82,13 +82,13 @@ impl SigningKey {
         }))
     }
 
-    /// Reads a key as hexadecimal digits, with or without `0x`.
+    /// Parses a hex key, with or without `0x`.
     pub fn from_hex(algorithm: Algorithm, text: &str) -> Result<Self, BadKey> {
         let bytes = hex::decode_either(text).map(Zeroizing::new).ok_or(BadKey)?;
         Self::new(algorithm, &bytes)
     }
 
-    /// The algorithm.
+    /// Algorithm of the key.
     pub fn algorithm(&self) -> Algorithm {
         match &self.0 {
             Inner::Ed25519(_) => Algorithm::Ed25519,
@@ -97,7 +97,7 @@ impl SigningKey {
         }
     }
 
-    /// The public key, as in [`Signed::public_key`].
+    /// Public key in the format of [`MessageSignature::public_key`].
     pub fn public_key(&self) -> String {
         let bytes = match &self.0 {
             Inner::Ed25519(key) => key.verifying_key().to_bytes().to_vec(),
@@ -107,13 +107,13 @@ impl SigningKey {
         hex::encode(&bytes)
     }
 
-    /// The Ethereum address, as in [`Signed::address`].
+    /// Ethereum address in the format of [`MessageSignature::address`].
     pub fn address(&self) -> Option<String> {
         let Inner::Secp256k1(key) = &self.0 else { return None };
         Some(checksummed(&address_of(key.verifying_key())))
     }
 
-    /// Signs. `None` if the algorithm needs a digest and this is a message.
+    /// Signs. `None` if the algorithm needs a digest but `what` is a message.
     pub fn sign(&self, what: &ToSign) -> Option<MessageSignature> {
         let (signature, recovery_id) = match (&self.0, what) {
             (Inner::Ed25519(key), ToSign::Message(message)) => (ed25519(key, message), None),

@@ -1,7 +1,7 @@
 //! Signatures over requests and payloads, without I/O.
 //!
-//! Time, nonces and keys are arguments, so every published example can be a test. The sidecar and the
-//! gateway sign with the same functions.
+//! Time, nonces and keys are arguments, so every published example can be a test. The sidecar and the gateway sign with
+//! the same functions.
 #![warn(missing_docs)]
 
 pub mod eip712;

@@ -1,7 +1,7 @@
-//! OAuth 1.0a with HMAC-SHA1 (RFC 5849): what to sign, and the `Authorization` header.
+//! OAuth 1.0a with HMAC-SHA1 (RFC 5849): the signature base string and the `Authorization` header.
 //!
-//! Parameters are decoded to bytes and encoded again, so that bytes which are not UTF-8 survive. Path
-//! and host come from a canonical [`Target`], so what is signed is what goes on the wire.
+//! Parameters are decoded to bytes and encoded again, so bytes that are not UTF-8 survive. Path and host come from a
+//! canonical [`Target`], so the signed URL equals the one on the wire.
 
 mod parameters;
 
@@ -19,22 +19,22 @@ use zeroize::Zeroizing;
 use self::parameters::Parameters;
 use crate::percent;
 
-/// Credentials of a client, and of the resource owner unless the use is two-legged.
+/// Client credentials, plus those of the resource owner unless the use is two-legged.
 #[derive(Clone, Debug)]
 pub struct Tokens {
     /// `oauth_consumer_key`.
     pub consumer_key: String,
     /// The client's shared secret.
     pub consumer_secret: SecretString,
-    /// `oauth_token`; empty where there is none.
+    /// `oauth_token`; empty if there is none.
     pub token: SecretString,
-    /// Form of `oauth_token` without a token.
+    /// Form of `oauth_token` if there is no token.
     pub without_token: WithoutToken,
     /// The token's shared secret; may be empty.
     pub token_secret: SecretString,
 }
 
-/// Sets one signature apart from every other.
+/// Values that make each signature unique.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NonceAndTimestamp {
     /// `oauth_timestamp`: seconds since 1970, positive.
@@ -44,13 +44,13 @@ pub struct NonceAndTimestamp {
 }
 
 impl NonceAndTimestamp {
-    /// A stamp of this moment with 128 random bits.
+    /// Values for the time `now`, with a nonce of 128 random bits.
     pub fn new(now: UnixMillis, entropy: &dyn Entropy) -> Self {
         Self { timestamp: now.seconds(), nonce: entropy::token::<16>(entropy, "") }
     }
 }
 
-/// The request brings a parameter that only the signer may set.
+/// The request contains a parameter that only the signer may set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the request has an oauth_* parameter in its {place}: the signer sets those")]
 pub struct ReservedParameter {
@@ -58,10 +58,10 @@ pub struct ReservedParameter {
     pub place: &'static str,
 }
 
-/// The value of `Authorization` for a request.
+/// The `Authorization` value for a request.
 ///
-/// `form` is the body if its type is `application/x-www-form-urlencoded`, and `None` otherwise: other
-/// bodies are not signed.
+/// `form` is the body if its type is `application/x-www-form-urlencoded`, otherwise `None`, because other bodies are
+/// not signed.
 pub fn authorization(
     tokens: &Tokens,
     method: &str,
@@ -100,8 +100,8 @@ fn push_quoted(header: &mut Vec<u8>, name: &str, value: &str) {
     header.push(b'"');
 }
 
-/// The signature base string (RFC 5849, section 3.4.1). `protocol` are the `oauth_*` parameters of the
-/// header, without realm and signature.
+/// The signature base string (RFC 5849, section 3.4.1). `protocol` is the list of `oauth_*` header parameters, without
+/// realm and signature.
 pub fn base_string(
     method: &str,
     target: &Target,
@@ -139,18 +139,18 @@ fn hmac(key: &[u8], data: &[u8]) -> [u8; 20] {
     mac.finalize().into_bytes().into()
 }
 
-/// Why a request is not signed: signer and host could read its body differently.
+/// Reason that a request is not signed: signer and host could read its body differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AmbiguousBody {
     /// More than one `Content-Type`.
     TwoTypes,
-    /// A `Content-Type` that is no text.
+    /// The `Content-Type` is not text.
     NoText,
-    /// A form with a `Content-Encoding`: its parameters cannot be seen.
+    /// The form has a `Content-Encoding`, so its parameters cannot be read.
     EncodedForm,
 }
 
-/// True if a body is a form, whose parameters are signed, by the values of all its `Content-Type` and
+/// True if a body is a form, whose parameters are signed. Decides by the values of all its `Content-Type` and
 /// `Content-Encoding` headers.
 pub fn is_form<'h>(
     types: impl IntoIterator<Item = &'h [u8]>,

@@ -1,4 +1,4 @@
-//! What an agent asks to have signed: read once, decoded for the approver, reduced to what is signed.
+//! Payloads that agents want signed: parsed once, decoded for the approver, and reduced to the signed bytes.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -14,43 +14,43 @@ use crate::keys::{Algorithm, ToSign};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SignRequest {
-    /// What to sign, written in `encoding`.
+    /// The data to sign, in `encoding`.
     pub payload: String,
-    /// How the payload is written.
+    /// Encoding of `payload`.
     #[serde(default)]
     pub encoding: Encoding,
-    /// The algorithm, which must be the key's.
+    /// Must be the key's algorithm.
     pub algorithm: Algorithm,
-    /// What is applied to the payload before it is signed.
+    /// Hash applied to the payload before signing.
     #[serde(default)]
     pub hash: Hash,
-    /// Words of the agent for the approver.
+    /// The agent's explanation for the approver.
     pub description: Option<String>,
-    /// What the payload is.
+    /// Format of the payload.
     #[serde(default)]
     pub format: Format,
-    /// The digest that the agent expects, in hexadecimal digits; another one is refused.
+    /// The digest that the agent expects, as hex. A mismatch is refused.
     pub digest: Option<String>,
 }
 
-/// How a payload is written.
+/// Encoding of a payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Encoding {
-    /// Hexadecimal digits, with or without `0x`.
+    /// Hex digits, with or without `0x`.
     #[default]
     Hex,
     /// RFC 4648, section 4.
     Base64,
-    /// The text itself.
+    /// Unencoded text.
     Utf8,
 }
 
-/// The hash under a signature.
+/// Hash that is signed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Hash {
-    /// None: Ed25519 signs the message itself, the others take 32 bytes as a digest.
+    /// No hash: Ed25519 signs the message itself, the others accept a 32-byte digest.
     #[default]
     None,
     /// SHA-256.
@@ -59,26 +59,26 @@ pub enum Hash {
     Keccak256,
 }
 
-/// What a payload is.
+/// Format of a payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
     /// Bytes.
     #[default]
     Raw,
-    /// A personal message of Ethereum (EIP-191, version 0x45).
+    /// An Ethereum personal message (EIP-191, version 0x45).
     Eip191,
-    /// Typed data of Ethereum (EIP-712), as JSON.
+    /// Ethereum typed data (EIP-712), as JSON.
     Eip712,
 }
 
-/// Why a payload cannot be signed. `field` names the member at fault.
+/// Reason that a payload cannot be signed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {detail}")]
 pub struct BadPayload {
-    /// The member of the body.
+    /// Name of the invalid request member.
     pub field: &'static str,
-    /// What is wrong and what to do.
+    /// The problem and how to fix it.
     pub detail: String,
 }
 
@@ -86,32 +86,32 @@ fn bad(field: &'static str, detail: impl Into<String>) -> BadPayload {
     BadPayload { field, detail: detail.into() }
 }
 
-/// A payload ready to be signed and to be shown.
+/// A payload ready to be signed and shown.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    /// What the key signs.
+    /// Input of the signature.
     pub to_sign: ToSign,
-    /// The digest under the signature, or SHA-256 of a message that is signed whole; hexadecimal digits.
+    /// The signed digest, or SHA-256 of a message that is signed unhashed; hex.
     pub digest: String,
-    /// What a person reads.
+    /// View for the approver.
     pub view: View,
 }
 
-/// What a person reads before they approve.
+/// View that a person reads before approving.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum View {
     /// Bytes that are text.
     Text(String),
-    /// Bytes that are not.
+    /// Bytes that are not text.
     Bytes(Vec<u8>),
     /// Typed data, field by field.
     Typed(eip712::TypedDataView),
-    /// 32 bytes that stand for something nobody sees.
+    /// A 32-byte hash whose content cannot be shown.
     BlindHash([u8; 32]),
 }
 
 impl SignRequest {
-    /// Reads the payload for a key of `algorithm`.
+    /// Prepares the payload for a key of `algorithm`.
     pub fn prepare(&self, algorithm: Algorithm) -> Result<Prepared, BadPayload> {
         if self.algorithm != algorithm {
             return Err(bad("algorithm", format!("the key is for {}", algorithm.as_str())));
@@ -192,7 +192,7 @@ impl SignRequest {
     }
 }
 
-/// Bytes as a person reads them. A message of exactly 32 bytes that is not text is most likely a digest.
+/// Readable view of bytes. A non-text message of exactly 32 bytes is most likely a digest.
 fn readable(bytes: Vec<u8>) -> View {
     match String::from_utf8(bytes) {
         Ok(text) => View::Text(text),

@@ -1,11 +1,11 @@
-//! Percent-encoding as signatures want it: RFC 3986 unreserved characters stay, everything else is an
-//! upper-case escape (RFC 5849, section 3.6).
+//! Percent-encoding for signatures: RFC 3986 unreserved characters stay, everything else becomes an upper-case escape
+//! (RFC 5849, section 3.6).
 
 use std::borrow::Cow;
 
 use percent_encoding::percent_encode_byte;
 
-/// Appends `raw`, encoded, to `out`.
+/// Percent-encodes `raw` and appends it to `out`.
 pub(crate) fn push(out: &mut Vec<u8>, raw: &[u8]) {
     let mut rest = raw;
     while let Some(at) = rest.iter().position(|byte| !UNRESERVED[usize::from(*byte)]) {
@@ -16,7 +16,7 @@ pub(crate) fn push(out: &mut Vec<u8>, raw: &[u8]) {
     out.extend_from_slice(rest);
 }
 
-/// Appends `encoded`, which is encoded already, to `out` encoded once more: all that changes is its `%`.
+/// Percent-encodes `encoded` a second time and appends it to `out`. Only its `%` characters change.
 pub(crate) fn push_again(out: &mut Vec<u8>, encoded: &[u8]) {
     let mut rest = encoded;
     while let Some(at) = rest.iter().position(|byte| *byte == b'%') {
@@ -38,20 +38,19 @@ const UNRESERVED: [bool; 256] = {
     table
 };
 
-/// `raw`, encoded.
+/// Percent-encodes `raw`.
 pub(crate) fn encode(raw: &[u8]) -> String {
     let mut out = Vec::with_capacity(raw.len());
     push(&mut out, raw);
     text(out)
 }
 
-/// What was encoded, as text.
+/// Encoded bytes as text.
 pub(crate) fn text(encoded: Vec<u8>) -> String {
     String::from_utf8(encoded).expect("only text and escapes were pushed")
 }
 
-/// The bytes that `encoded` stands for in a query or form: `+` is a space, and a `%` without two
-/// hexadecimal digits is itself.
+/// Decodes a query or form component: `+` is a space, and a `%` without two hex digits stays unchanged.
 pub(crate) fn decode_form(encoded: &[u8]) -> Cow<'_, [u8]> {
     if !encoded.iter().any(|byte| matches!(byte, b'%' | b'+')) {
         return Cow::Borrowed(encoded);

@@ -1,4 +1,4 @@
-//! Who made an ECDSA signature over secp256k1, in the form of Ethereum: `r`, `s` and `v`, 65 bytes (SEC 1,
+//! Recovers the signer of an ECDSA signature over secp256k1 in Ethereum's format: `r`, `s` and `v`, 65 bytes (SEC 1,
 //! section 4.1.6; the low `s` of EIP-2).
 
 use k256::ecdsa::VerifyingKey;
@@ -8,22 +8,22 @@ use secp256k1::ecdsa::{RecoverableSignature, RecoveryId};
 
 use crate::eip712::words::{Word, keccak};
 
-/// Bytes that are no signature.
+/// Reason that a signature is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadSignature {
-    /// Not 65 bytes, `r` or `s` outside the curve's range, or another `v` than 27 and 28, or 0 and 1.
+    /// The signature is not 65 bytes, `r` or `s` is outside the curve's range, or `v` is not 0, 1, 27 or 28.
     #[error("not a signature: 65 bytes, r, s and v, of which v is 27 or 28, or 0 or 1")]
     Malformed,
-    /// The twin with the high `s` that anybody can make of a signature.
+    /// The signature has a high `s`. Anyone can derive such a variant from a valid signature.
     #[error("not the signature with the low s")]
     HighS,
 }
 
-/// A signature that tells which key made it.
+/// A signature from which the signer's address can be recovered.
 pub struct Signature(RecoverableSignature);
 
 impl Signature {
-    /// Reads `r`, `s` and `v`: 27 and 28 as Ethereum writes it, 0 and 1 as some libraries do.
+    /// Parses `r`, `s` and `v`. `v` is 27 or 28 as in Ethereum, or 0 or 1 as some libraries write it.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, BadSignature> {
         let [scalars @ .., v] = bytes else { return Err(BadSignature::Malformed) };
         let recovery = match v {
@@ -31,7 +31,7 @@ impl Signature {
             1 | 28 => RecoveryId::One,
             _ => return Err(BadSignature::Malformed),
         };
-        // The library refuses what is too large here, and zero not before it recovers.
+        // The library rejects too large values here, but zero only during recovery.
         if scalars.chunks(32).any(|scalar| scalar == [0; 32]) {
             return Err(BadSignature::Malformed);
         }
@@ -43,7 +43,7 @@ impl Signature {
         if low == given { Ok(Self(signature)) } else { Err(BadSignature::HighS) }
     }
 
-    /// The address whose key made the signature over `hash`; `None` if it stands for no key.
+    /// Address whose key signed `hash`. `None` if no key can be recovered.
     pub fn signer(&self, hash: &Word) -> Option<EvmAddress> {
         let key = self.0.recover_ecdsa(Message::from_digest(*hash)).ok()?;
         Some(address(&key.serialize_uncompressed()[1..]))
@@ -55,9 +55,9 @@ pub fn address_of(key: &VerifyingKey) -> EvmAddress {
     address(&key.to_sec1_point(false).as_bytes()[1..])
 }
 
-/// The address of a public key in its compressed form (SEC 1); `None` if it is not a key.
+/// The address of a compressed public key (SEC 1). `None` if it is not a valid key.
 pub fn address_of_compressed(key: &[u8]) -> Option<EvmAddress> {
-    // The library also reads a form that leaves out the sign.
+    // The library also accepts a form that leaves out the sign.
     let key = Some(key).filter(|key| matches!(key, [2 | 3, ..]) && key.len() == 33)?;
     VerifyingKey::from_sec1_bytes(key).ok().map(|key| address_of(&key))
 }

@@ -1,4 +1,4 @@
-//! Signature Version 4 of Amazon Web Services, in the `Authorization` header.
+//! AWS Signature Version 4, in the `Authorization` header.
 
 use hmac::{Hmac, KeyInit, Mac};
 use jiff::Timestamp;
@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 use crate::percent;
 
-/// Who signs.
+/// Access key pair.
 #[derive(Clone, Debug)]
 pub struct Keys {
     /// Access key id; not secret.
@@ -20,7 +20,7 @@ pub struct Keys {
     pub secret_access_key: SecretString,
 }
 
-/// What a signature is good for.
+/// Region and service of a signature.
 #[derive(Clone, Copy, Debug)]
 pub struct SigningScope<'a> {
     /// For example `eu-central-1`.
@@ -29,16 +29,16 @@ pub struct SigningScope<'a> {
     pub service: &'a str,
 }
 
-/// What is signed.
+/// Inputs of a signature.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// HTTP method, upper case.
     pub method: &'a str,
-    /// The target.
+    /// Canonical target URL.
     pub target: &'a Target,
-    /// Headers to sign, `host` and `x-amz-date` among them. Any order and case; repeated ones are joined.
+    /// Headers to sign, including `host` and `x-amz-date`. Any order and case; repeated ones are joined.
     pub headers: &'a [(&'a str, &'a str)],
-    /// SHA-256 of the body in hexadecimal digits, or what the service takes in its place.
+    /// SHA-256 of the body as hex, or a value that the service accepts instead.
     pub payload_hash: &'a str,
 }
 
@@ -48,12 +48,12 @@ pub fn date(at: UnixMillis) -> String {
     at.strftime("%Y%m%dT%H%M%SZ").to_string()
 }
 
-/// SHA-256 in hexadecimal digits.
+/// SHA-256 as hex.
 pub fn payload_hash(body: &[u8]) -> String {
     hex::encode(&Sha256::digest(body))
 }
 
-/// The value of `Authorization`. `date` is that of [`date`].
+/// The `Authorization` value. `date` comes from [`date`].
 pub fn authorization(keys: &Keys, scope: SigningScope<'_>, date: &str, request: &Request<'_>) -> String {
     let (canonical, signed) = canonical_request(scope, request);
     let day = &date[..date.len().min(8)];
@@ -78,8 +78,8 @@ fn hmac(key: &[u8], data: &[u8]) -> [u8; 32] {
     mac.finalize().into_bytes().into()
 }
 
-/// True for headers that a signature covers. Everything counts but what belongs to the connection and what proxies on the
-/// way add or change; Amazon's own libraries leave out the same. Lower case.
+/// True for headers that a signature covers. Excluded are connection headers and headers that proxies add or change,
+/// the same as in Amazon's own libraries. `name` is lower case.
 pub fn is_signed(name: &str) -> bool {
     let on_the_way = matches!(
         name,
@@ -113,13 +113,13 @@ pub fn is_signed(name: &str) -> bool {
         && !["proxy-", "x-forwarded-", "x-b3-", "x-envoy-"].iter().any(|start| name.starts_with(start))
 }
 
-/// The query without the parameters of a presigned URL: a signature of the agent's own beside that of the header would
-/// leave open which of them counts. `None` if there is none.
+/// The query without presigned URL parameters. If the agent's own signature were sent along with the header, it would
+/// be unclear which one counts. `None` if there are no such parameters.
 pub fn without_signature(query: &str) -> Option<String> {
     let is_signature = |piece: &&str| {
         let name = piece.split('=').next().unwrap_or_default();
         let name = percent_encoding::percent_decode(name.as_bytes()).collect::<Vec<_>>().to_ascii_lowercase();
-        // The second is that of Signature Version 2.
+        // `awsaccesskeyid` is the parameter of Signature Version 2.
         name.starts_with(b"x-amz-") || name == b"awsaccesskeyid"
     };
     let pieces: Vec<&str> = query.split('&').collect();
@@ -150,14 +150,13 @@ fn canonical_request(scope: SigningScope<'_>, request: &Request<'_>) -> (String,
     (canonical, signed)
 }
 
-/// Without white space at the ends, and one space for several within.
+/// Trims white space and collapses inner runs to one space.
 fn squeezed(value: &str) -> String {
     value.split_ascii_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// S3 signs every segment of the path, empty ones too, decoded and encoded once, so that characters which a URL
-/// may leave as they are (`$`) are encoded as well. Every other service removes empty segments and encodes what
-/// is encoded once more.
+/// S3 signs every path segment, even empty ones, decoded and then encoded once, so that characters a URL may leave
+/// unencoded (`$`) are encoded as well. Every other service removes empty segments and encodes the encoded path again.
 fn canonical_path(path: &str, as_it_is: bool) -> String {
     if as_it_is {
         return encoded_segments(path.split('/'), |segment| {
@@ -179,7 +178,7 @@ fn encoded_segments<'a>(segments: impl Iterator<Item = &'a str>, encode: impl Fn
 }
 
 fn canonical_query(query: &str) -> String {
-    // A plus sign is a plus sign here, not a space.
+    // A plus sign is literal here, not a space.
     let recode =
         |text: &str| percent::encode(&percent_encoding::percent_decode(text.as_bytes()).collect::<Vec<_>>());
     let mut pairs: Vec<(String, String)> = query
@@ -197,8 +196,8 @@ mod tests {
     use super::*;
     use serde_json::Value;
 
-    /// The published test suite, `data/sigv4.json`: what was signed, and the signature. Without the two
-    /// requests whose path no URL can hold.
+    /// The published test suite, `data/sigv4.json`: inputs and signatures. Two requests with paths that no URL can
+    /// contain are left out.
     #[test]
     fn the_published_test_suite_passes() {
         let cases: Vec<Value> = serde_json::from_str(include_str!("../data/sigv4.json")).unwrap();
@@ -241,7 +240,7 @@ mod tests {
         }
     }
 
-    /// The examples in Amazon's documentation of S3 (authenticating requests by the `Authorization` header).
+    /// The examples in Amazon's S3 documentation (authenticating requests by the `Authorization` header).
     #[test]
     fn the_published_examples_of_s3_pass() {
         let keys = Keys {
@@ -292,7 +291,7 @@ mod tests {
         }
     }
 
-    /// As botocore, Amazon's library for Python, signs the same request.
+    /// Signed the same way as by botocore, Amazon's Python library.
     #[test]
     fn an_upload_with_conditions_is_signed_as_botocore_signs_it() {
         let keys = Keys {

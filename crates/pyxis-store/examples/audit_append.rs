@@ -1,4 +1,4 @@
-//! Measures the audit appender: 64 clients that append one record after another to a file database.
+//! Benchmark of the audit appender: 64 clients that append one record after another to a file database.
 //!
 //! `cargo run --release -p pyxis-store --example audit_append -- [FILE] [SECONDS]`
 
@@ -81,7 +81,7 @@ fn record(now: UnixMillis) -> AuditRecord {
     }
 }
 
-/// CPU time of this process, where the system has `/proc`; a clock tick is 10 ms.
+/// CPU time of this process, if the system has `/proc`. A clock tick is 10 ms.
 fn cpu_micros() -> Option<u64> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
     let (_, fields) = stat.rsplit_once(')')?;

@@ -1,4 +1,4 @@
-//! Personal access tokens: programs that act for a person, within scopes.
+//! Personal access tokens, with which programs act for a person within scopes.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AccessTokenId, UserId, WorkspaceId};
@@ -8,34 +8,34 @@ use crate::users::{self, UserRow};
 use crate::{Executor, Store, StoreError};
 
 row! {
-    /// A token. The token itself is not stored.
+    /// An access token. The token text is not stored.
     pub AccessTokenRow: "access_tokens", token_columns {
-        /// Identifier.
+        /// Unique identifier.
         id: AccessTokenId,
-        /// Workspace.
+        /// Owning workspace.
         workspace_id: WorkspaceId,
-        /// For whom it acts.
+        /// Person that the token acts for.
         user_id: UserId,
-        /// What the person calls it.
+        /// Name chosen by the person.
         name: String,
         /// SHA-256 of the token, hex.
         token_hash: String,
-        /// Its first characters.
+        /// First characters of the token.
         hint: String,
         /// Scope `px:approve`.
         can_approve: bool,
         /// Scope `px:admin`.
         can_admin: bool,
-        /// Creation.
+        /// Creation time.
         created_at: UnixMillis,
-        /// End of validity; `None` is never.
+        /// Expiry; `None` for never.
         expires_at: Option<UnixMillis>,
-        /// Last request, to the minute or so.
+        /// Time of the last request, to about a minute.
         last_used_at: Option<UnixMillis>,
     }
 }
 
-/// Adds a token.
+/// Adds a token. The id must be new.
 pub async fn insert(executor: impl Executor, new: &AccessTokenRow) -> Result<(), StoreError> {
     let query = sql("INSERT INTO access_tokens (id, workspace_id, user_id, name, token_hash, hint, can_approve, \
          can_admin, created_at, expires_at, last_used_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) \
@@ -54,7 +54,7 @@ pub async fn insert(executor: impl Executor, new: &AccessTokenRow) -> Result<(),
     crate::db::insert(executor, query).await
 }
 
-/// The token, if it has not expired and its person is not disabled. Two point reads.
+/// The token with this hash, unless it has expired or its person is disabled. Two point reads.
 pub async fn find_live(
     store: &Store,
     token_hash: &str,
@@ -71,7 +71,7 @@ pub async fn find_live(
     Ok(user.filter(|user| user.disabled_at.is_none()).map(|user| (token, user)))
 }
 
-/// The token.
+/// The token with this id, expired or not.
 pub async fn find(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -82,7 +82,7 @@ pub async fn find(
     executor.optional(query.bind(workspace).bind(id)).await
 }
 
-/// The tokens of a person, newest first; of everybody without one.
+/// Tokens of a person, or of everyone if `None`, newest first.
 pub async fn list(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -93,7 +93,7 @@ pub async fn list(
     executor.all(query).await
 }
 
-/// Revokes a token; whether it existed.
+/// Revokes a token. Returns true if it existed.
 pub async fn remove(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -103,7 +103,7 @@ pub async fn remove(
     Ok(executor.execute(query.bind(workspace).bind(id)).await? == 1)
 }
 
-/// Notes a use.
+/// Records a use.
 pub async fn touch(
     executor: impl Executor,
     workspace: WorkspaceId,

@@ -1,5 +1,4 @@
-//! Activity of wallets: transfers as they came, and what models see of each wallet. Public data, the same
-//! for every workspace.
+//! Wallet activity: imported transfers, and the features computed from them. Public data, shared by all workspaces.
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
@@ -8,52 +7,52 @@ use crate::db::{Bind, FromRow, Row, Rows, row, sql};
 use crate::{Executor, Store, StoreError, Tx};
 
 row! {
-    /// A file of activity and how far its import got.
+    /// An activity file and its import progress.
     pub ImportRow: "activity_imports", import_columns {
-        /// SHA-256 of its bytes, hex.
+        /// SHA-256 of the file, hex.
         source: String,
-        /// Its name, for people.
+        /// Display name.
         name: String,
-        /// Lines read.
+        /// Number of lines read.
         lines: i64,
-        /// Of those, taken.
+        /// Number of accepted lines.
         accepted: i64,
-        /// Of those, refused.
+        /// Number of rejected lines.
         rejected: i64,
-        /// When it began.
+        /// Start of the import.
         started_at: UnixMillis,
-        /// When it was all read.
+        /// End of the import; `None` while incomplete.
         finished_at: Option<UnixMillis>,
     }
 }
 
-/// Transfers that were read together, and how far the file is read with them.
+/// Transfers that were read together, with the progress in their file.
 #[derive(Clone, Debug)]
 pub struct Chunk {
-    /// The file.
+    /// SHA-256 of the file, hex.
     pub source: String,
-    /// Its place in the file: 0, 1, 2 …
+    /// Index of the chunk in the file: 0, 1, 2 …
     pub number: i64,
-    /// Lines read before it.
+    /// Lines read before this chunk.
     pub lines_before: i64,
-    /// Lines read with it.
+    /// Lines in this chunk.
     pub lines: i64,
-    /// Lines taken with it.
+    /// Accepted lines in this chunk.
     pub accepted: i64,
-    /// Lines refused with it.
+    /// Rejected lines in this chunk.
     pub rejected: i64,
-    /// The transfers.
+    /// Encoded transfers.
     pub data: Vec<u8>,
 }
 
-/// What models see of a wallet.
+/// Model features of a wallet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WalletRow {
-    /// The wallet.
+    /// Address of the wallet.
     pub address: EvmAddress,
-    /// Changes with the features.
+    /// Changes whenever the features change.
     pub digest: i64,
-    /// What models see.
+    /// Encoded features, the input of the models.
     pub features: Vec<u8>,
 }
 
@@ -70,30 +69,29 @@ impl FromRow for WalletRow {
 }
 
 row! {
-    /// What is known of an address that was imported, whether it ever sent anything or not.
+    /// Data about an address that occurs in imports, even if it never sent anything.
     pub PartyRow: "activity_parties", party_columns {
-        /// The address.
+        /// Address, as sender or recipient.
         address: EvmAddress,
-        /// With how many distinct addresses it exchanged anything.
+        /// Number of distinct counterparties.
         parties: i64,
-        /// Changes with its transfers.
+        /// Changes with the address's own transfers.
         own: i64,
-        /// Changes with what the features of others see of it.
+        /// Changes with any data of this address that features of other wallets use.
         seen: i64,
     }
 }
 
-/// A computation of what models see of wallets.
+/// One computation of wallet features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// Its number: the highest is the newest.
+    /// Sequence number. The highest belongs to the newest run.
     pub number: i64,
-    /// What the computation before it left as the sign of what all wallets look at; 0 where it did not come to its
-    /// end.
+    /// Digest of the data shared by all wallets, left by the previous run; 0 if that run did not finish.
     pub world: i64,
 }
 
-/// Notes that an import begins, unless it is known; its row.
+/// Starts an import, unless it exists. Returns its row.
 pub async fn begin_import(
     store: &Store,
     source: &str,
@@ -109,14 +107,14 @@ pub async fn begin_import(
     store.optional(query.bind(source)).await?.ok_or(StoreError::Aborted)
 }
 
-/// Every import, newest first.
+/// All imports, newest first.
 pub async fn list_imports(executor: impl Executor) -> Result<Vec<ImportRow>, StoreError> {
     let query =
         sql(concat!("SELECT ", import_columns!(), " FROM activity_imports ORDER BY started_at DESC, source"));
     executor.all(query).await
 }
 
-/// Stores a chunk together with how far its file is read; whether nobody else had read that far.
+/// Stores a chunk together with the import's progress. Returns false if another caller has already advanced it.
 pub async fn append(store: &Store, chunk: Chunk) -> Result<bool, StoreError> {
     let Chunk { source, number, lines_before, lines, accepted, rejected, data } = chunk;
     let mut tx = store.begin().await?;
@@ -133,7 +131,7 @@ pub async fn append(store: &Store, chunk: Chunk) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// Notes that a file is all read; whether it was not yet.
+/// Marks a file as completely read. Returns false if it already was.
 pub async fn finish_import(
     executor: impl Executor,
     source: &str,
@@ -143,20 +141,20 @@ pub async fn finish_import(
     Ok(executor.execute(query.bind(now).bind(source)).await? == 1)
 }
 
-/// Forgets an import and its transfers; whether it was known.
+/// Deletes an import and its transfers. Returns true if it existed.
 pub async fn remove_import(executor: impl Executor, source: &str) -> Result<bool, StoreError> {
     let query = sql("DELETE FROM activity_imports WHERE source = $1");
     Ok(executor.execute(query.bind(source)).await? == 1)
 }
 
-/// Every chunk, by file and number, in the order in which they came.
+/// All chunks by file and number, in import order.
 pub async fn chunks(executor: impl Executor) -> Result<Vec<(String, i64)>, StoreError> {
     let query = sql("SELECT c.source, c.number FROM activity_chunks c \
          JOIN activity_imports i ON i.source = c.source ORDER BY i.started_at, c.source, c.number");
     executor.all(query).await
 }
 
-/// The transfers of a chunk.
+/// Encoded transfers of a chunk.
 pub async fn chunk(
     executor: impl Executor,
     source: &str,
@@ -167,7 +165,7 @@ pub async fn chunk(
     Ok(found.into_iter().next().map(|(data,)| data))
 }
 
-/// Stores what models see of wallets, in place of what they saw.
+/// Stores features of wallets, replacing earlier ones.
 pub async fn put_wallets(executor: impl Executor, wallets: Vec<WalletRow>) -> Result<u64, StoreError> {
     let row = |wallet: WalletRow| vec![wallet.address.bind(), wallet.digest.bind(), wallet.features.bind()];
     let rows: Rows = wallets.into_iter().map(row).collect();
@@ -181,25 +179,25 @@ pub async fn put_wallets(executor: impl Executor, wallets: Vec<WalletRow>) -> Re
         .await
 }
 
-/// Forgets wallets.
+/// Deletes the features of wallets.
 pub async fn remove_wallets(executor: impl Executor, wallets: &[EvmAddress]) -> Result<u64, StoreError> {
     let rows: Rows = wallets.iter().map(|address| vec![address.bind()]).collect();
     executor.execute_each("DELETE FROM activity_wallets WHERE address = $1".into(), rows).await
 }
 
-/// Every wallet with the digest of what models see.
+/// All wallets with the digests of their features.
 pub async fn digests(executor: impl Executor) -> Result<Vec<(EvmAddress, i64)>, StoreError> {
     executor.all(sql("SELECT address, digest FROM activity_wallets ORDER BY address")).await
 }
 
-/// What models see of a wallet.
+/// Encoded features of a wallet.
 pub async fn wallet(executor: impl Executor, address: EvmAddress) -> Result<Option<Vec<u8>>, StoreError> {
     let query = sql("SELECT features FROM activity_wallets WHERE address = $1");
     let found: Option<(Vec<u8>,)> = executor.optional(query.bind(address)).await?;
     Ok(found.map(|(features,)| features))
 }
 
-/// What models see of those of many wallets that are known.
+/// Encoded features of those wallets that have any.
 pub async fn wallets(
     executor: impl Executor,
     addresses: &[EvmAddress],
@@ -209,7 +207,7 @@ pub async fn wallets(
     executor.all(query.and_in(engine, "address", addresses.iter().copied())).await
 }
 
-/// Stores what is known of addresses, in place of what was.
+/// Stores data about addresses, replacing earlier data.
 pub async fn put_parties(executor: impl Executor, known: &[PartyRow]) -> Result<u64, StoreError> {
     let row = |known: &PartyRow| {
         vec![known.address.bind(), known.parties.bind(), known.own.bind(), known.seen.bind()]
@@ -226,18 +224,18 @@ pub async fn put_parties(executor: impl Executor, known: &[PartyRow]) -> Result<
         .await
 }
 
-/// Forgets what is known of addresses.
+/// Deletes the data about addresses.
 pub async fn remove_parties(executor: impl Executor, addresses: &[EvmAddress]) -> Result<u64, StoreError> {
     let rows: Rows = addresses.iter().map(|address| vec![address.bind()]).collect();
     executor.execute_each("DELETE FROM activity_parties WHERE address = $1".into(), rows).await
 }
 
-/// What is known of every address.
+/// Data about all addresses.
 pub async fn all_parties(executor: impl Executor) -> Result<Vec<PartyRow>, StoreError> {
     executor.all(sql(concat!("SELECT ", party_columns!(), " FROM activity_parties ORDER BY address"))).await
 }
 
-/// Those of some addresses that are known, with their numbers of counterparties.
+/// Numbers of counterparties, for those addresses that are known.
 pub async fn parties(
     executor: impl Executor,
     addresses: &[EvmAddress],
@@ -247,7 +245,7 @@ pub async fn parties(
     executor.all(query.and_in(engine, "address", addresses.iter().copied())).await
 }
 
-/// Notes that what models see of wallets is computed from now on. Computations before it are overtaken.
+/// Starts a computation of wallet features. Earlier runs are superseded.
 pub async fn begin_run(store: &Store) -> Result<Run, StoreError> {
     let query = sql("INSERT INTO activity_state AS s (id, run, mark, world) VALUES (1, 1, '', 0) \
          ON CONFLICT (id) DO UPDATE SET run = s.run + 1, mark = '', \
@@ -256,21 +254,21 @@ pub async fn begin_run(store: &Store) -> Result<Run, StoreError> {
     begun.first().map(|(number, world)| Run { number: *number, world: *world }).ok_or(StoreError::Aborted)
 }
 
-/// True if a computation is still the newest. Within the transaction that writes what it found, so that one
-/// that was overtaken writes nothing more.
+/// True if a run is still the newest. Call it in the transaction that writes results, so that a superseded run writes
+/// nothing more.
 pub async fn hold_run(tx: &mut Tx, run: Run) -> Result<bool, StoreError> {
     let query = sql("UPDATE activity_state SET mark = '' WHERE run = $1");
     Ok(tx.execute(query.bind(run.number)).await? == 1)
 }
 
-/// Notes of what everything is now, and the sign of what all wallets look at; whether the computation is still the
-/// newest.
+/// Records the state that the features now reflect, and the digest of the data shared by all wallets. Returns true if
+/// the run is still the newest.
 pub async fn end_run(tx: &mut Tx, run: Run, mark: &str, world: i64) -> Result<bool, StoreError> {
     let query = sql("UPDATE activity_state SET mark = $1, world = $2 WHERE run = $3");
     Ok(tx.execute(query.bind(mark).bind(world).bind(run.number)).await? == 1)
 }
 
-/// Of what everything is, as [`end_run`] noted it; `None` where nothing was ever computed, or not to its end.
+/// The state recorded by [`end_run`]. `None` if no run has finished since the last one began.
 pub async fn mark(executor: impl Executor) -> Result<Option<String>, StoreError> {
     let found: Option<(String,)> = executor.optional(sql("SELECT mark FROM activity_state")).await?;
     Ok(found.map(|(mark,)| mark).filter(|mark| !mark.is_empty()))

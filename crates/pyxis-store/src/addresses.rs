@@ -1,5 +1,4 @@
-//! Addresses that have, or once had, a Stamp. The row of an address is what everybody locks who changes
-//! its Stamps or its scores.
+//! Addresses that have, or once had, a Stamp. Anyone who changes an address's Stamps or scores locks its row.
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
@@ -8,7 +7,7 @@ use pyxis_core::id::WorkspaceId;
 use crate::db::sql;
 use crate::{Executor, StoreError, Tx};
 
-/// Adds the address unless it is there, and locks it. Whoever locks several does so in their order.
+/// Adds the address unless it exists, and locks it. To lock several, use address order.
 pub async fn ensure(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -23,7 +22,7 @@ pub async fn ensure(
     Ok(())
 }
 
-/// Locks the address until the transaction ends; whether it ever had a Stamp.
+/// Locks the address until the transaction ends. Returns true if it ever had a Stamp.
 pub async fn lock(tx: &mut Tx, workspace: WorkspaceId, address: EvmAddress) -> Result<bool, StoreError> {
     let find = sql("SELECT since_at FROM holders WHERE workspace_id = $1 AND address = $2");
     let query = find.bind(workspace).bind(address);
@@ -31,7 +30,8 @@ pub async fn lock(tx: &mut Tx, workspace: WorkspaceId, address: EvmAddress) -> R
     Ok(tx.optional::<(UnixMillis,)>(query).await?.is_some())
 }
 
-/// Those of some addresses that ever had a Stamp, locked until the transaction ends: at most a few thousand at once.
+/// Those of the given addresses that ever had a Stamp, locked until the transaction ends. At most a few thousand at
+/// once.
 pub async fn lock_known(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -42,7 +42,7 @@ pub async fn lock_known(
     }
     let engine = tx.engine();
     let query = sql("SELECT address FROM holders WHERE workspace_id = $1");
-    // In their order, in which everybody locks them.
+    // In address order, the order in which everyone locks them.
     let query = query.bind(workspace).and_in(engine, "address", addresses).then(" ORDER BY address");
     let query = if tx.is_sqlite() { query } else { query.then(" FOR UPDATE") };
     let found = tx.all(query).await?;
@@ -60,7 +60,7 @@ pub async fn is_known(
     Ok(executor.optional::<(UnixMillis,)>(query).await?.is_some())
 }
 
-/// Those of some addresses that ever had a Stamp: at most a few thousand at once.
+/// Those of the given addresses that ever had a Stamp. At most a few thousand at once.
 pub async fn known(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -75,7 +75,7 @@ pub async fn known(
     Ok(found.into_iter().map(|(address,)| address).collect())
 }
 
-/// Some addresses that ever had a Stamp: the lowest. Addresses are hashes, so the lowest are a fair sample.
+/// The lowest addresses that ever had a Stamp. Addresses are hashes, so these are a fair sample.
 pub async fn sample(
     executor: impl Executor,
     workspace: WorkspaceId,

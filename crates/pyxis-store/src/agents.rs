@@ -1,4 +1,4 @@
-//! Agents: each is one agent key.
+//! Agents. Each has one agent key.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, CredentialId, WorkspaceId};
@@ -9,27 +9,27 @@ use crate::{Executor, StoreError, Tx};
 row! {
     /// An agent. The key itself is not stored.
     pub AgentRow: "agents", agent_columns {
-        /// Identifier.
+        /// Unique identifier.
         id: AgentId,
-        /// Workspace.
+        /// Owning workspace.
         workspace_id: WorkspaceId,
-        /// Name, unique in the workspace whatever its case.
+        /// Unique in the workspace, ignoring case.
         name: String,
         /// SHA-256 of the key, hex.
         key_hash: String,
-        /// The first characters of the key.
+        /// First characters of the key.
         key_hint: String,
-        /// Requests per hour; `None` is no limit.
+        /// Requests per hour; `None` for no limit.
         rate_limit_per_hour: Option<i64>,
-        /// Most requests that may wait for a person at once.
+        /// Maximum requests that may be pending at once.
         max_pending: i64,
-        /// True if it may use every credential of the workspace.
+        /// True if the agent may use every credential of the workspace.
         all_credentials: bool,
-        /// When it was disabled.
+        /// Time when the agent was disabled; `None` while enabled.
         disabled_at: Option<UnixMillis>,
-        /// Creation.
+        /// Creation time.
         created_at: UnixMillis,
-        /// Last request.
+        /// Time of the last request.
         last_used_at: Option<UnixMillis>,
     }
 }
@@ -37,52 +37,52 @@ row! {
 /// An agent to add.
 #[derive(Clone, Debug)]
 pub struct NewAgent {
-    /// Identifier.
+    /// Unique identifier.
     pub id: AgentId,
-    /// Workspace.
+    /// Owning workspace.
     pub workspace_id: WorkspaceId,
-    /// Name.
+    /// Unique in the workspace, ignoring case.
     pub name: String,
     /// SHA-256 of the key, hex.
     pub key_hash: String,
-    /// The first characters of the key.
+    /// First characters of the key.
     pub key_hint: String,
-    /// Requests per hour; `None` is no limit.
+    /// Requests per hour; `None` for no limit.
     pub rate_limit_per_hour: Option<i64>,
-    /// Most requests that may wait for a person at once.
+    /// Maximum requests that may be pending at once.
     pub max_pending: i64,
-    /// True if it may use every credential of the workspace.
+    /// True if the agent may use every credential of the workspace.
     pub all_credentials: bool,
-    /// Creation.
+    /// Creation time.
     pub created_at: UnixMillis,
 }
 
-/// Which credentials an agent may use.
+/// Credentials that an agent may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CredentialScope {
-    /// Every credential of the workspace, also later ones.
+    /// Every credential of the workspace, including ones added later.
     All,
     /// Only these.
     Only(Vec<CredentialId>),
 }
 
-/// What to change; `None` leaves a field as it is.
+/// Change to an agent; `None` leaves a field unchanged.
 #[derive(Clone, Debug, Default)]
 pub struct AgentChange {
-    /// Name.
+    /// New name, unique in the workspace.
     pub name: Option<String>,
-    /// Requests per hour; `Some(None)` lifts the limit.
+    /// Requests per hour; `Some(None)` removes the limit.
     pub rate_limit_per_hour: Option<Option<i64>>,
-    /// Most requests that may wait for a person at once.
+    /// Maximum requests that may be pending at once.
     pub max_pending: Option<i64>,
     /// `Some(Some(now))` disables, `Some(None)` enables.
     pub disabled_at: Option<Option<UnixMillis>>,
-    /// Credentials.
+    /// Credentials that replace the current ones.
     pub scope: Option<CredentialScope>,
 }
 
-/// Adds an agent and what it may use. `Conflict` when the name is taken, `Reference` when a credential
-/// is not one of the workspace.
+/// Adds an agent and its credentials. `Conflict` if the name is taken, `Reference` if a credential belongs to another
+/// workspace.
 pub async fn insert(tx: &mut Tx, new: &NewAgent, credentials: &[CredentialId]) -> Result<(), StoreError> {
     let query = sql("INSERT INTO agents (id, workspace_id, name, name_folded, key_hash, key_hint, \
          rate_limit_per_hour, max_pending, all_credentials, created_at) \
@@ -102,7 +102,7 @@ pub async fn insert(tx: &mut Tx, new: &NewAgent, credentials: &[CredentialId]) -
     allow(tx, new.workspace_id, new.id, credentials).await
 }
 
-/// The agent.
+/// The agent with this id.
 pub async fn find(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -112,7 +112,7 @@ pub async fn find(
     executor.optional(query.bind(workspace).bind(id)).await
 }
 
-/// The agent of a name, whatever its case.
+/// The agent with this name, ignoring case.
 pub async fn find_by_name(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -126,7 +126,7 @@ pub async fn find_by_name(
     executor.optional(query.bind(workspace).bind(fold(name))).await
 }
 
-/// The agent of a key, disabled or not; the key tells the workspace.
+/// The agent with this key hash, disabled or not. The key determines the workspace.
 pub async fn find_by_key_hash(
     executor: impl Executor,
     key_hash: &str,
@@ -135,13 +135,13 @@ pub async fn find_by_key_hash(
     executor.optional(query.bind(key_hash)).await
 }
 
-/// The agents of a workspace, oldest first.
+/// Agents of a workspace, oldest first.
 pub async fn list(executor: impl Executor, workspace: WorkspaceId) -> Result<Vec<AgentRow>, StoreError> {
     let query = sql(concat!("SELECT ", agent_columns!(), " FROM agents WHERE workspace_id = $1 ORDER BY id"));
     executor.all(query.bind(workspace)).await
 }
 
-/// Applies a change; whether the agent exists. `Conflict` when the new name is taken.
+/// Applies a change. Returns true if the agent exists. `Conflict` if the new name is taken.
 pub async fn update(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -172,7 +172,7 @@ pub async fn update(
     Ok(true)
 }
 
-/// Removes an agent; whether it existed. What it did stays on record.
+/// Removes an agent but keeps its records. Returns true if it existed.
 pub async fn remove(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -182,7 +182,7 @@ pub async fn remove(
     Ok(executor.execute(query.bind(workspace).bind(id)).await? == 1)
 }
 
-/// Replaces the key; whether the agent exists.
+/// Replaces the key. Returns true if the agent exists.
 pub async fn set_key(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -194,7 +194,7 @@ pub async fn set_key(
     Ok(executor.execute(query.bind(key_hash).bind(key_hint).bind(workspace).bind(id)).await? == 1)
 }
 
-/// The credentials that were given to an agent one by one.
+/// Credentials assigned to an agent individually.
 pub async fn credential_ids(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -222,7 +222,7 @@ pub async fn may_use(
     Ok(found.is_some_and(|(count,)| count > 0))
 }
 
-/// Notes last uses, gathered over some time. Does not raise the generation.
+/// Records last uses, collected over some time. Does not raise the generation.
 pub async fn touch_used(executor: impl Executor, used: &[(AgentId, UnixMillis)]) -> Result<(), StoreError> {
     let rows: Rows = used.iter().map(|(id, at)| vec![at.bind(), id.bind()]).collect();
     executor.execute_each("UPDATE agents SET last_used_at = $1 WHERE id = $2".into(), rows).await?;

@@ -1,13 +1,12 @@
-//! How often clients without a key ask: exact counters for each client and window. They belong to the
-//! installation.
+//! Rate limits for clients without a key: exact counters for each client and window, per installation.
 
 use pyxis_core::clock::UnixMillis;
 
 use crate::db::sql;
 use crate::{Executor, StoreError};
 
-/// Counts a visit if fewer than `limit` were admitted in the window; whether it was. The first visit of a
-/// window forgets the client's earlier ones.
+/// Counts a request if fewer than `limit` were admitted in the window. Returns true if admitted. The first request of a
+/// window deletes the client's older counters.
 pub async fn admit(
     executor: impl Executor + Copy,
     client: &str,

@@ -1,4 +1,4 @@
-//! API keys of the scoring surface (Spec 1).
+//! API keys of the scoring API (Spec 1).
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ApiKeyId, WorkspaceId};
@@ -7,68 +7,68 @@ use crate::db::{row, sql};
 use crate::{Executor, StoreError};
 
 row! {
-    /// An API key. The key itself is not stored.
+    /// An API key. The key text is not stored.
     pub ApiKeyRow: "api_keys", api_key_columns {
-        /// Identifier.
+        /// Unique identifier.
         id: ApiKeyId,
-        /// Workspace.
+        /// Owning workspace.
         workspace_id: WorkspaceId,
-        /// Name.
+        /// Display name.
         name: String,
         /// SHA-256 of the key, hex.
         key_hash: String,
-        /// The first characters of the key.
+        /// First characters of the key.
         key_hint: String,
         /// Tier of the Stamps endpoints.
         stamps_tier: i64,
-        /// Limit of its own there, in requests for each window.
+        /// Individual limit for the Stamps endpoints, in requests per window.
         stamps_limit: Option<i64>,
         /// Tier of the models endpoint.
         models_tier: i64,
-        /// Limit of its own there.
+        /// Individual limit for the models endpoint, in requests per window.
         models_limit: Option<i64>,
-        /// True if it reads scores and Stamps.
+        /// True if the key may read scores and Stamps.
         can_read: bool,
-        /// True if it writes Stamps.
+        /// True if the key may write Stamps.
         can_write: bool,
-        /// True if it reads history.
+        /// True if the key may read history.
         can_read_history: bool,
-        /// When it was revoked.
+        /// Time when the key was revoked.
         revoked_at: Option<UnixMillis>,
-        /// Creation.
+        /// Creation time.
         created_at: UnixMillis,
-        /// Last use. Counting notes it, and only [`list`] and [`find_by_id`] gather it.
+        /// Time of the last use, recorded by the counters. Only [`list`] and [`find_by_id`] fill it in.
         last_used_at: Option<UnixMillis>,
     }
 }
 
-/// A tier and its limit.
+/// A tier with an optional individual limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tier {
-    /// Number, from 1.
+    /// Tier number, from 1.
     pub tier: i64,
-    /// Limit of its own.
+    /// Individual limit, in requests per window.
     pub limit: Option<i64>,
 }
 
-/// What to change of a key; `None` leaves it.
+/// Change to a key; `None` leaves a field unchanged.
 #[derive(Clone, Debug, Default)]
 pub struct ApiKeyChange {
-    /// Name.
+    /// Display name.
     pub name: Option<String>,
     /// Tier of the Stamps endpoints.
     pub stamps: Option<Tier>,
     /// Tier of the models endpoint.
     pub models: Option<Tier>,
-    /// Whether it reads scores and Stamps.
+    /// True lets the key read scores and Stamps.
     pub can_read: Option<bool>,
-    /// Whether it writes Stamps.
+    /// True lets the key write Stamps.
     pub can_write: Option<bool>,
-    /// Whether it reads history.
+    /// True lets the key read history.
     pub can_read_history: Option<bool>,
 }
 
-/// Adds a key.
+/// Adds a key. The id must be new.
 pub async fn insert(executor: impl Executor, new: &ApiKeyRow) -> Result<(), StoreError> {
     let query =
         sql("INSERT INTO api_keys (id, workspace_id, name, key_hash, key_hint, stamps_tier, stamps_limit, \
@@ -93,13 +93,13 @@ pub async fn insert(executor: impl Executor, new: &ApiKeyRow) -> Result<(), Stor
     crate::db::insert(executor, query).await
 }
 
-/// The key of the hash of its text, revoked or not; the key tells the workspace.
+/// The key with this hash, revoked or not. The key determines the workspace.
 pub async fn find(executor: impl Executor, key_hash: &str) -> Result<Option<ApiKeyRow>, StoreError> {
     let query = sql(concat!("SELECT ", api_key_columns!(), " FROM api_keys WHERE key_hash = $1"));
     executor.optional(query.bind(key_hash)).await
 }
 
-/// The columns of a key with its last use, which is in the windows that it was counted in.
+/// Columns of a key with its last use, which comes from the windows in which it was counted.
 macro_rules! with_last_use {
     ($rest:literal) => {
         concat!(
@@ -112,7 +112,7 @@ macro_rules! with_last_use {
     };
 }
 
-/// The key, revoked or not.
+/// The key with this id, revoked or not.
 pub async fn find_by_id(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -122,13 +122,13 @@ pub async fn find_by_id(
     executor.optional(query.bind(workspace).bind(id)).await
 }
 
-/// The keys of a workspace, oldest first.
+/// Keys of a workspace, oldest first.
 pub async fn list(executor: impl Executor, workspace: WorkspaceId) -> Result<Vec<ApiKeyRow>, StoreError> {
     let query = sql(with_last_use!("WHERE workspace_id = $1 ORDER BY created_at, id"));
     executor.all(query.bind(workspace)).await
 }
 
-/// Applies a change; whether the key exists.
+/// Applies a change. Returns true if the key exists.
 pub async fn update(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -149,7 +149,7 @@ pub async fn update(
     Ok(executor.execute(query).await? == 1)
 }
 
-/// Revokes a key for good; whether it existed and was not revoked.
+/// Revokes a key permanently. Returns true if it existed and was not revoked.
 pub async fn revoke(
     executor: impl Executor,
     workspace: WorkspaceId,

@@ -1,7 +1,7 @@
-//! Approval transactions: requests that wait for a human, and how far the approved ones have come.
+//! Approval requests: pending requests, and the progress of approved ones.
 //!
-//! This file holds rows and reads; [`decide`](crate::approvals) transitions are in `approvals/decide.rs`
-//! and the way upstream is in `approvals/forward.rs`.
+//! This module holds rows and reads. The transitions of [`decide`](crate::approvals) are in `approvals/decide.rs`, and
+//! forwarding is in `approvals/forward.rs`.
 
 mod decide;
 mod for_credentials;
@@ -29,7 +29,7 @@ use ordered::ordered;
 pub use room::{limit_seen, reached_limit};
 
 stored_enum! {
-    /// What waits.
+    /// Kind of operation to approve.
     pub ApprovalKind {
         /// A request to forward.
         Forward = "forward",
@@ -39,174 +39,174 @@ stored_enum! {
 }
 
 row! {
-    /// An approval, without its bodies.
+    /// An approval request, without its bodies.
     pub ApprovalRow: "approvals", approval_columns {
-        /// Identifier.
+        /// Transaction id.
         txn_id: TxnId,
-        /// Workspace.
+        /// Workspace of the agent.
         workspace_id: WorkspaceId,
-        /// Who asked.
+        /// Requesting agent.
         agent_id: AgentId,
-        /// Their name at that time.
+        /// Agent name at request time.
         agent_name: String,
-        /// Credential.
+        /// Credential to use.
         credential_id: CredentialId,
-        /// Its name at that time.
+        /// Credential name at request time.
         credential_name: String,
-        /// Its version at that time.
+        /// Credential version at request time.
         credential_version: i64,
-        /// What waits.
+        /// Kind of operation.
         kind: ApprovalKind,
         /// HTTP method.
         method: String,
-        /// Host of the target.
+        /// Host name of the target.
         target_host: String,
         /// The full URL, sealed for [`target_aad`].
         sealed_target: Sealed,
-        /// The rule that asked for approval.
+        /// The rule that required approval.
         rule: String,
         /// The pattern that matched.
         pattern: Option<String>,
-        /// The agent's reason.
+        /// Reason given by the agent.
         reason: Option<String>,
         /// SHA-256 over what the approver sees, hex.
         digest: String,
         /// SHA-256 that identical requests share, hex.
         dedupe: String,
-        /// Size of the request body.
+        /// Size of the request body, in bytes.
         body_bytes: i64,
-        /// Type of the request body.
+        /// Content type of the request body.
         content_type: Option<String>,
-        /// State.
+        /// Current state.
         state: ApprovalState,
-        /// Approvers needed.
+        /// Number of approvers needed.
         min_approvals: i64,
-        /// True if a passkey ceremony is needed.
+        /// True if approval needs a passkey.
         passkey_required: bool,
-        /// Where it was announced.
+        /// Channel that announced it.
         channel: Channel,
-        /// Creation.
+        /// Creation time.
         created_at: UnixMillis,
         /// End of the approval window.
         expires_at: UnixMillis,
-        /// Decision, expiry or withdrawal.
+        /// Time of the decision, expiry or withdrawal.
         decided_at: Option<UnixMillis>,
-        /// Who decided.
+        /// User who decided.
         decided_by: Option<UserId>,
-        /// Their e-mail address at that time.
+        /// Email address of that user at decision time.
         decided_by_email: Option<String>,
-        /// Why it was denied.
+        /// Reason given for a denial.
         deny_reason: Option<String>,
         /// True if it expired because the agent withdrew it.
         withdrawn: bool,
-        /// How far it has come on its way upstream.
+        /// Forwarding progress.
         forward_state: ForwardState,
-        /// The node that takes it there.
+        /// Node that forwards it.
         claimed_by: Option<NodeId>,
-        /// End of the claim.
+        /// End of the node's claim.
         claimed_until: Option<UnixMillis>,
-        /// When bytes may first have been sent.
+        /// Earliest time at which bytes may have been sent.
         attempt_at: Option<UnixMillis>,
-        /// When the answer was stored.
+        /// Time when the response was stored.
         finished_at: Option<UnixMillis>,
-        /// Status of the upstream answer.
+        /// HTTP status of the upstream response.
         upstream_status: Option<i64>,
-        /// Code of the failure.
+        /// Error code of a failure.
         error: Option<String>,
     }
 }
 
-/// An approval to add.
+/// An approval request to add.
 #[derive(Clone, Debug)]
 pub struct NewApproval {
-    /// Identifier.
+    /// Transaction id.
     pub txn_id: TxnId,
-    /// Workspace.
+    /// Workspace of the agent.
     pub workspace_id: WorkspaceId,
-    /// Who asks.
+    /// Requesting agent.
     pub agent_id: AgentId,
-    /// Their name.
+    /// Current name of the agent.
     pub agent_name: String,
-    /// Credential.
+    /// Credential to use.
     pub credential_id: CredentialId,
-    /// Its name.
+    /// Current name of the credential.
     pub credential_name: String,
-    /// Its version.
+    /// Current version of the credential.
     pub credential_version: i64,
-    /// What waits.
+    /// Kind of operation.
     pub kind: ApprovalKind,
     /// HTTP method.
     pub method: String,
-    /// Host of the target.
+    /// Host name of the target.
     pub target_host: String,
     /// The full URL, sealed for [`target_aad`].
     pub sealed_target: Sealed,
-    /// The rule that asks for approval.
+    /// The rule that requires approval.
     pub rule: String,
     /// The pattern that matched.
     pub pattern: Option<String>,
-    /// The agent's reason.
+    /// Reason given by the agent.
     pub reason: Option<String>,
     /// SHA-256 over what the approver sees, hex.
     pub digest: String,
     /// SHA-256 that identical requests share, hex.
     pub dedupe: String,
-    /// Size of the request body.
+    /// Size of the request body, in bytes.
     pub body_bytes: i64,
-    /// Type of the request body.
+    /// Content type of the request body.
     pub content_type: Option<String>,
-    /// Approvers needed.
+    /// Number of approvers needed.
     pub min_approvals: i64,
-    /// True if a passkey ceremony is needed.
+    /// True if approval needs a passkey.
     pub passkey_required: bool,
-    /// Where it is announced.
+    /// Channel that announces it.
     pub channel: Channel,
-    /// Creation.
+    /// Creation time.
     pub created_at: UnixMillis,
     /// End of the approval window.
     pub expires_at: UnixMillis,
 }
 
-/// Which approvals to list; `None` does not narrow.
+/// Filter for approval requests; `None` matches all.
 #[derive(Clone, Debug)]
 pub struct ApprovalFilter {
-    /// State.
+    /// Only this state.
     pub state: Option<ApprovalState>,
-    /// Only those that are over, in whatever state.
+    /// Only requests that are no longer pending, in any state.
     pub settled: bool,
-    /// Text in agent, credential, method, host, reason or id, whatever its case.
+    /// Text in agent, credential, method, host, reason or id, ignoring case.
     pub text: Option<String>,
-    /// Who asked.
+    /// Requesting agent.
     pub agent: Option<AgentId>,
-    /// Credential.
+    /// Credential to use.
     pub credential: Option<CredentialId>,
-    /// What they are sorted by.
+    /// Sort column.
     pub by: ApprovalColumn,
-    /// True if the oldest or smallest stands first; else the newest or largest.
+    /// True for ascending order (oldest or smallest first).
     pub rising: bool,
-    /// The last row of the page before.
+    /// Last row of the previous page.
     pub beyond: Option<(UnixMillis, TxnId)>,
-    /// Most rows.
+    /// Maximum number of rows.
     pub limit: u32,
 }
 
-/// What the full URL is sealed for.
+/// Associated data that binds a sealed URL to its approval.
 pub fn target_aad(workspace: WorkspaceId, txn: TxnId) -> Aad {
     Aad::new("approvals", "sealed_target", workspace, txn)
 }
 
-/// What the stored request is sealed for.
+/// Associated data that binds a stored request to its approval.
 pub fn request_aad(workspace: WorkspaceId, txn: TxnId) -> Aad {
     Aad::new("approval_bodies", "sealed_request", workspace, txn)
 }
 
-/// What the stored response is sealed for.
+/// Associated data that binds a stored response to its approval.
 pub fn response_aad(workspace: WorkspaceId, txn: TxnId) -> Aad {
     Aad::new("approval_bodies", "sealed_response", workspace, txn)
 }
 
-/// Adds a pending approval and its request. `Conflict` when an identical request is pending; the
-/// transaction can go on after that.
+/// Adds a pending approval and its request. `Conflict` if an identical request is pending; the transaction can continue
+/// after that.
 pub async fn insert(tx: &mut Tx, new: &NewApproval, sealed_request: Sealed) -> Result<(), StoreError> {
     let query = sql("INSERT INTO approvals (txn_id, workspace_id, agent_id, agent_name, credential_id, \
          credential_name, credential_version, kind, method, target_host, sealed_target, rule, pattern, reason, \
@@ -244,7 +244,7 @@ pub async fn insert(tx: &mut Tx, new: &NewApproval, sealed_request: Sealed) -> R
     Ok(())
 }
 
-/// The identical request that is pending and can still be decided.
+/// The identical pending request that can still be decided.
 pub async fn find_pending_duplicate(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -259,8 +259,8 @@ pub async fn find_pending_duplicate(
     executor.optional(query.bind(workspace).bind(dedupe).bind(now)).await
 }
 
-/// The identical request whose window has ended but which nobody has expired yet: it is in the way of
-/// [`insert`] until [`expire`].
+/// An identical request whose window has ended but that is not marked as expired yet. It blocks [`insert`] until
+/// [`expire`] runs.
 pub async fn find_lapsed_twin(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -272,7 +272,7 @@ pub async fn find_lapsed_twin(
     Ok(executor.optional(query.bind(workspace).bind(dedupe).bind(now)).await?.map(|(txn,)| txn))
 }
 
-/// The approval.
+/// The approval with this id.
 pub async fn find(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -286,13 +286,13 @@ pub async fn find(
     executor.optional(query.bind(workspace).bind(txn)).await
 }
 
-/// The approval, locked until the transaction ends, so that what is read beside it (votes) stays true.
+/// The approval, locked until the transaction ends, so that related rows (votes) stay consistent with it.
 pub async fn find_for_update(
     tx: &mut Tx,
     workspace: WorkspaceId,
     txn: TxnId,
 ) -> Result<Option<ApprovalRow>, StoreError> {
-    // On SQLite a transaction has the whole database for itself.
+    // On SQLite a transaction has exclusive write access.
     let lock = if tx.is_sqlite() { "" } else { " FOR UPDATE" };
     let query = sql(concat!(
         "SELECT ",
@@ -302,7 +302,7 @@ pub async fn find_for_update(
     tx.optional(query.bind(workspace).bind(txn).then(lock)).await
 }
 
-/// The approval, if this agent asked for it.
+/// The approval, if this agent requested it.
 pub async fn find_for_agent(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -336,7 +336,7 @@ fn listing(workspace: WorkspaceId, filter: &ApprovalFilter) -> SqlQuery {
         .push_if(" AND credential_id = ?", filter.credential)
 }
 
-/// How many can still be decided.
+/// Number of requests that can still be decided.
 pub async fn count_pending(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -348,7 +348,7 @@ pub async fn count_pending(
     Ok(executor.optional(query.bind(workspace).bind(now)).await?.map_or(0, |(count,)| count))
 }
 
-/// The stored request, until [`purge_bodies`].
+/// The stored request, available until [`purge_bodies`].
 pub async fn request(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -358,7 +358,7 @@ pub async fn request(
     Ok(executor.optional(query.bind(workspace).bind(txn)).await?.map(|(sealed,)| sealed))
 }
 
-/// The stored response, until [`purge_bodies`].
+/// The stored response, available until [`purge_bodies`].
 pub async fn response(
     executor: impl Executor,
     workspace: WorkspaceId,

@@ -1,4 +1,4 @@
-//! Keys that sign attestations: their numbers, and the public halves that verifiers know.
+//! Keys that sign attestations: numbers and public keys, as verifiers know them.
 
 use pyxis_core::clock::UnixMillis;
 
@@ -6,7 +6,7 @@ use crate::db::{row, sql, stored_enum};
 use crate::{Executor, StoreError};
 
 stored_enum! {
-    /// How a key signs.
+    /// Signature scheme.
     pub Scheme {
         /// Ed25519, for Move contracts.
         Ed25519 = "ed25519",
@@ -16,27 +16,27 @@ stored_enum! {
 }
 
 row! {
-    /// A key.
+    /// An attestation key.
     pub KeyRow: "attestation_keys", key_columns {
-        /// Number; the private half is derived from it.
+        /// Key number, from which the private key is derived.
         id: i64,
-        /// How it signs.
+        /// Signature scheme.
         scheme: Scheme,
-        /// The public key, or the address on EVM chains, in lower case with `0x`.
+        /// Public key, or the address on EVM chains, in lower case with `0x`.
         public_key: String,
-        /// Since when it signs.
+        /// Time from which the key signs.
         created_at: UnixMillis,
-        /// Since when it signs no longer.
+        /// Time when the key stopped signing.
         retired_at: Option<UnixMillis>,
     }
 }
 
-/// Every key, newest first.
+/// All keys, newest first.
 pub async fn list(executor: impl Executor) -> Result<Vec<KeyRow>, StoreError> {
     executor.all(sql(concat!("SELECT ", key_columns!(), " FROM attestation_keys ORDER BY id DESC"))).await
 }
 
-/// The key that signs.
+/// The current signing key of a scheme.
 pub async fn active(executor: impl Executor, scheme: Scheme) -> Result<Option<KeyRow>, StoreError> {
     let query = sql(concat!(
         "SELECT ",
@@ -46,7 +46,7 @@ pub async fn active(executor: impl Executor, scheme: Scheme) -> Result<Option<Ke
     executor.optional(query.bind(scheme)).await
 }
 
-/// Adds a key that signs from now on; whether it is the one. It is not while another signs.
+/// Adds a key that signs from now on. Returns false if another key is active.
 pub async fn insert(executor: impl Executor, new: &KeyRow) -> Result<bool, StoreError> {
     let query = sql("INSERT INTO attestation_keys (id, scheme, public_key, created_at) \
          VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING")
@@ -57,7 +57,7 @@ pub async fn insert(executor: impl Executor, new: &KeyRow) -> Result<bool, Store
     Ok(executor.execute(query).await? == 1)
 }
 
-/// Ends a key; whether it was signing.
+/// Retires a key. Returns true if it was active.
 pub async fn retire(executor: impl Executor, id: i64, now: UnixMillis) -> Result<bool, StoreError> {
     let query = sql("UPDATE attestation_keys SET retired_at = $1 WHERE id = $2 AND retired_at IS NULL");
     Ok(executor.execute(query.bind(now).bind(id)).await? == 1)

@@ -1,7 +1,7 @@
-//! The audit log: a chain in which every record's MAC covers the record and the MAC before it.
+//! The audit log: a chain in which each record's MAC covers the record and the previous MAC.
 //!
-//! A request and its outcome are two records; the outcome's `ref_seq` is the request's `seq`. Nothing is
-//! ever changed or removed, and [`verify`] names the first record that was.
+//! A request and its outcome are two records; the outcome's `ref_seq` is the request's `seq`. Records are never changed
+//! or removed, and [`verify`] reports the first one that was.
 
 mod append;
 mod appender;
@@ -33,56 +33,56 @@ pub use search::{
 };
 pub use verify::{ChainVerdict, Damage, DamageKind, verify};
 
-/// The kind of a record that says how an earlier one ended.
+/// Kind of a record with the outcome of an earlier one.
 pub const OUTCOME: &str = "outcome";
-/// The kind of a record that says that a request is about to be forwarded, or why it is not.
+/// Kind of a record written before a request is forwarded, or when it is refused.
 pub const FORWARD: &str = "forward";
 
-/// HMAC-SHA256.
+/// Length of HMAC-SHA256, in bytes.
 pub(crate) const MAC_BYTES: usize = 32;
 pub(crate) type ChainMac = [u8; MAC_BYTES];
 
 /// A record to append.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditRecord {
-    /// When it happened.
+    /// Time of the event.
     pub at: UnixMillis,
-    /// Workspace; `None` for what concerns the installation.
+    /// Workspace; `None` for events of the installation.
     pub workspace_id: Option<WorkspaceId>,
-    /// What happened, for example `forward`, `outcome`, `approval.approved`, `policy.put`.
+    /// Event, for example `forward`, `outcome`, `approval.approved`, `policy.put`.
     pub kind: Cow<'static, str>,
-    /// The record that this one follows up.
+    /// Number of the record that this one follows up.
     pub ref_seq: Option<i64>,
-    /// Who, for example `agent:<id>`, `user:<id>`, `system`.
+    /// Actor, for example `agent:<id>`, `user:<id>`, `system`.
     pub actor: String,
-    /// Their name at that time.
+    /// Actor name at that time.
     pub actor_name: String,
-    /// Name of the credential.
+    /// Credential name.
     pub credential: Option<String>,
-    /// What was decided.
+    /// Decision that was made.
     pub decision: Option<Cow<'static, str>>,
     /// HTTP method.
     pub method: Option<String>,
-    /// Host of the target.
+    /// Host name of the target.
     pub host: Option<String>,
-    /// Approval.
+    /// Transaction id of the approval request.
     pub txn_id: Option<TxnId>,
-    /// Grant.
+    /// Id of the grant that allowed it.
     pub grant_id: Option<GrantId>,
-    /// HTTP status.
+    /// HTTP status of the response.
     pub status: Option<i64>,
-    /// The rest, as a JSON object. No secrets.
+    /// Further data as a JSON object, without secrets.
     pub detail: String,
 }
 
 /// A stored record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditRow {
-    /// Place in the chain, from 1 without gaps.
+    /// Position in the chain, from 1 without gaps.
     pub seq: i64,
-    /// What was recorded.
+    /// Content of the record.
     pub record: AuditRecord,
-    /// MAC over the record and the MAC before it.
+    /// MAC over the record and the previous MAC.
     pub mac: Vec<u8>,
 }
 
@@ -157,12 +157,12 @@ fn read_rest(seq: i64, row: &mut Row<'_>) -> Result<AuditRow, StoreError> {
 }
 
 impl AuditRecord {
-    /// An empty record of `kind`.
+    /// Creates an otherwise empty record of `kind`.
     pub fn new(at: UnixMillis, kind: &'static str) -> Self {
         Self { at, kind: Cow::Borrowed(kind), detail: "{}".to_owned(), ..Self::default() }
     }
 
-    /// The parameters of the INSERT, in the order of the columns.
+    /// INSERT parameters in column order.
     fn into_values(self, seq: i64, mac: &ChainMac) -> Vec<Value> {
         vec![
             seq.bind(),
@@ -184,7 +184,7 @@ impl AuditRecord {
         ]
     }
 
-    /// Every column, with a tag and its length, so that no two records give the same bytes.
+    /// Writes every column with a tag and its length, so that no two records have the same bytes.
     fn encode(&self, seq: i64, out: &mut Vec<u8>) {
         put_int(out, Some(seq));
         put_int(out, Some(self.at.0));
@@ -225,7 +225,7 @@ fn put_text(out: &mut Vec<u8>, value: Option<&str>) {
     }
 }
 
-/// The same as text, without a String in between: an identifier is always 36 bytes.
+/// Writes an id as text without allocating a String. It is always 36 bytes long.
 fn put_id(out: &mut Vec<u8>, value: Option<&impl std::fmt::Display>) {
     use std::io::Write;
     match value {
@@ -238,16 +238,16 @@ fn put_id(out: &mut Vec<u8>, value: Option<&impl std::fmt::Display>) {
     }
 }
 
-/// The keys of the chain: both derived from the keyring, so neither is stored by itself.
+/// Keys of the chain. Both are derived from the keyring, so neither is stored.
 #[derive(Clone)]
 pub struct AuditKeys {
-    /// Keyed once; a clone of it saves two blocks of hashing for each record.
+    /// Keyed once. Cloning it saves two hash blocks per record.
     mac: Hmac<Sha256>,
     signing: ed25519_dalek::SigningKey,
 }
 
 impl AuditKeys {
-    /// The keys of a database.
+    /// Derives the keys of a database.
     pub fn new(keyring: &Keyring) -> Self {
         let mut seed = zeroize::Zeroizing::new([0; 32]);
         seed.copy_from_slice(keyring.derive("audit-checkpoint").expose());
@@ -257,12 +257,12 @@ impl AuditKeys {
         }
     }
 
-    /// The public key of checkpoints (Ed25519), for whoever verifies them elsewhere.
+    /// Public key of checkpoints (Ed25519), for external verification.
     pub fn verifying_key(&self) -> [u8; 32] {
         self.signing.verifying_key().to_bytes()
     }
 
-    /// The MAC of a record after `before`. `scratch` is emptied first and kept for the next record.
+    /// MAC of a record after `before`. `scratch` is a reusable buffer and is cleared first.
     fn chain(&self, scratch: &mut Vec<u8>, seq: i64, record: &AuditRecord, before: &[u8]) -> ChainMac {
         scratch.clear();
         record.encode(seq, scratch);

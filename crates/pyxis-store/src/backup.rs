@@ -1,5 +1,5 @@
-//! Backup and restore. A backup is always a SQLite file of the same schema, whatever the engine, so
-//! restoring one is also the way from SQLite to PostgreSQL and back.
+//! Backup and restore. A backup is always a SQLite file with the same schema, whatever the engine. Restoring one is
+//! therefore also the way to move between SQLite and PostgreSQL.
 
 mod copy;
 
@@ -11,8 +11,8 @@ use crate::db::sqlite::{self, Session};
 use crate::db::{Backend, sql};
 use crate::{DatabaseUrl, Executor, OpenOptions, Store, StoreError, Tx};
 
-/// Every table that is copied, a table after those that it refers to. Not `nodes` and `leases`, which
-/// say what is running now.
+/// All tables to copy, each after the tables that it references. `nodes` and `leases` are left out because they
+/// describe running processes.
 pub const TABLES: &[&str] = &[
     "meta",
     "generations",
@@ -89,19 +89,19 @@ pub const TABLES: &[&str] = &[
     "audit_checkpoints",
 ];
 
-/// Tables whose rows the engine numbers: after a restore it goes on behind the highest.
+/// Tables with engine-generated ids. After a restore the sequence continues after the highest id.
 const NUMBERED: &[&str] =
     &["scorers", "stamps", "nullifier_sets", "proofs", "blocked_subjects", "proof_log", "attestation_keys"];
 
-/// Pages copied between two reports of progress.
+/// Pages copied between two progress reports.
 const PAGES: i32 = 1024;
 
-/// How far a backup or restore has come.
+/// Progress of a backup or restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BackupProgress {
-    /// Done so far: pages of a SQLite file, else rows.
+    /// Amount done: pages for a SQLite file, otherwise rows.
     pub done: u64,
-    /// Of how many, when that is known.
+    /// Total amount, if known.
     pub total: Option<u64>,
 }
 
@@ -137,7 +137,7 @@ pub async fn write(
     tokio::task::spawn_blocking(move || make_single_file(&path)).await.map_err(StoreError::unavailable)?
 }
 
-/// Restores a backup, in one transaction, into a database that is migrated and otherwise empty.
+/// Restores a backup, in one transaction, into a migrated and otherwise empty database.
 pub async fn restore(
     store: &Store,
     path: &Path,
@@ -153,7 +153,7 @@ pub async fn restore(
     refuse_unless_empty(&mut tx).await?;
     clear(&mut tx).await?;
     copy::from_sqlite(path, &mut tx, &mut progress).await?;
-    // Nothing that was cached before may seem to be up to date.
+    // No cache from before may appear to be current.
     let raise = sql("UPDATE generations SET value = CASE WHEN value > $1 THEN value ELSE $1 END + 1");
     (&mut tx).execute(raise.bind(generation)).await?;
     if tx.is_sqlite() {
@@ -174,7 +174,7 @@ fn write_pages(from: &Path, to: &Path, progress: &mut impl FnMut(BackupProgress)
     let source = sqlite::connect(from)?;
     sqlite::create_private(to)?;
     let mut target = sqlite::connect_plain(to)?;
-    // An open snapshot: commits by others neither show in the copy nor make it start again.
+    // An open snapshot: commits by others do not appear in the copy and do not restart it.
     source.execute_batch("BEGIN; SELECT count(*) FROM meta;").map_err(sqlite::failure)?;
     let backup = rusqlite::backup::Backup::new(&source, &mut target).map_err(sqlite::failure)?;
     loop {
@@ -189,14 +189,14 @@ fn write_pages(from: &Path, to: &Path, progress: &mut impl FnMut(BackupProgress)
     }
 }
 
-/// Leaves no write-ahead log that would have to be kept beside the file.
+/// Removes the write-ahead log, so that the backup is a single file.
 fn make_single_file(path: &Path) -> Result<(), StoreError> {
     let connection = sqlite::connect_plain(path)?;
     connection.pragma_update(None, "journal_mode", "DELETE").map_err(sqlite::failure)?;
     connection.close().map_err(|(_, error)| sqlite::failure(error))
 }
 
-/// Refuses what is not an intact backup of this schema version.
+/// Refuses files that are not intact backups with this schema version.
 fn check_file(path: &Path) -> Result<(), StoreError> {
     let unreadable = |_| StoreError::Backup(format!("{} is not a readable backup", path.display()));
     let connection =
@@ -227,7 +227,7 @@ async fn refuse_unless_empty(tx: &mut Tx) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Removes the rows that the migrations put there.
+/// Removes rows inserted by migrations.
 async fn clear(tx: &mut Tx) -> Result<(), StoreError> {
     for table in TABLES.iter().rev() {
         (&mut *tx).execute(crate::db::SqlQuery::assembled(format!("DELETE FROM {table}"))).await?;

@@ -1,7 +1,7 @@
 //! Block clocks: the heights at which the registry of proofs changes (decisions, Registry).
 //!
-//! A network whose answers must stand for ever has a sealed height: an answer was given for it, so what
-//! changes afterwards happens above it. The registry belongs to the installation, not to a workspace.
+//! A network whose answers must never change has a sealed height, the highest one with an answer. Later changes happen
+//! above it. The registry belongs to the installation, not to a workspace.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::NetworkName;
@@ -10,7 +10,7 @@ use crate::db::{Rows, row, sql, stored_enum};
 use crate::{Executor, StoreError, Tx, db};
 
 stored_enum! {
-    /// Who counts the blocks of a network. A height of one means nothing to the other.
+    /// Source of a network's block numbers. The two kinds of heights are not comparable.
     pub ClockKind {
         /// Pyxis itself.
         Local = "local",
@@ -20,22 +20,22 @@ stored_enum! {
 }
 
 row! {
-    /// The clock of a network.
+    /// Block clock of a network.
     pub ClockRow: "block_clocks", clock_columns {
-        /// The network.
+        /// Name of the network.
         network: NetworkName,
-        /// When block 0 was, where blocks are counted here.
+        /// Time of block 0, for local clocks.
         genesis_at: UnixMillis,
-        /// Milliseconds from block to block, where they are counted here.
+        /// Milliseconds between blocks, for local clocks.
         block_ms: i64,
-        /// The highest block for which an answer was given.
+        /// Highest block for which an answer was given.
         sealed_height: i64,
-        /// Who counts; `None` until the first start that writes it down.
+        /// Source of block numbers. `None` until the first start that records it.
         kind: Option<ClockKind>,
     }
 }
 
-/// Starts the clocks of networks that have none.
+/// Creates clocks for networks that have none.
 pub async fn ensure(executor: impl Executor, clocks: &[ClockRow]) -> Result<(), StoreError> {
     let row = |clock: &ClockRow| {
         use db::Bind;
@@ -53,8 +53,8 @@ pub async fn ensure(executor: impl Executor, clocks: &[ClockRow]) -> Result<(), 
     executor.execute_each(text.into(), rows).await.map(|_| ())
 }
 
-/// Lets a clock be of this kind from now on; whether it is. One that was of another kind stays so once it was
-/// used: a block was answered for, or the registry changed in one.
+/// Sets the kind of a clock. Returns true if the clock has that kind now. A clock that was already used keeps its kind;
+/// it is used once an answer or a registry change refers to one of its blocks.
 pub async fn settle(
     executor: impl Executor,
     network: &NetworkName,
@@ -65,20 +65,19 @@ pub async fn settle(
     Ok(executor.execute(query.bind(kind).bind(network)).await? == 1)
 }
 
-/// Every clock, by network.
+/// All clocks, by network.
 pub async fn list(executor: impl Executor) -> Result<Vec<ClockRow>, StoreError> {
     executor.all(sql(concat!("SELECT ", clock_columns!(), " FROM block_clocks ORDER BY network"))).await
 }
 
-/// Every clock, held until the transaction ends: nobody else changes the registry or seals a height in
-/// between.
+/// All clocks, locked until the transaction ends. No one else changes the registry or seals a height meanwhile.
 pub async fn lock(tx: &mut Tx) -> Result<Vec<ClockRow>, StoreError> {
     let query = sql(concat!("SELECT ", clock_columns!(), " FROM block_clocks ORDER BY network"));
     let query = if tx.is_sqlite() { query } else { query.then(" FOR UPDATE") };
     tx.all(query).await
 }
 
-/// Seals a height; the sealed height now, which may be higher. `None`: the network has no clock.
+/// Seals a height. Returns the sealed height, which may be higher, or `None` if the network has no clock.
 pub async fn seal(
     executor: impl Executor,
     network: &NetworkName,

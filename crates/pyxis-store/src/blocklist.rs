@@ -1,4 +1,4 @@
-//! Addresses whose proofs count nowhere, from which height until which.
+//! Addresses whose proofs are ignored, with the range of heights.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::{NetworkName, Subject};
@@ -7,26 +7,26 @@ use crate::db::{insert, row, sql};
 use crate::{Executor, StoreError};
 
 row! {
-    /// A block of an address on a network.
+    /// A block of a subject on a network.
     pub BlockedRow: "blocked_subjects", blocked_columns {
-        /// Number.
+        /// Row number.
         id: i64,
-        /// Where.
+        /// Network on which the block applies.
         network: NetworkName,
-        /// Who.
+        /// Blocked subject.
         subject: Subject,
-        /// The first block in which it is in force.
+        /// First height at which the block applies.
         from_height: i64,
-        /// The first in which it is not; `None` while it is.
+        /// First height at which it no longer applies; `None` while it does.
         until_height: Option<i64>,
-        /// Why.
+        /// Reason for the block.
         reason: String,
-        /// When it was made.
+        /// Creation time.
         blocked_at: UnixMillis,
     }
 }
 
-/// Blocks an address; `id` and `until_height` are not looked at. `Conflict` when it is blocked there.
+/// Blocks an address. `id` and `until_height` are ignored. `Conflict` if the address is already blocked there.
 pub async fn add(executor: impl Executor, new: &BlockedRow) -> Result<(), StoreError> {
     let query = sql("INSERT INTO blocked_subjects (network, subject, from_height, reason, blocked_at) \
          VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING")
@@ -38,7 +38,7 @@ pub async fn add(executor: impl Executor, new: &BlockedRow) -> Result<(), StoreE
     insert(executor, query).await
 }
 
-/// Ends the block of an address on a network; whether there was one.
+/// Lifts the block of an address on a network. Returns true if there was one.
 pub async fn lift(
     executor: impl Executor,
     network: &NetworkName,
@@ -50,7 +50,7 @@ pub async fn lift(
     Ok(executor.execute(query.bind(height).bind(network).bind(subject)).await? == 1)
 }
 
-/// The blocks in force, newest first.
+/// Active blocks, newest first.
 pub async fn list(executor: impl Executor, limit: u32) -> Result<Vec<BlockedRow>, StoreError> {
     let query = sql(concat!(
         "SELECT ",
@@ -60,7 +60,7 @@ pub async fn list(executor: impl Executor, limit: u32) -> Result<Vec<BlockedRow>
     executor.all(query.limit(limit)).await
 }
 
-/// The blocks in force of an address, on whatever network.
+/// Active blocks of an address, on any network.
 pub async fn of_subject(executor: impl Executor, subject: Subject) -> Result<Vec<BlockedRow>, StoreError> {
     let query = sql(concat!(
         "SELECT ",

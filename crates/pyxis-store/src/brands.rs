@@ -1,4 +1,4 @@
-//! What a workspace's notifications look like.
+//! Branding of a workspace's notifications.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
@@ -9,28 +9,28 @@ use crate::{Executor, StoreError};
 row! {
     /// A brand, without its logo.
     pub BrandRow: "brands", brand_columns {
-        /// Workspace.
+        /// Workspace of the brand.
         workspace_id: WorkspaceId,
         /// Name in notifications.
         display_name: Option<String>,
         /// `#rrggbb`.
         accent: Option<String>,
-        /// Media type of the logo, if there is one.
+        /// Media type of the logo, if any.
         logo_type: Option<String>,
-        /// Last change.
+        /// Time of the last change.
         updated_at: UnixMillis,
-        /// Who changed it.
+        /// Actor of the last change.
         updated_by: String,
     }
 }
 
-/// The brand of a workspace.
+/// Brand of a workspace.
 pub async fn find(executor: impl Executor, workspace: WorkspaceId) -> Result<Option<BrandRow>, StoreError> {
     let query = sql(concat!("SELECT ", brand_columns!(), " FROM brands WHERE workspace_id = $1"));
     executor.optional(query.bind(workspace)).await
 }
 
-/// The logo and its media type.
+/// Logo and its media type.
 pub async fn logo(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -39,7 +39,7 @@ pub async fn logo(
     executor.optional(query.bind(workspace)).await
 }
 
-/// Sets name and colour, and leaves the logo as it is.
+/// Sets the name and color. Leaves the logo unchanged.
 pub async fn put(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -61,7 +61,7 @@ pub async fn put(
     Ok(())
 }
 
-/// Sets the logo, or takes it away. The workspace must have a brand.
+/// Sets or removes the logo. The workspace must have a brand.
 pub async fn set_logo(
     executor: impl Executor,
     workspace: WorkspaceId,

@@ -1,5 +1,4 @@
-//! The catalogue of a workspace that has its own (Spec 1, Stamp catalogue entry). A change raises the
-//! generation.
+//! Custom Stamp catalogues of workspaces (Spec 1, Stamp catalogue entry). A change raises the generation.
 
 use pyxis_core::catalogue::Platform;
 use pyxis_core::id::WorkspaceId;
@@ -7,12 +6,12 @@ use pyxis_core::id::WorkspaceId;
 use crate::db::{Bind, Cell, Column, Rows, Value, sql};
 use crate::{Executor, StoreError, Tx};
 
-/// JSON.
+/// Stored as JSON.
 impl Bind for Platform {
     const NULL: Value = Value::Text(None);
 
     fn bind(self) -> Value {
-        // Only a map whose keys are no texts fails to become JSON.
+        // Serialization fails only for maps with non-string keys.
         serde_json::to_string(&self).ok().bind()
     }
 }
@@ -23,15 +22,15 @@ impl Column for Platform {
     }
 }
 
-/// The platforms of a workspace in their order; none means the built-in catalogue.
+/// Platforms of a workspace, in order. An empty list means the built-in catalogue.
 pub async fn list(executor: impl Executor, workspace: WorkspaceId) -> Result<Vec<Platform>, StoreError> {
     let query = sql("SELECT id, document FROM platforms WHERE workspace_id = $1 ORDER BY position, id");
     let rows: Vec<(String, Platform)> = executor.all(query.bind(workspace)).await?;
     Ok(rows.into_iter().map(|(_, platform)| platform).collect())
 }
 
-/// Replaces the catalogue of a workspace. None goes back to the built-in one. `Conflict` when two
-/// platforms have the same id.
+/// Replaces the catalogue of a workspace. An empty list restores the built-in one. `Conflict` if two platforms have the
+/// same id.
 pub async fn replace(tx: &mut Tx, workspace: WorkspaceId, platforms: &[Platform]) -> Result<(), StoreError> {
     tx.execute(sql("DELETE FROM platforms WHERE workspace_id = $1").bind(workspace)).await?;
     let row = |(position, platform): (i64, &Platform)| {

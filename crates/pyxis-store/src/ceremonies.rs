@@ -1,4 +1,4 @@
-//! Passkey ceremonies under way: challenges that were handed out and not answered yet.
+//! Pending passkey ceremonies: challenges that were issued and not answered yet.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{CeremonyId, UserId};
@@ -7,38 +7,38 @@ use crate::db::{row, sql, stored_enum};
 use crate::{Executor, StoreError};
 
 stored_enum! {
-    /// What a ceremony is for. An answer to one is no answer to another.
+    /// Purpose of a ceremony. An answer for one purpose is not valid for another.
     pub Purpose {
         /// Registering a passkey.
         Register = "register",
         /// Signing in.
         SignIn = "sign_in",
-        /// Deciding a request.
+        /// Deciding an approval request.
         Decide = "decide",
-        /// Applying one's own proposal of a policy.
+        /// Applying one's own policy proposal.
         Policy = "policy",
     }
 }
 
 row! {
-    /// A challenge that waits for its answer.
+    /// A pending challenge.
     pub CeremonyRow: "ceremonies", ceremony_columns {
-        /// Identifier: random, and known only to who asked.
+        /// Random identifier, known only to the requester.
         id: CeremonyId,
-        /// Whose answer it must be; `None` where the passkey says who signs in.
+        /// User who must answer. `None` if the passkey determines who signs in.
         user_id: Option<UserId>,
-        /// What for.
+        /// Purpose of the ceremony.
         purpose: Purpose,
-        /// What it is bound to, in one line.
+        /// Data that the ceremony is bound to, in one line.
         binding: String,
-        /// The challenge and what else the check needs, as JSON.
+        /// The challenge and further data for verification, as JSON.
         state: String,
-        /// End of validity.
+        /// Expiry time.
         expires_at: UnixMillis,
     }
 }
 
-/// Adds a ceremony.
+/// Adds a ceremony. The id must be new.
 pub async fn insert(executor: impl Executor, new: &CeremonyRow) -> Result<(), StoreError> {
     let query = sql("INSERT INTO ceremonies (id, user_id, purpose, binding, state, expires_at) \
          VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING")
@@ -51,8 +51,7 @@ pub async fn insert(executor: impl Executor, new: &CeremonyRow) -> Result<(), St
     crate::db::insert(executor, query).await
 }
 
-/// Takes a ceremony for good, whatever comes of it: of any number of callers one gets it, and none
-/// after its end.
+/// Takes a ceremony permanently, whatever its result. Only one of several callers gets it, and none after its expiry.
 pub async fn take(
     executor: impl Executor,
     id: CeremonyId,
@@ -65,7 +64,7 @@ pub async fn take(
     Ok(executor.returning(query.bind(id).bind(now)).await?.pop())
 }
 
-/// Forgets ceremonies whose time is over; how many.
+/// Deletes expired ceremonies. Returns their number.
 pub async fn purge(executor: impl Executor, now: UnixMillis) -> Result<u64, StoreError> {
     executor.execute(sql("DELETE FROM ceremonies WHERE expires_at <= $1").bind(now)).await
 }

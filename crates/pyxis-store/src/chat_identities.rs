@@ -1,4 +1,4 @@
-//! Who is who on a chat platform, and where a workspace's messages go.
+//! Chat accounts of users, and the default chats of workspaces.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{UserId, WorkspaceId};
@@ -8,42 +8,42 @@ use crate::db::{row, sql};
 use crate::{Executor, StoreError, Tx};
 
 row! {
-    /// An account on a chat platform that belongs to a person.
+    /// A chat account that belongs to a user.
     pub ChatIdentityRow: "chat_identities", chat_identity_columns {
-        /// Workspace.
+        /// Workspace of the user.
         workspace_id: WorkspaceId,
-        /// Where.
+        /// Chat platform.
         platform: ChatPlatform,
-        /// The platform's own name of the account.
+        /// Account id on the platform.
         external_id: String,
-        /// The person.
+        /// User that the account belongs to.
         user_id: UserId,
-        /// How people on the platform see the account.
+        /// Account name as shown on the platform.
         label: String,
-        /// Since when.
+        /// Time of linking.
         linked_at: UnixMillis,
     }
 }
 
 row! {
-    /// A code by which an account is linked, once.
+    /// A one-time code that links an account.
     pub LinkCodeRow: "chat_link_codes", link_code_columns {
         /// SHA-256 of the code, hex.
         code_hash: String,
-        /// Workspace.
+        /// Workspace of the user.
         workspace_id: WorkspaceId,
-        /// Who asked for it.
+        /// User who requested the code.
         user_id: UserId,
-        /// For which platform.
+        /// Platform that the code is for.
         platform: ChatPlatform,
-        /// Creation.
+        /// Creation time.
         created_at: UnixMillis,
-        /// Until when it works.
+        /// Expiry time.
         expires_at: UnixMillis,
     }
 }
 
-/// Adds a code.
+/// Adds a code. Its hash must be new.
 pub async fn insert_code(executor: impl Executor, new: &LinkCodeRow) -> Result<(), StoreError> {
     let query = sql("INSERT INTO chat_link_codes (code_hash, workspace_id, user_id, platform, created_at, \
          expires_at) VALUES ($1, $2, $3, $4, $5, $6)")
@@ -57,7 +57,7 @@ pub async fn insert_code(executor: impl Executor, new: &LinkCodeRow) -> Result<(
     Ok(())
 }
 
-/// Takes a code that still works: it works no second time.
+/// Consumes a valid code, so that it does not work again.
 pub async fn take_code(
     tx: &mut Tx,
     platform: ChatPlatform,
@@ -71,12 +71,12 @@ pub async fn take_code(
     Ok(tx.returning(query.bind(code_hash).bind(platform).bind(now)).await?.pop())
 }
 
-/// Deletes codes that no longer work, over all workspaces; how many.
+/// Deletes expired codes of all workspaces. Returns their number.
 pub async fn purge_codes(executor: impl Executor, now: UnixMillis) -> Result<u64, StoreError> {
     executor.execute(sql("DELETE FROM chat_link_codes WHERE expires_at <= $1").bind(now)).await
 }
 
-/// Links an account; it belonged to nobody else of the workspace after this.
+/// Links an account to a user. Removes any earlier link of the account in the workspace.
 pub async fn link(executor: impl Executor, new: &ChatIdentityRow) -> Result<(), StoreError> {
     let query =
         sql("INSERT INTO chat_identities (workspace_id, platform, external_id, user_id, label, linked_at) \
@@ -92,7 +92,7 @@ pub async fn link(executor: impl Executor, new: &ChatIdentityRow) -> Result<(), 
     Ok(())
 }
 
-/// Whose account this is.
+/// User whose account this is.
 pub async fn find(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -107,7 +107,7 @@ pub async fn find(
     executor.optional(query.bind(workspace).bind(platform).bind(external_id)).await
 }
 
-/// The accounts of a workspace on a platform.
+/// Accounts of a workspace on a platform.
 pub async fn list(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -121,7 +121,7 @@ pub async fn list(
     executor.all(query.bind(workspace).bind(platform)).await
 }
 
-/// The accounts of a person.
+/// Accounts of a user.
 pub async fn list_for_user(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -135,7 +135,7 @@ pub async fn list_for_user(
     executor.all(query.bind(workspace).bind(user)).await
 }
 
-/// Takes an account away from a person; whether it was theirs.
+/// Unlinks an account from a user. Returns true if it was linked to that user.
 pub async fn unlink(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -149,7 +149,7 @@ pub async fn unlink(
     Ok(executor.execute(query).await? == 1)
 }
 
-/// Where a platform's messages of a workspace go unless a policy says otherwise.
+/// Default chat of a workspace on a platform, used unless a policy names another.
 pub async fn default_chat(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -159,7 +159,7 @@ pub async fn default_chat(
     Ok(executor.optional(query.bind(workspace).bind(platform)).await?.map(|(chat,)| chat))
 }
 
-/// Says where they go; `None` takes that back.
+/// Sets the default chat; `None` removes it.
 pub async fn set_default_chat(
     executor: impl Executor,
     workspace: WorkspaceId,

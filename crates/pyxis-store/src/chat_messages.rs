@@ -1,5 +1,5 @@
-//! Messages about approvals in chats: written in the transaction of the change that they tell of, posted
-//! and edited by whichever node takes them. There is work while what is shown differs from what is wanted.
+//! Chat messages about approvals. They are written in the transaction of the change that they announce, and any node
+//! may post and edit them. A message is due while its shown state differs from the desired one.
 
 use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::clock::UnixMillis;
@@ -19,55 +19,55 @@ stored_enum! {
 }
 
 row! {
-    /// A message.
+    /// A chat message.
     pub ChatMessageRow: "chat_messages", chat_message_columns {
-        /// Identifier.
+        /// Unique identifier.
         id: ChatMessageId,
-        /// Workspace.
+        /// Workspace of the approval.
         workspace_id: WorkspaceId,
-        /// The transaction that it is about.
+        /// Transaction id of the approval.
         txn_id: TxnId,
-        /// Where.
+        /// Chat platform.
         platform: ChatPlatform,
-        /// The platform's own name of the chat or room.
+        /// Chat or room id on the platform.
         chat: String,
-        /// The state of the transaction that it should show.
+        /// Approval state that the message should show.
         wanted: ApprovalState,
-        /// The state that it shows; `None` until it is posted.
+        /// Approval state that the message shows; `None` until posted.
         shown: Option<ApprovalState>,
-        /// The platform's own name of the message, once posted.
+        /// Message id on the platform, once posted.
         message_ref: Option<String>,
-        /// Attempts in a row that failed.
+        /// Number of consecutive failed attempts.
         attempts: i64,
-        /// When it may be posted or edited next; `None` when there is nothing to do.
+        /// Time from which it may be posted or edited next; `None` if nothing is due.
         next_at: Option<UnixMillis>,
-        /// Why the last attempt failed.
+        /// Error of the last attempt.
         error: Option<String>,
-        /// Creation.
+        /// Creation time.
         created_at: UnixMillis,
     }
 }
 
-/// A message to post.
+/// A chat message to post.
 #[derive(Clone, Debug)]
 pub struct NewChatMessage {
-    /// Identifier.
+    /// Unique identifier.
     pub id: ChatMessageId,
-    /// Workspace.
+    /// Workspace of the approval.
     pub workspace_id: WorkspaceId,
-    /// The transaction that it is about.
+    /// Transaction id of the approval.
     pub txn_id: TxnId,
-    /// Where.
+    /// Chat platform.
     pub platform: ChatPlatform,
-    /// The platform's own name of the chat or room.
+    /// Chat or room id on the platform.
     pub chat: String,
-    /// SHA-256 of what its buttons carry, hex.
+    /// SHA-256 of the nonce in its buttons, hex.
     pub nonce_hash: String,
-    /// Creation, and when it is due.
+    /// Creation time. The message is due from then on.
     pub created_at: UnixMillis,
 }
 
-/// Adds a message, due at once.
+/// Adds a message that is due immediately.
 pub async fn insert(executor: impl Executor, new: &NewChatMessage) -> Result<(), StoreError> {
     let query =
         sql("INSERT INTO chat_messages (id, workspace_id, txn_id, platform, chat, nonce_hash, wanted, \
@@ -83,7 +83,7 @@ pub async fn insert(executor: impl Executor, new: &NewChatMessage) -> Result<(),
     Ok(())
 }
 
-/// Lets every message about a transaction show another state; how many there are.
+/// Sets the desired state of all messages about a transaction. Returns their number.
 pub async fn set_desired_state(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -96,8 +96,8 @@ pub async fn set_desired_state(
     executor.execute(query.bind(state).bind(now).bind(workspace).bind(txn)).await
 }
 
-/// Makes the messages about a transaction that still waits due again: what they say of it has changed. One
-/// that somebody is posting or editing right now stays theirs, and is due once more when they are done.
+/// Makes the messages about a pending transaction due again because their content changed. A message that is being
+/// posted or edited stays claimed, and is due again afterwards.
 pub async fn refresh(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -111,8 +111,8 @@ pub async fn refresh(
     executor.execute(query.bind(now).bind(workspace).bind(txn)).await
 }
 
-/// Claims up to `limit` messages of a platform, over all workspaces, that are due; longest due first.
-/// Nobody else gets them until `until`.
+/// Claims up to `limit` due messages of a platform, in all workspaces, longest due first. No one else gets them before
+/// `until`.
 pub async fn claim(
     executor: impl Executor,
     platform: ChatPlatform,
@@ -123,8 +123,8 @@ pub async fn claim(
     let query = sql("UPDATE chat_messages SET next_at = $1 WHERE next_at <= $2 AND id IN \
          (SELECT id FROM chat_messages WHERE platform = $3 AND next_at <= $2 ORDER BY next_at, id LIMIT $4");
     let query = query.bind(until).bind(now).bind(platform).bind(i64::from(limit));
-    // A decision holds its message while it waits for the audit chain: to wait for it here, with other
-    // messages claimed, would make a circle.
+    // A decision locks its message while it waits for the audit chain. Waiting for that lock here, with other messages
+    // claimed, could deadlock.
     let query = match executor.engine() {
         Engine::Sqlite => query,
         Engine::Postgres => query.then(" FOR UPDATE SKIP LOCKED"),
@@ -132,8 +132,8 @@ pub async fn claim(
     executor.returning(query.then(concat!(") RETURNING ", chat_message_columns!()))).await
 }
 
-/// Notes that a message shows `state` now, as `message_ref`. Where another state is wanted meanwhile, or the
-/// claim is no longer the one that [`claim`] returned as `claimed`, it is due again at once.
+/// Records that a message now shows `state`, as `message_ref`. It is due again immediately if another state is desired
+/// by now, or if the claim no longer equals `claimed` from [`claim`].
 pub async fn shown(
     executor: impl Executor,
     claimed: &ChatMessageRow,
@@ -149,8 +149,8 @@ pub async fn shown(
     Ok(())
 }
 
-/// Notes that an attempt failed, and when to try again; `None` gives up. What became due since [`claim`]
-/// returned the message stays due.
+/// Records a failed attempt and the time of the next one; `None` gives up. A message that became due after [`claim`]
+/// stays due.
 pub async fn failed(
     executor: impl Executor,
     claimed: &ChatMessageRow,
@@ -164,8 +164,8 @@ pub async fn failed(
     Ok(())
 }
 
-/// Hands a claimed message back, due at `at`, without counting an attempt. What became due since [`claim`]
-/// returned the message stays due.
+/// Returns a claimed message, due at `at`, without counting an attempt. A message that became due after [`claim`] stays
+/// due.
 pub async fn release_claim(
     executor: impl Executor,
     claimed: &ChatMessageRow,
@@ -176,7 +176,7 @@ pub async fn release_claim(
     Ok(())
 }
 
-/// The message whose buttons carry this.
+/// The message whose buttons carry this nonce.
 pub async fn find_by_nonce(
     executor: impl Executor,
     platform: ChatPlatform,
@@ -190,7 +190,7 @@ pub async fn find_by_nonce(
     executor.optional(query.bind(platform).bind(nonce_hash)).await
 }
 
-/// The message that the platform calls so.
+/// The message with this id on the platform.
 pub async fn find_by_ref(
     executor: impl Executor,
     platform: ChatPlatform,
@@ -204,7 +204,7 @@ pub async fn find_by_ref(
     executor.optional(query.bind(platform).bind(message_ref)).await
 }
 
-/// Every message about a transaction.
+/// All messages about a transaction.
 pub async fn list(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -218,7 +218,7 @@ pub async fn list(
     executor.all(query.bind(workspace).bind(txn)).await
 }
 
-/// The newest messages of a workspace on a platform that could not be shown as they should be.
+/// The newest messages of a workspace on a platform that could not be shown as desired.
 pub async fn list_failing(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -233,7 +233,7 @@ pub async fn list_failing(
     executor.all(query.bind(workspace).bind(platform).limit(limit)).await
 }
 
-/// The newest refused message of each chat of a platform that nothing could be posted to since, over all
+/// For each chat of a platform that rejected a message and accepted none since, the newest rejected message. Covers all
 /// workspaces.
 pub async fn unreachable(
     executor: impl Executor,
@@ -252,8 +252,8 @@ pub async fn unreachable(
     executor.all(query.bind(platform)).await
 }
 
-/// Lets what was refused in a chat be posted there after all, where its transaction still waits, and forgets the
-/// refusals of the rest; how many there were.
+/// Makes messages that a chat rejected due again if their transaction is still pending, and clears the errors of the
+/// others. Returns their number.
 pub async fn revive(
     executor: impl Executor,
     platform: ChatPlatform,
@@ -266,8 +266,8 @@ pub async fn revive(
     executor.execute(query.bind(now).bind(platform).bind(chat)).await
 }
 
-/// Takes the messages of a chat to the one that took its place: what still asks is posted there, and what is decided
-/// stays as it is shown. How many there were.
+/// Moves the messages of a chat to its replacement. Pending ones are posted there; decided ones stay as they are.
+/// Returns their number.
 pub async fn moved(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -283,7 +283,7 @@ pub async fn moved(
     executor.execute(query.bind(to).bind(now).bind(workspace).bind(platform).bind(from)).await
 }
 
-/// When the next message of a platform is due after now.
+/// Time when the next message of a platform is due.
 pub async fn next_due(
     executor: impl Executor,
     platform: ChatPlatform,
@@ -293,13 +293,13 @@ pub async fn next_due(
     Ok(executor.optional(query.bind(platform).bind(now)).await?.and_then(|(at,)| at))
 }
 
-/// How far the updates of a platform were read.
+/// Cursor in the updates of a platform.
 pub async fn cursor(executor: impl Executor, platform: ChatPlatform) -> Result<Option<String>, StoreError> {
     let query = sql("SELECT position FROM chat_cursors WHERE platform = $1");
     Ok(executor.optional(query.bind(platform)).await?.map(|(position,)| position))
 }
 
-/// Notes how far the updates of a platform were read.
+/// Saves the cursor in the updates of a platform.
 pub async fn set_cursor(
     executor: impl Executor,
     platform: ChatPlatform,

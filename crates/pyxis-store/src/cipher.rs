@@ -1,7 +1,7 @@
-//! Sealing of secrets at rest: envelope encryption with XChaCha20-Poly1305.
+//! Secrets at rest: envelope encryption with XChaCha20-Poly1305.
 //!
-//! A master key, kept outside of the database, wraps data keys; data keys seal values. The row's identity
-//! is associated data, so a ciphertext that was moved to another row, column or workspace does not open.
+//! A master key, kept outside the database, wraps data keys, and data keys seal values. The row's identity is
+//! associated data, so a ciphertext moved to another row, column or workspace does not open.
 
 mod keyring;
 
@@ -18,12 +18,12 @@ use crate::db::value::{Cell, Column};
 use crate::db::{Bind, Value};
 pub use keyring::Keyring;
 
-/// The only layout there is: version, key number (4 bytes, big endian), nonce, ciphertext with tag.
+/// The only layout version: version byte, key number (4 bytes, big endian), nonce, ciphertext with tag.
 const LAYOUT: u8 = 1;
 const NONCE: usize = 24;
 const HEADER: usize = 1 + 4 + NONCE;
 
-/// Why something does not open.
+/// Reason that a value cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum CipherError {
     /// The bytes are not a sealed value.
@@ -32,33 +32,33 @@ pub enum CipherError {
     /// The value was sealed with a data key that is not loaded; see [`Keyring::refresh`].
     #[error("sealed with unknown data key number {0}")]
     UnknownKey(u32),
-    /// The value was changed, or belongs to another row.
+    /// The value was changed or belongs to another row.
     #[error("the sealed value does not open: it was changed, or belongs to another row")]
     Rejected,
-    /// The master key is not the one that the database was made with.
+    /// The master key is not the one that the database was created with.
     #[error("the encryption key does not open this database")]
     WrongMasterKey,
-    /// A master key is 32 bytes as hex or base64.
+    /// The text is not 32 bytes as hex or base64.
     #[error("an encryption key is 32 bytes written as 64 hex digits or as base64")]
     NotAKey,
-    /// The store failed.
+    /// A database error.
     #[error(transparent)]
     Store(#[from] crate::StoreError),
 }
 
-/// What a sealed value belongs to.
+/// Associated data: identity of the place that a sealed value belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Aad {
     /// Table name.
     pub table: &'static str,
     /// Column name.
     pub column: &'static str,
-    /// The row: `workspace/id`.
+    /// Row, as `workspace/id`.
     pub row: String,
 }
 
 impl Aad {
-    /// The row `id` of `workspace`.
+    /// Identity of the row `id` of `workspace`.
     pub fn new(
         table: &'static str,
         column: &'static str,
@@ -68,7 +68,7 @@ impl Aad {
         Self { table, column, row: format!("{workspace}/{id}") }
     }
 
-    /// Every part after its length, so that no two identities give the same bytes.
+    /// Encodes every part after its length, so that no two identities have the same bytes.
     fn encode(&self) -> Vec<u8> {
         let mut encoded = Vec::with_capacity(24 + self.table.len() + self.column.len() + self.row.len());
         for part in [self.table, self.column, &self.row] {
@@ -79,17 +79,17 @@ impl Aad {
     }
 }
 
-/// A sealed value. Only sealing and reading a row make one, so plaintext cannot be stored by accident.
+/// A sealed value. It can only be created by sealing or by reading a row, so plaintext cannot be stored by accident.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Sealed(Vec<u8>);
 
 impl Sealed {
-    /// The size at rest in bytes.
+    /// Stored size in bytes.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// True if there is nothing, which no sealed value is.
+    /// True if there are no bytes, which is never the case for a sealed value.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -115,25 +115,24 @@ impl Column for Sealed {
     }
 }
 
-/// The key that wraps the data keys: 32 bytes, wiped when dropped.
+/// Key that wraps the data keys: 32 bytes, wiped when dropped.
 #[derive(Clone, Debug)]
 pub struct MasterKey(CipherKey);
 
 impl MasterKey {
-    /// A new key.
+    /// Generates a random key.
     pub fn generate(entropy: &dyn Entropy) -> Self {
         Self(CipherKey(Secret::new(bytes(entropy))))
     }
 
-    /// Reads 64 hex digits or base64 (standard or URL alphabet, padding optional); surrounding white
-    /// space is ignored.
+    /// Parses 64 hex digits or base64 (standard or URL alphabet, padding optional). Surrounding white space is ignored.
     pub fn parse(text: &str) -> Result<Self, CipherError> {
         let text = text.trim().as_bytes();
         let decoded = if text.len() == 64 { decode(text, 4) } else { decode_base64(text) };
         decoded.and_then(|decoded| CipherKey::from_bytes(&decoded)).map(Self).ok_or(CipherError::NotAKey)
     }
 
-    /// The key as 64 hex digits, to be kept in a file.
+    /// The key as 64 hex digits, for a key file.
     pub fn to_hex(&self) -> pyxis_core::secret::SecretString {
         Secret::new(hex::encode(self.0.0.expose()))
     }
@@ -141,7 +140,7 @@ impl MasterKey {
 
 /// Decodes digits of `bits` bits each, most significant first.
 fn decode(text: &[u8], bits: u32) -> Option<SecretBytes> {
-    // Reserved at once: growing would leave copies of the key behind.
+    // Allocated in full, because growing would leave copies of the key behind.
     let mut bytes = Vec::with_capacity(text.len());
     let (mut pending, mut count) = (0_u32, 0);
     for digit in text {

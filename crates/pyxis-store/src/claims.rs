@@ -1,5 +1,5 @@
-//! Claims: whose a nullifier is in a scorer (decisions, Deduplication). Independent scorers are
-//! independent. The nullifiers of a set are claimed under its name (`nullifier_sets`).
+//! Claims: the owner of each nullifier within a scorer (decisions, Deduplication). Scorers do not affect each other.
+//! Nullifiers of a set are claimed under its name (`nullifier_sets`).
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ScorerId, WorkspaceId};
@@ -25,12 +25,12 @@ impl FromRow for Claim {
     }
 }
 
-/// A claim and its scorer.
+/// A claim with its scorer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldClaim {
-    /// The scorer.
+    /// Scorer in which the claim applies.
     pub scorer: ScorerId,
-    /// The claim.
+    /// Nullifier, holder and expiry.
     pub claim: Claim,
 }
 
@@ -42,8 +42,8 @@ impl FromRow for HeldClaim {
     }
 }
 
-/// Locks nullifiers until the transaction ends: nobody else settles a score, takes in or revokes a
-/// credential with one of them in between. Call it once in a transaction, with all of them.
+/// Locks nullifiers until the transaction ends. Meanwhile no one else settles a score, or adds or revokes a credential,
+/// with one of them. Call it once per transaction, with all nullifiers.
 pub async fn lock<'a>(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -53,7 +53,7 @@ pub async fn lock<'a>(
     locks::hold(tx, "claim", workspace, values).await
 }
 
-/// The claims on some nullifiers in a scorer, ended ones too.
+/// Claims on the given nullifiers in a scorer, including expired ones.
 pub async fn of(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -71,7 +71,7 @@ pub async fn of(
     executor.all(query.bind(workspace).bind(scorer).and_in(engine, "nullifier", nullifiers)).await
 }
 
-/// The claims behind which a credential stands, in any scorer.
+/// Claims that are based on a credential, in any scorer.
 pub async fn of_digest(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -83,7 +83,7 @@ pub async fn of_digest(
     executor.all(query.bind(workspace).bind(digest)).await
 }
 
-/// The claims on some nullifiers in every scorer of a workspace, ended ones too.
+/// Claims on the given nullifiers in every scorer of a workspace, including expired ones.
 pub async fn in_every_scorer(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -97,8 +97,8 @@ pub async fn in_every_scorer(
     Ok(found)
 }
 
-/// Takes or extends claims; whether all of them. One that is another address's and has not ended is left
-/// alone: then roll back and settle again.
+/// Takes or extends claims. Returns true if all succeeded. An active claim of another address is left unchanged; on
+/// false, roll back and settle again.
 pub async fn take(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -134,7 +134,7 @@ pub async fn take(
     Ok(touched == claims.len() as u64)
 }
 
-/// Ends a claim; whether `held` is still what is there.
+/// Releases a claim. Returns true if `held` was still current.
 pub async fn release(
     executor: impl Executor,
     workspace: WorkspaceId,

@@ -1,4 +1,4 @@
-//! Stored credentials: configuration in the clear, the secret sealed.
+//! Stored credentials: plain configuration with a sealed secret.
 
 use pyxis_core::auth::Connector;
 use pyxis_core::clock::UnixMillis;
@@ -9,101 +9,101 @@ use crate::db::{Bind, Rows, fold, row, sql};
 use crate::{Executor, StoreError};
 
 row! {
-    /// A credential.
+    /// A stored credential.
     pub CredentialRow: "credentials", credential_columns {
-        /// Identifier.
+        /// Unique identifier.
         id: CredentialId,
-        /// Workspace.
+        /// Owning workspace.
         workspace_id: WorkspaceId,
-        /// Name, unique in the workspace whatever its case.
+        /// Unique in the workspace, ignoring case.
         name: String,
-        /// What it is for.
+        /// Purpose of the credential.
         description: String,
-        /// Where requests go.
+        /// Destination of requests.
         connector: Connector,
-        /// Address of the sidecar.
+        /// Base URL of the sidecar.
         api_base: Option<String>,
-        /// How the secret is attached, as JSON (`pyxis_core::auth::Auth`).
+        /// Authentication method, as JSON (`pyxis_core::auth::Auth`).
         auth: Option<String>,
         /// Host patterns, as a JSON array of strings.
         allowed_hosts: String,
-        /// True if plain http targets are accepted.
+        /// True if plain http targets are allowed.
         allow_http: bool,
         /// Further settings, as a JSON object.
         options: String,
         /// The secret, sealed for [`secret_aad`].
         sealed_secret: Option<Sealed>,
-        /// Starts at 1 and rises with every new secret.
+        /// Secret version. Starts at 1 and rises with each new secret.
         version: i64,
-        /// Creation.
+        /// Creation time.
         created_at: UnixMillis,
-        /// Last change.
+        /// Time of the last change.
         updated_at: UnixMillis,
-        /// Last use.
+        /// Time of the last use.
         last_used_at: Option<UnixMillis>,
-        /// Last probe.
+        /// Time of the last probe.
         verified_at: Option<UnixMillis>,
         /// HTTP status of the last probe.
         verified_status: Option<i64>,
     }
 }
 
-/// A credential to add.
+/// A stored credential to add.
 #[derive(Clone, Debug)]
 pub struct NewCredential {
-    /// Identifier.
+    /// Unique identifier.
     pub id: CredentialId,
-    /// Workspace.
+    /// Owning workspace.
     pub workspace_id: WorkspaceId,
-    /// Name.
+    /// Unique in the workspace, ignoring case.
     pub name: String,
-    /// What it is for.
+    /// Purpose of the credential.
     pub description: String,
-    /// Where requests go.
+    /// Destination of requests.
     pub connector: Connector,
-    /// Address of the sidecar.
+    /// Base URL of the sidecar.
     pub api_base: Option<String>,
-    /// How the secret is attached, as JSON.
+    /// Authentication method, as JSON.
     pub auth: Option<String>,
     /// Host patterns, as a JSON array of strings.
     pub allowed_hosts: String,
-    /// True if plain http targets are accepted.
+    /// True if plain http targets are allowed.
     pub allow_http: bool,
     /// Further settings, as a JSON object.
     pub options: String,
     /// The secret, sealed for [`secret_aad`].
     pub sealed_secret: Option<Sealed>,
-    /// Creation.
+    /// Creation time.
     pub created_at: UnixMillis,
 }
 
-/// What to change; `None` leaves a field as it is.
+/// Change to a credential; `None` leaves a field unchanged.
 #[derive(Clone, Debug, Default)]
 pub struct CredentialChange {
-    /// Name.
+    /// New name, unique in the workspace.
     pub name: Option<String>,
-    /// What it is for.
+    /// Purpose of the credential.
     pub description: Option<String>,
-    /// Where requests go.
+    /// Destination of requests.
     pub connector: Option<Connector>,
-    /// Address of the sidecar.
+    /// Base URL of the sidecar; `Some(None)` removes it.
     pub api_base: Option<Option<String>>,
-    /// How the secret is attached, as JSON.
+    /// Authentication method, as JSON; `Some(None)` removes it.
     pub auth: Option<Option<String>>,
     /// Host patterns, as a JSON array of strings.
     pub allowed_hosts: Option<String>,
-    /// Whether plain http targets are accepted.
+    /// True allows plain http targets.
     pub allow_http: Option<bool>,
     /// Further settings, as a JSON object.
     pub options: Option<String>,
 }
 
-/// What a credential's secret is sealed for.
+/// Associated data that binds a sealed secret to its credential.
 pub fn secret_aad(workspace: WorkspaceId, id: CredentialId) -> Aad {
     Aad::new("credentials", "sealed_secret", workspace, id)
 }
 
-/// Adds a credential. `Conflict` when the name is taken.
+/// Adds a credential. `Conflict` if the name is taken.
 pub async fn insert(executor: impl Executor, new: &NewCredential) -> Result<(), StoreError> {
     let query = sql(
         "INSERT INTO credentials (id, workspace_id, name, name_folded, description, connector, api_base, \
@@ -126,7 +126,7 @@ pub async fn insert(executor: impl Executor, new: &NewCredential) -> Result<(), 
     crate::db::insert(executor, query).await
 }
 
-/// The credential.
+/// The credential with this id.
 pub async fn find(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -140,7 +140,7 @@ pub async fn find(
     executor.optional(query.bind(workspace).bind(id)).await
 }
 
-/// The credential of a name, whatever its case.
+/// The credential with this name, ignoring case.
 pub async fn find_by_name(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -154,7 +154,7 @@ pub async fn find_by_name(
     executor.optional(query.bind(workspace).bind(fold(name))).await
 }
 
-/// The credentials of a workspace by name.
+/// Credentials of a workspace, by name.
 pub async fn list(executor: impl Executor, workspace: WorkspaceId) -> Result<Vec<CredentialRow>, StoreError> {
     let query = sql(concat!(
         "SELECT ",
@@ -164,7 +164,7 @@ pub async fn list(executor: impl Executor, workspace: WorkspaceId) -> Result<Vec
     executor.all(query.bind(workspace)).await
 }
 
-/// Applies a change; whether the credential exists. `Conflict` when the new name is taken.
+/// Applies a change. Returns true if the credential exists. `Conflict` if the new name is taken.
 pub async fn update(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -189,7 +189,7 @@ pub async fn update(
     Ok(executor.execute(query).await? == 1)
 }
 
-/// Replaces the secret; the new version, or `None` when the credential does not exist.
+/// Replaces the secret. Returns the new version, or `None` if the credential does not exist.
 pub async fn replace_secret(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -203,8 +203,8 @@ pub async fn replace_secret(
     Ok(row.map(|(version,)| version))
 }
 
-/// Raises the version where it is still `from`: what was fetched with the secret is another secret now. The
-/// new version, or `None` where it is not.
+/// Raises the version if it is still `from`, because data fetched with the secret must now be fetched again. Returns
+/// the new version, or `None` if it differed.
 pub async fn raise_version(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -218,7 +218,7 @@ pub async fn raise_version(
     Ok(row.map(|(version,)| version))
 }
 
-/// Removes a credential with its policy; whether it existed.
+/// Removes a credential with its policy. Returns true if it existed.
 pub async fn remove(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -228,7 +228,7 @@ pub async fn remove(
     Ok(executor.execute(query.bind(workspace).bind(id)).await? == 1)
 }
 
-/// Notes the outcome of a probe of that version of the secret.
+/// Records the result of probing that version of the secret.
 pub async fn record_verification(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -247,7 +247,7 @@ pub async fn record_verification(
     Ok(executor.execute(query).await? == 1)
 }
 
-/// Notes last uses, gathered over some time. Does not raise the generation.
+/// Records last uses, collected over some time. Does not raise the generation.
 pub async fn touch_used(
     executor: impl Executor,
     used: &[(CredentialId, UnixMillis)],

@@ -1,8 +1,8 @@
-//! The query layer: one small surface over SQLite and PostgreSQL.
+//! The query layer: one small interface for SQLite and PostgreSQL.
 //!
-//! Statements are literal text with `$n` parameters in the portable subset (`RETURNING`, `ON CONFLICT`,
-//! BIGINT, TEXT, BOOLEAN, BLOB/BYTEA). The clock is an argument, JSON is text, and concurrency is a
-//! compare-and-set in the `WHERE` clause, so that both engines behave alike.
+//! Statements are literal text with `$n` parameters in the portable subset (`RETURNING`, `ON CONFLICT`, BIGINT, TEXT,
+//! BOOLEAN, BLOB/BYTEA). Time is a parameter, JSON is text, and concurrency is controlled by compare-and-set in the
+//! `WHERE` clause, so that both engines behave alike.
 
 pub(crate) mod postgres;
 mod query;
@@ -21,41 +21,40 @@ pub(crate) use value::{Bind, Cell, Column, Value, named_text, stored_enum};
 
 use crate::{Engine, Store, StoreError};
 
-/// The rows of a statement that runs once for each.
+/// Parameter rows of a statement that runs once per row.
 pub(crate) type Rows = Vec<Vec<Value>>;
 
-/// Where a statement runs: `&Store` (on its own, committed when it returns) or `&mut Tx`.
+/// Target of a statement: `&Store` (runs separately, committed on return) or `&mut Tx`.
 ///
-/// Only this crate has statements to run; others pass an executor on to the aggregate functions.
+/// Only this crate creates statements. Other crates pass an executor to the functions of the aggregates.
 pub trait Executor: Send + Sized {
-    /// The engine behind it.
+    /// Database engine of the executor.
     #[doc(hidden)]
     fn engine(&self) -> Engine;
 
-    /// At most one row of a read. On SQLite through `&Store` this runs inline, so it must be a point
-    /// read.
+    /// Reads at most one row. On SQLite through `&Store` this runs inline, so it must be a point read.
     #[doc(hidden)]
     fn optional<T: FromRow>(
         self,
         query: SqlQuery,
     ) -> impl Future<Output = Result<Option<T>, StoreError>> + Send;
 
-    /// All rows of a read.
+    /// Reads all rows.
     #[doc(hidden)]
     fn all<T: FromRow>(self, query: SqlQuery) -> impl Future<Output = Result<Vec<T>, StoreError>> + Send;
 
-    /// A write; the number of rows that it touched.
+    /// Writes. Returns the number of affected rows.
     #[doc(hidden)]
     fn execute(self, query: SqlQuery) -> impl Future<Output = Result<u64, StoreError>> + Send;
 
-    /// A write with RETURNING.
+    /// Writes with RETURNING.
     #[doc(hidden)]
     fn returning<T: FromRow>(
         self,
         query: SqlQuery,
     ) -> impl Future<Output = Result<Vec<T>, StoreError>> + Send;
 
-    /// A write once for each row of parameters, all or nothing; the number of rows that it touched.
+    /// Writes once per row of parameters, all or nothing. Returns the number of affected rows.
     #[doc(hidden)]
     fn execute_each(
         self,
@@ -64,8 +63,7 @@ pub trait Executor: Send + Sized {
     ) -> impl Future<Output = Result<u64, StoreError>> + Send;
 }
 
-/// Runs an `INSERT … ON CONFLICT DO NOTHING`; a conflict is an error, but one after which a transaction
-/// can go on.
+/// Runs an `INSERT … ON CONFLICT DO NOTHING`. Reports a conflict as an error after which the transaction can continue.
 pub(crate) async fn insert(executor: impl Executor, query: SqlQuery) -> Result<(), StoreError> {
     match executor.execute(query).await? {
         0 => Err(StoreError::Conflict { constraint: None }),
@@ -73,7 +71,7 @@ pub(crate) async fn insert(executor: impl Executor, query: SqlQuery) -> Result<(
     }
 }
 
-/// The form of a name or an e-mail address in which they are compared.
+/// Normalizes a name or email address for comparison.
 pub fn fold(name: &str) -> String {
     name.trim().to_lowercase()
 }
@@ -84,7 +82,7 @@ pub(crate) enum Backend {
 }
 
 impl Backend {
-    /// How often this process may have committed: a read that begins now sees all of that.
+    /// Upper bound on the commits of this process. A read that begins now sees all of them.
     pub(crate) fn commits(&self) -> u64 {
         match self {
             Self::Sqlite(database) => database.readers().commits(),
@@ -148,8 +146,8 @@ impl Executor for &Store {
 }
 
 impl Store {
-    /// Writes that take effect together; how many rows each touched. On SQLite they share a commit with
-    /// whatever else is waiting, unlike a [`Tx`], which has the writer for itself.
+    /// Runs several writes atomically. Returns the affected rows of each. On SQLite they share a commit with other
+    /// waiting writes, unlike a [`Tx`], which holds the writer exclusively.
     pub(crate) async fn execute_all(&self, queries: Vec<SqlQuery>) -> Result<Vec<u64>, StoreError> {
         match self.backend() {
             Backend::Sqlite(database) => {

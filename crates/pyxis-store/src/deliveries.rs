@@ -1,5 +1,5 @@
-//! Deliveries: the outbox of webhooks. Rows are written in the transaction of the change that they tell
-//! of; a node takes what is due, attempts it, and notes how that went.
+//! Deliveries: the outbox of webhooks. Rows are written in the transaction of the change that they announce. A node
+//! takes due deliveries, attempts them and records the results.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{DeliveryId, TxnId, WebhookId, WorkspaceId};
@@ -10,9 +10,9 @@ use crate::db::{Bind, Rows, row, sql, stored_enum};
 use crate::{Executor, StoreError, Tx};
 
 stored_enum! {
-    /// How far a delivery has come.
+    /// Status of a delivery.
     pub DeliveryStatus {
-        /// There are attempts to make.
+        /// Further attempts follow.
         Pending = "pending",
         /// The receiver answered 2xx.
         Delivered = "delivered",
@@ -24,37 +24,37 @@ stored_enum! {
 row! {
     /// A delivery, without its body.
     pub DeliveryRow: "deliveries", delivery_columns {
-        /// Identifier, the same over attempts and resends.
+        /// Unique identifier, which stays the same across attempts and resends.
         id: DeliveryId,
-        /// Workspace.
+        /// Workspace of the endpoint.
         workspace_id: WorkspaceId,
-        /// The endpoint.
+        /// Receiving endpoint.
         webhook_id: WebhookId,
-        /// What it tells of.
+        /// Announced event.
         event: WebhookEvent,
-        /// The transaction, if it tells of one.
+        /// Transaction that the event is about, if any.
         txn_id: Option<TxnId>,
-        /// How far it has come.
+        /// Current status.
         status: DeliveryStatus,
-        /// Attempts since the last resend.
+        /// Number of attempts since the last resend.
         attempts: i64,
-        /// How often it was sent again by hand.
+        /// Number of manual resends.
         resends: i64,
-        /// Creation.
+        /// Creation time.
         created_at: UnixMillis,
-        /// When it may be attempted next.
+        /// Time of the next attempt.
         next_at: Option<UnixMillis>,
-        /// The end of the last attempt.
+        /// End of the last attempt.
         last_attempt_at: Option<UnixMillis>,
-        /// How long that took, in milliseconds.
+        /// Duration of the last attempt, in milliseconds.
         last_millis: Option<i64>,
-        /// HTTP status of the last answer.
+        /// HTTP status of the last response.
         response_status: Option<i64>,
-        /// How the last answer begins.
+        /// Beginning of the last response.
         response_excerpt: Option<String>,
-        /// Why the last attempt failed, in words.
+        /// Error message of the last attempt.
         error: Option<String>,
-        /// When the receiver answered 2xx.
+        /// Time of the 2xx response.
         delivered_at: Option<UnixMillis>,
     }
 }
@@ -62,80 +62,80 @@ row! {
 /// A delivery to add.
 #[derive(Clone, Debug)]
 pub struct NewDelivery {
-    /// Identifier.
+    /// Unique identifier.
     pub id: DeliveryId,
-    /// Workspace.
+    /// Workspace of the endpoint.
     pub workspace_id: WorkspaceId,
-    /// The endpoint.
+    /// Receiving endpoint.
     pub webhook_id: WebhookId,
-    /// What it tells of.
+    /// Announced event.
     pub event: WebhookEvent,
-    /// The transaction, if it tells of one.
+    /// Transaction that the event is about, if any.
     pub txn_id: Option<TxnId>,
     /// The bytes to send, sealed for [`body_aad`].
     pub sealed_body: Sealed,
-    /// Creation, and when it is due.
+    /// Creation time. The delivery is due from then on.
     pub created_at: UnixMillis,
 }
 
 row! {
-    /// A delivery that was claimed for an attempt.
+    /// A delivery claimed for an attempt.
     pub Claimed: "deliveries", claimed_columns {
-        /// Identifier.
+        /// Unique identifier.
         id: DeliveryId,
-        /// Workspace.
+        /// Workspace of the endpoint.
         workspace_id: WorkspaceId,
-        /// What it tells of.
+        /// Announced event.
         event: WebhookEvent,
         /// The bytes to send, sealed for [`body_aad`].
         sealed_body: Sealed,
-        /// Attempts before this one.
+        /// Number of attempts before this one.
         attempts: i64,
-        /// The series of attempts that this one belongs to.
+        /// Series of attempts that this one belongs to, counted by resends.
         resends: i64,
     }
 }
 
-/// How an attempt went.
+/// Result of an attempt.
 #[derive(Clone, Debug)]
 pub struct Attempt {
-    /// What that makes of the delivery.
+    /// New status of the delivery.
     pub status: DeliveryStatus,
-    /// When the next attempt is due, if it is pending.
+    /// Time of the next attempt, if pending.
     pub next_at: Option<UnixMillis>,
-    /// The end of the attempt.
+    /// End of the attempt.
     pub at: UnixMillis,
-    /// How long it took, in milliseconds.
+    /// Duration, in milliseconds.
     pub millis: i64,
-    /// HTTP status of the answer.
+    /// HTTP status of the response.
     pub response_status: Option<i64>,
-    /// How the answer begins.
+    /// Beginning of the response.
     pub response_excerpt: Option<String>,
-    /// Why it failed, in words.
+    /// Error message, if it failed.
     pub error: Option<String>,
 }
 
-/// Which deliveries to list; `None` does not narrow.
+/// Filter for deliveries; `None` matches all.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DeliveryFilter {
-    /// Of this endpoint.
+    /// Only of this endpoint.
     pub webhook: Option<WebhookId>,
-    /// In this state.
+    /// Only with this status.
     pub status: Option<DeliveryStatus>,
-    /// About this transaction.
+    /// Only about this transaction.
     pub txn: Option<TxnId>,
-    /// Of this event.
+    /// Only of this event.
     pub event: Option<WebhookEvent>,
-    /// Older than this one.
+    /// Only older than this one.
     pub before: Option<DeliveryId>,
 }
 
-/// What the body is sealed for.
+/// Associated data that binds a sealed body to its delivery.
 pub fn body_aad(workspace: WorkspaceId, id: DeliveryId) -> Aad {
     Aad::new("deliveries", "sealed_body", workspace, id)
 }
 
-/// Adds deliveries, due at once.
+/// Adds deliveries that are due immediately.
 pub async fn insert(tx: &mut Tx, new: &[NewDelivery]) -> Result<(), StoreError> {
     let rows: Rows = new
         .iter()
@@ -157,7 +157,7 @@ pub async fn insert(tx: &mut Tx, new: &[NewDelivery]) -> Result<(), StoreError> 
     Ok(())
 }
 
-/// The delivery.
+/// The delivery with this id.
 pub async fn find(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -168,7 +168,7 @@ pub async fn find(
     executor.optional(query.bind(workspace).bind(id)).await
 }
 
-/// What is sent, sealed for [`body_aad`].
+/// Body to send, sealed for [`body_aad`].
 pub async fn body(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -197,7 +197,7 @@ pub async fn list(
     executor.all(query).await
 }
 
-/// How many deliveries of an endpoint are in each state: pending, delivered, failed.
+/// Number of an endpoint's deliveries per status: pending, delivered, failed.
 pub async fn counts(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -210,8 +210,8 @@ pub async fn counts(
     Ok([of(DeliveryStatus::Pending), of(DeliveryStatus::Delivered), of(DeliveryStatus::Failed)])
 }
 
-/// Condition of a delivery that has its turn: an endpoint is told of a request before it is told what became of it.
-/// Only a first attempt is waited for, so that an endpoint which refuses one event still gets the next.
+/// Condition for a delivery whose turn it is: an endpoint hears of a request before it hears of its result. This waits
+/// only for the first attempt, so that an endpoint which rejects one event still receives the next.
 macro_rules! in_turn {
     () => {
         " AND (deliveries.event = 'approval.requested' OR NOT EXISTS (SELECT 1 FROM deliveries AS untold \
@@ -222,8 +222,8 @@ macro_rules! in_turn {
 }
 pub(crate) use in_turn;
 
-/// Claims up to `limit` deliveries of an endpoint that are due and have their turn, longest due first. Nobody else gets
-/// them until `until`: then whoever claimed them counts as lost.
+/// Claims up to `limit` deliveries of an endpoint that are due and whose turn it is, longest due first. No one else
+/// gets them before `until`, when the claimer counts as lost.
 pub async fn claim(
     executor: impl Executor,
     webhook: WebhookId,
@@ -241,8 +241,8 @@ pub async fn claim(
     executor.returning(query.bind(until).bind(now).bind(webhook).bind(i64::from(limit))).await
 }
 
-/// Notes an attempt; whether it counts. It does not when the delivery was sent again by hand meanwhile,
-/// or somebody else took it for lost and attempted it.
+/// Records an attempt. Returns false if it does not count, because the delivery was resent manually meanwhile, or
+/// someone else considered the claim lost and attempted it.
 pub async fn record(
     executor: impl Executor,
     claimed: &Claimed,
@@ -268,7 +268,7 @@ pub async fn record(
     Ok(executor.execute(query).await? == 1)
 }
 
-/// Starts a new series of attempts now, whatever became of the last; whether there is such a delivery.
+/// Starts a new series of attempts immediately, regardless of the last one. Returns true if the delivery exists.
 pub async fn resend(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -280,7 +280,7 @@ pub async fn resend(
     Ok(executor.execute(query.bind(now).bind(workspace).bind(id)).await? == 1)
 }
 
-/// When, after now, the next attempt of all workspaces is due.
+/// Time of the next attempt in all workspaces, after now.
 pub async fn next_due(executor: impl Executor, now: UnixMillis) -> Result<Option<UnixMillis>, StoreError> {
     let query = sql("SELECT min(next_at) FROM (SELECT (SELECT min(next_at) FROM deliveries \
          WHERE deliveries.webhook_id = webhooks.id AND deliveries.status = 'pending' \
@@ -288,7 +288,7 @@ pub async fn next_due(executor: impl Executor, now: UnixMillis) -> Result<Option
     Ok(executor.optional(query.bind(now)).await?.and_then(|(at,)| at))
 }
 
-/// Deletes what is over and was created before, over all workspaces; how many.
+/// Deletes finished deliveries created before a time, in all workspaces. Returns their number.
 pub async fn purge(executor: impl Executor, created_before: UnixMillis) -> Result<u64, StoreError> {
     let query = sql("DELETE FROM deliveries WHERE status <> 'pending' AND created_at < $1");
     executor.execute(query.bind(created_before)).await

@@ -1,53 +1,53 @@
-//! What can go wrong in the store.
+//! Errors of the store.
 
 use std::sync::Arc;
 
 use tokio_postgres::error::SqlState;
 
-/// The driver's own error, shared because one failed commit answers many callers.
+/// The driver's error. Shared, because one failed commit answers many callers.
 pub(crate) type ErrorSource = Arc<dyn std::error::Error + Send + Sync>;
 
-/// A failed store operation. Absence is `Option` and a lost race is `bool`, so neither is here.
+/// A failed store operation. A missing row is an `Option` and a lost race a `bool`, so neither is listed here.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
-    /// A row with the same unique value exists.
+    /// Another row with the same unique value exists.
     #[error("a row with the same value exists: {}", constraint.as_deref().unwrap_or("unnamed constraint"))]
     Conflict {
-        /// The constraint or its columns as the engine names them; for people, not for code.
+        /// The constraint or its columns, as named by the engine. For display only.
         constraint: Option<String>,
     },
-    /// The row refers to something that does not exist (any more), or something still refers to it.
+    /// The row references a missing row, or is still referenced by another one.
     #[error("a row that this one refers to does not exist, or is still in use")]
     Reference,
-    /// A text has a character that cannot be stored: NUL. PostgreSQL refuses it, so SQLite may not differ.
+    /// A text contains NUL, which cannot be stored. PostgreSQL refuses it, so SQLite must do the same.
     #[error("a text holds the NUL character, which cannot be stored")]
     Text,
-    /// A stored value cannot be what it must be.
+    /// A stored value is invalid.
     #[error("corrupt value in {table}.{column}, row {row}")]
     Corrupt {
-        /// Table.
+        /// Name of the table.
         table: &'static str,
-        /// Column.
+        /// Name of the column.
         column: &'static str,
         /// The row's first column as text.
         row: String,
     },
-    /// An earlier statement of this transaction failed, so nothing of it was stored.
+    /// An earlier statement of this transaction failed, so none of it was stored.
     #[error("the transaction was rolled back because one of its statements failed")]
     Aborted,
-    /// The address of the database cannot be used.
+    /// The database URL is not usable.
     #[error("database address: {0}")]
     Address(&'static str),
-    /// The schema is not one that this program can use.
+    /// This program cannot use the schema.
     #[error("database schema: {0}")]
     Schema(String),
-    /// The backup file, or the database to restore into, does not fit.
+    /// The backup file, or the database to restore into, is not suitable.
     #[error("backup: {0}")]
     Backup(String),
-    /// The engine refused the statement for a reason that is a defect of the program or the disk.
+    /// The engine refused the statement because of a defect in the program or the disk.
     #[error("the database refused a statement")]
     Refused(#[source] ErrorSource),
-    /// The engine cannot be reached, or is too busy.
+    /// The engine is unreachable or too busy.
     #[error("the database is not available")]
     Unavailable(#[source] ErrorSource),
 }
@@ -61,11 +61,10 @@ impl StoreError {
         Self::Refused(Arc::new(error))
     }
 
-    /// True if the write that failed may have been carried out all the same: the connection broke while it
-    /// was on its way, and nobody knows how far it came.
+    /// True if a failed write may have been executed anyway: the connection broke during it, so its outcome is unknown.
     pub fn may_have_happened(&self) -> bool {
         let Self::Unavailable(source) = self else { return false };
-        // There was no connection to send it by, or it was rolled back.
+        // There was no connection to send it on, or it was rolled back.
         !source.is::<deadpool_postgres::PoolError>()
             && !source.is::<rusqlite::Error>()
             && !source.is::<Busy>()
@@ -73,8 +72,8 @@ impl StoreError {
             && !self.is_contended()
     }
 
-    /// True if the engine ended the transaction because another was in its way: nothing of it was stored, and it may
-    /// succeed as soon as it is begun again.
+    /// True if the engine ended the transaction because of a conflict with another one. Nothing was stored, and a retry
+    /// may succeed immediately.
     pub fn is_contended(&self) -> bool {
         const CIRCLES: [&SqlState; 2] =
             [&SqlState::T_R_DEADLOCK_DETECTED, &SqlState::T_R_SERIALIZATION_FAILURE];
@@ -82,36 +81,36 @@ impl StoreError {
         refusal(source).is_some_and(|code| CIRCLES.contains(&code))
     }
 
-    /// True where somebody else kept the database busy until the deadline. Nothing was done.
+    /// True if someone else kept the database busy until the deadline. Nothing was done.
     pub(crate) fn is_busy(&self) -> bool {
         let Self::Unavailable(source) = self else { return false };
         source.is::<Busy>() || is_lock_timeout(source)
     }
 
-    /// True if a row with the same unique value was in the way.
+    /// True if another row had the same unique value.
     pub const fn is_conflict(&self) -> bool {
         matches!(self, Self::Conflict { .. })
     }
 }
 
-/// Reason that PostgreSQL gave.
+/// PostgreSQL's reason, if it gave one.
 fn refusal(source: &ErrorSource) -> Option<&SqlState> {
     source.downcast_ref().and_then(tokio_postgres::Error::code)
 }
 
-/// True where PostgreSQL ended a statement that waited too long for a lock.
+/// True if PostgreSQL ended a statement that waited too long for a lock.
 fn is_lock_timeout(source: &ErrorSource) -> bool {
     refusal(source) == Some(&SqlState::LOCK_NOT_AVAILABLE)
 }
 
-/// True where SQLite could not begin because another process writes.
+/// True if SQLite could not begin because another process is writing.
 pub(crate) fn is_busy(error: &StoreError) -> bool {
     let StoreError::Unavailable(source) = error else { return false };
     let code = source.downcast_ref().and_then(rusqlite::Error::sqlite_error_code);
     matches!(code, Some(rusqlite::ErrorCode::DatabaseBusy))
 }
 
-/// The deadline passed before it was the turn of a job, so that nothing of it was done.
+/// The deadline passed before the job's turn, so nothing was done.
 #[derive(Debug, thiserror::Error)]
 #[error("somebody else has been writing to the database for too long; nothing was done")]
 pub(crate) struct Busy;
@@ -121,7 +120,7 @@ pub(crate) struct Busy;
 #[error("the store is closed")]
 pub(crate) struct Closed;
 
-/// Whoever asked no longer waits for the answer.
+/// The caller no longer waits for the answer.
 #[derive(Debug, thiserror::Error)]
 #[error("nobody waits for this any more")]
 pub(crate) struct ReceiverDropped;

@@ -1,24 +1,24 @@
-//! What other parts of the program wait for.
+//! Events that other parts of the program wait for.
 
 use pyxis_core::id::{TxnId, WorkspaceId};
 
-/// Something changed. Only a hint to look again: the rows are the truth.
+/// A change notification. It is only a hint to read again; the rows are authoritative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreEvent {
-    /// An approval was created or changed its state.
+    /// An approval was created, or its state changed.
     Approval {
-        /// Its workspace.
+        /// Workspace of the approval.
         workspace: WorkspaceId,
-        /// The approval.
+        /// Transaction id of the approval.
         txn: TxnId,
     },
     /// Configuration changed (see [`crate::generations`]).
     Configuration,
-    /// Another process changed something, or events may have been missed: look at whatever you wait for.
+    /// Another process changed something, or events may have been missed. Check everything that you wait for.
     Unknown,
 }
 
-/// The PostgreSQL notification channel.
+/// PostgreSQL notification channel.
 pub(crate) const CHANNEL: &str = "pyxis";
 
 impl StoreEvent {

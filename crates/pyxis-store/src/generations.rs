@@ -1,12 +1,12 @@
-//! A number that rises whenever cached configuration may be out of date.
+//! A number that rises whenever cached configuration may be stale.
 //!
-//! Triggers raise it (see the migrations), so no function can forget to, and neither can another
-//! process. Read it *before* the configuration that is cached under it.
+//! Triggers raise it (see the migrations), so neither a function nor another process can forget to. Read it *before*
+//! the configuration that is cached under it.
 
 use crate::db::{SqlQuery, sql};
 use crate::{Executor, StoreError};
 
-/// The present generation: one point read.
+/// Current generation. One point read.
 pub async fn read(executor: impl Executor) -> Result<i64, StoreError> {
     let row = executor.optional(query()).await?;
     row.map(|(value,)| value).ok_or(StoreError::Corrupt {

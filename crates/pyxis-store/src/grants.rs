@@ -1,4 +1,4 @@
-//! Grants: time-boxed permissions made with an approval (Spec 3, Grant).
+//! Grants: time-limited permissions opened with an approval (Spec 3, Grant).
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, CredentialId, GrantId, TxnId, UserId, WorkspaceId};
@@ -10,39 +10,39 @@ use crate::{Executor, StoreError, Tx};
 row! {
     /// A grant.
     pub GrantRow: "grants", grant_columns {
-        /// Identifier.
+        /// Unique identifier.
         id: GrantId,
-        /// Workspace.
+        /// Owning workspace.
         workspace_id: WorkspaceId,
-        /// Credential.
+        /// Credential that it covers.
         credential_id: CredentialId,
-        /// The version of the secret that the approver knew.
+        /// Version of the secret at approval time.
         credential_version: i64,
-        /// The only agent that it serves; `None` serves all.
+        /// The only agent that it covers; `None` covers all.
         agent_id: Option<AgentId>,
         /// HTTP method.
         method: String,
         /// Exact canonical route.
         route: String,
-        /// The approval that made it.
+        /// Approval that opened it.
         txn_id: Option<TxnId>,
-        /// Who made it.
+        /// User who opened it.
         created_by: UserId,
-        /// Their e-mail address at that time.
+        /// Email address of that user at that time.
         created_by_email: String,
-        /// Creation.
+        /// Creation time.
         created_at: UnixMillis,
-        /// End.
+        /// Expiry time.
         expires_at: UnixMillis,
-        /// Most uses; `None` is any number.
+        /// Maximum number of uses; `None` for unlimited.
         max_uses: Option<i64>,
-        /// Uses so far.
+        /// Number of uses so far.
         uses: i64,
-        /// Last use.
+        /// Time of the last use.
         last_used_at: Option<UnixMillis>,
-        /// When it was ended early.
+        /// Time when it was ended early.
         ended_at: Option<UnixMillis>,
-        /// Why.
+        /// Reason for the early end.
         ended_reason: Option<String>,
     }
 }
@@ -50,54 +50,54 @@ row! {
 /// A grant to add.
 #[derive(Clone, Debug)]
 pub struct NewGrant {
-    /// Identifier.
+    /// Unique identifier.
     pub id: GrantId,
-    /// Workspace.
+    /// Owning workspace.
     pub workspace_id: WorkspaceId,
-    /// Credential.
+    /// Credential that it covers.
     pub credential_id: CredentialId,
-    /// The version of the secret that the approver knew.
+    /// Version of the secret at approval time.
     pub credential_version: i64,
-    /// The only agent that it serves; `None` serves all.
+    /// The only agent that it covers; `None` covers all.
     pub agent_id: Option<AgentId>,
     /// HTTP method.
     pub method: String,
     /// Exact canonical route.
     pub route: String,
-    /// The approval that made it.
+    /// Approval that opened it.
     pub txn_id: Option<TxnId>,
-    /// Who made it.
+    /// User who opened it.
     pub created_by: UserId,
-    /// Their e-mail address.
+    /// Email address of that user.
     pub created_by_email: String,
-    /// Creation.
+    /// Creation time.
     pub created_at: UnixMillis,
-    /// End.
+    /// Expiry time.
     pub expires_at: UnixMillis,
-    /// Most uses; `None` is any number.
+    /// Maximum number of uses; `None` for unlimited.
     pub max_uses: Option<i64>,
 }
 
-/// A request that looks for a grant.
+/// Search for a grant that covers a request.
 #[derive(Clone, Copy, Debug)]
 pub struct GrantLookup<'a> {
-    /// Workspace.
+    /// Workspace of the request.
     pub workspace: WorkspaceId,
-    /// Credential.
+    /// Credential to use.
     pub credential: CredentialId,
-    /// Its present version.
+    /// Current version of the credential.
     pub credential_version: i64,
     /// HTTP method.
     pub method: &'a str,
     /// Exact canonical route.
     pub route: &'a str,
-    /// The asking agent; `None` looks only for grants that serve every agent.
+    /// Requesting agent. `None` finds only grants for all agents.
     pub agent: Option<AgentId>,
-    /// The present moment.
+    /// Current time.
     pub now: UnixMillis,
 }
 
-/// Adds a grant.
+/// Adds a grant. The id must be new.
 pub async fn insert(executor: impl Executor, new: &NewGrant) -> Result<(), StoreError> {
     let query = sql(
         "INSERT INTO grants (id, workspace_id, credential_id, credential_version, agent_id, method, route, \
@@ -120,7 +120,7 @@ pub async fn insert(executor: impl Executor, new: &NewGrant) -> Result<(), Store
     crate::db::insert(executor, query).await
 }
 
-/// The grant.
+/// The grant with this id.
 pub async fn find(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -130,7 +130,7 @@ pub async fn find(
     executor.optional(query.bind(workspace).bind(id)).await
 }
 
-/// Grants, newest first. `include_ended` also gives expired and ended ones.
+/// Grants, newest first. `include_ended` adds expired and ended ones.
 pub async fn list(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -149,7 +149,7 @@ pub async fn list(
     executor.all(query.then(" ORDER BY created_at DESC, id DESC").limit(page.limit)).await
 }
 
-/// Every grant of a credential that is alive, newest first.
+/// All active grants of a credential, newest first.
 pub async fn list_live(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -165,7 +165,7 @@ pub async fn list_live(
     executor.all(query.bind(workspace).bind(credential).bind(now)).await
 }
 
-/// Ends a grant before its time; whether it was alive.
+/// Ends a grant early. Returns true if it was active.
 pub async fn end(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -191,7 +191,7 @@ macro_rules! covering {
     };
 }
 
-/// A grant that covers the request. Counts no use; of several, the one that lasts longest.
+/// A grant that covers the request, the one that lasts longest if there are several. Does not count a use.
 pub async fn covering(
     executor: impl Executor,
     wanted: &GrantLookup<'_>,
@@ -200,8 +200,8 @@ pub async fn covering(
     executor.optional(bound(query, wanted)).await
 }
 
-/// Counts one use of a grant that covers the request. Exact under concurrency, `max_uses` included: a
-/// caller that loses the last use of one grant may get `None` although another one covers, never more.
+/// Counts one use of a grant that covers the request. Exact under concurrency, including `max_uses`. A caller that
+/// loses the last use of one grant may get `None` although another grant covers the request, but never an extra use.
 pub async fn claim_use(
     executor: impl Executor,
     wanted: &GrantLookup<'_>,
@@ -215,7 +215,7 @@ pub async fn claim_use(
     Ok(executor.returning(bound(query, wanted)).await?.pop())
 }
 
-/// Gives a use back that [`claim_use`] counted for a request which was not sent; whether one was counted.
+/// Returns a use that [`claim_use`] counted for a request that was not sent. Returns true if one was counted.
 pub async fn return_use(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -225,7 +225,7 @@ pub async fn return_use(
     Ok(executor.execute(query.bind(workspace).bind(id)).await? == 1)
 }
 
-/// Ends every grant of a credential; how many. For a tightened policy or a new secret.
+/// Ends all grants of a credential, after a stricter policy or a new secret. Returns their number.
 pub async fn end_for_credential(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -238,7 +238,7 @@ pub async fn end_for_credential(
     tx.execute(query.bind(now).bind(reason).bind(workspace).bind(credential)).await
 }
 
-/// Ends every grant that serves only this agent; how many.
+/// Ends all grants that cover only this agent. Returns their number.
 pub async fn end_for_agent(
     tx: &mut Tx,
     workspace: WorkspaceId,

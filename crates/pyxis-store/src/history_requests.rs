@@ -1,4 +1,4 @@
-//! Requests for access to score history, which people approve or refuse (Spec 1, History).
+//! Requests for access to score history, which managers approve or refuse (Spec 1, History).
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ApiKeyId, HistoryRequestId, WorkspaceId};
@@ -8,57 +8,57 @@ use crate::db::{row, sql, stored_enum};
 use crate::{Executor, StoreError, Tx};
 
 stored_enum! {
-    /// What became of a request.
+    /// State of a request.
     pub RequestState {
-        /// Nobody has decided.
+        /// Not decided yet.
         Pending = "pending",
         /// The key may read history.
         Approved = "approved",
-        /// It may not.
+        /// The key may not read history.
         Refused = "refused",
     }
 }
 
 row! {
-    /// A request.
+    /// A request for history access.
     pub HistoryRequestRow: "history_requests", history_request_columns {
-        /// Identifier.
+        /// Unique identifier.
         id: HistoryRequestId,
-        /// Workspace.
+        /// Workspace of the key.
         workspace_id: WorkspaceId,
-        /// The key that wants to read history.
+        /// Key that wants to read history.
         api_key_id: ApiKeyId,
-        /// What for.
+        /// Intended use.
         use_case: String,
-        /// What became of it.
+        /// Current state.
         state: RequestState,
-        /// Who asked, an e-mail address.
+        /// Email address of the requester.
         requested_by: String,
-        /// When.
+        /// Time of the request.
         created_at: UnixMillis,
-        /// Who decided.
+        /// User who decided.
         decided_by: Option<String>,
-        /// When.
+        /// Time of the decision.
         decided_at: Option<UnixMillis>,
     }
 }
 
-/// A request to add.
+/// A request for history access to add.
 #[derive(Clone, Debug)]
 pub struct NewRequest {
-    /// Identifier.
+    /// Unique identifier.
     pub id: HistoryRequestId,
-    /// The key that wants to read history.
+    /// Key that wants to read history.
     pub api_key_id: ApiKeyId,
-    /// What for.
+    /// Intended use.
     pub use_case: String,
-    /// Who asks, an e-mail address.
+    /// Email address of the requester.
     pub requested_by: String,
-    /// The present moment.
+    /// Current time.
     pub created_at: UnixMillis,
 }
 
-/// Adds a request. `Conflict` when one for the key is pending, `Reference` when there is no such key.
+/// Adds a request. `Conflict` if one for the key is pending, `Reference` if the key does not exist.
 pub async fn insert(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -78,7 +78,7 @@ pub async fn insert(
     crate::db::insert(executor, query).await
 }
 
-/// The requests of a workspace, newest first.
+/// Requests of a workspace, newest first.
 pub async fn list(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -89,8 +89,8 @@ pub async fn list(
     executor.all(query.bind(workspace).push_if(" AND state = ?", state).then(" ORDER BY id DESC")).await
 }
 
-/// Decides a pending request, and lets its key read history if that is the word; the key, or `None` if
-/// there is no such pending request.
+/// Decides a pending request and, if approved, lets its key read history. Returns the key, or `None` if there is no
+/// such pending request.
 pub async fn decide(
     tx: &mut Tx,
     workspace: WorkspaceId,

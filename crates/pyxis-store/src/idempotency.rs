@@ -1,4 +1,4 @@
-//! Idempotency keys of agents.
+//! Idempotency keys sent by agents.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, NodeId, TxnId, WorkspaceId};
@@ -8,72 +8,72 @@ use crate::db::{row, sql, stored_enum};
 use crate::{Executor, Store, StoreError, Tx};
 
 stored_enum! {
-    /// How far the request of a key has come.
+    /// State of a key's request.
     pub KeyState {
-        /// A node is working on it.
+        /// A node is processing it.
         InProgress = "in_progress",
         /// It became an approval.
         Txn = "txn",
-        /// It has an outcome; without a stored one the outcome is unknown.
+        /// The outcome is final. If none is stored, it is unknown.
         Done = "done",
     }
 }
 
 row! {
-    /// The use of a key.
+    /// A used idempotency key.
     pub IdempotencyRow: "idempotency", idempotency_columns {
-        /// The agent.
+        /// Agent that sent it.
         agent_id: AgentId,
         /// SHA-256 of the key, hex.
         key_hash: String,
-        /// Workspace.
+        /// Workspace of the agent.
         workspace_id: WorkspaceId,
-        /// Digest of the request: the same key with another request is an error.
+        /// Digest of the request. The same key with a different request is an error.
         fingerprint: String,
-        /// How far it has come.
+        /// State of the request.
         state: KeyState,
-        /// The approval.
+        /// Transaction id of the approval.
         txn_id: Option<TxnId>,
-        /// The outcome.
+        /// Sealed outcome.
         sealed_outcome: Option<Sealed>,
-        /// The node that works on it.
+        /// Node that processes the request.
         node_id: NodeId,
-        /// First use.
+        /// Time of the first use.
         created_at: UnixMillis,
-        /// End of memory.
+        /// Time until which the key is remembered.
         expires_at: UnixMillis,
     }
 }
 
-/// A key that a request brings.
+/// An idempotency key of a new request.
 #[derive(Clone, Debug)]
 pub struct NewKey {
-    /// The agent.
+    /// Agent that sent it.
     pub agent_id: AgentId,
     /// SHA-256 of the key, hex.
     pub key_hash: String,
-    /// Workspace.
+    /// Workspace of the agent.
     pub workspace_id: WorkspaceId,
     /// Digest of the request.
     pub fingerprint: String,
-    /// The node that works on it.
+    /// Node that processes the request.
     pub node_id: NodeId,
-    /// The present moment.
+    /// Current time.
     pub created_at: UnixMillis,
-    /// End of memory.
+    /// Time until which the key is remembered.
     pub expires_at: UnixMillis,
 }
 
-/// Whether a key was free.
+/// Result of claiming a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// It was; it is now in progress on this node.
+    /// The key was free. It is now in progress on this node.
     New,
-    /// It was used before.
+    /// The key was used before.
     Existing(Box<IdempotencyRow>),
 }
 
-/// Claims a key. Of any number of callers one gets [`Claim::New`]. An expired use is replaced.
+/// Claims a key. Only one of several callers gets [`Claim::New`]. An expired use is replaced.
 pub async fn claim(store: &Store, new: &NewKey) -> Result<Claim, StoreError> {
     loop {
         let insert = sql("INSERT INTO idempotency (agent_id, key_hash, workspace_id, fingerprint, state, node_id, \
@@ -92,14 +92,14 @@ pub async fn claim(store: &Store, new: &NewKey) -> Result<Claim, StoreError> {
         if store.execute(insert).await? == 1 {
             return Ok(Claim::New);
         }
-        // Gone in between means released: try again.
+        // If the row is gone by now, the key was released: try again.
         if let Some(row) = find(store, new.workspace_id, new.agent_id, &new.key_hash).await? {
             return Ok(Claim::Existing(Box::new(row)));
         }
     }
 }
 
-/// The use of a key.
+/// The use of a key, if any.
 pub async fn find(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -114,7 +114,7 @@ pub async fn find(
     executor.optional(query.bind(workspace).bind(agent).bind(key_hash)).await
 }
 
-/// Notes that the request became an approval; whether it was in progress.
+/// Records that the request became an approval. Returns true if it was in progress.
 pub async fn attach_txn(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -127,7 +127,7 @@ pub async fn attach_txn(
     Ok(executor.execute(query.bind(txn).bind(workspace).bind(agent).bind(key_hash)).await? == 1)
 }
 
-/// Stores the outcome; whether it was in progress.
+/// Stores the outcome. Returns true if the request was in progress.
 pub async fn complete(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -140,7 +140,7 @@ pub async fn complete(
     Ok(executor.execute(query.bind(outcome).bind(workspace).bind(agent).bind(key_hash)).await? == 1)
 }
 
-/// Frees a key whose request did nothing; whether it was in progress.
+/// Frees a key whose request had no effect. Returns true if it was in progress.
 pub async fn release(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -152,7 +152,7 @@ pub async fn release(
     Ok(executor.execute(query.bind(workspace).bind(agent).bind(key_hash)).await? == 1)
 }
 
-/// Notes that the request was sent and its outcome is lost; whether it was in progress.
+/// Records that the request was sent but its outcome is lost. Returns true if it was in progress.
 pub async fn lose(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -164,8 +164,8 @@ pub async fn lose(
     Ok(executor.execute(query.bind(workspace).bind(agent).bind(key_hash)).await? == 1)
 }
 
-/// Marks what dead nodes were working on as done with an unknown outcome; how many. A node is dead
-/// when its last heartbeat is before `dead_before`; `None` means every node but this one.
+/// Marks unfinished requests of dead nodes as done with an unknown outcome. Returns their number. A node is dead if its
+/// last heartbeat is before `dead_before`; `None` means every node except this one.
 pub async fn abandon(
     tx: &mut Tx,
     this_node: NodeId,
@@ -176,7 +176,7 @@ pub async fn abandon(
     tx.execute(query.bind(this_node).bind(dead_before.unwrap_or(UnixMillis(i64::MAX)))).await
 }
 
-/// Forgets expired keys; how many.
+/// Deletes expired keys. Returns their number.
 pub async fn purge(executor: impl Executor, now: UnixMillis) -> Result<u64, StoreError> {
     executor.execute(sql("DELETE FROM idempotency WHERE expires_at <= $1").bind(now)).await
 }

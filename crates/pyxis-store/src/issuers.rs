@@ -1,4 +1,4 @@
-//! Issuers whose credentials a workspace believes. A change raises the generation.
+//! Issuers whose credentials a workspace trusts. A change raises the generation.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
@@ -7,18 +7,18 @@ use crate::db::{row, sql};
 use crate::{Executor, StoreError, Tx};
 
 row! {
-    /// An issuer.
+    /// A trusted issuer.
     pub IssuerRow: "issuers", issuer_columns {
-        /// Its DID.
+        /// DID of the issuer.
         did: String,
-        /// Name for people.
+        /// Display name.
         name: String,
-        /// When it was listed.
+        /// Time when it was added.
         created_at: UnixMillis,
     }
 }
 
-/// Lists an issuer, or renames it.
+/// Trusts an issuer, or renames a trusted one.
 pub async fn put(executor: impl Executor, workspace: WorkspaceId, new: &IssuerRow) -> Result<(), StoreError> {
     let query = sql("INSERT INTO issuers (workspace_id, did, name, created_at) VALUES ($1, $2, $3, $4) \
          ON CONFLICT (workspace_id, did) DO UPDATE SET name = excluded.name");
@@ -26,13 +26,13 @@ pub async fn put(executor: impl Executor, workspace: WorkspaceId, new: &IssuerRo
     executor.execute(query).await.map(|_| ())
 }
 
-/// Takes an issuer off the list; whether it was there. Stamps that it issued stay until revoked.
+/// Removes an issuer. Stamps that it issued stay until revoked. Returns true if it was trusted.
 pub async fn remove(executor: impl Executor, workspace: WorkspaceId, did: &str) -> Result<bool, StoreError> {
     let query = sql("DELETE FROM issuers WHERE workspace_id = $1 AND did = $2");
     Ok(executor.execute(query.bind(workspace).bind(did)).await? == 1)
 }
 
-/// True if an issuer is listed: a point read.
+/// True if the issuer is trusted. One point read.
 pub async fn is_listed(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -42,7 +42,7 @@ pub async fn is_listed(
     Ok(executor.optional::<(UnixMillis,)>(query.bind(workspace).bind(did)).await?.is_some())
 }
 
-/// Those of some issuers that are listed: until the transaction ends, none of them is taken off the list.
+/// Those of the given issuers that are trusted. None of them can be removed until the transaction ends.
 pub async fn hold(tx: &mut Tx, workspace: WorkspaceId, dids: &[String]) -> Result<Vec<String>, StoreError> {
     if dids.is_empty() {
         return Ok(Vec::new());
@@ -55,7 +55,7 @@ pub async fn hold(tx: &mut Tx, workspace: WorkspaceId, dids: &[String]) -> Resul
     Ok(found.into_iter().map(|(did,)| did).collect())
 }
 
-/// The issuers of a workspace, by DID.
+/// Trusted issuers of a workspace, by DID.
 pub async fn list(executor: impl Executor, workspace: WorkspaceId) -> Result<Vec<IssuerRow>, StoreError> {
     let query =
         sql(concat!("SELECT ", issuer_columns!(), " FROM issuers WHERE workspace_id = $1 ORDER BY did"));

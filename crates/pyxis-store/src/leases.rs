@@ -1,4 +1,4 @@
-//! Leases: work that one node at a time does.
+//! Leases for work that only one node at a time may do.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::NodeId;
@@ -6,7 +6,7 @@ use pyxis_core::id::NodeId;
 use crate::db::sql;
 use crate::{Executor, StoreError};
 
-/// Takes or renews a lease; whether the node holds it until then.
+/// Acquires or renews a lease. Returns true if the node holds it until its end.
 pub async fn acquire(
     executor: impl Executor,
     name: &str,
@@ -20,13 +20,13 @@ pub async fn acquire(
     Ok(executor.execute(query.bind(name).bind(node).bind(until).bind(now)).await? == 1)
 }
 
-/// True if anybody holds a lease.
+/// True if any node holds the lease.
 pub async fn is_held(executor: impl Executor, name: &str, now: UnixMillis) -> Result<bool, StoreError> {
     let query = sql("SELECT held_until_at FROM leases WHERE name = $1 AND held_until_at > $2");
     Ok(executor.optional::<(UnixMillis,)>(query.bind(name).bind(now)).await?.is_some())
 }
 
-/// Hands a lease back.
+/// Releases a lease.
 pub async fn release(executor: impl Executor, name: &str, node: NodeId) -> Result<(), StoreError> {
     executor.execute(sql("DELETE FROM leases WHERE name = $1 AND holder = $2").bind(name).bind(node)).await?;
     Ok(())

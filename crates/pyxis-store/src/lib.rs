@@ -1,8 +1,8 @@
-//! The only crate that contains SQL: SQLite and PostgreSQL behind one query layer.
+//! Database access for SQLite and PostgreSQL behind one query layer. No other crate contains SQL.
 //!
-//! Modules are plural aggregates and functions are verbs on them. Every function takes an executor
-//! first (`&Store` for a single statement, `&mut Tx` inside a transaction) and, with few named
-//! exceptions, the workspace second, so that no query can reach another workspace's rows.
+//! Modules are plural aggregates, and functions are verbs on them. Every function takes an executor first (`&Store` for
+//! a single statement, `&mut Tx` inside a transaction) and, with few exceptions, the workspace second. No query can
+//! therefore reach another workspace's rows.
 
 mod db;
 mod error;
@@ -86,37 +86,37 @@ pub use event::StoreEvent;
 pub use page::Page;
 pub use url::DatabaseUrl;
 
-/// Events that a slow subscriber may be behind before it is told that it missed some.
+/// Events by which a slow subscriber may lag before it is told that it missed some.
 const EVENT_BUFFER: usize = 1024;
 
-/// Longest wait for the database while others keep it busy, unless [`OpenOptions::patience`] says otherwise.
+/// Maximum wait for a busy database, unless [`OpenOptions::patience`] is set.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How to open a database.
+/// Options for opening a database.
 #[derive(Clone, Debug)]
 pub struct OpenOptions {
-    /// The database.
+    /// Location of the database.
     pub url: DatabaseUrl,
-    /// SQLite: connections for point reads.
+    /// SQLite: number of connections for point reads.
     pub readers: usize,
-    /// PostgreSQL: most connections.
+    /// PostgreSQL: maximum number of connections.
     pub pool_size: usize,
-    /// PostgreSQL: trusted certificates beside the public roots, as PEM.
+    /// PostgreSQL: trusted certificates in addition to the public roots, as PEM.
     pub extra_roots_pem: Option<Vec<u8>>,
-    /// Longest wait of one operation for its turn: for a connection, for the writer and for locks together. Then it
-    /// fails with [`StoreError::Unavailable`], and nothing of it was done.
+    /// Maximum wait of one operation for a connection, the writer and locks together. After that it fails with
+    /// [`StoreError::Unavailable`] without any effect.
     pub patience: Duration,
 }
 
 impl OpenOptions {
-    /// The defaults: a reader for each core up to 16, 16 connections, public roots, five seconds.
+    /// Defaults: one reader per core up to 16, 16 connections, public roots, five seconds.
     pub fn new(url: DatabaseUrl) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self { url, readers: cores.min(16), pool_size: 16, extra_roots_pem: None, patience: PATIENCE }
     }
 }
 
-/// The engine behind a store.
+/// Engine of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     /// A SQLite file.
@@ -125,7 +125,7 @@ pub enum Engine {
     Postgres,
 }
 
-/// An open database; a clone is the same one.
+/// An open database. Clones share it.
 #[derive(Clone)]
 pub struct Store {
     inner: Arc<Inner>,
@@ -140,8 +140,8 @@ struct Inner {
 }
 
 impl Store {
-    /// Opens the database. A SQLite file is created when absent, readable by its owner only; a
-    /// PostgreSQL server is first asked by the first statement.
+    /// Opens the database. Creates a missing SQLite file, readable by its owner only. A PostgreSQL server is not
+    /// contacted before the first statement.
     pub fn open(options: &OpenOptions) -> Result<Self, StoreError> {
         let backend = match (options.url.sqlite_path(), options.url.postgres()?) {
             (Some(path), _) => {
@@ -164,8 +164,8 @@ impl Store {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Closes the database and waits until that is done, if this is the last clone; else it only drops
-    /// this one. Transactions must have ended.
+    /// Closes the database and waits for completion if this is the last clone; otherwise only drops this clone. All
+    /// transactions must have ended.
     pub async fn close(self) -> Result<(), StoreError> {
         match Arc::into_inner(self.inner).map(|inner| inner.backend) {
             Some(Backend::Sqlite(database)) => {
@@ -175,25 +175,25 @@ impl Store {
         }
     }
 
-    /// Brings the schema to the version of this program; the version. Safe to call from several
-    /// processes at once.
+    /// Migrates the schema to the version of this program, which is returned. Safe to call from several processes
+    /// concurrently.
     pub async fn migrate(&self) -> Result<i64, StoreError> {
         let version = migrate::run(self).await?;
         nullifier_sets::read_stored(self).await?;
         Ok(version)
     }
 
-    /// The schema version of the database, 0 when it is empty.
+    /// Schema version of the database, 0 if empty.
     pub async fn schema_version(&self) -> Result<i64, StoreError> {
         migrate::version(self).await
     }
 
-    /// The schema version that this program needs.
+    /// Schema version that this program needs.
     pub fn wanted_schema_version() -> i64 {
         migrate::latest()
     }
 
-    /// The engine.
+    /// Engine of this store.
     pub fn engine(&self) -> Engine {
         match self.inner.backend {
             Backend::Sqlite(_) => Engine::Sqlite,
@@ -201,7 +201,7 @@ impl Store {
         }
     }
 
-    /// Whether the database answers, and what is written there can still be made durable.
+    /// Succeeds if the database answers, and writes can still be made durable.
     pub async fn ping(&self) -> Result<(), StoreError> {
         if let Backend::Sqlite(database) = &self.inner.backend {
             database.writer().works()?;
@@ -209,12 +209,12 @@ impl Store {
         self.optional::<(i64,)>(db::sql("SELECT CAST(1 AS BIGINT)")).await.map(|_| ())
     }
 
-    /// Starts a transaction. On SQLite it has the one writer for itself: keep it short.
+    /// Starts a transaction. On SQLite it uses the only writer exclusively, so keep it short.
     pub async fn begin(&self) -> Result<Tx, StoreError> {
         self.begin_by(self.deadline()).await
     }
 
-    /// The same, where the caller has waited before.
+    /// Like [`begin`](Self::begin), for a caller that has already waited.
     pub(crate) async fn begin_by(&self, deadline: Instant) -> Result<Tx, StoreError> {
         let bus = self.inner.events.clone();
         match &self.inner.backend {
@@ -223,13 +223,13 @@ impl Store {
         }
     }
 
-    /// Deadline of what begins to wait now.
+    /// Deadline of an operation that starts to wait now.
     pub(crate) fn deadline(&self) -> Instant {
         Instant::now() + self.inner.patience
     }
 
-    /// Says that millions of rows come. SQLite's log may then be 512 MiB long before it is moved into the file, and
-    /// 2 GiB meanwhile: so pages that change often are moved once for many times. The writer remembers more, too.
+    /// Announces millions of writes. SQLite's log may then grow to 512 MiB before a checkpoint, and to 2 GiB during
+    /// one, so that frequently changed pages are moved less often. The writer's cache grows, too.
     pub async fn begin_bulk_load(&self) -> Result<(), StoreError> {
         match &self.inner.backend {
             Backend::Sqlite(database) => database.will_write_much().await,
@@ -237,22 +237,21 @@ impl Store {
         }
     }
 
-    /// Says that all of these rows were written: SQLite's log goes into the file and gives its space back, or another
-    /// process that uses the database does that in time. How long it may become does not change.
+    /// Announces the end of a bulk load. SQLite's log is moved into the file and its space freed, or another process
+    /// that uses the database does so later. The higher limits of the log remain.
     pub async fn end_bulk_load(&self) {
         if let Backend::Sqlite(database) = &self.inner.backend {
             database.writer().cut_log().await;
         }
     }
 
-    /// The events from now on. On PostgreSQL, and for what other processes do, [`Store::watch`] must
-    /// have been called.
+    /// Events from now on. On PostgreSQL, and for events of other processes, call [`Store::watch`] first.
     pub fn subscribe(&self) -> broadcast::Receiver<StoreEvent> {
         self.inner.events.subscribe()
     }
 
-    /// Starts, once, the background task that notices what other processes commit. It ends with the
-    /// last clone of the store.
+    /// Starts the background task that notices commits of other processes, unless it is running. It ends with the last
+    /// clone of the store.
     pub fn watch(&self) {
         watch::watch(&self.inner);
     }

@@ -1,6 +1,6 @@
-//! Patterns of LIKE.
+//! LIKE patterns.
 
-/// A pattern for lower-case text that contains `text`; to be used with `ESCAPE '\'`.
+/// A pattern for lower-case text that contains `text`, for use with `ESCAPE '\'`.
 pub(crate) fn containing(text: &str) -> String {
     let mut pattern = String::with_capacity(text.len() + 2);
     pattern.push('%');

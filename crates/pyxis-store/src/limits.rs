@@ -1,4 +1,4 @@
-//! Rate windows: exact counters per agent and window (Spec 3, Limits).
+//! Rate limits: exact counters per agent and window (Spec 3, Limits).
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, WorkspaceId};
@@ -6,16 +6,16 @@ use pyxis_core::id::{AgentId, WorkspaceId};
 use crate::db::sql;
 use crate::{Executor, StoreError};
 
-/// Whether a request fits.
+/// Result of counting a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Admission {
-    /// True if it was admitted (and counted).
+    /// True if the request was admitted and counted.
     pub admitted: bool,
-    /// Admitted in this window so far.
+    /// Number of requests admitted in this window so far.
     pub count: i64,
 }
 
-/// Counts one request if fewer than `limit` were admitted in the window: one statement.
+/// Counts one request if fewer than `limit` were admitted in the window. One statement.
 pub async fn admit(
     executor: impl Executor,
     agent: AgentId,
@@ -35,7 +35,7 @@ pub async fn admit(
     })
 }
 
-/// How many of each agent of a workspace were admitted in a window. Agents without a limit are not counted.
+/// Number of requests admitted in a window for each agent of a workspace. Agents without a limit are not counted.
 pub async fn used(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -47,7 +47,7 @@ pub async fn used(
     executor.all(query.bind(window_start).bind(workspace)).await
 }
 
-/// Removes windows that started before; how many.
+/// Deletes windows that started before a time. Returns their number.
 pub async fn purge(executor: impl Executor, before: UnixMillis) -> Result<u64, StoreError> {
     executor.execute(sql("DELETE FROM rate_windows WHERE window_start_at < $1").bind(before)).await
 }

@@ -1,9 +1,13 @@
-//! Locks on values that need not have a row. On SQLite the one writer is the lock, and these do nothing.
+//! Locks on values that need not have a row. On SQLite the single writer is the lock, so these do nothing.
 //!
-//! Transactions of the scoring side take their locks in one order, so that none waits for another in a
-//! circle: digests (`revocations`, all that there are), then addresses (`holders`, ascending), then the names of sets of
-//! nullifiers (`nullifier_sets`), all at once. Rows that are marked on the way, such as the scores of others, have no order: where two meet
-//! there, one of them is told so (`StoreError::is_contended`) and begins again.
+//! Transactions of the scoring side acquire locks in one order, to rule out deadlocks:
+//!
+//! 1. digests (`revocations`), all of them together,
+//! 2. addresses (`holders`), ascending,
+//! 3. names of nullifier sets (`nullifier_sets`), all of them together.
+//!
+//! Rows that are marked on the way, such as scores of other addresses, have no order. If two transactions collide
+//! there, one of them fails with `StoreError::is_contended` and starts again.
 
 use std::collections::BTreeSet;
 
@@ -13,15 +17,14 @@ use sha2::{Digest, Sha256};
 use crate::db::{Bind, Value};
 use crate::{Executor, StoreError, Tx};
 
-/// Most values that are locked one by one. Each is an entry of the server's lock table while it is held, and that of
-/// a server with its defaults has room for 6,400, of all connections together: for a process's sixteen connections
-/// with as many as this.
+/// Maximum number of values locked one by one. Each held lock is an entry in the server's lock table. A server with
+/// default settings has room for 6,400, which suffices for a process's sixteen connections with this many each.
 const MOST: usize = 256;
 
-/// Locks `values` until the transaction ends, in an order that every caller shares. Call it once in a transaction.
+/// Locks `values` until the transaction ends, in an order that all callers share. Call it once per transaction.
 ///
-/// Whoever brings more than a few hundred locks all of their kind in their place: no number of values fills the
-/// server's lock table, and everybody else waits meanwhile. Two values that share a hash only wait for each other.
+/// A caller with more than a few hundred values locks their whole kind instead. That way no number of values fills the
+/// server's lock table, and all other callers wait meanwhile. Two values with the same hash only wait for each other.
 pub(crate) async fn hold<'a>(
     tx: &mut Tx,
     kind: &'static str,
@@ -44,7 +47,8 @@ pub(crate) async fn hold<'a>(
     Ok(())
 }
 
-/// Locks every value of a kind until the transaction ends: it waits for whoever holds or shares some, and they for it.
+/// Locks all values of a kind until the transaction ends. Waits for anyone who holds or shares some of them, and they
+/// for it.
 pub(crate) async fn hold_all(
     tx: &mut Tx,
     kind: &'static str,
@@ -53,7 +57,7 @@ pub(crate) async fn hold_all(
     lock_whole(tx, "SELECT pg_advisory_xact_lock($1)", kind, workspace).await
 }
 
-/// Locks a kind until the transaction ends, beside others who do the same: only [`hold_all`] is kept out.
+/// Takes a shared lock on a kind until the transaction ends. It excludes only [`hold_all`].
 pub(crate) async fn share(tx: &mut Tx, kind: &'static str, workspace: WorkspaceId) -> Result<(), StoreError> {
     lock_whole(tx, "SELECT pg_advisory_xact_lock_shared($1)", kind, workspace).await
 }
@@ -70,7 +74,7 @@ async fn lock_whole(
     Ok(())
 }
 
-/// The key of all values of a kind.
+/// Lock key for all values of a kind.
 fn whole(kind: &str, workspace: WorkspaceId) -> i64 {
     first_bytes(Sha256::new_with_prefix(format!("pyxis all of {kind} {workspace}")))
 }

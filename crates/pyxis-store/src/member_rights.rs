@@ -1,4 +1,4 @@
-//! What members may do with single credentials (Spec 3, Approver eligibility, Policy editing).
+//! Members' rights on single credentials (Spec 3, Approver eligibility, Policy editing).
 
 use pyxis_core::id::{CredentialId, UserId, WorkspaceId};
 
@@ -6,22 +6,22 @@ use crate::db::{row, sql};
 use crate::{Executor, StoreError, Tx};
 
 row! {
-    /// The rights of one person on one credential. No row is no right.
+    /// Rights of one person on one credential. No row means no rights.
     pub RightsRow: "member_rights", rights_columns {
-        /// Workspace.
+        /// Workspace of both.
         workspace_id: WorkspaceId,
-        /// The person.
+        /// Person with the rights.
         user_id: UserId,
-        /// The credential.
+        /// Credential that they apply to.
         credential_id: CredentialId,
-        /// May decide its requests.
+        /// True if the person may decide its approval requests.
         can_approve: bool,
-        /// May propose changes of its policy.
+        /// True if the person may propose policy changes.
         can_edit_policy: bool,
     }
 }
 
-/// The rights of a person on a credential.
+/// Rights of a person on a credential.
 pub async fn find(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -60,8 +60,8 @@ pub async fn list(executor: impl Executor, workspace: WorkspaceId) -> Result<Vec
     executor.all(query.bind(workspace)).await
 }
 
-/// Sets the rights of a person on a credential; without any the row goes. `Reference` when the
-/// workspace does not have both.
+/// Sets the rights of a person on a credential. With none, the row is deleted. `Reference` if either belongs to another
+/// workspace.
 pub async fn put(tx: &mut Tx, row: &RightsRow) -> Result<(), StoreError> {
     if !row.can_approve && !row.can_edit_policy {
         remove(&mut *tx, row.workspace_id, row.user_id, row.credential_id).await?;
@@ -81,7 +81,7 @@ pub async fn put(tx: &mut Tx, row: &RightsRow) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Takes the rights of a person on a credential away; whether there were any.
+/// Removes the rights of a person on a credential. Returns true if there were any.
 pub async fn remove(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -93,7 +93,7 @@ pub async fn remove(
     Ok(executor.execute(query.bind(workspace).bind(user).bind(credential)).await? == 1)
 }
 
-/// Takes all rights of a person away; how many there were.
+/// Removes all rights of a person. Returns their number.
 pub async fn remove_for_user(
     executor: impl Executor,
     workspace: WorkspaceId,

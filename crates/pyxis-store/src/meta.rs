@@ -1,15 +1,15 @@
-//! Small facts about the installation.
+//! Key-value pairs about the installation.
 
 use crate::db::sql;
 use crate::{Executor, StoreError};
 
-/// The value of a key.
+/// The value of a key, if any.
 pub async fn get(executor: impl Executor, key: &str) -> Result<Option<String>, StoreError> {
     let row = executor.optional(sql("SELECT value FROM meta WHERE key = $1").bind(key)).await?;
     Ok(row.map(|(value,)| value))
 }
 
-/// Stores a value unless the key has one; whether it was stored.
+/// Stores a value unless the key already has one. Returns true if stored.
 pub async fn put_if_absent(executor: impl Executor, key: &str, value: &str) -> Result<bool, StoreError> {
     let query =
         sql("INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT DO NOTHING").bind(key).bind(value);

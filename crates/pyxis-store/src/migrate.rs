@@ -1,4 +1,4 @@
-//! Schema migrations: the same file names for both engines, applied in order, never changed afterwards.
+//! Schema migrations. Both engines use the same file names, which are applied in order and never changed afterwards.
 
 use std::time::Duration;
 
@@ -65,10 +65,10 @@ const CREATE_TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations \
     (version BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL)";
 const RECORD: &str = "INSERT INTO schema_migrations (version, name, checksum) VALUES ($1, $2, $3)";
 const APPLIED: &str = "SELECT version, checksum FROM schema_migrations ORDER BY version";
-/// What a PostgreSQL server calls itself.
+/// Version string of a PostgreSQL server.
 const SERVER: &str =
     "SELECT current_setting('server_version'), CAST(current_setting('server_version_num') AS BIGINT)";
-/// The oldest PostgreSQL whose SQL is written here, as `server_version_num` counts.
+/// Oldest supported PostgreSQL version, as `server_version_num`.
 const OLDEST_POSTGRES: i64 = 130_000;
 
 impl Migration {
@@ -88,15 +88,15 @@ impl Migration {
     }
 }
 
-/// The version that this program needs.
+/// Schema version that this program needs.
 pub(crate) fn latest() -> i64 {
     MIGRATIONS.last().map_or(0, |migration| migration.version)
 }
 
-/// Longest wait for another process that migrates: that of a large database takes its time.
+/// Maximum wait for another process that migrates, since a large database takes long.
 const PATIENCE: Duration = Duration::from_hours(1);
 
-/// Applies what is missing, in one transaction; the resulting version.
+/// Applies missing migrations in one transaction. Returns the resulting version.
 pub(crate) async fn run(store: &Store) -> Result<i64, StoreError> {
     let deadline = Instant::now() + PATIENCE;
     match store.backend() {
@@ -120,7 +120,7 @@ pub(crate) async fn run(store: &Store) -> Result<i64, StoreError> {
     Ok(latest())
 }
 
-/// Refuses a PostgreSQL server that is older than what is tested.
+/// Refuses a PostgreSQL server that is older than the tested versions.
 fn recent_enough(server: Option<(String, i64)>) -> Result<(), StoreError> {
     let (name, version) = server.ok_or(StoreError::Aborted)?;
     if version >= OLDEST_POSTGRES {
@@ -139,7 +139,7 @@ fn run_sqlite(session: &Session<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// What migrations need and SQLite lacks. Of damaged text nothing is made.
+/// Defines functions that migrations need and SQLite lacks. They return NULL for damaged text.
 fn define_functions(connection: &Connection) -> rusqlite::Result<()> {
     connection.create_scalar_function("nullifier_key", 2, FunctionFlags::default(), |arguments| {
         let text = |index| arguments.get_raw(index).as_str().ok();
@@ -147,7 +147,7 @@ fn define_functions(connection: &Connection) -> rusqlite::Result<()> {
     })
 }
 
-/// The version of the database, 0 when it is empty; an error when this program does not know it.
+/// Schema version of the database, 0 if empty. An error if this program does not know it.
 pub(crate) async fn version(store: &Store) -> Result<i64, StoreError> {
     let exists = match store.engine() {
         Engine::Sqlite => sql("SELECT count(*) FROM sqlite_master WHERE name = 'schema_migrations'"),
@@ -165,7 +165,7 @@ pub(crate) async fn version(store: &Store) -> Result<i64, StoreError> {
     Ok(applied.last().map_or(0, |(version, _)| *version))
 }
 
-/// What has not been applied. What has been must be what this program knows.
+/// Migrations not applied yet. The applied ones must be known to this program.
 pub(crate) fn missing(applied: &[(i64, String)], engine: Engine) -> Result<&'static [Migration], StoreError> {
     for (index, (version, checksum)) in applied.iter().enumerate() {
         let Some(known) = MIGRATIONS.get(index).filter(|known| known.version == *version) else {

@@ -1,4 +1,4 @@
-//! Trained models, what they served, and the groups that they suspect.
+//! Trained models, counts of served scores, and suspected groups.
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
@@ -7,22 +7,22 @@ use pyxis_core::id::{ApiKeyId, WorkspaceId};
 use crate::db::{Bind, FromRow, Row, Rows, sql};
 use crate::{Executor, Store, StoreError, Tx};
 
-/// What a request for a model's score needs to know.
+/// Data for a model score request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lookup {
-    /// The key.
+    /// Id of the key.
     pub key: ApiKeyId,
-    /// Its workspace.
+    /// Workspace of the key.
     pub workspace_id: WorkspaceId,
     /// Tier of the models endpoint.
     pub models_tier: i64,
-    /// Limit of its own there.
+    /// Individual limit for the models endpoint, in requests per window.
     pub models_limit: Option<i64>,
-    /// True if the key reads scores.
+    /// True if the key may read scores.
     pub can_read: bool,
-    /// The models in force; `None` means that none were ever installed.
+    /// Active model revision; `None` if none was ever installed.
     pub revision: Option<i64>,
-    /// What models see of the wallet.
+    /// Encoded features of the wallet, if any.
     pub features: Option<Vec<u8>>,
 }
 
@@ -42,8 +42,8 @@ impl FromRow for Lookup {
     }
 }
 
-/// The key of a hash, unless it is unknown or revoked, the models in force, and what they see of the
-/// wallet: one statement. No address is like one that nothing is known of.
+/// Looks up a key by hash, unless unknown or revoked, with the active models and the features of the wallet. One
+/// statement. A missing address is treated like one without data.
 pub async fn look_up(
     executor: impl Executor,
     key_hash: &str,
@@ -56,8 +56,8 @@ pub async fn look_up(
     executor.optional(query.bind(address).bind(key_hash)).await
 }
 
-/// Puts models in force in place of a revision (`None`: no one was ever installed); their revision, or
-/// `None` where another one is in force by now.
+/// Activates models in place of a revision (`None`: none was ever installed). Returns the new revision, or `None` if
+/// another one is active by now.
 pub async fn install(
     store: &Store,
     after: Option<i64>,
@@ -65,7 +65,7 @@ pub async fn install(
     data: Vec<u8>,
     now: UnixMillis,
 ) -> Result<Option<i64>, StoreError> {
-    // Revisions are never given twice and none is ever removed, so the next one is taken or it is not.
+    // Revisions are never reused or removed, so the next one is either free or taken.
     let query = sql("INSERT INTO model_bundles (revision, fingerprint, installed_at, data) \
          VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING revision");
     let query = query.bind(after.unwrap_or(0) + 1).bind(fingerprint).bind(now).bind(data);
@@ -73,8 +73,8 @@ pub async fn install(
     Ok(installed.first().map(|(revision,)| *revision))
 }
 
-/// Takes what was installed away: a revision without data is in force, which means the models that come with
-/// the program. Whether there was anything to take away.
+/// Uninstalls the models by activating a revision without data, which stands for the built-in models. Returns true if
+/// there was anything to uninstall.
 pub async fn uninstall(store: &Store, now: UnixMillis) -> Result<bool, StoreError> {
     let mut tx = store.begin().await?;
     let query = sql("UPDATE model_bundles SET data = $1 WHERE length(data) > 0").bind(Vec::<u8>::new());
@@ -88,21 +88,21 @@ pub async fn uninstall(store: &Store, now: UnixMillis) -> Result<bool, StoreErro
     Ok(true)
 }
 
-/// The revision in force, if any was installed.
+/// Active revision, if any was installed.
 pub async fn revision(executor: impl Executor) -> Result<Option<i64>, StoreError> {
     let found: Option<(Option<i64>,)> =
         executor.optional(sql("SELECT max(revision) FROM model_bundles")).await?;
     Ok(found.and_then(|(revision,)| revision))
 }
 
-/// The models of a revision; no bytes stand for those that come with the program.
+/// Models of a revision. No bytes mean the built-in models.
 pub async fn bundle(executor: impl Executor, revision: i64) -> Result<Option<Vec<u8>>, StoreError> {
     let query = sql("SELECT data FROM model_bundles WHERE revision = $1").bind(revision);
     let found: Vec<(Vec<u8>,)> = executor.all(query).await?;
     Ok(found.into_iter().next().map(|(data,)| data))
 }
 
-/// Adds to what was served: model, bucket, how many.
+/// Adds to the counts of served scores: model, bucket, number.
 pub async fn count_serves(
     executor: impl Executor,
     serves: &[(&'static str, i64, i64)],
@@ -120,12 +120,12 @@ pub async fn count_serves(
         .await
 }
 
-/// What was served: model, bucket, how many.
+/// Counts of served scores: model, bucket, number.
 pub async fn serves(executor: impl Executor) -> Result<Vec<(String, i64, i64)>, StoreError> {
     executor.all(sql("SELECT model, bucket, served FROM model_serves ORDER BY model, bucket")).await
 }
 
-/// Replaces the suspected groups by others, in their order.
+/// Replaces the suspected groups, in order.
 pub async fn replace_groups(tx: &mut Tx, documents: Vec<String>) -> Result<(), StoreError> {
     tx.execute(sql("DELETE FROM suspect_groups")).await?;
     let rows: Rows = (1..)
@@ -136,7 +136,7 @@ pub async fn replace_groups(tx: &mut Tx, documents: Vec<String>) -> Result<(), S
     Ok(())
 }
 
-/// The suspected groups from a position on: position and document.
+/// Suspected groups from a position on: position and document.
 pub async fn groups(
     executor: impl Executor,
     from: i64,

@@ -1,4 +1,4 @@
-//! Running processes and their heartbeats.
+//! Running nodes and their heartbeats.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::NodeId;
@@ -6,7 +6,7 @@ use pyxis_core::id::NodeId;
 use crate::db::sql;
 use crate::{Executor, StoreError};
 
-/// Says that a node is alive.
+/// Records that a node is alive.
 pub async fn heartbeat(executor: impl Executor, node: NodeId, now: UnixMillis) -> Result<(), StoreError> {
     let query = sql("INSERT INTO nodes (node_id, started_at, seen_at) VALUES ($1, $2, $2) \
          ON CONFLICT (node_id) DO UPDATE SET seen_at = excluded.seen_at");
@@ -14,7 +14,7 @@ pub async fn heartbeat(executor: impl Executor, node: NodeId, now: UnixMillis) -
     Ok(())
 }
 
-/// Removes a node that stopped.
+/// Removes a node that has stopped.
 pub async fn remove(executor: impl Executor, node: NodeId) -> Result<(), StoreError> {
     executor.execute(sql("DELETE FROM nodes WHERE node_id = $1").bind(node)).await?;
     Ok(())

@@ -1,7 +1,7 @@
-//! Sets of nullifiers: those that credentials named together are one account (decisions/0014).
+//! Sets of nullifiers that credentials have linked: each set is one account (decisions/0014).
 //!
-//! A set only grows. In each scorer one address holds it, by a claim on its name, which is one of its nullifiers; a
-//! nullifier that no credential named together with another is a set of its own, without a row.
+//! A set only grows. In each scorer one address holds it, through a claim on its name, which is one of its nullifiers.
+//! A nullifier that was never named together with another one is a separate set, without a row.
 
 mod stored;
 mod tie;
@@ -19,7 +19,7 @@ use crate::{Executor, StoreError, Tx, claims};
 pub(crate) use stored::read_stored;
 pub use tie::tie;
 
-/// The sets of some nullifiers.
+/// Sets of the given nullifiers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sets(HashMap<Nullifier, Set>);
 
@@ -32,25 +32,25 @@ struct Set {
 }
 
 impl Sets {
-    /// The name of a nullifier's set.
+    /// Name of a nullifier's set.
     pub fn name<'a>(&'a self, nullifier: &'a Nullifier) -> &'a Nullifier {
         self.0.get(nullifier).map_or(nullifier, |set| &set.name)
     }
 
-    /// The names of the sets of some nullifiers, each once.
+    /// Names of the sets of the given nullifiers, without duplicates.
     pub fn names<'a>(&self, nullifiers: impl IntoIterator<Item = &'a Nullifier>) -> Vec<Nullifier> {
         let names: BTreeSet<&Nullifier> = nullifiers.into_iter().map(|one| self.name(one)).collect();
         names.into_iter().cloned().collect()
     }
 
-    /// A Stamp with its nullifiers by the names of their sets, as [`pyxis_core::score::settle`] takes it.
+    /// Replaces a Stamp's nullifiers by the names of their sets, as [`pyxis_core::score::settle`] expects.
     #[must_use]
     pub fn named(&self, stamp: Stamp) -> Stamp {
         Stamp { nullifiers: self.names(&stamp.nullifiers), ..stamp }
     }
 }
 
-/// Reads the sets of some nullifiers.
+/// Reads the sets of the given nullifiers.
 pub async fn of(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -77,10 +77,10 @@ pub async fn of(
     Ok(Sets(found.into_iter().filter_map(set).collect()))
 }
 
-/// Locks the sets of some nullifiers until the transaction ends: meanwhile no one else settles a score, stores or revokes
-/// a credential, or ties a set with one of them. Call it once in a transaction, with all of them.
+/// Locks the sets of the given nullifiers until the transaction ends. Meanwhile no one else settles a score, stores or
+/// revokes a credential, or ties a set with one of them. Call it once per transaction, with all nullifiers.
 ///
-/// `None`: another transaction tied some of them meanwhile. Roll back and begin again.
+/// `None` means that another transaction tied some of them meanwhile. Roll back and start again.
 pub async fn lock(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -96,7 +96,7 @@ pub async fn lock(
     Ok(unchanged.then_some(sets))
 }
 
-/// Everything in the sets of some nullifiers, themselves included.
+/// All nullifiers in the sets of the given ones, which are included.
 pub async fn members(
     executor: impl Executor,
     workspace: WorkspaceId,

@@ -1,4 +1,4 @@
-//! Access tokens that were fetched with a credential, and accounts on their way to being connected.
+//! Access tokens fetched with a credential, and pending OAuth connections.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{CredentialId, UserId, WorkspaceId};
@@ -8,60 +8,60 @@ use crate::db::{row, sql};
 use crate::{Executor, StoreError};
 
 row! {
-    /// What a token endpoint gave for one version of a credential's secret.
+    /// Tokens from a token endpoint, for one version of a credential's secret.
     pub TokenRow: "oauth_tokens", token_columns {
-        /// Credential.
+        /// Credential that they belong to.
         credential_id: CredentialId,
-        /// Workspace.
+        /// Owning workspace.
         workspace_id: WorkspaceId,
-        /// The version of the secret that it was given for.
+        /// Version of the secret that they were issued for.
         credential_version: i64,
-        /// Access token and perhaps refresh token, sealed for [`tokens_aad`].
+        /// Access token and optional refresh token, sealed for [`tokens_aad`].
         sealed_tokens: Option<Sealed>,
-        /// End of the access token.
+        /// Expiry of the access token.
         expires_at: UnixMillis,
-        /// Code of what keeps it from being renewed.
+        /// Code of the problem that prevents a refresh.
         problem: Option<String>,
-        /// The scope that the endpoint named; `None` means the one that was asked for.
+        /// Scope granted by the endpoint; `None` means the requested one.
         granted_scope: Option<String>,
-        /// Last change.
+        /// Time of the last change.
         updated_at: UnixMillis,
     }
 }
 
 row! {
-    /// A person on the way to a provider's page of consent.
+    /// A pending authorization at a provider's consent page.
     pub ConnectionRow: "oauth_connections", connection_columns {
         /// SHA-256 of the `state` parameter, hex.
         state_hash: String,
-        /// Workspace.
+        /// Owning workspace.
         workspace_id: WorkspaceId,
-        /// Credential.
+        /// Credential to connect.
         credential_id: CredentialId,
-        /// The version of its secret.
+        /// Version of the credential's secret.
         credential_version: i64,
-        /// Who connects.
+        /// User who connects.
         user_id: UserId,
         /// PKCE verifier, sealed for [`verifier_aad`].
         sealed_verifier: Sealed,
-        /// Creation.
+        /// Creation time.
         created_at: UnixMillis,
-        /// End of validity.
+        /// Expiry time.
         expires_at: UnixMillis,
     }
 }
 
-/// What tokens are sealed for.
+/// Associated data that binds sealed tokens to their credential.
 pub fn tokens_aad(workspace: WorkspaceId, credential: CredentialId) -> Aad {
     Aad::new("oauth_tokens", "sealed_tokens", workspace, credential)
 }
 
-/// What a verifier is sealed for.
+/// Associated data that binds a sealed verifier to its credential.
 pub fn verifier_aad(workspace: WorkspaceId, credential: CredentialId) -> Aad {
     Aad::new("oauth_connections", "sealed_verifier", workspace, credential)
 }
 
-/// What is stored for a credential.
+/// Stored tokens of a credential.
 pub async fn find(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -75,8 +75,7 @@ pub async fn find(
     executor.optional(query.bind(workspace).bind(credential)).await
 }
 
-/// Stores tokens in place of what was there, unless that is of a newer version of the secret; whether
-/// they are stored.
+/// Stores tokens and replaces earlier ones, unless those are for a newer version of the secret. Returns true if stored.
 pub async fn put(executor: impl Executor, row: &TokenRow) -> Result<bool, StoreError> {
     let query =
         sql("INSERT INTO oauth_tokens (credential_id, workspace_id, credential_version, sealed_tokens, \
@@ -97,8 +96,8 @@ pub async fn put(executor: impl Executor, row: &TokenRow) -> Result<bool, StoreE
     Ok(executor.execute(query).await? == 1)
 }
 
-/// Ends the access token of this version and end at once, and leaves the refresh token; whether it was still that
-/// one.
+/// Expires an access token immediately, if its version and expiry match, and keeps the refresh token. Returns true if
+/// they matched.
 pub async fn end(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -117,7 +116,7 @@ pub async fn end(
     Ok(executor.execute(query).await? == 1)
 }
 
-/// Adds a connection.
+/// Adds a pending connection.
 pub async fn begin_connection(executor: impl Executor, row: &ConnectionRow) -> Result<(), StoreError> {
     let query = sql("INSERT INTO oauth_connections (state_hash, workspace_id, credential_id, \
          credential_version, user_id, sealed_verifier, created_at, expires_at) \
@@ -133,7 +132,7 @@ pub async fn begin_connection(executor: impl Executor, row: &ConnectionRow) -> R
     crate::db::insert(executor, query).await
 }
 
-/// Takes a connection of this person. Of any number of callers at most one gets the row.
+/// Takes a pending connection of this user. At most one of several callers gets the row.
 pub async fn take_connection(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -149,7 +148,7 @@ pub async fn take_connection(
     Ok(executor.returning(query.bind(workspace).bind(user).bind(state_hash).bind(now)).await?.pop())
 }
 
-/// Forgets connections that nobody finished; how many. Of every workspace.
+/// Deletes expired connections of all workspaces. Returns their number.
 pub async fn purge_connections(executor: impl Executor, now: UnixMillis) -> Result<u64, StoreError> {
     executor.execute(sql("DELETE FROM oauth_connections WHERE expires_at <= $1").bind(now)).await
 }

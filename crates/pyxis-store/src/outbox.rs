@@ -1,5 +1,5 @@
-//! What endpoints are to hear, as whoever changes something writes it down: in the transaction of the
-//! change that it tells of, once for each endpoint that wants it. The deliveries leave from there.
+//! Writes webhook messages in the transaction of the change that they announce, one for each subscribed endpoint.
+//! Deliveries are sent from there.
 
 use std::sync::Arc;
 
@@ -12,31 +12,31 @@ use crate::cipher::Keyring;
 use crate::deliveries::{self, NewDelivery};
 use crate::{Executor, StoreError, Tx, webhooks};
 
-/// Seals what is to be sent.
+/// Seals message bodies.
 #[derive(Clone)]
 pub struct Outbox {
     keyring: Keyring,
     entropy: Arc<dyn Entropy>,
 }
 
-/// One event with what it tells.
+/// An event with its content.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
-    /// Its name.
+    /// Name of the event.
     pub event: WebhookEvent,
-    /// The transaction that it is about, if it is about one.
+    /// Transaction that the event is about, if any.
     pub txn: Option<TxnId>,
-    /// The JSON body: every attempt and every resend sends these bytes.
+    /// JSON body. Every attempt and every resend sends exactly these bytes.
     pub body: &'a [u8],
 }
 
 impl Outbox {
-    /// An outbox whose bodies are sealed by `keyring`.
+    /// An outbox whose bodies are sealed with `keyring`.
     pub fn new(keyring: Keyring, entropy: Arc<dyn Entropy>) -> Self {
         Self { keyring, entropy }
     }
 
-    /// Writes a message for each of `endpoints`, due at once.
+    /// Writes a message for each of `endpoints`, due immediately.
     pub async fn write(
         &self,
         tx: &mut Tx,
@@ -74,7 +74,7 @@ impl std::fmt::Debug for Outbox {
     }
 }
 
-/// The endpoints of a workspace that want to hear of an event now.
+/// Endpoints of a workspace that are currently subscribed to an event.
 pub async fn wanting(
     executor: impl Executor,
     workspace: WorkspaceId,

@@ -1,4 +1,4 @@
-//! Passkeys of people.
+//! Passkeys of users.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{PasskeyId, UserId, WorkspaceId};
@@ -7,30 +7,30 @@ use crate::db::{row, sql};
 use crate::{Executor, StoreError};
 
 row! {
-    /// A passkey.
+    /// A registered passkey.
     pub PasskeyRow: "passkeys", passkey_columns {
-        /// Identifier.
+        /// Unique identifier.
         id: PasskeyId,
-        /// Workspace.
+        /// Workspace of the owner.
         workspace_id: WorkspaceId,
-        /// Whose it is.
+        /// Owner of the passkey.
         user_id: UserId,
-        /// The authenticator's own id of it, base64url; unique in the installation.
+        /// Credential id from the authenticator, base64url; unique in the installation.
         credential: String,
-        /// What the person calls it.
+        /// Name chosen by the owner.
         name: String,
         /// Public key, counter and flags as JSON.
         document: String,
-        /// Ceremonies so far: what [`record_use`] compares.
+        /// Number of ceremonies so far, which [`record_use`] compares.
         uses: i64,
-        /// Registration.
+        /// Time of registration.
         created_at: UnixMillis,
-        /// Last ceremony.
+        /// Time of the last ceremony.
         last_used_at: Option<UnixMillis>,
     }
 }
 
-/// Adds a passkey. `Conflict` when the authenticator's id is known.
+/// Adds a passkey. `Conflict` if the authenticator's id is already registered.
 pub async fn insert(executor: impl Executor, new: &PasskeyRow) -> Result<(), StoreError> {
     let query = sql(
         "INSERT INTO passkeys (id, workspace_id, user_id, credential, name, document, uses, created_at, \
@@ -48,7 +48,7 @@ pub async fn insert(executor: impl Executor, new: &PasskeyRow) -> Result<(), Sto
     crate::db::insert(executor, query).await
 }
 
-/// The passkeys of a person, oldest first.
+/// Passkeys of a person, oldest first.
 pub async fn list(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -62,14 +62,14 @@ pub async fn list(
     executor.all(query.bind(workspace).bind(user)).await
 }
 
-/// Who in a workspace has a passkey.
+/// Users of a workspace with a passkey.
 pub async fn owners(executor: impl Executor, workspace: WorkspaceId) -> Result<Vec<UserId>, StoreError> {
     let query = sql("SELECT DISTINCT user_id FROM passkeys WHERE workspace_id = $1 ORDER BY user_id");
     let rows: Vec<(UserId,)> = executor.all(query.bind(workspace)).await?;
     Ok(rows.into_iter().map(|(user,)| user).collect())
 }
 
-/// The passkey of an authenticator's id, in any workspace: for sign-in, where none is known.
+/// The passkey with an authenticator's id, in any workspace. Used for sign-in, where the workspace is unknown.
 pub async fn find_by_credential(
     executor: impl Executor,
     credential: &str,
@@ -78,7 +78,7 @@ pub async fn find_by_credential(
     executor.optional(query.bind(credential)).await
 }
 
-/// Stores what a ceremony changed (the counter), if no other ceremony came between; whether it did.
+/// Stores the changes of a ceremony (the counter), unless another ceremony came between. Returns true if stored.
 pub async fn record_use(
     executor: impl Executor,
     before: &PasskeyRow,
@@ -91,7 +91,7 @@ pub async fn record_use(
     Ok(executor.execute(query).await? == 1)
 }
 
-/// Renames a passkey of a person; whether it exists.
+/// Renames a passkey of a person. Returns true if it exists.
 pub async fn rename(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -103,7 +103,7 @@ pub async fn rename(
     Ok(executor.execute(query.bind(name).bind(workspace).bind(user).bind(id)).await? == 1)
 }
 
-/// Removes a passkey of a person; whether it existed.
+/// Removes a passkey of a person. Returns true if it existed.
 pub async fn remove(
     executor: impl Executor,
     workspace: WorkspaceId,

@@ -1,4 +1,4 @@
-//! What a request waits for reads through indexes: both engines say how they would run each statement.
+//! Statements on the request path use indexes. Both engines report how they would run each statement.
 
 use std::borrow::Cow;
 use std::sync::Mutex;
@@ -18,7 +18,7 @@ use crate::{
 
 mod postgres;
 
-/// Notes the statements for an engine and runs none.
+/// Records the statements for an engine without running them.
 struct Recorder {
     engine: Engine,
     noted: Mutex<Vec<String>>,
@@ -65,7 +65,7 @@ impl Executor for &Recorder {
     }
 }
 
-/// The statements behind what requests, ingest and scoring ask.
+/// Statements behind requests, ingestion and scoring.
 async fn statements(engine: Engine) -> Vec<String> {
     let recorder = Recorder::of(engine);
     let (at, address, digest) = (UnixMillis(0), EvmAddress([0; 20]), [0; 32]);
@@ -126,7 +126,7 @@ async fn statements(engine: Engine) -> Vec<String> {
     recorder.into_noted()
 }
 
-/// A database as the program makes it, and the directory that it goes with.
+/// A freshly migrated database and its temporary directory.
 async fn migrated() -> (tempfile::TempDir, rusqlite::Connection) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("px.db");
@@ -144,10 +144,10 @@ async fn no_statement_that_a_request_waits_for_scans_a_table() {
     for text in statements {
         let steps = plan(&connection, &text);
         assert!(steps.iter().any(|step| step.starts_with("SEARCH")), "{text}\n{steps:#?}");
-        // The parts of an index are few, and nowhere but in the statement.
+        // `parts` is a short list of index parts that exists only in the statement.
         let scans = |step: &String| step.starts_with("SCAN") && step != "SCAN parts";
         assert!(!steps.iter().any(scans), "{text}\n{steps:#?}");
-        // A page is read in its order, not sorted out of everything; but for the few Stamps of an address.
+        // A page is read in index order, not sorted, except for the few Stamps of an address.
         let sorts = steps.iter().any(|step| step.contains("TEMP B-TREE FOR ORDER BY"));
         let few = text.contains("FROM stamps ") && text.contains("address = $2");
         assert!(!(sorts && text.contains("LIMIT")) || few, "{text}\n{steps:#?}");
@@ -208,7 +208,7 @@ async fn a_score_whose_scorer_is_known_is_read_from_its_place_alone() {
     assert_eq!(steps, ["SEARCH scores USING INTEGER PRIMARY KEY (rowid=?)"]);
 }
 
-/// The steps by which SQLite would run a statement.
+/// Steps of SQLite's query plan.
 fn plan(connection: &rusqlite::Connection, text: &str) -> Vec<String> {
     let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {text}")).unwrap();
     statement.raw_query().mapped(|row| row.get(3)).collect::<Result<_, _>>().unwrap()

@@ -1,4 +1,4 @@
-//! Policies: one document per credential.
+//! Policies. Each credential has at most one policy document.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{CredentialId, WorkspaceId};
@@ -9,30 +9,29 @@ use crate::{Executor, StoreError, Tx, locks};
 row! {
     /// A policy.
     pub PolicyRow: "policies", policy_columns {
-        /// Its credential.
+        /// Credential of the policy.
         credential_id: CredentialId,
-        /// Workspace.
+        /// Owning workspace.
         workspace_id: WorkspaceId,
         /// The policy as JSON.
         document: String,
-        /// Starts at 1 and rises with every change.
+        /// Policy version. Starts at 1 and rises with every change.
         version: i64,
-        /// Last change.
+        /// Time of the last change.
         updated_at: UnixMillis,
-        /// Who changed it: an e-mail address, or the command line.
+        /// Author of the last change: an email address, or the command line.
         updated_by: String,
     }
 }
 
-/// Holds the policy of a credential until the transaction ends. Whoever changes it, or opens a grant under it, asks
-/// for this before anything else, so that a grant is opened either before a change, which then sees it, or under
-/// what was changed.
+/// Locks the policy of a credential until the transaction ends. Anyone who changes it, or opens a grant under it, calls
+/// this first. A grant is therefore opened either before a change, which then sees it, or under the changed policy.
 pub async fn hold(tx: &mut Tx, workspace: WorkspaceId, credential: CredentialId) -> Result<(), StoreError> {
     let credential = credential.to_string();
     locks::hold(tx, "policy", workspace, [credential.as_bytes()]).await
 }
 
-/// The policy of a credential.
+/// Policy of a credential.
 pub async fn find(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -46,7 +45,7 @@ pub async fn find(
     executor.optional(query.bind(workspace).bind(credential)).await
 }
 
-/// The policies of a workspace.
+/// Policies of a workspace.
 pub async fn list(executor: impl Executor, workspace: WorkspaceId) -> Result<Vec<PolicyRow>, StoreError> {
     let query = sql(concat!(
         "SELECT ",
@@ -56,8 +55,7 @@ pub async fn list(executor: impl Executor, workspace: WorkspaceId) -> Result<Vec
     executor.all(query.bind(workspace)).await
 }
 
-/// Sets the policy of a credential; its new version. `Reference` when the workspace has no such
-/// credential.
+/// Sets the policy of a credential. Returns its new version. `Reference` if the workspace has no such credential.
 pub async fn put(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -79,8 +77,8 @@ pub async fn put(
     row.map(|(version,)| version).ok_or(StoreError::Reference)
 }
 
-/// Sets the policy of a credential if its version is still `base` (0: it has none); the new version, or
-/// `None` where somebody else was first.
+/// Sets the policy of a credential if its version is still `base` (0: no policy). Returns the new version, or `None` if
+/// someone else changed it first.
 pub async fn replace_if_unchanged(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -111,7 +109,7 @@ pub async fn replace_if_unchanged(
     Ok(executor.returning(query).await?.pop().map(|(version,)| version))
 }
 
-/// Removes the policy of a credential; whether there was one.
+/// Removes the policy of a credential. Returns true if there was one.
 pub async fn remove(
     executor: impl Executor,
     workspace: WorkspaceId,

@@ -1,4 +1,4 @@
-//! The log of the registry: everything that ever happened, in order. Rows are only added.
+//! Log of the registry: all changes, in order. Rows are only added.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::{ActionId, Kind, NetworkName, ProofNullifier, Subject};
@@ -7,54 +7,54 @@ use crate::db::{row, sql, stored_enum};
 use crate::{Executor, StoreError};
 
 stored_enum! {
-    /// What happened.
+    /// Kind of change.
     pub Change {
-        /// An address proved something.
+        /// A proof was registered.
         Register = "register",
         /// A proof was revoked.
         Revoke = "revoke",
-        /// A proof left this address for another, which the next entries register.
+        /// A proof moved from this address to another one, which the next entries register.
         Rebind = "rebind",
-        /// A proof that had expired ended for good, because another address registered its nullifier.
+        /// An expired proof was ended because another address registered its nullifier.
         Expire = "expire",
         /// An address was blocked.
         Block = "block",
-        /// It is blocked no longer.
+        /// An address was unblocked.
         Unblock = "unblock",
     }
 }
 
 row! {
-    /// One entry.
+    /// A log entry.
     pub LogRow: "proof_log", log_columns {
-        /// Number, higher than that of every entry before.
+        /// Entry number, higher than all earlier ones.
         id: i64,
-        /// What happened.
+        /// Kind of change.
         change: Change,
-        /// Where.
+        /// Network of the change.
         network: NetworkName,
-        /// In which block.
+        /// Block height of the change.
         height: i64,
-        /// When.
+        /// Time of the change.
         at: UnixMillis,
-        /// What the proof is of.
+        /// Kind of proof.
         kind: Option<Kind>,
-        /// To whom.
+        /// Address that the change is about.
         subject: Subject,
-        /// For which use.
+        /// Action id of the proof.
         action_id: Option<ActionId>,
-        /// The human's mark.
+        /// Nullifier of the proof.
         nullifier: Option<ProofNullifier>,
-        /// When the proof expires.
+        /// Expiry of the proof.
         expires_at: Option<UnixMillis>,
-        /// Why.
+        /// Reason for the change.
         reason: Option<String>,
-        /// The issuer who signed it, or the manager.
+        /// Issuer who signed it, or the manager.
         made_by: String,
     }
 }
 
-/// Adds an entry; its `id` is not looked at.
+/// Appends an entry. Its `id` is ignored.
 pub async fn append(executor: impl Executor, entry: &LogRow) -> Result<(), StoreError> {
     let query =
         sql("INSERT INTO proof_log (change, network, height, at, kind, subject, action_id, nullifier, \
@@ -82,20 +82,20 @@ pub async fn page(executor: impl Executor, after: i64, limit: u32) -> Result<Vec
 row! {
     /// A signed statement that took effect.
     pub StatementRow: "proof_statements", statement_columns {
-        /// Its digest.
+        /// Digest of the statement.
         digest: [u8; 32],
-        /// Who signed it.
+        /// Issuer who signed it.
         issuer: String,
-        /// The network of its (first) change.
+        /// Network of its first change.
         network: NetworkName,
-        /// In which block.
+        /// Block height of the change.
         height: i64,
-        /// The proof that it registered.
+        /// Id of the proof that it registered.
         proof_id: Option<i64>,
     }
 }
 
-/// Remembers a statement, so that it takes effect once.
+/// Records a statement, so that it takes effect only once.
 pub async fn remember(executor: impl Executor, new: &StatementRow) -> Result<(), StoreError> {
     let query = sql("INSERT INTO proof_statements (digest, issuer, network, height, proof_id) \
          VALUES ($1, $2, $3, $4, $5)")
@@ -107,7 +107,7 @@ pub async fn remember(executor: impl Executor, new: &StatementRow) -> Result<(),
     executor.execute(query).await.map(|_| ())
 }
 
-/// The statement of a digest, if it took effect.
+/// The statement with this digest, if it took effect.
 pub async fn find_statement(
     executor: impl Executor,
     digest: &[u8; 32],

@@ -1,7 +1,7 @@
-//! The registry of proofs (decisions, Registry): who proved what, from which height until which.
+//! The registry of proofs with their ranges of heights (decisions, Registry).
 //!
-//! It belongs to the installation: its public endpoints ask for no key, so they know no workspace. Whoever
-//! changes it holds every clock ([`crate::block_clocks::lock`]).
+//! It belongs to the installation: its public endpoints need no key, so they know no workspace. Anyone who changes it
+//! locks all clocks ([`crate::block_clocks::lock`]).
 
 mod ask;
 mod holders;
@@ -18,13 +18,13 @@ pub use holders::{release, take};
 pub use pages::{DayCount, Filter, list, per_day};
 
 stored_enum! {
-    /// Why a proof has ended before it expired.
+    /// Reason that a proof ended before it expired.
     pub Ended {
         /// Its issuer or a manager revoked it.
         Revoked = "revoked",
-        /// The human has another address now.
+        /// The proof moved to another address of the same person.
         Rebound = "rebound",
-        /// A newer proof of the same address took its place.
+        /// A newer proof of the same address replaced it.
         Replaced = "replaced",
         /// It had expired when another address registered its nullifier.
         Expired = "expired",
@@ -34,31 +34,31 @@ stored_enum! {
 row! {
     /// A proof.
     pub ProofRow: "proofs", proof_columns {
-        /// Number, higher than that of every proof before.
+        /// Proof number, higher than all earlier ones.
         id: i64,
-        /// Where it counts.
+        /// Network where it counts.
         network: NetworkName,
-        /// What was proved.
+        /// Kind of proof.
         kind: Kind,
-        /// Who proved it.
+        /// Address that passed the check.
         subject: Subject,
-        /// For which use.
+        /// Action id of the proof.
         action_id: ActionId,
-        /// The human's mark.
+        /// Nullifier of the proof.
         nullifier: ProofNullifier,
-        /// Who signed the registration.
+        /// Issuer who signed the registration.
         issuer: String,
-        /// When the issuer signed.
+        /// Time of the issuer's signature.
         issued_at: UnixMillis,
-        /// When it expires, if nothing ends it before.
+        /// Expiry, unless it ends earlier.
         expires_at: UnixMillis,
-        /// The first block in which it holds.
+        /// First height at which it is valid.
         from_height: i64,
-        /// The first block in which it does not; `None` while nothing ended it.
+        /// First height at which it is no longer valid; `None` if it has not ended.
         until_height: Option<i64>,
-        /// What ended it.
+        /// Reason for an early end.
         ended: Option<Ended>,
-        /// When it came in.
+        /// Time of the registration.
         registered_at: UnixMillis,
     }
 }
@@ -68,29 +68,30 @@ use proof_columns;
 /// A proof to store.
 #[derive(Clone, Debug)]
 pub struct NewProof {
-    /// Where it counts.
+    /// Network where it counts.
     pub network: NetworkName,
-    /// What was proved.
+    /// Kind of proof.
     pub kind: Kind,
-    /// Who proved it.
+    /// Address that passed the check.
     pub subject: Subject,
-    /// For which use.
+    /// Action id of the proof.
     pub action_id: ActionId,
-    /// The human's mark.
+    /// Nullifier of the proof.
     pub nullifier: ProofNullifier,
-    /// Who signed the registration.
+    /// Issuer who signed the registration.
     pub issuer: String,
-    /// When the issuer signed.
+    /// Time of the issuer's signature.
     pub issued_at: UnixMillis,
-    /// When it expires.
+    /// Expiry of the proof.
     pub expires_at: UnixMillis,
-    /// The first block in which it holds.
+    /// First height at which it is valid.
     pub from_height: i64,
-    /// The present moment.
+    /// Current time.
     pub registered_at: UnixMillis,
 }
 
-/// Stores a proof; its number. The address must have no open proof of the same kind and action there.
+/// Stores a proof and returns its number. The address must have no open proof of the same kind and action on the
+/// network.
 pub async fn insert(executor: impl Executor, new: &NewProof) -> Result<i64, StoreError> {
     let query = sql("INSERT INTO proofs (network, kind, subject, action_id, nullifier, issuer, issued_at, \
          expires_at, from_height, registered_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id")
@@ -108,14 +109,14 @@ pub async fn insert(executor: impl Executor, new: &NewProof) -> Result<i64, Stor
     rows.into_iter().next().map(|(id,)| id).ok_or(StoreError::Conflict { constraint: None })
 }
 
-/// Ends a proof at a height; whether nothing had ended it before.
+/// Ends a proof at a height. Returns true if it had not ended before.
 pub async fn end(executor: impl Executor, id: i64, height: i64, ended: Ended) -> Result<bool, StoreError> {
     let query = sql("UPDATE proofs SET until_height = $1, ended = $2 WHERE id = $3 AND until_height IS NULL");
     Ok(executor.execute(query.bind(height).bind(ended).bind(id)).await? == 1)
 }
 
-/// The same by the word of an issuer or a manager: what was signed about the address before `outdated_before`
-/// has no effect any more.
+/// Like [`end`], on behalf of an issuer or a manager. Statements about the address signed before `outdated_before` have
+/// no effect anymore.
 pub async fn end_signed(
     executor: impl Executor,
     id: i64,
@@ -128,8 +129,8 @@ pub async fn end_signed(
     Ok(executor.execute(query.bind(height).bind(ended).bind(outdated_before).bind(id)).await? == 1)
 }
 
-/// The moment before which nothing that was signed about an address takes effect any more: it is older than
-/// what did. `None` while nothing was said.
+/// Time before which signed statements about an address are outdated, because a newer one took effect. `None` if there
+/// was no statement.
 pub async fn outdated_before(
     executor: impl Executor,
     network: &NetworkName,
@@ -144,12 +145,12 @@ pub async fn outdated_before(
     Ok(executor.optional::<(Option<UnixMillis>,)>(query).await?.and_then(|(moment,)| moment))
 }
 
-/// One proof.
+/// The proof with this number.
 pub async fn find(executor: impl Executor, id: i64) -> Result<Option<ProofRow>, StoreError> {
     executor.optional(sql(concat!("SELECT ", proof_columns!(), " FROM proofs WHERE id = $1")).bind(id)).await
 }
 
-/// The proof of an address that nothing has ended; it may have expired.
+/// The proof of an address that has not been ended. It may have expired.
 pub async fn open_of_subject(
     executor: impl Executor,
     network: &NetworkName,
@@ -166,7 +167,7 @@ pub async fn open_of_subject(
     executor.optional(query.bind(network).bind(kind).bind(subject).bind(action_id)).await
 }
 
-/// The proofs of a nullifier that nothing has ended, on every network; they may have expired.
+/// Proofs of a nullifier that have not been ended, on all networks. They may have expired.
 pub async fn open_of_nullifier(
     executor: impl Executor,
     kind: Kind,
@@ -182,7 +183,7 @@ pub async fn open_of_nullifier(
     executor.all(query.bind(kind).bind(action_id).bind(nullifier)).await
 }
 
-/// Every proof of an address, whatever became of it, newest first.
+/// All proofs of an address, including ended ones, newest first.
 pub async fn of_subject(executor: impl Executor, subject: Subject) -> Result<Vec<ProofRow>, StoreError> {
     let query = sql(concat!("SELECT ", proof_columns!(), " FROM proofs WHERE subject = $1 ORDER BY id DESC"));
     executor.all(query.bind(subject)).await

@@ -1,4 +1,4 @@
-//! Browsers that asked to be notified, and what they have still to be told.
+//! Browsers subscribed to notifications, and their pending messages.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{PushSubscriptionId, TxnId, UserId, WorkspaceId};
@@ -8,59 +8,59 @@ use crate::db::{Bind, Rows, row, sql};
 use crate::{Executor, StoreError, Tx};
 
 row! {
-    /// A browser.
+    /// A push subscription of a browser.
     pub PushSubscriptionRow: "push_subscriptions", push_subscription_columns {
-        /// Identifier.
+        /// Unique identifier.
         id: PushSubscriptionId,
-        /// Workspace.
+        /// Workspace of the user.
         workspace_id: WorkspaceId,
-        /// Whose it is.
+        /// Owner of the subscription.
         user_id: UserId,
-        /// Where its push service takes messages.
+        /// URL of the push service for this browser.
         endpoint: String,
-        /// SHA-256 of that, hex.
+        /// SHA-256 of the endpoint, hex.
         endpoint_hash: String,
-        /// Its public key and authentication secret, sealed for [`keys_aad`].
+        /// Public key and authentication secret of the browser, sealed for [`keys_aad`].
         sealed_keys: Sealed,
-        /// Name that the browser gave itself.
+        /// Name reported by the browser.
         label: String,
-        /// Creation.
+        /// Creation time.
         created_at: UnixMillis,
-        /// When its service last took a message.
+        /// Time when the push service last accepted a message.
         last_success_at: Option<UnixMillis>,
-        /// HTTP status with which its service refuses messages; `None` while it takes them.
+        /// HTTP status with which the push service refuses messages; `None` while it accepts them.
         refused_status: Option<i64>,
-        /// How the service's answer begins.
+        /// Beginning of the push service's response.
         refused_why: Option<String>,
-        /// Since when it refuses them.
+        /// Time of the first refusal.
         refused_at: Option<UnixMillis>,
     }
 }
 
 row! {
-    /// A message to send.
+    /// A pending message.
     pub PushMessageRow: "push_messages", push_message_columns {
-        /// To which browser.
+        /// Receiving subscription.
         subscription_id: PushSubscriptionId,
-        /// About which transaction.
+        /// Transaction that the message is about.
         txn_id: TxnId,
-        /// Workspace.
+        /// Workspace of the subscription.
         workspace_id: WorkspaceId,
-        /// Attempts that failed.
+        /// Number of failed attempts.
         attempts: i64,
-        /// When it may be sent.
+        /// Time from which it may be sent.
         next_at: UnixMillis,
-        /// When it is of no use any more.
+        /// Time from which the message is useless.
         expires_at: UnixMillis,
     }
 }
 
-/// What the keys of a browser are sealed for.
+/// Associated data that binds sealed keys to their subscription.
 pub fn keys_aad(workspace: WorkspaceId, id: PushSubscriptionId) -> Aad {
     Aad::new("push_subscriptions", "sealed_keys", workspace, id)
 }
 
-/// Adds a browser, in the place of what was known of the same endpoint.
+/// Adds a subscription. Replaces an earlier one with the same endpoint.
 pub async fn subscribe(tx: &mut Tx, new: &PushSubscriptionRow) -> Result<(), StoreError> {
     let before = sql("DELETE FROM push_subscriptions WHERE workspace_id = $1 AND endpoint_hash = $2");
     tx.execute(before.bind(new.workspace_id).bind(&new.endpoint_hash)).await?;
@@ -78,7 +78,7 @@ pub async fn subscribe(tx: &mut Tx, new: &PushSubscriptionRow) -> Result<(), Sto
     Ok(())
 }
 
-/// The browser.
+/// The subscription with this id.
 pub async fn find(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -92,7 +92,7 @@ pub async fn find(
     executor.optional(query.bind(workspace).bind(id)).await
 }
 
-/// The browsers of a person.
+/// Subscriptions of a person.
 pub async fn list_for_user(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -106,7 +106,7 @@ pub async fn list_for_user(
     executor.all(query.bind(workspace).bind(user)).await
 }
 
-/// The browsers of a workspace, with whose they are.
+/// Subscriptions of a workspace, with their owners.
 pub async fn list(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -115,7 +115,7 @@ pub async fn list(
     executor.all(query.bind(workspace)).await
 }
 
-/// Forgets a browser; whether it was known.
+/// Deletes a subscription. Returns true if it existed.
 pub async fn remove(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -125,7 +125,7 @@ pub async fn remove(
     Ok(executor.execute(query.bind(workspace).bind(id)).await? == 1)
 }
 
-/// Notes that a browser's service took a message.
+/// Records that the push service accepted a message.
 pub async fn succeeded(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -138,7 +138,7 @@ pub async fn succeeded(
     Ok(())
 }
 
-/// Notes that a browser's service refused a message, and how its answer begins.
+/// Records that the push service refused a message, with the beginning of its response.
 pub async fn refused(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -153,7 +153,7 @@ pub async fn refused(
     Ok(())
 }
 
-/// Browsers of a workspace whose services refuse messages.
+/// Subscriptions of a workspace whose push services refuse messages.
 pub async fn list_refused(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -166,7 +166,7 @@ pub async fn list_refused(
     executor.all(query.bind(workspace)).await
 }
 
-/// Adds messages, due at once.
+/// Adds messages that are due immediately.
 pub async fn enqueue(tx: &mut Tx, new: &[PushMessageRow]) -> Result<(), StoreError> {
     let rows: Rows = new
         .iter()
@@ -186,7 +186,7 @@ pub async fn enqueue(tx: &mut Tx, new: &[PushMessageRow]) -> Result<(), StoreErr
     Ok(())
 }
 
-/// Claims up to `limit` messages of all workspaces that are due. Nobody else gets them until `until`.
+/// Claims up to `limit` due messages of all workspaces. No one else gets them before `until`.
 pub async fn claim(
     executor: impl Executor,
     now: UnixMillis,
@@ -202,14 +202,14 @@ pub async fn claim(
     executor.returning(query.bind(until).bind(now).bind(i64::from(limit))).await
 }
 
-/// A message is over: it was taken, or is of no use.
+/// Deletes a message that was accepted or is useless.
 pub async fn done(executor: impl Executor, message: &PushMessageRow) -> Result<(), StoreError> {
     let query = sql("DELETE FROM push_messages WHERE subscription_id = $1 AND txn_id = $2");
     executor.execute(query.bind(message.subscription_id).bind(message.txn_id)).await?;
     Ok(())
 }
 
-/// Notes that an attempt failed, and when to try again.
+/// Records a failed attempt and the time of the next one.
 pub async fn failed(
     executor: impl Executor,
     message: &PushMessageRow,
@@ -221,7 +221,7 @@ pub async fn failed(
     Ok(())
 }
 
-/// When the next message of all workspaces is due after now.
+/// Time when the next message of all workspaces is due, after now.
 pub async fn next_due(executor: impl Executor, now: UnixMillis) -> Result<Option<UnixMillis>, StoreError> {
     let query = sql("SELECT min(next_at) FROM push_messages WHERE next_at > $1");
     Ok(executor.optional(query.bind(now)).await?.and_then(|(at,)| at))

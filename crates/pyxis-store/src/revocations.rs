@@ -1,4 +1,4 @@
-//! Revoked credentials, by signing digest: another spelling of the same credential stays revoked.
+//! Revoked credentials, by signing digest. A credential in a different encoding therefore stays revoked.
 
 use std::collections::BTreeSet;
 
@@ -11,24 +11,24 @@ use crate::page::Page;
 use crate::{Executor, StoreError, Tx, locks};
 
 row! {
-    /// A revocation.
+    /// A revoked credential.
     pub RevocationRow: "revocations", revocation_columns {
-        /// What the issuer signed.
+        /// Digest that the issuer signed.
         digest: SigningDigest,
-        /// When.
+        /// Time of the revocation.
         revoked_at: UnixMillis,
-        /// Who, for people.
+        /// Display name of the person who revoked it.
         revoked_by: String,
-        /// Why.
+        /// Reason, if given.
         reason: Option<String>,
     }
 }
 
 const LOCK: &str = "revocation";
 
-/// Revokes a credential, stored or not; whether it was not revoked before.
+/// Revokes a credential, stored or not. Returns false if it was already revoked.
 ///
-/// It waits for transactions that asked [`revoked_among`], and so sees the Stamp that such a one stores.
+/// Waits for transactions that called [`revoked_among`], and so sees the Stamps that they store.
 pub async fn insert(tx: &mut Tx, workspace: WorkspaceId, new: &RevocationRow) -> Result<bool, StoreError> {
     locks::hold_all(tx, LOCK, workspace).await?;
     let query = sql("INSERT INTO revocations (workspace_id, digest, revoked_at, revoked_by, reason) \
@@ -41,8 +41,8 @@ pub async fn insert(tx: &mut Tx, workspace: WorkspaceId, new: &RevocationRow) ->
     Ok(tx.execute(query).await? == 1)
 }
 
-/// Which of some credentials are revoked. None of the others can be until the transaction ends. Those who ask do not
-/// wait for each other, however many credentials they bring.
+/// Those of the given credentials that are revoked. The others cannot be revoked until the transaction ends. Callers do
+/// not wait for each other, however many credentials they pass.
 pub async fn revoked_among(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -58,7 +58,7 @@ pub async fn revoked_among(
     Ok(found.into_iter().map(|(digest,)| digest).collect())
 }
 
-/// Notes that each of some digests names the same credential, which has several proofs.
+/// Records that all given digests belong to the same credential, which has several proofs.
 pub async fn note_same(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -73,7 +73,7 @@ pub async fn note_same(
     tx.execute_each(text.into(), rows).await.map(drop)
 }
 
-/// Every digest of the credentials that some digests name, themselves included, in order.
+/// All digests of the credentials with the given digests, which are included, in order.
 pub async fn all_of(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -91,7 +91,7 @@ pub async fn all_of(
     Ok(all.into_iter().collect())
 }
 
-/// The revocation of a credential.
+/// Revocation of a credential.
 pub async fn find(
     executor: impl Executor,
     workspace: WorkspaceId,

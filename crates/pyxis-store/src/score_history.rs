@@ -1,4 +1,4 @@
-//! Scores that were answered, as they were answered (Spec 1, History response).
+//! Scores as they were returned to clients (Spec 1, History response).
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
@@ -7,7 +7,7 @@ use pyxis_core::id::{ScorerId, WorkspaceId};
 use crate::db::sql;
 use crate::{Executor, StoreError};
 
-/// Keeps a score record, as it is stored. One that was computed at the same moment is replaced.
+/// Adds a score record in its stored form. Replaces one computed at the same time.
 pub async fn insert(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -27,7 +27,7 @@ pub async fn insert(
     executor.execute(query).await.map(|_| ())
 }
 
-/// The latest score record that was computed before a moment, as it is stored.
+/// The latest score record computed before a time, in its stored form.
 pub async fn latest_before(
     executor: impl Executor,
     workspace: WorkspaceId,

@@ -1,4 +1,4 @@
-//! Scorers (Spec 1): each weighs Stamps in its own way.
+//! Scorers (Spec 1), each with its own Stamp weights.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
@@ -12,24 +12,24 @@ use crate::{Executor, StoreError, Tx};
 row! {
     /// A scorer.
     pub ScorerRow: "scorers", scorer_columns {
-        /// Number, from 1.
+        /// Scorer number, from 1.
         id: ScorerId,
-        /// Workspace.
+        /// Owning workspace.
         workspace_id: WorkspaceId,
-        /// Name.
+        /// Display name.
         name: String,
-        /// The score needed to pass.
+        /// Minimum score to pass.
         threshold: Decimal,
-        /// Rises with every change of weights or threshold, from 1. One that was removed has 0 as long as there is
-        /// anything left of it, and is found by nothing here.
+        /// Starts at 1 and rises with every change of weights or threshold. A removed scorer has 0 until its data is
+        /// deleted, and is not found by these functions.
         revision: i64,
-        /// Creation.
+        /// Creation time.
         created_at: UnixMillis,
     }
 }
 
-/// The number of scorer $2 if it is of workspace $1. Rows of a scorer are found by it alone: with the
-/// workspace beside it PostgreSQL, before it has statistics, may prefer to read every row of both.
+/// The number of scorer $2 if it belongs to workspace $1. Rows of a scorer are found by this number alone. With the
+/// workspace as a second condition, PostgreSQL without statistics may prefer to read all rows of both.
 macro_rules! own_scorer {
     () => {
         "(SELECT id FROM scorers WHERE workspace_id = $1 AND id = $2 AND revision > 0)"
@@ -37,18 +37,18 @@ macro_rules! own_scorer {
 }
 pub(crate) use own_scorer;
 
-/// What a scorer scores by.
+/// Terms of a scorer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// Which state of them this is.
+    /// Revision of the terms.
     pub revision: i64,
-    /// The score needed to pass.
+    /// Minimum score to pass.
     pub threshold: Decimal,
-    /// What each Stamp contributes.
+    /// Contribution of each Stamp.
     pub weights: Weights,
 }
 
-/// Adds a scorer; its number.
+/// Adds a scorer. Returns its number.
 pub async fn insert(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -65,7 +65,7 @@ pub async fn insert(
     Ok(id)
 }
 
-/// The scorer.
+/// The scorer with this number.
 pub async fn find(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -79,7 +79,7 @@ pub async fn find(
     executor.optional(query.bind(workspace).bind(id)).await
 }
 
-/// The scorers of a workspace.
+/// Scorers of a workspace.
 pub async fn list(executor: impl Executor, workspace: WorkspaceId) -> Result<Vec<ScorerRow>, StoreError> {
     let query = sql(concat!(
         "SELECT ",
@@ -89,7 +89,7 @@ pub async fn list(executor: impl Executor, workspace: WorkspaceId) -> Result<Vec
     executor.all(query.bind(workspace)).await
 }
 
-/// What a scorer scores by, of one moment.
+/// Terms of a scorer, read consistently.
 pub async fn terms(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -106,7 +106,7 @@ pub async fn terms(
     Ok(head.map(|(revision, threshold)| Terms { revision, threshold, weights: weights.collect() }))
 }
 
-/// Renames a scorer; whether it exists.
+/// Renames a scorer. Returns true if it exists.
 pub async fn rename(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -117,8 +117,8 @@ pub async fn rename(
     Ok(executor.execute(query.bind(name).bind(workspace).bind(id)).await? == 1)
 }
 
-/// Replaces weights and threshold of a scorer that is still at `terms.revision`; the new revision, or
-/// `None` if it is not, or gone.
+/// Replaces the weights and threshold of a scorer that is still at `terms.revision`. Returns the new revision, or
+/// `None` if it changed or was removed.
 pub async fn set_terms(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -135,7 +135,7 @@ pub async fn set_terms(
     Ok(Some(revision))
 }
 
-/// Removes a scorer; whether it existed. What it scored stays for [`clear`] to remove.
+/// Removes a scorer. Its scores stay until [`clear`] deletes them. Returns true if it existed.
 pub async fn remove(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -145,14 +145,14 @@ pub async fn remove(
     Ok(executor.execute(query.bind(workspace).bind(id)).await? == 1)
 }
 
-/// Removed scorers of which something is left.
+/// Removed scorers with data left.
 pub async fn removed(executor: impl Executor, workspace: WorkspaceId) -> Result<Vec<ScorerId>, StoreError> {
     let query = sql("SELECT id FROM scorers WHERE workspace_id = $1 AND revision = 0 ORDER BY id");
     let found = executor.all(query.bind(workspace)).await?;
     Ok(found.into_iter().map(|(id,)| id).collect())
 }
 
-/// A piece of what a removed scorer scored. Others wait while it is deleted, so it is not large.
+/// One batch of a removed scorer's data. It is small, because others wait while it is deleted.
 macro_rules! piece {
     ($table:literal, $key:literal) => {
         concat!(
@@ -172,7 +172,7 @@ macro_rules! piece {
     };
 }
 
-/// Deletes a piece of what a removed scorer scored, in the end its row; whether there may be more.
+/// Deletes one batch of a removed scorer's data, and finally its row. Returns true if there may be more.
 pub async fn clear(tx: &mut Tx, workspace: WorkspaceId, id: ScorerId) -> Result<bool, StoreError> {
     for piece in [
         piece!("scores", "address"),
@@ -183,7 +183,7 @@ pub async fn clear(tx: &mut Tx, workspace: WorkspaceId, id: ScorerId) -> Result<
             return Ok(true);
         }
     }
-    // With what came in meanwhile by transactions that knew the scorer.
+    // Includes rows added meanwhile by transactions that still knew the scorer.
     let query = sql("DELETE FROM scorers WHERE workspace_id = $1 AND id = $2 AND revision = 0");
     tx.execute(query.bind(workspace).bind(id)).await?;
     Ok(false)

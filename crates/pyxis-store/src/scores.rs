@@ -1,4 +1,4 @@
-//! Stored scores: the latest of each address in each scorer, as it is answered (Spec 1, Score record).
+//! Stored scores: the latest one of each address in each scorer, in response form (Spec 1, Score record).
 
 mod key_cache;
 mod lookup;
@@ -25,23 +25,23 @@ pub use stale::{StaleProgress, addresses, count, progress, stale};
 row! {
     /// A stored score.
     pub Stored: "scores", stored_columns {
-        /// When it was computed.
+        /// Time of the computation.
         computed_at: UnixMillis,
-        /// When time alone changes it.
+        /// Time at which the score changes without any other event.
         valid_until: UnixMillis,
-        /// The scorer's revision that it was computed by.
+        /// Scorer revision that it was computed with.
         revision: i64,
-        /// True if something else changed that it depends on.
+        /// True if anything else that it depends on has changed.
         stale: bool,
-        /// True if it was answered, and so belongs to history.
+        /// True if it was returned to a client, and so belongs to history.
         in_history: bool,
-        /// The score record as it is stored ([`pyxis_core::score::stored_to_json`]).
+        /// The score record in stored form ([`pyxis_core::score::stored_to_json`]).
         body: String,
     }
 }
 
 impl Stored {
-    /// True if this is still the score, in a scorer that is at `revision`.
+    /// True if this score is still current in a scorer at `revision`.
     pub fn is_fresh(&self, revision: i64, now: UnixMillis) -> bool {
         !self.stale && now < self.valid_until && self.revision == revision
     }
@@ -53,12 +53,12 @@ macro_rules! stored {
     };
 }
 
-/// The score of a scorer that is known to be the workspace's.
+/// Query of the score in a scorer that is known to belong to the workspace.
 pub(crate) fn stored_query(scorer: ScorerId, address: EvmAddress) -> SqlQuery {
     sql(stored!("")).bind(scorer).bind(address)
 }
 
-/// The same on SQLite, if the score lies in its place.
+/// SQLite query of the score, if it is at its hinted place.
 pub(crate) fn in_place_query(scorer: ScorerId, address: EvmAddress) -> SqlQuery {
     sql(stored!(" AND rowid = $3")).bind(scorer).bind(address).bind(rowid_hint::rowid_hint(scorer, address))
 }
@@ -66,22 +66,21 @@ pub(crate) fn in_place_query(scorer: ScorerId, address: EvmAddress) -> SqlQuery 
 /// A score to store.
 #[derive(Clone, Debug)]
 pub struct NewScore {
-    /// Scorer.
+    /// Number of the scorer.
     pub scorer: ScorerId,
-    /// Address.
+    /// Scored address.
     pub address: EvmAddress,
-    /// The score.
+    /// Computed score.
     pub score: Decimal,
-    /// When it was computed.
+    /// Time of the computation.
     pub computed_at: UnixMillis,
-    /// When time alone changes it.
+    /// Time at which the score changes without any other event.
     pub valid_until: UnixMillis,
-    /// The scorer's revision that it was computed by.
+    /// Scorer revision that it was computed with.
     pub revision: i64,
-    /// True if it is about to be answered. Its row of history is the caller's to add, in the same
-    /// transaction.
+    /// True if it is about to be returned to a client. The caller must add its history row in the same transaction.
     pub in_history: bool,
-    /// The score record as it is stored ([`pyxis_core::score::Record::to_stored`]).
+    /// The score record in stored form ([`pyxis_core::score::Record::to_stored`]).
     pub body: String,
 }
 
@@ -102,11 +101,11 @@ macro_rules! put {
 }
 
 const PUT: &str = put!("", "");
-/// Where another row has the place, SQLite chooses one.
+/// If the place is taken by another row, SQLite chooses one.
 const PUT_IN_PLACE: &str =
     put!(", rowid", ", CASE WHEN EXISTS (SELECT 1 FROM scores WHERE rowid = $11) THEN NULL ELSE $11 END");
 
-/// Stores a score in the place of the one before. The address must be locked (see [`crate::holders`]).
+/// Stores a score and replaces the previous one. The address must be locked (see [`crate::addresses`]).
 pub async fn put(executor: impl Executor, workspace: WorkspaceId, new: &NewScore) -> Result<(), StoreError> {
     let sqlite = executor.engine() == Engine::Sqlite;
     let query = sql(if sqlite { PUT_IN_PLACE } else { PUT })
@@ -124,7 +123,7 @@ pub async fn put(executor: impl Executor, workspace: WorkspaceId, new: &NewScore
     executor.execute(query).await.map(|_| ())
 }
 
-/// The stored score, if it still is the score at this moment, by the terms that its scorer has now.
+/// The stored score, if it is current at this time under the scorer's current terms.
 pub async fn fresh(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -143,8 +142,8 @@ pub async fn fresh(
     executor.optional(query.bind(workspace).bind(scorer).bind(address).bind(now).bind(false)).await
 }
 
-/// Makes a stored score history, unless it is already or another has taken its place; whether it was
-/// this call that did.
+/// Adds a stored score to history, unless it is already there or another score has replaced it. Returns true if this
+/// call added it.
 pub async fn mark_in_history(
     store: &Store,
     workspace: WorkspaceId,
@@ -154,13 +153,13 @@ pub async fn mark_in_history(
 ) -> Result<bool, StoreError> {
     match store.execute_all(make_history(workspace, scorer, address, computed_at)).await {
         Ok(touched) => Ok(touched.first() == Some(&1)),
-        // The scorer went meanwhile, and the score with it.
+        // The scorer was removed meanwhile, and the score with it.
         Err(StoreError::Reference) => Ok(false),
         Err(error) => Err(error),
     }
 }
 
-/// The same of a score whose address is locked.
+/// Like [`mark_in_history`], for a score whose address is locked.
 pub async fn mark_locked_in_history(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -174,8 +173,8 @@ pub async fn mark_locked_in_history(
     Ok(())
 }
 
-/// Whoever replaces a score writes both tables too, and the score first. Of two that were computed at the same moment
-/// the later one is history, as in [`crate::score_history::insert`].
+/// Callers that replace a score also write both tables, the score first. Of two scores computed at the same time, the
+/// later one is in history, as in [`crate::score_history::insert`].
 fn make_history(
     workspace: WorkspaceId,
     scorer: ScorerId,
@@ -193,14 +192,14 @@ fn make_history(
     vec![mark, keep]
 }
 
-/// Notes that something changed which the scores of some addresses in a scorer depend on.
+/// Marks the scores of the given addresses in a scorer as stale, because something that they depend on changed.
 pub async fn mark_stale(
     tx: &mut Tx,
     workspace: WorkspaceId,
     scorer: ScorerId,
     addresses: &[EvmAddress],
 ) -> Result<(), StoreError> {
-    // One by one in their order, so that two transactions do not wait for each other in a circle.
+    // In address order, so that two transactions cannot deadlock.
     let mut addresses = addresses.to_vec();
     addresses.sort_unstable();
     let row = |address: &EvmAddress| {
@@ -217,7 +216,7 @@ pub async fn mark_stale(
     Ok(())
 }
 
-/// The scorers that have scored an address.
+/// Scorers that have scored an address.
 pub async fn scorers_of(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -229,12 +228,12 @@ pub async fn scorers_of(
     Ok(found.into_iter().map(|(scorer,)| scorer).collect())
 }
 
-/// A stored score and whose it is.
+/// A stored score with its address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredOf {
-    /// The address.
+    /// Scored address.
     pub address: EvmAddress,
-    /// Its score.
+    /// Score of the address.
     pub stored: Stored,
 }
 
@@ -246,7 +245,7 @@ impl FromRow for StoredOf {
     }
 }
 
-/// The stored scores of some addresses, in the order of the addresses: at most a few thousand at once.
+/// Stored scores of the given addresses, at most a few thousand, in address order.
 pub async fn of_many(
     executor: impl Executor,
     workspace: WorkspaceId,

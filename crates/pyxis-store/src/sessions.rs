@@ -1,4 +1,4 @@
-//! Sign-in sessions of browsers and bearer tokens.
+//! Sign-in sessions: browser cookies and bearer tokens.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{SessionId, UserId, WorkspaceId};
@@ -8,7 +8,7 @@ use crate::users::{self, UserRow};
 use crate::{Executor, Store, StoreError};
 
 stored_enum! {
-    /// How the token travels.
+    /// Transport of the token.
     pub SessionKind {
         /// In a cookie; changes need the CSRF token.
         Browser = "browser",
@@ -18,32 +18,32 @@ stored_enum! {
 }
 
 row! {
-    /// A session. The token itself is not stored.
+    /// A session. The token text is not stored.
     pub SessionRow: "sessions", session_columns {
-        /// Identifier.
+        /// Unique identifier.
         id: SessionId,
         /// SHA-256 of the token, hex.
         token_hash: String,
-        /// Workspace.
+        /// Workspace of the user.
         workspace_id: WorkspaceId,
-        /// Who is signed in.
+        /// Signed-in user.
         user_id: UserId,
-        /// How the token travels.
+        /// Transport of the token.
         kind: SessionKind,
         /// CSRF token of browser sessions.
         csrf: String,
-        /// Creation.
+        /// Creation time.
         created_at: UnixMillis,
-        /// End of validity.
+        /// Expiry time.
         expires_at: UnixMillis,
-        /// Last request.
+        /// Time of the last request.
         last_seen_at: UnixMillis,
-        /// What the browser calls itself.
+        /// `User-Agent` of the browser.
         user_agent: Option<String>,
     }
 }
 
-/// Adds a session.
+/// Adds a session. The id must be new.
 pub async fn insert(executor: impl Executor, new: &SessionRow) -> Result<(), StoreError> {
     let query = sql("INSERT INTO sessions (id, token_hash, workspace_id, user_id, kind, csrf, created_at, \
          expires_at, last_seen_at, user_agent) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) \
@@ -61,7 +61,7 @@ pub async fn insert(executor: impl Executor, new: &SessionRow) -> Result<(), Sto
     crate::db::insert(executor, query).await
 }
 
-/// The session of a token, if it has not expired and its person is not disabled. Two point reads.
+/// The session with this token hash, unless it has expired or its user is disabled. Two point reads.
 pub async fn find_live(
     store: &Store,
     token_hash: &str,
@@ -79,7 +79,7 @@ pub async fn find_live(
     Ok(user.filter(|user| user.disabled_at.is_none()).map(|user| (session, user)))
 }
 
-/// The sessions of a person, newest first.
+/// Sessions of a user, newest first.
 pub async fn list_for_user(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -93,7 +93,7 @@ pub async fn list_for_user(
     executor.all(query.bind(workspace).bind(user)).await
 }
 
-/// Ends a session; whether it existed.
+/// Ends a session. Returns true if it existed.
 pub async fn remove(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -103,7 +103,7 @@ pub async fn remove(
     Ok(executor.execute(query.bind(workspace).bind(id)).await? == 1)
 }
 
-/// Ends every session of a person; how many there were.
+/// Ends every session of a user. Returns their number.
 pub async fn remove_for_user(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -113,7 +113,7 @@ pub async fn remove_for_user(
     executor.execute(query.bind(workspace).bind(user)).await
 }
 
-/// Notes the last request.
+/// Records the time of the last request.
 pub async fn touch(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -125,7 +125,7 @@ pub async fn touch(
     Ok(())
 }
 
-/// Removes expired sessions of all workspaces; how many.
+/// Deletes expired sessions of all workspaces. Returns their number.
 pub async fn purge(executor: impl Executor, now: UnixMillis) -> Result<u64, StoreError> {
     executor.execute(sql("DELETE FROM sessions WHERE expires_at <= $1").bind(now)).await
 }

@@ -1,4 +1,4 @@
-//! One-time sign-in links: first owner, invitations, command line.
+//! One-time sign-in links for first owners, invitations and the command line.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{UserId, WorkspaceId};
@@ -7,26 +7,26 @@ use crate::db::{row, sql};
 use crate::{Executor, StoreError};
 
 row! {
-    /// A sign-in link. The token itself is not stored.
+    /// A sign-in link. The token text is not stored.
     pub SignInLinkRow: "sign_in_links", link_columns {
-        /// SHA-256 of the token, hex; of a link that was used, of the session that it opened.
+        /// SHA-256 of the token, hex. After use, SHA-256 of the token of the session that it opened.
         token_hash: String,
-        /// Workspace.
+        /// Workspace of the user.
         workspace_id: WorkspaceId,
-        /// Who it signs in.
+        /// User whom it signs in.
         user_id: UserId,
-        /// Creation.
+        /// Creation time.
         created_at: UnixMillis,
-        /// End of validity.
+        /// Expiry time.
         expires_at: UnixMillis,
-        /// When it was used.
+        /// Time of use.
         used_at: Option<UnixMillis>,
-        /// Who made it, and so has seen it; `None` is the command line.
+        /// User who created the link, and so has seen it; `None` for the command line.
         made_by: Option<UserId>,
     }
 }
 
-/// Adds a link.
+/// Adds a link. Its hash must be new.
 pub async fn insert(executor: impl Executor, new: &SignInLinkRow) -> Result<(), StoreError> {
     let query = sql(
         "INSERT INTO sign_in_links (token_hash, workspace_id, user_id, created_at, expires_at, used_at, \
@@ -42,7 +42,7 @@ pub async fn insert(executor: impl Executor, new: &SignInLinkRow) -> Result<(), 
     crate::db::insert(executor, query).await
 }
 
-/// The link, if it can still be used. Uses nothing up: a preview may fetch the page.
+/// The link, if it is still valid. Does not use it up, since a link preview may fetch the page.
 pub async fn peek(
     executor: impl Executor,
     token_hash: &str,
@@ -56,7 +56,7 @@ pub async fn peek(
     executor.optional(query.bind(token_hash).bind(now)).await
 }
 
-/// Uses the link up. Of any number of callers at most one gets the row.
+/// Uses the link up. At most one of several callers gets the row.
 pub async fn consume(
     executor: impl Executor,
     token_hash: &str,
@@ -70,7 +70,7 @@ pub async fn consume(
     Ok(executor.returning(query.bind(now).bind(token_hash)).await?.pop())
 }
 
-/// Notes which session a used link opened: from then on its row tells that, for as long as the session lasts.
+/// Records which session a used link opened. The row keeps that information for as long as the session lasts.
 pub async fn note_session(
     executor: impl Executor,
     used: &SignInLinkRow,
@@ -94,7 +94,7 @@ pub async fn opened(executor: impl Executor, session_hash: &str) -> Result<bool,
     Ok(found.is_some())
 }
 
-/// The links of a workspace that can still be used, oldest first.
+/// Valid links of a workspace, oldest first.
 pub async fn list_open(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -108,7 +108,7 @@ pub async fn list_open(
     executor.all(query.bind(workspace).bind(now)).await
 }
 
-/// Forgets links that can no longer be used, nor tell of a session; how many.
+/// Deletes links that are neither valid nor needed for a session. Returns their number.
 pub async fn purge(executor: impl Executor, now: UnixMillis) -> Result<u64, StoreError> {
     executor.execute(sql("DELETE FROM sign_in_links WHERE expires_at <= $1").bind(now)).await
 }

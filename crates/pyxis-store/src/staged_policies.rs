@@ -1,4 +1,4 @@
-//! Policies that members proposed and have not confirmed yet.
+//! Policies that members have proposed but not confirmed yet.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{CredentialId, StagedPolicyId, UserId, WorkspaceId};
@@ -7,29 +7,29 @@ use crate::db::{row, sql};
 use crate::{Executor, StoreError, Tx};
 
 row! {
-    /// A proposal.
+    /// A proposed policy.
     pub StagedPolicyRow: "staged_policies", staged_columns {
-        /// Identifier.
+        /// Unique identifier.
         id: StagedPolicyId,
-        /// Workspace.
+        /// Owning workspace.
         workspace_id: WorkspaceId,
-        /// The credential.
+        /// Credential of the policy.
         credential_id: CredentialId,
-        /// Who proposes, and must confirm.
+        /// User who proposed it and must confirm it.
         user_id: UserId,
         /// The whole policy as JSON.
         document: String,
-        /// The version that it was made against; 0 where there was no policy.
+        /// Policy version that it is based on; 0 if there was no policy.
         base_version: i64,
-        /// Creation.
+        /// Creation time.
         created_at: UnixMillis,
-        /// End of validity.
+        /// Expiry time.
         expires_at: UnixMillis,
     }
 }
 
-/// Puts a proposal in the place of the person's earlier one for the same credential. `Reference` when
-/// the workspace does not have both.
+/// Adds a proposal. Replaces the user's earlier one for the same credential. `Reference` if either belongs to another
+/// workspace.
 pub async fn put(tx: &mut Tx, new: &StagedPolicyRow) -> Result<(), StoreError> {
     let query = sql("INSERT INTO staged_policies (id, workspace_id, credential_id, user_id, document, \
          base_version, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
@@ -48,7 +48,7 @@ pub async fn put(tx: &mut Tx, new: &StagedPolicyRow) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The proposal, if it has not expired.
+/// The proposal, unless it has expired.
 pub async fn find(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -63,7 +63,7 @@ pub async fn find(
     executor.optional(query.bind(workspace).bind(id).bind(now)).await
 }
 
-/// The proposals of a workspace that have not expired, newest first.
+/// Proposals of a workspace that have not expired, newest first.
 pub async fn list(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -77,7 +77,7 @@ pub async fn list(
     executor.all(query.bind(workspace).bind(now)).await
 }
 
-/// Takes a proposal away; whether it was there. Of any number of callers one is told so.
+/// Removes a proposal. Returns true to exactly one of several callers.
 pub async fn remove(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -87,7 +87,7 @@ pub async fn remove(
     Ok(executor.execute(query.bind(workspace).bind(id)).await? == 1)
 }
 
-/// Forgets expired proposals of all workspaces; how many.
+/// Deletes expired proposals of all workspaces. Returns their number.
 pub async fn purge(executor: impl Executor, now: UnixMillis) -> Result<u64, StoreError> {
     executor.execute(sql("DELETE FROM staged_policies WHERE expires_at <= $1").bind(now)).await
 }

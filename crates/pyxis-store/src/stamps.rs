@@ -1,4 +1,4 @@
-//! Stamps: verified credentials, one for each address and name (Spec 1, Verified Stamps page).
+//! Stamps: verified credentials, one per address and name (Spec 1, Verified Stamps page).
 
 mod bulk_insert;
 mod compression;
@@ -25,23 +25,23 @@ pub use page::{Cursor, PageItem, exists_beyond, page};
 row! {
     /// A Stamp without its credential.
     pub StampRow: "stamps", stamp_columns {
-        /// Number, higher than that of every Stamp that was stored before.
+        /// Stamp number, higher than all earlier ones.
         id: i64,
-        /// Holder.
+        /// Address of the holder.
         address: EvmAddress,
-        /// Name.
+        /// Name of the Stamp.
         provider: StampName,
-        /// Who issued it, a DID.
+        /// DID of the issuer.
         issuer: String,
         /// Start of validity.
         issued_at: UnixMillis,
         /// End of validity.
         expires_at: UnixMillis,
-        /// What the issuer signed.
+        /// Digest that the issuer signed.
         digest: SigningDigest,
-        /// What it shares with other credentials for the same account.
+        /// Nullifiers, which other credentials of the same account share.
         nullifiers: Vec<Nullifier>,
-        /// When it came in.
+        /// Time of receipt.
         received_at: UnixMillis,
     }
 }
@@ -60,30 +60,30 @@ impl From<StampRow> for pyxis_core::score::Stamp {
     }
 }
 
-/// A Stamp to store. Its holder must be locked (see [`crate::holders::ensure`]).
+/// A Stamp to store. Its holder must be locked (see [`crate::addresses::ensure`]).
 #[derive(Clone, Debug)]
 pub struct NewStamp {
-    /// Holder.
+    /// Address of the holder.
     pub address: EvmAddress,
-    /// Name.
+    /// Name of the Stamp.
     pub provider: StampName,
-    /// Who issued it, a DID.
+    /// DID of the issuer.
     pub issuer: String,
     /// Start of validity.
     pub issued_at: UnixMillis,
     /// End of validity.
     pub expires_at: UnixMillis,
-    /// What the issuer signed.
+    /// Digest that the issuer signed.
     pub digest: SigningDigest,
-    /// What it shares with other credentials for the same account.
+    /// Nullifiers, which other credentials of the same account share.
     pub nullifiers: Vec<Nullifier>,
-    /// The present moment.
+    /// Current time.
     pub received_at: UnixMillis,
     /// The credential, byte for byte.
     pub credential: String,
 }
 
-/// Stores a Stamp; its number. `Conflict` when the address has one of that name.
+/// Stores a Stamp. Returns its number. `Conflict` if the address already has one with this name.
 pub async fn insert(tx: &mut Tx, workspace: WorkspaceId, new: &NewStamp) -> Result<i64, StoreError> {
     let query =
         sql("INSERT INTO stamps (workspace_id, address, provider, issuer, issued_at, expires_at, digest, \
@@ -107,8 +107,8 @@ pub async fn insert(tx: &mut Tx, workspace: WorkspaceId, new: &NewStamp) -> Resu
     Ok(id)
 }
 
-/// Stores a Stamp in the place of another of the same address and name; its number, or `None` if that
-/// one is no longer there.
+/// Replaces a Stamp with another one of the same address and name. Returns the new number, or `None` if the old one no
+/// longer exists.
 pub async fn replace(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -121,8 +121,8 @@ pub async fn replace(
     insert(tx, workspace, new).await.map(Some)
 }
 
-/// Removes a Stamp with its credential; whether it was there. Claims stay: they are not the holder's to
-/// give up.
+/// Removes a Stamp with its credential. Claims stay, because the holder cannot give them up. Returns true if it
+/// existed.
 pub async fn remove(tx: &mut Tx, workspace: WorkspaceId, stamp: &StampRow) -> Result<bool, StoreError> {
     let query = sql("DELETE FROM stamps WHERE workspace_id = $1 AND id = $2");
     if tx.execute(query.bind(workspace).bind(stamp.id)).await? == 0 {
@@ -132,7 +132,7 @@ pub async fn remove(tx: &mut Tx, workspace: WorkspaceId, stamp: &StampRow) -> Re
     Ok(true)
 }
 
-/// The Stamp of a name.
+/// The Stamp with this name.
 pub async fn find(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -147,7 +147,7 @@ pub async fn find(
     executor.optional(query.bind(workspace).bind(address).bind(provider)).await
 }
 
-/// The Stamp of a credential.
+/// The Stamp with this credential digest.
 pub async fn find_by_digest(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -158,9 +158,9 @@ pub async fn find_by_digest(
     executor.optional(of_digest(engine, query, workspace, digest)).await
 }
 
-/// Appends which Stamp is meant. The index knows the first bytes of each digest, which nearly always are enough. That of
-/// SQLite is in parts (migration 0022), of which each that has a Stamp is asked: 80 of five million that were never
-/// renewed. There `+` says not to look through all that the workspace has.
+/// Appends the condition for a digest. The index covers its first bytes, which nearly always suffice. SQLite's index
+/// has parts (migration 0022), and each part with a Stamp is searched: 80 for five million that were never renewed. The
+/// `+` keeps SQLite from searching all Stamps of the workspace.
 fn of_digest(engine: Engine, query: SqlQuery, workspace: WorkspaceId, digest: &SigningDigest) -> SqlQuery {
     let which = match engine {
         Engine::Sqlite => {

@@ -1,4 +1,4 @@
-//! The address of a database.
+//! Database URLs.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -22,17 +22,17 @@ pub struct DatabaseUrl(Address);
 #[derive(Clone)]
 enum Address {
     Sqlite(PathBuf),
-    /// Holds a password.
+    /// Contains a password.
     Postgres(SecretString),
 }
 
 impl DatabaseUrl {
-    /// The address of a SQLite file.
+    /// URL of a SQLite file.
     pub fn sqlite(path: impl Into<PathBuf>) -> Self {
         Self(Address::Sqlite(path.into()))
     }
 
-    /// The path, when this is a SQLite file.
+    /// The file path, if this is a SQLite database.
     pub fn sqlite_path(&self) -> Option<&std::path::Path> {
         match &self.0 {
             Address::Sqlite(path) => Some(path),
@@ -79,8 +79,8 @@ impl fmt::Debug for DatabaseUrl {
     }
 }
 
-/// The driver knows `disable`, `prefer` and `require`. Whenever TLS is used the certificate and the
-/// host name are checked, so `verify-ca` and `verify-full` ask for no more than `require` gives.
+/// The driver supports `disable`, `prefer` and `require`. With TLS, the certificate and the host name are always
+/// checked, so `verify-ca` and `verify-full` require nothing beyond `require`.
 fn postgres_config(url: &str) -> Result<Config, StoreError> {
     let (base, options) = url.split_once('?').unwrap_or((url, ""));
     let mut mode = SslMode::Prefer;
@@ -97,14 +97,14 @@ fn postgres_config(url: &str) -> Result<Config, StoreError> {
         }
     }
     let rest = if kept.is_empty() { base.to_owned() } else { format!("{base}?{}", kept.join("&")) };
-    // The driver's error could quote the password.
+    // The driver's error message could contain the password.
     let mut config: Config =
         rest.parse().map_err(|_| StoreError::Address("not a valid postgres:// address"))?;
     config.ssl_mode(mode).application_name("pyxis");
     Ok(config)
 }
 
-/// TLS with the public roots and the operator's own, certificate always checked.
+/// TLS with the public roots and the operator's own. Certificates are always checked.
 pub(crate) fn tls(extra_roots_pem: Option<&[u8]>) -> Result<MakeRustlsConnect, StoreError> {
     let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     for certificate in CertificateDer::pem_slice_iter(extra_roots_pem.unwrap_or_default()) {

@@ -1,4 +1,4 @@
-//! Requests of API keys, counted in windows of a quarter of an hour (Spec 1, Limits).
+//! Requests of API keys, counted in 15-minute windows (Spec 1, Limits).
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ApiKeyId, NodeId, WorkspaceId};
@@ -7,45 +7,45 @@ use crate::db::{row, sql, stored_enum};
 use crate::{Executor, StoreError, Tx};
 
 stored_enum! {
-    /// What is counted apart.
+    /// Endpoint group that is counted separately.
     pub Surface {
-        /// The Stamps endpoints, of every version.
+        /// The Stamps endpoints, in all versions.
         Stamps = "stamps",
         /// The models endpoint.
         Models = "models",
     }
 }
 
-/// Requests of one key that came at about the same time.
+/// Requests of one key that arrived at about the same time.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch {
-    /// The key.
+    /// Key that was used.
     pub key: ApiKeyId,
-    /// Where they came.
+    /// Endpoint group of the requests.
     pub surface: Surface,
     /// Start of the window.
     pub window_start: UnixMillis,
-    /// How many.
+    /// Number of requests.
     pub requests: i64,
-    /// How many the window admits.
+    /// Maximum requests in the window.
     pub limit: i64,
-    /// The present moment.
+    /// Current time.
     pub now: UnixMillis,
 }
 
-/// What became of a batch.
+/// Result of counting a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counted {
-    /// How many of the batch were admitted.
+    /// Admitted requests of the batch.
     pub admitted: i64,
-    /// How many were in the window altogether.
+    /// Total requests admitted in the window.
     pub used: i64,
 }
 
-// These writes are relaxed: what they said holds over restarts and crashes of Pyxis. A power cut, or a crash
-// of PostgreSQL itself, may take back those of its last moments, and so forget requests that were let in.
+// These writes are relaxed: they survive restarts and crashes of Pyxis. A power failure, or a crash of PostgreSQL
+// itself, may undo the last moments, so that some admitted requests are no longer counted.
 
-/// Counts a batch and admits what fits: one statement, exact whoever else counts.
+/// Counts a batch and admits the requests that fit. One statement, exact under concurrency.
 pub async fn count(executor: impl Executor, batch: &Batch) -> Result<Counted, StoreError> {
     let first = batch.requests.min(batch.limit).max(0);
     let query = sql("INSERT INTO usage_windows AS u \
@@ -72,8 +72,8 @@ pub async fn count(executor: impl Executor, batch: &Batch) -> Result<Counted, St
     Ok(Counted { admitted: used - previous, used })
 }
 
-/// Admits a batch that is yet to come if all of it fits into a window that has been counted in; how many are
-/// in the window then. What does not fit has not been refused.
+/// Admits a future batch if all of it fits into a window that already exists. Returns the number of requests then in
+/// the window. A batch that does not fit does not count as refused.
 pub async fn reserve(executor: impl Executor, batch: &Batch) -> Result<Option<i64>, StoreError> {
     let query = sql("UPDATE usage_windows SET admitted = admitted + $1, \
          last_at = CASE WHEN last_at > $2 THEN last_at ELSE $2 END \
@@ -89,7 +89,7 @@ pub async fn reserve(executor: impl Executor, batch: &Batch) -> Result<Option<i6
     Ok(executor.returning::<(i64,)>(query).await?.pop().map(|(used,)| used))
 }
 
-/// Notes that a node reserved a batch, beside what it has in this slot of its own for the same window.
+/// Records that a node reserved a batch, in addition to its earlier reservations in this slot for the same window.
 pub async fn note_reserved(
     executor: impl Executor,
     node: NodeId,
@@ -109,14 +109,15 @@ pub async fn note_reserved(
     Ok(())
 }
 
-/// The slots in which a node has something.
+/// Slots in which a node has reservations.
 pub async fn slots_of(executor: impl Executor, node: NodeId) -> Result<Vec<i64>, StoreError> {
     let query = sql("SELECT slot FROM usage_reservations WHERE node_id = $1 ORDER BY slot");
     let slots: Vec<(i64,)> = executor.all(query.bind(node)).await?;
     Ok(slots.into_iter().map(|(slot,)| slot).collect())
 }
 
-/// Empties a slot of a node: of what it reserved it has let so many in, and the others never came. May be repeated.
+/// Empties a slot of a node that admitted `spent` of the reserved requests. The rest becomes available again. May be
+/// repeated.
 pub async fn give_back(tx: &mut Tx, node: NodeId, slot: i64, spent: i64) -> Result<(), StoreError> {
     let query = sql("DELETE FROM usage_reservations WHERE node_id = $1 AND slot = $2 \
          RETURNING api_key_id, surface, window_start_at, requests");
@@ -134,22 +135,22 @@ pub async fn give_back(tx: &mut Tx, node: NodeId, slot: i64, spent: i64) -> Resu
 }
 
 row! {
-    /// A window of a key.
+    /// Counts of one window.
     pub WindowRow: "usage_windows", window_columns {
-        /// What was counted.
+        /// Endpoint group.
         surface: Surface,
-        /// Its start.
+        /// Start of the window.
         window_start_at: UnixMillis,
-        /// Requests that were admitted, those included that are reserved.
+        /// Admitted requests, including reserved ones.
         admitted: i64,
-        /// Requests that were refused.
+        /// Refused requests.
         refused: i64,
-        /// The last request.
+        /// Time of the last request.
         last_at: UnixMillis,
     }
 }
 
-/// The windows of a key that start in `from..to`, oldest first.
+/// Windows of a key that start in `from..to`, oldest first.
 pub async fn windows(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -167,20 +168,20 @@ pub async fn windows(
     executor.all(query.bind(workspace).bind(key).bind(from).bind(to)).await
 }
 
-/// How many requests of a key were admitted and refused, on every surface.
+/// Admitted and refused requests of a key, over all endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tally {
     /// Start of the bucket.
     pub at: UnixMillis,
-    /// The key.
+    /// Key that was used.
     pub key: ApiKeyId,
-    /// Requests that were admitted.
+    /// Admitted requests.
     pub admitted: i64,
-    /// Requests that were refused.
+    /// Refused requests.
     pub refused: i64,
 }
 
-/// Requests by key of the windows that start in `from..to`, in buckets of `bucket_ms` that start at `from`.
+/// Requests by key in the windows that start in `from..to`, in buckets of `bucket_ms` that start at `from`.
 pub async fn over_time(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -198,8 +199,8 @@ pub async fn over_time(
     Ok(found.into_iter().map(tally).collect())
 }
 
-/// Removes windows that started before, and what is reserved in them; how many windows. The last use of their keys is
-/// kept.
+/// Deletes windows that started before a time, with their reservations. Keeps the last use of their keys. Returns the
+/// number of windows.
 pub async fn purge(tx: &mut Tx, before: UnixMillis) -> Result<u64, StoreError> {
     tx.execute(sql("DELETE FROM usage_reservations WHERE window_start_at < $1").bind(before)).await?;
     let keep = sql("UPDATE api_keys SET last_used_at = \

@@ -1,4 +1,4 @@
-//! People.
+//! Users: people with an account in a workspace.
 
 use std::time::Duration;
 
@@ -12,29 +12,29 @@ use crate::{Executor, StoreError, Tx};
 row! {
     /// A person in a workspace.
     pub UserRow: "users", user_columns {
-        /// Identifier.
+        /// Unique identifier.
         id: UserId,
-        /// Workspace.
+        /// Workspace of the account.
         workspace_id: WorkspaceId,
-        /// E-mail address as given; unique in the workspace whatever its case.
+        /// Email address as entered; unique in the workspace, ignoring case.
         email: String,
-        /// Standing.
+        /// Role in the workspace.
         role: Role,
-        /// Password hash in PHC format; `None` for passkeys and links only.
+        /// Password hash in PHC format; `None` for accounts with only passkeys and links.
         password_hash: Option<String>,
-        /// When the person was shut out.
+        /// Time when the account was disabled; `None` while enabled.
         disabled_at: Option<UnixMillis>,
-        /// Failures since the last success or lock.
+        /// Failed sign-ins since the last success or lock.
         failed_sign_ins: i64,
-        /// No sign-in with a password before this.
+        /// Time before which no password sign-in is possible.
         locked_until: Option<UnixMillis>,
-        /// Creation.
+        /// Creation time.
         created_at: UnixMillis,
-        /// Last sign-in.
+        /// Time of the last sign-in.
         last_sign_in_at: Option<UnixMillis>,
-        /// Whose link last opened the account after its first sign-in: they had it in their hands.
+        /// User whose link last opened the account after its first sign-in, and who therefore had access to it.
         opened_by: Option<UserId>,
-        /// When such a link first did, since the person last showed that the account is theirs.
+        /// First time that such a link opened the account, since the person last proved that it is theirs.
         opened_at: Option<UnixMillis>,
     }
 }
@@ -42,31 +42,31 @@ row! {
 /// A person to add.
 #[derive(Clone, Debug)]
 pub struct NewUser {
-    /// Identifier.
+    /// Unique identifier.
     pub id: UserId,
-    /// Workspace.
+    /// Workspace of the account.
     pub workspace_id: WorkspaceId,
-    /// E-mail address.
+    /// Email address, unique in the workspace.
     pub email: String,
-    /// Standing.
+    /// Role in the workspace.
     pub role: Role,
-    /// Password hash.
+    /// Password hash in PHC format.
     pub password_hash: Option<String>,
-    /// Creation.
+    /// Creation time.
     pub created_at: UnixMillis,
 }
 
 row! {
-    /// What a failed sign-in led to.
+    /// Lock state after a failed sign-in.
     pub UserLock: "users", lock_columns {
-        /// Failures since the last success or lock.
+        /// Failed sign-ins since the last success or lock.
         failed_sign_ins: i64,
-        /// No sign-in before this.
+        /// Time before which no sign-in is possible.
         locked_until: Option<UnixMillis>,
     }
 }
 
-/// Adds a person. `Conflict` when the workspace has that e-mail address.
+/// Adds a user. `Conflict` if the email address exists in the workspace.
 pub async fn insert(executor: impl Executor, new: &NewUser) -> Result<(), StoreError> {
     let query =
         sql("INSERT INTO users (id, workspace_id, email, email_folded, role, password_hash, created_at, \
@@ -81,7 +81,7 @@ pub async fn insert(executor: impl Executor, new: &NewUser) -> Result<(), StoreE
     crate::db::insert(executor, query).await
 }
 
-/// The person.
+/// The user with this id.
 pub async fn find(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -91,7 +91,7 @@ pub async fn find(
     executor.optional(query.bind(workspace).bind(id)).await
 }
 
-/// The person with an e-mail address, whatever its case.
+/// The user with this email address, ignoring case.
 pub async fn find_by_email(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -102,19 +102,19 @@ pub async fn find_by_email(
     executor.optional(query.bind(workspace).bind(fold(email))).await
 }
 
-/// Everybody with an e-mail address, in all workspaces: for sign-in, where the workspace is not known.
+/// Users with this email address in all workspaces. Used for sign-in, where the workspace is unknown.
 pub async fn find_all_by_email(executor: impl Executor, email: &str) -> Result<Vec<UserRow>, StoreError> {
     let query = sql(concat!("SELECT ", user_columns!(), " FROM users WHERE email_folded = $1 ORDER BY id"));
     executor.all(query.bind(fold(email))).await
 }
 
-/// The people of a workspace, oldest first.
+/// Users of a workspace, oldest first.
 pub async fn list(executor: impl Executor, workspace: WorkspaceId) -> Result<Vec<UserRow>, StoreError> {
     let query = sql(concat!("SELECT ", user_columns!(), " FROM users WHERE workspace_id = $1 ORDER BY id"));
     executor.all(query.bind(workspace)).await
 }
 
-/// Changes a role; whether the person exists.
+/// Changes a role. Returns true if the user exists.
 pub async fn set_role(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -125,7 +125,7 @@ pub async fn set_role(
     Ok(executor.execute(query.bind(role).bind(workspace).bind(id)).await? == 1)
 }
 
-/// Shuts a person out, or lets them in again with `None`; whether the person exists.
+/// Disables a user, or enables them again with `None`. Returns true if the user exists.
 pub async fn set_disabled(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -136,7 +136,7 @@ pub async fn set_disabled(
     Ok(executor.execute(query.bind(disabled_at).bind(workspace).bind(id)).await? == 1)
 }
 
-/// Sets the password hash, and ends a lock; whether the person exists.
+/// Sets the password hash and ends a lock. Returns true if the user exists.
 pub async fn set_password(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -148,9 +148,9 @@ pub async fn set_password(
     Ok(executor.execute(query.bind(password_hash).bind(workspace).bind(id)).await? == 1)
 }
 
-/// Counts a sign-in that is about to be tried, as a failure until [`record_success`]. The one that
-/// reaches `max` locks the person for `lock_for`, and counting starts again. `None`, and nothing
-/// counted: the person is locked already, or does not exist. Exact under concurrency.
+/// Counts an upcoming sign-in attempt as a failure until [`record_success`]. The attempt that reaches `max` locks the
+/// user for `lock_for` and resets the counter. `None`, without counting, if the user is already locked or does not
+/// exist. Exact under concurrency.
 pub async fn record_attempt(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -174,7 +174,7 @@ pub async fn record_attempt(
     Ok(executor.returning(query).await?.pop())
 }
 
-/// Forgets failures and notes the sign-in.
+/// Resets the failures and records the sign-in.
 pub async fn record_success(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -186,8 +186,8 @@ pub async fn record_success(
     Ok(executor.execute(query.bind(now).bind(workspace).bind(id)).await? == 1)
 }
 
-/// Notes whose link opened the account again; `None` takes the note away. While one stands, its moment
-/// stays the first one, and nobody else's takes its place: whether it says what was asked for.
+/// Records whose link opened the account again; `None` clears the record. An existing record keeps its first time, and
+/// no other user replaces it. Returns true if the record now has the requested content.
 pub async fn set_opened(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -210,8 +210,8 @@ pub async fn set_opened(
     Ok(executor.execute(query).await? == 1)
 }
 
-/// Takes the note away for somebody who shows what they had `since` before the account was opened;
-/// whether there was one to take.
+/// Clears the record for a user who proves possession of something that they had `since` before the account was opened.
+/// Returns true if there was a record to clear.
 pub async fn reclaim(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -223,7 +223,7 @@ pub async fn reclaim(
     Ok(executor.execute(query.bind(workspace).bind(id).bind(since)).await? == 1)
 }
 
-/// Removes a person who has never signed in; whether there was one.
+/// Removes a user who has never signed in. Returns true if there was one.
 pub async fn remove_invited(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -233,7 +233,7 @@ pub async fn remove_invited(
     Ok(executor.execute(query.bind(workspace).bind(id)).await? == 1)
 }
 
-/// Holds the people of a workspace until the transaction ends, so that what is counted stays true.
+/// Locks the users of a workspace until the transaction ends, so that counts stay correct.
 pub async fn lock(tx: &mut Tx, workspace: WorkspaceId) -> Result<(), StoreError> {
     crate::locks::hold(tx, "people", workspace, [&b"all"[..]]).await
 }

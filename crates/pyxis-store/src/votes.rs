@@ -7,11 +7,11 @@ use crate::db::{row, sql, stored_enum};
 use crate::{Executor, StoreError};
 
 stored_enum! {
-    /// What an approver said.
+    /// An approver's vote.
     pub Verdict {
-        /// Yes.
+        /// Approves the request.
         Approve = "approve",
-        /// No.
+        /// Denies the request.
         Deny = "deny",
     }
 }
@@ -19,27 +19,27 @@ stored_enum! {
 row! {
     /// One person's vote on one approval.
     pub VoteRow: "votes", vote_columns {
-        /// The approval.
+        /// Transaction id of the approval.
         txn_id: TxnId,
-        /// Who voted.
+        /// Voting user.
         user_id: UserId,
-        /// Workspace.
+        /// Workspace of the approval.
         workspace_id: WorkspaceId,
-        /// Their e-mail address at that time.
+        /// Email address of the user at that time.
         email: String,
-        /// What they said.
+        /// Content of the vote.
         verdict: Verdict,
-        /// Why.
+        /// Reason, if given.
         reason: Option<String>,
-        /// Length of the grant that they asked for, in seconds.
+        /// Length of the requested grant, in seconds.
         grant_seconds: Option<i64>,
-        /// True if the grant is for the asking agent only.
+        /// True if the grant is for the requesting agent only.
         agent_only: bool,
-        /// Where they said it.
+        /// Channel of the vote.
         channel: String,
-        /// When.
+        /// Time of the vote.
         created_at: UnixMillis,
-        /// True if a passkey ceremony gave it.
+        /// True if confirmed with a passkey.
         passkey: bool,
     }
 }
@@ -65,8 +65,7 @@ pub async fn insert(executor: impl Executor, new: &VoteRow) -> Result<(), StoreE
     crate::db::insert(executor, query).await
 }
 
-/// Puts an approval that a passkey gave in the place of the same person's that none did; whether there was
-/// one.
+/// Replaces a person's approval without a passkey by one with a passkey. Returns true if there was one.
 pub async fn confirm(executor: impl Executor, new: &VoteRow) -> Result<bool, StoreError> {
     let query = sql("UPDATE votes SET email = $1, grant_seconds = $2, agent_only = $3, channel = $4, \
          created_at = $5, passkey = $6 WHERE workspace_id = $7 AND txn_id = $8 AND user_id = $9 \
@@ -85,7 +84,7 @@ pub async fn confirm(executor: impl Executor, new: &VoteRow) -> Result<bool, Sto
     Ok(executor.execute(query).await? == 1)
 }
 
-/// The votes on an approval, oldest first.
+/// Votes on an approval, oldest first.
 pub async fn list(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -94,7 +93,7 @@ pub async fn list(
     list_many(executor, workspace, &[txn]).await
 }
 
-/// The votes on several approvals, oldest first.
+/// Votes on several approvals, oldest first.
 pub async fn list_many(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -111,7 +110,7 @@ pub async fn list_many(
     executor.all(query).await
 }
 
-/// How often a person said yes and no since a moment.
+/// Number of a person's approvals and denials since a time.
 pub async fn count_since(
     executor: impl Executor,
     workspace: WorkspaceId,

@@ -1,4 +1,4 @@
-//! Looks for what other processes change, and passes their events on.
+//! Detects changes by other processes and forwards their events.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
@@ -13,12 +13,12 @@ use crate::Inner;
 use crate::db::{Backend, sql};
 use crate::event::StoreEvent;
 
-/// How often SQLite is asked whether another process has committed.
+/// Interval at which SQLite is checked for commits of other processes.
 const POLL: Duration = Duration::from_millis(500);
-/// The wait before a lost LISTEN connection is made again.
+/// Delay before a lost LISTEN connection is reopened.
 const RECONNECT: Duration = Duration::from_secs(1);
 
-/// Starts the watcher of a store unless it runs already. The task holds the store weakly.
+/// Starts the watcher of a store unless it is running. The task holds the store weakly.
 pub(crate) fn watch(inner: &Arc<Inner>) {
     if inner.watched.swap(true, Ordering::SeqCst) {
         return;
@@ -33,8 +33,8 @@ pub(crate) fn watch(inner: &Arc<Inner>) {
     }
 }
 
-/// `data_version` of the writer's own connection changes only when *another* connection commits, and
-/// within this process nothing else writes.
+/// Polls `data_version`. On the writer's connection it changes only when *another* connection commits, and within this
+/// process nothing else writes.
 async fn poll_sqlite(store: Weak<Inner>) {
     let mut seen = None;
     while let Some(inner) = store.upgrade() {
@@ -105,7 +105,7 @@ async fn listen_once(
     }
 }
 
-/// Sends to whoever listens; nobody is fine.
+/// Sends events to subscribers, if any.
 fn announce(bus: &broadcast::Sender<StoreEvent>, events: &[StoreEvent]) {
     for event in events {
         drop(bus.send(*event));

@@ -1,4 +1,4 @@
-//! Webhook endpoints: where a workspace wants to hear of events.
+//! Webhook endpoints, which receive a workspace's events.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{WebhookId, WorkspaceId};
@@ -11,55 +11,55 @@ use crate::{Executor, StoreError};
 row! {
     /// An endpoint.
     pub WebhookRow: "webhooks", webhook_columns {
-        /// Identifier.
+        /// Unique identifier.
         id: WebhookId,
-        /// Workspace.
+        /// Owning workspace.
         workspace_id: WorkspaceId,
-        /// Where deliveries are posted.
+        /// URL to which deliveries are posted.
         url: String,
-        /// For people.
+        /// Description for people.
         description: String,
         /// Names of the subscribed events as a JSON array; empty means all.
         events: String,
         /// The signing secret, sealed for [`secret_aad`].
         sealed_secret: Sealed,
-        /// The secret before it, sealed for [`previous_aad`].
+        /// Previous signing secret, sealed for [`previous_aad`].
         sealed_previous: Option<Sealed>,
-        /// Until when that one signs as well.
+        /// Time until which the previous secret signs as well.
         previous_until_at: Option<UnixMillis>,
-        /// Since when nothing is sent.
+        /// Time when the endpoint was disabled; `None` while enabled.
         disabled_at: Option<UnixMillis>,
-        /// Creation.
+        /// Creation time.
         created_at: UnixMillis,
-        /// Last change.
+        /// Time of the last change.
         updated_at: UnixMillis,
     }
 }
 
-/// What can be changed by hand; `None` leaves it as it is.
+/// Manual change to an endpoint; `None` leaves a field unchanged.
 #[derive(Clone, Debug, Default)]
 pub struct WebhookChange {
-    /// Where deliveries are posted.
+    /// URL to which deliveries are posted.
     pub url: Option<String>,
-    /// For people.
+    /// Description for people.
     pub description: Option<String>,
     /// Names of the subscribed events as a JSON array.
     pub events: Option<String>,
-    /// Since when nothing is sent.
+    /// `Some(Some(now))` disables, `Some(None)` enables.
     pub disabled_at: Option<Option<UnixMillis>>,
 }
 
-/// What the signing secret is sealed for.
+/// Associated data that binds a sealed signing secret to its endpoint.
 pub fn secret_aad(workspace: WorkspaceId, id: WebhookId) -> Aad {
     Aad::new("webhooks", "sealed_secret", workspace, id)
 }
 
-/// What the replaced secret is sealed for.
+/// Associated data that binds a sealed previous secret to its endpoint.
 pub fn previous_aad(workspace: WorkspaceId, id: WebhookId) -> Aad {
     Aad::new("webhooks", "sealed_previous", workspace, id)
 }
 
-/// Adds an endpoint.
+/// Adds an endpoint. The id must be new.
 pub async fn insert(executor: impl Executor, new: &WebhookRow) -> Result<(), StoreError> {
     let query = sql("INSERT INTO webhooks (id, workspace_id, url, description, events, sealed_secret, \
          sealed_previous, previous_until_at, disabled_at, created_at, updated_at) \
@@ -78,7 +78,7 @@ pub async fn insert(executor: impl Executor, new: &WebhookRow) -> Result<(), Sto
     crate::db::insert(executor, query).await
 }
 
-/// The endpoint.
+/// The endpoint with this id.
 pub async fn find(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -89,14 +89,14 @@ pub async fn find(
     executor.optional(query.bind(workspace).bind(id)).await
 }
 
-/// The endpoints of a workspace, oldest first.
+/// Endpoints of a workspace, oldest first.
 pub async fn list(executor: impl Executor, workspace: WorkspaceId) -> Result<Vec<WebhookRow>, StoreError> {
     let query =
         sql(concat!("SELECT ", webhook_columns!(), " FROM webhooks WHERE workspace_id = $1 ORDER BY id"));
     executor.all(query.bind(workspace)).await
 }
 
-/// The endpoints that hear of events now, with the events they subscribed to.
+/// Enabled endpoints, with their subscribed events.
 pub async fn listening(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -106,7 +106,7 @@ pub async fn listening(
     executor.all(query.bind(workspace)).await
 }
 
-/// Changes an endpoint; whether there is one.
+/// Changes an endpoint. Returns true if it exists.
 pub async fn update(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -128,8 +128,8 @@ pub async fn update(
     Ok(executor.execute(query).await? == 1)
 }
 
-/// Puts a new secret in the place of the present one, unless somebody else just did; whether this did.
-/// The present one, sealed anew for [`previous_aad`], signs beside it until `until`.
+/// Replaces the signing secret, unless someone else has just done so. Returns true if replaced. The old secret, sealed
+/// again for [`previous_aad`], also signs until `until`.
 #[expect(clippy::too_many_arguments, reason = "both secrets, and what must still be true")]
 pub async fn rotate(
     executor: impl Executor,
@@ -153,7 +153,7 @@ pub async fn rotate(
     Ok(executor.execute(query).await? == 1)
 }
 
-/// Removes an endpoint and its deliveries; whether there was one.
+/// Removes an endpoint and its deliveries. Returns true if it existed.
 pub async fn remove(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -163,7 +163,7 @@ pub async fn remove(
     Ok(executor.execute(query.bind(workspace).bind(id)).await? == 1)
 }
 
-/// Endpoints of all workspaces that have a delivery to attempt now.
+/// Endpoints of all workspaces with a delivery that is due now.
 pub async fn due(
     executor: impl Executor,
     now: UnixMillis,

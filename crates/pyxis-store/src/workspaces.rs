@@ -1,4 +1,4 @@
-//! Workspaces: the owners of every other row.
+//! Workspaces, which own all other rows.
 
 use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::clock::UnixMillis;
@@ -10,20 +10,20 @@ use crate::{Executor, StoreError};
 row! {
     /// A workspace.
     pub WorkspaceRow: "workspaces", workspace_columns {
-        /// Identifier.
+        /// Unique identifier.
         id: WorkspaceId,
-        /// Name, unique whatever its case.
+        /// Unique name, ignoring case.
         name: String,
-        /// What happens to a credential without a policy.
+        /// Treatment of credentials without a policy.
         mode: ApprovalMode,
-        /// Approval window in seconds; `None` follows the configuration.
+        /// Approval window in seconds; `None` uses the configured default.
         approval_timeout_secs: Option<i64>,
-        /// Creation.
+        /// Creation time.
         created_at: UnixMillis,
     }
 }
 
-/// Adds a workspace. `Conflict` when the name is taken.
+/// Adds a workspace. `Conflict` if the name is taken.
 pub async fn insert(executor: impl Executor, new: &WorkspaceRow) -> Result<(), StoreError> {
     let query =
         sql("INSERT INTO workspaces (id, name, name_folded, mode, approval_timeout_secs, created_at) \
@@ -37,32 +37,32 @@ pub async fn insert(executor: impl Executor, new: &WorkspaceRow) -> Result<(), S
     crate::db::insert(executor, query).await
 }
 
-/// The workspace.
+/// The workspace with this id.
 pub async fn find(executor: impl Executor, id: WorkspaceId) -> Result<Option<WorkspaceRow>, StoreError> {
     executor
         .optional(sql(concat!("SELECT ", workspace_columns!(), " FROM workspaces WHERE id = $1")).bind(id))
         .await
 }
 
-/// The workspace of a name, whatever its case.
+/// The workspace with this name, ignoring case.
 pub async fn find_by_name(executor: impl Executor, name: &str) -> Result<Option<WorkspaceRow>, StoreError> {
     let query = sql(concat!("SELECT ", workspace_columns!(), " FROM workspaces WHERE name_folded = $1"));
     executor.optional(query.bind(fold(name))).await
 }
 
-/// Every workspace, oldest first.
+/// All workspaces, oldest first.
 pub async fn list(executor: impl Executor) -> Result<Vec<WorkspaceRow>, StoreError> {
     executor.all(sql(concat!("SELECT ", workspace_columns!(), " FROM workspaces ORDER BY id"))).await
 }
 
-/// True if a workspace is the oldest one: that of whoever runs the installation.
+/// True for the oldest workspace, which belongs to the operator of the installation.
 pub async fn is_first(executor: impl Executor, id: WorkspaceId) -> Result<bool, StoreError> {
     let first: Option<(WorkspaceId,)> =
         executor.optional(sql("SELECT id FROM workspaces ORDER BY id LIMIT 1")).await?;
     Ok(first.is_some_and(|(first,)| first == id))
 }
 
-/// Changes the settings; whether the workspace exists.
+/// Changes the settings. Returns true if the workspace exists.
 pub async fn update_settings(
     executor: impl Executor,
     workspace: WorkspaceId,

@@ -1,5 +1,5 @@
-//! A real EVM node, and contracts compiled for it. `PX_TEST_ANVIL` and `PX_TEST_SOLC` name the programs;
-//! `ci/chain.sh` installs them.
+//! A real EVM node, and contracts compiled for it. `PX_TEST_ANVIL` and `PX_TEST_SOLC` name the programs; `ci/chain.sh`
+//! installs them.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -16,18 +16,18 @@ use pyxis_core::hex;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-/// The first account of the node: it signs for whoever asks.
+/// The node's first account, unlocked for anyone.
 const SENDER: &str = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266";
 
-/// A node with a chain of its own. It ends with this value.
+/// A node with its own chain. Stops when dropped.
 pub struct Anvil {
     process: Child,
     address: SocketAddr,
 }
 
 impl Anvil {
-    /// A node that mines a block for every transaction, or `None` (and a line that says so) without
-    /// `PX_TEST_ANVIL`. Under `PX_TEST_STRICT` it must be there.
+    /// Starts a node that mines a block for every transaction. Without `PX_TEST_ANVIL` it returns `None` and prints a
+    /// line; under `PX_TEST_STRICT` it panics instead.
     #[expect(clippy::disallowed_methods, clippy::print_stderr, reason = "a test finds its node this way")]
     pub fn start(test: &str, chain_id: u64) -> Option<Self> {
         let Ok(program) = std::env::var("PX_TEST_ANVIL") else {
@@ -47,29 +47,29 @@ impl Anvil {
             let line = line.expect("text");
             line.strip_prefix("Listening on ").map(|address| address.trim().parse().expect("an address"))
         });
-        // Whatever else it prints must not fill the pipe.
+        // Drain the rest of the output, so that the pipe does not fill up.
         std::thread::spawn(move || lines.for_each(drop));
         Some(Self { process, address: address.expect("anvil listens") })
     }
 
-    /// Its JSON-RPC URL.
+    /// JSON-RPC URL of the node.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Ends the node.
+    /// Kills the node.
     pub fn kill(&mut self) {
-        // It may have ended by itself.
+        // The process may already have exited.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 
-    /// Stops the node where it is: it takes connections and requests and does nothing with them.
+    /// Stops the process. It still accepts connections and requests but does not react.
     pub fn pause(&self) {
         crate::signal::send("STOP", &self.process);
     }
 
-    /// Bytes that were sent to the node and that it has not read (Linux only).
+    /// Bytes sent to the node that it has not read (Linux only).
     pub fn unread(&self) -> usize {
         let own = format!(":{:04X}", self.address.port());
         let table = std::fs::read_to_string("/proc/net/tcp").expect("the sockets of this machine");
@@ -82,7 +82,7 @@ impl Anvil {
         table.lines().filter_map(of).sum()
     }
 
-    /// Calls a method; its result.
+    /// Calls a method and returns its result.
     pub async fn rpc(&self, method: &str, params: Value) -> Value {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
         let answer = self.post(body).await;
@@ -105,26 +105,26 @@ impl Anvil {
         serde_json::from_slice(&answer).expect("JSON")
     }
 
-    /// The number of the newest block.
+    /// Number of the newest block.
     pub async fn height(&self) -> u64 {
         let number = self.rpc("eth_blockNumber", json!([])).await;
         u64::from_str_radix(&number.as_str().expect("a number")[2..], 16).expect("hexadecimal")
     }
 
-    /// The timestamp of the newest block.
+    /// Timestamp of the newest block.
     pub async fn timestamp(&self) -> u64 {
         let block = self.rpc("eth_getBlockByNumber", json!(["latest", false])).await;
         u64::from_str_radix(&block["timestamp"].as_str().expect("a number")[2..], 16).expect("hexadecimal")
     }
 
-    /// Deploys a contract; where it is.
+    /// Deploys a contract and returns its address.
     pub async fn deploy(&self, code: &[u8]) -> EvmAddress {
         let receipt =
             self.transact(json!({"from": SENDER, "data": format!("0x{}", hex::encode(code))})).await;
         receipt["contractAddress"].as_str().expect("an address").parse().expect("an address")
     }
 
-    /// Calls a contract in a transaction of its own block; the number of the block.
+    /// Calls a contract in a transaction in a separate block. Returns the block number.
     pub async fn send(&self, to: EvmAddress, data: &[u8]) -> u64 {
         let call = json!({"from": SENDER, "to": to.to_string(), "data": format!("0x{}", hex::encode(data))});
         let receipt = self.transact(call).await;
@@ -134,7 +134,7 @@ impl Anvil {
 
     async fn transact(&self, transaction: Value) -> Value {
         let hash = self.rpc("eth_sendTransaction", json!([transaction])).await;
-        // It is mined at once, but not before the answer.
+        // It is mined immediately, but not before the response.
         loop {
             let receipt = self.rpc("eth_getTransactionReceipt", json!([hash])).await;
             if !receipt.is_null() {
@@ -151,8 +151,8 @@ impl Drop for Anvil {
     }
 }
 
-/// Compiles a Solidity file; the code of each contract by its name. What was compiled is kept below `kept` by
-/// the hash of the source: the compiler takes seconds.
+/// Compiles a Solidity file. Returns the code of each contract by name. Results are cached in `kept` by the hash of the
+/// source, since the compiler needs seconds.
 ///
 /// # Panics
 /// Without `PX_TEST_SOLC`, which is set wherever `PX_TEST_ANVIL` is.
@@ -166,7 +166,7 @@ pub fn compile(source: &Path, kept: &Path) -> BTreeMap<String, Vec<u8>> {
     if output.exists() {
         return contracts(&output);
     }
-    // Under its name only when it is whole: tests run side by side.
+    // Renamed only once complete, because tests run in parallel.
     let making = kept.join(format!("solidity-{}", std::process::id()));
     let done = Command::new(compiler)
         .current_dir(directory)
@@ -176,7 +176,7 @@ pub fn compile(source: &Path, kept: &Path) -> BTreeMap<String, Vec<u8>> {
         .output()
         .expect("the compiler runs");
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    // Somebody else may have been first.
+    // Another test may have been faster.
     let _ = std::fs::rename(&making, &output);
     contracts(&output)
 }

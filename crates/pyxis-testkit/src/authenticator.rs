@@ -1,5 +1,5 @@
-//! An authenticator in memory: makes passkeys and answers challenges (Web Authentication Level 2,
-//! sections 6.1 and 6.3), and lies in any way a test asks for.
+//! An in-memory authenticator: creates passkeys, answers challenges (Web Authentication Level 2, sections 6.1 and 6.3),
+//! and gives wrong answers on request.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -15,36 +15,36 @@ const UV: u8 = 0x04;
 /// Attested credential data follows.
 const AT: u8 = 0x40;
 
-/// One passkey, and how it answers. Every field may be turned to something wrong.
+/// One passkey and its behavior. Tests may set any field to a wrong value.
 #[derive(Clone)]
 pub struct Authenticator {
     key: SigningKey,
-    /// Its own id of the passkey.
+    /// Credential id of the passkey.
     pub id: Vec<u8>,
-    /// The user's handle, from registration.
+    /// User handle, from registration.
     pub user_handle: Option<Vec<u8>>,
-    /// The origin that the browser reports.
+    /// Origin that the browser reports.
     pub origin: String,
-    /// The site that the authenticator signs for.
+    /// Relying party id that the authenticator signs.
     pub rp_id: String,
-    /// What the browser says it did: `webauthn.get` or `webauthn.create` by default.
+    /// Client data type. Default: `webauthn.get` or `webauthn.create`.
     pub kind: Option<String>,
-    /// True if somebody was there.
+    /// User present flag.
     pub present: bool,
-    /// True if that somebody was verified.
+    /// User verified flag.
     pub verified: bool,
-    /// Answers so far; each answer counts one more. `None` is an authenticator that does not count.
+    /// Signature counter, incremented by each answer. `None` means that the authenticator does not count.
     pub counter: Option<u32>,
-    /// A challenge to sign in place of the one that was given.
+    /// Challenge to sign instead of the given one.
     pub challenge: Option<String>,
-    /// True if to spoil the signature.
+    /// True to send an invalid signature.
     pub spoiled: bool,
-    /// Further members of the client data, as JSON text; `"crossOrigin":false` by default.
+    /// Additional client data members, as JSON text. Default: `"crossOrigin":false`.
     pub members: &'static str,
 }
 
 impl Authenticator {
-    /// A new passkey for `origin`, of the key that `seed` makes.
+    /// Creates a passkey for `origin` with a key derived from `seed`.
     pub fn new(origin: &str, seed: u8) -> Self {
         let host = origin.split("://").nth(1).expect("an origin").split(':').next().expect("a host");
         let secret = Sha256::digest([b"authenticator".as_slice(), &[seed]].concat());
@@ -152,7 +152,7 @@ impl Authenticator {
     }
 }
 
-/// A CBOR byte string.
+/// Appends a CBOR byte string.
 fn push_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     let length = u16::try_from(bytes.len()).expect("short");
     match u8::try_from(length) {

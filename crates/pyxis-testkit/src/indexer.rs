@@ -1,5 +1,5 @@
-//! A stand-in for an indexer with the Etherscan-compatible API: the lists of accounts, pages, the window of
-//! 10,000 entries, keys, and refusals with status 200 as the real ones give them.
+//! A stand-in for an indexer with the Etherscan-compatible API. Covers account lists, pages, the window of 10,000
+//! entries, keys, and errors with status 200 as real indexers return them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,45 +10,45 @@ use url::Url;
 
 use crate::upstream::{Received, Reply, Upstream};
 
-/// Entries that all pages together reach.
+/// Maximum number of entries reachable through pages.
 const WINDOW: usize = 10_000;
 
-/// How the indexer misbehaves.
+/// Misbehavior of the indexer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexerFault {
     /// Status 200 and "Max rate limit reached".
     RateLimit,
-    /// Status 429 and `Retry-After` with so many seconds.
+    /// Status 429 with `Retry-After` of this many seconds.
     Wait(u64),
     /// Status 503.
     Down,
-    /// Something that is no JSON.
+    /// A response that is not JSON.
     Gibberish,
     /// The whole list with this status, and a notice that some entries are not processed yet.
     Unprocessed(u8),
     /// An empty list with this status and the notice.
     UnprocessedEmpty(u8),
-    /// The JSON of the list, broken off.
+    /// The list's JSON, truncated.
     CutOff,
 }
 
 #[derive(Default)]
 struct IndexerData {
-    /// By list and account.
+    /// Entries by list and account.
     lists: HashMap<(String, EvmAddress), Vec<Value>>,
     key: Option<String>,
-    /// What the next requests meet.
+    /// Misbehavior for the next requests, one each.
     troubles: Vec<IndexerFault>,
 }
 
-/// The running indexer. It stops when dropped.
+/// A running indexer. Stops when dropped.
 pub struct Indexer {
     upstream: Upstream,
     books: Arc<Mutex<IndexerData>>,
 }
 
 impl Indexer {
-    /// An indexer that knows nothing yet.
+    /// Starts an indexer without data.
     pub async fn start() -> Self {
         let upstream = Upstream::http().await;
         let books = Arc::new(Mutex::new(IndexerData::default()));
@@ -57,17 +57,17 @@ impl Indexer {
         Self { upstream, books }
     }
 
-    /// The address of its API.
+    /// URL of the API.
     pub fn url(&self) -> Url {
         self.upstream.url("/api").parse().expect("a URL")
     }
 
-    /// What listens.
+    /// The underlying HTTP server.
     pub fn upstream(&self) -> &Upstream {
         &self.upstream
     }
 
-    /// Adds a transfer to a list (`txlist`, `txlistinternal`, `tokentx`, `tokennfttx`) of both ends.
+    /// Adds a transfer to a list (`txlist`, `txlistinternal`, `tokentx`, `tokennfttx`) of both addresses.
     pub fn add(&self, list: &str, from: EvmAddress, to: EvmAddress, time: u64, value: &str) {
         let entry = json!({
             "blockNumber": "1", "timeStamp": time.to_string(), "hash": "0x00", "from": from, "to": to,
@@ -79,17 +79,17 @@ impl Indexer {
         }
     }
 
-    /// Adds an entry of an account to a list as it is.
+    /// Adds an unmodified entry to a list of an account.
     pub fn add_raw(&self, list: &str, of: EvmAddress, entry: Value) {
         lock(&self.books).lists.entry((list.to_owned(), of)).or_default().push(entry);
     }
 
-    /// Wants this key from now on.
+    /// Requires this key from now on.
     pub fn wants_key(&self, key: &str) {
         lock(&self.books).key = Some(key.to_owned());
     }
 
-    /// What the next requests meet, one each.
+    /// Queues misbehavior for the next requests, one each.
     pub fn meets(&self, troubles: &[IndexerFault]) {
         lock(&self.books).troubles = troubles.iter().rev().copied().collect();
     }
@@ -99,7 +99,7 @@ fn lock(books: &Mutex<IndexerData>) -> MutexGuard<'_, IndexerData> {
     books.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What Blockscout says of a list that is not whole.
+/// Blockscout's message for an incomplete list.
 const NOTICE: &str = "Some internal transactions within this block range have not yet been processed";
 
 fn answer(books: &mut IndexerData, request: &Received) -> Reply {

@@ -1,7 +1,7 @@
-//! Issuers of credentials with keys of their own.
+//! Credential issuers with their own keys.
 //!
-//! They sign one fixed shape each, hashed by hand here, so that a mistake in the verifier's general
-//! hashing does not repeat itself in what it is tested with.
+//! Each signs one fixed shape, hashed here by hand, so that a mistake in the verifier's general hashing is not repeated
+//! in its tests.
 
 mod ed25519;
 mod eip712;
@@ -12,18 +12,18 @@ use pyxis_core::clock::UnixMillis;
 pub use ed25519::Ed25519Issuer;
 pub use eip712::Eip712Issuer;
 
-/// What a credential is to say.
+/// Content of a credential.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim<'a> {
-    /// The holder.
+    /// Holder of the credential.
     pub address: EvmAddress,
-    /// The Stamp.
+    /// Name of the Stamp.
     pub provider: &'a str,
-    /// The marks of the account.
+    /// Nullifiers of the account.
     pub nullifiers: &'a [&'a str],
-    /// From when.
+    /// Start of validity.
     pub issued_at: UnixMillis,
-    /// Until when.
+    /// End of validity.
     pub expires_at: UnixMillis,
 }
 

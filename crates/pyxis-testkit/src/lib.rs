@@ -1,4 +1,4 @@
-//! Fakes and real servers for tests; never part of the program
+//! Fakes and real servers for tests. Never part of the program.
 #![expect(clippy::missing_panics_doc, reason = "a fake panics where the test that drives it is wrong")]
 
 pub mod anvil;

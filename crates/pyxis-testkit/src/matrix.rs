@@ -1,5 +1,5 @@
-//! A real Matrix homeserver: Synapse, from the Python environment that `PX_TEST_SYNAPSE` names; and a
-//! stand-in for what a real one does not do on command.
+//! A real Matrix homeserver: Synapse, from the Python environment named by `PX_TEST_SYNAPSE`. Also a stand-in, for
+//! behavior that a real homeserver does not show on command.
 
 mod standin;
 
@@ -12,20 +12,19 @@ use pyxis_core::entropy::{self, OsEntropy};
 
 pub use standin::{RoomMessage, StandIn};
 
-/// A homeserver that exists for one test.
+/// A homeserver for one test.
 pub struct Homeserver {
     address: SocketAddr,
     directory: PathBuf,
     child: Child,
 }
 
-/// Its name: what stands behind the colon of users and rooms.
+/// Server name: the part of user and room ids after the colon.
 pub const NAME: &str = "px.test";
 
 impl Homeserver {
-    /// A new homeserver where anybody may register, or `None` (and a line that says so) without
-    /// `PX_TEST_SYNAPSE`, the directory of a Python environment with `matrix-synapse`. With `PX_TEST_STRICT`
-    /// that is a failure.
+    /// Starts a homeserver where anyone may register. Without `PX_TEST_SYNAPSE`, the directory of a Python environment
+    /// with `matrix-synapse`, it returns `None` and prints a line. With `PX_TEST_STRICT` it panics instead.
     #[expect(clippy::disallowed_methods, clippy::print_stderr, reason = "a test finds its server this way")]
     pub fn start(test: &str) -> Option<Self> {
         let Ok(environment) = std::env::var("PX_TEST_SYNAPSE") else {
@@ -55,7 +54,7 @@ impl Homeserver {
         };
         let made = command().arg("--generate-keys").stdout(Stdio::null()).status().expect("Synapse runs");
         assert!(made.success(), "Synapse makes its keys");
-        // It takes a while to start, in which somebody else may take the port.
+        // Startup takes a while, during which another process may take the port.
         for _ in 0..3 {
             if let Some(child) = listening(command()) {
                 return Some(Self { address, directory, child });
@@ -65,36 +64,36 @@ impl Homeserver {
         panic!("Synapse does not listen");
     }
 
-    /// Where it listens.
+    /// Listening address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What `PX_MATRIX_HOMESERVER` should be.
+    /// Value for `PX_MATRIX_HOMESERVER`.
     pub fn base(&self) -> String {
         format!("http://{}", self.address)
     }
 }
 
-/// Starts it; `None` if it ends without having listened.
+/// Starts the process. `None` if it exits before listening.
 fn listening(mut command: Command) -> Option<Child> {
     let mut child = command.stdout(Stdio::piped()).spawn().expect("Synapse starts");
     let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
     let ready = lines.by_ref().map_while(Result::ok).any(|line| line.contains("now listening on TCP port"));
     if !ready {
-        // It may have ended by itself.
+        // The process may already have exited.
         let _ = child.kill();
         child.wait().expect("its end");
         return None;
     }
-    // Whatever else it says must not fill the pipe.
+    // Drain the rest of the output, so that the pipe does not fill up.
     std::thread::spawn(move || lines.for_each(drop));
     Some(child)
 }
 
 impl Drop for Homeserver {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may already have exited.
         let _ = self.child.kill();
         let _ = self.child.wait();
         let _ = std::fs::remove_dir_all(&self.directory);
@@ -110,7 +109,7 @@ disable_existing_loggers: false
 ";
 
 fn configuration(port: u16) -> String {
-    // Limits would only slow the tests down; those that test limits use a stand-in.
+    // Limits would only slow the tests down. Tests of limits use a stand-in.
     let free = "{per_second: 10000, burst_count: 10000}";
     format!(
         "server_name: {NAME}

@@ -1,17 +1,17 @@
 //! A network namespace in which every address is local.
 //!
-//! Whatever is dialled there reaches a listener of the test instead of the world, so that a test can
-//! see which addresses a program dials and which it never does.
+//! Connections there reach a listener of the test instead of the internet. Tests can thus see which addresses a program
+//! dials and which it never does.
 
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 const INSIDE: &str = "PX_TESTKIT_NETNS";
 
-/// Runs the test `name` (its full path, such as `dial::only_public`) once more in a namespace of its
-/// own. Returns `true` there, and `false` in the outer process once the inner run has passed.
+/// Runs the test `name` (its full path, such as `dial::only_public`) again inside a namespace. Returns `true` there,
+/// and `false` in the outer process once the inner run has passed.
 ///
-/// Without the privilege or the tools it prints a line and returns `false`: the test is skipped. Under
+/// Without the privilege or the tools it prints a line and returns `false`, and the test is skipped. Under
 /// `PX_TEST_STRICT` nothing may be missing. Panics if the inner run fails.
 #[expect(clippy::disallowed_methods, reason = "a test finds in this way where it runs")]
 pub fn inside(name: &str) -> bool {

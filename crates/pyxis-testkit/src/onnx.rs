@@ -48,7 +48,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Model of so many features, without operators.
+    /// Creates a model with this many features and no operators.
     pub fn of(features: usize) -> Self {
         Self {
             kind: 1,
@@ -66,7 +66,7 @@ impl Model {
         self
     }
 
-    /// Contents of the file.
+    /// Serializes the file.
     pub fn bytes(&self) -> Vec<u8> {
         let mut graph = Message::default();
         for operator in &self.operators {
@@ -101,7 +101,7 @@ impl Model {
     }
 }
 
-/// A logistic regression: the probability is 1 / (1 + e^-(intercept + coefficients · features)).
+/// A logistic regression. The probability is 1 / (1 + e^-(intercept + coefficients · features)).
 pub fn logistic(coefficients: &[f32], intercept: f32) -> Model {
     let all = [coefficients.iter().map(|number| -number).collect(), coefficients.to_vec()].concat();
     Model::of(coefficients.len()).with(Operator {
@@ -119,8 +119,8 @@ pub fn logistic(coefficients: &[f32], intercept: f32) -> Model {
     })
 }
 
-/// A tree with one split: the probability is `below` where the feature is at most the threshold or
-/// unknown, else `above`.
+/// A tree with one split. The probability is `below` if the feature is unknown or at most the threshold, otherwise
+/// `above`.
 pub fn stump(features: usize, feature: i64, threshold: f32, below: f32, above: f32) -> Model {
     Model::of(features).with(Operator {
         kind: "TreeEnsembleClassifier",
@@ -228,7 +228,7 @@ fn floats(numbers: &[f32]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-/// Protocol buffers message.
+/// A Protocol Buffers message.
 #[derive(Default)]
 struct Message(Vec<u8>);
 

@@ -1,4 +1,4 @@
-//! Databases on the test PostgreSQL server, and a way to their rows past the program.
+//! Databases on the test PostgreSQL server, with direct access to their rows.
 
 use std::fmt::Debug;
 use std::str::FromStr;
@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use pyxis_core::entropy::{self, OsEntropy};
 
-/// A database that exists for one test.
+/// A database for one test.
 pub struct Database {
     admin: String,
     name: String,
 }
 
 impl Database {
-    /// A new database, or `None` (and a line that says so) without `PX_TEST_POSTGRES`, which names a server
-    /// on which databases may be created.
+    /// Creates a database. Without `PX_TEST_POSTGRES`, which names a server on which databases may be created, it
+    /// returns `None` and prints a line.
     #[expect(clippy::disallowed_methods, clippy::print_stderr, reason = "a test finds its server this way")]
     pub async fn create(test: &str) -> Option<Self> {
         let Ok(admin) = std::env::var("PX_TEST_POSTGRES") else {
@@ -27,13 +27,13 @@ impl Database {
         Some(Self { admin, name })
     }
 
-    /// The address as text.
+    /// Connection URL as text.
     pub fn address(&self) -> String {
         let (server, _) = self.admin.rsplit_once('/').expect("the URL names a database");
         format!("{server}/{}", self.name)
     }
 
-    /// The address, read.
+    /// Connection URL, parsed.
     pub fn url<T: FromStr<Err: Debug>>(&self) -> T {
         self.address().parse().expect("a database address")
     }
@@ -43,12 +43,12 @@ impl Database {
         run(&self.address(), statements).await
     }
 
-    /// Until one statement waits for a lock that another transaction holds.
+    /// Waits until a statement is blocked by a lock of another transaction.
     pub async fn until_one_waits(&self) {
         self.until_waiting(|count| count > 0).await;
     }
 
-    /// Until no statement waits for a lock.
+    /// Waits until no statement is blocked by a lock.
     pub async fn until_none_waits(&self) {
         self.until_waiting(|count| count == 0).await;
     }
@@ -60,7 +60,7 @@ impl Database {
         tokio::time::timeout(Duration::from_secs(30), waiting).await.expect("statements that wait, or end");
     }
 
-    /// A transaction of its own that runs `statements` and stays open until it is released.
+    /// Runs `statements` in a separate transaction, which stays open until released.
     pub async fn hold(&self, statements: &str) -> Held {
         let (client, connection) =
             tokio_postgres::connect(&self.address(), tokio_postgres::NoTls).await.expect("PostgreSQL");
@@ -69,20 +69,20 @@ impl Database {
         Held { client, driver }
     }
 
-    /// Drops it, whoever is still connected.
+    /// Drops the database, even with open connections.
     pub async fn remove(self) {
         run(&self.admin, &format!("DROP DATABASE {} WITH (FORCE)", self.name)).await;
     }
 }
 
-/// A transaction that is open.
+/// An open transaction.
 pub struct Held {
     client: tokio_postgres::Client,
     driver: tokio::task::JoinHandle<()>,
 }
 
 impl Held {
-    /// Rolls it back.
+    /// Rolls the transaction back.
     pub async fn release(self) {
         drop(self.client);
         self.driver.await.expect("the connection's task");

@@ -1,4 +1,4 @@
-//! A browser that receives push messages: it decrypts them (RFC 8291) and checks who sent them (RFC 8292).
+//! A browser that receives push messages. It decrypts them (RFC 8291) and verifies their sender (RFC 8292).
 
 use aes_gcm::aead::{Aead, KeyInit};
 use aes_gcm::{Aes128Gcm, Nonce};
@@ -13,33 +13,32 @@ use pyxis_core::entropy::{OsEntropy, bytes};
 use serde_json::Value;
 use sha2::Sha256;
 
-/// Bytes of the salt, the size of a record and the length of a key, before the key.
+/// Size of the salt, the record size and the key length, which precede the key, in bytes.
 const HEAD: usize = 16 + 4 + 1;
 
-/// A browser with keys of its own.
+/// A browser with its own keys.
 pub struct Browser {
     key: SecretKey,
     auth: [u8; 16],
 }
 
 impl Browser {
-    /// A new browser.
     pub fn new() -> Self {
         let key = std::iter::repeat_with(|| SecretKey::from_slice(&bytes::<32>(&OsEntropy)));
         Self { key: key.into_iter().find_map(Result::ok).expect("a key"), auth: bytes(&OsEntropy) }
     }
 
-    /// `p256dh` of its subscription.
+    /// `p256dh` of the subscription.
     pub fn p256dh(&self) -> String {
         URL_SAFE_NO_PAD.encode(self.key.public_key().to_sec1_point(false).as_bytes())
     }
 
-    /// `auth` of its subscription.
+    /// `auth` of the subscription.
     pub fn auth(&self) -> String {
         URL_SAFE_NO_PAD.encode(self.auth)
     }
 
-    /// What a message says. Panics where it is not one for this browser.
+    /// Decrypts a message. Panics if it is not for this browser.
     pub fn decrypt(&self, body: &[u8]) -> Vec<u8> {
         let (head, rest) = body.split_at(HEAD);
         let (theirs, sealed) = rest.split_at(usize::from(head[HEAD - 1]));
@@ -69,8 +68,8 @@ fn derive<const N: usize>(salt: &[u8], input: &[u8], info: &[u8]) -> [u8; N] {
     output
 }
 
-/// The claims of `Authorization: vapid …`. Panics where the signature is not that of `public`, the key that
-/// the browser subscribed to.
+/// The claims of `Authorization: vapid …`. Panics unless the signature was made with `public`, the key that the browser
+/// subscribed to.
 pub fn claims(authorization: &str, public: &str) -> Value {
     let value = authorization.strip_prefix("vapid t=").expect("the scheme");
     let (token, key) = value.split_once(", k=").expect("a token and a key");

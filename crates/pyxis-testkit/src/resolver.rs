@@ -1,4 +1,4 @@
-//! A resolver that says what the test tells it to, and may change its mind between calls.
+//! A resolver with scripted answers that can change between calls.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyxis_net::resolve::{Resolve, Resolving};
 
-/// Answers by script. A name without a script does not exist.
+/// Scripted answers. A name without a script does not exist.
 #[derive(Debug, Default)]
 pub struct ScriptedResolver(Mutex<HashMap<String, Script>>);
 
@@ -25,32 +25,32 @@ enum Answer {
 }
 
 impl ScriptedResolver {
-    /// A resolver that knows no name.
+    /// Creates a resolver that knows no names.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The next answer for `name`; the last one of a script is repeated. An empty list is an answer
-    /// without addresses. Panics on text that is not an address.
+    /// Adds the next answer for `name`. The last answer of a script is repeated. An empty list is an answer without
+    /// addresses. Panics on text that is not an address.
     #[must_use]
     pub fn answer(self, name: &str, addresses: &[&str]) -> Self {
         let parse = |text: &&str| text.parse().expect("an IP address");
         self.push(name, Answer::Addresses(addresses.iter().map(parse).collect()))
     }
 
-    /// Next, the query for `name` fails.
+    /// Makes the next query for `name` fail.
     #[must_use]
     pub fn fail(self, name: &str) -> Self {
         self.push(name, Answer::Failure)
     }
 
-    /// Next, the query for `name` gets no answer, ever.
+    /// Leaves the next query for `name` unanswered forever.
     #[must_use]
     pub fn silence(self, name: &str) -> Self {
         self.push(name, Answer::Silence)
     }
 
-    /// How often `name` was asked for.
+    /// Number of queries for `name`.
     pub fn queries(&self, name: &str) -> usize {
         self.scripts().get(name).map_or(0, |script| script.queries)
     }

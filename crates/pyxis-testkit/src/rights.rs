@@ -1,27 +1,27 @@
-//! Who may do what with a credential: one table, to which the API and the pages are both held.
-//! Spec 3, Approval channels (Approver eligibility, Policy editing), Grant; decisions, Admin API.
+//! Rights on a credential: one table that both the API and the pages must match. Spec 3, Approval channels (Approver
+//! eligibility, Policy editing), Grant; decisions, Admin API.
 
 use std::fmt;
 
 use serde_json::{Value, json};
 
-/// Somebody of the workspace.
+/// A person in the workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
     /// An owner.
     Owner,
     /// An admin.
     Admin,
-    /// A member without any grant.
+    /// A member without any right on the credential.
     Member,
-    /// A member with Approve on the credential, and nothing else.
+    /// A member with only Approve on the credential.
     Approver,
-    /// A member with Policy on the credential, and nothing else.
+    /// A member with only Policy on the credential.
     Editor,
 }
 
 impl Who {
-    /// Everybody whom a test adds to the owner who is there, and their addresses.
+    /// Everyone whom a test adds to the existing owner, with email addresses.
     pub const ADDED: [(Self, &'static str); 4] = [
         (Self::Admin, "admin@people.example"),
         (Self::Member, "member@people.example"),
@@ -29,36 +29,35 @@ impl Who {
         (Self::Editor, "editor@people.example"),
     ];
 
-    /// Owners and admins.
+    /// True for owners and admins.
     pub const fn is_manager(self) -> bool {
         matches!(self, Self::Owner | Self::Admin)
     }
 }
 
-/// Something to do about a request that waits, or about the policy behind it.
+/// An action on a pending approval request, or on the policy behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// To look at the request.
+    /// View the request.
     Show,
-    /// To approve it.
+    /// Approve it.
     Approve,
-    /// To approve it and open a grant of 30 minutes, over the API or on the standalone page.
+    /// Approve it and open a 30-minute grant, through the API or on the standalone page.
     Grant,
-    /// The same in the dashboard.
+    /// Approve it and open a 30-minute grant in the dashboard.
     DashboardGrant,
-    /// To deny it.
+    /// Deny it.
     Deny,
-    /// To write the policy.
+    /// Edit the policy.
     Edit,
 }
 
 impl Action {
-    /// Every action.
     pub const ALL: [Self; 6] =
         [Self::Show, Self::Approve, Self::Grant, Self::DashboardGrant, Self::Deny, Self::Edit];
 }
 
-/// What comes of it.
+/// Result of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The request is shown.
@@ -67,21 +66,21 @@ pub enum Outcome {
     Approved,
     /// The request is approved, and the grant is open.
     Granted,
-    /// The approval counts, and another one is needed.
+    /// The approval counts, but another one is needed.
     Counted,
     /// The request is denied.
     Denied,
-    /// The policy holds at once.
+    /// The policy applies immediately.
     Applied,
-    /// The policy is staged until its maker's passkey confirms it.
+    /// The policy is staged until its author's passkey confirms it.
     Staged,
-    /// Refused: not somebody who decides here.
+    /// Refused: not an eligible approver.
     NotEligible,
     /// Refused: no passkey was used.
     PasskeyRequired,
-    /// Refused: no grant here, or not by them.
+    /// Refused: no grant possible, or not by this person.
     NoGrant,
-    /// Refused: not somebody who writes this policy.
+    /// Refused: not allowed to edit this policy.
     Forbidden,
 }
 
@@ -90,8 +89,8 @@ use self::{Action as A, Outcome as O, Who as W};
 const MANAGERS: &[Who] = &[W::Owner, W::Admin];
 const APPROVERS: &[Who] = &[W::Owner, W::Admin, W::Approver];
 
-/// What comes of everybody's actions: where one person is enough, where two must approve, where a passkey is
-/// needed, and where `allowed_approvers` names only somebody else. Nobody here uses a passkey.
+/// Outcomes for everyone in four states: one approval suffices, two are needed, a passkey is needed, and
+/// `allowed_approvers` lists only someone else. No one here uses a passkey.
 const TABLE: &[(&[Who], &[Action], [Outcome; 4])] = &[
     (APPROVERS, &[A::Show], [O::Shown; 4]),
     (APPROVERS, &[A::Approve], [O::Approved, O::Counted, O::PasskeyRequired, O::NotEligible]),
@@ -109,7 +108,7 @@ const TABLE: &[(&[Who], &[Action], [Outcome; 4])] = &[
     (&[W::Member, W::Approver], &[A::Edit], [O::Forbidden; 4]),
 ];
 
-/// What must come of it.
+/// The required outcome.
 pub fn outcome(who: Who, action: Action, terms: Terms) -> Outcome {
     let mut rows = TABLE.iter().filter(|(whose, what, _)| whose.contains(&who) && what.contains(&action));
     let (.., outcomes) = rows.next().expect("a row for everybody and every action");
@@ -117,30 +116,30 @@ pub fn outcome(who: Who, action: Action, terms: Terms) -> Outcome {
     outcomes[terms.column()]
 }
 
-/// Whom `allowed_approvers` names.
+/// Content of `allowed_approvers`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listed {
-    /// Nobody: it narrows nothing.
+    /// Empty, which restricts nothing.
     Nobody,
-    /// Everybody of the test, which adds no right to anybody.
+    /// Everyone in the test, which gives no one additional rights.
     Everybody,
-    /// Only somebody else.
+    /// Only someone else.
     SomebodyElse,
 }
 
-/// One state of the credential, as its policy has it.
+/// One state of the credential's policy.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
-    /// Whom `allowed_approvers` names.
+    /// Content of `allowed_approvers`.
     pub listed: Listed,
-    /// True if approving takes a passkey.
+    /// True if approval needs a passkey.
     pub passkey: bool,
-    /// People who must approve.
+    /// Number of people who must approve.
     pub min_approvals: u32,
 }
 
 impl Terms {
-    /// Every state there is.
+    /// All states.
     pub fn all() -> impl Iterator<Item = Self> {
         let listed = [Listed::Nobody, Listed::Everybody, Listed::SomebodyElse];
         listed.into_iter().flat_map(|listed| {
@@ -158,7 +157,7 @@ impl Terms {
         }
     }
 
-    /// The addresses in `allowed_approvers`.
+    /// Addresses in `allowed_approvers`.
     pub fn approvers(self, owner: &str) -> Vec<&str> {
         match self.listed {
             Listed::Nobody => Vec::new(),
@@ -167,7 +166,7 @@ impl Terms {
         }
     }
 
-    /// The policy.
+    /// The policy as JSON.
     pub fn policy(self, owner: &str) -> Value {
         json!({
             "allowed_approvers": self.approvers(owner),

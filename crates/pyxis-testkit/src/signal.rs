@@ -1,9 +1,9 @@
-//! Signals to processes that a test started.
+//! Signals to processes started by tests.
 
 use std::process::{Child, Command};
 
-/// Sends `signal`, such as `TERM`, by the shell's own `kill`: the program of that name is a package that a
-/// small system lacks.
+/// Sends `signal`, such as `TERM`, with the shell's built-in `kill`. The `kill` program is in a package that a minimal
+/// system lacks.
 pub fn send(signal: &str, process: &Child) {
     let pid = process.id().to_string();
     let sent = Command::new("/bin/sh").args(["-c", r#"kill -s "$0" "$1""#, signal, &pid]).status();

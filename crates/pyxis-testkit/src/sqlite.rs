@@ -1,4 +1,4 @@
-//! A way to the rows of a SQLite file past the program.
+//! Direct access to the rows of a SQLite file.
 
 use std::path::Path;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
-/// Runs statements, of a query the first column of every row as text.
+/// Runs statements and returns the first column of every row of a query, as text.
 pub fn run(path: &Path, statements: &str) -> Vec<String> {
     let connection = Connection::open(path).expect("a database");
     connection.busy_timeout(Duration::from_secs(30)).expect("a timeout");
@@ -24,10 +24,10 @@ pub fn run(path: &Path, statements: &str) -> Vec<String> {
     .collect()
 }
 
-/// Keeps everybody else from writing until it is dropped.
+/// Blocks all other writers until dropped.
 pub struct Held(#[expect(dead_code, reason = "held, not used")] Connection);
 
-/// Takes the file's one write lock.
+/// Acquires the file's only write lock.
 pub fn hold(path: &Path) -> Held {
     let connection = Connection::open(path).expect("a database");
     connection.busy_timeout(Duration::from_secs(30)).expect("a timeout");

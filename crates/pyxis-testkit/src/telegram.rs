@@ -1,8 +1,8 @@
-//! A stand-in for the Bot API: offsets, long polls, limits, and the refusals that matter.
+//! A stand-in for the Bot API: offsets, long polls, limits, and the relevant errors.
 //!
-//! It follows <https://core.telegram.org/bots/api>: what is acknowledged by an offset is gone, a poll waits
-//! until something happens or its time is up, a second poll ends the first with 409, polling is refused
-//! while a webhook is set, and texts and buttons that the real thing would refuse are refused.
+//! It follows <https://core.telegram.org/bots/api>. An offset removes acknowledged updates. A poll waits until
+//! something happens or its time is up, and a second poll ends the first with 409. Polling is refused while a webhook
+//! is set. Texts and buttons that the real API would refuse are refused.
 
 mod methods;
 
@@ -24,40 +24,40 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// The token of the bot.
+/// Bot token.
 pub const TOKEN: &str = "123456:canary-token";
 
-/// One call of the bot.
+/// One API call by the bot.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// The method.
+    /// Method name.
     pub method: String,
-    /// Its parameters.
+    /// Parameters.
     pub body: Value,
 }
 
 /// A message as people see it.
 #[derive(Clone, Debug)]
 pub struct ChatMessage {
-    /// The chat.
+    /// Chat id.
     pub chat: String,
-    /// Its id.
+    /// Message id.
     pub id: i64,
-    /// Its text.
+    /// Text after the last edit.
     pub text: String,
-    /// Its buttons in rows: label and what they carry.
+    /// Buttons: label and payload.
     pub buttons: Vec<(String, Value)>,
-    /// How often it was edited.
+    /// Number of edits.
     pub edits: usize,
 }
 
 impl ChatMessage {
-    /// What its buttons say.
+    /// Labels of the buttons.
     pub fn labels(&self) -> Vec<&str> {
         self.buttons.iter().map(|(label, _)| label.as_str()).collect()
     }
 
-    /// What the button with this label carries.
+    /// Callback data of the button with this label.
     pub fn button(&self, label: &str) -> &str {
         let found = self.buttons.iter().find(|(found, _)| found == label);
         let found = found.unwrap_or_else(|| panic!("no button {label} in {:?}", self.buttons));
@@ -74,20 +74,20 @@ struct Inner {
     messages: BTreeMap<(String, i64), ChatMessage>,
     presses: Vec<String>,
     answers: Vec<(String, String)>,
-    /// Answers 429 to so many posts and edits, with this many seconds.
+    /// Retry times in seconds; each answers one post or edit with 429.
     limited: VecDeque<u64>,
     down: bool,
-    /// True if posts wait for their answer.
+    /// True if responses to posts are delayed.
     held: bool,
     webhook: Option<Value>,
     polls: u64,
     /// Groups that became supergroups.
     moved: BTreeMap<String, i64>,
-    /// Chats that the bot is kept out of, and how that is said.
+    /// Chats that refuse the bot, with status and message.
     barred: BTreeMap<String, (u16, String)>,
 }
 
-/// The running stand-in. It stops when dropped.
+/// A running stand-in. Stops when dropped.
 pub struct Telegram {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -112,7 +112,7 @@ impl Shared {
 }
 
 impl Telegram {
-    /// On a free port of this machine.
+    /// Starts on a free local port.
     pub async fn start() -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("an address to listen on");
         let address = listener.local_addr().expect("an address");
@@ -122,39 +122,39 @@ impl Telegram {
         Self { address, shared, accepting }
     }
 
-    /// What `PX_TELEGRAM_API_BASE` should be.
+    /// Value for `PX_TELEGRAM_API_BASE`.
     pub fn base(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Every call so far.
+    /// All calls so far.
     pub fn calls(&self) -> Vec<Call> {
         self.shared.inner().calls.clone()
     }
 
-    /// Every message as it is now, oldest first.
+    /// All messages in their current state, oldest first.
     pub fn messages(&self) -> Vec<ChatMessage> {
         let mut all: Vec<_> = self.shared.inner().messages.values().cloned().collect();
         all.sort_by_key(|message| message.id);
         all
     }
 
-    /// What people were answered when they pressed a button: whose press, and the text.
+    /// Answers to button presses: callback id and text.
     pub fn answers(&self) -> Vec<(String, String)> {
         self.shared.inner().answers.clone()
     }
 
-    /// The webhook that the bot set.
+    /// The webhook set by the bot.
     pub fn webhook(&self) -> Option<Value> {
         self.shared.inner().webhook.clone()
     }
 
-    /// How many updates nobody has acknowledged.
+    /// Number of unacknowledged updates.
     pub fn waiting(&self) -> usize {
         self.shared.inner().updates.len()
     }
 
-    /// Waits until `reached` returns something.
+    /// Waits until `reached` returns a value.
     pub async fn until<T>(&self, reached: impl Fn(&Self) -> Option<T>) -> T {
         let mut changed = self.shared.changed.subscribe();
         loop {
@@ -166,27 +166,27 @@ impl Telegram {
         }
     }
 
-    /// Answers the next posts and edits with 429 and these seconds to wait, one each.
+    /// Answers the next posts and edits with 429 and these retry times in seconds, one each.
     pub fn limit(&self, seconds: &[u64]) {
         self.shared.change(|inner| inner.limited.extend(seconds));
     }
 
-    /// Answers nothing but 502 while it is down.
+    /// Answers every request with 502 while down.
     pub fn set_down(&self, down: bool) {
         self.shared.change(|inner| inner.down = down);
     }
 
-    /// Keeps posts waiting for their answer while it is slow.
+    /// Delays responses to posts while slow.
     pub fn set_slow(&self, slow: bool) {
         self.shared.change(|inner| inner.held = slow);
     }
 
-    /// A group becomes a supergroup, of which nobody is told but by answers.
+    /// Turns a group into a supergroup. The bot learns of it only from errors.
     pub fn migrate(&self, from: i64, to: i64) {
         self.shared.change(|inner| inner.moved.insert(from.to_string(), to));
     }
 
-    /// The messages by which both chats tell of that.
+    /// Sends the messages that announce the migration in both chats.
     pub fn tell_of_migration(&self, from: i64, to: i64) {
         let group = json!({ "id": from, "type": "group" });
         let supergroup = json!({ "id": to, "type": "supergroup" });
@@ -199,12 +199,12 @@ impl Telegram {
         });
     }
 
-    /// Keeps the bot out of a chat, with this status and these words.
+    /// Makes a chat refuse the bot with this status and message.
     pub fn bar(&self, chat: i64, status: u16, words: &str) {
         self.shared.change(|inner| inner.barred.insert(chat.to_string(), (status, words.to_owned())));
     }
 
-    /// Lets the bot into a chat again, of which an update tells.
+    /// Lets the bot back into a chat and sends an update about it.
     pub fn let_in(&self, chat: i64) {
         self.shared.change(|inner| {
             inner.barred.remove(&chat.to_string());
@@ -215,13 +215,13 @@ impl Telegram {
         });
     }
 
-    /// Somebody presses a button; the update, which the next poll gets.
+    /// Presses a button. Returns the update that the next poll receives.
     pub fn press(&self, message: &ChatMessage, label: &str, user: i64) -> Value {
         let data = message.button(label).to_owned();
         self.press_with(message, &data, user)
     }
 
-    /// The same with other data than a button carries.
+    /// Like [`press`](Self::press), with arbitrary callback data.
     pub fn press_with(&self, message: &ChatMessage, data: &str, user: i64) -> Value {
         self.shared.change(|inner| {
             let id = format!("press-{}", inner.presses.len());
@@ -233,7 +233,7 @@ impl Telegram {
         })
     }
 
-    /// Somebody writes to the bot in private; the update.
+    /// Sends a private message to the bot. Returns the update.
     pub fn write(&self, user: i64, text: &str) -> Value {
         self.shared.change(|inner| {
             let chat = json!({ "id": user, "type": "private" });
@@ -268,7 +268,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
         let shared = Arc::clone(&shared);
         tokio::spawn(async move {
             let service = service_fn(move |request| serve(Arc::clone(&shared), request));
-            // The client may go away in the middle; that is its own affair.
+            // The client may disconnect at any time.
             let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
         });
     }
@@ -330,7 +330,7 @@ fn result(result: &Value) -> (u16, Value) {
     (200, json!({ "ok": true, "result": result }))
 }
 
-/// Acknowledges by offset, then waits until there is something or the time is up.
+/// Acknowledges by offset, then waits for updates or until the time is up.
 async fn poll(shared: &Shared, body: &Value) -> (u16, Value) {
     let number = |name: &str| body[name].as_i64().unwrap_or(0);
     let time = Duration::from_secs(u64::try_from(number("timeout")).unwrap_or(0));

@@ -15,14 +15,14 @@ pub const HTTP_1_1: &[u8] = b"http/1.1";
 /// ALPN name of HTTP/2.
 pub const HTTP_2: &[u8] = b"h2";
 
-/// Issues certificates that nobody else trusts.
+/// Issues certificates that no one else trusts.
 pub struct Authority {
     certificate: Certificate,
     issuer: Issuer<'static, KeyPair>,
 }
 
 impl Authority {
-    /// A new authority with a key of its own.
+    /// Creates an authority with a new key.
     pub fn new() -> Self {
         let key = KeyPair::generate().expect("a key");
         let mut params = CertificateParams::new(Vec::new()).expect("parameters");
@@ -31,7 +31,7 @@ impl Authority {
         Self { certificate, issuer: Issuer::new(params, key) }
     }
 
-    /// The root certificate, PEM, as `PX_EGRESS_CA_FILE` takes it.
+    /// The root certificate in PEM, as `PX_EGRESS_CA_FILE` expects it.
     pub fn pem(&self) -> String {
         self.certificate.pem()
     }
@@ -41,12 +41,12 @@ impl Authority {
         self.certificate.der().clone()
     }
 
-    /// A server for `names` (DNS names or IP addresses) that offers `protocols` by ALPN.
+    /// Server configuration for `names` (DNS names or IP addresses), with `protocols` offered by ALPN.
     pub fn server(&self, names: &[&str], protocols: &[&[u8]]) -> Arc<ServerConfig> {
         self.serving(names, protocols, ConfigBuilder::<ServerConfig, _>::with_no_client_auth)
     }
 
-    /// The same, for clients with a certificate of `clients` only.
+    /// Like [`server`](Self::server), for clients with a certificate from `clients` only.
     pub fn server_for(&self, clients: &Self, names: &[&str], protocols: &[&[u8]]) -> Arc<ServerConfig> {
         let mut roots = RootCertStore::empty();
         roots.add(clients.root()).expect("a root certificate");
@@ -80,7 +80,7 @@ impl Authority {
         Arc::new(config)
     }
 
-    /// A client's certificate and its key, both PEM.
+    /// A client certificate and its key, both in PEM.
     pub fn client(&self, name: &str) -> (String, String) {
         let key = KeyPair::generate().expect("a key");
         let mut params = CertificateParams::new(vec![name.to_owned()]).expect("parameters");

@@ -26,10 +26,9 @@ pub use reply::{Chunks, Release, Reply};
 
 use crate::tls::{Authority, HTTP_1_1, HTTP_2};
 
-/// A request as it arrived.
+/// A request as received.
 #[derive(Clone, Debug)]
 pub struct Received {
-    /// The method.
     pub method: Method,
     /// Path and query, byte for byte.
     pub target: String,
@@ -37,22 +36,21 @@ pub struct Received {
     pub version: Version,
     /// `Host`, or `:authority` over HTTP/2.
     pub host: String,
-    /// The headers.
     pub headers: HeaderMap,
-    /// The body: its beginning (up to 64 KiB) while it arrives, all of it once `complete`.
+    /// The body. While it arrives, only its beginning (up to 64 KiB); complete once `complete` is true.
     pub body: Bytes,
-    /// The trailers, if any came.
+    /// The trailers, if any.
     pub trailers: Option<HeaderMap>,
-    /// The whole body has arrived.
+    /// True once the whole body has arrived.
     pub complete: bool,
-    /// The client went away in the middle of the body.
+    /// True if the client disconnected during the body.
     pub aborted: bool,
-    /// Which connection it came over, counted from 0.
+    /// Index of the connection, counted from 0.
     pub connection: usize,
 }
 
 impl Received {
-    /// The value of a header; `None` if it is absent or not text. Panics if it came twice.
+    /// The value of a header. `None` if it is missing or not text. Panics if it occurs more than once.
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut values = self.headers.get_all(name).iter();
         let value = values.next()?;
@@ -66,7 +64,7 @@ impl Received {
     }
 }
 
-/// The running server. It stops when dropped.
+/// A running server. Stops when dropped.
 pub struct Upstream {
     addr: SocketAddr,
     scheme: &'static str,
@@ -78,9 +76,9 @@ type Answering = Arc<dyn Fn(&Received) -> Reply + Send + Sync>;
 
 struct State {
     script: Mutex<Script>,
-    /// Changes whenever something was recorded.
+    /// Changes whenever a request is recorded.
     recorded: watch::Sender<()>,
-    /// Changes when every connection must end.
+    /// Changes when all connections must close.
     hang_up: watch::Sender<()>,
 }
 
@@ -104,20 +102,19 @@ impl State {
 }
 
 impl Upstream {
-    /// A plain server on a free port of 127.0.0.1. Speaks HTTP/1.1, and HTTP/2 to clients that start
-    /// with it.
+    /// Starts a plain server on a free port of 127.0.0.1. Supports HTTP/1.1, and HTTP/2 with prior knowledge.
     pub async fn http() -> Self {
         Self::listen(SocketAddr::from(([127, 0, 0, 1], 0)), None).await
     }
 
-    /// A TLS server on a free port of 127.0.0.1, with a certificate of `authority` for `names`, that
-    /// offers HTTP/2 and HTTP/1.1.
+    /// Starts a TLS server on a free port of 127.0.0.1 that offers HTTP/2 and HTTP/1.1. Its certificate for `names` is
+    /// issued by `authority`.
     pub async fn https(authority: &Authority, names: &[&str]) -> Self {
         let config = authority.server(names, &[HTTP_2, HTTP_1_1]);
         Self::listen(SocketAddr::from(([127, 0, 0, 1], 0)), Some(config)).await
     }
 
-    /// A server on `addr`, with TLS if there is a configuration for it.
+    /// Starts a server on `addr`, with TLS if configured.
     pub async fn listen(addr: SocketAddr, tls: Option<Arc<ServerConfig>>) -> Self {
         let listener = TcpListener::bind(addr).await.expect("an address to listen on");
         let addr = listener.local_addr().expect("the address of the listener");
@@ -137,54 +134,54 @@ impl Upstream {
         Self { addr, scheme, state, accepting }
     }
 
-    /// Where it listens.
+    /// Listening address.
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
 
-    /// The port.
+    /// Listening port.
     pub fn port(&self) -> u16 {
         self.addr.port()
     }
 
-    /// A URL by address: `http://127.0.0.1:<port><path>`.
+    /// A URL with the IP address: `http://127.0.0.1:<port><path>`.
     pub fn url(&self, path: &str) -> String {
         format!("{}://{}{path}", self.scheme, self.addr)
     }
 
-    /// A URL by name: `http://<host>:<port><path>`.
+    /// A URL with a host name: `http://<host>:<port><path>`.
     pub fn url_at(&self, host: &str, path: &str) -> String {
         format!("{}://{host}:{}{path}", self.scheme, self.port())
     }
 
-    /// Queues the answer to the next request that has none yet.
+    /// Queues the response to the next request that has none yet.
     pub fn reply(&self, reply: Reply) -> &Self {
         self.state.script().replies.push_back(reply);
         self
     }
 
-    /// Answers whatever finds no queued reply. Without this it is `200` and `ok`.
+    /// Sets the response for requests without a queued reply. Default: `200` and `ok`.
     pub fn reply_with(&self, answer: impl Fn(&Received) -> Reply + Send + Sync + 'static) -> &Self {
         self.state.script().otherwise = Arc::new(answer);
         self
     }
 
-    /// What has arrived so far, in order of arrival.
+    /// Requests so far, in order of arrival.
     pub fn requests(&self) -> Vec<Received> {
         self.state.script().received.clone()
     }
 
-    /// How many connections were accepted.
+    /// Number of accepted connections.
     pub fn connections(&self) -> usize {
         self.state.script().connections
     }
 
-    /// Waits until `count` requests are here with their whole bodies, and returns all requests.
+    /// Waits until `count` requests have arrived completely, and returns all requests.
     pub async fn received(&self, count: usize) -> Vec<Received> {
         self.until(|all| all.iter().filter(|request| request.complete).count() >= count).await
     }
 
-    /// Waits until what has arrived satisfies `reached`, and returns it.
+    /// Waits until the requests satisfy `reached`, and returns them.
     pub async fn until(&self, reached: impl Fn(&[Received]) -> bool) -> Vec<Received> {
         let mut recorded = self.state.recorded.subscribe();
         loop {
@@ -197,7 +194,7 @@ impl Upstream {
         }
     }
 
-    /// Closes every open connection without a word.
+    /// Closes every open connection without a response.
     pub fn hang_up(&self) {
         self.state.hang_up.send_replace(());
     }

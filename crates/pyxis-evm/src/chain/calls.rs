@@ -1,5 +1,5 @@
-//! Calls of contracts at one block: through Multicall3 where it is, in pieces that the node's gas allows, and
-//! each on its own where that does not answer.
+//! Contract calls at one block. They go through Multicall3 where it exists, in pieces that fit the node's gas limit.
+//! Calls that it cannot answer are sent one by one.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use super::{Call, CallResult};
 use crate::rpc::{CallOutcome, Endpoint, Question, Request1};
 use crate::{Error, abi};
 
-/// A piece of this size that Multicall3 does not answer is asked call by call.
+/// Largest piece that falls back to single calls when Multicall3 does not answer.
 const SMALL: usize = 16;
 
-/// Calls, and what is known of them.
+/// Calls and their results so far.
 pub(super) struct Calls<'c> {
     multicall: Option<EvmAddress>,
     block: u64,
     all: &'c [Call],
     answers: Vec<Option<CallResult>>,
-    /// Calls for which a node had not enough gas or time.
+    /// Calls for which a node ran out of gas or time.
     unfinished: Vec<bool>,
 }
 
@@ -30,7 +30,7 @@ impl<'c> Calls<'c> {
         Self { multicall, block, all: calls, answers, unfinished: vec![false; calls.len()] }
     }
 
-    /// The answers, if there is one to every call. A call that unfinished a node and was answered by none is
+    /// The answers, once every call has one. A call that exceeded a node's limits and that no node answered is
     /// [`CallResult::Unfinished`].
     pub(super) fn finish(self) -> Option<Vec<CallResult>> {
         let unfinished =
@@ -42,7 +42,7 @@ impl<'c> Calls<'c> {
         (0..self.all.len()).filter(|index| self.answers[*index].is_none()).collect()
     }
 
-    /// Answers what Multicall3 can. A piece that takes too much is halved.
+    /// Answers as many calls as possible through Multicall3. Halves a piece that exceeds the limits.
     async fn aggregate(
         &mut self,
         node: &Endpoint,
@@ -70,7 +70,7 @@ impl<'c> Calls<'c> {
             }
             self.each(node, piece).await?;
             if passed == 0 {
-                // It answers calls, but not together.
+                // The node answers single calls, but not a combined one.
                 break;
             }
         }
@@ -80,8 +80,8 @@ impl<'c> Calls<'c> {
         Ok(())
     }
 
-    /// One call of Multicall3. A call without data in its answer stays open: it may have had no gas left by
-    /// those before it, or no code, and only a call of its own tells.
+    /// Sends one piece through Multicall3. A call without data in its answer stays open: either earlier calls left it
+    /// no gas, or the address has no code. Only a separate call can tell.
     async fn piece(&mut self, node: &Endpoint, multicall: EvmAddress, piece: &[usize]) -> Result<(), Error> {
         let calls = piece.iter().map(|index| (self.all[*index].to, &self.all[*index].data[..]));
         let data = abi::aggregate3(&calls.collect::<Vec<_>>());
@@ -92,7 +92,7 @@ impl<'c> Calls<'c> {
             None => return Err(Error::Malformed("a call without an answer")),
         };
         if told.is_empty() {
-            // It was not there yet at this block.
+            // Multicall3 did not exist yet at this block.
             return Ok(());
         }
         let told = Bytes::from(told);
@@ -109,7 +109,7 @@ impl<'c> Calls<'c> {
         Ok(())
     }
 
-    /// Makes calls one by one, in batches. What has no data in its answer stays open.
+    /// Sends calls one by one, in batches. A call without data in its answer stays open.
     async fn each(&mut self, node: &Endpoint, open: &[usize]) -> Result<(), Error> {
         let request = |index: &usize| self.eth_call(self.all[*index].to, &self.all[*index].data);
         let requests: Vec<Request1> = open.iter().map(request).collect();
@@ -128,8 +128,8 @@ impl<'c> Calls<'c> {
         Ok(())
     }
 
-    /// Tells a contract that answers nothing from an address without code: for a node that is behind, every
-    /// address is without.
+    /// Distinguishes a contract that returns nothing from an address without code. A lagging node reports every address
+    /// as having no code.
     async fn settle_empty(&mut self, node: &Endpoint, empty: &[usize]) -> Result<(), Error> {
         let mut contracts: BTreeMap<EvmAddress, Vec<usize>> = BTreeMap::new();
         for index in empty {
@@ -160,7 +160,7 @@ impl<'c> Calls<'c> {
 
 impl Question for Calls<'_> {
     async fn put_to(&mut self, node: &Endpoint, last: bool) -> Result<(), Error> {
-        // What unfinished a node would only take the gas of the others.
+        // A call that exceeded the limits would only take gas from the others.
         let fresh: Vec<usize> = self.open().into_iter().filter(|index| !self.unfinished[*index]).collect();
         if let Some(multicall) = self.multicall
             && fresh.len() > 1
@@ -181,8 +181,8 @@ impl Question for Calls<'_> {
     }
 }
 
-/// What a call returned. Older nodes answer a revert as if it were a result; no result of a call that is made
-/// here has its length.
+/// Interprets returned data. Older nodes answer a revert as if it were a result; no call made here has a result of that
+/// length.
 fn returned(data: Vec<u8>) -> CallResult {
     match abi::revert_reason(&data) {
         Some(reason) if data.len() % 32 == 4 => CallResult::Reverted(Some(reason)),

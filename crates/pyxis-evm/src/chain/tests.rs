@@ -13,10 +13,10 @@ use tokio::net::TcpListener;
 
 use super::{Call, CallResult, Chain, Settings};
 
-/// What a node sends: a status and a body, or nothing.
+/// Reply of a node: a status and a body, or no reply.
 type Reply = Option<(u16, Value)>;
 
-/// A node that answers each request with `answer`; its URL, and how many requests it got.
+/// Starts a node that answers each request with `answer`. Returns its URL and request counter.
 async fn node(answer: impl Fn(&Value, usize) -> Reply + Send + Sync + 'static) -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -67,7 +67,7 @@ fn calls(count: u8) -> Vec<Call> {
     (0..count).map(|number| Call { to: EvmAddress([9; 20]), data: vec![number; 4] }).collect()
 }
 
-/// The answer to one call: the call's own data, as a word.
+/// Answers one call with the call's own data, as a word.
 fn echo(call: &Value) -> Value {
     let result = match call["method"].as_str().unwrap() {
         "eth_call" => json!(format!("0x{:0>64}", &call["params"][0]["data"].as_str().unwrap()[2..10])),
@@ -75,7 +75,7 @@ fn echo(call: &Value) -> Value {
         "eth_chainId" => json!("0xa"),
         _ => json!({"number": "0x5", "timestamp": "0x69000000"}),
     };
-    // Some nodes answer with text.
+    // Some nodes return the id as a string.
     json!({"jsonrpc": "2.0", "id": call["id"].to_string(), "result": result})
 }
 

@@ -1,4 +1,4 @@
-//! The words of clients, as they are on the wire.
+//! Error messages of real clients, as sent on the wire.
 
 use pyxis_signing::eip712::words::number;
 use serde_json::json;
@@ -7,7 +7,7 @@ use super::*;
 
 const REASON: &str = "SBT has been revoked";
 
-/// `Error(string)` with a reason, `0x` and digits.
+/// ABI-encodes `Error(string)` as hex with `0x`.
 fn encoded(reason: &str) -> String {
     let mut data = vec![0x08, 0xc3, 0x79, 0xa0];
     data.extend_from_slice(&number(32));
@@ -127,7 +127,7 @@ fn a_revert_without_a_reason_is_one_too() {
     ] {
         assert_eq!(kind_of(&error), FailureKind::Reverted(None), "{error}");
     }
-    // A reason that the contract chose counts as the contract's, whatever it says.
+    // A reason chosen by the contract remains a revert, whatever it says.
     for reason in ["out of gas", "header not found", "rate limit", "timeout"] {
         let error =
             json!({"code": 3, "message": format!("execution reverted: {reason}"), "data": encoded(reason)});

@@ -1,4 +1,4 @@
-//! JSON-RPC texts: what goes out, and what comes back for which call.
+//! JSON-RPC messages: writing requests and matching answers to calls.
 
 use bytes::Bytes;
 use pyxis_core::hex;
@@ -17,12 +17,13 @@ pub(crate) struct Request1 {
 }
 
 impl Request1 {
-    /// `params` is JSON, and goes out as it is: that of many calls is long, and is not read again.
+    /// `params` is JSON text and is sent unchanged, because the parameters of a large Multicall3 call are expensive to
+    /// parse again.
     pub(crate) fn new(method: &'static str, params: String) -> Self {
         Self { method, params }
     }
 
-    /// Appends the request, whose answer will have this `id`.
+    /// Appends the request with this `id`.
     fn write(&self, id: usize, text: &mut String) {
         let Self { method, params } = self;
         let id = id.to_string();
@@ -38,41 +39,40 @@ impl Request1 {
     }
 }
 
-/// A piece of a node's answer, as it came: the result of many calls is long, and is not copied.
+/// Part of a response, as received. Results of large calls are long, so they are not copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RawJson(Bytes);
 
 impl RawJson {
-    /// What it says.
+    /// The parsed value.
     pub(crate) fn value(&self) -> Value {
-        // It was read as JSON before.
+        // This text already parsed as JSON.
         serde_json::from_slice(&self.0).unwrap_or_default()
     }
 
-    /// The bytes that it spells, if it is a string of `0x` and hexadecimal digits.
+    /// The bytes of a string of `0x` and hex digits.
     pub(crate) fn data(&self) -> Option<Vec<u8>> {
         let text = str::from_utf8(&self.0).ok()?.strip_prefix('"')?.strip_suffix('"')?;
         hex::decode_prefixed(text)
     }
 }
 
-/// What one call came to.
+/// Outcome of one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CallOutcome {
-    /// Its result.
     Result(RawJson),
-    /// The contract reverted, with this reason if it gave one.
+    /// The contract reverted, with its reason if it gave one.
     Reverted(Option<String>),
-    /// It needs more gas or time than the node allows.
+    /// The call needs more gas or time than the node allows.
     Unfinished,
 }
 
-/// The answer to a request.
+/// Answers to one request.
 #[derive(Debug)]
 pub(crate) struct Answers {
-    /// By call; `None` where the node gave none.
+    /// One outcome per call; `None` where the node gave none.
     pub(crate) outcomes: Vec<Option<CallOutcome>>,
-    /// Why some have none.
+    /// Reason that some calls have no outcome.
     pub(crate) failure: Option<Error>,
 }
 
@@ -86,12 +86,12 @@ struct Received<'a> {
     error: Value,
 }
 
-/// A `null` is told from nothing at all.
+/// Distinguishes `null` from an absent field.
 fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'a RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// The call that an id names. Some nodes answer with text, or with a fraction.
+/// Index of the call with this id. Some nodes send ids as strings or as fractions.
 fn place(id: &Value) -> Option<usize> {
     match id {
         Value::Number(number) => {
@@ -103,7 +103,7 @@ fn place(id: &Value) -> Option<usize> {
     }
 }
 
-/// The body of a request. Some nodes refuse a batch of one.
+/// Request body. A single call is not sent as a batch, because some nodes refuse a batch of one.
 pub(crate) fn written(calls: &[&Request1]) -> String {
     let mut text = String::with_capacity(calls.iter().map(|call| call.params.len() + 96).sum());
     if let [only] = calls {
@@ -118,13 +118,13 @@ pub(crate) fn written(calls: &[&Request1]) -> String {
     text
 }
 
-/// Puts the answers into the order of the calls. An answer that belongs to no call, or comes twice, is an error.
+/// Sorts the answers by call. An answer to no call, or a second one to the same call, is an error.
 pub(crate) fn read(text: &Bytes, count: usize) -> Result<Answers, Error> {
     let malformed = |_| Error::Malformed("not JSON-RPC");
     let received: Vec<Received<'_>> = if text.trim_ascii_start().starts_with(b"[") {
         serde_json::from_slice(text).map_err(malformed)?
     } else {
-        // One call, or a refusal of the whole batch.
+        // A single call, or a refusal of the whole batch.
         vec![serde_json::from_slice(text).map_err(malformed)?]
     };
     let mut answers = Answers { outcomes: vec![None; count], failure: None };
@@ -143,7 +143,7 @@ pub(crate) fn read(text: &Bytes, count: usize) -> Result<Answers, Error> {
 
 impl Answers {
     fn put(&mut self, place: Option<usize>, outcome: CallOutcome) -> Result<(), Error> {
-        // The only call needs no id to be told from others, if it failed.
+        // A failure of the only call needs no id.
         let alone = self.outcomes.len() == 1 && place.is_none() && !matches!(outcome, CallOutcome::Result(_));
         let place = if alone { Some(0) } else { place };
         let slot = place.and_then(|place| self.outcomes.get_mut(place));
@@ -154,7 +154,7 @@ impl Answers {
         Ok(())
     }
 
-    /// A node that is behind is behind for all; of other failures the first counts.
+    /// Records a failure. A lagging node is lagging for all calls; otherwise the first failure counts.
     fn note(&mut self, failure: Error) {
         if self.failure.is_none() || failure.is_behind() {
             self.failure = Some(failure);
@@ -174,7 +174,7 @@ fn outcome(text: &Bytes, one: &Received<'_>, count: usize) -> Result<CallOutcome
     match kind {
         FailureKind::Reverted(reason) => Ok(CallOutcome::Reverted(reason)),
         FailureKind::Halted => Ok(CallOutcome::Unfinished),
-        // Beside fewer others it may be fast enough.
+        // In a smaller batch it may be fast enough.
         FailureKind::Time if count == 1 => Ok(CallOutcome::Unfinished),
         FailureKind::Behind => Err(Error::Behind(message)),
         FailureKind::Busy => Err(Error::Busy { code, message }),
@@ -282,7 +282,7 @@ mod tests {
         ] {
             assert!(answers(text, 2).is_err(), "{text}");
         }
-        // Alone it is told by nothing else.
+        // A single call is identified without an id.
         let alone = r#"{"id":null,"error":{"code":3,"message":"execution reverted"}}"#;
         assert_eq!(whole(alone, 1), [CallOutcome::Reverted(None)]);
         assert!(answers(r#"{"id":null,"result":"a"}"#, 1).is_err());

@@ -18,61 +18,60 @@ use crate::requests::control::KEY_PREFIX;
 use crate::runtime::resolve::key_hash;
 use crate::runtime::state::State;
 
-/// Characters of a key that are kept readable, to tell keys apart.
+/// Characters of a key that stay readable, to tell keys apart.
 const HINT: usize = KEY_PREFIX.len() + 6;
 
-/// Requests of an agent that may wait at once, unless configured.
+/// Default limit on an agent's pending requests.
 pub const MAX_PENDING: u32 = 100;
-/// The most that can be configured: more than people decide.
+/// Maximum configurable limit, more than people could decide.
 const MOST_PENDING: u32 = 100_000;
 
-/// Which credentials an agent may use.
+/// Credentials that an agent may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AgentScope {
-    /// All of the workspace, also later ones.
+    /// All credentials of the workspace, including ones added later.
     All,
-    /// These, by name.
+    /// Only these, by name.
     Named(Vec<String>),
 }
 
-/// What is wanted of a new agent.
+/// Settings of a new agent.
 #[derive(Clone, Debug)]
 pub struct AgentInput {
-    /// Its name, unique in the workspace.
+    /// Unique in the workspace.
     pub name: String,
-    /// Requests an hour; `None` means no cap.
+    /// Requests per hour; `None` for no limit.
     pub rate_limit_per_hour: Option<u32>,
-    /// Requests that may wait for a person at once; [`MAX_PENDING`] without it.
+    /// Maximum pending requests; `None` uses [`MAX_PENDING`].
     pub max_pending: Option<u32>,
-    /// What it may use.
+    /// Credentials that it may use.
     pub credentials: AgentScope,
 }
 
-/// What is to change about an agent; `None` leaves a thing as it is.
+/// Change to an agent; `None` leaves a field unchanged.
 #[derive(Clone, Debug, Default)]
 pub struct AgentPatch {
-    /// Another name.
+    /// New name.
     pub name: Option<String>,
-    /// Another limit; `Some(None)` lifts it.
+    /// New limit in requests per hour; `Some(None)` removes it.
     pub rate_limit_per_hour: Option<Option<u32>>,
-    /// Another number of requests that may wait at once; `Some(None)` is [`MAX_PENDING`].
+    /// New maximum of pending requests; `Some(None)` uses [`MAX_PENDING`].
     pub max_pending: Option<Option<u32>>,
-    /// Other credentials.
+    /// New set of credentials.
     pub credentials: Option<AgentScope>,
-    /// On or off.
+    /// True enables, false disables.
     pub enabled: Option<bool>,
 }
 
-/// An agent as a person sees it.
+/// An agent with its credentials.
 #[derive(Clone, Debug)]
 pub struct Agent {
-    /// The row.
     pub row: AgentRow,
-    /// What it may use.
+    /// Credentials that it may use.
     pub credentials: AgentScope,
 }
 
-/// Makes an agent. Its key is returned here and never again.
+/// Creates an agent. Its key is returned only here.
 pub async fn create(state: &State, actor: &Actor, input: AgentInput) -> Result<(Agent, SecretString)> {
     check_name("name", &input.name)?;
     check_limit(input.rate_limit_per_hour)?;
@@ -101,19 +100,19 @@ pub async fn create(state: &State, actor: &Actor, input: AgentInput) -> Result<(
     Ok((get(state, actor.workspace, id).await?, key))
 }
 
-/// One agent.
+/// The agent with this id.
 pub async fn get(state: &State, workspace: WorkspaceId, id: AgentId) -> Result<Agent> {
     let row = agents::find(&state.store, workspace, id).await?.ok_or(Error::NotFound("agent"))?;
     with_scope(state, row).await
 }
 
-/// One agent, by name.
+/// The agent with this name.
 pub async fn by_name(state: &State, workspace: WorkspaceId, name: &str) -> Result<Agent> {
     let row = agents::find_by_name(&state.store, workspace, name).await?.ok_or(Error::NotFound("agent"))?;
     with_scope(state, row).await
 }
 
-/// Every agent of a workspace.
+/// All agents of a workspace.
 pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<Agent>> {
     let mut all = Vec::new();
     for row in agents::list(&state.store, workspace).await? {
@@ -122,13 +121,13 @@ pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<Agent>> {
     Ok(all)
 }
 
-/// Requests that were counted against each agent's limit since the hour began.
+/// Requests counted against each agent's limit in the current hour.
 pub async fn used_this_hour(state: &State, workspace: WorkspaceId) -> Result<HashMap<AgentId, i64>> {
     let used = limits::used(&state.store, workspace, window::hour_start(state.now())).await?;
     Ok(used.into_iter().collect())
 }
 
-/// Changes an agent. Disabling it ends its own grants.
+/// Changes an agent. Disabling it ends grants that cover only this agent.
 pub async fn update(state: &State, actor: &Actor, id: AgentId, patch: AgentPatch) -> Result<Agent> {
     let before = get(state, actor.workspace, id).await?;
     if let Some(name) = &patch.name {
@@ -168,7 +167,7 @@ pub async fn update(state: &State, actor: &Actor, id: AgentId, patch: AgentPatch
     get(state, actor.workspace, id).await
 }
 
-/// Replaces the key. The old one stops working at once.
+/// Replaces the key. The old one stops working immediately.
 pub async fn rotate(state: &State, actor: &Actor, id: AgentId) -> Result<(Agent, SecretString)> {
     let agent = get(state, actor.workspace, id).await?;
     let key = new_key(state);
@@ -179,7 +178,7 @@ pub async fn rotate(state: &State, actor: &Actor, id: AgentId) -> Result<(Agent,
     Ok((get(state, actor.workspace, id).await?, key))
 }
 
-/// Removes an agent, its key and its own grants.
+/// Removes an agent, its key, and grants that cover only this agent.
 pub async fn remove(state: &State, actor: &Actor, id: AgentId) -> Result<()> {
     let agent = get(state, actor.workspace, id).await?;
     let mut change = Change::begin(state, actor).await?;

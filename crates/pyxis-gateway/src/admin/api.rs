@@ -1,6 +1,6 @@
-//! The JSON interface for people and scripts: sessions, `/admin/*`, `/approvals`.
+//! The JSON API for people and scripts: sessions, `/admin/*`, `/approvals`.
 //!
-//! Routes only read the request, call one service function and shape the answer.
+//! Routes only parse the request, call one service function and build the response.
 
 mod agents;
 mod approvals;
@@ -23,7 +23,7 @@ use axum::routing::{delete, get, post, put};
 use crate::runtime::state::State;
 pub use caller::{Approving, Editing, Manager, SignedIn};
 
-/// The routes.
+/// All routes of the admin API.
 pub(crate) fn router() -> Router<State> {
     Router::new()
         .route("/session", post(session::sign_in).delete(session::sign_out))

@@ -1,4 +1,4 @@
-//! How often a person is asked: approving becomes a habit long before it becomes a burden.
+//! Number of approval requests per person. Approving becomes a habit long before it becomes a burden.
 
 use std::time::Duration;
 
@@ -14,23 +14,23 @@ use super::rights::Rights;
 use crate::error::Result;
 use crate::runtime::state::State;
 
-/// More requests in an hour than anybody reads with care.
+/// More requests per hour than anyone reads with care.
 pub const MANY_AN_HOUR: u64 = 20;
 
-/// What somebody was asked and said.
+/// Approval requests and decisions of one person.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Prompts {
-    /// Requests of the last hour that they may decide.
+    /// Requests of the last hour that the person may decide.
     pub hour: u64,
-    /// Those of the last 24 hours.
+    /// Requests of the last 24 hours that the person may decide.
     pub day: u64,
-    /// Their approvals in the last 24 hours.
+    /// The person's approvals in the last 24 hours.
     pub approved: u64,
-    /// Their denials in the last 24 hours.
+    /// The person's denials in the last 24 hours.
     pub denied: u64,
 }
 
-/// The prompts of one person, as of now.
+/// Current numbers of one person.
 pub async fn of(state: &State, user: &UserRow, rights: &Rights) -> Result<Prompts> {
     let (now, workspace) = (state.now(), user.workspace_id);
     let asked = RequestKey::of(state, user, rights).await?;
@@ -46,12 +46,12 @@ pub async fn of(state: &State, user: &UserRow, rights: &Rights) -> Result<Prompt
     })
 }
 
-/// Whose requests count as asked of a person.
+/// Selects the requests that count for a person.
 struct RequestKey<'a> {
     user: &'a UserRow,
-    /// Those that role and grants give them; `None` is all.
+    /// Credentials allowed by role and rights; `None` for all.
     among: Option<Vec<CredentialId>>,
-    /// Those whose policy lists others.
+    /// Credentials whose policy lists only other approvers.
     barred: Vec<CredentialId>,
 }
 

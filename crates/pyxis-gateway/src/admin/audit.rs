@@ -1,4 +1,4 @@
-//! Reading the audit trail.
+//! Queries on the audit log.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::csv;
@@ -10,13 +10,13 @@ use crate::error::Result;
 use crate::runtime::anchor;
 use crate::runtime::state::State;
 
-/// True if the trail takes what waits and can be read.
+/// True if the log stores pending records and can be read.
 pub async fn answers(state: &State) -> bool {
     let newest = audit::stream(&state.store, i64::MAX, None, 1);
     state.audit.flush().await.is_ok() && newest.await.is_ok()
 }
 
-/// Entries of a workspace that fit, in the order of the filter, each with its outcome.
+/// Matching entries of a workspace, in the order of the filter, each with its outcome.
 pub async fn search(state: &State, workspace: WorkspaceId, filter: &AuditFilter) -> Result<Vec<AuditEntry>> {
     state.audit.flush().await?;
     Ok(audit::search(&state.store, workspace, filter).await?)
@@ -45,7 +45,7 @@ pub async fn requests_over_time(
     Ok(audit::requests_over_time(&state.store, workspace, from, to, bucket_ms).await?)
 }
 
-/// Recomputes the chain of the whole installation, against the head kept outside the database.
+/// Recomputes the chain of the whole installation and compares it with the head kept outside the database.
 pub async fn verify(state: &State) -> Result<ChainVerdict> {
     state.audit.flush().await?;
     let anchor = match &state.config.anchor {
@@ -74,7 +74,7 @@ const COLUMNS: [&str; 15] = [
     "outcome",
 ];
 
-/// The first line of a CSV export, without its line end.
+/// First line of a CSV export, without its line end.
 pub fn csv_head() -> String {
     COLUMNS.join(",")
 }

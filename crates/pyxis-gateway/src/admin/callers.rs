@@ -1,4 +1,4 @@
-//! Who asks: a person, by a session or by a token of theirs.
+//! Authenticated callers: people, with a session or a personal access token.
 
 use pyxis_core::approval_mode::Role;
 use pyxis_core::grant::DecisionSurface;
@@ -10,22 +10,22 @@ use crate::approvals::decide::Approver;
 use crate::error::{Error, Result};
 use crate::identity::actor::Actor;
 
-/// A person, and the token by which they ask, if it is not a session.
+/// A person, with the access token used, if it was not a session.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    /// Who it is, as of now.
+    /// User row at request time.
     pub user: UserRow,
-    /// The personal access token; `None` is a session.
+    /// Personal access token; `None` for a session.
     pub token: Option<AccessTokenRow>,
 }
 
 impl Caller {
-    /// Their workspace.
+    /// Workspace of the person.
     pub fn workspace(&self) -> WorkspaceId {
         self.user.workspace_id
     }
 
-    /// As the maker of changes. A token is named beside the person.
+    /// The actor for changes. With a token, its name is added to the person's.
     pub fn actor(&self) -> Actor {
         let mut actor = Actor::user(self.workspace(), self.user.id, &self.user.email);
         if let Some(token) = &self.token {
@@ -34,7 +34,7 @@ impl Caller {
         actor
     }
 
-    /// As a decider.
+    /// The approver for decisions.
     pub fn approver(&self, surface: DecisionSurface) -> Approver {
         Approver {
             workspace: self.workspace(),
@@ -45,12 +45,11 @@ impl Caller {
         }
     }
 
-    /// Refuses whoever is not an owner or admin.
+    /// Fails unless the caller is an owner or admin.
     pub fn require_manager(&self) -> Result<()> {
         if self.user.role.is_manager() { Ok(()) } else { Err(Error::Forbidden("for owners and admins")) }
     }
 
-    /// True if this is an owner.
     pub fn is_owner(&self) -> bool {
         self.user.role == Role::Owner
     }

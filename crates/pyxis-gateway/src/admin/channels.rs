@@ -1,4 +1,4 @@
-//! Chats of a workspace, and accounts of its people on chat platforms.
+//! Chats of a workspace, and its users' accounts on chat platforms.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -16,18 +16,18 @@ use crate::error::{Error, Result};
 use crate::identity::actor::{Actor, Change};
 use crate::runtime::state::State;
 
-/// How long a link code works.
+/// Lifetime of a link code.
 const CODE_LIFETIME: Duration = Duration::from_mins(10);
-/// Letters and digits that cannot be mistaken for each other.
+/// Letters and digits that are easy to tell apart.
 const ALPHABET: &[u8; 32] = b"23456789ABCDEFGHJKLMNPQRSTUVWXYZ";
-/// Characters of a code: 60 bits.
+/// Characters of a code; 12 have 60 bits.
 const CODE: usize = 12;
-/// Messages that could not be shown, of each platform, that are listed.
+/// Maximum number of failed messages listed per platform.
 const TROUBLE_SHOWN: u32 = 500;
-/// Longest name of a chat or room, in bytes.
+/// Maximum length of a chat or room id, in bytes.
 const MAX_CHAT: usize = 255;
 
-/// True if this server speaks on a platform.
+/// True if a platform is configured on this server.
 pub fn is_configured(state: &State, platform: ChatPlatform) -> bool {
     match platform {
         ChatPlatform::Telegram => state.config.telegram.is_some(),
@@ -35,8 +35,7 @@ pub fn is_configured(state: &State, platform: ChatPlatform) -> bool {
     }
 }
 
-/// A code by which a person links an account: they send it to the bot. It works once, until the moment
-/// that is returned.
+/// Creates a code that links an account when sent to the bot. It works once, until the returned time.
 pub async fn link_code(
     state: &State,
     actor: &Actor,
@@ -61,12 +60,12 @@ pub async fn link_code(
     Ok((SecretString::new(code), expires_at))
 }
 
-/// The accounts of a person.
+/// Chat accounts of a person.
 pub async fn accounts(state: &State, workspace: WorkspaceId, user: UserId) -> Result<Vec<ChatIdentityRow>> {
     Ok(chat_identities::list_for_user(&state.store, workspace, user).await?)
 }
 
-/// Takes an account away from a person: it decides nothing any more.
+/// Unlinks an account from a person, so that it can no longer decide.
 pub async fn unlink(
     state: &State,
     actor: &Actor,
@@ -81,7 +80,7 @@ pub async fn unlink(
     change.commit("chat.unlinked", None, json!({ "platform": platform.as_str(), "account": account })).await
 }
 
-/// Where a platform's messages go unless a policy says otherwise.
+/// Default chat of a platform, used unless a policy names another.
 pub async fn default_chat(
     state: &State,
     workspace: WorkspaceId,
@@ -90,7 +89,7 @@ pub async fn default_chat(
     Ok(chat_identities::default_chat(&state.store, workspace, platform).await?)
 }
 
-/// Says where they go; an empty name takes that back.
+/// Sets the default chat; an empty name removes it.
 pub async fn set_default_chat(
     state: &State,
     actor: &Actor,
@@ -110,7 +109,7 @@ pub async fn set_default_chat(
     change.commit("settings.changed", None, json!({ field: chat })).await
 }
 
-/// Refuses a Matrix room that the homeserver says the bot cannot work in.
+/// Refuses a Matrix room if the homeserver reports that the bot cannot work in it.
 pub(crate) async fn check_room(state: &State, room: &str) -> Result<()> {
     match matrix::room::examine(state, room, true).await {
         None => Ok(()),
@@ -118,16 +117,15 @@ pub(crate) async fn check_room(state: &State, room: &str) -> Result<()> {
     }
 }
 
-/// A message that could not be shown as it should be.
+/// A message that could not be shown as desired.
 #[derive(Clone, Debug)]
 pub struct Unshown {
-    /// The platform.
     pub platform: ChatPlatform,
-    /// The message; its `error` says why.
+    /// The message; its `error` is the reason.
     pub message: ChatMessageRow,
 }
 
-/// The newest messages of a workspace that could not be shown, newest first.
+/// Failed messages of a workspace, newest first.
 pub async fn in_trouble(state: &State, workspace: WorkspaceId) -> Result<Vec<Unshown>> {
     let mut found = Vec::new();
     for platform in [ChatPlatform::Telegram, ChatPlatform::Matrix] {
@@ -138,8 +136,7 @@ pub async fn in_trouble(state: &State, workspace: WorkspaceId) -> Result<Vec<Uns
     Ok(found)
 }
 
-/// What each bot and each room that is named anywhere can do, for whoever looks after the server: the part,
-/// and what is wrong with it.
+/// Checks each bot and each named room for operators. Returns each part with its problem, if any.
 pub async fn examine(state: &State) -> Result<Vec<(String, Option<String>)>> {
     let mut parts = Vec::new();
     if state.config.telegram.is_some() {
@@ -169,12 +166,12 @@ pub async fn examine(state: &State) -> Result<Vec<(String, Option<String>)>> {
     Ok(parts)
 }
 
-/// Every chat or room that a workspace or a policy names.
+/// All chats and rooms named by a workspace or a policy.
 async fn named(state: &State, platform: ChatPlatform) -> Result<BTreeSet<String>> {
     Ok(moves::configured(state, platform).await?.into_iter().map(|(_, chat)| chat).collect())
 }
 
-/// Chats of a workspace that are configured and cannot be reached, each with the newest message that was refused there.
+/// Unreachable configured chats of a workspace, each with its newest rejected message.
 pub async fn unreachable(state: &State, workspace: WorkspaceId) -> Result<Vec<Unshown>> {
     let mut found = Vec::new();
     for platform in [ChatPlatform::Telegram, ChatPlatform::Matrix] {
@@ -185,7 +182,7 @@ pub async fn unreachable(state: &State, workspace: WorkspaceId) -> Result<Vec<Un
     Ok(found)
 }
 
-/// The name of a platform's default chat in settings and policies.
+/// Field name of a platform's default chat in settings and policies.
 pub const fn field_of(platform: ChatPlatform) -> &'static str {
     match platform {
         ChatPlatform::Telegram => "telegram_chat",

@@ -23,53 +23,52 @@ use crate::runtime::resolve::{CredentialOptions, MAX_NAME, ResolvedCredential};
 use crate::runtime::secret_value::SecretValue;
 use crate::runtime::state::State;
 
-/// Longest description, in bytes.
+/// Maximum length of a description, in bytes.
 const MAX_DESCRIPTION: usize = 2000;
-/// Longest secret, in bytes.
+/// Maximum length of a secret, in bytes.
 const MAX_SECRET: usize = 64 * 1024;
-/// Most fields of a secret.
+/// Maximum number of fields in a secret.
 const MAX_PARTS: usize = 64;
-/// Why nothing is tried where nobody says what.
+/// Error when neither the caller nor a preset names a URL to probe.
 const NO_PROBE: &str =
     "say which URL to try: no exact host is allowed, or its API answers a bad secret like a good one";
 
-/// What is wanted of a new credential. By default it goes straight to no host, without a secret.
+/// Settings of a new credential. The default has no hosts and no secret, and forwards directly.
 #[derive(Debug, Default)]
 pub struct CredentialInput {
-    /// Its name, unique in the workspace whatever its case.
+    /// Unique in the workspace, ignoring case.
     pub name: String,
-    /// For people.
+    /// Description for people.
     pub description: String,
-    /// Where its requests go.
+    /// Destination of requests.
     pub connector: Connector,
-    /// The sidecar's address.
+    /// Base URL of the sidecar.
     pub api_base: Option<String>,
-    /// How the secret is attached.
+    /// Authentication method.
     pub auth: Option<Auth>,
-    /// Where it may go.
+    /// Hosts that it may be sent to.
     pub allowed_hosts: Vec<String>,
     /// True if plain http targets are allowed.
     pub allow_http: bool,
-    /// Switches.
+    /// Further options.
     pub options: CredentialOptions,
-    /// The secret.
     pub secret: Option<SecretValue>,
 }
 
-/// What is to change about a credential; `None` leaves a thing as it is.
+/// Change to a credential; `None` leaves a field unchanged.
 #[derive(Debug, Default)]
 pub struct CredentialPatch {
-    /// Another description.
+    /// New description.
     pub description: Option<String>,
-    /// Another sidecar address.
+    /// New sidecar URL.
     pub api_base: Option<String>,
-    /// Another way to attach the secret, which the stored secret must fit.
+    /// New authentication method, which must match the stored secret.
     pub auth: Option<Auth>,
-    /// Other hosts.
+    /// New allowed hosts.
     pub allowed_hosts: Option<Vec<String>>,
-    /// Plain http.
+    /// True allows plain http targets.
     pub allow_http: Option<bool>,
-    /// Switches.
+    /// New options.
     pub options: Option<CredentialOptions>,
 }
 
@@ -112,12 +111,12 @@ pub async fn create(state: &State, actor: &Actor, mut input: CredentialInput) ->
     get(state, actor.workspace, &input.name).await
 }
 
-/// One credential, by name.
+/// The credential with this name.
 pub async fn get(state: &State, workspace: WorkspaceId, name: &str) -> Result<CredentialRow> {
     credentials::find_by_name(&state.store, workspace, name).await?.ok_or(Error::NotFound("credential"))
 }
 
-/// What to tell whoever stored a secret: which of its parts are too short to be looked for in answers.
+/// Warnings for the person who stored a secret: parts that are too short to be searched for in responses.
 pub fn warnings(state: &State, row: &CredentialRow) -> Vec<String> {
     let Ok(credential) = ResolvedCredential::parse(row.clone(), None, ApprovalMode::Gated) else {
         return Vec::new();
@@ -137,17 +136,17 @@ pub fn warnings(state: &State, row: &CredentialRow) -> Vec<String> {
     short.into_iter().map(warning).collect()
 }
 
-/// One credential, by its id.
+/// The credential with this id.
 pub async fn by_id(state: &State, workspace: WorkspaceId, id: CredentialId) -> Result<CredentialRow> {
     credentials::find(&state.store, workspace, id).await?.ok_or(Error::NotFound("credential"))
 }
 
-/// Every credential of a workspace.
+/// All credentials of a workspace.
 pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<CredentialRow>> {
     Ok(credentials::list(&state.store, workspace).await?)
 }
 
-/// Changes configuration. The secret stays.
+/// Changes the configuration but not the secret.
 pub async fn update(
     state: &State,
     actor: &Actor,
@@ -184,7 +183,7 @@ pub async fn update(
     get(state, actor.workspace, name).await
 }
 
-/// Replaces the secret, raises the version and ends the credential's grants. Returns the version.
+/// Replaces the secret, raises its version and ends the credential's grants. Returns the new version.
 pub async fn replace_secret(state: &State, actor: &Actor, name: &str, secret: SecretValue) -> Result<i64> {
     let row = get(state, actor.workspace, name).await?;
     let secret = secret.entered()?;
@@ -211,7 +210,7 @@ pub async fn replace_secret(state: &State, actor: &Actor, name: &str, secret: Se
     Ok(version)
 }
 
-/// Removes a credential with its policy and grants. What waits for approval can no longer be sent.
+/// Removes a credential with its policy and grants. Pending approvals can no longer be sent.
 pub async fn remove(state: &State, actor: &Actor, name: &str) -> Result<()> {
     let row = get(state, actor.workspace, name).await?;
     let mut change = Change::begin(state, actor).await?;
@@ -221,7 +220,7 @@ pub async fn remove(state: &State, actor: &Actor, name: &str) -> Result<()> {
     change.commit("credential.removed", Some(&row.name), json!({})).await
 }
 
-/// Sends one GET with the credential to a URL within its allowed hosts. Only the status is told.
+/// Sends one GET with the credential to a URL within its allowed hosts. Returns only the status.
 pub async fn verify(state: &State, actor: &Actor, name: &str, url: Option<&str>) -> Result<u16> {
     let row = get(state, actor.workspace, name).await?;
     let credential = ResolvedCredential::parse(row, None, ApprovalMode::Gated)?;
@@ -247,7 +246,7 @@ pub async fn verify(state: &State, actor: &Actor, name: &str, url: Option<&str>)
     Ok(status)
 }
 
-/// What every API may ask of a request: who sends it; and what a preset knows that this one asks.
+/// Headers of a probe: the `User-Agent` that any API may require, and those that a preset requires.
 fn probe_headers(auth: Option<&Auth>, target: &Target) -> HeaderMap {
     let mut headers = HeaderMap::from_iter([(USER_AGENT, HeaderValue::from_static("pyxis"))]);
     let known = auth.and_then(|auth| presets::probe_headers(auth, target));
@@ -259,9 +258,8 @@ fn probe_headers(auth: Option<&Auth>, target: &Target) -> HeaderMap {
     headers
 }
 
-/// The URL that a credential is tried with where nobody names one: what a preset knows for its kind and hosts,
-/// else the root of its first exact host. `None` where there is neither, and where the API answers a bad secret
-/// like a good one.
+/// Default probe URL of a credential: the preset's URL for its kind and hosts, or else the root of its first exact
+/// host. `None` if there is neither, or if the API answers an invalid secret like a valid one.
 pub fn probe(row: &CredentialRow) -> Option<String> {
     let hosts: Vec<String> = serde_json::from_str(&row.allowed_hosts).unwrap_or_default();
     let auth = stored_auth(row).ok().flatten();
@@ -276,7 +274,7 @@ pub fn probe(row: &CredentialRow) -> Option<String> {
     (!Target::parse(&root).is_ok_and(|target| blind(&target))).then_some(root)
 }
 
-/// `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`: safe in headers, paths and variables.
+/// Checks the pattern `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`, which is safe in headers, paths and variables.
 pub(crate) fn check_name(field: &str, name: &str) -> Result<()> {
     let starts = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
     let fits =
@@ -397,7 +395,7 @@ fn check_auth(auth: &Auth) -> Result<()> {
     }
 }
 
-/// Something that goes into a path, a header or a claim as it is.
+/// Checks text that goes into a path, a header or a claim unchanged.
 fn check_part(field: &str, text: &str) -> Result<()> {
     let plain = |byte: u8| byte.is_ascii_graphic() && !b"/?#%".contains(&byte);
     if !text.is_empty() && text.len() <= 256 && (field == "auth.issuer" || text.bytes().all(plain)) {
@@ -408,7 +406,7 @@ fn check_part(field: &str, text: &str) -> Result<()> {
 
 fn check_url(field: &str, url: &str) -> Result<()> {
     let target = Target::parse(url).map_err(|error| Error::field(field, error.to_string()))?;
-    // The guard looks again when it is dialled; a secret must not travel in the clear before that.
+    // The guard checks again when dialing, but a secret must not be sent unencrypted before that.
     let local = matches!(target.host(), pyxis_core::target::Host::V4(ip) if ip.is_loopback());
     if target.scheme() == pyxis_core::target::Scheme::Http && !local {
         return Err(Error::field(field, "must start with https://"));
@@ -426,7 +424,7 @@ fn check_hmac(config: &pyxis_core::auth::derived::Hmac) -> Result<()> {
     config.headers.iter().try_for_each(|header| check_header_name(&header.name))
 }
 
-/// A signing key without a secret is made here; its public parts are worked out in any case.
+/// Generates a missing signing key and derives its public parts.
 fn complete_key(state: &State, input: &mut CredentialInput) -> Result<()> {
     let Some(Auth::SigningKey(described)) = &mut input.auth else { return Ok(()) };
     let algorithm = described.algorithm;
@@ -435,7 +433,7 @@ fn complete_key(state: &State, input: &mut CredentialInput) -> Result<()> {
     Ok(())
 }
 
-/// A signing key is sent nowhere, so that no request can carry it off.
+/// A signing key is never sent, so that no request can leak it.
 fn check_bounds(auth: &Auth, hosts: &[String]) -> Result<()> {
     if matches!(auth, Auth::SigningKey(_)) && !hosts.is_empty() {
         return Err(Error::field("allowed_hosts", "a signing key is never sent anywhere: it has none"));
@@ -486,7 +484,7 @@ fn stored_auth(row: &CredentialRow) -> Result<Option<Auth>> {
     row.auth.as_ref().map(parse).transpose()
 }
 
-/// These always serialise.
+/// Serialization of these types never fails.
 fn to_json<T: serde::Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }

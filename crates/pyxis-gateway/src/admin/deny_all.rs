@@ -1,4 +1,4 @@
-//! "Deny all from this agent": its key stops working, and what it waits for is denied.
+//! "Deny all from this agent": disables its key and denies its pending requests.
 
 use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::grant::DecisionSurface;
@@ -11,20 +11,20 @@ use crate::approvals::view::{self, Filter};
 use crate::error::{Error, Result};
 use crate::runtime::state::State;
 
-/// Requests looked at in one go.
+/// Requests per batch.
 const BATCH: u32 = 200;
 
-/// What came of it.
+/// Result of denying all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeniedAll {
-    /// Requests denied.
+    /// Number of denied requests.
     pub denied: u64,
-    /// Requests that this person may not decide. They cannot be sent either while the agent is disabled.
+    /// Requests that this person may not decide. They cannot be sent while the agent is disabled.
     pub left: u64,
 }
 
-/// Disables the agent, then denies every request of its that still waits, each by the one function
-/// that decides. The order matters: no new request can begin to wait behind the last one.
+/// Disables the agent, then denies all its pending requests, each through the usual decision function. In this order no
+/// new request can become pending after the last one.
 pub async fn deny_all(
     state: &State,
     caller: &Caller,
@@ -54,7 +54,7 @@ pub async fn deny_all(
     }
 }
 
-/// `None`: it was settled meanwhile.
+/// Denies one request. `None` if it was settled meanwhile.
 async fn deny(
     state: &State,
     caller: &Caller,
@@ -65,7 +65,7 @@ async fn deny(
     let word = Decision::Deny(reason.map(str::to_owned));
     match decide::decide(state, &caller.approver(surface), txn, word).await {
         Ok(_) => Ok(Some(true)),
-        // Somebody who approved already cannot take that back; the request is not sent all the same.
+        // A person who already approved cannot take that back, but the request is not sent anyway.
         Err(Error::NotEligible(_) | Error::AlreadyDecided(ApprovalState::Pending)) => Ok(Some(false)),
         Err(Error::AlreadyDecided(_) | Error::NotFound(_)) => Ok(None),
         Err(error) => Err(error),

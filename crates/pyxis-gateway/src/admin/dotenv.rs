@@ -1,4 +1,4 @@
-//! Credentials from a `.env` file: a preset says which variable is whose, and which of them belong together.
+//! Imports credentials from a `.env` file. Presets define which variables belong to which credential.
 
 use std::collections::BTreeMap;
 
@@ -14,31 +14,31 @@ use crate::runtime::resolve::CredentialOptions;
 use crate::runtime::secret_value::SecretValue;
 use crate::runtime::state::State;
 
-/// What became of one line of a file. It names variables and credentials, never a value.
+/// Import result of one line. Contains names of variables and credentials, never a value.
 #[derive(Debug)]
 pub struct ImportLine {
-    /// Its number, from 1.
+    /// Line number, from 1.
     pub number: usize,
-    /// The variable; `None` where the line sets none. Its text may be a piece of a secret then.
+    /// Variable name. `None` if the line sets none; its text may then be part of a secret.
     pub variable: Option<String>,
-    /// The credential; `None` where no preset knows the variable.
+    /// Credential name. `None` if no preset knows the variable.
     pub credential: Option<&'static str>,
-    /// How it went.
+    /// Result of the line.
     pub outcome: ImportOutcome,
 }
 
-/// How it went with a line.
+/// Result of importing a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImportOutcome {
-    /// A credential was stored.
+    /// The credential was stored.
     Stored,
-    /// A credential was stored, whose secret is too short to be looked for in answers.
+    /// The credential was stored, but its secret is too short to be searched for in responses.
     StoredShort,
-    /// One of that name is there, and was left as it is.
+    /// A credential with this name already exists and was left unchanged.
     Exists,
-    /// The credential needs these variables too.
+    /// The credential also needs these variables.
     NeedsMore(Vec<&'static str>),
-    /// What the variables say does not fit where it goes; why, if more is known.
+    /// The values do not match the credential, with details if known.
     Unfit(Option<String>),
     /// No preset knows the variable.
     Unknown,
@@ -47,7 +47,7 @@ pub enum ImportOutcome {
 }
 
 impl ImportOutcome {
-    /// In a few words.
+    /// A short description.
     pub fn words(&self) -> String {
         match self {
             Self::Stored => "stored".to_owned(),
@@ -62,7 +62,7 @@ impl ImportOutcome {
     }
 }
 
-/// Stores a credential for each preset whose variables are there. Names that are taken are left alone.
+/// Stores a credential for each preset whose variables are set. Existing names are left unchanged.
 pub async fn import(state: &State, actor: &Actor, text: &str) -> Result<Vec<ImportLine>> {
     let read = dotenv::read(text);
     let left_out = |&number: &usize| ImportLine {
@@ -77,7 +77,7 @@ pub async fn import(state: &State, actor: &Actor, text: &str) -> Result<Vec<Impo
     for preset in presets::all() {
         let known = |found: &&Variable<'_>| preset.variables().any(|name| name == found.name);
         let found: Vec<&Variable<'_>> = read.variables.iter().filter(known).collect();
-        // Each is a whole secret, or all of them are parts of one.
+        // Either each variable is a whole secret, or all of them are parts of one.
         let together = if preset.env_fields.is_empty() { 1 } else { found.len().max(1) };
         for found in found.chunks(together) {
             lines.extend(take(state, actor, preset, found).await?);
@@ -87,7 +87,7 @@ pub async fn import(state: &State, actor: &Actor, text: &str) -> Result<Vec<Impo
     Ok(lines)
 }
 
-/// What became of the variables of one credential.
+/// Imports the variables of one credential.
 async fn take(
     state: &State,
     actor: &Actor,
@@ -110,7 +110,7 @@ async fn take(
         },
     };
     let lines = found.iter().map(|found| {
-        // Two variables of the same meaning: the other one was stored.
+        // If two variables have the same meaning, only the other one was stored.
         let stored = matches!(outcome, ImportOutcome::Stored | ImportOutcome::StoredShort);
         let spare = stored && !used.contains(&found.line);
         line(found, Some(preset), if spare { ImportOutcome::Exists } else { outcome.clone() })
@@ -123,7 +123,7 @@ fn line(found: &Variable<'_>, preset: Option<&'static Preset>, outcome: ImportOu
     ImportLine { number: found.line, variable: Some(found.name.to_owned()), credential, outcome }
 }
 
-/// The credential that these variables make. `used` gets the lines of those that went into it.
+/// Builds the credential from its variables. `used` receives the lines that were used.
 fn input(
     preset: &'static Preset,
     found: &[&Variable<'_>],
@@ -149,7 +149,7 @@ fn input(
     })
 }
 
-/// A kind and a secret, put together from their parts.
+/// Combines an authentication kind and a secret from their parts.
 fn combined(
     preset: &'static Preset,
     found: &[&Variable<'_>],

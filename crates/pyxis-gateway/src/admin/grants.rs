@@ -1,4 +1,4 @@
-//! Grants: listed and revocable.
+//! Lists and revokes grants.
 
 use pyxis_core::id::{GrantId, WorkspaceId};
 use pyxis_store::Page;
@@ -9,12 +9,12 @@ use crate::error::{Error, Result};
 use crate::identity::actor::{Actor, Change};
 use crate::runtime::state::State;
 
-/// Grants of a workspace, newest first; `ended` includes those that are over.
+/// Grants of a workspace, newest first. `ended` adds grants that are over.
 pub async fn list(state: &State, workspace: WorkspaceId, ended: bool) -> Result<Vec<GrantRow>> {
     Ok(grants::list(&state.store, workspace, ended, Page::first(500), state.now()).await?)
 }
 
-/// Ends a grant now.
+/// Ends a grant immediately.
 pub async fn revoke(state: &State, actor: &Actor, id: GrantId) -> Result<()> {
     let mut change = Change::begin(state, actor).await?;
     let found = grants::find(&mut change.tx, actor.workspace, id).await?.ok_or(Error::NotFound("grant"))?;

@@ -1,5 +1,5 @@
-//! Passkeys: registered by their person, used to sign in, to approve, and to confirm a proposed policy
-//! (Web Authentication Level 2, sections 7.1 and 7.2; the checks are the library's).
+//! Passkeys: registration, sign-in, approvals, and confirmation of policy proposals (Web Authentication Level 2,
+//! sections 7.1 and 7.2; the library does the checks).
 
 use std::str::FromStr;
 
@@ -23,15 +23,15 @@ use crate::runtime::state::State;
 
 pub use crate::identity::ceremony::{CeremonyResponse, Challenge, LIFETIME, VerifiedAssertion};
 
-/// Most passkeys of one person.
+/// Maximum number of passkeys per person.
 const MAX: usize = 20;
-/// The passkeys of a person, oldest first.
+/// Passkeys of a person, oldest first.
 pub async fn list(state: &State, user: &UserRow) -> Result<Vec<PasskeyRow>> {
     Ok(passkeys::list(&state.store, user.workspace_id, user.id).await?)
 }
 
-/// A challenge for a new passkey. User verification is required, so that it can approve. The first needs
-/// a session, further ones need a fresh one: [`sessions::check_fresh`].
+/// Creates a challenge for a new passkey. User verification is required, so that the passkey can approve. The first
+/// passkey needs a session, further ones a fresh session: [`sessions::check_fresh`].
 pub async fn begin_register(state: &State, person: &Person) -> Result<Challenge> {
     let user = &person.user;
     let known = list(state, user).await?;
@@ -51,13 +51,13 @@ pub async fn begin_register(state: &State, person: &Person) -> Result<Challenge>
     );
     let (options, pending) = begun.map_err(ceremony::broken)?;
     let mut options = ceremony::options(&options)?;
-    // Wanted for signing in without typing an address; an authenticator without room may decline.
+    // Preferred for sign-in without typing an address. An authenticator without storage may decline.
     options["authenticatorSelection"]["residentKey"] = json!("preferred");
     let pending = serde_json::to_string(&pending).map_err(ceremony::broken)?;
     ceremony::keep(state, Some(user.id), Purpose::Register, String::new(), pending, options).await
 }
 
-/// Registers the passkey that answered a challenge of [`begin_register`].
+/// Registers the passkey that answered a challenge from [`begin_register`].
 pub async fn register(
     state: &State,
     caller: &Caller,
@@ -93,12 +93,12 @@ pub async fn register(
     Ok(row)
 }
 
-/// What the authenticator keeps as the user's handle: the id, which says nothing about the person.
+/// User handle stored by the authenticator: the id, which reveals nothing about the person.
 fn unique_id(user: &UserRow) -> Result<Uuid> {
     Uuid::from_str(&user.id.to_string()).map_err(ceremony::broken)
 }
 
-/// Gives a passkey another name.
+/// Renames a passkey.
 pub async fn rename(state: &State, caller: &Caller, id: PasskeyId, name: &str) -> Result<()> {
     let name = check_label(name)?;
     let actor = caller.actor();
@@ -109,7 +109,8 @@ pub async fn rename(state: &State, caller: &Caller, id: PasskeyId, name: &str) -
     change.commit("passkey.renamed", None, json!({ "passkey": name, "id": id })).await
 }
 
-/// Removes a passkey of the person, which needs a fresh session: without any, the next would be the first.
+/// Removes a passkey of the person. Needs a fresh session, because after removing all of them, the next one would be
+/// the first.
 pub async fn remove(state: &State, person: &Person, id: PasskeyId) -> Result<()> {
     sessions::check_fresh(state, person).await?;
     let actor = person.actor();
@@ -120,12 +121,12 @@ pub async fn remove(state: &State, person: &Person, id: PasskeyId) -> Result<()>
     change.commit("passkey.removed", None, json!({ "id": id })).await
 }
 
-/// A challenge for whoever has a passkey here: it says itself whose it is.
+/// Creates a challenge for anyone with a passkey here. The answer identifies the person.
 pub async fn begin_sign_in(state: &State) -> Result<Challenge> {
     begin(state, None, Purpose::SignIn, String::new(), &[]).await
 }
 
-/// Signs in the person whose passkey answered a challenge of [`begin_sign_in`].
+/// Signs in the owner of the passkey that answered a challenge from [`begin_sign_in`].
 pub async fn sign_in(state: &State, answer: &CeremonyResponse, holder: LinkHolder) -> Result<OpenedSession> {
     let verified = verify(state, answer, Purpose::SignIn, None).await?;
     let user = users::find(&state.store, verified.row.workspace_id, verified.row.user_id).await?;
@@ -136,7 +137,7 @@ pub async fn sign_in(state: &State, answer: &CeremonyResponse, holder: LinkHolde
     sessions::open(state, &user, holder, SESSION_LIFETIME).await
 }
 
-/// A challenge by which a member applies their own proposal.
+/// Creates a challenge with which a member applies their own proposal.
 pub async fn begin_apply(state: &State, caller: &Caller, staged: &Staged) -> Result<Challenge> {
     check_apply(staged, caller)?;
     let keys = list(state, &caller.user).await?;
@@ -155,8 +156,8 @@ fn check_apply(staged: &Staged, caller: &Caller) -> Result<()> {
 
 const OUTDATED: &str = "the policy has changed since this was proposed; propose the change again";
 
-/// Applies a proposal that its maker's passkey confirmed: exactly the confirmed document, over exactly
-/// the version it was made against.
+/// Applies a proposal confirmed by its author's passkey: exactly the confirmed document, on exactly the version that it
+/// was based on.
 pub async fn apply(
     state: &State,
     caller: &Caller,

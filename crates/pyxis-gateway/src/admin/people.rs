@@ -1,4 +1,4 @@
-//! People of a workspace, their invitations, and the links by which they sign in.
+//! People of a workspace, their invitations, and their sign-in links.
 
 use std::time::Duration;
 
@@ -19,33 +19,33 @@ use crate::identity::actor::{Actor, Change};
 use crate::runtime::resolve::key_hash;
 use crate::runtime::state::State;
 
-/// How long a sign-in link works.
+/// Lifetime of a sign-in link.
 pub const LINK_LIFETIME: Duration = Duration::from_hours(48);
 
-/// Why a link is not made, or not opened.
+/// Error when a link cannot be created or opened.
 pub(super) const OPENED_BY_ANOTHER: &str = "the account was opened with a link that somebody else made; they make \
      the next one, or the command line does";
 
-/// A credential's name and what a member may do with it.
+/// Name of a credential and a member's rights on it.
 pub type Grant = (String, Right);
 
-/// An invitation that nobody has used yet.
+/// An invitation that was not used yet.
 #[derive(Clone, Debug)]
 pub struct Invitation {
-    /// Who is invited.
+    /// Invited user.
     pub user: UserRow,
-    /// When the newest link that still works ends; `None`: none does, make another.
+    /// Expiry of the newest valid link. `None` if no link is valid, so that a new one is needed.
     pub expires_at: Option<UnixMillis>,
-    /// Who made that link; `None` is the command line.
+    /// Creator of that link; `None` for the command line.
     pub made_by: Option<UserId>,
 }
 
-/// Adds a person and makes the link by which they sign in first.
+/// Adds a person and creates their first sign-in link.
 pub async fn add(state: &State, actor: &Actor, email: &str, role: Role) -> Result<(UserRow, SecretString)> {
     invite(state, actor, email, role, &[]).await
 }
 
-/// Adds a person with what a member may do, and makes the link by which they sign in first.
+/// Adds a person with a member's rights and creates their first sign-in link.
 pub async fn invite(
     state: &State,
     actor: &Actor,
@@ -107,7 +107,7 @@ pub async fn invitations(state: &State, workspace: WorkspaceId) -> Result<Vec<In
     Ok(waiting)
 }
 
-/// Takes an invitation back: the person is gone, and so are their links.
+/// Withdraws an invitation, which removes the person and their links.
 pub async fn withdraw_invitation(state: &State, actor: &Actor, id: UserId) -> Result<()> {
     let user = users::find(&state.store, actor.workspace, id).await?;
     let user = user.ok_or(Error::NotFound("invitation"))?;
@@ -119,9 +119,9 @@ pub async fn withdraw_invitation(state: &State, actor: &Actor, id: UserId) -> Re
     change.commit("user.invitation_withdrawn", None, json!({ "email": user.email })).await
 }
 
-/// A new sign-in link for a person. Nobody makes one for themselves, by which a session or a token would
-/// become another session; and for an account that one person's link opened no other person makes the next:
-/// the account remembers one.
+/// Creates a sign-in link for a person. No one can create one for themselves, because that would turn a session or
+/// token into another session. If an account was opened through one person's link, no other person can create the next,
+/// because the account records only one.
 pub async fn link(state: &State, actor: &Actor, id: UserId) -> Result<SecretString> {
     let user = get(state, actor.workspace, id).await?;
     if let Some(maker) = actor.user_id() {
@@ -157,22 +157,22 @@ async fn insert_link(change: &mut Change<'_>, user: UserId) -> Result<SecretStri
     Ok(SecretString::new(format!("{}/link/{}", state.config.base_url, token.expose())))
 }
 
-/// One person.
+/// The person with this id.
 pub async fn get(state: &State, workspace: WorkspaceId, id: UserId) -> Result<UserRow> {
     users::find(&state.store, workspace, id).await?.ok_or(Error::NotFound("user"))
 }
 
-/// One person, by e-mail address.
+/// The person with this email address.
 pub async fn by_email(state: &State, workspace: WorkspaceId, email: &str) -> Result<UserRow> {
     users::find_by_email(&state.store, workspace, email).await?.ok_or(Error::NotFound("user"))
 }
 
-/// Everybody in a workspace.
+/// Everyone in a workspace.
 pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<UserRow>> {
     Ok(users::list(&state.store, workspace).await?)
 }
 
-/// Lets a person in or keeps them out; keeping out ends their sessions. The last enabled owner stays.
+/// Enables or disables a user. Disabling ends their sessions. The last enabled owner cannot be disabled.
 pub async fn set_enabled(state: &State, actor: &Actor, id: UserId, enabled: bool) -> Result<UserRow> {
     let user = get(state, actor.workspace, id).await?;
     let mut change = begin(state, actor).await?;
@@ -187,7 +187,7 @@ pub async fn set_enabled(state: &State, actor: &Actor, id: UserId, enabled: bool
     get(state, actor.workspace, id).await
 }
 
-/// Changes a person's role, which ends their sessions and what they were granted as a member.
+/// Changes a person's role. Ends their sessions and removes their rights as a member.
 pub async fn set_role(state: &State, actor: &Actor, id: UserId, role: Role) -> Result<UserRow> {
     let user = get(state, actor.workspace, id).await?;
     let mut change = begin(state, actor).await?;
@@ -200,14 +200,14 @@ pub async fn set_role(state: &State, actor: &Actor, id: UserId, role: Role) -> R
     get(state, actor.workspace, id).await
 }
 
-/// A change of people that holds them meanwhile, so that two owners cannot leave past each other.
+/// Begins a change with the workspace's users locked, so that two owners cannot leave at the same time.
 async fn begin<'a>(state: &'a State, actor: &'a Actor) -> Result<Change<'a>> {
     let mut change = Change::begin(state, actor).await?;
     users::lock(&mut change.tx, actor.workspace).await?;
     Ok(change)
 }
 
-/// Refuses a change that was made about `changed` if it leaves the workspace without an owner.
+/// Refuses a change to `changed` if it leaves the workspace without an owner.
 async fn keep_an_owner(tx: &mut Tx, changed: &UserRow) -> Result<()> {
     if changed.role != Role::Owner {
         return Ok(());

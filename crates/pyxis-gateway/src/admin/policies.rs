@@ -1,4 +1,4 @@
-//! Policies: written as a whole, explained, and replayed over what happened.
+//! Policies: editing, explaining, and replaying past requests.
 
 use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::grant;
@@ -21,10 +21,10 @@ use crate::requests::authorize;
 use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::state::State;
 
-/// Most requests that a replay looks at.
+/// Maximum number of requests in a replay.
 pub const MAX_REPLAY: u32 = 1000;
 
-/// What would happen with a request, by the function that `/forward` uses.
+/// Outcome of a request, computed by the same function as `/forward`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
     /// `auto_approve`, `require_approval`, `deny` or `refuse`.
@@ -33,40 +33,40 @@ pub struct Explanation {
     pub rule: &'static str,
     /// The pattern that matched.
     pub pattern: Option<String>,
-    /// One sentence.
+    /// One-sentence explanation.
     pub detail: String,
-    /// What a rule by method and path cannot see of a request that passes.
+    /// Warning about an allowed request whose effect its method and path do not show.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<&'static str>,
 }
 
-/// What a draft would change about requests that were made.
+/// Effect of a draft policy on past requests.
 #[derive(Clone, Debug, Serialize)]
 pub struct PolicyReplay {
-    /// Requests looked at.
+    /// Number of requests checked.
     pub checked: usize,
-    /// Those whose decision would differ, newest first.
+    /// Requests with a different decision, newest first.
     pub changed: Vec<Changed>,
 }
 
-/// One request whose decision would differ.
+/// A request whose decision would differ.
 #[derive(Clone, Debug, Serialize)]
 pub struct Changed {
-    /// The audit record.
+    /// Number of the audit record.
     pub seq: i64,
-    /// When.
+    /// Time of the request.
     pub at: String,
-    /// Method.
+    /// HTTP method.
     pub method: String,
     /// URL without its query.
     pub target: String,
-    /// The decision under the present policy.
+    /// Decision under the current policy.
     pub now: Explanation,
-    /// The decision under the draft.
+    /// Decision under the draft.
     pub draft: Explanation,
 }
 
-/// The 422 or 400 of a policy document.
+/// Converts an invalid policy document to a 422 or 400.
 pub fn invalid(error: PolicyError) -> Error {
     match error {
         PolicyError::Json(detail) => Error::InvalidJson(detail),
@@ -74,19 +74,19 @@ pub fn invalid(error: PolicyError) -> Error {
     }
 }
 
-/// Every policy of a workspace.
+/// All policies of a workspace.
 pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<(CredentialId, Policy)>> {
     let rows = policies::list(&state.store, workspace).await?;
     rows.into_iter().map(|row| Ok((row.credential_id, parse(&row)?))).collect()
 }
 
-/// The policy of a credential, if it has one.
+/// The policy of a credential, by name, if it has one.
 pub async fn get(state: &State, workspace: WorkspaceId, name: &str) -> Result<Option<(PolicyRow, Policy)>> {
     let credential = credentials::get(state, workspace, name).await?;
     load(state, workspace, &credential).await
 }
 
-/// The policy of a credential by its id, if it has one.
+/// The policy of a credential, by id, if it has one.
 pub async fn by_id(state: &State, workspace: WorkspaceId, id: CredentialId) -> Result<Option<Policy>> {
     voters::policy_of(&state.store, workspace, id).await
 }
@@ -105,7 +105,7 @@ fn parse(row: &PolicyRow) -> Result<Policy> {
     Policy::from_json(row.document.as_bytes()).map_err(|error| Error::Internal(Box::new(error)))
 }
 
-/// Writes a policy. Grants that a tightened policy no longer carries end for good. Returns the version.
+/// Stores a policy. Ends grants that the stricter policy no longer allows. Returns the version.
 pub async fn put(state: &State, actor: &Actor, name: &str, policy: &Policy) -> Result<i64> {
     let credential = credentials::get(state, actor.workspace, name).await?;
     check_chat(state, &credential, policy).await?;
@@ -121,7 +121,7 @@ pub async fn put(state: &State, actor: &Actor, name: &str, policy: &Policy) -> R
     Ok(version)
 }
 
-/// Looks at the room of a policy where it is another one than before.
+/// Checks the policy's chat room if it has changed.
 pub(super) async fn check_chat(state: &State, credential: &CredentialRow, policy: &Policy) -> Result<()> {
     let Some(room) = &policy.matrix_room else { return Ok(()) };
     let stored = by_id(state, credential.workspace_id, credential.id).await?;
@@ -131,14 +131,14 @@ pub(super) async fn check_chat(state: &State, credential: &CredentialRow, policy
     channels::check_room(state, room).await
 }
 
-/// The policy as this change finds it, before it does anything: from here on no grant is opened under it.
+/// Locks and reads the policy before a change. From here on, no grant is opened under it.
 pub(super) async fn before(change: &mut Change<'_>, credential: &CredentialRow) -> Result<Option<Policy>> {
     policies::hold(&mut change.tx, credential.workspace_id, credential.id).await?;
     let found = policies::find(&mut change.tx, credential.workspace_id, credential.id).await?;
     found.as_ref().map(parse).transpose()
 }
 
-/// Ends the grants that the new policy no longer carries; how many.
+/// Ends grants that the new policy no longer allows. Returns their number.
 pub(super) async fn end_grants(
     state: &State,
     change: &mut Change<'_>,
@@ -151,7 +151,7 @@ pub(super) async fn end_grants(
     let mut ended = 0;
     for grant in grants::list_live(&mut change.tx, workspace, credential.id, now).await? {
         let covered = Method::parse(&grant.method).zip(Target::parse(&grant.route).ok());
-        // A grant that cannot even be read must not outlive a change of policy.
+        // A grant that cannot be read must not outlive a policy change.
         if covered.is_none_or(|(method, target)| tightened.revokes(method, &target)) {
             grants::end(&mut change.tx, workspace, grant.id, "policy tightened", now).await?;
             ended += 1;
@@ -160,7 +160,7 @@ pub(super) async fn end_grants(
     Ok(ended)
 }
 
-/// Removes a policy; the workspace's mode counts again.
+/// Removes a policy, so that the workspace's mode applies again.
 pub async fn remove(state: &State, actor: &Actor, name: &str) -> Result<()> {
     let credential = credentials::get(state, actor.workspace, name).await?;
     let mut change = Change::begin(state, actor).await?;
@@ -170,7 +170,7 @@ pub async fn remove(state: &State, actor: &Actor, name: &str) -> Result<()> {
     change.commit("policy.removed", Some(&credential.name), json!({})).await
 }
 
-/// Says what `/forward` would do, before any network look-up.
+/// Explains how `/forward` would treat a request, without DNS lookups.
 pub async fn explain(
     state: &State,
     workspace: WorkspaceId,
@@ -236,18 +236,18 @@ pub async fn explain(
     Ok(Explanation { warning: passing(&decision, method, &target), ..told(&decision) })
 }
 
-/// What path and method do not say of a request.
+/// Warning about effects that path and method do not show.
 fn warning(method: Method, target: &Target) -> Option<&'static str> {
     if method.is_safe() { None } else { Operations::of(target).map(Operations::warning) }
 }
 
-/// The same of one that passes.
+/// Like [`warning`], only for a request that passes.
 fn passing(decision: &policy::Decision<'_>, method: Method, target: &Target) -> Option<&'static str> {
     if decision.verdict == Verdict::AutoApprove { warning(method, target) } else { None }
 }
 
-/// What a policy (or the workspace's mode, without one) lets pass unseen: endpoints where the body says what a request
-/// does, by a pattern or by what a host of the credential is known for.
+/// Warnings about requests that a policy, or the workspace's mode, allows unseen. They concern endpoints where the body
+/// determines the effect, found through a pattern or through the known purpose of a credential's host.
 pub fn warnings(credential: &CredentialRow, policy: Option<&Policy>, mode: ApprovalMode) -> Vec<String> {
     let by_pattern = policy.into_iter().flat_map(|policy| &policy.auto_approve_urls).filter_map(|pattern| {
         let found = Operations::of_pattern(pattern)?;
@@ -265,7 +265,7 @@ pub fn warnings(credential: &CredentialRow, policy: Option<&Policy>, mode: Appro
     by_pattern.chain(by_host).collect()
 }
 
-/// Why an agent cannot use a credential at all.
+/// Reason that an agent cannot use a credential at all.
 async fn barred(state: &State, agent: &AgentRow, credential: CredentialId) -> Result<Option<&'static str>> {
     if agent.disabled_at.is_some() {
         return Ok(Some("the agent is disabled"));
@@ -292,7 +292,7 @@ fn told(decision: &policy::Decision<'_>) -> Explanation {
     }
 }
 
-/// Judges the last requests with this credential by `draft` and says which would go otherwise.
+/// Evaluates the latest requests with this credential under `draft` and returns those with a different decision.
 pub async fn replay(
     state: &State,
     workspace: WorkspaceId,
@@ -341,7 +341,7 @@ fn judged(
     told(&policy::evaluate(policy, mode, method, target))
 }
 
-/// The mode of a workspace.
+/// Mode of a workspace.
 pub async fn mode(state: &State, workspace: WorkspaceId) -> Result<ApprovalMode> {
     let found = workspaces::find(&state.store, workspace).await?;
     Ok(found.ok_or(Error::NotFound("workspace"))?.mode)

@@ -1,4 +1,4 @@
-//! Browsers of a person that are notified.
+//! Push subscriptions of a person's browsers.
 
 use pyxis_core::hex;
 use pyxis_core::id::{PushSubscriptionId, UserId, WorkspaceId};
@@ -16,30 +16,30 @@ use crate::runtime::state::State;
 
 pub use crate::notifications::push::{contact, send_due};
 
-/// Longest endpoint, in bytes.
+/// Maximum length of an endpoint, in bytes.
 const MAX_ENDPOINT: usize = 2048;
-/// Most browsers of a person.
+/// Maximum number of subscriptions per person.
 const MAX_BROWSERS: usize = 20;
 
-/// What a browser says when it subscribes.
+/// Subscription data from a browser.
 #[derive(Clone, Debug)]
 pub struct Subscription {
-    /// Where its push service takes messages.
+    /// URL of the push service for this browser.
     pub endpoint: String,
-    /// Its public key, base64url.
+    /// Public key, base64url.
     pub p256dh: String,
-    /// Its authentication secret, base64url.
+    /// Authentication secret, base64url.
     pub auth: String,
-    /// What to call it.
+    /// Display name.
     pub label: String,
 }
 
-/// The key that browsers subscribe to.
+/// Public key that browsers subscribe to.
 pub fn public_key(state: &State) -> String {
     crate::notifications::push::public_key(state)
 }
 
-/// Adds a browser, in the place of what was known of the same endpoint.
+/// Adds a subscription. Replaces an earlier one with the same endpoint.
 pub async fn subscribe(state: &State, actor: &Actor, user: UserId, new: Subscription) -> Result<()> {
     let keys = read_keys(&new.p256dh, &new.auth)
         .ok_or_else(|| Error::field("p256dh", "not the keys of a browser"))?;
@@ -68,12 +68,12 @@ pub async fn subscribe(state: &State, actor: &Actor, user: UserId, new: Subscrip
     change.commit("push.subscribed", None, json!({ "service": host })).await
 }
 
-/// The browsers of a person.
+/// Subscriptions of a person.
 pub async fn list(state: &State, workspace: WorkspaceId, user: UserId) -> Result<Vec<PushSubscriptionRow>> {
     Ok(push::list_for_user(&state.store, workspace, user).await?)
 }
 
-/// Browsers of a workspace whose push services refuse messages, each with the e-mail address of its person.
+/// Subscriptions of a workspace whose push services refuse messages, each with its owner's email address.
 pub async fn refused(state: &State, workspace: WorkspaceId) -> Result<Vec<(PushSubscriptionRow, String)>> {
     let mut found = Vec::new();
     for row in push::list_refused(&state.store, workspace).await? {
@@ -83,7 +83,7 @@ pub async fn refused(state: &State, workspace: WorkspaceId) -> Result<Vec<(PushS
     Ok(found)
 }
 
-/// Forgets a browser of a person.
+/// Deletes a subscription of a person.
 pub async fn unsubscribe(state: &State, actor: &Actor, user: UserId, id: PushSubscriptionId) -> Result<()> {
     let mut change = Change::begin(state, actor).await?;
     let found = push::find(&mut change.tx, actor.workspace, id).await?;
@@ -94,7 +94,7 @@ pub async fn unsubscribe(state: &State, actor: &Actor, user: UserId, id: PushSub
     change.commit("push.unsubscribed", None, json!({ "browser": id })).await
 }
 
-/// https, and a host that may be reached: an endpoint is an address that somebody else chose.
+/// Requires https and an allowed host, because the endpoint is chosen by the client.
 async fn check_endpoint(state: &State, endpoint: &str) -> Result<String> {
     let refused = |detail: String| Error::field("endpoint", detail);
     if endpoint.len() > MAX_ENDPOINT {

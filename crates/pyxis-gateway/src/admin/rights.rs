@@ -1,4 +1,4 @@
-//! What a person may do with single credentials (Spec 3, Approver eligibility, Policy editing).
+//! Rights of people on single credentials (Spec 3, Approver eligibility, Policy editing).
 
 use std::collections::BTreeMap;
 
@@ -13,16 +13,16 @@ use crate::error::{Error, Result};
 use crate::identity::actor::{Actor, Change};
 use crate::runtime::state::State;
 
-/// What one person may do with one credential.
+/// Rights of one person on one credential.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Right {
-    /// Decide its requests.
+    /// True if the person may decide its approval requests.
     pub approve: bool,
-    /// Propose changes of its policy.
+    /// True if the person may propose policy changes.
     pub policy: bool,
 }
 
-/// What one person may do, credential by credential.
+/// Rights of one person, by credential.
 #[derive(Clone, Debug)]
 pub struct Rights {
     manager: bool,
@@ -30,28 +30,28 @@ pub struct Rights {
 }
 
 impl Rights {
-    /// True if they may decide requests of a credential, as far as roles and grants go.
+    /// True if role and rights allow deciding requests for a credential.
     pub fn may_approve(&self, credential: CredentialId) -> bool {
         self.manager || self.on(credential).approve
     }
 
-    /// True if they may change its policy: at once as a manager, else staged.
+    /// True if the person may change the policy: a manager directly, others as a proposal.
     pub fn may_edit(&self, credential: CredentialId) -> bool {
         self.manager || self.on(credential).policy
     }
 
-    /// The grants of a member on a credential.
+    /// Rights of a member on a credential.
     pub fn on(&self, credential: CredentialId) -> Right {
         self.of.get(&credential).copied().unwrap_or_default()
     }
 
-    /// The credentials whose requests they may see and decide; `None` is all.
+    /// Credentials whose requests the person may see and decide; `None` for all.
     pub fn approvable(&self) -> Option<Vec<CredentialId>> {
         let mine = self.of.iter().filter(|(_, right)| right.approve).map(|(id, _)| *id);
         (!self.manager).then(|| mine.collect())
     }
 
-    /// The credentials that a member was given anything on.
+    /// Credentials on which a member has rights.
     pub fn assigned(&self) -> impl Iterator<Item = (CredentialId, Right)> {
         self.of.iter().map(|(id, right)| (*id, *right))
     }
@@ -61,7 +61,7 @@ fn right(row: &RightsRow) -> Right {
     Right { approve: row.can_approve, policy: row.can_edit_policy }
 }
 
-/// What `user` may do.
+/// Rights of `user`.
 pub async fn of(state: &State, user: &UserRow) -> Result<Rights> {
     if user.role.is_manager() {
         return Ok(Rights { manager: true, of: BTreeMap::new() });
@@ -71,13 +71,13 @@ pub async fn of(state: &State, user: &UserRow) -> Result<Rights> {
     Ok(Rights { manager: false, of })
 }
 
-/// Everybody's grants in a workspace.
+/// Rights of everyone in a workspace.
 pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<(UserId, CredentialId, Right)>> {
     let rows = member_rights::list(&state.store, workspace).await?;
     Ok(rows.iter().map(|row| (row.user_id, row.credential_id, right(row))).collect())
 }
 
-/// Sets what a member may do with a credential; none of both takes the grant away.
+/// Sets the rights of a member on a credential. Neither right removes the entry.
 pub async fn set(state: &State, actor: &Actor, user: UserId, name: &str, wanted: Right) -> Result<UserRow> {
     let person = users::find(&state.store, actor.workspace, user).await?.ok_or(Error::NotFound("user"))?;
     if person.role != Role::Member {
@@ -91,7 +91,7 @@ pub async fn set(state: &State, actor: &Actor, user: UserId, name: &str, wanted:
     Ok(person)
 }
 
-/// Writes one grant; the credential's name as it is stored.
+/// Stores one person's rights on a credential. Returns the credential's stored name.
 pub(super) async fn put(tx: &mut Tx, person: &UserRow, name: &str, wanted: Right) -> Result<String> {
     let found = credentials::find_by_name(&mut *tx, person.workspace_id, name).await?;
     let credential = found.ok_or(Error::NotFound("credential"))?;

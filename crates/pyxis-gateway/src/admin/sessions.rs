@@ -1,4 +1,4 @@
-//! Signing in: passwords, one-time links, sessions.
+//! Sign-in: passwords, one-time links and sessions.
 
 use std::time::Duration;
 
@@ -21,17 +21,17 @@ use crate::error::{Error, Result};
 use crate::runtime::resolve::key_hash;
 use crate::runtime::state::State;
 
-/// How long a session lasts.
+/// Lifetime of a session.
 pub const SESSION_LIFETIME: Duration = Duration::from_hours(24);
-/// How long after signing in an account with passkeys lets its means of signing in be changed.
+/// Time after sign-in during which an account with passkeys may change its sign-in methods.
 const FRESH: Duration = Duration::from_mins(10);
-/// Failures before a lock.
+/// Number of failures that locks an account.
 const MAX_FAILURES: u32 = 5;
-/// How long a lock holds.
+/// Duration of a lock.
 const LOCK: Duration = Duration::from_mins(15);
-/// Password lengths, in characters.
+/// Allowed password lengths, in characters.
 pub const PASSWORD: std::ops::RangeInclusive<usize> = 12..=256;
-/// Most passwords that are hashed at a time, by the process: each takes 19 MiB, and strangers can ask.
+/// Maximum number of passwords hashed concurrently per process. Each takes 19 MiB, and anyone can trigger one.
 const HASHES: usize = 4;
 
 static HASHING: Semaphore = Semaphore::const_new(HASHES);
@@ -39,18 +39,17 @@ static HASHING: Semaphore = Semaphore::const_new(HASHES);
 /// A signed-in person.
 #[derive(Clone, Debug)]
 pub struct Person {
-    /// The session.
     pub session: SessionRow,
     caller: Caller,
 }
 
 impl Person {
-    /// `user`, by `session`.
+    /// Combines `user` with `session`.
     pub fn new(session: SessionRow, user: UserRow) -> Self {
         Self { session, caller: Caller { user, token: None } }
     }
 
-    /// Without the session.
+    /// Drops the session.
     pub fn into_caller(self) -> Caller {
         self.caller
     }
@@ -64,20 +63,19 @@ impl std::ops::Deref for Person {
     }
 }
 
-/// A session that was just opened.
+/// A newly opened session.
 pub struct OpenedSession {
-    /// The token, shown once.
+    /// Session token, returned only here.
     pub token: SecretString,
-    /// The session.
     pub session: SessionRow,
 }
 
-/// What kind of client holds the session.
+/// Kind of client that holds the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkHolder {
-    /// A browser, in a cookie.
+    /// A browser, with a cookie.
     Browser,
-    /// A script, as a bearer token.
+    /// A script, with a bearer token.
     Bearer,
 }
 
@@ -90,16 +88,16 @@ impl LinkHolder {
     }
 }
 
-/// The person behind a session token.
+/// The person with this session token.
 pub async fn find(state: &State, token: &str) -> Result<Person> {
     let hash = hex::encode(&key_hash(token));
     let found = sessions::find_live(&state.store, &hash, state.now()).await?;
     found.map(|(session, user)| Person::new(session, user)).ok_or(Error::Unauthenticated)
 }
 
-/// Signs in with e-mail and password. Five failures lock the account for a quarter of an hour; an
-/// unknown address answers the same after as much hashing, and is locked alike. A lock in one workspace
-/// keeps nobody out of another one, where the password fits.
+/// Signs in with email and password. Five failures lock the account for 15 minutes. An unknown address gets the same
+/// answer after the same amount of hashing, and is locked in the same way. A lock in one workspace does not affect
+/// another one where the password is correct.
 pub async fn sign_in(
     state: &State,
     email: &str,
@@ -123,7 +121,7 @@ pub async fn sign_in(
     }
     let mut fitting = Vec::new();
     for user in &candidates {
-        // In this order, so that no one is answered sooner.
+        // In this order, so that no answer comes sooner than the others.
         if verify(user.password_hash.clone(), password.clone()).await? && user.disabled_at.is_none() {
             fitting.push(user);
         }
@@ -142,8 +140,8 @@ pub async fn sign_in(
     }
 }
 
-/// Counts the attempt before the password is looked at, so that attempts at the same time cannot exceed
-/// the limit together. Success sets the count back. Nothing is counted where the person is locked: until when.
+/// Counts the attempt before checking the password, so that concurrent attempts cannot exceed the limit together.
+/// Success resets the count. For a locked person nothing is counted, and the end of the lock is returned.
 async fn reserve_attempt(state: &State, user: &UserRow, now: UnixMillis) -> Result<Option<UnixMillis>> {
     let (workspace, id) = (user.workspace_id, user.id);
     if let Some(until) = user.locked_until.filter(|until| *until > now) {
@@ -156,10 +154,9 @@ async fn reserve_attempt(state: &State, user: &UserRow, now: UnixMillis) -> Resu
     Ok(Some(locked.unwrap_or(now)))
 }
 
-/// Signs in with a one-time link's token. Where somebody else made the link for an account that was in
-/// use, the account is theirs as much as its owner's: from then on both count as one approver, until
-/// its owner signs in with a passkey from before, or another link is made on the command line. A link
-/// that the account itself made says nothing about who holds it.
+/// Signs in with a one-time link's token. If someone else created the link for an account in use, that person controls
+/// the account as well. From then on both count as one approver, until the owner signs in with an older passkey or uses
+/// a new link from the command line. A link created by the account itself proves nothing about its holder.
 pub async fn sign_in_by_link(
     state: &State,
     token: &str,
@@ -185,16 +182,16 @@ pub async fn sign_in_by_link(
     Ok((opened, user))
 }
 
-/// Whose link this is, without using it up.
+/// Looks up the link's user without using the link up.
 pub async fn peek_link(state: &State, token: &str) -> Result<Option<UserRow>> {
     let hash = hex::encode(&key_hash(token));
     let Some(link) = sign_in_links::peek(&state.store, &hash, state.now()).await? else { return Ok(None) };
     Ok(users::find(&state.store, link.workspace_id, link.user_id).await?)
 }
 
-/// Refuses a session that the password or a passkey did not open lately, where the account has a passkey:
-/// whoever holds a stolen session, or a link, must not be able to bring an authenticator of their own, which
-/// would then approve. While somebody else's link has the account open, its password may be theirs too.
+/// Refuses a session that was not recently opened with a password or a passkey, if the account has a passkey. Otherwise
+/// anyone with a stolen session or a link could add their own authenticator, which could then approve. While another
+/// person's link has opened the account, that person may know its password too.
 pub(super) async fn check_fresh(state: &State, person: &Person) -> Result<()> {
     let user = users::find(&state.store, person.workspace(), person.user.id).await?;
     if user.is_none_or(|user| user.opened_by.is_some()) {
@@ -213,7 +210,7 @@ pub(super) async fn check_fresh(state: &State, person: &Person) -> Result<()> {
     Ok(())
 }
 
-/// Opens a session for somebody who has proved who they are.
+/// Opens a session for a person who has been authenticated.
 pub async fn open(
     state: &State,
     user: &UserRow,
@@ -247,8 +244,8 @@ pub async fn sign_out(state: &State, person: &Person) -> Result<()> {
     record(state, &person.user, "sign_out").await
 }
 
-/// Sets the password. Replacing one ends every other session of the person; a first one ends none, so
-/// that the token that `bootstrap` printed goes on working.
+/// Sets the password. Replacing one ends every other session of the person. A first password ends none, so that the
+/// token printed by `bootstrap` continues to work.
 pub async fn set_password(state: &State, person: &Person, password: &SecretString) -> Result<()> {
     let hash = hash_password(state, password).await?;
     set_password_of(&state.store, person.workspace(), person.user.id, &hash).await?;
@@ -263,12 +260,13 @@ pub async fn set_password(state: &State, person: &Person, password: &SecretStrin
     record(state, &person.user, "user.password_set").await
 }
 
-/// Changes the person's own password, after the present one where there is one. A wrong one counts like one
-/// at the door, so that a session somebody left open is no place to try passwords at. A first one takes a
-/// fresh session where there are passkeys, which it would otherwise let in.
+/// Changes the person's own password after checking the current one, if any. A wrong one counts like a failed
+/// sign-in, so that an unattended session cannot be used to try passwords. A first password needs a fresh session if
+/// there are passkeys, because the new password could otherwise be used to register another passkey.
 ///
 /// # Errors
-/// `WrongPassword`, `Locked`, `Conflict`, `InvalidField` for a new one of the wrong length, or the same again.
+/// `WrongPassword`, `Locked`, `Conflict`, or `InvalidField` for a new password of invalid length or equal to the old
+/// one.
 pub async fn change_password(
     state: &State,
     person: &Person,
@@ -314,7 +312,7 @@ async fn record(state: &State, user: &UserRow, kind: &'static str) -> Result<()>
     Ok(())
 }
 
-/// Argon2id with the library's recommended parameters, off the async threads.
+/// Hashes with Argon2id and the library's recommended parameters, outside the async threads.
 async fn hash_password(state: &State, password: &SecretString) -> Result<String> {
     let length = password.expose().chars().count();
     if !PASSWORD.contains(&length) {
@@ -329,7 +327,7 @@ async fn hash_password(state: &State, password: &SecretString) -> Result<String>
     .await?
 }
 
-/// True if the password fits; without a stored hash the same work is done for nothing.
+/// True if the password matches. Without a stored hash the same work is done anyway.
 async fn verify(stored: Option<String>, password: SecretString) -> Result<bool> {
     blocking(move || {
         let Some(stored) = stored else {
@@ -343,8 +341,8 @@ async fn verify(stored: Option<String>, password: SecretString) -> Result<bool> 
     .await
 }
 
-/// Off the async threads, a few at a time; the others wait in line. The place is the work's own, so that who
-/// does not wait for the end does not make room before it.
+/// Runs work outside the async threads, a few at a time; the rest waits. The work itself holds the permit, so that a
+/// caller who stops waiting does not free it early.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
     let place = HASHING.acquire().await.map_err(|error| Error::Internal(error.into()))?;
     let work = move || {
@@ -374,10 +372,10 @@ mod tests {
                 }))
             };
             let all: Vec<_> = waiting.into_iter().map(work).collect();
-            // Everybody has asked. The thread that is left would take one more, and this could not come by.
+            // All callers have started. The remaining thread would take one more, and this task could not run.
             tokio::task::yield_now().await;
             tokio::task::spawn_blocking(|| ()).await.unwrap();
-            // Who stopped waiting makes no room while the work goes on.
+            // A caller who stops waiting does not free the permit while the work continues.
             all[0].abort();
             tokio::task::yield_now().await;
             tokio::task::spawn_blocking(|| ()).await.unwrap();

@@ -1,5 +1,5 @@
-//! Policies that a member proposes: stored, shown as a difference, and applied only after that member's
-//! own passkey confirmed them (Spec 3, Policy editing).
+//! Policies proposed by members: stored, shown as a difference, and applied only after the same member's passkey has
+//! confirmed them (Spec 3, Policy editing).
 
 use std::time::Duration;
 
@@ -16,40 +16,40 @@ use crate::error::{Error, Result};
 use crate::identity::actor::Change;
 use crate::runtime::state::State;
 
-/// How long a proposal waits for its maker's passkey.
+/// Time for which a proposal waits for its author's passkey.
 pub const LIFETIME: Duration = Duration::from_hours(24);
 
-/// A proposal with what it is about.
+/// A proposal with its context.
 #[derive(Clone, Debug)]
 pub struct Staged {
-    /// As it is stored.
+    /// Stored row.
     pub row: StagedPolicyRow,
-    /// The credential.
+    /// Credential of the policy.
     pub credential: CredentialRow,
-    /// Who proposed it.
+    /// User who proposed it.
     pub by: UserRow,
     /// The proposed policy.
     pub policy: Policy,
-    /// The policy now; `None` where there is none.
+    /// Current policy; `None` if there is none.
     pub present: Option<Policy>,
-    /// True if the policy has changed since it was proposed, so that it cannot be applied any more.
+    /// True if the policy has changed since the proposal, so that it can no longer be applied.
     pub outdated: bool,
 }
 
 impl Staged {
-    /// Where its maker confirms it.
+    /// URL at which the author confirms it.
     pub fn confirm_url(&self, state: &State) -> String {
         format!("{}/app/staged/{}", state.config.base_url, self.row.id)
     }
 
-    /// What the maker's passkey confirms: exactly this document over exactly this version.
+    /// Text that the author's passkey confirms: exactly this document on exactly this version.
     pub(crate) fn binding(&self) -> String {
         let document = pyxis_core::digest::sha256_hex(self.row.document.as_bytes());
         format!("policy {} over {} {document}", self.row.id, self.row.base_version)
     }
 }
 
-/// Keeps `policy` as the caller's proposal for a credential, in the place of an earlier one.
+/// Stores `policy` as the caller's proposal for a credential. Replaces an earlier one.
 pub async fn propose(state: &State, caller: &Caller, name: &str, policy: &Policy) -> Result<Staged> {
     let credential = credentials::get(state, caller.workspace(), name).await?;
     check_right(state, &caller.user, &credential).await?;
@@ -81,13 +81,13 @@ async fn check_right(state: &State, user: &UserRow, credential: &CredentialRow) 
     Err(Error::Forbidden("this credential was not assigned to you with the Policy grant"))
 }
 
-/// One proposal.
+/// The proposal with this id.
 pub async fn get(state: &State, workspace: WorkspaceId, id: StagedPolicyId) -> Result<Staged> {
     let found = staged_policies::find(&state.store, workspace, id, state.now()).await?;
     load(state, found.ok_or(Error::NotFound("staged policy"))?).await
 }
 
-/// Proposals that wait: all of them for managers, their own for members.
+/// Pending proposals: all of them for managers, their own for members.
 pub async fn list(state: &State, caller: &Caller) -> Result<Vec<Staged>> {
     let mut all = Vec::new();
     for row in staged_policies::list(&state.store, caller.workspace(), state.now()).await? {
@@ -109,7 +109,7 @@ async fn load(state: &State, row: StagedPolicyRow) -> Result<Staged> {
     Ok(Staged { row, credential, by, policy, present: present.map(|(_, policy)| policy), outdated })
 }
 
-/// Takes a proposal back: its maker, or a manager.
+/// Withdraws a proposal. Allowed for its author and managers.
 pub async fn withdraw(state: &State, caller: &Caller, id: StagedPolicyId) -> Result<()> {
     let staged = get(state, caller.workspace(), id).await?;
     if staged.row.user_id != caller.user.id && !caller.user.role.is_manager() {

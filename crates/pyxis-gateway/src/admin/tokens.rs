@@ -1,4 +1,4 @@
-//! Personal access tokens: a program decides or administers on a person's behalf.
+//! Personal access tokens, with which programs decide or administer on a person's behalf.
 
 use std::time::Duration;
 
@@ -16,18 +16,18 @@ use crate::identity::actor::Change;
 use crate::runtime::resolve::key_hash;
 use crate::runtime::state::State;
 
-/// What every token begins with, so that it is told from a session and found by scanners.
+/// Prefix of every token, which distinguishes it from a session and lets secret scanners find it.
 pub const PREFIX: &str = "px_pat_";
-/// Characters of a token that are kept to recognise it by.
+/// Characters of a token that stay readable, to tell tokens apart.
 const HINT: usize = PREFIX.len() + 6;
-/// Most tokens of one person.
+/// Maximum number of tokens per person.
 const MAX: usize = 50;
-/// Bounds of the lifetime, in days.
+/// Allowed lifetime, in days.
 const DAYS: std::ops::RangeInclusive<u32> = 1..=3650;
-/// Uses within this time are noted once.
+/// Minimum interval between recorded uses.
 const NOTED_EVERY: Duration = Duration::from_mins(1);
 
-/// What a token may be used for.
+/// Scopes of a token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scopes {
     /// `px:approve`: see and decide requests.
@@ -42,7 +42,7 @@ impl Scopes {
     /// `px:admin`.
     pub const ADMIN: &'static str = "px:admin";
 
-    /// From their names.
+    /// Parses scope names.
     pub fn parse<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self> {
         let mut scopes = Self::default();
         for name in names {
@@ -58,19 +58,19 @@ impl Scopes {
         Ok(scopes)
     }
 
-    /// Their names.
+    /// Names of the scopes.
     pub fn names(self) -> Vec<&'static str> {
         let all = [(self.approve, Self::APPROVE), (self.admin, Self::ADMIN)];
         all.into_iter().filter(|(has, _)| *has).map(|(_, name)| name).collect()
     }
 }
 
-/// The scopes of a token.
+/// Scopes of a stored token.
 pub fn scopes(row: &AccessTokenRow) -> Scopes {
     Scopes { approve: row.can_approve, admin: row.can_admin }
 }
 
-/// Makes a token for the caller themself; the token is shown this once. `days` is its lifetime.
+/// Creates a token for the caller. The token is returned only here. `days` is its lifetime.
 pub async fn create(
     state: &State,
     caller: &Caller,
@@ -116,7 +116,7 @@ pub async fn create(
     Ok((row, token))
 }
 
-/// What a person calls a thing of theirs: one line that is not empty.
+/// Checks a display name: one line that is not empty.
 pub(super) fn check_label(name: &str) -> Result<&str> {
     let name = name.trim();
     if name.is_empty() || name.chars().count() > 64 || name.chars().any(char::is_control) {
@@ -125,7 +125,7 @@ pub(super) fn check_label(name: &str) -> Result<&str> {
     Ok(name)
 }
 
-/// The tokens of one person, or of everybody, newest first.
+/// Tokens of one person, or of everyone, newest first.
 pub async fn list(
     state: &State,
     workspace: WorkspaceId,
@@ -134,11 +134,11 @@ pub async fn list(
     Ok(access_tokens::list(&state.store, workspace, user).await?)
 }
 
-/// Revokes a token: one's own, or as a manager anybody's.
+/// Revokes a token. Managers may revoke anyone's, others only their own.
 pub async fn revoke(state: &State, caller: &Caller, id: AccessTokenId) -> Result<()> {
     let found = access_tokens::find(&state.store, caller.workspace(), id).await?;
     let allowed = |row: &AccessTokenRow| row.user_id == caller.user.id || caller.user.role.is_manager();
-    // Somebody else's token is nothing that a member needs to know of.
+    // A member must not learn that someone else's token exists.
     let row = found.filter(allowed).ok_or(Error::NotFound("token"))?;
     let actor = caller.actor();
     let mut change = Change::begin(state, &actor).await?;
@@ -148,7 +148,7 @@ pub async fn revoke(state: &State, caller: &Caller, id: AccessTokenId) -> Result
     change.commit("token.revoked", None, json!({ "token": row.name, "id": id, "user": row.user_id })).await
 }
 
-/// The token behind a bearer's text, and its person as they are now.
+/// The token behind a bearer token's text, with its user's current row.
 pub(crate) async fn find(state: &State, token: &str) -> Result<(AccessTokenRow, UserRow)> {
     let now = state.now();
     let hash = hex::encode(&key_hash(token));

@@ -19,56 +19,54 @@ use crate::identity::actor::{Actor, Change};
 use crate::notifications::webhooks::read_events;
 use crate::runtime::state::State;
 
-/// Longest URL, in bytes.
+/// Maximum length of a URL, in bytes.
 const MAX_URL: usize = 2048;
-/// Longest description, in bytes.
+/// Maximum length of a description, in bytes.
 const MAX_DESCRIPTION: usize = 500;
-/// Most endpoints of a workspace.
+/// Maximum number of endpoints per workspace.
 const MAX_ENDPOINTS: usize = 50;
 
-/// An endpoint as a person sees it.
+/// An endpoint with its parsed events.
 #[derive(Clone, Debug)]
 pub struct Webhook {
-    /// The row.
     pub row: WebhookRow,
-    /// What it subscribed to; empty means all.
+    /// Subscribed events; empty means all.
     pub events: Vec<WebhookEvent>,
 }
 
-/// What is wanted of a new endpoint.
+/// Settings of a new endpoint.
 #[derive(Clone, Debug, Default)]
 pub struct WebhookInput {
-    /// Where deliveries are posted: https, and a host that the egress guard admits.
+    /// URL to which deliveries are posted: https, with a host that the egress guard allows.
     pub url: String,
-    /// For people.
+    /// Description for people.
     pub description: String,
     /// Names of events; empty means all.
     pub events: Vec<String>,
 }
 
-/// What is to change about an endpoint; `None` leaves a thing as it is.
+/// Change to an endpoint; `None` leaves a field unchanged.
 #[derive(Clone, Debug, Default)]
 pub struct WebhookPatch {
-    /// Another URL.
+    /// New URL.
     pub url: Option<String>,
-    /// Another description.
+    /// New description.
     pub description: Option<String>,
-    /// Other events.
+    /// New event names.
     pub events: Option<Vec<String>>,
-    /// On or off. What waits while it is off is delivered when it is on again.
+    /// True enables, false disables. Pending deliveries are sent once it is enabled again.
     pub enabled: Option<bool>,
 }
 
-/// A delivery with what it sends.
+/// A delivery with its body.
 #[derive(Clone, Debug)]
 pub struct Delivery {
-    /// The row.
     pub row: DeliveryRow,
-    /// The bytes that are sent.
+    /// Bytes that are sent.
     pub body: Vec<u8>,
 }
 
-/// Adds an endpoint. Its secret is returned here and never again.
+/// Adds an endpoint. Its secret is returned only here.
 pub async fn create(state: &State, actor: &Actor, input: WebhookInput) -> Result<(Webhook, SecretString)> {
     let events = read_names(&input.events)?;
     check_description(&input.description)?;
@@ -98,13 +96,13 @@ pub async fn create(state: &State, actor: &Actor, input: WebhookInput) -> Result
     Ok((Webhook { row, events }, secret))
 }
 
-/// One endpoint.
+/// The endpoint with this id.
 pub async fn get(state: &State, workspace: WorkspaceId, id: WebhookId) -> Result<Webhook> {
     let row = webhooks::find(&state.store, workspace, id).await?.ok_or(Error::NotFound("webhook"))?;
     Ok(Webhook { events: read_events(&row.events)?, row })
 }
 
-/// Every endpoint of a workspace, oldest first.
+/// All endpoints of a workspace, oldest first.
 pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<Webhook>> {
     let rows = webhooks::list(&state.store, workspace).await?;
     rows.into_iter().map(|row| Ok(Webhook { events: read_events(&row.events)?, row })).collect()
@@ -137,7 +135,7 @@ pub async fn update(state: &State, actor: &Actor, id: WebhookId, patch: WebhookP
     get(state, actor.workspace, id).await
 }
 
-/// Removes an endpoint and what was stored of its deliveries.
+/// Removes an endpoint with its stored deliveries.
 pub async fn remove(state: &State, actor: &Actor, id: WebhookId) -> Result<()> {
     let mut change = Change::begin(state, actor).await?;
     let found = webhooks::find(&mut change.tx, actor.workspace, id).await?;
@@ -146,8 +144,7 @@ pub async fn remove(state: &State, actor: &Actor, id: WebhookId) -> Result<()> {
     change.commit("webhook.removed", None, json!({ "id": id, "host": host_of(&found.url) })).await
 }
 
-/// Replaces the secret. The new one is returned here and never again; the old one signs beside it until
-/// the moment that is returned.
+/// Replaces the secret. The new one is returned only here; the old one also signs until the returned time.
 pub async fn rotate(state: &State, actor: &Actor, id: WebhookId) -> Result<(SecretString, UnixMillis)> {
     let before = get(state, actor.workspace, id).await?.row;
     let (secret_aad, previous_aad) =
@@ -191,12 +188,12 @@ pub async fn deliveries(
     Ok(deliveries::list(&state.store, workspace, filter, limit.clamp(1, 500)).await?)
 }
 
-/// How many deliveries of an endpoint are pending, delivered and failed.
+/// Number of an endpoint's pending, delivered and failed deliveries.
 pub async fn counts(state: &State, workspace: WorkspaceId, id: WebhookId) -> Result<[i64; 3]> {
     Ok(deliveries::counts(&state.store, workspace, id).await?)
 }
 
-/// One delivery with its body.
+/// The delivery with this id, with its body.
 pub async fn delivery(state: &State, workspace: WorkspaceId, id: DeliveryId) -> Result<Delivery> {
     let missing = || Error::NotFound("delivery");
     let row = deliveries::find(&state.store, workspace, id).await?.ok_or_else(missing)?;
@@ -206,8 +203,7 @@ pub async fn delivery(state: &State, workspace: WorkspaceId, id: DeliveryId) -> 
     Ok(Delivery { row, body: body.expose().clone() })
 }
 
-/// Sends a stored delivery again: the same bytes and the same `PX-Delivery`, signed afresh, with five new
-/// attempts.
+/// Sends a stored delivery again: the same bytes and `PX-Delivery`, with a new signature and five new attempts.
 pub async fn resend(state: &State, actor: &Actor, id: DeliveryId) -> Result<DeliveryRow> {
     let mut change = Change::begin(state, actor).await?;
     let found = deliveries::find(&mut change.tx, actor.workspace, id).await?;
@@ -257,7 +253,7 @@ fn check_description(description: &str) -> Result<()> {
     Ok(())
 }
 
-/// https, and a host that may be reached (Spec 3, Webhook endpoint). The host.
+/// Requires https and an allowed host (Spec 3, Webhook endpoint). Returns the host.
 async fn check_url(state: &State, url: &str) -> Result<String> {
     let refused = |detail: &str| Error::field("url", detail);
     if url.len() > MAX_URL {

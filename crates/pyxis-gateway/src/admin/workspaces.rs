@@ -16,22 +16,21 @@ use crate::error::{Error, Result};
 use crate::identity::actor::{Actor, Change};
 use crate::runtime::state::State;
 
-/// The name of every workspace's first key (Spec 3, Agent key).
+/// Name of every workspace's first agent (Spec 3, Agent key).
 pub const FIRST_AGENT: &str = "default-agent";
-/// Bounds of the approval window, in seconds.
+/// Allowed approval window, in seconds.
 const WINDOW: std::ops::RangeInclusive<u64> = 1..=7 * 24 * 3600;
 
-/// A workspace that was just made.
+/// A newly created workspace.
 pub struct CreatedWorkspace {
-    /// The workspace.
     pub workspace: WorkspaceRow,
-    /// Key of `default-agent`.
+    /// Agent key of `default-agent`.
     pub agent_key: SecretString,
-    /// The first owner, and the link by which they sign in.
+    /// First owner, with a sign-in link.
     pub owner: Option<(users::UserRow, SecretString)>,
 }
 
-/// Makes a workspace with its first key and, if an address is given, its first owner.
+/// Creates a workspace with its first agent and, if an address is given, its first owner.
 pub async fn create(
     state: &State,
     name: &str,
@@ -63,17 +62,17 @@ pub async fn create(
     Ok(CreatedWorkspace { workspace: get(state, id).await?, agent_key, owner })
 }
 
-/// One workspace.
+/// The workspace with this id.
 pub async fn get(state: &State, id: WorkspaceId) -> Result<WorkspaceRow> {
     workspaces::find(&state.store, id).await?.ok_or(Error::NotFound("workspace"))
 }
 
-/// Every workspace of the installation.
+/// All workspaces of the installation.
 pub async fn list(state: &State) -> Result<Vec<WorkspaceRow>> {
     Ok(workspaces::list(&state.store).await?)
 }
 
-/// Changes the settings; `None` leaves one as it is, `Some(None)` returns to the installation's.
+/// Changes the settings. `None` leaves one unchanged; `Some(None)` restores the installation's default.
 pub async fn update(
     state: &State,
     actor: &Actor,

@@ -1,4 +1,4 @@
-//! What the agent hears about a transaction: the 202, the poll answer, the withdrawal.
+//! Responses to agents about a transaction: the 202, the poll response, the withdrawal.
 
 use std::time::Duration;
 
@@ -29,82 +29,82 @@ const PX_TXN: HeaderName = HeaderName::from_static("px-txn");
 /// Seconds between polls.
 const POLL_AGAIN: HeaderValue = HeaderValue::from_static("2");
 
-/// The 202: a person is asked, or has said yes and the request is on its way.
+/// The 202 response: the request is pending, or approved and being sent.
 #[derive(Debug, Serialize)]
 pub struct Paused {
     /// `pending` or `approved`.
     status: ApprovalState,
-    /// The transaction.
+    /// Transaction id.
     txn_id: String,
-    /// Where the agent asks for the outcome.
+    /// URL at which the agent polls the outcome.
     poll_url: String,
-    /// Where the person decides.
+    /// URL at which a person decides.
     approval_url: String,
     /// End of the approval window.
     expires_at: String,
-    /// Seconds until then.
+    /// Seconds until the end of the window.
     expires_in: u64,
-    /// Where the approval was announced.
+    /// Channel that announced the approval.
     notification_channel: Channel,
-    /// One sentence that the agent can show.
+    /// One sentence for the agent to display.
     agent_hint: String,
 }
 
-/// The outcome of a transaction, as its agent polls it.
+/// Status of a transaction, as polled by its agent.
 #[derive(Debug, Serialize)]
 pub struct TransactionStatus {
-    /// The transaction.
+    /// Transaction id.
     txn_id: String,
     /// `pending`, `approved`, `denied` or `expired`.
     status: ApprovalState,
-    /// When the request paused.
+    /// Time of the request.
     created_at: String,
     /// End of the approval window.
     expires_at: String,
-    /// When it was decided.
+    /// Time of the decision.
     decided_at: Option<String>,
-    /// The approver's words with a denial.
+    /// The approver's reason for a denial.
     reason: Option<String>,
-    /// Status of the upstream's answer.
+    /// HTTP status of the upstream response.
     upstream_status: Option<i64>,
-    /// The upstream's answer; null while forwarding is under way. Once it is no longer kept, its status only.
+    /// Upstream response; null while forwarding is in progress. After its retention, only the status.
     response: Option<RetainedResponse>,
-    /// Why an approved call could not be completed.
+    /// Reason that an approved call could not be completed.
     error: Option<String>,
-    /// The same in a sentence.
+    /// One-sentence explanation of `error`.
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<String>,
-    /// Where a person does something about it.
+    /// URL at which a person can fix the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
 }
 
-/// An upstream's answer as it was kept.
+/// A stored upstream response.
 #[derive(Debug, Serialize)]
 pub struct RetainedResponse {
     /// HTTP status.
     status: u16,
-    /// Header names and values in order. A value that is not UTF-8 is read as ISO 8859-1, one character a byte.
+    /// Header names and values in order. A value that is not UTF-8 is decoded as ISO 8859-1, one character per byte.
     headers: Vec<(String, String)>,
-    /// The values of `headers` that are not UTF-8, byte for byte. Absent where there is none.
+    /// Values of `headers` that are not UTF-8, byte for byte. Absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     headers_base64: Vec<HeaderBytes>,
     /// The body, as text or base64.
     body: String,
     /// `utf-8` or `base64`.
     body_encoding: &'static str,
-    /// True if the upstream said more than what is kept.
+    /// True if the upstream response was longer than the stored part.
     truncated: bool,
 }
 
 /// A header value that is not UTF-8.
 #[derive(Debug, Serialize)]
 pub struct HeaderBytes {
-    /// Its place in `headers`, from 0.
+    /// Index in `headers`, from 0.
     index: usize,
-    /// The header.
+    /// Header name.
     name: String,
-    /// The bytes of the value, in base64.
+    /// Value bytes, in base64.
     value: String,
 }
 
@@ -114,7 +114,7 @@ pub struct PollQuery {
     wait: Option<u64>,
 }
 
-/// Answers a request that paused: at once, or after a while if the agent prefers to wait.
+/// Answers a paused request immediately, or after the time that the agent prefers to wait.
 pub(crate) async fn respond_pending(
     state: &State,
     agent: &ResolvedAgent,
@@ -128,7 +128,7 @@ pub(crate) async fn respond_pending(
     answer(state, row).await
 }
 
-/// The same for a request that was made before and became `txn`.
+/// Answers a repeated request that had become `txn`.
 pub(crate) async fn respond_to_duplicate(
     state: &State,
     agent: &ResolvedAgent,
@@ -140,7 +140,7 @@ pub(crate) async fn respond_to_duplicate(
     respond_pending(state, agent, row, wait).await
 }
 
-/// The response to the agent for a transaction in any state.
+/// The agent's response for a transaction in any state.
 pub(crate) async fn answer(state: &State, row: ApprovalRow) -> Result<Response> {
     match row.state {
         ApprovalState::Denied => Err(Error::ApprovalDenied { txn: row.txn_id, reason: row.deny_reason }),
@@ -150,7 +150,7 @@ pub(crate) async fn answer(state: &State, row: ApprovalRow) -> Result<Response> 
     }
 }
 
-/// The stored answer as the upstream gave it.
+/// The stored upstream response in its original form.
 async fn upstream(state: &State, row: &ApprovalRow) -> Result<Response> {
     if let Some(code) = &row.error {
         let kept = open(state, row).await?;
@@ -167,7 +167,7 @@ async fn upstream(state: &State, row: &ApprovalRow) -> Result<Response> {
     }
     let kept = open(state, row).await?.ok_or(Error::NotFound("the answer is no longer kept"))?;
     if kept.truncated {
-        // Given as an answer, its beginning would pass for all of it.
+        // Sent as the response, its beginning would be mistaken for the whole.
         return Err(Error::Upstream(
             format!(
                 "the request was sent and answered {}; the answer was too large to be kept, too slow, or broke off; the transaction shows how it begins",
@@ -181,7 +181,7 @@ async fn upstream(state: &State, row: &ApprovalRow) -> Result<Response> {
     Ok(response)
 }
 
-/// Whole seconds, rounded up: a window that has just begun has all of its seconds.
+/// Whole seconds, rounded up, so that a new window has its full length.
 fn seconds_up(left: Duration) -> u64 {
     left.as_secs() + u64::from(left.subsec_nanos() > 0)
 }
@@ -224,7 +224,7 @@ fn accepted(state: &State, row: &ApprovalRow) -> Response {
     response
 }
 
-/// Waits for the end of a transaction, at most `wait`. Costs one entry in a map and no polling.
+/// Waits until a transaction is settled, at most `wait`. Costs one map entry and no polling.
 async fn wait_until_settled(
     state: &State,
     agent: &ResolvedAgent,
@@ -290,7 +290,7 @@ pub async fn withdraw(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The transaction, if this very agent key made it.
+/// The transaction, if this agent key created it.
 async fn find(
     state: &State,
     headers: &HeaderMap,
@@ -307,7 +307,7 @@ async fn outcome(state: &State, row: &ApprovalRow) -> Result<TransactionStatus> 
     let (response, failure) = match (&kept, &row.error) {
         (Some(kept), Some(_)) => (None, ForwardFailure::read(kept)),
         (Some(kept), None) => (Some(self::kept(kept)), ForwardFailure::default()),
-        // Two nulls would say that it is still on its way.
+        // Two nulls would mean that it is still being sent.
         (None, None) if row.forward_state == ForwardState::Done => {
             (Some(purged_response(row)), ForwardFailure::default())
         }
@@ -365,9 +365,9 @@ fn kept(stored: &StoredResponse) -> RetainedResponse {
     }
 }
 
-/// What remains of an answer that is no longer kept.
+/// The remains of a response that is no longer stored.
 fn purged_response(row: &ApprovalRow) -> RetainedResponse {
-    // A signature came from no upstream; its answer said 200.
+    // A signature has no upstream; its response had status 200.
     let status = row.upstream_status.and_then(|status| u16::try_from(status).ok()).unwrap_or(200);
     RetainedResponse {
         status,

@@ -4,17 +4,17 @@ use pyxis_core::approval_mode::Role;
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::{UserId, WorkspaceId};
 
-/// A person who decides, and the surface that carries the decision.
+/// A deciding person and how they decide.
 #[derive(Clone, Debug)]
 pub struct Approver {
-    /// Their workspace: nothing outside it exists for them.
+    /// Workspace of the person. Nothing outside it is visible.
     pub workspace: WorkspaceId,
-    /// The person.
+    /// User id.
     pub user: UserId,
-    /// Their e-mail address.
+    /// Email address.
     pub email: String,
-    /// Their role.
+    /// Role in the workspace.
     pub role: Role,
-    /// The surface.
+    /// Interface on which the decision was made.
     pub surface: DecisionSurface,
 }

@@ -1,5 +1,5 @@
-//! Approving with a passkey: the assertion is bound to this request, as it was shown, to the action, the
-//! grant and the person.
+//! Approval with a passkey. The assertion is bound to this request as shown, and to the action, the grant and the
+//! person.
 
 use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::id::TxnId;
@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 use crate::identity::ceremony::{self, CeremonyResponse, Challenge};
 use crate::runtime::state::State;
 
-/// A challenge for approving `txn`, perhaps with a grant. Whether the person may is asked again when
-/// they do.
+/// Creates a challenge for approving `txn`, optionally with a grant. The person's eligibility is checked again at the
+/// approval.
 ///
 /// # Errors
 /// `NotFound`, `AlreadyDecided`, `Conflict` for a person without a passkey.
@@ -35,7 +35,7 @@ pub async fn begin(
     ceremony::begin(state, Some(approver.user), Purpose::Decide, binding, &keys).await
 }
 
-/// Approves with the answer to a challenge of [`begin`].
+/// Approves with the answer to a challenge from [`begin`].
 ///
 /// # Errors
 /// As [`decide::decide`], and `PasskeyRefused`.

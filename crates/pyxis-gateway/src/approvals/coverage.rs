@@ -1,5 +1,4 @@
-//! What a grant would have covered: a digest of the requests that were made lately, for whoever is about
-//! to open one.
+//! Recent requests that a grant would have covered, as a summary for anyone about to open one.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,29 +12,29 @@ use super::viewer_status;
 use crate::error::Result;
 use crate::runtime::state::State;
 
-/// Requests looked at.
+/// Number of requests examined.
 const LOOKED_AT: u32 = 1000;
 
-/// Requests of late, by what a grant would have to name: credential, method and route.
+/// Recent requests by the scope of a grant: credential, method and route.
 #[derive(Clone, Debug, Default)]
 pub struct RecentRequests {
     looked_at: usize,
     made: HashMap<(String, String, String), BTreeMap<String, u64>>,
 }
 
-/// How often something was asked for, and by whom.
+/// Number of matching requests, and their agents.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct GrantCoverage {
-    /// Requests that were looked at.
+    /// Number of requests examined.
     pub looked_at: usize,
-    /// Those that the grant would have covered.
+    /// Number of requests that the grant would have covered.
     pub covered: u64,
-    /// The agents that made them, by name.
+    /// Names of the requesting agents.
     pub agents: Vec<String>,
 }
 
 impl RecentRequests {
-    /// The last requests of a workspace.
+    /// Loads the latest requests of a workspace.
     pub async fn load(state: &State, workspace: WorkspaceId) -> Result<Self> {
         let filter =
             AuditFilter { kinds: vec!["forward".to_owned()], limit: LOOKED_AT, ..AuditFilter::default() };
@@ -55,7 +54,7 @@ impl RecentRequests {
         Ok(recent)
     }
 
-    /// What a grant of this scope would have covered.
+    /// Requests that a grant with this scope would have covered.
     pub fn of(&self, credential: &str, method: &str, route: &str) -> GrantCoverage {
         let key = (credential.to_owned(), method.to_owned(), route.to_owned());
         let made = self.made.get(&key);
@@ -68,7 +67,7 @@ impl RecentRequests {
 }
 
 impl RecentRequests {
-    /// What a grant opened with the approval of `view` would have covered; `None` where none can be opened.
+    /// Requests that a grant opened with the approval of `view` would have covered. `None` if no grant can be opened.
     pub fn of_view(&self, view: &ApprovalView, needed: u32) -> Option<GrantCoverage> {
         let row = &view.row;
         let target = Target::parse(&view.target).ok().filter(|_| viewer_status::grantable(row, needed))?;
@@ -77,7 +76,7 @@ impl RecentRequests {
 }
 
 impl GrantCoverage {
-    /// The same in a sentence.
+    /// The summary as a sentence.
     pub fn in_words(&self) -> String {
         let of = match self.looked_at {
             1 => "1 request".to_owned(),

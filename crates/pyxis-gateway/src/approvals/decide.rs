@@ -1,7 +1,7 @@
-//! The one function by which a human's word takes effect, whatever the channel.
+//! The single function through which all human decisions take effect, whatever the channel.
 //!
-//! Everything is checked and changed in one transaction that holds the approval's row: eligibility,
-//! distinct people, the passkey rule, the window. The last step is a compare-and-set on the state.
+//! Everything is checked and changed in one transaction that locks the approval's row: eligibility, distinct people,
+//! the passkey rule, the window. The last step is a compare-and-set on the state.
 
 use std::time::Duration;
 
@@ -28,10 +28,10 @@ use crate::identity::voters::{self, Voter};
 use crate::notifications::announce;
 use crate::runtime::state::State;
 
-/// Longest reason, in bytes.
+/// Maximum length of a reason, in bytes.
 const MAX_REASON: usize = 2000;
 
-/// What a word rests on.
+/// Authentication behind a decision.
 pub enum AuthMethod {
     /// A session.
     Session,
@@ -39,64 +39,64 @@ pub enum AuthMethod {
     Chat(ChatAccount),
     /// A personal access token.
     Token {
-        /// Its id.
+        /// Token id.
         id: AccessTokenId,
-        /// Its name.
+        /// Token name.
         name: String,
     },
-    /// A passkey, whose assertion was checked but not used up.
+    /// A passkey whose assertion was checked but not used up.
     Passkey(Box<VerifiedAssertion>),
 }
 
 /// An account on a chat platform.
 #[derive(Clone, Debug, Serialize)]
 pub struct ChatAccount {
-    /// The platform.
+    /// Chat platform.
     pub platform: &'static str,
-    /// The platform's own name of the account.
+    /// Account id on the platform.
     pub account: String,
-    /// How people there see it.
+    /// Account name as shown there.
     pub label: String,
 }
 
-/// A grant asked for together with an approval.
+/// A grant requested together with an approval.
 #[derive(Clone, Copy, Debug)]
 pub struct GrantRequest {
-    /// For how long.
+    /// Duration in seconds.
     pub seconds: u64,
-    /// Only for the agent that asked.
+    /// True for a grant that covers only the requesting agent.
     pub agent_only: bool,
-    /// At most this many uses.
+    /// Maximum number of uses.
     pub max_uses: Option<i64>,
 }
 
-/// A human's word.
+/// A person's decision.
 #[derive(Clone, Debug)]
 pub enum Decision {
-    /// Yes, perhaps with a grant.
+    /// Approval, optionally with a grant.
     Approve(Option<GrantRequest>),
-    /// No, perhaps with a reason for the agent.
+    /// Denial, optionally with a reason for the agent.
     Deny(Option<String>),
 }
 
-/// What the word led to.
+/// Result of a decision.
 #[derive(Clone, Debug)]
 pub struct DecisionOutcome {
-    /// The state now; still pending where more people are needed.
+    /// Current state; still pending if more approvers are needed.
     pub state: ApprovalState,
-    /// Approvals that count.
+    /// Number of approvals that count.
     pub approvals: u32,
-    /// Approvals needed.
+    /// Number of approvals needed.
     pub min_approvals: u32,
-    /// The grant that was opened.
+    /// Grant that was opened.
     pub grant: Option<GrantId>,
 }
 
-/// Takes `word` for `txn`.
+/// Applies `word` to `txn`.
 ///
 /// # Errors
-/// `NotFound`, `AlreadyDecided` (also for a second vote of one person), `NotEligible`,
-/// `PasskeyRequired`, `InvalidField` for a bad `grant_seconds`, `Unavailable`.
+/// `NotFound`, `AlreadyDecided` (also for a second vote by one person), `NotEligible`, `PasskeyRequired`,
+/// `InvalidField` for a bad `grant_seconds`, `Unavailable`.
 pub async fn decide(
     state: &State,
     approver: &Approver,
@@ -106,8 +106,7 @@ pub async fn decide(
     decide_with(state, approver, txn, word, &AuthMethod::Session, None).await
 }
 
-/// As [`decide`], where the word rests on more than a session. `note` is what the person said with an
-/// approval, for the record.
+/// Like [`decide`], with an authentication other than a session. `note` is a comment on an approval, for the record.
 ///
 /// # Errors
 /// As [`decide`].
@@ -134,7 +133,7 @@ pub async fn decide_with(
     let found = approvals::find_for_update(&mut tx, approver.workspace, txn).await?;
     let row = found.ok_or(Error::NotFound("transaction"))?;
     let policy = voters::policy_of(&mut tx, row.workspace_id, row.credential_id).await?;
-    // As they are now, not as they were when they signed in.
+    // Current rows, not those at sign-in.
     let voter = Voter::load(&mut tx, row.workspace_id, approver.user, row.credential_id).await?;
     let voter = voter.ok_or(Error::Unauthenticated)?;
     voter.check(policy.as_ref())?;
@@ -170,10 +169,10 @@ pub async fn decide_with(
     Ok(decided)
 }
 
-/// One decision under way.
+/// One decision in progress.
 struct DecisionContext<'a> {
     state: &'a State,
-    /// The workspace's secrets, where something is written down.
+    /// Redacts the workspace's secrets from stored text.
     redactor: &'a Redactor,
     approver: &'a Approver,
     proof: &'a AuthMethod,
@@ -184,7 +183,7 @@ struct DecisionContext<'a> {
     now: UnixMillis,
 }
 
-/// What somebody said, without blanks around it; `None` for nothing.
+/// Trims a reason. `None` if it is empty.
 fn checked(reason: Option<String>) -> Result<Option<String>> {
     let reason = reason.map(|reason| reason.trim().to_owned()).filter(|reason| !reason.is_empty());
     if reason.as_ref().is_some_and(|reason| reason.len() > MAX_REASON) {
@@ -196,7 +195,7 @@ fn checked(reason: Option<String>) -> Result<Option<String>> {
     Ok(reason)
 }
 
-/// What a person says without the workspace's secrets: it is kept, told to the agent, and exported.
+/// Redacts the workspace's secrets from a person's text, which is stored, sent to the agent, and exported.
 fn spoken(redactor: &Redactor, word: Decision, note: Option<String>) -> Result<(Decision, Option<String>)> {
     let clean = |text: Option<String>| text.map(|text| redactor.text(&text));
     let word = match word {
@@ -272,7 +271,7 @@ impl DecisionContext<'_> {
         viewer_status::passkey_required(self.row, self.policy)
     }
 
-    /// Uses the assertion up, which must be for exactly this; without one, refuses where one is needed.
+    /// Uses up the assertion, which must be for exactly this decision. Without one, fails if a passkey is needed.
     async fn use_passkey(&self, tx: &mut Tx, wish: Option<&GrantRequest>) -> Result<()> {
         if let AuthMethod::Passkey(verified) = self.proof {
             verified.check_binding(&binding(self.row, self.approver, wish))?;
@@ -318,7 +317,7 @@ impl DecisionContext<'_> {
             Err(StoreError::Conflict { .. }) => {}
             other => return Ok(other?),
         }
-        // An approval from before a passkey was needed does not count: given again with one, it does.
+        // An approval without a passkey, from before one was needed, does not count. Repeated with a passkey, it does.
         let again = vote.passkey && verdict == Verdict::Approve && self.passkey_required();
         if again && votes::confirm(&mut *tx, &vote).await? {
             return Ok(());
@@ -326,7 +325,7 @@ impl DecisionContext<'_> {
         Err(Error::AlreadyDecided(ApprovalState::Pending))
     }
 
-    /// Approvals by people who may still approve.
+    /// Counts approvals by people who may still approve.
     async fn count(&self, tx: &mut Tx) -> Result<u32> {
         Ok(u32::try_from(self.counted(tx).await?.len()).unwrap_or(u32::MAX))
     }
@@ -451,16 +450,16 @@ struct PasskeyDetail<'a> {
 #[derive(Serialize)]
 struct DecisionDetail<'a> {
     surface: &'a str,
-    /// The account on a chat platform that gave the word.
+    /// Chat account that made the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     chat: Option<&'a ChatAccount>,
-    /// The personal access token, by name and id.
+    /// Name and id of the personal access token.
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<String>,
-    /// The passkey with its assertion, so that the signature can be checked again.
+    /// Passkey and assertion, so that the signature can be verified again.
     #[serde(skip_serializing_if = "Option::is_none")]
     passkey: Option<PasskeyDetail<'a>>,
-    /// Who made the link by which the account was last opened, if that was somebody else.
+    /// Creator of the link that last opened the account, if it was someone else.
     #[serde(skip_serializing_if = "Option::is_none")]
     opened_by: Option<UserId>,
     channel: &'a str,

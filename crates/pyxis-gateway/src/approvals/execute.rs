@@ -1,8 +1,8 @@
-//! An approved request goes upstream, at most once.
+//! Sends an approved request upstream, at most once.
 //!
-//! Claim, check again, put the attempt on record, and only then send. A process that dies after the
-//! attempt is on record leaves `sending` behind, which recovery turns into `outcome_unknown`: the
-//! request may have happened, so nobody sends it again.
+//! Claim, check again, record the attempt, and only then send. A process that dies after recording the attempt leaves
+//! `sending` behind. Recovery turns that into `outcome_unknown`: the request may have been executed, so no one sends it
+//! again.
 
 use http_body_util::BodyExt;
 use pyxis_core::approval_mode::ApprovalMode;
@@ -28,15 +28,15 @@ use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::state::State;
 use crate::runtime::stored::{StoredRequest, StoredResponse};
 
-/// How long a claim holds before the attempt is on record; another node may take over after it.
+/// Lifetime of a claim before the attempt is recorded. Another node may take over afterwards.
 const CLAIM: Duration = Duration::from_secs(30);
 
-/// How long to wait before storing the end of a request is tried again, and how often. After that it is
-/// unknown what became of the request, although it was answered.
+/// Delays between attempts to store a result. After the last one the outcome counts as unknown, although there was a
+/// response.
 const AGAIN: [Duration; 4] =
     [Duration::from_millis(200), Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(15)];
 
-/// Everything that is needed to send, checked again just now.
+/// Everything needed for sending, checked again just before.
 struct Cleared {
     credential: ResolvedCredential,
     target: Target,
@@ -44,22 +44,22 @@ struct Cleared {
     request: StoredRequest,
 }
 
-/// Carries out one approved transaction, unless another node does.
+/// Executes one approved transaction, unless another node does.
 pub(crate) async fn execute(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<()> {
     let now = state.now();
     if !approvals::claim(&state.store, workspace, txn, state.node, now, now.plus(CLAIM)).await? {
         return Ok(());
     }
-    // Before the attempt is on record, so that what is on record is carried out by somebody.
+    // Set before the attempt is recorded, so that a recorded attempt always has an executor.
     let _carried = state.work.track_in_flight(txn);
     let found = approvals::find(&state.store, workspace, txn).await?;
     let row = found.ok_or(Error::NotFound("transaction"))?;
     loop {
-        // Read before what is checked under it, compared in the transaction that records the attempt.
+        // Read before the checks that depend on it, and compared in the transaction that records the attempt.
         let generation = generations::read(&state.store).await?;
         let cleared = match clear(state, &row).await {
             Ok(cleared) => cleared,
-            // Not a verdict: the claim lapses and the work is taken up again.
+            // Not a final result: the claim expires and the work is resumed.
             Err(error @ Error::Unavailable(_)) => return Err(error),
             Err(error) => return finish(state, &row, None, Err(error), ExchangeMetrics::default()).await,
         };
@@ -72,7 +72,7 @@ pub(crate) async fn execute(state: &State, workspace: WorkspaceId, txn: TxnId) -
     }
 }
 
-/// What was true at the pause must still be true (decisions, Approved work).
+/// Checks that everything that held at the pause still holds (decisions, Approved work).
 async fn clear(state: &State, row: &ApprovalRow) -> Result<Cleared> {
     let (store, workspace) = (&state.store, row.workspace_id);
     let agent = agents::find(store, workspace, row.agent_id).await?;
@@ -100,7 +100,7 @@ async fn clear(state: &State, row: &ApprovalRow) -> Result<Cleared> {
     }
     let method = Method::parse(&row.method).ok_or(Error::InvalidMethod)?;
     let target = Target::parse(&request.target).map_err(|error| Error::Internal(Box::new(error)))?;
-    // A signature goes nowhere: there is no target to judge.
+    // A signature is not sent anywhere, so there is no target to check.
     if row.kind == ApprovalKind::Forward {
         authorize::check_allowed_hosts(&credential, &target)?;
         if authorize::decide(&credential, method, &target).verdict == Verdict::Deny {
@@ -144,17 +144,17 @@ async fn send(state: &State, row: &ApprovalRow, cleared: Cleared, seq: i64, star
     finish(state, row, Some(seq), result, facts).await
 }
 
-/// What became of an attempt to begin.
+/// Result of beginning an attempt.
 enum Begun {
-    /// It is on disk under this number: send.
+    /// Durably recorded under this number: send.
     Recorded(i64),
-    /// Another node has it.
+    /// Another node has the claim.
     Lost,
-    /// The configuration changed since it was checked, and nothing was stored: check again.
+    /// The configuration changed since the checks, and nothing was stored: check again.
     Stale,
 }
 
-/// Puts the attempt and its audit record on disk, together.
+/// Durably records the attempt and its audit record, together.
 async fn begin(state: &State, row: &ApprovalRow, generation: i64) -> Result<Begun> {
     let mut tx = state.store.begin().await?;
     if !approvals::begin_attempt(&mut tx, row.workspace_id, row.txn_id, state.node, state.now()).await? {
@@ -162,7 +162,7 @@ async fn begin(state: &State, row: &ApprovalRow, generation: i64) -> Result<Begu
     }
     let record = records::execute(state, row);
     let seqs = audit::append_in(&mut tx, &state.audit_keys, &[record]).await?;
-    // Appending has taken the lock that a change of configuration holds while it commits.
+    // The append has acquired the lock that a configuration change holds while it commits.
     if generations::read(&mut tx).await? != generation {
         return Ok(Begun::Stale);
     }
@@ -170,8 +170,8 @@ async fn begin(state: &State, row: &ApprovalRow, generation: i64) -> Result<Begu
     seqs.first().copied().map(Begun::Recorded).ok_or(Error::OutcomeUnknown(LostAnswer::NotStored))
 }
 
-/// Reads the answer for the agent that polls, up to what is kept. A host that never ends must not hold the place of
-/// another request for good. One that breaks off is still an answer: its beginning is kept.
+/// Reads the response for polling, up to the stored size. A host that never ends its response must not block a slot
+/// forever. A broken response is still a response: its beginning is stored.
 async fn keep(state: &State, answer: UpstreamResponse, facts: &mut ExchangeMetrics) -> StoredResponse {
     let UpstreamResponse { status, headers, mut body, .. } = answer;
     let max = state.config.response_max;
@@ -204,7 +204,7 @@ async fn keep(state: &State, answer: UpstreamResponse, facts: &mut ExchangeMetri
     StoredResponse { status, headers, body: kept.into(), truncated }
 }
 
-/// Stores the end: an answer or a definite failure.
+/// Stores the result: a response or a definite failure.
 async fn finish(
     state: &State,
     row: &ApprovalRow,
@@ -217,7 +217,7 @@ async fn finish(
         Ok(answer) => {
             let aad = approvals::response_aad(workspace, txn);
             let sealed = state.keyring.seal(&*state.entropy, &aad, answer.encode().expose());
-            // No upstream gave a signature, so there is no status of one.
+            // A signature has no upstream, and therefore no status.
             let status = (row.kind == ApprovalKind::Forward).then(|| i64::from(answer.status.as_u16()));
             (status, None, Some(sealed))
         }
@@ -245,7 +245,7 @@ async fn finish(
     store_end(state, row, &end, &record).await
 }
 
-/// Stores the end with its record, unless it has one.
+/// Stores the result with its record, unless there is one already.
 async fn store_end(
     state: &State,
     row: &ApprovalRow,
@@ -263,8 +263,7 @@ async fn store_end(
     Ok(())
 }
 
-/// The four words by which the poll answer tells why an approved call was not completed; [`failure`] keeps
-/// the rest.
+/// Code for an approved call that was not completed, one of four in the poll response. [`failure`] stores the rest.
 fn told(error: &Error) -> &'static str {
     match error {
         Error::UpstreamTimeout | Error::ConnectTimeout => "upstream_timeout",

@@ -11,10 +11,10 @@ use crate::error::Result;
 use crate::notifications::announce;
 use crate::runtime::state::State;
 
-/// Transactions expired in one round.
+/// Transactions expired per round.
 const BATCH: u32 = 500;
 
-/// Expires everything whose window has ended. Returns how many.
+/// Expires all approvals whose window has ended. Returns their number.
 pub(crate) async fn expire_due(state: &State) -> Result<usize> {
     let mut expired = 0;
     loop {
@@ -29,7 +29,7 @@ pub(crate) async fn expire_due(state: &State) -> Result<usize> {
     }
 }
 
-/// The row as it is now: a pending one past its window is expired first.
+/// Returns the current row. A pending one past its window is expired first.
 pub(crate) async fn settle(state: &State, row: ApprovalRow) -> Result<ApprovalRow> {
     if row.state != ApprovalState::Pending || row.expires_at > state.now() {
         return Ok(row);
@@ -49,7 +49,7 @@ async fn expire(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<()>
     Ok(())
 }
 
-/// Records and announces the end of a transaction that nobody decided.
+/// Records and announces the end of a transaction that no one decided.
 pub(crate) async fn record_end(
     state: &State,
     tx: &mut Tx,

@@ -1,5 +1,5 @@
-//! Why an approved call was not completed, beyond the one word: kept in the place of the answer that there is
-//! not, sealed like it and for as long.
+//! Details of a failed approved call. Stored instead of the missing response, sealed in the same way and for the same
+//! time.
 
 use http::{HeaderMap, StatusCode};
 use pyxis_core::id::{TxnId, WorkspaceId};
@@ -13,19 +13,19 @@ use crate::error::lost_answer::LostAnswer;
 use crate::runtime::state::State;
 use crate::runtime::stored::StoredResponse;
 
-/// What there is to say about a failure.
+/// Details of a failure.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct ForwardFailure {
-    /// The code that the same failure has without an approval.
+    /// Code of the same failure without an approval.
     code: String,
-    /// One sentence.
+    /// One-sentence explanation.
     pub(super) detail: Option<String>,
-    /// Where a person does something about it.
+    /// URL at which a person can fix the problem.
     pub(super) url: Option<String>,
-    /// Why the answer is missing, where the request may have been carried out.
+    /// Reason that the response is missing, if the request may have been executed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lost: Option<LostAnswer>,
-    /// Status of the host's answer, where there was one that cannot be given.
+    /// Status of the host's response, if it could not be passed on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     answered: Option<u16>,
 }
@@ -42,12 +42,12 @@ impl ForwardFailure {
         }
     }
 
-    /// What an answer that was kept for a failed call says.
+    /// Reads the details stored for a failed call.
     pub(super) fn read(kept: &StoredResponse) -> Self {
         serde_json::from_slice(&kept.body).unwrap_or_default()
     }
 
-    /// The failures that say more than their word, as the agent that waits for the answer is told them.
+    /// Converts failures with details to the error for the waiting agent.
     pub(super) fn into_error(self) -> Option<Error> {
         if let Some(lost) = self.lost {
             return Some(Error::OutcomeUnknown(lost));
@@ -56,11 +56,11 @@ impl ForwardFailure {
             return Some(error);
         }
         match (self.code.as_str(), self.url, self.detail) {
-            // Nothing was sent, which is not so of every timeout.
+            // Nothing was sent, unlike with other timeouts.
             ("upstream_timeout", _, Some(detail)) if detail == Error::ConnectTimeout.to_string() => {
                 Some(Error::ConnectTimeout)
             }
-            // A failure of the second code that an earlier version kept has no status.
+            // Failures with the second code from earlier versions have no status.
             ("upstream_error" | "unknown_content_coding", _, Some(detail)) => {
                 Some(Error::Upstream(detail.into()))
             }
@@ -88,7 +88,7 @@ impl ForwardFailure {
     }
 }
 
-/// As it is stored.
+/// Serializes and seals the details.
 pub(super) fn seal(state: &State, workspace: WorkspaceId, txn: TxnId, error: &Error) -> Sealed {
     let kept = StoredResponse {
         status: StatusCode::BAD_GATEWAY,
@@ -120,7 +120,7 @@ mod tests {
         assert!(ForwardFailure::of(&Error::UpstreamTimeout).into_error().is_none());
     }
 
-    /// A failure as the agent hears it with an approval: kept, read and told.
+    /// The failure as the agent receives it after storing and reading.
     fn told_again(error: &Error) -> Problem {
         let kept = serde_json::to_vec(&ForwardFailure::of(error)).unwrap();
         let read: ForwardFailure = serde_json::from_slice(&kept).unwrap();

@@ -1,4 +1,4 @@
-//! A request that needs a human is sealed, stored and announced; the agent gets a 202.
+//! Seals, stores and announces a request that needs approval. The agent receives a 202.
 
 use bytes::Bytes;
 use pyxis_core::approval_mode::Channel;
@@ -18,10 +18,10 @@ use crate::requests::validated_request::ValidatedRequest;
 use crate::runtime::state::State;
 use crate::runtime::stored::StoredRequest;
 
-/// How often a race between identical requests is tried again before giving up.
+/// Attempts in a race between identical requests before giving up.
 const ATTEMPTS: usize = 5;
 
-/// Stores the request as pending, or finds the identical one that already waits.
+/// Stores the request as pending, or finds an identical pending one.
 pub(crate) async fn pause(
     state: &State,
     asked: &ValidatedRequest<'_>,
@@ -34,7 +34,7 @@ pub(crate) async fn pause(
     store(state, asked, matched, ApprovalKind::Forward, &request, claim).await
 }
 
-/// The same for what is to be kept as `request`.
+/// Like [`pause`], for data to be stored as `request`.
 pub(crate) async fn store(
     state: &State,
     asked: &ValidatedRequest<'_>,
@@ -57,12 +57,12 @@ pub(crate) async fn store(
                 state.work.expiry_changed();
                 return Ok(row);
             }
-            // The twin appeared in between, or it is past its time and not yet marked expired.
+            // An identical request was added meanwhile, or is past its window and not marked as expired yet.
             Err(Error::Unavailable(StoreError::Conflict { .. })) => {
                 super::expire::expire_due(state).await?;
             }
             Err(error @ Error::TooManyPending { .. }) => {
-                // The twin may have taken the last place.
+                // The identical request may have taken the last place.
                 let twin =
                     approvals::find_pending_duplicate(&state.store, workspace, &dedupe, state.now()).await?;
                 let Some(twin) = twin else {
@@ -100,7 +100,7 @@ async fn insert(
 ) -> Result<ApprovalRow> {
     let txn = TxnId::new(&*state.entropy);
     let workspace = asked.agent.workspace_id();
-    // Before the secrets of the workspace are opened; the exact look is in the transaction.
+    // Checked before the workspace's secrets are opened. The exact check is in the transaction.
     let full = approvals::limit_seen(&state.store, workspace, asked.agent.id(), state.now()).await?;
     if let Some(limit) = full {
         return Err(Error::TooManyPending { limit });
@@ -182,7 +182,7 @@ fn channel(asked: &ValidatedRequest<'_>) -> Channel {
     authorize::channel(asked.credential)
 }
 
-/// The policy's own window, else the workspace's, else the installation's.
+/// Approval window of the policy, or else of the workspace, or else of the installation.
 fn timeout(state: &State, asked: &ValidatedRequest<'_>) -> std::time::Duration {
     let policy = authorize::policy_of(asked.credential).and_then(|policy| policy.approval_timeout_secs);
     let workspace = asked.agent.workspace.approval_timeout_secs.and_then(|secs| u64::try_from(secs).ok());
@@ -193,7 +193,7 @@ fn content_type(request: &StoredRequest) -> Option<&str> {
     request.headers.get(http::header::CONTENT_TYPE)?.to_str().ok()
 }
 
-/// What the approver sees is what is sent: the digest covers all of it.
+/// Digest of everything that the approver sees, which is exactly what is sent.
 pub(crate) fn request_digest(
     request: &StoredRequest,
     method: &str,

@@ -1,4 +1,4 @@
-//! What a person sees of a transaction. One view for the API, the inbox and the standalone page.
+//! View of a transaction for people, shared by the API, the inbox and the standalone page.
 
 use bytes::Bytes;
 use http::header::{HeaderMap, HeaderName};
@@ -18,56 +18,55 @@ use crate::error::{Error, Result};
 use crate::runtime::state::State;
 use crate::runtime::stored::StoredRequest;
 
-/// A transaction with what was asked and who has said what. Stored secrets are taken out of it; what is sent
-/// still has them.
+/// A transaction with its request and votes. Stored secrets are redacted here, but not in the request that is sent.
 #[derive(Debug)]
 pub struct ApprovalView {
-    /// The row; its state is as of now.
+    /// Row with its current state.
     pub row: ApprovalRow,
     /// Canonical URL, from the sealed request.
     pub target: String,
-    /// The headers that would be forwarded, without the credential's. `None` once purged.
+    /// Headers to be forwarded, without the credential's. `None` once purged.
     pub headers: Option<HeaderMap>,
-    /// The whole body. `None` once purged.
+    /// Whole body. `None` once purged.
     pub body: Option<Bytes>,
-    /// SHA-256 of the body as it is sent, in hex digits, if `body` differs from that.
+    /// SHA-256 of the body to be sent, as hex, if `body` differs from it.
     pub body_sha256: Option<String>,
-    /// What is to be signed, decoded, if the request is one for a signature and not purged.
+    /// Decoded payload of a signing request, unless purged.
     pub signing: Option<signing::PayloadView>,
-    /// Credentials of which target, headers or body hold the secret, or did: in its place stands
-    /// ``[contains the secret of `<name>`]``.
+    /// Credentials whose secret occurs, or occurred, in target, headers or body. It is replaced by ``[contains the
+    /// secret of `<name>`]``.
     pub exposes: Vec<String>,
-    /// True if `target` is not what is sent, since a secret was taken out of it.
+    /// True if `target` differs from the URL to be sent because a secret was redacted.
     pub target_redacted: bool,
     /// Votes so far.
     pub votes: Vec<VoteRow>,
 }
 
-/// Which transactions to list.
+/// Filter for transactions.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Only in this state.
+    /// Only this state.
     pub state: Option<ApprovalState>,
-    /// Only those that are over.
+    /// Only transactions that are no longer pending.
     pub settled: bool,
-    /// Text in agent, credential, method, host, reason or id; empty does not narrow.
+    /// Text in agent, credential, method, host, reason or id; empty matches all.
     pub text: String,
-    /// Only of this agent.
+    /// Only requests of this agent.
     pub agent: Option<AgentId>,
-    /// Only of these credentials; `None` is all.
+    /// Only these credentials; `None` for all.
     pub among: Option<Vec<CredentialId>>,
-    /// What they are sorted by.
+    /// Sort column.
     pub by: ApprovalColumn,
-    /// True if the oldest or smallest stands first; else the newest or largest.
+    /// True for ascending order (oldest or smallest first).
     pub rising: bool,
-    /// Creation and id of the last one of the page before.
+    /// Creation time and id of the previous page's last row.
     pub beyond: Option<(UnixMillis, TxnId)>,
-    /// At most this many.
+    /// Maximum number of rows.
     pub limit: u32,
 }
 
-/// True if a header says which client sends rather than what is asked, or is shown with the body. Whole names
-/// only: what begins like one of these can select what the request acts on (`Accept-Profile` does).
+/// True for headers that describe the client rather than the request, or that are shown with the body. Matches whole
+/// names only, because a header with the same prefix can select what the request acts on (such as `Accept-Profile`).
 fn is_usual(name: &HeaderName) -> bool {
     matches!(
         name.as_str(),
@@ -88,8 +87,8 @@ fn is_usual(name: &HeaderName) -> bool {
 }
 
 impl ApprovalView {
-    /// The headers of the agent that say something about this request, in order; of one that is a secret by
-    /// its name only how long it is, in bytes. Empty once purged.
+    /// The agent's headers that are specific to this request, in order. For a header whose name marks it as secret,
+    /// only its length in bytes is shown. Empty once purged.
     pub fn telling_headers(&self) -> Vec<(String, String)> {
         let told = self.headers.iter().flatten().filter(|(name, _)| !is_usual(name));
         told.map(|(name, value)| {
@@ -103,7 +102,7 @@ impl ApprovalView {
         .collect()
     }
 
-    /// A view without headers and body.
+    /// Creates a view without headers and body.
     fn of(row: ApprovalRow, votes: Vec<VoteRow>, redactor: &Redactor, target: &str) -> Self {
         let shown = redactor.text(target);
         let mut view = Self {
@@ -118,12 +117,12 @@ impl ApprovalView {
             votes,
         };
         view.note(redactor, target.as_bytes());
-        // Rows of earlier versions have it as the agent wrote it.
+        // Rows from earlier versions contain the agent's original text.
         view.row.reason = view.row.reason.take().map(|reason| redactor.text(&reason));
         view
     }
 
-    /// Takes over what was asked, whole.
+    /// Adds the complete request.
     fn show_request(&mut self, redactor: &Redactor, request: StoredRequest) {
         let StoredRequest { headers, body, .. } = request;
         for (name, value) in &headers {
@@ -148,13 +147,13 @@ impl ApprovalView {
         }
     }
 
-    /// What a page that shows this transaction was made from; see [`mark`].
+    /// Version of the data on a page that shows this transaction; see [`version_tag`].
     pub fn version_tag(&self) -> String {
         mark_of(&self.row, self.votes.len())
     }
 }
 
-/// Differs whenever a page that shows the transaction should be made anew.
+/// Changes whenever a page that shows the transaction should be rendered again.
 pub async fn version_tag(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<String> {
     let row = row(state, workspace, txn).await?;
     let votes = votes::list(&state.store, workspace, txn).await?;
@@ -165,13 +164,13 @@ fn mark_of(row: &ApprovalRow, votes: usize) -> String {
     format!("{} {} {votes}", row.state.as_str(), row.forward_state.as_str())
 }
 
-/// One transaction of a workspace as it is stored; its state is as of now.
+/// The stored row of a transaction, with its current state.
 pub async fn row(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<ApprovalRow> {
     let found = approvals::find(&state.store, workspace, txn).await?;
     expire::settle(state, found.ok_or(Error::NotFound("transaction"))?).await
 }
 
-/// One transaction of a workspace, whole.
+/// The complete view of a transaction.
 pub async fn one(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<ApprovalView> {
     let row = row(state, workspace, txn).await?;
     let votes = votes::list(&state.store, workspace, txn).await?;
@@ -185,7 +184,7 @@ pub async fn one(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<Ap
     Ok(view)
 }
 
-/// How many transactions of a workspace can still be decided; of some credentials, if any are named.
+/// Number of a workspace's transactions that can still be decided, for the given credentials if any are named.
 pub async fn pending(state: &State, workspace: WorkspaceId, among: Option<&[CredentialId]>) -> Result<u64> {
     let (store, now) = (&state.store, state.now());
     let count = match among {

@@ -1,6 +1,6 @@
-//! Where one person stands towards one request: what a page may offer them.
+//! Status of one person toward one request, to decide which actions a page offers.
 //!
-//! Only for showing. [`super::decide`] asks the same functions again, in its own transaction.
+//! For display only. [`super::decide`] calls the same functions again in its transaction.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::policy::{Policy, Rule};
@@ -13,27 +13,27 @@ use crate::identity::voters::eligible;
 
 pub use crate::identity::voters::{NOT_YOURS, counts, passkey_required};
 
-/// What a person may do about a request that is pending.
+/// Actions of a person on a pending request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ViewerStatus {
-    /// Approvals needed.
+    /// Number of approvals needed.
     pub needed: u32,
-    /// Why this person may not decide now.
+    /// Reason that this person may not decide now.
     pub bar: Option<Blocker>,
 }
 
-/// What keeps a person from deciding.
+/// Reason that a person may not decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blocker {
-    /// They are not among those who may.
+    /// The person is not eligible.
     NotEligible(&'static str),
-    /// They have approved already.
+    /// The person has already approved.
     Voted(UnixMillis),
-    /// Only a passkey ceremony can decide.
+    /// Only a passkey can decide.
     Passkey,
 }
 
-/// Where `approver` stands. `assigned` is whether they have the Approve grant on the credential.
+/// Status of `approver`. `assigned` means that they have the Approve right on the credential.
 pub fn standing(
     approver: &Approver,
     assigned: bool,
@@ -51,14 +51,14 @@ pub fn standing(
     ViewerStatus { needed: needed(row, policy), bar }
 }
 
-/// The approvals needed: the stricter of what was asked when the request paused and what the policy asks now.
+/// Number of approvals needed: the larger of the number at the pause and the policy's current number.
 pub fn needed(row: &ApprovalRow, policy: Option<&Policy>) -> u32 {
     let then = u32::try_from(row.min_approvals).unwrap_or(u32::MAX);
     policy.map_or(1, |policy| policy.min_approvals).max(then)
 }
 
-/// True if an approval can open a grant that would be of use: not for a signature, not where several people
-/// must approve, not where the address asks whatever was granted.
+/// True if an approval can open a useful grant. False for signatures, if several people must approve, and if a URL rule
+/// always requires approval.
 pub fn grantable(row: &ApprovalRow, needed: u32) -> bool {
     row.kind == ApprovalKind::Forward && needed <= 1 && row.rule != Rule::RequireUrl.as_str()
 }

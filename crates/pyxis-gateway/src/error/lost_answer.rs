@@ -1,30 +1,30 @@
-//! Requests that may have been carried out although no answer came back.
+//! Requests without a response that may have been executed.
 
 use http::StatusCode;
 use pyxis_core::policy::Method;
 use serde::{Deserialize, Serialize};
 
-/// Why the answer to a request that may have arrived is missing.
+/// Reason that the response to a possibly executed request is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LostAnswer {
-    /// This program stopped, or could not store the answer.
+    /// This program stopped, or could not store the response.
     NotStored,
-    /// The connection ended before an answer came.
+    /// The connection ended before a response arrived.
     Closed,
-    /// The same, where the host asked for a client certificate and may not have accepted it.
+    /// The connection ended, and the host had asked for a client certificate that it may not have accepted.
     ClosedAfterCertificate,
-    /// The host kept silent for too long.
+    /// The host stayed silent for too long.
     Timeout,
-    /// The host answered, but not in a way that can be read.
+    /// The host's response could not be parsed.
     Unreadable,
-    /// A sidecar got no answer from the host that it could read, and does not say which of the above it was.
+    /// A sidecar received no readable response from the host, and does not report which of the above applies.
     Missing,
 }
 
 impl LostAnswer {
-    /// The failure of a request whose repetition could do something twice; `None` if nothing was sent or the method
-    /// is safe (RFC 9110, section 9.2.1).
+    /// The reason for a request that must not be repeated. `None` if nothing was sent or the method is safe (RFC 9110,
+    /// section 9.2.1).
     pub(crate) fn of(error: &pyxis_net::Error, method: Method) -> Option<Self> {
         use pyxis_net::Error as E;
         if method.is_safe() || !error.was_sent() {
@@ -34,7 +34,7 @@ impl LostAnswer {
             E::Timeout(_) => Some(Self::Timeout),
             E::Protocol(_) | E::HeadTooLarge | E::TooLarge { .. } => Some(Self::Unreadable),
             E::Closed { .. } => Some(Self::Closed),
-            // The agent broke off its own request, and is told so. With the others, nothing was sent or processed.
+            // The agent's own body failed, and the agent is told so. In the other cases nothing was sent or processed.
             E::RequestBody(_)
             | E::Blocked(_)
             | E::Resolve(_)
@@ -46,7 +46,7 @@ impl LostAnswer {
         }
     }
 
-    /// The reason where a sidecar answers `outcome_unknown` with this status.
+    /// The reason if a sidecar answers `outcome_unknown` with this status.
     pub(crate) fn of_sidecar(status: StatusCode) -> Self {
         if status == StatusCode::GATEWAY_TIMEOUT { Self::Timeout } else { Self::Missing }
     }

@@ -1,4 +1,4 @@
-//! What an agent can learn by itself: the protocol in words, and its own credentials.
+//! Information for agents: protocol instructions and the agent's own credentials.
 
 use axum::extract::State as Extract;
 use axum::response::{IntoResponse, Response};
@@ -17,20 +17,20 @@ use crate::requests::control;
 use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::state::State;
 
-/// What a credential can be used for.
+/// A credential that the agent may use.
 #[derive(Serialize)]
 pub(crate) struct Service {
     credential: String,
     description: String,
-    /// Hosts that a target may name.
+    /// Hosts allowed in a target.
     allowed_hosts: Vec<String>,
-    /// A target to start from.
+    /// Example of a target.
     target_example: Option<String>,
-    /// What happens by method, where no URL rule says otherwise.
+    /// Outcome by method, unless a URL rule applies.
     methods: Vec<Foretold>,
-    /// URL rules, tried before the methods.
+    /// URL rules, applied before method rules.
     url_rules: UrlRules,
-    /// True if the policy asks for `X-PX-Reason`.
+    /// True if the policy requires `X-PX-Reason`.
     reason_required: bool,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Services {
 const METHODS: [Method; 7] =
     [Method::Get, Method::Head, Method::Post, Method::Put, Method::Patch, Method::Delete, Method::Options];
 
-/// `GET /agent/services`: the credentials this key may use.
+/// `GET /agent/services`: credentials that this key may use.
 pub(crate) async fn services(Extract(state): Extract<State>, headers: HeaderMap) -> Result<Json<Services>> {
     let agent = state.config_cache.agent_now(&state.store, control::key(&headers)?).await?;
     let workspace = agent.workspace_id();
@@ -93,7 +93,7 @@ fn service(credential: &ResolvedCredential, mode: ApprovalMode) -> Service {
     }
 }
 
-/// The method rules alone, judged on a URL that no pattern names.
+/// Outcome of the method rules alone, for a URL that no pattern matches.
 fn by_method(credential: &ResolvedCredential, mode: ApprovalMode, method: Method) -> &'static str {
     let Ok(target) = Target::parse("https://no-pattern-names-this.invalid/") else { return "pauses" };
     let methods_only = authorize::policy_of(credential).map(|policy| {

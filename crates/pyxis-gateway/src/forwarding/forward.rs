@@ -1,8 +1,8 @@
 //! `POST /forward`: an agent's request with a stored credential.
 //!
-//! The order of the checks is fixed (decisions, POST /forward): key, control headers, rate limit,
-//! target, credential, allowed hosts, egress guard without the resolver, policy, egress guard with it, grant; then
-//! either a 202 or: audit record durable, secret attached, sent, answer scrubbed, outcome recorded.
+//! The order of the checks is fixed (decisions, POST /forward): key, control headers, rate limit, target, credential,
+//! allowed hosts, egress guard without DNS, policy, egress guard with DNS, grant. Then either a 202, or: write the
+//! audit record durably, attach the secret, send, scrub the response, record the outcome.
 
 pub mod base_url_proxy;
 
@@ -33,7 +33,7 @@ use crate::requests::{idempotency, limits};
 use crate::runtime::resolve::ResolvedAgent;
 use crate::runtime::state::State;
 
-/// Answers up to this announced length are read whole, so that the agent gets a length.
+/// Maximum announced length up to which responses are buffered, so that the agent receives a length.
 const SHORT_BODY: u64 = 64 * 1024;
 
 /// `POST /forward`.
@@ -47,7 +47,7 @@ pub async fn forward(state: &State, request: Request) -> Response {
         .unwrap_or_else(IntoResponse::into_response)
 }
 
-/// Where a request came in.
+/// Endpoint of a request.
 #[derive(Clone, Copy)]
 enum ForwardVariant {
     /// `/forward`.
@@ -79,7 +79,7 @@ async fn handle_request(state: &State, head: request::Parts, body: Body) -> Resu
     let control = match well_formed(&head) {
         Ok(control) => control,
         Err(error) => {
-            // The key comes first, also where the rest is wrong.
+            // The key is checked first, even if the rest is invalid.
             state.config_cache.agent_now(&state.store, key).await?;
             return Err(error);
         }
@@ -91,7 +91,7 @@ async fn handle_request(state: &State, head: request::Parts, body: Body) -> Resu
     }
 }
 
-/// The control headers of a call that can be judged.
+/// Parses the control headers of a well-formed call.
 fn well_formed(head: &request::Parts) -> Result<Control<'_>> {
     let control = Control::read(&head.headers)?;
     method(&control)?;
@@ -108,11 +108,11 @@ struct Call<'a> {
     head: &'a request::Parts,
 }
 
-// Ways that few requests take are boxed: the future of the one that most take stays small.
+// Rarely used futures are boxed, so that the common one stays small.
 impl Call<'_> {
-    /// Goes, unless a call with this `Idempotency-Key` went before.
+    /// Runs the call, unless a call with the same `Idempotency-Key` ran before.
     async fn run_idempotent(&self, state: &State, idempotency_key: &str, body: Body) -> Result<Response> {
-        // The key comes first: nobody else makes this process read a body into memory.
+        // The key is checked first, so that no one else makes this process buffer a body.
         let agent = state.config_cache.agent_now(&state.store, self.key).await?;
         let body = match read_body(state, body).await {
             Ok(body) => body,
@@ -123,7 +123,7 @@ impl Call<'_> {
         };
         let claimed = idempotency::claim(state, &agent, idempotency_key, self.control, &body).await;
         if let Err(Error::IdempotencyKeyReused) = claimed {
-            // Another request, which counts like any.
+            // A different request, which counts as usual.
             limits::admit(state, &agent).await?;
         }
         match claimed? {
@@ -138,15 +138,15 @@ impl Call<'_> {
         }
     }
 
-    /// Counts the call, then decides until a decision stands: configuration in memory can be older than
-    /// the store's, which shows before anything has happened.
+    /// Counts the call, then repeats the decision until it is valid. Cached configuration can be older than the
+    /// store's, which is detected before anything happens.
     async fn run(&self, state: &State, body: Body, claim: Option<&Claimed>) -> Result<Response> {
         let mut body = Some(body);
         let mut counted = false;
         loop {
             let (agent, generation) = state.config_cache.agent(&state.store, self.key).await?;
             if !counted && agent.row.rate_limit_per_hour.is_some() {
-                // A key that is no longer one must not be told about its budget.
+                // The limit of a key that is no longer valid must not be revealed.
                 if !state.config_cache.is_current(&state.store, generation).await? {
                     continue;
                 }
@@ -160,7 +160,7 @@ impl Call<'_> {
         }
     }
 
-    /// Decides and acts; `None` when the configuration turned out to be out of date.
+    /// Decides and acts. `None` if the configuration turned out to be stale.
     async fn decide(
         &self,
         state: &State,
@@ -207,12 +207,12 @@ impl Call<'_> {
     }
 }
 
-/// An error that holds if the configuration that led to it does.
+/// Returns an error if the configuration that led to it is still current.
 async fn if_config_current(state: &State, generation: i64, error: Error) -> Result<Option<Response>> {
     if state.config_cache.is_current(&state.store, generation).await? { Err(error) } else { Ok(None) }
 }
 
-/// The way of a request that needs a human, or a grant.
+/// Handles a request that needs approval or a grant.
 async fn ask(
     state: &State,
     asked: &ValidatedRequest<'_>,
@@ -227,7 +227,7 @@ async fn ask(
         let passage = AllowedBy { matched, grant: Some(grant) };
         let sent = send(state, asked, &passage, body, claim).await?;
         if sent.is_none() {
-            // Not sent, so not used; the next round claims again what still covers it.
+            // Nothing was sent, so the use is returned; the next round claims any grant that still applies.
             authorize::return_grant(state, asked, &passage).await?;
         }
         return Ok(sent);
@@ -247,7 +247,7 @@ fn method(control: &Control<'_>) -> Result<Method> {
     control.method.map_or(Ok(Method::Get), |text| Method::parse(text).ok_or(Error::InvalidMethod))
 }
 
-/// Reads a body that must be kept.
+/// Reads a body that must be stored.
 pub(crate) async fn read_body(state: &State, body: Body) -> Result<Bytes> {
     let max = state.config.pending_body_max;
     pyxis_http::body::read(body, max).await.map_err(|error| match error {
@@ -256,7 +256,7 @@ pub(crate) async fn read_body(state: &State, body: Body) -> Result<Bytes> {
     })
 }
 
-/// The way of a request that needs no human (any more, thanks to a grant). `None`: decide again.
+/// Sends a request that needs no approval (possibly because of a grant). `None` means: decide again.
 async fn send(
     state: &State,
     asked: &ValidatedRequest<'_>,
@@ -265,11 +265,11 @@ async fn send(
     claim: Option<&Claimed>,
 ) -> Result<Option<Response>> {
     let started = Instant::now();
-    // Open from here on, so that it is opened once.
+    // Held open from here on, so that the secret is decrypted only once.
     let _opened = asked.credential.open(&state.keyring).ok().flatten();
     let words = Redactor::of_credential(state, asked).words(asked);
     let record = records::forward(state, asked, passage, &words);
-    // Fail closed: a request that is not on record, under the configuration it was judged by, is not sent.
+    // Fail closed: a request that is not recorded under the configuration it was judged by is not sent.
     let Some(seq) = state.audit.append_under(record, asked.generation).await? else {
         state.config_cache.is_current(&state.store, asked.generation).await?;
         return Ok(None);
@@ -296,7 +296,7 @@ async fn send(
     }
 }
 
-/// Turns an answer into the response to the agent, short ones with their length.
+/// Converts a response for the agent. Short ones get a length.
 async fn respond(
     asked: &ValidatedRequest<'_>,
     answer: UpstreamResponse,
@@ -308,7 +308,7 @@ async fn respond(
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     if asked.method == Method::Head {
-        // Only an answer to a HEAD tells a length that nothing follows.
+        // Only the response to a HEAD announces a length without a body.
         if let Some(length) = length.filter(|_| asked.head.method == http::Method::HEAD) {
             response.headers_mut().insert(CONTENT_LENGTH, length);
         }
@@ -336,7 +336,7 @@ async fn respond(
     Ok(response)
 }
 
-/// A short body. With trailers it has no length, since HTTP/1.1 carries those only after chunks.
+/// A short body. With trailers it has no length, since HTTP/1.1 sends trailers only after chunks.
 fn whole(collected: relay::Collected, headers: &mut HeaderMap) -> Body {
     let Some(trailers) = collected.trailers else { return Body::from(collected.body) };
     let names: Vec<&str> = trailers.keys().map(http::HeaderName::as_str).collect();

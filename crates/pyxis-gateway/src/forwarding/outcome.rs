@@ -1,4 +1,4 @@
-//! What became of a request that was sent: recorded once, whichever way it ends.
+//! Outcome of a request that was sent, recorded exactly once however it ends.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -15,7 +15,7 @@ use crate::error::{BoxError, Error};
 use crate::runtime::exchange_metrics::{ExchangeMetrics, micros};
 use crate::runtime::state::State;
 
-/// The open end of one audited request. Dropping it records what is known by then.
+/// Pending outcome of an audited request. Dropping it records whatever is known by then.
 pub(crate) struct AuditSpan {
     state: State,
     workspace: WorkspaceId,
@@ -30,18 +30,18 @@ impl AuditSpan {
         Self { state: state.clone(), workspace, seq, started, facts: ExchangeMetrics::default() }
     }
 
-    /// The head of the answer arrived.
+    /// Records the arrival of the response head.
     pub(crate) fn answered(&mut self, status: StatusCode) {
         self.facts.status = Some(status);
         self.facts.head_micros = Some(micros(self.started));
     }
 
-    /// The body is through.
+    /// Records the end of the body.
     pub(crate) fn relayed(&mut self, body: &ScrubbedBody) {
         (self.facts.bytes, self.facts.redactions) = (body.relayed(), body.redactions());
     }
 
-    /// There is no answer.
+    /// Records that there is no response.
     pub(crate) fn failed(mut self, error: &Error) {
         self.facts.error = Some(error.code());
     }
@@ -55,7 +55,7 @@ impl Drop for AuditSpan {
     fn drop(&mut self) {
         self.facts.total_micros = micros(self.started);
         if self.facts.status.is_none() && self.facts.error.is_none() {
-            // Nobody waited for the answer any more.
+            // No one was waiting for the response anymore.
             self.facts.error = Some("agent_gone");
         }
         self.state.metrics().ended(&self.facts);
@@ -64,7 +64,7 @@ impl Drop for AuditSpan {
     }
 }
 
-/// A streamed body that records the outcome when it ends, breaks or is abandoned.
+/// A streamed body that records the outcome when it ends, fails or is abandoned.
 pub(crate) struct OutcomeBody {
     body: ScrubbedBody,
     outcome: AuditSpan,

@@ -1,5 +1,5 @@
-//! `POST /sign`: a signature with a stored key. Always waits for a person, whatever the policy, the mode
-//! or a grant says; the policy still says who, how many and for how long.
+//! `POST /sign`: a signature with a stored key. Always requires approval, regardless of policy, mode or grants. The
+//! policy only determines the approvers, their number and the window.
 
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
@@ -68,8 +68,8 @@ impl Call<'_> {
         let state = self.state;
         let agent = state.config_cache.agent_now(&state.store, self.key).await?;
         limits::admit(state, &agent).await?;
-        // Everything from here on is of this configuration or a newer one; what was approved is looked
-        // at again before it is signed.
+        // Everything from here on uses this configuration or a newer one. An approved request is checked again before
+        // signing.
         let (_, generation) = state.config_cache.agent(&state.store, self.key).await?;
         let credential = agent.credential(&state.store, self.control.credential()?).await?;
         let key = described(&credential)?;

@@ -1,4 +1,4 @@
-//! Administrative changes of the proxy.
+//! Administrative changes to the proxy.
 
 pub use pyxis_core::actor::Actor;
 use pyxis_store::Tx;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::error::Result;
 use crate::runtime::state::State;
 
-/// One change under way: the change, its audit record and the news of it commit together.
+/// A change in progress. The change, its audit record and its event commit together.
 pub(crate) struct Change<'a> {
     pub(crate) state: &'a State,
     pub(crate) actor: &'a Actor,
@@ -20,7 +20,7 @@ impl<'a> Change<'a> {
         Ok(Self { state, actor, tx: state.store.begin().await? })
     }
 
-    /// Records the change and commits. `credential` and `detail` must hold no secret.
+    /// Records the change and commits. `credential` and `detail` must not contain secrets.
     pub(crate) async fn commit(
         self,
         kind: &'static str,

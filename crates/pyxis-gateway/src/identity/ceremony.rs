@@ -1,8 +1,8 @@
-//! One ceremony: a challenge that is kept here, taken once, and checked against the person's passkeys as
-//! they are when the answer comes.
+//! Passkey ceremonies: each challenge is stored, consumed once, and checked against the person's passkeys at the time
+//! of the answer.
 //!
-//! The library chooses the challenge. What it stands for (a request with its digest, an action, a grant,
-//! a person) is kept beside it, as the ceremony's binding, and compared when it is used up.
+//! The library chooses the challenge. Its meaning (a request with its digest, an action, a grant, a person) is stored
+//! with it as the ceremony's binding, and compared when it is used up.
 
 mod client_data;
 
@@ -28,31 +28,31 @@ use crate::error::{BoxError, Error, Result};
 use crate::identity::ceremony::client_data::Credential;
 use crate::runtime::state::State;
 
-/// How long a challenge can be answered.
+/// Lifetime of a challenge.
 pub const LIFETIME: Duration = Duration::from_mins(2);
-/// Longest answer of an authenticator, in bytes.
+/// Maximum length of an authenticator's answer, in bytes.
 const MAX_ANSWER: usize = 32 * 1024;
 
-/// What a browser needs for a ceremony.
+/// Data that a browser needs for a ceremony.
 #[derive(Clone, Debug)]
 pub struct Challenge {
-    /// Goes back with the answer.
+    /// Must be sent back with the answer.
     pub ceremony: CeremonyId,
     /// `PublicKeyCredentialCreationOptionsJSON` or `…RequestOptionsJSON`.
     pub options: Value,
 }
 
-/// What a browser's authenticator answered.
+/// Answer of a browser's authenticator.
 #[derive(Clone, Debug)]
 pub struct CeremonyResponse {
-    /// The ceremony.
+    /// Ceremony that is answered.
     pub ceremony: CeremonyId,
     /// `PublicKeyCredential.toJSON()`, as text.
     pub credential: String,
 }
 
 impl CeremonyResponse {
-    /// Credential in it, for the library to check. Every ceremony reads its answer here, so none gets past
+    /// Parses the contained credential for the library's checks. Every ceremony reads its answer here, so none skips
     /// the checks that the library leaves out.
     pub(crate) fn read<T: Credential>(&self) -> Result<T> {
         let given: T = self.parse()?;
@@ -68,20 +68,20 @@ impl CeremonyResponse {
     }
 }
 
-/// An assertion that holds, not yet used up.
+/// A valid assertion that was not used up yet.
 pub struct VerifiedAssertion {
-    /// The passkey, as it was before.
+    /// Passkey row before the ceremony.
     pub(crate) row: PasskeyRow,
-    /// What is kept of the assertion: enough to check the signature again.
+    /// Stored part of the assertion, sufficient to verify the signature again.
     pub(crate) evidence: Value,
-    /// What the ceremony was bound to when it began.
+    /// Binding of the ceremony from its beginning.
     binding: String,
-    /// The passkey's document after this use.
+    /// Passkey document after this use.
     document: String,
 }
 
 impl VerifiedAssertion {
-    /// Refuses an assertion that was made for something else.
+    /// Refuses an assertion with a different binding.
     pub(crate) fn check_binding(&self, wanted: &str) -> Result<()> {
         if self.binding == wanted {
             Ok(())
@@ -90,8 +90,7 @@ impl VerifiedAssertion {
         }
     }
 
-    /// Stores the counter. Of two ceremonies with one passkey at the same time one fails here, and with
-    /// it whatever it was for.
+    /// Stores the counter. Of two concurrent ceremonies with one passkey, one fails here, together with its action.
     pub(crate) async fn record(&self, tx: &mut Tx, now: UnixMillis) -> Result<()> {
         if passkeys::record_use(&mut *tx, &self.row, &self.document, now).await? {
             Ok(())
@@ -101,7 +100,7 @@ impl VerifiedAssertion {
     }
 }
 
-/// Who asks for passkeys: this origin, and the host name in it.
+/// The relying party: this origin and its host name.
 pub(crate) fn relying_party(state: &State) -> Result<Webauthn> {
     const NO_NAME: Error = Error::Conflict("passkeys need a PX_BASE_URL with a host name, not an address");
     let origin = Url::parse(&state.config.base_url).map_err(broken)?;
@@ -110,12 +109,12 @@ pub(crate) fn relying_party(state: &State) -> Result<Webauthn> {
     builder.rp_name("Pyxis").timeout(LIFETIME).build().map_err(broken)
 }
 
-/// A fault of ours, not of whoever answered.
+/// An internal error, not the caller's fault.
 pub(crate) fn broken(error: impl Into<BoxError>) -> Error {
     Error::Internal(error.into())
 }
 
-/// A check that failed. The person is told which kind; the log has the library's own word.
+/// Converts a failed check. The person learns its kind; the log contains the library's message.
 pub(crate) fn refused(error: &WebauthnError) -> Error {
     tracing::info!(%error, "a passkey was refused");
     Error::PasskeyRefused(match error {
@@ -131,23 +130,23 @@ pub(crate) fn refused(error: &WebauthnError) -> Error {
     })
 }
 
-/// The text under which an authenticator's id is stored.
+/// Text under which an authenticator's id is stored.
 pub(crate) fn text(id: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(id)
 }
 
-/// A stored passkey.
+/// Parses a stored passkey.
 pub(crate) fn key(row: &PasskeyRow) -> Result<Passkey> {
     serde_json::from_str(&row.document).map_err(broken)
 }
 
-/// The inner object of what the library gives for the browser.
+/// The inner object of the library's options for the browser.
 pub(crate) fn options(given: &impl Serialize) -> Result<Value> {
     let mut value = serde_json::to_value(given).map_err(broken)?;
     Ok(value["publicKey"].take())
 }
 
-/// Keeps a ceremony until it is answered.
+/// Stores a ceremony until it is answered.
 pub(crate) async fn keep(
     state: &State,
     user: Option<UserId>,
@@ -168,7 +167,7 @@ pub(crate) async fn keep(
     Ok(Challenge { ceremony: row.id, options })
 }
 
-/// Begins a ceremony that one of `keys` must answer, or, without any, whichever passkey there is.
+/// Begins a ceremony that one of `keys` must answer, or any passkey if there are none.
 pub(crate) async fn begin(
     state: &State,
     user: Option<UserId>,
@@ -189,8 +188,7 @@ pub(crate) async fn begin(
     keep(state, user, purpose, binding, pending, options).await
 }
 
-/// Takes the ceremony of an answer for good. One of another purpose or person is no ceremony here, and
-/// is used up all the same.
+/// Consumes the ceremony of an answer. If its purpose or person differs, it is refused but consumed anyway.
 pub(crate) async fn take(
     state: &State,
     answer: &CeremonyResponse,
@@ -203,8 +201,8 @@ pub(crate) async fn take(
         .ok_or(Error::PasskeyRefused("the ceremony is over; begin again"))
 }
 
-/// Checks the answer to a ceremony: challenge, origin, frame, site, presence, verification, signature, counter,
-/// and that the passkey is the person's. `user` is who must answer; `None` is whoever the passkey is of.
+/// Checks the answer to a ceremony: challenge, origin, frame, site, presence, verification, signature, counter, and the
+/// passkey's owner. `user` must be the owner; `None` accepts any owner.
 pub(crate) async fn verify(
     state: &State,
     answer: &CeremonyResponse,
@@ -220,7 +218,7 @@ pub(crate) async fn verify(
     Ok(verified)
 }
 
-/// Notes that a ceremony failed, for whoever reads the log later.
+/// Records a failed ceremony in the audit log.
 async fn note_refusal(state: &State, user: &UserRow, purpose: Purpose, why: &str) -> Result<()> {
     let mut record = audit::AuditRecord::new(state.now(), "passkey.refused");
     record.workspace_id = Some(user.workspace_id);
@@ -261,7 +259,7 @@ async fn check(
     Ok(VerifiedAssertion { row, evidence: evidence(answer), binding: begun.binding, document })
 }
 
-/// Signature and what it covers; nothing else that a browser sent along.
+/// The signature and the signed data, without anything else that the browser sent.
 fn evidence(answer: &CeremonyResponse) -> Value {
     let whole: Value = serde_json::from_str(&answer.credential).unwrap_or_default();
     let response = &whole["response"];
@@ -273,7 +271,7 @@ fn evidence(answer: &CeremonyResponse) -> Value {
     })
 }
 
-/// Who is concerned by a refusal: who was to answer, or whose passkey it was.
+/// User affected by a refusal: the one who had to answer, or the owner of the passkey.
 async fn whose(state: &State, answer: &CeremonyResponse, user: Option<UserId>) -> Result<Option<UserRow>> {
     let Ok(given) = answer.parse::<PublicKeyCredential>() else { return Ok(None) };
     let row = passkeys::find_by_credential(&state.store, &text(given.get_credential_id())).await?;
@@ -281,7 +279,7 @@ async fn whose(state: &State, answer: &CeremonyResponse, user: Option<UserId>) -
     Ok(users::find(&state.store, row.workspace_id, user.unwrap_or(row.user_id)).await?)
 }
 
-/// A passkey from before somebody else's link opened the account shows that its person has it again.
+/// A passkey older than another person's opening of the account proves that the owner has regained it.
 async fn reclaim(state: &State, row: &PasskeyRow) -> Result<()> {
     users::reclaim(&state.store, row.workspace_id, row.user_id, row.created_at).await?;
     Ok(())

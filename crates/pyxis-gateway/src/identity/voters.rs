@@ -1,8 +1,8 @@
-//! Who counts: the people behind the votes on one request, as they are now.
+//! People behind the votes on a request, in their current state.
 //!
-//! A vote counts while its giver may still decide, and, once a passkey is needed, only if one gave it. Two
-//! votes count as two only if two people stand behind them: whoever opened another's account with a link of
-//! their own making holds both.
+//! A vote counts while the voter may still decide and, if a passkey is needed, only if given with one. Two votes count
+//! as two only if two different people are behind them. Anyone who opened another person's account with a link that
+//! they created controls both.
 
 use pyxis_core::approval_mode::Role;
 use pyxis_core::eligibility;
@@ -15,21 +15,21 @@ use pyxis_store::{Executor, Tx, member_rights, policies};
 
 use crate::error::{Error, Result};
 
-/// Longest chain of accounts that opened each other.
+/// Maximum length of a chain of accounts that opened each other.
 const MAX_CHAIN: usize = 16;
 
-/// What a member is told about a credential that is not theirs.
+/// Message for a member without rights on a credential.
 pub const NOT_YOURS: &str = "this credential was not assigned to you with the Approve grant";
 
-/// A person as they are now.
+/// A person in their current state.
 pub(crate) struct Voter {
     pub(crate) user: UserRow,
-    /// True if they have the Approve grant on the credential.
+    /// True if the person has the Approve right on the credential.
     assigned: bool,
 }
 
 impl Voter {
-    /// The enabled person; `None` if they are gone or shut out.
+    /// Loads an enabled person. `None` if they were removed or disabled.
     pub(crate) async fn load(
         tx: &mut Tx,
         workspace: WorkspaceId,
@@ -42,13 +42,13 @@ impl Voter {
         Ok(Some(Self { user, assigned: rights.is_some_and(|rights| rights.can_approve) }))
     }
 
-    /// Refuses whoever may not decide.
+    /// Fails unless the person may decide.
     pub(crate) fn check(&self, policy: Option<&Policy>) -> Result<()> {
         eligible(self.user.role, self.assigned, &self.user.email, policy)
     }
 }
 
-/// The policy of a credential, if it has one; a transaction finds it as it is in there.
+/// The policy of a credential, if any. Within a transaction, reads the state that the transaction sees.
 pub(crate) async fn policy_of(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -59,19 +59,18 @@ pub(crate) async fn policy_of(
     Policy::from_json(found.document.as_bytes()).map(Some).map_err(|error| Error::Internal(Box::new(error)))
 }
 
-/// True if a vote is an approval that counts towards the quorum, as far as the vote itself goes: once a
-/// passkey is needed, one that was given without does not.
+/// True if a vote is an approval that counts toward the quorum, judged by the vote alone. If a passkey is needed by
+/// now, an approval without one does not count.
 pub fn counts(vote: &VoteRow, row: &ApprovalRow, policy: Option<&Policy>) -> bool {
     vote.verdict == Verdict::Approve && (vote.passkey || !passkey_required(row, policy))
 }
 
-/// True if a passkey is needed, likewise.
+/// True if a passkey is needed, according to the request or the policy.
 pub fn passkey_required(row: &ApprovalRow, policy: Option<&Policy>) -> bool {
     row.passkey_required || policy.is_some_and(|policy| policy.passkey_required)
 }
 
-/// Refuses whoever may not decide: `role` and `assigned` say whether they are eligible, the policy's
-/// list narrows that.
+/// Fails unless the person may decide. `role` and `assigned` determine eligibility, which the policy's list narrows.
 pub(crate) fn eligible(role: Role, assigned: bool, email: &str, policy: Option<&Policy>) -> Result<()> {
     let listed = policy.map_or(&[][..], |policy| &policy.allowed_approvers);
     if eligibility::may_approve(role, assigned, listed, email) {
@@ -84,8 +83,8 @@ pub(crate) fn eligible(role: Role, assigned: bool, email: &str, policy: Option<&
     }
 }
 
-/// Those of `people` whose word on requests of a credential would count now, in their order and each once:
-/// who is told of such a request.
+/// Those of `people` whose decision on a credential's requests would count now, in order and without duplicates. They
+/// are notified of such a request.
 pub(crate) async fn eligible_among(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -107,7 +106,7 @@ pub(crate) async fn eligible_among(
     Ok(eligible)
 }
 
-/// The people behind the approvals of a request that still count; each stands for one.
+/// People behind the approvals of a request that still count, each once.
 pub(crate) async fn counted(
     tx: &mut Tx,
     row: &ApprovalRow,
@@ -130,7 +129,7 @@ pub(crate) async fn counted(
     Ok(people)
 }
 
-/// Refuses an approval by somebody who stands behind one that counts already.
+/// Refuses an approval by a person who is already behind a counted one.
 pub(crate) async fn check_distinct(tx: &mut Tx, voter: &Voter, people: &[UserId]) -> Result<()> {
     if people.contains(&behind(tx, &voter.user).await?) {
         return Err(Error::NotEligible(
@@ -141,8 +140,8 @@ pub(crate) async fn check_distinct(tx: &mut Tx, voter: &Voter, people: &[UserId]
     Ok(())
 }
 
-/// Who stands behind an account: whoever made the link that last opened it, and so on. Accounts that
-/// opened each other in a circle are one person.
+/// The person who controls an account: the creator of the link that last opened it, and so on. Accounts that opened
+/// each other in a circle are one person.
 async fn behind(tx: &mut Tx, user: &UserRow) -> Result<UserId> {
     let mut seen = vec![user.id];
     let mut next = user.opened_by;

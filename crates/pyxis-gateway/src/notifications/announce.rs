@@ -1,5 +1,5 @@
-//! Who is told of an approval: each function runs in the transaction of the change that it tells of, and
-//! only writes what is to be sent. Nothing here waits for anybody outside.
+//! Announcements of approvals. Each function runs in the transaction of the change and only stores what is to be sent.
+//! Nothing here waits for an external service.
 
 mod browsers;
 pub(crate) mod chats;
@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::notifications::webhooks::emit;
 use crate::runtime::state::State;
 
-/// A request paused and waits for a human; `body` is what it carries, without stored secrets.
+/// Announces a paused request that needs approval. `body` is its body, without stored secrets.
 pub(crate) async fn requested(state: &State, tx: &mut Tx, row: &ApprovalRow, body: &[u8]) -> Result<()> {
     let preview = preview(body);
     let payload = Payload::Requested(Requested {
@@ -33,17 +33,17 @@ pub(crate) async fn requested(state: &State, tx: &mut Tx, row: &ApprovalRow, bod
     browsers::announce(state, tx, row).await
 }
 
-/// Somebody approved it, and more must: what asks about it says how many have.
+/// Updates messages after one of several required approvals.
 pub(crate) async fn voted(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
     chats::renew(state, tx, row).await
 }
 
-/// A human approved it; what became of it is told later, by [`sent`].
+/// Announces an approval. Its result is announced later, by [`sent`].
 pub(crate) async fn approved(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
     chats::follow(state, tx, row, ApprovalState::Approved).await
 }
 
-/// A human denied it.
+/// Announces a denial.
 pub(crate) async fn denied(state: &State, tx: &mut Tx, row: &ApprovalRow, approver: &str) -> Result<()> {
     let payload = Payload::Decided(ApprovalDecided {
         txn: row.txn_id,
@@ -56,7 +56,7 @@ pub(crate) async fn denied(state: &State, tx: &mut Tx, row: &ApprovalRow, approv
     chats::follow(state, tx, row, ApprovalState::Denied).await
 }
 
-/// An approved request is over. `status` is the upstream's, where the answer is whole.
+/// Announces the end of an approved request. `status` is the upstream's, if its response is complete.
 pub(crate) async fn sent(state: &State, tx: &mut Tx, row: &ApprovalRow, status: Option<i64>) -> Result<()> {
     let payload = Payload::Decided(ApprovalDecided {
         txn: row.txn_id,
@@ -68,7 +68,7 @@ pub(crate) async fn sent(state: &State, tx: &mut Tx, row: &ApprovalRow, status: 
     emit(state, tx, row.workspace_id, &payload).await
 }
 
-/// Nobody decided in time, or the agent withdrew.
+/// Announces an expiry or a withdrawal by the agent.
 pub(crate) async fn expired(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
     emit(state, tx, row.workspace_id, &Payload::Expired(row.txn_id)).await?;
     chats::follow(state, tx, row, ApprovalState::Expired).await

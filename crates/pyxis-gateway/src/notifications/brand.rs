@@ -1,4 +1,4 @@
-//! What a workspace's notifications look like. Only the dashboard's own form writes it.
+//! Branding of a workspace's notifications. Only the dashboard's form changes it.
 
 use std::io::Cursor;
 
@@ -12,19 +12,19 @@ use crate::error::{Error, Result};
 use crate::identity::actor::{Actor, Change};
 use crate::runtime::state::State;
 
-/// Widest and highest a logo may come in, in pixels.
+/// Maximum width and height of an uploaded logo, in pixels.
 const MAX_SIDE: u32 = 4096;
-/// Widest and highest it is kept.
+/// Maximum width and height of a stored logo, in pixels.
 const SIDE: u32 = 256;
-/// Side of a tile in the accent, in pixels.
+/// Side of a tile in the accent color, in pixels.
 const TILE: u32 = 96;
-/// Most memory that decoding may take, in bytes.
+/// Memory limit for decoding, in bytes.
 const MAX_ALLOC: u64 = 128 * 1024 * 1024;
 
-/// A brand.
+/// Brand of a workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Brand {
-    /// The name in notifications.
+    /// Name in notifications.
     pub display_name: Option<String>,
     /// `#rrggbb`.
     pub accent: Option<String>,
@@ -47,7 +47,7 @@ pub async fn logo(state: &State, workspace: WorkspaceId) -> Result<Option<(Vec<u
     Ok(brands::logo(&state.store, workspace).await?)
 }
 
-/// The picture of browser notifications and its media type: the logo, else a plain tile in the accent.
+/// Icon of browser notifications and its media type: the logo, or else a plain tile in the accent color.
 pub async fn icon(state: &State, workspace: WorkspaceId) -> Result<Option<(Vec<u8>, String)>> {
     if let Some(logo) = logo(state, workspace).await? {
         return Ok(Some(logo));
@@ -64,17 +64,17 @@ fn tile(accent: Accent) -> Result<Vec<u8>> {
     Ok(out.into_inner())
 }
 
-/// Where anybody can see the logo: it stands in notifications.
+/// Public URL of the logo, for use in notifications.
 pub fn logo_url(state: &State, workspace: WorkspaceId) -> String {
     format!("{}/brand/{workspace}/logo.png", state.config.base_url)
 }
 
-/// True if servers of others can be expected to reach what stands here, such as the logo.
+/// True if external servers can be expected to reach URLs here, such as the logo.
 pub fn is_public(state: &State) -> bool {
     state.config.base_url.starts_with("https://")
 }
 
-/// What a form with these fields would make; empty fields mean none.
+/// Builds a brand from form fields; empty fields mean none.
 pub fn check(display_name: &str, accent: &str) -> Result<Brand> {
     let display_name = brand::display_name(display_name).map_err(|why| Error::field("display_name", why))?;
     let accent = match accent.trim() {
@@ -88,7 +88,7 @@ pub fn check(display_name: &str, accent: &str) -> Result<Brand> {
     Ok(Brand { display_name, accent, has_logo: false })
 }
 
-/// Sets name and colour.
+/// Sets name and color.
 pub async fn put(state: &State, actor: &Actor, display_name: &str, accent: &str) -> Result<Brand> {
     let brand = check(display_name, accent)?;
     let mut change = Change::begin(state, actor).await?;
@@ -98,7 +98,7 @@ pub async fn put(state: &State, actor: &Actor, display_name: &str, accent: &str)
     get(state, actor.workspace).await
 }
 
-/// Sets the logo from the bytes of a file, or takes it away.
+/// Sets the logo from a file's bytes, or removes it.
 pub async fn set_logo(state: &State, actor: &Actor, file: Option<Vec<u8>>) -> Result<()> {
     let before = get(state, actor.workspace).await?;
     let logo = match file {
@@ -117,8 +117,8 @@ pub async fn set_logo(state: &State, actor: &Actor, file: Option<Vec<u8>>) -> Re
     change.commit("brand.logo_changed", None, json!({ "bytes": bytes })).await
 }
 
-/// Decodes a picture and draws it anew: what is kept is pixels that we wrote, nothing that came with the
-/// file (comments, places, colour profiles).
+/// Decodes an image and encodes it again, so that only pixels are stored and nothing else from the file (comments,
+/// locations, color profiles).
 fn draw(file: &[u8]) -> Result<Vec<u8>> {
     let refused = |detail: &str| Error::field("logo", detail);
     if file.len() > MAX_LOGO {
@@ -192,7 +192,7 @@ mod tests {
     fn nothing_that_came_with_the_file_is_kept() {
         const CANARY: &[u8] = b"canary-in-the-file";
         let has_canary = |bytes: &[u8]| bytes.windows(CANARY.len()).any(|window| window == CANARY);
-        // As cameras write it, behind the first marker: a directory without fields, and whatever they like.
+        // As written by cameras after the first marker: a directory without fields, followed by arbitrary data.
         let exif = [b"Exif\0\0II*\0\x08\0\0\0\0\0\0\0\0\0", CANARY].concat();
         let length = u16::try_from(exif.len() + 2).unwrap().to_be_bytes();
         let mut jpeg = encoded(8, ImageFormat::Jpeg);
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(refused.to_string(), "invalid field logo: at most 256 KB");
     }
 
-    /// A picture with a text chunk behind its header: length, kind, text, checksum.
+    /// An image with a text chunk after its header: length, kind, text, checksum.
     fn commented(comment: &[u8]) -> Vec<u8> {
         let mut png = encoded(8, ImageFormat::Png);
         let chunk = [b"tEXtComment\0", comment].concat();
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn what_is_no_picture_of_these_kinds_is_refused() {
         let bomb = {
-            // A header that promises 60,000 by 60,000 pixels.
+            // A header that claims 60,000 by 60,000 pixels.
             let mut png = encoded(8, ImageFormat::Png);
             png[16..20].copy_from_slice(&60_000_u32.to_be_bytes());
             png[20..24].copy_from_slice(&60_000_u32.to_be_bytes());

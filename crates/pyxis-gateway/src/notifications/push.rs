@@ -1,7 +1,7 @@
-//! Browser notifications: Web Push (RFC 8030) with VAPID (RFC 8292), encrypted to the browser (RFC 8291).
+//! Browser notifications: Web Push (RFC 8030) with VAPID (RFC 8292), encrypted for the browser (RFC 8291).
 //!
-//! A push service sees to whom and when, never what. What is encrypted holds no body and no secret either:
-//! who asks, with which credential, for which host, and where to decide.
+//! A push service sees the recipient and the time, but never the content. The encrypted content has no body and no
+//! secret either: only the agent, the credential, the host, and the URL for the decision.
 
 pub mod contact;
 mod encrypt;
@@ -40,29 +40,29 @@ const TTL: HeaderName = HeaderName::from_static("ttl");
 const URGENCY: HeaderName = HeaderName::from_static("urgency");
 const TOPIC: HeaderName = HeaderName::from_static("topic");
 
-/// Messages under way at once.
+/// Maximum concurrent messages.
 const AT_ONCE: usize = 32;
-/// Longest time for one message.
+/// Timeout of one message.
 const CALL: Duration = Duration::from_secs(10);
-/// How long a claim holds: a message that is claimed starts at once.
+/// Lifetime of a claim. A claimed message is sent immediately.
 const CLAIM: Duration = Duration::from_secs(30);
-/// Longest sleep, in case another process stored something.
+/// Maximum sleep, in case another process stored a message.
 const NAP: Duration = Duration::from_secs(2);
-/// Longest wait between attempts.
+/// Maximum delay between attempts.
 const LONGEST_WAIT: Duration = Duration::from_mins(5);
-/// Most of a refusal that is read, in bytes; a longer one is left out.
+/// Maximum size of an error response that is read, in bytes; longer ones are left out.
 const ANSWER_MAX: usize = 16 * 1024;
-/// Most of a refusal that is kept, in characters.
+/// Maximum length of a stored error response, in characters.
 const WORDS: usize = 200;
-/// Bytes of a browser's authentication secret.
+/// Length of a browser's authentication secret, in bytes.
 const AUTH: usize = 16;
 
-/// The public key that browsers subscribe to.
+/// Public key that browsers subscribe to.
 pub(crate) fn public_key(state: &State) -> String {
     vapid::public_key(&vapid::key(&state.keyring))
 }
 
-/// Keys of a browser as it sends them, in one form to be sealed; `None` when they cannot be keys.
+/// Normalizes a browser's keys for sealing. `None` if they are invalid.
 pub(crate) fn read_keys(p256dh: &str, auth: &str) -> Option<SecretBytes> {
     let (key, auth) = (decode(p256dh)?, decode(auth)?);
     if PublicKey::from_sec1_bytes(&key).is_err() || auth.len() != AUTH {
@@ -75,7 +75,7 @@ fn decode(text: &str) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text).or_else(|_| URL_SAFE.decode(text)).ok()
 }
 
-/// Sends until told to stop; what is under way then is finished.
+/// Sends until stopped, then finishes the messages in progress.
 pub(crate) async fn run(state: State, mut stop: Stop) {
     let mut under_way = JoinSet::new();
     loop {
@@ -95,7 +95,7 @@ pub(crate) async fn run(state: State, mut stop: Stop) {
     while under_way.join_next().await.is_some() {}
 }
 
-/// Sends whatever is due now, and returns when each has been attempted.
+/// Sends all due messages, and returns once each has been attempted.
 pub async fn send_due(state: &State) -> Result<()> {
     let mut under_way = JoinSet::new();
     while start_due(state, &mut under_way).await?.is_zero() {}
@@ -103,8 +103,8 @@ pub async fn send_due(state: &State) -> Result<()> {
     Ok(())
 }
 
-/// Starts what is due beside what is under way, for which it waits only where there is no room: others are
-/// told while a push service does not answer. How long nothing more can be due.
+/// Starts due messages in addition to those in progress. Waits only if there is no capacity, so that an unresponsive
+/// push service does not delay others. Returns the time until more can be due.
 async fn start_due(state: &State, under_way: &mut JoinSet<()>) -> Result<Duration> {
     if under_way.len() == AT_ONCE {
         under_way.join_next().await;
@@ -129,12 +129,12 @@ async fn start_due(state: &State, under_way: &mut JoinSet<()>) -> Result<Duratio
     Ok(next.map_or(NAP, |next| next.since(state.now()).min(NAP)).max(Duration::from_millis(1)))
 }
 
-/// What came of one attempt.
+/// Result of one attempt.
 enum PushOutcome {
     Taken,
-    /// The browser is gone for good.
+    /// The subscription is permanently gone.
     Gone,
-    /// It will not be taken as it is: the status, and how the answer begins.
+    /// The message is rejected as it is: status, and beginning of the response.
     Refused(u16, String),
     Later(Option<Duration>),
 }
@@ -148,7 +148,7 @@ async fn serve(state: &State, message: &PushMessageRow) -> Result<()> {
     let (Some(row), Some(browser)) = (waits, browser) else {
         return Ok(push::done(&state.store, message).await?);
     };
-    // Somebody who lost the right while the push service was down is not told any more.
+    // A person who lost the right while the push service was down is no longer notified.
     if message.attempts > 0 && !may_decide(state, &row, browser.user_id).await? {
         return Ok(push::done(&state.store, message).await?);
     }
@@ -166,9 +166,9 @@ async fn serve(state: &State, message: &PushMessageRow) -> Result<()> {
             push::succeeded(&state.store, workspace, browser.id, state.now()).await?;
             push::done(&state.store, message).await?;
         }
-        // Its messages go with it.
+        // Removes its messages too.
         PushOutcome::Gone => drop(push::remove(&state.store, workspace, browser.id).await?),
-        // The browser stays: what is wrong may be the contact or the clock of this server, which can be put right.
+        // The subscription stays, because the cause may be this server's contact or clock, which can be fixed.
         PushOutcome::Refused(status, why) => {
             tracing::warn!(status, why, browser = %browser.id, "a push service refused a notification");
             metrics::counter!("pyxis_push_refused_total", "status" => status.to_string()).increment(1);
@@ -179,7 +179,7 @@ async fn serve(state: &State, message: &PushMessageRow) -> Result<()> {
             let doublings = u32::try_from(message.attempts).unwrap_or(u32::MAX).min(9);
             let wait = wait.unwrap_or(Duration::from_secs(1 << doublings).min(LONGEST_WAIT));
             push::failed(&state.store, message, state.now().plus(wait)).await?;
-            // It may be due before the sender meant to look again.
+            // It may be due before the sender's next check.
             state.work.push().notify_one();
         }
     }
@@ -192,7 +192,7 @@ async fn may_decide(state: &State, row: &ApprovalRow, person: UserId) -> Result<
     Ok(!eligible.is_empty())
 }
 
-/// The words of a notification.
+/// Text of a notification.
 async fn payload(state: &State, row: &ApprovalRow) -> Result<Vec<u8>> {
     let brand = brand::get(state, row.workspace_id).await?;
     let name = brand.display_name.unwrap_or_else(|| pyxis_core::brand::DEFAULT_NAME.to_owned());
@@ -244,7 +244,7 @@ async fn request(
     headers.insert(CONTENT_ENCODING, HeaderValue::from_static("aes128gcm"));
     headers.insert(TTL, row.expires_at.since(state.now()).as_secs().into());
     headers.insert(URGENCY, HeaderValue::from_static("high"));
-    // A repeated message takes the place of the one before it.
+    // A repeated message replaces the previous one.
     let topic = row.txn_id.to_string().replace('-', "");
     for (name, value) in [(AUTHORIZATION, authorization), (TOPIC, topic)] {
         headers.insert(name, HeaderValue::try_from(value).map_err(|error| internal(Box::new(error)))?);
@@ -253,7 +253,7 @@ async fn request(
 }
 
 fn fresh_key(state: &State) -> SecretKey {
-    // Nearly every 32 bytes are a key. Where they are not, the next are.
+    // Nearly any 32 bytes are a valid key. If not, the next ones are.
     std::iter::repeat_with(|| SecretKey::from_slice(&entropy::bytes::<32>(&*state.entropy)))
         .find_map(std::result::Result::ok)
         .expect("an endless supply")
@@ -278,7 +278,7 @@ async fn send(
     })
 }
 
-/// How an answer begins, for people.
+/// Beginning of a response, for display.
 async fn words(body: Incoming) -> String {
     let bytes = read_capped(body, ANSWER_MAX).await.unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);

@@ -1,5 +1,5 @@
-//! Webhooks: events go into an outbox in the transaction of the change they tell of, and from there to
-//! the endpoints, each on a lane of its own.
+//! Webhooks. Events are stored in an outbox in the transaction of their change, and sent to each endpoint through a
+//! separate lane.
 
 mod attempt;
 pub(crate) mod endpoint_queues;
@@ -14,7 +14,7 @@ use crate::runtime::state::State;
 
 pub use endpoint_queues::deliver_due;
 
-/// Writes the event into the outbox, once for each endpoint of the workspace that wants it.
+/// Stores the event in the outbox, once for each subscribed endpoint of the workspace.
 pub(crate) async fn emit(
     state: &State,
     tx: &mut Tx,
@@ -31,7 +31,7 @@ pub(crate) async fn emit(
     Ok(outbox.write(tx, workspace, &wanting, message, state.now()).await?)
 }
 
-/// The events of an endpoint, as they are stored.
+/// Parses the stored events of an endpoint.
 pub(crate) fn read_events(json: &str) -> Result<Vec<WebhookEvent>> {
     serde_json::from_str(json).map_err(|error| Error::Internal(Box::new(error)))
 }

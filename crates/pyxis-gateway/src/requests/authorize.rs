@@ -1,5 +1,5 @@
-//! May this request pass? One function for `/forward`, for the re-check of approved work, for
-//! `explain` and for what `/agent/services` foretells.
+//! Authorization of requests: one function for `/forward`, for checking approved work again, for `explain`, and for the
+//! forecast in `/agent/services`.
 
 use pyxis_core::approval_mode::Channel;
 use pyxis_core::grant;
@@ -14,25 +14,25 @@ use crate::requests::validated_request::ValidatedRequest;
 use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::state::State;
 
-/// What is to happen with a request, grants aside.
+/// Decision about a request, before grants.
 #[derive(Debug)]
 pub(crate) enum Authorization {
     /// It may be sent.
     Allow(Matched),
-    /// A human decides, unless a grant spares them the question.
+    /// Approval is required, unless a grant covers the request.
     RequireApproval(Matched),
     /// A deny rule matched.
     Deny {
-        /// The pattern, where the rule has one.
+        /// Pattern of the rule, if it has one.
         pattern: Option<String>,
     },
 }
 
-/// Why a request may be sent.
+/// Reason that a request may be sent.
 #[derive(Debug)]
 pub(crate) struct AllowedBy {
     pub(crate) matched: Matched,
-    /// The grant that spared a human the question.
+    /// Grant that replaced the approval.
     pub(crate) grant: Option<GrantRow>,
 }
 
@@ -49,7 +49,7 @@ impl From<&Decision<'_>> for Matched {
     }
 }
 
-/// Bounds, egress guard and policy.
+/// Checks allowed hosts, egress guard and policy.
 pub(crate) async fn authorize(state: &State, asked: &ValidatedRequest<'_>) -> Result<Authorization> {
     let span = tracing::trace_span!(target: "pyxis::trace", "judge", decision = Empty, rule = Empty);
     let judged = evaluate(state, asked).instrument(span.clone()).await;
@@ -66,8 +66,8 @@ pub(crate) async fn authorize(state: &State, asked: &ValidatedRequest<'_>) -> Re
     judged
 }
 
-/// What the request itself shows is judged before the resolver is asked: a query for a name that the agent made up
-/// tells whoever runs that name's DNS.
+/// Checks everything visible in the request before resolving the host. An agent could otherwise leak data through DNS
+/// queries for names that it makes up.
 async fn evaluate(state: &State, asked: &ValidatedRequest<'_>) -> Result<Authorization> {
     check_allowed_hosts(asked.credential, asked.target)?;
     let host = host_port(asked.target);
@@ -85,7 +85,7 @@ async fn evaluate(state: &State, asked: &ValidatedRequest<'_>) -> Result<Authori
     Ok(judgement)
 }
 
-/// What no human and no grant can widen: scheme and allowed hosts.
+/// Checks scheme and allowed hosts, which no person and no grant can widen.
 pub(crate) fn check_allowed_hosts(credential: &ResolvedCredential, target: &Target) -> Result<()> {
     if target.scheme() == Scheme::Http && !credential.row.allow_http {
         return Err(Error::InvalidTarget("plain http, which this credential does not allow".to_owned()));
@@ -96,7 +96,7 @@ pub(crate) fn check_allowed_hosts(credential: &ResolvedCredential, target: &Targ
     Ok(())
 }
 
-/// The policy's word, without grants.
+/// The policy's decision, without grants.
 pub(crate) fn decide<'a>(
     credential: &'a ResolvedCredential,
     method: Method,
@@ -106,12 +106,12 @@ pub(crate) fn decide<'a>(
     policy::evaluate(compiled, credential.mode, method, target)
 }
 
-/// The target as the egress guard takes it.
+/// The target as input for the egress guard.
 pub(crate) fn host_port(target: &Target) -> pyxis_net::HostPort {
     pyxis_net::HostPort::new(target.written_host(), target.port())
 }
 
-/// A policy may ask agents to say why.
+/// Checks for a reason if the policy requires one.
 fn check_reason(asked: &ValidatedRequest<'_>) -> Result<()> {
     let required = policy_of(asked.credential).is_some_and(|policy| policy.require_reason);
     if required && asked.control.reason.is_none_or(str::is_empty) {
@@ -120,7 +120,7 @@ fn check_reason(asked: &ValidatedRequest<'_>) -> Result<()> {
     Ok(())
 }
 
-/// One use of a grant that covers the request, where a grant may stand in for a human.
+/// Claims one use of a grant that covers the request, if a grant may replace the approval.
 pub(crate) async fn use_grant(state: &State, asked: &ValidatedRequest<'_>) -> Result<Option<GrantRow>> {
     let decision = decide(asked.credential, asked.method, asked.target);
     if !grant::grant_may_apply(&decision, policy_of(asked.credential)) {
@@ -139,7 +139,7 @@ pub(crate) async fn use_grant(state: &State, asked: &ValidatedRequest<'_>) -> Re
     Ok(grants::claim_use(&state.store, &wanted).await?)
 }
 
-/// Gives back the use of a grant for a request that was not sent.
+/// Returns the use of a grant for a request that was not sent.
 pub(crate) async fn return_grant(
     state: &State,
     asked: &ValidatedRequest<'_>,
@@ -151,22 +151,22 @@ pub(crate) async fn return_grant(
     Ok(())
 }
 
-/// The credential's policy, if it has one.
+/// The credential's policy, if any.
 pub(crate) fn policy_of(credential: &ResolvedCredential) -> Option<&Policy> {
     credential.policy.as_ref().map(|policy| &policy.policy)
 }
 
-/// How many people must approve.
+/// Number of approvals needed.
 pub(crate) fn min_approvals(credential: &ResolvedCredential) -> u32 {
     policy_of(credential).map_or(1, |policy| policy.min_approvals)
 }
 
-/// True if only a passkey ceremony can approve.
+/// True if approval needs a passkey.
 pub(crate) fn passkey_required(credential: &ResolvedCredential) -> bool {
     policy_of(credential).is_some_and(|policy| policy.passkey_required)
 }
 
-/// Where an approval is announced.
+/// Channel that announces approvals.
 pub(crate) fn channel(credential: &ResolvedCredential) -> Channel {
     policy_of(credential).map_or(Channel::AgentReflected, |policy| policy.channel)
 }

@@ -1,7 +1,7 @@
-//! The control headers of `POST /forward` and `POST /sign`.
+//! Control headers of `POST /forward` and `POST /sign`.
 //!
-//! Agents invent headers (`X-PX-Body`); every `X-PX-*` header that is not known, and every control
-//! header that stands twice, is refused rather than ignored.
+//! Agents invent headers (`X-PX-Body`). Unknown `X-PX-*` headers and repeated control headers are therefore refused,
+//! not ignored.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::error::{Error, Result};
 
-/// What every agent key starts with.
+/// Prefix of every agent key.
 pub(crate) const KEY_PREFIX: &str = "px_agent_";
-/// Longest `Prefer: wait`.
+/// Maximum `Prefer: wait`.
 pub(crate) const MAX_WAIT: Duration = Duration::from_mins(1);
-/// Longest `X-PX-Reason`, in bytes.
+/// Maximum length of `X-PX-Reason`, in bytes.
 const MAX_REASON: usize = 1024;
-/// Longest `Idempotency-Key`, in bytes.
+/// Maximum length of `Idempotency-Key`, in bytes.
 const MAX_IDEMPOTENCY_KEY: usize = 255;
 
 const KEY: &str = "x-px-key";
@@ -43,7 +43,7 @@ pub(crate) struct Control<'a> {
     pub wait: Option<Duration>,
 }
 
-/// The agent key, before anything else is looked at.
+/// Extracts the agent key, before any other check.
 pub(crate) fn key(headers: &HeaderMap) -> Result<&str> {
     let mut values = headers.get_all(KEY).iter();
     let key = values.next().ok_or(Error::MissingKey)?;
@@ -76,12 +76,12 @@ impl<'a> Control<'a> {
         Ok(control)
     }
 
-    /// The credential's name, which every use needs.
+    /// The credential's name, required for every use.
     pub(crate) fn credential(&self) -> Result<&'a str> {
         self.credential.filter(|name| !name.is_empty()).ok_or(Error::MissingHeader("X-PX-Credential"))
     }
 
-    /// The target, which every forward needs.
+    /// The target, required for every forward.
     pub(crate) fn target(&self) -> Result<&'a str> {
         self.target.filter(|url| !url.is_empty()).ok_or(Error::MissingHeader("X-PX-Target"))
     }
@@ -113,7 +113,7 @@ fn unknown(name: &HeaderName) -> Error {
     Error::UnknownHeader(shown)
 }
 
-/// `wait` of the one `Prefer` header; other preferences are ignored, as RFC 7240 asks.
+/// `wait` of the only `Prefer` header. Other preferences are ignored, as RFC 7240 requires.
 fn wait(headers: &HeaderMap) -> Result<Option<Duration>> {
     let mut values = headers.get_all(PREFER).iter();
     let Some(value) = values.next() else { return Ok(None) };

@@ -1,8 +1,8 @@
-//! `Idempotency-Key`: the same request, twice, happens once.
+//! `Idempotency-Key`: the same request sent twice is executed once.
 //!
-//! A key is claimed before anything else can happen with the request. A request that Pyxis refused
-//! before sending gives its key back; one that paused points to its transaction; one that was sent
-//! keeps its answer. What was sent and never answered stays unknown, and is never sent again.
+//! A key is claimed before anything else happens with the request. If Pyxis refuses the request before sending, the key
+//! is released. A paused request's key points to its transaction, and a sent request's key keeps the response. A
+//! request that was sent without a response stays unknown and is never sent again.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -32,18 +32,18 @@ use crate::runtime::stored::StoredResponse;
 /// The header, in lower case.
 pub(crate) const HEADER: &str = "idempotency-key";
 
-/// How long a key is remembered.
+/// Lifetime of a key.
 const REMEMBERED: Duration = Duration::from_hours(24);
-/// How long to wait before settling a key is tried again.
+/// Delay before settling a key is tried again.
 const AGAIN: Duration = Duration::from_secs(2);
 
-/// The first or a later request with a key.
+/// Result of claiming a key.
 pub(crate) enum IdempotencyOutcome {
-    /// The first: go on, and settle the claim.
+    /// The first request: continue, and settle the claim.
     First(Claimed),
-    /// A later one: this is its answer.
+    /// A later request, with the stored response.
     Again(Response),
-    /// A later one, and the first became this transaction.
+    /// A later request; the first one became this transaction.
     Paused(TxnId),
 }
 
@@ -53,13 +53,13 @@ pub(crate) struct Claimed {
     workspace: WorkspaceId,
     agent: AgentId,
     key_hash: String,
-    /// True if giving the key back could let the request happen twice.
+    /// True if releasing the key could lead to a second execution.
     sent: AtomicBool,
     settled: AtomicBool,
 }
 
-/// An agent that hangs up leaves its key claimed: what was not sent is free again, what was sent stays
-/// unknown for as long as the key is remembered.
+/// Settles the key if the agent disconnects. The key of an unsent request is released; a sent one stays unknown for as
+/// long as the key is remembered.
 impl Drop for Claimed {
     fn drop(&mut self) {
         if self.settled.load(Ordering::Relaxed) {
@@ -68,7 +68,7 @@ impl Drop for Claimed {
         let (state, workspace, agent) = (self.state.clone(), self.workspace, self.agent);
         let (key_hash, sent) = (std::mem::take(&mut self.key_hash), self.sent.load(Ordering::Relaxed));
         drop(tokio::spawn(async move {
-            // Nobody else settles the key of a living node, so this goes on until the store is there again.
+            // No other node settles the key of a running node, so retry until the store is available again.
             loop {
                 let done = if sent {
                     idempotency::lose(&state.store, workspace, agent, &key_hash).await
@@ -83,14 +83,14 @@ impl Drop for Claimed {
     }
 }
 
-/// Runs a request with a key to its end, also where the agent hangs up: it will ask again what became of it.
+/// Runs a request with a key to its end, even if the agent disconnects, because the agent will ask for its outcome.
 pub(crate) async fn run_detached(
     request: impl Future<Output = Result<Response>> + Send + 'static,
 ) -> Result<Response> {
     tokio::spawn(request.in_current_span()).await.map_err(|error| Error::Internal(error.into()))?
 }
 
-/// Claims `key` for this request, or finds what became of the first one.
+/// Claims `key` for this request, or finds the outcome of the first one.
 pub(crate) async fn claim(
     state: &State,
     agent: &ResolvedAgent,
@@ -152,29 +152,29 @@ fn again(
 }
 
 impl Claimed {
-    /// Ties the key to a transaction.
+    /// Links the key to a transaction.
     pub(crate) async fn attach(&self, executor: impl Executor, txn: TxnId) -> Result<()> {
         idempotency::attach_txn(executor, self.workspace, self.agent, &self.key_hash, txn).await?;
         Ok(())
     }
 
-    /// The transaction stands: the key points to it from now on.
+    /// The transaction is stored; the key points to it from now on.
     pub(crate) fn tied(&self) {
         self.settled.store(true, Ordering::Relaxed);
     }
 
-    /// From here on the request may have reached the upstream.
+    /// From now on the request may have reached the upstream.
     pub(crate) fn sending(&self) {
         self.sent.store(true, Ordering::Relaxed);
     }
 
-    /// Keeps the answer, or gives the key back if nothing was sent.
+    /// Stores the response, or releases the key if nothing was sent.
     pub(crate) async fn settle(self, state: &State, result: Result<Response>) -> Result<Response> {
         if self.settled.load(Ordering::Relaxed) {
             return result;
         }
         match result {
-            // Dropping the claim gives the key back.
+            // Dropping the claim releases the key.
             Err(error) if !self.sent.load(Ordering::Relaxed) => Err(error),
             Err(error) => {
                 let (parts, body) = error.into_response().into_parts();
@@ -187,8 +187,8 @@ impl Claimed {
         }
     }
 
-    /// Reads the answer, since it must be given again. One that is too large for that goes on to the agent,
-    /// and only the fact is kept.
+    /// Buffers the response for later repetition. If it is too large, it is only passed on, and just its existence is
+    /// recorded.
     async fn keep(
         &self,
         state: &State,
@@ -209,14 +209,14 @@ impl Claimed {
         let sealed = state.keyring.seal(&*state.entropy, &aad, kept.encode().expose());
         match idempotency::complete(&state.store, self.workspace, self.agent, &self.key_hash, sealed).await {
             Ok(_) => self.tied(),
-            // The agent gets its answer all the same; dropping the claim notes that it is not kept.
+            // The agent receives its response anyway; dropping the claim records that it is not stored.
             Err(error) => tracing::warn!(%error, "an answer could not be kept for its idempotency key"),
         }
         Ok(Response::from_parts(parts, body))
     }
 }
 
-/// A body by whether it fits what is kept.
+/// A body that fits the storage limit, or not.
 enum Length {
     Short(Bytes),
     Long(Body),
@@ -239,7 +239,7 @@ async fn read(mut body: Body, most: usize) -> Result<Length> {
     Ok(Length::Short(pieces.concat().into()))
 }
 
-/// What makes two requests the same, however they are spelt.
+/// Digest of what makes two requests equal, regardless of spelling.
 fn fingerprint(control: &Control<'_>, body: &[u8]) -> String {
     let method = match control.method {
         None => Method::Get.as_str(),

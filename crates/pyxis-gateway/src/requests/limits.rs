@@ -1,4 +1,4 @@
-//! The agent's hourly budget (Spec 3, Limits): exact, in fixed windows that start on the hour.
+//! The agent's hourly limit (Spec 3, Limits): exact, in fixed windows that start on the hour.
 
 use std::time::Duration;
 

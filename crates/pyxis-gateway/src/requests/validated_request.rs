@@ -1,4 +1,4 @@
-//! What the doors hand on: a request whose form is checked, to be judged, recorded and sent or stored.
+//! A well-formed request, ready to be authorized, recorded, and sent or stored.
 
 use http::request;
 use pyxis_core::policy::Method;
@@ -7,7 +7,7 @@ use pyxis_core::target::Target;
 use crate::requests::control::Control;
 use crate::runtime::resolve::{ResolvedAgent, ResolvedCredential};
 
-/// A request that passed the checks of form: who asks for what.
+/// A request that passed the format checks.
 pub(crate) struct ValidatedRequest<'a> {
     pub(crate) agent: &'a ResolvedAgent,
     pub(crate) credential: &'a ResolvedCredential,
@@ -15,6 +15,6 @@ pub(crate) struct ValidatedRequest<'a> {
     pub(crate) target: &'a Target,
     pub(crate) control: &'a Control<'a>,
     pub(crate) head: &'a request::Parts,
-    /// Of the configuration that `agent` and `credential` are from.
+    /// Generation of the configuration from which `agent` and `credential` come.
     pub(crate) generation: i64,
 }

@@ -1,7 +1,7 @@
-//! The newest signed head of the audit trail, kept outside the database.
+//! The newest signed head of the audit log, stored outside the database.
 //!
-//! Whoever can edit the database can cut its tail together with the head that names it; this file
-//! then still names a record that is gone.
+//! A person who can edit the database can truncate the log together with its head. This file then still names the
+//! missing record.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -10,12 +10,12 @@ use pyxis_store::audit::Checkpoint;
 
 use crate::error::{Error, Result};
 
-/// The newest head that this process signed, in case the file goes.
+/// Newest head signed by this process, in case the file is lost.
 #[derive(Default)]
 pub(crate) struct Anchor(Mutex<Option<Checkpoint>>);
 
 impl Anchor {
-    /// The newest signed head that is known of outside the database. `path` is where its file is, if it has one.
+    /// Newest signed head known outside the database. `path` is its file, if configured.
     pub(crate) async fn newest(&self, path: Option<&Path>) -> Result<Option<Checkpoint>> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         match (&known, path) {
@@ -24,7 +24,7 @@ impl Anchor {
         }
     }
 
-    /// Keeps a head that was just signed.
+    /// Stores a newly signed head.
     pub(crate) async fn keep(&self, path: Option<&Path>, checkpoint: Checkpoint) {
         if let Some(path) = path {
             write(path, &checkpoint).await;
@@ -33,7 +33,7 @@ impl Anchor {
     }
 }
 
-/// Replaces the file in one step. A failure is logged: the database has the same checkpoint.
+/// Replaces the file atomically. A failure is only logged, because the database has the same checkpoint.
 async fn write(path: &Path, checkpoint: &Checkpoint) {
     let next = path.with_extension("new");
     let line = format!("{checkpoint}\n");
@@ -46,7 +46,7 @@ async fn write(path: &Path, checkpoint: &Checkpoint) {
     }
 }
 
-/// What the file says; `None` where there is none.
+/// Reads the file; `None` if it does not exist.
 pub(crate) async fn read(path: &Path) -> Result<Option<Checkpoint>> {
     match tokio::fs::read_to_string(path).await {
         Ok(line) => line.trim().parse().map(Some).map_err(|error| Error::Internal(Box::new(error))),

@@ -1,9 +1,9 @@
-//! What is known of a request that was sent.
+//! Facts about a request that was sent.
 
 use http::StatusCode;
 use tokio::time::Instant;
 
-/// What the record of its outcome says.
+/// Data for the audit record of its outcome.
 #[derive(Default)]
 pub(crate) struct ExchangeMetrics {
     pub(crate) status: Option<StatusCode>,
@@ -14,7 +14,7 @@ pub(crate) struct ExchangeMetrics {
     pub(crate) redactions: u64,
 }
 
-/// Microseconds that have passed.
+/// Elapsed microseconds.
 pub(crate) fn micros(since: Instant) -> u64 {
     u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX)
 }

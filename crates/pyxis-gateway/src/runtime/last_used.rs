@@ -1,4 +1,4 @@
-//! Last-use times, gathered in memory and written now and then: they must not cost a request a write.
+//! Last-use times, collected in memory and written occasionally, so that a request does not cost a write.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -7,7 +7,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, CredentialId};
 use pyxis_store::{Store, StoreError, agents, credentials};
 
-/// What was used since the last write.
+/// Uses since the last write.
 #[derive(Default)]
 pub(crate) struct LastUsedBuffer(Mutex<PendingUses>);
 
@@ -18,14 +18,14 @@ struct PendingUses {
 }
 
 impl LastUsedBuffer {
-    /// Notes a use.
+    /// Records a use.
     pub(crate) fn note(&self, agent: AgentId, credential: CredentialId, now: UnixMillis) {
         let mut used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         used.agents.insert(agent, now);
         used.credentials.insert(credential, now);
     }
 
-    /// Writes what was noted.
+    /// Writes the recorded uses.
     pub(crate) async fn write(&self, store: &Store) -> Result<(), StoreError> {
         let used = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         if !used.agents.is_empty() {

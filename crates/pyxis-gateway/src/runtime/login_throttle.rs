@@ -1,6 +1,6 @@
-//! Sign-ins with addresses that nobody has: locked like those that somebody has, so that a lock does not simply tell
-//! which accounts exist. Each process counts by itself, in memory; whoever asks several nodes, or tries more addresses
-//! than are kept, can still tell.
+//! Sign-in attempts with unknown email addresses. They are locked like existing accounts, so that a lock does not
+//! simply reveal which accounts exist. Each process counts separately in memory. Someone who queries several nodes, or
+//! tries more addresses than are stored, can still tell.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -10,10 +10,10 @@ use pyxis_core::clock::UnixMillis;
 
 use crate::runtime::resolve::key_hash;
 
-/// Most addresses at a time. Of more, the one that was tried longest ago is forgotten.
+/// Maximum number of addresses. Beyond it, the one tried longest ago is dropped.
 const MOST: usize = 10_000;
 
-/// The addresses that were tried.
+/// Addresses that were tried.
 #[derive(Default)]
 pub(crate) struct UnknownEmailThrottle(Mutex<HashMap<[u8; 32], Tries>>);
 
@@ -25,8 +25,8 @@ struct Tries {
 }
 
 impl UnknownEmailThrottle {
-    /// Counts a try, unless the address is locked: then until when. The try that reaches `max` locks it for
-    /// `lock_for`, and counting starts again.
+    /// Counts an attempt, unless the address is locked; then returns the end of the lock. The attempt that reaches
+    /// `max` locks it for `lock_for` and resets the counter.
     pub(crate) fn attempt(
         &self,
         email: &str,

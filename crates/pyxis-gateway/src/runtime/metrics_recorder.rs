@@ -1,4 +1,4 @@
-//! The handles of the metrics of the data path: looked up once, not by name for each request.
+//! Handles of the data path's metrics, looked up once instead of by name for each request.
 
 use metrics::{Counter, Histogram, counter, histogram};
 
@@ -19,7 +19,7 @@ pub(crate) struct MetricsRecorder {
 }
 
 impl MetricsRecorder {
-    /// Registers with the recorder that is installed by now.
+    /// Registers with the currently installed recorder.
     pub(crate) fn register() -> Self {
         let decided =
             |decision: &'static str| counter!("pyxis_forward_requests_total", "decision" => decision);
@@ -35,7 +35,7 @@ impl MetricsRecorder {
         }
     }
 
-    /// One attempt of a webhook delivery.
+    /// Counts one attempt of a webhook delivery.
     pub(crate) fn attempted(&self, status: DeliveryStatus) {
         match status {
             DeliveryStatus::Delivered => self.attempts_acknowledged.increment(1),
@@ -43,7 +43,7 @@ impl MetricsRecorder {
         }
     }
 
-    /// Upstream latency, failures and redactions of one request.
+    /// Records upstream latency, failures and redactions of one request.
     pub(crate) fn ended(&self, facts: &ExchangeMetrics) {
         if let Some(micros) = facts.head_micros {
             #[expect(clippy::cast_precision_loss, reason = "a latency, not an amount of money")]

@@ -1,4 +1,4 @@
-//! Client certificates: one HTTP client, with connections of its own, for each version of a credential.
+//! Client certificates: one HTTP client with separate connections for each version of a credential.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -10,14 +10,14 @@ use crate::error::{Error, Result};
 use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::secret_value::SecretValue;
 
-/// Clients kept at once; beyond it all are made anew.
+/// Maximum number of cached clients. Beyond it, the cache is cleared.
 const MAX_CLIENTS: usize = 1000;
 
-/// The clients of this process.
+/// Clients of this process.
 #[derive(Default)]
 pub(crate) struct MtlsClients(Mutex<HashMap<CredentialId, (i64, Client)>>);
 
-/// The certificate chain and key of a secret.
+/// Parses the certificate chain and key of a secret.
 pub(crate) fn read(secret: &SecretValue) -> Result<Identity> {
     let part = |name: &'static str| {
         secret.field(name).ok_or_else(|| Error::field(format!("secret.{name}"), "this auth kind needs it"))
@@ -27,7 +27,7 @@ pub(crate) fn read(secret: &SecretValue) -> Result<Identity> {
 }
 
 impl MtlsClients {
-    /// The client that shows the credential's certificate, and dials as `net` does.
+    /// The client that presents the credential's certificate, and otherwise connects like `net`.
     pub(crate) fn client(
         &self,
         net: &Client,

@@ -1,9 +1,9 @@
-//! From an agent key and a credential's name to everything a decision needs.
+//! Resolves an agent key and a credential name to everything that a decision needs.
 //!
-//! Parsed configuration is kept in memory under the store's generation number, which every change of
-//! configuration raises in its own transaction. No answer leaves before that number was compared with
-//! the store's, so a change is in force for every request that starts after it, whichever process made
-//! it. Secrets are kept sealed here; they are open while requests use them.
+//! Parsed configuration is cached under the store's generation number, which every configuration change raises in its
+//! own transaction. No response is sent before that number was compared with the store's. A change therefore applies to
+//! every request that starts after it, whichever process made it. Cached secrets stay sealed and are opened only while
+//! requests use them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -26,30 +26,30 @@ use crate::error::{Error, Result};
 use crate::runtime::secret_cache::{DecryptedSecret, SharedSecret};
 use crate::runtime::secret_value::SecretValue;
 
-/// Entries kept before the whole snapshot is dropped; bounds what hostile names can fill.
+/// Maximum cache entries before the whole snapshot is dropped. Limits memory used by hostile names.
 const MAX_ENTRIES: usize = 10_000;
-/// Longest name of a credential, in bytes.
+/// Maximum length of a credential name, in bytes.
 pub(crate) const MAX_NAME: usize = 64;
 
 /// SHA-256 of an agent key.
 pub(crate) type KeyHash = [u8; 32];
 
-/// The digest under which a key or token is stored.
+/// Digest under which a key or token is stored.
 pub(crate) fn key_hash(key: &str) -> KeyHash {
     Sha256::digest(key.as_bytes()).into()
 }
 
-/// Switches of a credential that few need.
+/// Rarely needed options of a credential.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CredentialOptions {
-    /// Let `Set-Cookie` of the upstream through to the agent.
+    /// Passes `Set-Cookie` of the upstream to the agent.
     pub allow_set_cookie: bool,
-    /// Pass `traceparent` and `tracestate` upstream.
+    /// Passes `traceparent` and `tracestate` upstream.
     pub pass_traceparent: bool,
 }
 
-/// A policy with the form that evaluates fast.
+/// A policy in original and compiled form.
 #[derive(Debug)]
 pub(crate) struct ActivePolicy {
     /// As written.
@@ -58,20 +58,20 @@ pub(crate) struct ActivePolicy {
     pub compiled: CompiledPolicy,
 }
 
-/// A credential with everything parsed.
+/// A credential with parsed configuration.
 #[derive(Debug)]
 pub(crate) struct ResolvedCredential {
     /// The stored row.
     pub row: CredentialRow,
-    /// How the secret is attached; `None` for a sidecar.
+    /// Authentication method; `None` for a sidecar.
     pub auth: Option<Auth>,
-    /// Where it may go.
+    /// Hosts that it may be sent to.
     pub hosts: AllowedHosts,
-    /// Switches.
+    /// Further options.
     pub options: CredentialOptions,
-    /// Its policy, if one was written.
+    /// Policy, if any.
     pub policy: Option<ActivePolicy>,
-    /// The workspace's mode, which counts where there is no policy.
+    /// Mode of the workspace, which applies without a policy.
     pub mode: ApprovalMode,
     /// The secret, while requests use it.
     opened: SharedSecret,
@@ -94,7 +94,7 @@ impl ResolvedCredential {
         Ok(Self { row, auth, hosts, options, policy, mode, opened: SharedSecret::default() })
     }
 
-    /// The secret; `None` for a sidecar that needs none.
+    /// Opens the secret; `None` for a sidecar that needs none.
     pub(crate) fn open(&self, keyring: &Keyring) -> Result<Option<Arc<DecryptedSecret>>> {
         let row = &self.row;
         let Some(sealed) = &row.sealed_secret else {
@@ -108,7 +108,7 @@ impl ResolvedCredential {
         opened.map(Some)
     }
 
-    /// The secret of a credential that is nothing without one.
+    /// Opens the secret of a credential that requires one.
     pub(crate) fn open_needed(&self, keyring: &Keyring) -> Result<Arc<DecryptedSecret>> {
         self.open(keyring)?.ok_or_else(missing)
     }
@@ -132,33 +132,31 @@ fn corrupt(table: &'static str, column: &'static str, row: String) -> Error {
     Error::Internal(Box::new(StoreError::Corrupt { table, column, row }))
 }
 
-/// An agent with what it may use.
+/// An agent with its workspace and credentials.
 #[derive(Debug)]
 pub(crate) struct ResolvedAgent {
     /// The stored row.
     pub row: AgentRow,
-    /// Its workspace.
+    /// Workspace of the agent.
     pub workspace: WorkspaceRow,
     credentials: RwLock<HashMap<String, Option<Arc<ResolvedCredential>>>>,
 }
 
 impl ResolvedAgent {
-    /// The agent's id.
     pub(crate) fn id(&self) -> AgentId {
         self.row.id
     }
 
-    /// The workspace's id.
     pub(crate) fn workspace_id(&self) -> WorkspaceId {
         self.row.workspace_id
     }
 }
 
-/// Parsed configuration of the generation that was last seen.
+/// Parsed configuration of the last seen generation.
 ///
-/// What is found here may be out of date. It is believed only after a check against the store: for a
-/// request that passes, in the transaction that records it ([`pyxis_store::audit::Appender::append_under`]);
-/// for every other answer, by [`Cache::is_current`].
+/// Entries may be stale. They are trusted only after a check against the store. For an allowed request, that check is
+/// in the transaction that records it ([`pyxis_store::audit::Appender::append_under`]). For every other response it is
+/// [`ConfigCache::is_current`].
 #[derive(Default)]
 pub(crate) struct ConfigCache(RwLock<Snapshot>);
 
@@ -169,7 +167,7 @@ struct Snapshot {
 }
 
 impl ConfigCache {
-    /// The enabled agent that holds `key`, and the generation that it is of.
+    /// The enabled agent with `key`, and the generation that it was read under.
     pub(crate) async fn agent(&self, store: &Store, key: &str) -> Result<(Arc<ResolvedAgent>, i64)> {
         let hash = key_hash(key);
         if let Some(found) = self.cached(&hash) {
@@ -184,18 +182,18 @@ impl ConfigCache {
         Ok((agent, generation))
     }
 
-    /// The enabled agent that holds `key`, as of now.
+    /// The enabled agent with `key`, checked against the store now.
     pub(crate) async fn agent_now(&self, store: &Store, key: &str) -> Result<Arc<ResolvedAgent>> {
         self.refresh(store).await?;
         Ok(self.agent(store, key).await?.0)
     }
 
-    /// True if `generation` is still the store's; if not, what is kept here is dropped.
+    /// True if `generation` is still current. If not, the cache is cleared.
     pub(crate) async fn is_current(&self, store: &Store, generation: i64) -> Result<bool> {
         Ok(self.refresh(store).await? == generation)
     }
 
-    /// Reads the store's generation and drops what is of another one.
+    /// Reads the store's generation and drops entries of other generations.
     async fn refresh(&self, store: &Store) -> Result<i64> {
         let generation = generations::read(store).await?;
         if self.0.read().unwrap_or_else(PoisonError::into_inner).generation != generation {
@@ -212,8 +210,8 @@ impl ConfigCache {
         snapshot.agents.get(hash).map(|agent| (Arc::clone(agent), snapshot.generation))
     }
 
-    /// Keeps what was loaded after `generation` was read. A newer snapshot is left alone: what is at
-    /// hand may be older than it.
+    /// Caches data loaded after `generation` was read. A newer snapshot stays unchanged, because the data may be older
+    /// than it.
     fn keep(&self, generation: i64, hash: KeyHash, agent: &Arc<ResolvedAgent>) {
         let mut snapshot = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if snapshot.generation != generation {
@@ -227,13 +225,13 @@ impl ConfigCache {
 }
 
 impl ResolvedAgent {
-    /// The credential called `name` (whatever its case), if this agent may use it. Unknown and not
-    /// assigned are the same answer.
+    /// The credential called `name`, ignoring case, if this agent may use it. Unknown and unassigned credentials give
+    /// the same error.
     pub(crate) async fn credential(&self, store: &Store, name: &str) -> Result<Arc<ResolvedCredential>> {
         if let Some(found) = self.known(name) {
             return found.ok_or(Error::CredentialNotFound);
         }
-        // None has such a name, and what is not there is remembered.
+        // No credential has such a name, and misses are cached.
         if name.len() > MAX_NAME {
             return Err(Error::CredentialNotFound);
         }

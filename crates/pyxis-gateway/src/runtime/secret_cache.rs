@@ -1,4 +1,4 @@
-//! A credential's secret while requests use it.
+//! A credential's secret, shared while requests use it.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
@@ -7,8 +7,8 @@ use pyxis_scrub::Needles;
 use crate::error::Result;
 use crate::runtime::secret_value::SecretValue;
 
-/// Where requests that run at the same time find the secret that the first of them opened. Keeps nothing
-/// itself: with the last of them the secret is wiped.
+/// Lets concurrent requests share the secret that the first of them opened. Keeps nothing itself: the secret is wiped
+/// after the last request.
 #[derive(Default)]
 pub(crate) struct SharedSecret(Mutex<Weak<DecryptedSecret>>);
 
@@ -19,7 +19,7 @@ impl std::fmt::Debug for SharedSecret {
 }
 
 impl SharedSecret {
-    /// What another request has open now, or what `open` gives.
+    /// The secret that another request has open now, or the result of `open`.
     pub(crate) fn or_open(&self, open: impl FnOnce() -> Result<SecretValue>) -> Result<Arc<DecryptedSecret>> {
         let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(opened) = shared.upgrade() {
@@ -31,19 +31,18 @@ impl SharedSecret {
     }
 }
 
-/// An opened secret, and what to look for in answers.
+/// An opened secret and its search forms for responses.
 pub(crate) struct DecryptedSecret {
     secret: SecretValue,
     needles: OnceLock<Arc<Needles>>,
 }
 
 impl DecryptedSecret {
-    /// The secret.
     pub(crate) fn secret(&self) -> &SecretValue {
         &self.secret
     }
 
-    /// What to look for, made of the secret once.
+    /// Search forms of the secret, computed once.
     pub(crate) fn needles(&self, make: impl FnOnce(&SecretValue) -> Needles) -> Arc<Needles> {
         Arc::clone(self.needles.get_or_init(|| Arc::new(make(&self.secret))))
     }

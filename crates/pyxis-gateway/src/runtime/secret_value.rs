@@ -8,12 +8,12 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::error::{Error, Result};
 
-/// A secret as it is written in a request body and, sealed, in the store.
+/// A secret as written in a request body and, sealed, in the store.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub enum SecretValue {
     /// One string.
     Text(String),
-    /// Named strings, for kinds with several parts.
+    /// Named strings, for authentication methods with several parts.
     Fields(#[zeroize(skip)] BTreeMap<String, Zeroizing<String>>),
 }
 
@@ -24,7 +24,7 @@ impl std::fmt::Debug for SecretValue {
 }
 
 impl SecretValue {
-    /// Reads the `secret` member of a request body. Errors never repeat the value.
+    /// Parses the `secret` member of a request body. Errors never contain the value.
     pub fn from_json(value: Value) -> Result<Self> {
         match value {
             Value::String(text) if !text.is_empty() => Ok(Self::Text(text)),
@@ -42,7 +42,7 @@ impl SecretValue {
         }
     }
 
-    /// The same as it was meant ([`pyxis_core::secret::entered`]). A part may be empty, all of it may not.
+    /// Cleans up pasted input ([`pyxis_core::secret::entered`]). Single parts may be empty, but not all of them.
     pub(crate) fn entered(mut self) -> Result<Self> {
         let meant = |name: &str, text: &str| {
             let place = if name.is_empty() { "secret".to_owned() } else { format!("secret.{name}") };
@@ -70,13 +70,13 @@ impl SecretValue {
         Ok(self)
     }
 
-    /// Reads what [`SecretValue::to_bytes`] wrote.
+    /// Parses the output of [`SecretValue::to_bytes`].
     pub fn from_bytes(bytes: &SecretBytes) -> Result<Self> {
         let value = serde_json::from_slice(bytes.expose()).map_err(|error| Error::Internal(error.into()))?;
         Self::from_json(value)
     }
 
-    /// The form that is sealed.
+    /// Serialized form for sealing.
     pub fn to_bytes(&self) -> SecretBytes {
         let text = match self {
             Self::Text(text) => serde_json::to_vec(text),
@@ -87,7 +87,7 @@ impl SecretValue {
         SecretBytes::new(text.unwrap_or_default())
     }
 
-    /// The one string, if it is one.
+    /// The string, if the secret is a single one.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -95,7 +95,7 @@ impl SecretValue {
         }
     }
 
-    /// A named part.
+    /// The part with this name.
     pub fn field(&self, name: &str) -> Option<&str> {
         match self {
             Self::Text(_) => None,
@@ -103,7 +103,7 @@ impl SecretValue {
         }
     }
 
-    /// Every named part; one string alone has no name.
+    /// All named parts. A single string has no name.
     pub fn named(&self) -> impl Iterator<Item = (&str, &str)> {
         let (text, fields) = match self {
             Self::Text(text) => (Some(("", text.as_str())), None),
@@ -114,7 +114,7 @@ impl SecretValue {
         text.into_iter().chain(fields.into_iter().flatten())
     }
 
-    /// Every string in it.
+    /// All strings in the secret.
     pub fn parts(&self) -> impl Iterator<Item = &str> {
         let (text, fields) = match self {
             Self::Text(text) => (Some(text.as_str()), None),

@@ -1,4 +1,4 @@
-//! What every part of the proxy shares.
+//! State shared by all parts of the proxy.
 
 use std::sync::{Arc, OnceLock};
 
@@ -20,53 +20,53 @@ use crate::runtime::token_cache::TokenCache;
 use crate::runtime::wait::Waiters;
 use crate::runtime::work::Work;
 
-/// The parts that the proxy is made of.
+/// Dependencies of the proxy.
 pub struct Parts {
-    /// The database.
+    /// Database access.
     pub store: Store,
-    /// Seals and opens what is secret at rest.
+    /// Seals and opens secrets at rest.
     pub keyring: Keyring,
-    /// Writes the audit trail.
+    /// Writes the audit log.
     pub audit: Appender,
-    /// Keys of the audit trail, for records that commit with a state change.
+    /// Keys of the audit log, for records that commit with a state change.
     pub audit_keys: AuditKeys,
-    /// The only way out.
+    /// HTTP client for all outbound requests.
     pub net: pyxis_net::Client,
-    /// Time.
+    /// Source of time.
     pub clock: Arc<dyn Clock>,
-    /// Randomness.
+    /// Source of randomness.
     pub entropy: Arc<dyn Entropy>,
-    /// This process.
+    /// Id of this process.
     pub node: NodeId,
-    /// Settings.
+    /// Operator settings.
     pub config: Config,
 }
 
-/// A cheap handle on everything the proxy needs.
+/// Shared handle on everything the proxy needs. Cheap to clone.
 #[derive(Clone)]
 pub struct State(Arc<Inner>);
 
-/// What [`State`] points to.
+/// Target of a [`State`].
 pub struct Inner {
-    /// The database.
+    /// Database access.
     pub store: Store,
-    /// Seals and opens what is secret at rest.
+    /// Seals and opens secrets at rest.
     pub keyring: Keyring,
-    /// Writes the audit trail.
+    /// Writes the audit log.
     pub audit: Appender,
-    /// Keys of the audit trail, for records that commit with a state change.
+    /// Keys of the audit log, for records that commit with a state change.
     pub audit_keys: AuditKeys,
-    /// The only way out.
+    /// HTTP client for all outbound requests.
     pub net: pyxis_net::Client,
-    /// The way to the operator's own sidecars.
+    /// HTTP client for the operator's own sidecars.
     pub net_private: pyxis_net::Client,
-    /// Time.
+    /// Source of time.
     pub clock: Arc<dyn Clock>,
-    /// Randomness.
+    /// Source of randomness.
     pub entropy: Arc<dyn Entropy>,
-    /// This process.
+    /// Id of this process.
     pub node: NodeId,
-    /// Settings.
+    /// Operator settings.
     pub config: Config,
     pub(crate) config_cache: ConfigCache,
     pub(crate) waiters: Waiters,
@@ -80,7 +80,7 @@ pub struct Inner {
 }
 
 impl State {
-    /// Puts the parts together. Nothing runs until [`crate::workers::start`].
+    /// Assembles the state. Nothing runs before [`crate::workers::start`].
     pub fn new(parts: Parts) -> Self {
         let Parts { store, keyring, audit, audit_keys, net, clock, entropy, node, config } = parts;
         Self(Arc::new(Inner {
@@ -106,12 +106,12 @@ impl State {
         }))
     }
 
-    /// The present moment.
+    /// Current time.
     pub fn now(&self) -> UnixMillis {
         self.clock.now()
     }
 
-    /// The metrics, registered at the first use: by then a server has installed its recorder.
+    /// Metrics, registered at first use, when a server has installed its recorder.
     pub(crate) fn metrics(&self) -> &MetricsRecorder {
         self.meters.get_or_init(MetricsRecorder::register)
     }

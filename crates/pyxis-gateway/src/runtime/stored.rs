@@ -1,4 +1,4 @@
-//! The form in which a waiting request and its answer are kept, before sealing.
+//! Stored form of a pending request and its response, before sealing.
 //!
 //! Length-prefixed, because header values are bytes and bodies are large: no escaping, one copy.
 
@@ -6,12 +6,12 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use pyxis_core::secret::SecretBytes;
 
-/// What was sealed does not read back.
+/// Stored data that cannot be parsed.
 #[derive(Debug, thiserror::Error)]
 #[error("a stored message is damaged")]
 pub(crate) struct Damaged;
 
-/// A request as it will be sent, except for the secret.
+/// A request as it will be sent, without the secret.
 #[derive(Debug)]
 pub(crate) struct StoredRequest {
     /// Canonical URL.
@@ -20,13 +20,13 @@ pub(crate) struct StoredRequest {
     pub(crate) body: Bytes,
 }
 
-/// An answer as the agent may see it.
+/// A response as the agent may see it.
 #[derive(Debug)]
 pub(crate) struct StoredResponse {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
-    /// True if the body was longer than what is kept.
+    /// True if the body was longer than the stored part.
     pub(crate) truncated: bool,
 }
 

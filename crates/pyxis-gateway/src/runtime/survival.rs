@@ -8,18 +8,18 @@ use futures_util::FutureExt;
 use crate::error::{Error, Result};
 use crate::runtime::work::Stop;
 
-/// Pause before a loop that panicked starts again.
+/// Pause before a panicked loop restarts.
 const PAUSE: Duration = Duration::from_secs(3);
 
-/// Error in place of the result of work that panicked.
+/// Error that replaces the result of panicked work.
 #[derive(Debug, thiserror::Error)]
 #[error("the work `{0}` panicked")]
 struct Panicked(&'static str);
 
-/// Runs `work` and turns a panic in it into an error. The message of the panic is left to the panic hook.
+/// Runs `work` and converts a panic to an error. The panic hook handles the message.
 ///
-/// What the work held is dropped, so transactions are rolled back, and what other tasks share stays usable: locks here
-/// ignore poison.
+/// Everything that the work held is dropped, so transactions are rolled back. State shared with other tasks stays
+/// usable, because locks here ignore poisoning.
 pub(crate) async fn caught<T>(name: &'static str, work: impl Future<Output = Result<T>>) -> Result<T> {
     AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
         tracing::error!(
@@ -31,7 +31,7 @@ pub(crate) async fn caught<T>(name: &'static str, work: impl Future<Output = Res
     })
 }
 
-/// Runs a loop until it returns. After a panic it starts again, unless the process is stopping.
+/// Runs a loop until it returns. Restarts it after a panic, unless the process is stopping.
 pub(crate) async fn restarted<F: Future<Output = ()>>(
     name: &'static str,
     stop: Stop,

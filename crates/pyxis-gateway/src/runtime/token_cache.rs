@@ -1,4 +1,4 @@
-//! The access tokens that this process holds in memory. [`crate::credentials::tokens`] fetches and stores them.
+//! Access tokens cached by this process. [`crate::credentials::tokens`] fetches and stores them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,35 +9,35 @@ use pyxis_core::id::CredentialId;
 use pyxis_core::secret::SecretString;
 use pyxis_store::credentials::CredentialRow;
 
-/// A token is renewed this long before its end, so that it does not end on the way.
+/// Time before its expiry at which a token is renewed, so that it does not expire in transit.
 const MARGIN: Duration = Duration::from_secs(30);
 
 /// Tokens of this process, by credential.
 #[derive(Default)]
 pub(crate) struct TokenCache(Mutex<HashMap<CredentialId, Slot>>);
 
-/// One credential's token. Whoever holds the lock is the one request that fetches.
+/// Token of one credential. The request that holds the lock fetches the token.
 pub(crate) type Slot = Arc<tokio::sync::Mutex<Option<Fresh>>>;
 
-/// A token that may be used until then.
+/// A token that may be used until its expiry.
 #[derive(Clone)]
 pub(crate) struct Fresh {
     pub(crate) version: i64,
-    /// The configuration that it was fetched under: another scope or endpoint gives another token.
+    /// Configuration that it was fetched under. Another scope or endpoint requires another token.
     pub(crate) auth: Option<String>,
     pub(crate) expires_at: UnixMillis,
     pub(crate) token: SecretString,
 }
 
 impl Fresh {
-    /// True if it can go with a request that is sent now.
+    /// True if a request that is sent now may use it.
     pub(crate) fn is_good(&self, row: &CredentialRow, now: UnixMillis) -> bool {
         self.version == row.version && self.auth == row.auth && now.plus(MARGIN) < self.expires_at
     }
 }
 
 impl TokenCache {
-    /// The place of one credential's token.
+    /// Cache slot of one credential's token.
     pub(crate) fn slot(&self, id: CredentialId) -> Slot {
         Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(id).or_default())
     }

@@ -1,6 +1,6 @@
-//! Who waits for which transaction.
+//! Requests waiting for a transaction.
 //!
-//! A waiting request holds one entry here and is woken when its transaction changes; nothing polls.
+//! A waiting request has one entry here and is woken when its transaction changes, without polling.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,14 +9,14 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use pyxis_core::id::TxnId;
 use tokio::sync::Notify;
 
-/// The waiting requests of this process.
+/// Waiting requests of this process.
 #[derive(Default)]
 pub(crate) struct Waiters {
     waiting: Mutex<HashMap<TxnId, Weak<Notify>>>,
     stopped: AtomicBool,
 }
 
-/// A place in the queue of one transaction.
+/// Registration for one transaction.
 pub(crate) struct Waiter<'a> {
     txn: TxnId,
     notify: Arc<Notify>,
@@ -24,7 +24,7 @@ pub(crate) struct Waiter<'a> {
 }
 
 impl Waiters {
-    /// Takes a place. Look at the transaction *after* this, so that no change is missed.
+    /// Registers a waiter. Read the transaction *after* this, so that no change is missed.
     pub(crate) fn join(&self, txn: TxnId) -> Waiter<'_> {
         let mut waiting = self.lock();
         let notify = waiting.get(&txn).and_then(Weak::upgrade).unwrap_or_else(|| {
@@ -35,7 +35,7 @@ impl Waiters {
         Waiter { txn, notify, waiters: self }
     }
 
-    /// Wakes whoever waits for `txn`.
+    /// Wakes all waiters for `txn`.
     pub(crate) fn wake(&self, txn: TxnId) {
         let waiting = self.lock().get(&txn).and_then(Weak::upgrade);
         if let Some(notify) = waiting {
@@ -43,7 +43,7 @@ impl Waiters {
         }
     }
 
-    /// Wakes everybody: something changed, nobody knows what.
+    /// Wakes everyone, after an unknown change.
     pub(crate) fn wake_all(&self) {
         let all: Vec<_> = self.lock().values().filter_map(Weak::upgrade).collect();
         for notify in all {
@@ -51,13 +51,13 @@ impl Waiters {
         }
     }
 
-    /// Wakes everybody for good: the server is about to stop, and each is to say how far it has come.
+    /// Wakes everyone permanently. The server is about to stop, and each request reports its current status.
     pub(crate) fn stop(&self) {
         self.stopped.store(true, Ordering::Release);
         self.wake_all();
     }
 
-    /// True if nobody is to wait any more. Look at it *after* a [`Waiter::changed`] was enabled.
+    /// True if no one should wait anymore. Check it *after* a [`Waiter::changed`] was enabled.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Acquire)
     }
@@ -68,7 +68,7 @@ impl Waiters {
 }
 
 impl Waiter<'_> {
-    /// A future that resolves at the next change. Create it before looking at the transaction.
+    /// Resolves at the next change. Create it before reading the transaction.
     pub(crate) fn changed(&self) -> tokio::sync::futures::Notified<'_> {
         self.notify.notified()
     }

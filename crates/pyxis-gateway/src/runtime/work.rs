@@ -1,4 +1,4 @@
-//! What requests leave to the loops of [`crate::workers`], and how these are woken and stopped.
+//! Work that requests hand over to the loops of [`crate::workers`], with the signals that wake and stop them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,10 +6,10 @@ use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_store::chat_messages::ChatPlatform;
 use tokio::sync::{Notify, Semaphore, watch};
 
-/// Approved requests under way at once in this process.
+/// Maximum concurrent approved requests in this process.
 const SENDING_AT_ONCE: usize = 64;
 
-/// Nudges for the loops.
+/// Wakeup signals for the loops.
 pub(crate) struct Work {
     approved: Notify,
     expiry: Notify,
@@ -39,38 +39,38 @@ impl Default for Work {
 }
 
 impl Work {
-    /// A transaction was approved here: send it now, do not wait to find it in the store.
+    /// Announces a transaction approved in this process, so that it is sent immediately without a store query.
     pub(crate) fn approved(&self, workspace: WorkspaceId, txn: TxnId) {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner).push((workspace, txn));
         self.approved.notify_one();
     }
 
-    /// Told when there may be something approved to send.
+    /// Signals that there may be approved requests to send.
     pub(crate) const fn to_send(&self) -> &Notify {
         &self.approved
     }
 
-    /// Room for one more request under way.
+    /// Slots for requests being sent.
     pub(crate) const fn slots(&self) -> &Arc<Semaphore> {
         &self.slots
     }
 
-    /// A transaction may now be the first to expire.
+    /// Announces that a transaction may now be the first to expire.
     pub(crate) fn expiry_changed(&self) {
         self.expiry.notify_one();
     }
 
-    /// Told when something may expire earlier than it was thought.
+    /// Signals that something may expire earlier than expected.
     pub(crate) const fn expiry(&self) -> &Notify {
         &self.expiry
     }
 
-    /// Told when a webhook delivery may have become due.
+    /// Signals that a webhook delivery may be due.
     pub(crate) const fn deliveries(&self) -> &Notify {
         &self.deliveries
     }
 
-    /// Told when a message on this platform may have to be posted or edited.
+    /// Signals that a message on this platform may have to be posted or edited.
     pub(crate) const fn chats(&self, platform: ChatPlatform) -> &Notify {
         match platform {
             ChatPlatform::Telegram => &self.telegram,
@@ -78,36 +78,36 @@ impl Work {
         }
     }
 
-    /// Told when a browser may have to be notified.
+    /// Signals that a push message may be due.
     pub(crate) const fn push(&self) -> &Notify {
         &self.push
     }
 
-    /// Something happened to an approval: there may be somebody to tell.
+    /// Wakes all notifiers after a change of an approval.
     pub(crate) fn wake_notifiers(&self) {
         for outbox in [&self.deliveries, &self.telegram, &self.matrix, &self.push] {
             outbox.notify_one();
         }
     }
 
-    /// Takes what was approved here and is not under way.
+    /// Takes the transactions approved here that are not in progress.
     pub(crate) fn take(&self) -> Vec<(WorkspaceId, TxnId)> {
         std::mem::take(&mut *self.queue.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Says that this process carries out a transaction, until that is dropped.
+    /// Marks a transaction as executed by this process until the guard is dropped.
     pub(crate) fn track_in_flight(&self, txn: TxnId) -> InFlightGuard<'_> {
         self.carried.lock().unwrap_or_else(PoisonError::into_inner).push(txn);
         InFlightGuard { work: self, txn }
     }
 
-    /// True if this process carries out a transaction.
+    /// True if this process executes a transaction.
     pub(crate) fn carries(&self, txn: TxnId) -> bool {
         self.carried.lock().unwrap_or_else(PoisonError::into_inner).contains(&txn)
     }
 }
 
-/// A transaction that this process carries out.
+/// A transaction executed by this process.
 pub(crate) struct InFlightGuard<'a> {
     work: &'a Work,
     txn: TxnId,
@@ -116,12 +116,12 @@ pub(crate) struct InFlightGuard<'a> {
 impl Drop for InFlightGuard<'_> {
     fn drop(&mut self) {
         let mut carried = self.work.carried.lock().unwrap_or_else(PoisonError::into_inner);
-        // One place only: a second attempt at the same transaction has a place of its own.
+        // Removes only one entry, because a second attempt at the same transaction has its own.
         if let Some(place) = carried.iter().position(|txn| *txn == self.txn) {
             carried.swap_remove(place);
         }
     }
 }
 
-/// Tells the loops to stop.
+/// Stop signal for the loops.
 pub type Stop = watch::Receiver<bool>;

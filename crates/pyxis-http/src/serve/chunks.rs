@@ -1,45 +1,45 @@
-//! The end of a chunked body (RFC 9112, section 7.1).
+//! End detection for chunked bodies (RFC 9112, section 7.1).
 
-/// A place in a chunked body.
+/// Position in a chunked body.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Chunks {
-    /// In the size of a chunk: so much so far, in so many digits.
+    /// In a chunk size: value and number of digits so far.
     Size(u64, u8),
-    /// Behind the size of a chunk, up to its line end.
+    /// After a chunk size, before its line end.
     Extension(u64),
     /// At the line feed after a size.
     SizeEnd(u64),
-    /// So many bytes of a chunk are left.
+    /// Remaining bytes of a chunk.
     Data(u64),
     /// At the carriage return after a chunk.
     DataReturn,
     /// At the line feed after a chunk.
     DataEnd,
-    /// In the trailers; whether the line has anything yet.
+    /// In the trailers; true if the current line is not empty.
     Trailer(bool),
-    /// At the line feed of a trailer line; whether that line is the empty one.
+    /// At the line feed of a trailer line; true if that line is empty.
     TrailerEnd(bool),
 }
 
 /// Result of reading a piece of a chunked body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// All of it belongs to the body, which goes on.
+    /// All bytes belong to the body, which continues.
     Open,
-    /// The body ends after so many bytes.
+    /// The body ends after this many bytes.
     Ends(usize),
-    /// The byte at this place cannot stand there.
+    /// The byte at this position is not allowed.
     Broken(usize),
 }
 
-/// Digits of a size that fits into 64 bits.
+/// Maximum digits of a chunk size that fits into 64 bits.
 const MAX_DIGITS: u8 = 16;
 
 impl Chunks {
-    /// The beginning of a body.
+    /// Start of a body.
     pub(super) const START: Self = Self::Size(0, 0);
 
-    /// Reads on.
+    /// Consumes the next bytes.
     pub(super) fn read(&mut self, bytes: &[u8]) -> Piece {
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
@@ -60,7 +60,7 @@ impl Chunks {
         Piece::Open
     }
 
-    /// The place after `byte`: `None` if it cannot stand here, `Some(None)` if it is the last one.
+    /// Next position after `byte`: `None` if it is not allowed here, `Some(None)` if it ends the body.
     fn step(self, byte: u8) -> Option<Option<Self>> {
         Some(Some(match (self, byte) {
             (Self::Size(size, digits), _) if byte.is_ascii_hexdigit() && digits < MAX_DIGITS => {

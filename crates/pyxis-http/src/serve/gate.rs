@@ -1,4 +1,4 @@
-//! The service behind a connection: checks on requests of every HTTP version.
+//! The service behind a connection. It checks requests of every HTTP version.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::head::is_host;
 use super::refusal::{MAX_HEADER_BYTES, MAX_HEADER_FIELDS, MalformedRequest};
 use super::wire::Shared;
 
-/// Answers refused requests itself and hands on the others.
+/// Answers refused requests itself and forwards the others.
 #[derive(Clone)]
 pub(super) struct Gate<S> {
     service: S,
@@ -30,7 +30,7 @@ impl<S> Gate<S> {
         Self { service, shared }
     }
 
-    /// Looks at a request's head. Over HTTP/1 [`super::wire`] did most of it.
+    /// Checks a request's head. Over HTTP/1, [`super::wire`] has already done most of it.
     fn check(&self, request: &Request<hyper::body::Incoming>) -> Result<(), MalformedRequest> {
         if request.version() == Version::HTTP_2 {
             check_sizes(request.headers())?;
@@ -46,7 +46,7 @@ impl<S> Gate<S> {
     }
 }
 
-/// The limits of HTTP/1 for a head that came over HTTP/2. A field counts as it would be written over HTTP/1.
+/// Applies the HTTP/1 size limits to a head received over HTTP/2. A field counts with its HTTP/1 length.
 fn check_sizes(headers: &HeaderMap) -> Result<(), MalformedRequest> {
     if headers.len() > MAX_HEADER_FIELDS {
         return Err(MalformedRequest::TooManyFields);
@@ -55,13 +55,13 @@ fn check_sizes(headers: &HeaderMap) -> Result<(), MalformedRequest> {
     if bytes > MAX_HEADER_BYTES { Err(MalformedRequest::FieldsTooLarge) } else { Ok(()) }
 }
 
-/// One length at most, as over HTTP/1. The library takes several equal ones.
+/// Allows one length at most, as over HTTP/1. The library accepts several equal ones.
 fn check_length(headers: &HeaderMap) -> Result<(), MalformedRequest> {
     let several = headers.get_all(CONTENT_LENGTH).iter().nth(1).is_some();
     if several { Err(MalformedRequest::ContentLength) } else { Ok(()) }
 }
 
-/// One host, named once or twice alike.
+/// Requires one host; `:authority` and `Host` must agree.
 fn check_host(authority: Option<&str>, headers: &HeaderMap) -> Result<(), MalformedRequest> {
     let mut hosts = headers.get_all(HOST).iter();
     match (authority, hosts.next(), hosts.next()) {
@@ -109,9 +109,9 @@ where
     }
 }
 
-/// Place that tells whether a body stalled.
+/// Source of a body's stall flag.
 enum Stall {
-    /// There is no body.
+    /// The request has no body.
     Never,
     Connection(Arc<Shared>),
     Stream(Arc<AtomicBool>),
@@ -127,7 +127,7 @@ impl Stall {
     }
 }
 
-/// The answer to a request, some time later.
+/// Pending response to a request.
 pub(super) struct ResponseFuture<F> {
     way: Way<F>,
     version: Version,
@@ -151,7 +151,7 @@ where
             Way::Refused(refusal) => refusal.take().unwrap_or(MalformedRequest::RequestLine),
             Way::Served(future) => {
                 let response = ready!(Pin::new(future).poll(context))?;
-                // Whatever the handler made of half a body, this is why.
+                // If the body stalled, that is the reason for the handler's error.
                 let failed = response.status().is_client_error() || response.status().is_server_error();
                 if !failed || !this.stall.happened() {
                     return Poll::Ready(Ok(response));
@@ -167,15 +167,15 @@ where
     }
 }
 
-/// The body of a request as it comes in.
+/// Request body that times out when the client stalls.
 pub struct RequestBody {
     body: hyper::body::Incoming,
-    /// Over HTTP/2. Over HTTP/1 the connection sees to it that the body goes on.
+    /// Set over HTTP/2. Over HTTP/1 the connection enforces the timeout.
     watch: Option<Watch>,
 }
 
 struct Watch {
-    /// Made at the first wait.
+    /// Created at the first wait.
     timer: Option<Pin<Box<Sleep>>>,
     waiting: bool,
     stalled: Arc<AtomicBool>,
@@ -187,7 +187,7 @@ impl RequestBody {
     }
 }
 
-/// Nothing came of the rest of a body for [`BODY_TIMEOUT`].
+/// No data arrived for [`BODY_TIMEOUT`].
 #[derive(Debug, thiserror::Error)]
 #[error("the rest of the body did not come in time")]
 struct StallError;

@@ -1,8 +1,8 @@
-//! Heads of HTTP/1 requests, looked through before hyper parses them.
+//! HTTP/1 request heads, checked before hyper parses them.
 //!
-//! hyper takes what some servers before or behind it read otherwise: a bare line feed as a line end, a
-//! `Content-Length` beside a `Transfer-Encoding`, other codings before `chunked`, any number of hosts. Here all of
-//! that is refused, and what is left has one reading (RFC 9112).
+//! hyper accepts input that servers before or behind it may read differently. Examples are a bare line feed as a line
+//! end, a `Content-Length` together with a `Transfer-Encoding`, other codings before `chunked`, and several hosts. All
+//! of that is refused here, so that the rest has only one reading (RFC 9112).
 
 use std::net::Ipv6Addr;
 
@@ -11,33 +11,33 @@ use memchr::memchr;
 use super::chunks::{Chunks, Piece};
 use super::refusal::{MAX_HEADER_BYTES, MAX_HEADER_FIELDS, MAX_URI_BYTES, MalformedRequest};
 
-/// First bytes of a client that speaks HTTP/2 with prior knowledge.
+/// First bytes from a client that uses HTTP/2 with prior knowledge.
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Empty lines before a request line that are passed over (RFC 9112, section 2.2, wants one at least).
+/// Maximum empty lines skipped before a request line (RFC 9112, section 2.2, asks for at least one).
 const MAX_EMPTY_LINES: usize = 4;
 
-/// Method, spaces, version and line end beside a request target; generous.
+/// Generous allowance for everything in a request line except the target: method, spaces, version and line end.
 const LINE_OVERHEAD: usize = 256;
 
-/// Scanner for the bytes of a connection, from the first one on.
+/// Scanner for all bytes of a connection, from the first one on.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
     place: ConnectionPart,
     head: Head,
-    /// Number of heads that hyper may read.
+    /// Number of heads that hyper may read so far.
     heads: u64,
 }
 
-/// Part of a connection in which the next byte lies.
+/// Part of a connection that the next byte belongs to.
 #[derive(Clone, Copy, Debug, Default)]
 enum ConnectionPart {
     #[default]
     Head,
-    /// A body, with so many bytes left.
+    /// A body with this many bytes left.
     Sized(u64),
     Chunked(Chunks),
-    /// HTTP/2 from the first byte on, which is not looked into.
+    /// HTTP/2 from the first byte on. Not scanned.
     Http2,
 }
 
@@ -50,19 +50,19 @@ pub(super) struct Scan {
     pub(super) rest: Rest,
 }
 
-/// The bytes after the good ones.
+/// Kind of the bytes after the good ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rest {
-    /// None, or the beginning of a head: to be scanned again with what follows.
+    /// No bytes, or the start of a head, which is scanned again once more bytes arrive.
     Unfinished,
     /// A head that is refused.
     Refused(MalformedRequest),
-    /// A byte that a chunked body cannot have there.
+    /// A byte that is not allowed at its position in a chunked body.
     Broken,
 }
 
 impl Stream {
-    /// Scans `bytes`, which follow the good ones of the last scan.
+    /// Scans `bytes`, which follow the good bytes of the previous scan.
     pub(super) fn scan(&mut self, bytes: &[u8]) -> Scan {
         let mut good = 0;
         loop {
@@ -112,12 +112,11 @@ impl Stream {
         }
     }
 
-    /// Number of heads that hyper may read so far.
     pub(super) fn heads(&self) -> u64 {
         self.heads
     }
 
-    /// True before the first request has come.
+    /// True before the first request arrives.
     pub(super) fn is_new(&self) -> bool {
         self.heads == 0 && matches!(self.place, ConnectionPart::Head)
     }
@@ -140,15 +139,15 @@ enum Body {
     Chunked,
 }
 
-/// Facts about a head that has not ended yet.
+/// Parse state of an incomplete head.
 #[derive(Debug, Default)]
 struct Head {
-    /// Start of the first line that was not read yet.
+    /// Start of the first line not read yet.
     line: usize,
-    /// Position before which that line has no line end.
+    /// Position up to which no line end was found.
     searched: usize,
     empty_lines: usize,
-    /// Start of the header fields, once the request line was read.
+    /// Start of the header fields, set once the request line is read.
     fields_at: Option<usize>,
     fields: usize,
     is_http_10: bool,
@@ -158,7 +157,7 @@ struct Head {
 }
 
 impl Head {
-    /// Reads on. `bytes` begin with the head. Returns its length and framing once it is complete.
+    /// Continues reading; `bytes` start at the head. Returns its length and body framing once it is complete.
     fn read(&mut self, bytes: &[u8]) -> Result<Option<(usize, Body)>, MalformedRequest> {
         loop {
             let Some(feed) = memchr(b'\n', &bytes[self.searched..]) else {
@@ -184,7 +183,7 @@ impl Head {
         }
     }
 
-    /// Refuses a head as soon as it is known to be too large.
+    /// Refuses a head as soon as it exceeds a limit.
     fn check_size(&self, length: usize) -> Result<(), MalformedRequest> {
         match self.fields_at {
             Some(start) if length - start > MAX_HEADER_BYTES => Err(MalformedRequest::FieldsTooLarge),
@@ -204,12 +203,12 @@ impl Head {
         let colon = line.iter().position(|byte| !is_token(*byte)).unwrap_or(line.len());
         let (name, value) = line.split_at(colon);
         let value = value.strip_prefix(b":").filter(|_| colon > 0).ok_or(MalformedRequest::FieldName)?;
-        // Counted to the end, so that many bytes are looked at at once.
+        // Counting without an early exit lets the compiler vectorize the loop.
         let is_control = |byte: &&u8| (**byte < b' ' && **byte != b'\t') || **byte == 0x7F;
         if value.iter().filter(is_control).count() > 0 {
             return Err(MalformedRequest::FieldValue);
         }
-        // By length first: few names get further.
+        // Comparing lengths first rules out most names.
         match name.len() {
             4 if name.eq_ignore_ascii_case(b"host") => self.host(value.trim_ascii()),
             14 if name.eq_ignore_ascii_case(b"content-length") => self.length(value.trim_ascii()),
@@ -258,7 +257,7 @@ impl Head {
     }
 }
 
-/// True for a request line of HTTP/1.0, false for one of HTTP/1.1.
+/// True for an HTTP/1.0 request line, false for HTTP/1.1.
 fn is_http_10(line: &[u8]) -> Result<bool, MalformedRequest> {
     let method = line.iter().position(|byte| !is_token(*byte)).unwrap_or(line.len());
     let rest =
@@ -276,7 +275,7 @@ fn is_http_10(line: &[u8]) -> Result<bool, MalformedRequest> {
     if target.len() > MAX_URI_BYTES {
         return Err(MalformedRequest::UriTooLong);
     }
-    // Nearly every target is plain.
+    // Fast path: nearly every target is plain.
     let plain = target.first() == Some(&b'/') && target.iter().all(|byte| is_plain(*byte));
     if plain || is_target(&line[..method], target) {
         Ok(is_http_10)
@@ -285,7 +284,7 @@ fn is_http_10(line: &[u8]) -> Result<bool, MalformedRequest> {
     }
 }
 
-/// True for the four forms of a target (RFC 9112, section 3.2) in characters that the library takes.
+/// True for one of the four target forms (RFC 9112, section 3.2) in characters that the library accepts.
 fn is_target(method: &[u8], target: &[u8]) -> bool {
     let Ok(uri) = http::Uri::try_from(target) else { return false };
     target.starts_with(b"/") || target == b"*" || uri.scheme().is_some() || method == b"CONNECT"
@@ -297,7 +296,7 @@ const fn is_plain(byte: u8) -> bool {
         || matches!(byte, b'!' | b'$' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'\'')
 }
 
-/// RFC 9110, section 5.6.2.
+/// True for a token character (RFC 9110, section 5.6.2).
 fn is_token(byte: u8) -> bool {
     TOKEN[usize::from(byte)]
 }
@@ -314,7 +313,8 @@ static TOKEN: [bool; 256] = {
     table
 };
 
-/// True for `host` and `host:port` (RFC 3986, section 3.2.2). A list of hosts is none, nor is a colon without a port.
+/// True for `host` and `host:port` (RFC 3986, section 3.2.2). A list of hosts is invalid, and so is a colon without a
+/// port.
 pub(super) fn is_host(value: &[u8]) -> bool {
     let literal = value.strip_prefix(b"[").and_then(|rest| {
         let end = memchr(b']', rest)?;
@@ -323,20 +323,20 @@ pub(super) fn is_host(value: &[u8]) -> bool {
     });
     let port = literal.unwrap_or_else(|| {
         let name = value.iter().position(|byte| !is_name(*byte)).unwrap_or(value.len());
-        // Without a name the rest is no port either.
+        // An empty name makes the port invalid too.
         if name == 0 { b"-" } else { &value[name..] }
     });
     port.is_empty() || port.strip_prefix(b":").is_some_and(is_port)
 }
 
-/// True for a byte of a host's name.
+/// True for a byte that a host name may contain.
 const fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'%' | b'!' | b'$' | b'&' | b'\'' | b'(' | b')')
         || matches!(byte, b'*' | b'+' | b';' | b'=')
 }
 
-/// True for up to five digits that are a port.
+/// True for a port: up to five digits within the valid range.
 fn is_port(text: &[u8]) -> bool {
     let is_number = (1..=5).contains(&text.len()) && text.iter().all(u8::is_ascii_digit);
     is_number && str::from_utf8(text).is_ok_and(|text| text.parse::<u16>().is_ok())

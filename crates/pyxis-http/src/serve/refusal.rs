@@ -1,4 +1,4 @@
-//! Reasons to refuse a request by its head, before a handler sees it.
+//! Reasons to refuse a request because of its head, before a handler sees it.
 
 use axum::response::Response;
 use http::StatusCode;
@@ -7,13 +7,13 @@ use http::header::{CONNECTION, HeaderValue};
 use super::{BODY_TIMEOUT, HEAD_TIMEOUT};
 use crate::{Problem, cors};
 
-/// The most that the header fields of a request may have together, in bytes, line ends included.
+/// Maximum total size of a request's header fields, in bytes, including line ends.
 pub const MAX_HEADER_BYTES: usize = 64 * 1024;
 
-/// The most header fields that a request may have.
+/// Maximum number of header fields in a request.
 pub const MAX_HEADER_FIELDS: usize = 100;
 
-/// The longest request target, in bytes. The library that parses it takes no longer one.
+/// Maximum length of a request target, in bytes. The parsing library accepts no longer one.
 pub const MAX_URI_BYTES: usize = 65_534;
 
 /// Reason to refuse a request.
@@ -41,7 +41,7 @@ pub(super) enum MalformedRequest {
 }
 
 impl MalformedRequest {
-    /// Every reason, in the order of their numbers.
+    /// All reasons, ordered by number.
     const ALL: [Self; 18] = [
         Self::RequestLine,
         Self::Version,
@@ -68,13 +68,13 @@ impl MalformedRequest {
         Self::ALL.get(usize::from(number)).copied()
     }
 
-    /// The answer. Over HTTP/1 the connection ends with it: where the next request begins is not known.
+    /// The response. Over HTTP/1 it closes the connection, because the start of the next request is unknown.
     pub(super) fn response(self) -> Response {
         let mut response = self.problem().render(None);
         tracing::debug!(status = response.status().as_u16(), reason = ?self, "request refused by its head");
         let headers = response.headers_mut();
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
-        // Which page sent it may not even be known, and the answer is the same to everybody.
+        // The origin may be unknown, and the response is the same for everyone.
         cors::mark(headers);
         response
     }

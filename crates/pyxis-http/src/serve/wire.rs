@@ -1,4 +1,4 @@
-//! A client's connection as hyper sees it: whole, well-formed heads only.
+//! A client connection as hyper sees it, with complete, well-formed heads only.
 
 use std::io;
 use std::pin::Pin;
@@ -14,34 +14,34 @@ use super::head::{Rest, Stream};
 use super::refusal::MalformedRequest;
 use super::{BODY_TIMEOUT, HEAD_TIMEOUT};
 
-/// Stand-in for a refused request, so that its response comes in turn. [`Shared`] has its number.
+/// Stand-in for a refused request, so that its response is sent in order. [`Shared`] stores its number.
 const REFUSED: &[u8] = b"GET / HTTP/1.1\r\nhost: refused\r\nconnection: close\r\n\r\n";
 
-/// Buffer size from which bytes are read straight into hyper's buffer, in bytes. hyper's first reads are smaller, to
-/// tell versions apart.
+/// Buffer size, in bytes, from which data is read directly into hyper's buffer. hyper's first reads are smaller, to
+/// detect the version.
 const WIDE: usize = 1024;
 
-/// Longest time in which bytes that a client still sends are discarded, so that it reads the response before the
+/// Time for which bytes that the client still sends are discarded. This lets the client read the response before the
 /// connection is reset.
 const LINGER: Duration = Duration::from_secs(5);
 
-/// Most reads in a row whose bytes are discarded.
+/// Maximum consecutive reads whose bytes are discarded.
 const DISCARDS: usize = 32;
 
-/// State that a connection shares with the service that answers it.
+/// State shared by a connection and its service.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
-    /// Requests that came to the service.
+    /// Number of requests that reached the service.
     requests: AtomicU64,
-    /// Number of the refused one; 0 for none. Written after the reason.
+    /// Number of the refused request, or 0. Written after the reason.
     refused: AtomicU64,
     reason: AtomicU8,
-    /// The rest of a body did not come in time.
+    /// True once a body stalled.
     stalled: AtomicBool,
 }
 
 impl Shared {
-    /// Counts a request over HTTP/1. The reason, if it is the one that is refused.
+    /// Counts an HTTP/1 request. Returns the reason if it is the refused one.
     pub(super) fn next(&self) -> Option<MalformedRequest> {
         let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
         let refused = self.refused.load(Ordering::Acquire) == number;
@@ -53,29 +53,29 @@ impl Shared {
         self.refused.store(number, Ordering::Release);
     }
 
-    /// True once the rest of a body did not come in time.
+    /// True once a body stalled.
     pub(super) fn is_stalled(&self) -> bool {
         self.stalled.load(Ordering::Relaxed)
     }
 }
 
-/// A connection whose heads are looked through on their way in.
+/// A connection whose request heads are checked before hyper reads them.
 pub(super) struct ScreenedStream<S> {
     stream: S,
     scanned: Stream,
     shared: Arc<Shared>,
-    /// Bytes not yet passed to hyper. The first `good` of them may be.
+    /// Bytes not yet passed to hyper. The first `good` of them are safe to pass on.
     held: Vec<u8>,
     good: usize,
-    /// Deadline of the head or body that is waited for.
+    /// Deadline for the current head or body.
     timer: Option<Pin<Box<Sleep>>>,
     waits: Wait,
     ended: End,
-    /// Deadline for discarding bytes that still come.
+    /// Deadline for discarding incoming bytes.
     linger: Option<Pin<Box<Sleep>>>,
 }
 
-/// Subject of the timer.
+/// Kind of data that the timer waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wait {
     Nothing,
@@ -83,17 +83,17 @@ enum Wait {
     Body,
 }
 
-/// Reason to read no more.
+/// Reason that reading stopped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     No,
-    /// A request was refused; hyper closes once it is answered.
+    /// A request was refused. hyper closes the connection after the response.
     Refused,
     /// A chunked body is damaged.
     Broken,
-    /// The rest of a body did not come.
+    /// A body stalled.
     Stalled,
-    /// No request came at all.
+    /// No request arrived.
     Idle,
 }
 
@@ -112,7 +112,7 @@ impl<S: AsyncRead + Unpin> ScreenedStream<S> {
         }
     }
 
-    /// Hands on what hyper may have.
+    /// Passes the good bytes to hyper.
     fn deliver(&mut self, buf: &mut ReadBuf<'_>) {
         let here = self.good.min(buf.remaining());
         buf.put_slice(&self.held[..here]);
@@ -123,14 +123,14 @@ impl<S: AsyncRead + Unpin> ScreenedStream<S> {
         }
     }
 
-    /// Scans what is held and not known to be good.
+    /// Scans the held bytes that are not yet known to be good.
     fn scan_held(&mut self) {
         let scan = self.scanned.scan(&self.held[self.good..]);
         self.good += scan.good;
         self.settle(scan.rest);
     }
 
-    /// Ends the connection where the rest cannot be used.
+    /// Ends the connection if the remaining bytes are unusable.
     fn settle(&mut self, rest: Rest) {
         match rest {
             Rest::Unfinished => {}
@@ -142,7 +142,7 @@ impl<S: AsyncRead + Unpin> ScreenedStream<S> {
         }
     }
 
-    /// Puts a stand-in in the place of a head.
+    /// Replaces a head with the stand-in request.
     fn refuse(&mut self, reason: MalformedRequest) {
         self.shared.refuse(self.scanned.heads() + 1, reason);
         self.held.truncate(self.good);
@@ -151,7 +151,7 @@ impl<S: AsyncRead + Unpin> ScreenedStream<S> {
         self.ended = End::Refused;
     }
 
-    /// Reads once; `false` if the client has no more.
+    /// Reads once. Returns `false` at the end of the stream.
     fn poll_fill(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<bool>> {
         if self.held.is_empty() && buf.remaining() >= WIDE {
             let before = buf.filled().len();
@@ -179,7 +179,7 @@ impl<S: AsyncRead + Unpin> ScreenedStream<S> {
         Poll::Ready(Ok(true))
     }
 
-    /// Subject of a wait that begins now. Between requests there is none: hyper has its own limit.
+    /// Kind of data that is awaited now. None between requests, where hyper applies its own limit.
     fn awaited(&self) -> Wait {
         if self.scanned.in_body() {
             Wait::Body
@@ -190,7 +190,7 @@ impl<S: AsyncRead + Unpin> ScreenedStream<S> {
         }
     }
 
-    /// Wait no longer than it may.
+    /// Resolves when the current wait exceeds its limit.
     fn poll_patience(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let awaited = self.awaited();
         let limit = match awaited {
@@ -201,7 +201,7 @@ impl<S: AsyncRead + Unpin> ScreenedStream<S> {
             Wait::Head => HEAD_TIMEOUT,
             Wait::Body => BODY_TIMEOUT,
         };
-        // A head has its time from its first byte on, a body from the last byte that came.
+        // A head's time starts with its first byte, a body's with the last byte received.
         if self.waits != awaited {
             let deadline = Instant::now() + limit;
             match &mut self.timer {
@@ -213,7 +213,7 @@ impl<S: AsyncRead + Unpin> ScreenedStream<S> {
         self.timer.as_mut().map_or(Poll::Pending, |timer| timer.as_mut().poll(cx))
     }
 
-    /// Time is over for what is waited for.
+    /// Handles an expired wait.
     fn give_up(&mut self) {
         match self.waits {
             Wait::Nothing => {}
@@ -226,7 +226,7 @@ impl<S: AsyncRead + Unpin> ScreenedStream<S> {
         }
     }
 
-    /// True if the client may still be sending what nobody reads.
+    /// True if the client may still be sending unread data.
     fn is_unread(&self) -> bool {
         self.scanned.in_body() || self.ended == End::Refused || self.held.len() > self.good
     }
@@ -249,7 +249,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for ScreenedStream<S> {
             match this.ended {
                 End::No => {}
                 End::Idle => return Poll::Ready(Ok(())),
-                // An end here would make hyper drop the answer.
+                // End of stream here would make hyper drop the response.
                 End::Refused => return Poll::Pending,
                 End::Broken => {
                     return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, "damaged chunk")));
@@ -294,8 +294,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ScreenedStream<S> {
         Pin::new(&mut self.get_mut().stream).poll_flush(cx)
     }
 
-    /// Closes for writing, then throws away what still comes: closed with unread bytes, a socket resets the
-    /// connection, and the client may never see the answer.
+    /// Closes for writing, then discards incoming bytes. A socket closed with unread bytes resets the connection, and
+    /// the client may never see the response.
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         ready!(Pin::new(&mut this.stream).poll_shutdown(cx))?;
@@ -303,7 +303,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ScreenedStream<S> {
             return Poll::Ready(Ok(()));
         }
         let linger = this.linger.get_or_insert_with(|| Box::pin(sleep_until(Instant::now() + LINGER)));
-        // Before any read: a client that never stops would keep the deadline from being looked at.
+        // Checked before any read, so that a client that never stops sending cannot postpone the deadline.
         if linger.as_mut().poll(cx).is_ready() {
             return Poll::Ready(Ok(()));
         }
@@ -316,7 +316,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ScreenedStream<S> {
                 Poll::Pending => return Poll::Pending,
             }
         }
-        // There may be more: other connections first.
+        // More data may follow; yield to other connections first.
         cx.waker().wake_by_ref();
         Poll::Pending
     }

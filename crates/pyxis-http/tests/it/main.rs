@@ -1,4 +1,4 @@
-//! The server kit over real sockets.
+//! HTTP server tests over real sockets.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 

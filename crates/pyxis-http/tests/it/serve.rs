@@ -1,4 +1,4 @@
-//! Exact bytes in, exact status lines out.
+//! Exact request bytes and the resulting status lines.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -23,10 +23,10 @@ use pyxis_http::serve::{
     BODY_TIMEOUT, HEAD_TIMEOUT, MAX_HEADER_BYTES, MAX_HEADER_FIELDS, MAX_URI_BYTES, serve,
 };
 
-/// The largest body that the handler reads.
+/// Maximum body size that the handler reads.
 const LIMIT: usize = 1000;
 
-/// Answers with the path and the body, which it reads up to a limit; below `/unread` it reads none.
+/// Answers with the path and the body, read up to a limit. Paths below `/unread` leave the body unread.
 async fn handle(request: Request<Body>) -> Result<Response, Infallible> {
     let path = request.uri().path().to_owned();
     let body = if path.starts_with("/unread") {
@@ -48,7 +48,7 @@ async fn server() -> SocketAddr {
     address
 }
 
-/// A connection to a server of its own.
+/// Connects to a new server.
 #[expect(clippy::disallowed_methods, reason = "a test dials its own server")]
 async fn dial() -> TcpStream {
     TcpStream::connect(server().await).await.unwrap()
@@ -67,7 +67,7 @@ async fn rest(stream: &mut TcpStream) -> String {
     String::from_utf8(answer).unwrap()
 }
 
-/// Reads until `end` has come.
+/// Reads until `end` arrives.
 async fn until(stream: &mut TcpStream, end: &str) -> String {
     let mut answer = Vec::new();
     while !answer.ends_with(end.as_bytes()) {
@@ -80,7 +80,7 @@ fn status_line(answer: &str) -> &str {
     answer.lines().next().unwrap_or_default()
 }
 
-/// An answer that the server made itself, with this status and code, and after which it closed.
+/// Asserts a response made by the server itself, with this status and code, after which it closes.
 #[track_caller]
 fn assert_refused(answer: &str, status: &str, code: &str) {
     assert_eq!(status_line(answer), format!("HTTP/1.1 {status}"), "{answer}");
@@ -88,7 +88,7 @@ fn assert_refused(answer: &str, status: &str, code: &str) {
         &format!("px-error: {code}"),
         "content-type: application/problem+json",
         "connection: close",
-        // Any page may read why.
+        // Any page may read the reason.
         "access-control-allow-origin: *",
     ] {
         assert!(answer.lines().any(|found| found == line), "{line}: {answer}");
@@ -150,7 +150,7 @@ async fn a_head_over_the_limits_gets_431_or_414_before_it_has_ended() {
     assert_refused(&answer, "431 Request Header Fields Too Large", "headers_too_large");
     let long = format!("GET /{} HTTP/1.1\r\nHost: a\r\n\r\n", "y".repeat(MAX_URI_BYTES));
     assert_refused(&exchange(long.as_bytes()).await, "414 URI Too Long", "uri_too_long");
-    // What just fits is served.
+    // A request of exactly the maximum size is served.
     let value = "y".repeat(MAX_HEADER_BYTES - "Host: a\r\nConnection: close\r\nX: \r\n\r\n".len());
     let fits = format!("GET /fits HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX: {value}\r\n\r\n");
     assert_eq!(status_line(&exchange(fits.as_bytes()).await), "HTTP/1.1 200 OK");
@@ -171,7 +171,7 @@ async fn requests_in_a_row_are_answered_in_turn_and_the_bad_one_is_the_last() {
         assert!(answer.contains("/1 hi") && answer.contains("/2 ho") && !answer.contains("/4"), "{answer}");
     };
     in_turn(&exchange(requests.as_bytes()).await);
-    // The same in pieces of every size.
+    // The same request in pieces of every size.
     for size in [1, 2, 3, 7, 24, 25, 61] {
         let mut stream = dial().await;
         stream.set_nodelay(true).unwrap();
@@ -230,14 +230,14 @@ async fn a_damaged_chunk_ends_the_body_and_the_connection() {
     }
 }
 
-// The clock of these goes on only while nothing else happens.
+// With paused time, these tests advance the clock only while everything else is idle.
 
 #[tokio::test(start_paused = true)]
 async fn a_head_that_takes_too_long_gets_408_and_none_at_all_gets_nothing() {
     let answer = exchange(b"GET / HTTP/1.1\r\nHo").await;
     assert_refused(&answer, "408 Request Timeout", "request_timeout");
     assert_eq!(exchange(b"").await, "");
-    // The beginning of an HTTP/2 connection is a head, too.
+    // The start of an HTTP/2 connection counts as a head, too.
     assert_refused(&exchange(b"PRI * HTTP").await, "408 Request Timeout", "request_timeout");
 }
 
@@ -275,7 +275,7 @@ async fn a_body_that_goes_on_may_take_its_time() {
     assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.ends_with("/slow xxxxxxxxxx"), "{answer}");
 }
 
-/// A body of what is sent through a channel.
+/// A body fed through a channel.
 struct Feed(mpsc::UnboundedReceiver<Bytes>);
 
 impl HttpBody for Feed {
@@ -290,7 +290,7 @@ impl HttpBody for Feed {
     }
 }
 
-/// A connection that speaks HTTP/2 without asking.
+/// Connects over HTTP/2 with prior knowledge.
 async fn h2<B>() -> http2::SendRequest<B>
 where
     B: HttpBody<Data = Bytes, Error: Into<axum::BoxError>> + Send + Unpin + 'static,

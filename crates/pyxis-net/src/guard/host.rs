@@ -1,5 +1,4 @@
-//! How a host is spelled: one spelling per address, so that the guard and the dialler never read the
-//! same text differently.
+//! Host spelling. Each address has one spelling, so that the guard and the dialer never read the same text differently.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -8,41 +7,41 @@ use http::Uri;
 
 use super::Blocked;
 
-/// A host as it stands in a URL (`example.com`, `192.0.2.1`, `[2001:db8::1]`) and a port.
+/// Host in URL form (`example.com`, `192.0.2.1`, `[2001:db8::1]`) and port.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HostPort {
     host: String,
     port: u16,
 }
 
-/// The URI has no scheme `http` or `https`, or no host.
+/// The URI does not have the scheme `http` or `https`, or has no host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not an absolute http or https url with a host")]
 pub struct NotAnOrigin;
 
 impl HostPort {
-    /// A host and a port. Nothing is judged here; [`super::Guard`] does that.
+    /// Creates the pair unchecked; [`super::Guard`] does the checks.
     pub fn new(host: impl Into<String>, port: u16) -> Self {
         Self { host: host.into(), port }
     }
 
-    /// Host and port of an absolute URI, with the default port of its scheme.
+    /// Host and port of an absolute URI. The port defaults to that of the scheme.
     pub fn from_uri(uri: &Uri) -> Result<Self, NotAnOrigin> {
         origin(uri).map(|(host, port)| Self::new(host, port))
     }
 
-    /// The host, as written.
+    /// Host as written in the URL.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// The port.
+    /// Port number.
     pub fn port(&self) -> u16 {
         self.port
     }
 }
 
-/// What [`HostPort::from_uri`] reads, borrowed.
+/// Borrowed host and port for [`HostPort::from_uri`].
 pub(crate) fn origin(uri: &Uri) -> Result<(&str, u16), NotAnOrigin> {
     let default = match uri.scheme_str() {
         Some("http") => 80,
@@ -51,7 +50,7 @@ pub(crate) fn origin(uri: &Uri) -> Result<(&str, u16), NotAnOrigin> {
     };
     let authority = uri.authority().ok_or(NotAnOrigin)?;
     let host = authority.host();
-    // `http::Uri` reads `host:` and `host:99999` as "no port"; that is not what was written.
+    // `http::Uri` reads `host:` and `host:99999` as "no port", which is not what was written.
     match authority.port() {
         Some(port) => Ok((host, port.as_u16())),
         None if authority.as_str().ends_with(host) => Ok((host, default)),
@@ -69,7 +68,7 @@ impl fmt::Display for HostPort {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HostKind {
     Ip(IpAddr),
-    /// A DNS name, and what speaks against it.
+    /// A DNS name, with the reason to refuse it, if any.
     Name(Option<Blocked>),
 }
 
@@ -78,11 +77,11 @@ pub(super) enum HostKind {
 const LOCAL_SUFFIXES: [&str; 4] = ["localhost", "local", "internal", "home.arpa"];
 
 impl HostKind {
-    /// Reads `host`; `Err` if no resolver should ever see it.
+    /// Parses `host`. `Err` if no resolver should ever see it.
     pub(super) fn of(host: &str) -> Result<Self, Blocked> {
         if let Some(inner) = host.strip_prefix('[') {
             let inner = inner.strip_suffix(']').ok_or(Blocked::MalformedHost)?;
-            // The standard parser knows no zone identifiers, so `fe80::1%eth0` ends here.
+            // The standard parser rejects zone identifiers such as `fe80::1%eth0`.
             return inner
                 .parse::<Ipv6Addr>()
                 .map(|ip| Self::Ip(ip.into()))
@@ -114,14 +113,14 @@ fn objection(name: &str) -> Option<Blocked> {
     (!name.contains('.')).then_some(Blocked::SingleLabel)
 }
 
-/// True if `name` is `suffix` or ends in `.suffix`, whatever the case.
+/// True if `name` is `suffix` or ends in `.suffix`, ignoring case.
 fn is_under(name: &str, suffix: &str) -> bool {
     let Some(start) = name.len().checked_sub(suffix.len()) else { return false };
     let name = name.as_bytes();
     name[start..].eq_ignore_ascii_case(suffix.as_bytes()) && (start == 0 || name[start - 1] == b'.')
 }
 
-/// Letters, digits, hyphens inside, and underscores, which real host names contain.
+/// True for letters, digits, inner hyphens, and underscores, which real host names contain.
 fn is_label(label: &str) -> bool {
     let bytes = label.as_bytes();
     (1..=63).contains(&bytes.len())

@@ -1,8 +1,7 @@
 //! Ports of well-known protocols that are not HTTP.
 
-/// True if `port` belongs to a protocol that an HTTP request could be smuggled into, or to a
-/// database, queue or desktop that has no reason to be reached with a stored credential.
-/// (The idea of the Fetch standard's "bad port"; the list is our own.)
+/// True if `port` belongs to a protocol into which an HTTP request could be smuggled, or to a database, queue or
+/// desktop that no stored credential should reach. Similar to the Fetch standard's "bad ports", with our own list.
 pub(super) const fn is_refused(port: u16) -> bool {
     matches!(
         port,

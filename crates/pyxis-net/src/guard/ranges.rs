@@ -1,26 +1,25 @@
-//! Which addresses are plainly public.
+//! Plainly public addresses.
 //!
-//! Sources: the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890 and later), the
-//! multicast registry (RFC 5771), and the IPv6 global unicast assignment `2000::/3` (RFC 4291). A
-//! registry entry is refused even where the registry calls it globally reachable (AS112 sinks, AMT
-//! and 6to4 relays, protocol assignments): these are anycast or infrastructure addresses that a
-//! network may answer locally, and no API is served from them.
+//! Sources: the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890 and later), the multicast registry (RFC
+//! 5771), and the IPv6 global unicast assignment `2000::/3` (RFC 4291). Registry entries are refused even if the
+//! registry calls them globally reachable (AS112 sinks, AMT and 6to4 relays, protocol assignments). They are anycast or
+//! infrastructure addresses that a network may answer locally, and no API is served from them.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{Ipv4Net, Ipv6Net};
 
-/// The kind of block an address is in.
+/// Kind of a special address block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Special {
-    /// Unspecified and "this network".
+    /// Unspecified address and "this network".
     ThisNetwork,
     /// The machine itself.
     Loopback,
     /// Private and unique local networks.
     Private,
-    /// Shared address space of carriers.
+    /// Carrier-grade NAT address space.
     Shared,
     /// Link-local, where cloud metadata services answer.
     LinkLocal,
@@ -32,7 +31,7 @@ pub enum Special {
     Multicast,
     /// Protocol assignments, relays and sinks.
     Infrastructure,
-    /// An address of IPv6 that stands for one of IPv4: mapped, translated or tunnelled.
+    /// An IPv6 address that embeds an IPv4 address: mapped, translated or tunneled.
     Embedded,
     /// Reserved, or outside the global unicast space.
     Reserved,
@@ -71,8 +70,8 @@ const V4: [(Ipv4Net, Special); 19] = [
     (v4(127, 0, 0, 0, 8), Special::Loopback),
     (v4(169, 254, 0, 0, 16), Special::LinkLocal),
     (v4(172, 16, 0, 0, 12), Special::Private),
-    // With its globally reachable pieces .9 and .10 (anycast control protocols) and one cloud's
-    // metadata service at 192.0.0.192.
+    // Includes the globally reachable .9 and .10 (anycast control protocols) and one cloud's metadata service at
+    // 192.0.0.192.
     (v4(192, 0, 0, 0, 24), Special::Infrastructure),
     (v4(192, 0, 2, 0, 24), Special::Documentation),
     (v4(192, 31, 196, 0, 24), Special::Infrastructure), // AS112
@@ -85,7 +84,7 @@ const V4: [(Ipv4Net, Special); 19] = [
     (v4(203, 0, 113, 0, 24), Special::Documentation),
     (v4(224, 0, 0, 0, 4), Special::Multicast),
     (v4(240, 0, 0, 0, 4), Special::Reserved), // with the limited broadcast address
-    // A public address in no registry: inside one large cloud it is the host's own agent.
+    // A public address in no registry. Inside one large cloud it is the host's own agent.
     (v4(168, 63, 129, 16, 32), Special::Infrastructure),
 ];
 
@@ -104,7 +103,7 @@ const V6: [(Ipv6Net, Special); 7] = [
 
 const GLOBAL_UNICAST: Ipv6Net = v6(0x2000, 0, 0, 3);
 
-/// Names for what lies outside `2000::/3`; whatever is not listed is reserved.
+/// Known blocks outside `2000::/3`. Anything not listed there is reserved.
 const V6_OUTSIDE: [(Ipv6Net, Special); 9] = [
     (Ipv6Net::new_assert(Ipv6Addr::UNSPECIFIED, 128), Special::ThisNetwork),
     (Ipv6Net::new_assert(Ipv6Addr::LOCALHOST, 128), Special::Loopback),
@@ -117,16 +116,16 @@ const V6_OUTSIDE: [(Ipv6Net, Special); 9] = [
     (v6(0xff00, 0, 0, 8), Special::Multicast),
 ];
 
-/// True for an interface identifier of ISATAP (RFC 5214, section 6.1): whatever the prefix, a router of such a
-/// network unpacks packets for it to the IPv4 address in its last 32 bits.
+/// True for an ISATAP interface identifier (RFC 5214, section 6.1). Whatever the prefix, an ISATAP router forwards
+/// packets to the IPv4 address in the last 32 bits.
 const fn is_isatap(ip: Ipv6Addr) -> bool {
-    /// Bits of an interface identifier that say "unique worldwide" and "group".
+    /// Bits of an interface identifier for "universal" and "group".
     const FLAGS: u16 = 0x0300;
     let [_, _, _, _, high, low, _, _] = ip.segments();
     high & !FLAGS == 0 && low == 0x5efe
 }
 
-/// What makes `ip` special; `None` if it is plainly public.
+/// The kind of special address, or `None` for a plainly public one.
 pub(super) fn special(ip: IpAddr) -> Option<Special> {
     match ip {
         IpAddr::V4(ip) => first(&V4, |net| net.contains(&ip)),
@@ -140,8 +139,8 @@ fn first<N>(table: &[(N, Special)], contains: impl Fn(&N) -> bool) -> Option<Spe
     table.iter().find(|(net, _)| contains(net)).map(|(_, special)| *special)
 }
 
-/// Loopback, private and unique local: where an operator's own services live. The block in which one
-/// cloud serves instance metadata over IPv6 (`fd00:ec2::/32`) is never an operator's service.
+/// True for loopback, private and unique local addresses, where an operator's own services live. Excludes the block in
+/// which one cloud serves instance metadata over IPv6 (`fd00:ec2::/32`).
 pub(super) fn is_private(ip: IpAddr) -> bool {
     const METADATA: Ipv6Net = v6(0xfd00, 0xec2, 0, 32);
     match special(ip) {

@@ -1,4 +1,4 @@
-//! Reading up to a limit, and giving up on silence.
+//! Size limits and idle timeouts of bodies.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ async fn trailers_do_not_count_as_body() {
     assert_eq!(read_capped(StreamBody::new(stream::iter(frames)), 3).await.unwrap(), "abc");
 }
 
-/// A piece after each of the pauses, then silence for ever.
+/// A body with a piece after each pause, then silence.
 fn after_pauses(seconds: &'static [u64]) -> StreamBody<impl stream::Stream<Item = Item>> {
     StreamBody::new(stream::unfold(seconds.iter(), |mut rest| async {
         match rest.next() {

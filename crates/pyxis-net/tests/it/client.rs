@@ -1,4 +1,4 @@
-//! What goes over the wire, and what comes back.
+//! Requests and responses on the wire.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 
 use crate::support::{PATIENCE, client, failure, get, post, read};
 
-/// Takes one connection, answers its first request with `answer`, and returns the request's head.
+/// Accepts one connection, answers its first request with `answer`, and returns the request's head.
 async fn raw(answer: &'static [u8]) -> (SocketAddr, JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addr = listener.local_addr().unwrap();
@@ -173,7 +173,7 @@ async fn dropping_a_response_ends_the_upstreams_stream() {
     chunks.closed().await;
 }
 
-/// A request body that the test feeds.
+/// A request body fed by the test.
 fn fed() -> (mpsc::UnboundedSender<Result<Frame<Bytes>, BoxError>>, pyxis_net::Body) {
     let (feed, mut rest) = mpsc::unbounded_channel();
     let stream = futures_util::stream::poll_fn(move |cx| rest.poll_recv(cx));
@@ -263,8 +263,8 @@ async fn a_request_that_could_not_be_what_was_judged_is_not_sent() {
     assert_eq!(upstream.connections(), 0);
 }
 
-/// The environment of a process cannot be changed safely while it runs, so the request is made by a
-/// second run of this test with the proxy settings in place.
+/// Changing the environment of a running process is not safe. The request is therefore made by a second run of this
+/// test with the proxy settings in place.
 #[tokio::test(flavor = "multi_thread")]
 async fn proxy_settings_in_the_environment_are_ignored() {
     const INNER: &str = "PX_TEST_PROXIED";

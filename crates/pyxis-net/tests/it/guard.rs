@@ -1,4 +1,4 @@
-//! The rule, without any socket.
+//! The egress rule, without sockets.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -31,7 +31,7 @@ fn is_public(ip: &str) -> bool {
     }
 }
 
-/// First and last address of a special block, and the neighbours outside where these are public.
+/// First and last address of each special block, with the neighbors outside if these are public.
 const BLOCKS: &[(&str, &str, Option<&str>, Option<&str>)] = &[
     ("0.0.0.0", "0.255.255.255", None, Some("1.0.0.0")),
     ("10.0.0.0", "10.255.255.255", Some("9.255.255.255"), Some("11.0.0.0")),
@@ -89,7 +89,7 @@ fn every_special_block_is_refused_to_its_edges_and_not_beyond() {
     }
 }
 
-/// The address of `prefix` with the bits of `ip` in it, `below` bits from the end.
+/// Embeds `ip` in `prefix`, `below` bits from the end.
 fn embedded(prefix: &str, ip: Ipv4Addr, below: u32) -> Ipv6Addr {
     let prefix: Ipv6Addr = prefix.parse().unwrap();
     Ipv6Addr::from(u128::from(prefix) | u128::from(u32::from(ip)) << below)
@@ -118,7 +118,7 @@ fn an_ipv4_address_inside_an_ipv6_address_is_never_reached() {
         ] {
             let address = embedded(prefix, ip, below);
             assert!(!is_public(&address.to_string()), "{form}: {address}");
-            // Nor where the operator's own private networks may be reached.
+            // Not even if the operator's private networks are allowed.
             let target = at(&format!("[{address}]"), 443);
             let verdict = Guard::default().with_private().check_literal_or_form(&target);
             assert!(matches!(verdict, AddressVerdict::Refused(_)), "{form}: {address}");
@@ -126,7 +126,7 @@ fn an_ipv4_address_inside_an_ipv6_address_is_never_reached() {
         let teredo = embedded("2001::", Ipv4Addr::from(!u32::from(ip)), 0);
         assert!(!is_public(&teredo.to_string()), "Teredo hides the client's address: {teredo}");
     }
-    // The same numbers elsewhere are nobody's embedding.
+    // The same numbers elsewhere embed nothing.
     for ip in ["2606:4700:0:5efe::7f00:1", "2606:4700:1:2:400:5efe:7f00:1", "2606:4700:1:2::5eff:7f00:1"] {
         assert!(is_public(ip), "{ip}");
     }

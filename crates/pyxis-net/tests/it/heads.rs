@@ -1,4 +1,4 @@
-//! Heads of answers: as large as the world's, and what is said of larger ones.
+//! Response heads up to the limit, and the error for larger ones.
 
 use http::HeaderName;
 use pyxis_net::{Client, ClientConfig, Error, MAX_ANSWER_HEAD, MAX_ANSWER_LINES};
@@ -12,7 +12,7 @@ use crate::support::{PATIENCE, client, config, failure, get};
 
 const NAME: &str = "api.example.com";
 
-/// The URL of a host that answers each connection's first request with exactly these bytes.
+/// Starts a host that answers each connection's first request with exactly these bytes. Returns its URL.
 async fn raw(answer: String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addr = listener.local_addr().unwrap();
@@ -32,7 +32,7 @@ fn answer(lines: &str) -> String {
     format!("HTTP/1.1 200 OK\r\n{lines}\r\n")
 }
 
-/// The failure, and the sentence for the caller.
+/// The failure, and its public message.
 async fn told(answer: String) -> (Error, &'static str) {
     let error = failure(&client(), get(&raw(answer).await)).await;
     assert!(error.was_sent(), "{error:?}");
@@ -95,7 +95,7 @@ async fn over_http_2_the_same_heads_are_taken() {
     let client =
         Client::new(&ClientConfig { extra_roots: vec![authority.root()], ..config(resolver) }).unwrap();
     let url = upstream.url_at(NAME, "/");
-    // The upstream has a few lines of its own.
+    // The upstream adds a few lines of its own.
     let lines = |lines: usize, bytes: usize| {
         (0..lines).fold(Reply::new(204), |reply, number| {
             reply.header(&format!("x-line-{number}"), &"y".repeat(bytes))

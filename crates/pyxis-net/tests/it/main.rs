@@ -1,4 +1,4 @@
-//! What leaves the machine, and what does not.
+//! Outbound requests: which ones leave the machine.
 //!
 //! Spec 3: "Credential isolation, the `allowed_hosts` binding and the SSRF guard stay on in every mode";
 //! decisions-proxy.md, Egress guard.

@@ -1,4 +1,4 @@
-//! Where connections really go, in a network in which every address is this machine.
+//! Actual connection targets, in a network in which every address is this machine.
 
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::support::{PATIENCE, get};
 
 const PORT: u16 = 8080;
 
-/// Listens on every address, and reports the address that each connection was made to.
+/// Listens on every address and reports the local address of each connection.
 async fn listen_everywhere() -> UnboundedReceiver<SocketAddr> {
     let listener = TcpListener::bind(("::", PORT)).await.unwrap();
     let (dialled, reports) = unbounded_channel();
@@ -84,10 +84,10 @@ async fn a_public_literal_is_dialled_exactly_and_a_special_one_never() {
         let response = client.send(get(&url(ip)), PATIENCE).await.unwrap();
         assert_eq!(response.status(), 204, "{ip}");
         let expected: IpAddr = ip.parse().unwrap();
-        // The reports are in order, so this also says that no special address was dialled before.
+        // Reports are in order, so this also shows that no special address was dialed before.
         assert_eq!(dialled.recv().await, Some(SocketAddr::new(expected, PORT)));
     }
-    // The proof needs a network in which the special addresses would have answered.
+    // The test only proves something if the special addresses would have answered.
     for ip in ["10.0.0.1", "169.254.169.254", "172.16.0.1", "fd00:ec2::254"] {
         let addr = SocketAddr::new(ip.parse().unwrap(), PORT);
         TcpStream::connect(addr).unwrap();

@@ -1,4 +1,4 @@
-//! A request is sent at most once, and an error tells the truth about it.
+//! A request is sent at most once, and errors report correctly whether it was.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -17,8 +17,8 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::support::{PATIENCE, client, config, post, read};
 
-/// Sends numbered POSTs while the server drops its connections at every possible moment, and
-/// compares what the client believes with what the server saw.
+/// Sends numbered POSTs while the server drops its connections at every possible moment. Compares the client's results
+/// with the requests that the server saw.
 async fn hang_up_between_and_during(upstream: Upstream, client: Client, url: String) {
     let mut unsent = Vec::new();
     let mut answered = Vec::new();
@@ -39,7 +39,7 @@ async fn hang_up_between_and_during(upstream: Upstream, client: Client, url: Str
         };
         match tokio::join!(sending, yields).0 {
             Ok(response) => {
-                // The body may break off as well; the request was executed all the same.
+                // The body may break off as well; the request was executed anyway.
                 let _ = response.into_body().collect().await;
                 answered.push(text);
             }
@@ -94,8 +94,8 @@ async fn a_post_that_was_read_but_not_answered_is_not_repeated() {
     assert_eq!(bodies, ["first", "second"]);
 }
 
-/// A host whose idle close races with the next request, always to the request's disadvantage: it answers one request a
-/// connection, reads the next one and closes. Counts whole requests and connections.
+/// A host whose idle close always collides with the next request. It answers one request per connection, reads the next
+/// one and closes. Counts complete requests and connections.
 async fn closes_when_reused(head: &'static str) -> (SocketAddr, Arc<Mutex<(usize, usize)>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addr = listener.local_addr().unwrap();
@@ -156,7 +156,7 @@ async fn a_connection_is_not_used_again_once_its_host_may_close_it() {
     upstream.reply_with(|_| Reply::ok("ok").header("keep-alive", "timeout=5, max=100"));
     let ask = async || read(client.send(post(&upstream.url("/"), "x"), PATIENCE).await.unwrap()).await;
     ask().await;
-    // Every use starts the time again.
+    // Every use restarts the timeout.
     for _ in 0..3 {
         later(Duration::from_millis(3_500)).await;
         ask().await;
@@ -188,10 +188,10 @@ async fn an_idle_time_longer_than_the_pools_own_changes_nothing() {
     assert_eq!(upstream.connections(), 1);
 }
 
-/// Makes a frame for the stream with this id.
+/// Builds a frame for the stream with this id.
 type Frame = fn([u8; 4]) -> Vec<u8>;
 
-/// A host that reads the head of one request over HTTP/2, sends this frame for its stream and closes.
+/// A host that reads one HTTP/2 request head, sends this frame for its stream and closes.
 async fn answers_with_frame(authority: &Authority, frame: Frame) -> SocketAddr {
     let acceptor = TlsAcceptor::from(authority.server(&["api.example.com"], &[HTTP_2]));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -199,7 +199,7 @@ async fn answers_with_frame(authority: &Authority, frame: Frame) -> SocketAddr {
     tokio::spawn(async move {
         let (stream, _) = listener.accept().await.unwrap();
         let mut stream = acceptor.accept(stream).await.unwrap();
-        // Settings: none of its own.
+        // Empty settings.
         stream.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0]).await.unwrap();
         stream.read_exact(&mut [0; 24]).await.unwrap();
         let id = loop {

@@ -1,4 +1,4 @@
-//! Names whose answers change, mix or fail.
+//! Names whose DNS answers change, mix or fail.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -124,7 +124,7 @@ async fn the_private_client_reaches_loopback_over_connections_of_its_own() {
     assert!(client.private().check(&at("127.0.0.1", upstream.port())).await.is_ok());
     read(client.private().send(get(&url), PATIENCE).await.unwrap()).await;
 
-    // The pooled connection of the private zone must be out of reach for the public one.
+    // The public zone must not reuse the private zone's pooled connection.
     let error = failure(&client, get(&url)).await;
     assert_eq!(error.blocked(), Some(Blocked::Address(Special::Loopback)));
     read(client.private().send(get(&url), PATIENCE).await.unwrap()).await;

@@ -1,4 +1,4 @@
-//! What several modules need.
+//! Shared test helpers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use hyper::body::Incoming;
 use pyxis_net::{Body, Client, ClientConfig, Error, Guard, HostPort, body};
 use pyxis_testkit::resolver::ScriptedResolver;
 
-/// Long enough for a loaded machine; no test waits for it unless it fails.
+/// Generous timeout for a loaded machine. Tests only wait that long if they fail.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) fn loopback_guard() -> Guard {
@@ -21,7 +21,7 @@ pub(crate) fn config(resolver: ScriptedResolver) -> ClientConfig {
     ClientConfig { resolver: Arc::new(resolver), ..ClientConfig::new(loopback_guard()) }
 }
 
-/// A client that may reach loopback, and knows no name.
+/// A client that may reach loopback and resolves no names.
 pub(crate) fn client() -> Client {
     Client::new(&config(ScriptedResolver::new())).unwrap()
 }
@@ -42,7 +42,7 @@ pub(crate) fn at(host: &str, port: u16) -> HostPort {
     HostPort::new(host, port)
 }
 
-/// Sends and expects a failure.
+/// Sends a request and returns the expected failure.
 pub(crate) async fn failure(client: &Client, request: Request<Body>) -> Error {
     client.send(request, PATIENCE).await.expect_err("a failure")
 }

@@ -1,4 +1,4 @@
-//! Where time runs out, and whether anything had been sent by then.
+//! Timeouts by phase, and whether anything had been sent by then.
 
 use std::time::Duration;
 

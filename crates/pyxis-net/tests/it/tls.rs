@@ -1,4 +1,4 @@
-//! Certificates, and HTTP/2 by ALPN.
+//! Certificates and HTTP/2 via ALPN.
 
 use bytes::Bytes;
 use futures_util::future::join_all;

@@ -1,9 +1,9 @@
-//! No body makes the decoder panic, loop without output, or give pieces that are too large.
+//! No body makes the decoder panic, loop without output, or return too large a piece.
 
 use bytes::Bytes;
 use pyxis_scrub::{DecodeError, Decoder};
 
-/// A bomb is no crash: enough is enough.
+/// Stops decompression bombs, which are not errors here.
 const MAX_OUTPUT: usize = 1 << 24;
 
 fn decode(coding: &str, body: &[u8], chunk: usize) -> Result<(), DecodeError> {
@@ -22,11 +22,11 @@ fn decode(coding: &str, body: &[u8], chunk: usize) -> Result<(), DecodeError> {
     decoder.finish()
 }
 
-/// One input.
+/// Runs one input.
 pub(crate) fn run(data: &[u8]) {
     let [coding, chunk, body @ ..] = data else { return };
     let codings = ["gzip", "deflate", "br", "zstd", "gzip, gzip", "br, zstd"];
     let coding = codings[usize::from(*coding) % codings.len()];
-    // Any outcome is fine.
+    // Any outcome is acceptable.
     let _outcome = decode(coding, body, usize::from(*chunk).max(1));
 }

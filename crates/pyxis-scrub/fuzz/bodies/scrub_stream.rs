@@ -1,4 +1,4 @@
-//! Output shows no secret and does not depend on the cuts.
+//! Output contains no secret and does not depend on chunk boundaries.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn scrub(needles: &Arc<Needles>, text: &[u8], chunk: usize) -> Vec<u8> {
 pub(crate) fn run(data: &[u8]) {
     let [chunk, len, rest @ ..] = data else { return };
     let Some((secret, text)) = rest.split_at_checked(usize::from(*len % 24)) else { return };
-    // With more of these the search may be given up, at a point that depends on the cuts.
+    // With more escape characters the search may run out of fuel, at a point that depends on chunk boundaries.
     if secret.iter().filter(|byte| b"%\\&".contains(byte)).count() > 4 {
         return;
     }

@@ -1,6 +1,6 @@
-//! No body makes the decoder panic, loop without output, or give pieces that are too large.
+//! No body makes the decoder panic, loop without output, or return too large a piece.
 //!
-//! `cargo +nightly fuzz run scrub_decode` in `crates/pyxis-scrub`. The tests run the same body over fixed inputs.
+//! Run `cargo +nightly fuzz run scrub_decode` in `crates/pyxis-scrub`. The tests run the same body over fixed inputs.
 
 #![no_main]
 

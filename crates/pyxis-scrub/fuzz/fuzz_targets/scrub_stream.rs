@@ -1,6 +1,6 @@
-//! Output shows no secret and does not depend on the cuts.
+//! Output contains no secret and does not depend on chunk boundaries.
 //!
-//! `cargo +nightly fuzz run scrub_stream` in `crates/pyxis-scrub`. The tests run the same body over fixed inputs.
+//! Run `cargo +nightly fuzz run scrub_stream` in `crates/pyxis-scrub`. The tests run the same body over fixed inputs.
 
 #![no_main]
 

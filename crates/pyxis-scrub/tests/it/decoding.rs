@@ -135,7 +135,7 @@ fn a_window_that_is_too_large_is_refused() {
     encoder.write_all(&[7; 1000]).expect("memory takes all");
     let wide_window = encoder.finish().expect("memory takes all");
     assert_eq!(decode("zstd", &[&wide_window]), Err(DecodeError::Corrupt { coding: "zstd" }));
-    // RFC 9841: 0x11 announces a large window, 0x1e of 30 bits.
+    // RFC 9841: 0x11 announces a large window, 0x1e one of 30 bits.
     let large_window = [0x11, 0x1e, 0x03, 0, 0, 0];
     assert_eq!(decode("br", &[&large_window]), Err(DecodeError::Corrupt { coding: "br" }));
 }
@@ -149,7 +149,7 @@ fn an_unknown_coding_is_refused() {
     assert_eq!(Decoder::for_content_encoding("br,br,br,br,br").err(), Some(UnknownCoding));
 }
 
-/// Events are flushed by the encoder one by one.
+/// Encodes events and flushes after each one.
 fn flushed(coding: &str, events: &[&str]) -> Vec<Vec<u8>> {
     fn run<W: Write>(mut encoder: W, taken: impl Fn(&mut W) -> Vec<u8>, events: &[&str]) -> Vec<Vec<u8>> {
         let step = |event: &&str| {

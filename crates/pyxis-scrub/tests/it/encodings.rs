@@ -1,12 +1,11 @@
-//! Encoders that know nothing of the crate under test: what upstream might do to a secret.
+//! Encoders independent of the crate under test, for anything that upstream might do to a secret.
 
 use std::fmt::Write;
 
-/// A named way to write bytes.
+/// A named encoding.
 pub(crate) type Encoding = (&'static str, fn(&[u8]) -> Vec<u8>);
 
-/// Every listed form. Those that need text fall back to the replacement character of lossy UTF-8 only
-/// for bytes that are not text; use them with text.
+/// All encodings. The textual ones use lossy UTF-8 and are meant for text only.
 pub(crate) const ENCODINGS: [Encoding; 20] = [
     ("raw", <[u8]>::to_vec),
     ("hex lower", |s| each(s, |b| format!("{b:02x}"))),
@@ -87,7 +86,7 @@ fn chars(bytes: &[u8], write: impl FnMut(char) -> String) -> Vec<u8> {
     String::from_utf8_lossy(bytes).chars().map(write).collect::<String>().into_bytes()
 }
 
-/// As PHP does it: slashes and everything outside of ASCII escaped.
+/// JSON as PHP writes it: slashes and all non-ASCII characters escaped.
 fn json(bytes: &[u8]) -> Vec<u8> {
     let mut out = String::new();
     for c in String::from_utf8_lossy(bytes).chars() {

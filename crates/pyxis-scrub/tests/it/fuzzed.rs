@@ -1,5 +1,5 @@
-//! The bodies of the fuzz targets, over fixed inputs. A fuzzer looks further and needs a nightly compiler;
-//! this looks at each change.
+//! Runs the bodies of the fuzz targets over fixed inputs. A fuzzer finds more but needs a nightly compiler; these run
+//! on every change.
 
 #[path = "../../fuzz/bodies/scrub_decode.rs"]
 mod scrub_decode;
@@ -8,7 +8,7 @@ mod scrub_stream;
 
 use crate::decoding::{brotli, gzip, raw_deflate, zlib, zstd};
 
-/// Numbers without a pattern, and the same ones every time (Marsaglia's xorshift).
+/// Reproducible pseudo-random numbers (Marsaglia's xorshift).
 struct Numbers(u64);
 
 impl Numbers {
@@ -57,7 +57,7 @@ fn no_damaged_body_makes_the_decoder_panic() {
 
 #[test]
 fn no_cut_lets_a_secret_through() {
-    // Few letters, so that secrets, near misses and escapes come up all the time.
+    // A small alphabet makes secrets, near misses and escapes frequent.
     let letters = b"ab%2\\u&+=/\"A6 ";
     let mut numbers = Numbers(11);
     for _ in 0..4000 {

@@ -7,7 +7,7 @@ use pyxis_scrub::{Needles, Scrubber};
 
 use crate::encodings::ENCODINGS;
 
-/// Bytes that matter: escape characters, their digits, brackets of the replacement.
+/// Relevant bytes: escape characters, their digits, brackets of the replacement.
 fn byte() -> impl Strategy<Value = u8> {
     prop_oneof![
         4 => prop::sample::select(b"%\\&+ab/\"25uxn#;[]E\n ".to_vec()),
@@ -15,12 +15,12 @@ fn byte() -> impl Strategy<Value = u8> {
     ]
 }
 
-/// The bytes in lines of `width`.
+/// Folds the bytes into lines of `width`.
 fn fold(bytes: &[u8], width: usize) -> Vec<u8> {
     bytes.chunks(width).collect::<Vec<_>>().join(&b"\r\n  "[..])
 }
 
-/// Text with secrets in it, in any encoding.
+/// Text that contains secrets in any encoding.
 fn text(secrets: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
     let wrapped = secrets.clone();
     let piece = prop_oneof![
@@ -89,8 +89,8 @@ proptest! {
 
     #[test]
     fn text_without_the_secret_passes_unchanged(text in vec(prop::sample::select(b"%\\&+ab/\"25uxn#;[] \n".to_vec()), 0..200)) {
-        // No reading of these characters gives a 'Q', and no encoding of the secret lacks a letter
-        // that is missing here.
+        // No reading of these characters yields a 'Q', and every encoding of the secret needs a letter that is missing
+        // here.
         let needles = build(&[b"QQQQ-WWWW-QQQQ".to_vec()]);
         let (out, hits) = scrub(&needles, &text, vec![text.len() / 2]);
         prop_assert_eq!(hits, 0);
@@ -100,7 +100,7 @@ proptest! {
     #[test]
     fn every_planted_secret_counts(secret in vec(byte(), 4..24), encoding in 0..ENCODINGS.len()) {
         let (name, encode) = ENCODINGS[encoding];
-        // Forms for text cannot carry other bytes.
+        // Textual encodings cannot represent other bytes.
         let lossy = name.starts_with("json") || name.starts_with("html");
         prop_assume!(!lossy || std::str::from_utf8(&secret).is_ok());
         let needles = build(std::slice::from_ref(&secret));

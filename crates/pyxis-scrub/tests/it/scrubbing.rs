@@ -98,7 +98,7 @@ fn base64_is_found_at_every_alignment_and_escaped() {
             for text in [show(&text).into_owned(), escaped] {
                 let out = needles.scrub_text(&text);
                 assert!(out.contains("[REDACTED:cred]"), "{text} became {out}");
-                // What is left and right belongs to the neighbors, but for one character each.
+                // The characters at both ends belong to the neighbors, except for one each.
                 assert!(out.len() <= "[REDACTED:cred]".len() + 16, "{text} became {out}");
             }
         }
@@ -150,7 +150,7 @@ fn overlapping_and_touching_secrets_become_one_replacement() {
 
 #[test]
 fn what_joins_around_a_replacement_is_no_secret() {
-    // Taking "bb" out of "abbc" leaves "ac" apart; the tag itself must not complete a secret either.
+    // Removing "bb" from "abbc" must not join "a" and "c"; the tag itself must not complete a secret either.
     for secrets in [
         &[&b"bb"[..], b"ac"][..],
         &[b"bb", b"a["],
@@ -232,7 +232,7 @@ fn a_long_stream_is_scrubbed_with_little_held_back() {
     for round in 1..=512usize {
         let out: usize = scrubber.push(chunk.clone()).iter().map(Bytes::len).sum();
         sent += out;
-        // Six bytes wait; 15 that came became 15 of the tag.
+        // Six bytes are held back; 15 received bytes became the tag's 15.
         assert_eq!(sent, round * chunk.len() - 6);
     }
     assert_eq!(scrubber.hits(), 511);

@@ -9,7 +9,7 @@ use crate::encodings::{base64_standard, each_hex};
 
 const SECRET: &[u8] = b"sk_live_4eC39HqLyjWDarjtT1zdp7dc/With+Signs==";
 
-/// A key of no service: 300 bytes of base64 in lines of 64.
+/// A test key that is in no use: 300 bytes of base64 in lines of 64.
 fn pem(width: usize, end: &str) -> String {
     format!(
         "-----BEGIN PRIVATE KEY-----{end}{}{end}-----END PRIVATE KEY-----{end}",
@@ -32,7 +32,7 @@ fn needles(secret: &[u8]) -> Arc<Needles> {
     Arc::new(Needles::new("cred", &[secret]))
 }
 
-/// What comes out, whole and cut in many places: the same.
+/// Scrubbed output, which must be the same for whole and cut input.
 fn scrubbed(needles: &Arc<Needles>, text: &str, step: usize) -> String {
     let whole = needles.scrub_text(text).into_owned();
     for cut in (0..=text.len()).step_by(step) {
@@ -47,7 +47,7 @@ fn scrubbed(needles: &Arc<Needles>, text: &str, step: usize) -> String {
     whole
 }
 
-/// No run of `len` characters of the key is left.
+/// True if no `len` consecutive characters of the key are left.
 fn holds_nothing_of(text: &str, key: &str, len: usize) -> bool {
     key.as_bytes().windows(len).all(|run| memchr::memmem::find(text.as_bytes(), run).is_none())
 }
@@ -65,7 +65,7 @@ fn a_key_is_found_whatever_its_lines_look_like() {
 
 #[test]
 fn every_line_of_a_key_is_found_alone_and_encoded() {
-    // As a file of a service account has it, as a file has it, and without line ends.
+    // As in a service account's JSON file, as in a PEM file, and without line ends.
     for stored in [pem(64, "\\n"), pem(64, "\r\n"), pem(1000, "\n")] {
         let needles = needles(stored.as_bytes());
         for line in fold(&body(), 64, "\n").lines() {

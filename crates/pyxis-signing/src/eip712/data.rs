@@ -1,40 +1,40 @@
-//! Data that is to be hashed, in whatever form its reader has it.
+//! Data to be hashed, independent of its representation.
 
 use super::words::{self, Word};
 
-/// A value.
+/// A value of any kind.
 pub trait TypedValue: Sized {
-    /// An object of such values.
+    /// Object type of this representation.
     type Object: Members<Value = Self>;
 
-    /// The text, if it is one.
+    /// The string, if the value is one.
     fn text(&self) -> Option<&str>;
-    /// True or false, if it is one of them.
+    /// The boolean, if the value is one.
     fn boolean(&self) -> Option<bool>;
-    /// The items, if it is a list.
+    /// The items, if the value is a list.
     fn list(&self) -> Option<&[Self]>;
-    /// The object, if it is one.
+    /// The object, if the value is one.
     fn object(&self) -> Option<&Self::Object>;
-    /// In two's complement, if it is an integer of such a type.
+    /// The value in two's complement, if it is an integer within the range of the type.
     fn integer(&self, signed: bool, bits: u32) -> Option<Word>;
 }
 
-/// The members of an object; no name stands there twice.
+/// The members of an object. Each name occurs once.
 pub trait Members {
-    /// What they are.
+    /// Type of the member values.
     type Value: TypedValue<Object = Self>;
 
-    /// The member of a name.
+    /// The member called `name`.
     fn member(&self, name: &str) -> Option<&Self::Value>;
-    /// Every name.
+    /// All member names.
     fn names(&self) -> impl Iterator<Item = &str>;
     /// Number of members.
     fn count(&self) -> usize;
 }
 
-/// An integer as JSON numbers and texts spell it, in two's complement: decimal digits, or hexadecimal ones behind `0x`,
-/// either with a minus sign in front. `None` for other spellings, such as fractions and exponents, and for what is beyond
-/// the range of the type.
+/// Parses an integer as written in JSON numbers and strings into two's complement. Allowed are decimal digits, or hex
+/// digits after `0x`, each with an optional leading minus sign. `None` for other spellings, such as fractions and
+/// exponents, and for values outside the range of the type.
 pub fn integer(spelling: &str, signed: bool, bits: u32) -> Option<Word> {
     let (negative, digits) = spelling.strip_prefix('-').map_or((false, spelling), |digits| (true, digits));
     let magnitude = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {

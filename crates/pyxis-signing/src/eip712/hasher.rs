@@ -1,29 +1,30 @@
-//! Hashing values by their types.
+//! Hashes values by their types.
 
 use super::data::{Members, TypedValue};
 use super::invalid::Invalid;
 use super::structs::{MemberKind, Struct, StructMember, Types};
 use super::words::{self, Word};
 
-/// Sees each value in the moment when it is hashed.
+/// Observes each value while it is hashed.
 pub trait HashObserver<V> {
-    /// Keccak-256 of a text, or of the words of a struct or list. Whoever meets the same ones often may know it.
+    /// Keccak-256 of a string, or of the words of a struct or list. Implementations that see the same data repeatedly
+    /// may cache it.
     fn keccak(&self, data: &[u8]) -> Word {
         words::keccak(data)
     }
 
-    /// Goes on to a member, or to an item of a list.
+    /// Enters a member, or an item of a list.
     fn enter(&mut self, _step: HashStep<'_>) {}
 
-    /// Comes back.
+    /// Leaves the member or item entered last.
     fn leave(&mut self) {}
 
-    /// Begins a struct.
+    /// Starts a struct.
     fn structure(&mut self) -> Result<(), Invalid> {
         Ok(())
     }
 
-    /// Sees a value that holds no other, or a list that is empty.
+    /// Visits a value without nested values, or an empty list.
     fn value(&mut self, _type_name: &str, _value: &V) -> Result<(), Invalid> {
         Ok(())
     }
@@ -32,33 +33,33 @@ pub trait HashObserver<V> {
 /// One step into the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HashStep<'s> {
-    /// To a member.
+    /// Into a member.
     Member(&'s str),
-    /// To an item.
+    /// Into an item.
     Item(usize),
 }
 
-/// Hashes data of some types.
+/// Hashes values of a set of types.
 pub struct Hasher<'t, W> {
     types: &'t Types,
-    /// The words of the structs and lists that it is in.
+    /// Words of the structs and lists being hashed.
     words: Vec<Word>,
     witness: W,
 }
 
 impl<'t, W> Hasher<'t, W> {
-    /// `witness` will see every value.
+    /// Creates a hasher that shows every value to `witness`.
     pub const fn new(types: &'t Types, witness: W) -> Self {
         Self { types, words: Vec::new(), witness }
     }
 
-    /// Who has seen it all.
+    /// The observer of all values.
     pub fn witness(&mut self) -> &mut W {
         &mut self.witness
     }
 
-    /// `hashStruct` of an object of the type `name`. It must have the members of the type and no others: one
-    /// too many would ride along unsigned.
+    /// `hashStruct` of an object of the type `name`. The object must have exactly the members of the type; an extra
+    /// member would be unsigned.
     pub fn hash_struct<O: Members>(&mut self, name: &str, object: &O) -> Result<Word, Invalid>
     where
         W: HashObserver<O::Value>,
@@ -90,7 +91,7 @@ impl<'t, W> Hasher<'t, W> {
         Ok(self.hash_from::<O::Value>(first))
     }
 
-    /// The hash of the words from `first` on, which are not needed any more then.
+    /// Hashes the words from `first` on and removes them.
     fn hash_from<V: TypedValue>(&mut self, first: usize) -> Word
     where
         W: HashObserver<V>,

@@ -1,4 +1,4 @@
-//! JSON with exact numbers. Typed data has integers of up to 256 bits, which `serde_json::Value` would round.
+//! JSON with exact numbers. Typed data contains integers of up to 256 bits, which `serde_json::Value` would round.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,28 +11,28 @@ use super::data::{Members, TypedValue, integer};
 use super::invalid::{Invalid, shortened};
 use super::words::Word;
 
-/// Deepest nesting.
+/// Maximum nesting depth.
 const MAX_DEPTH: usize = 64;
-/// Most members of an object: no type and no list of types has more.
+/// Maximum members of an object. No valid type or list of types has more.
 const MAX_MEMBERS: usize = 64;
 
-/// A value.
+/// A JSON value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum JsonNumberText {
     Null,
     Bool(bool),
-    /// As it was written.
+    /// The number as written.
     Number(String),
     Text(String),
     List(Vec<Self>),
     Object(Object),
 }
 
-/// Members in the order of the input, every name once.
+/// Members in input order, without duplicate names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Object(Vec<(String, JsonNumberText)>);
 
-/// Reads a text that is one object.
+/// Parses text that must be one object.
 pub(super) fn parse(json: &[u8]) -> Result<Object, Invalid> {
     let raw: &RawValue = serde_json::from_slice(json).map_err(|_| Invalid::Form)?;
     match read(raw, MAX_DEPTH)? {
@@ -41,8 +41,8 @@ pub(super) fn parse(json: &[u8]) -> Result<Object, Invalid> {
     }
 }
 
-/// Reads a value with at most `depth` levels. What is inside is read by itself, as only [`RawValue`] keeps numbers as
-/// they were written.
+/// Parses a value with at most `depth` levels. Nested values are parsed separately, because only [`RawValue`] keeps
+/// numbers as written.
 fn read(raw: &RawValue, depth: usize) -> Result<JsonNumberText, Invalid> {
     let text = raw.get();
     Ok(match text.as_bytes() {
@@ -79,7 +79,7 @@ fn from_str<'a, T: serde::Deserialize<'a>>(text: &'a str) -> Result<T, Invalid> 
     serde_json::from_str(text).map_err(|_| Invalid::Form)
 }
 
-/// Members whose values are not read yet.
+/// Members whose values are not parsed yet.
 struct Pairs<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 struct PairsVisitor;
@@ -101,7 +101,6 @@ impl<'a> Visitor<'a> for PairsVisitor {
 }
 
 impl Object {
-    /// The members that are there.
     pub(super) fn members(&self) -> impl Iterator<Item = (&str, &JsonNumberText)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
     }

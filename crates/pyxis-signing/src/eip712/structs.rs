@@ -1,21 +1,21 @@
-//! The types that typed data brings with it.
+//! Struct types defined in typed data.
 
 use super::data::{Members, TypedValue};
 use super::invalid::Invalid;
 use super::words::{self, Word};
 
-/// Most types, as many as [`Set`] has bits but one, which is for a domain that is not given.
+/// Maximum number of types: one less than the bits of [`Set`], to leave room for an undefined domain type.
 const MAX_TYPES: usize = 63;
-/// Most members of one type.
+/// Maximum number of members of a type.
 const MAX_MEMBERS: usize = 64;
-/// Longest name of a type or member, in bytes.
+/// Maximum length of a type or member name, in bytes.
 const MAX_NAME: usize = 64;
-/// Most dimensions of an array.
+/// Maximum number of array dimensions.
 const MAX_DIMENSIONS: usize = 4;
 
-/// The type of a domain.
+/// Name of the domain's type.
 pub const DOMAIN: &str = "EIP712Domain";
-/// Its members in the order that the standard gives.
+/// Members of the domain type, in standard order.
 const DOMAIN_MEMBERS: [(&str, &str); 5] = [
     ("name", "string"),
     ("version", "string"),
@@ -24,10 +24,10 @@ const DOMAIN_MEMBERS: [(&str, &str); 5] = [
     ("salt", "bytes32"),
 ];
 
-/// Types by their number, as bits.
+/// Bit set of type indexes.
 type Set = u64;
 
-/// Struct types.
+/// Struct types of one document.
 pub struct Types(pub(super) Vec<Struct>);
 
 pub(super) struct Struct {
@@ -43,7 +43,7 @@ pub(super) struct StructMember {
     pub(super) kind: MemberKind,
 }
 
-/// What a member holds.
+/// Type of a member.
 pub(super) enum MemberKind {
     Text,
     Bool,
@@ -55,12 +55,12 @@ pub(super) enum MemberKind {
         bits: u32,
     },
     Struct(usize),
-    /// Of any length, or of exactly this.
+    /// An array of any length, or of exactly this length.
     Array(Box<Self>, Option<usize>),
 }
 
 impl Types {
-    /// Reads `{"Name": [{"name": …, "type": …}, …], …}`, `most` of them.
+    /// Parses `{"Name": [{"name": …, "type": …}, …], …}` with at most `most` types.
     pub fn parse<O: Members>(given: &O, most: usize) -> Result<Self, Invalid> {
         if given.count() > most.min(MAX_TYPES) {
             return Err(Invalid::TooComplex);
@@ -70,7 +70,7 @@ impl Types {
         Ok(Self(structs.collect::<Result<_, _>>()?).hashed())
     }
 
-    /// Many libraries leave the domain's type out: then it is what the domain holds.
+    /// Derives the domain's type from its members if it is not defined, as many libraries leave it out.
     #[must_use]
     pub fn with_domain_of<O: Members>(mut self, domain: &O) -> Self {
         if self.index(DOMAIN).is_none() {
@@ -103,13 +103,13 @@ impl Types {
         self.0.iter().position(|item| *item.name == *name)
     }
 
-    /// The type of `member` of the type `name`, as it is written.
+    /// The type of `member` in the type `name`, as written.
     pub fn member_type(&self, name: &str, member: &str) -> Option<&str> {
         let members = &self.0[self.index(name)?].members;
         members.iter().find(|item| *item.name == *member).map(|item| &*item.type_name)
     }
 
-    /// Fails unless domain and `primary` are there, the domain holds no struct, and every type is of use.
+    /// Fails unless the domain and `primary` are defined, the domain contains no struct, and every type is used.
     pub fn check_use(&self, primary: &str) -> Result<(), Invalid> {
         let domain = self.index(DOMAIN).ok_or(Invalid::Types("EIP712Domain is not among the types"))?;
         let primary = self.index(primary).ok_or(Invalid::Types("primaryType is not among the types"))?;
@@ -122,7 +122,7 @@ impl Types {
         Ok(())
     }
 
-    /// The types that `index` refers to, itself included, added to `seen`.
+    /// Types that `index` refers to, including itself, added to `seen`.
     fn reach(&self, index: usize, mut seen: Set) -> Set {
         if seen >> index & 1 == 0 {
             seen |= 1 << index;
@@ -133,7 +133,7 @@ impl Types {
         seen
     }
 
-    /// `encodeType`: the type, then what it refers to by name.
+    /// `encodeType`: the type, followed by the types that it refers to, sorted by name.
     pub(super) fn encode_type(&self, index: usize) -> String {
         let reach = self.reach(index, 0);
         let mut others: Vec<&Struct> = (0..self.0.len())
@@ -201,7 +201,7 @@ impl StructMember {
     }
 }
 
-/// Letters, digits, `_`, `$` and the `@` of JSON-LD: nothing that has a meaning in a type string.
+/// True for letters, digits, `_`, `$` and the `@` of JSON-LD, none of which has a meaning in a type string.
 fn is_word(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'@');
     name.len() <= MAX_NAME
@@ -221,8 +221,7 @@ impl MemberKind {
         Self::plain(name).or_else(by_name)
     }
 
-    /// The standard types that are not made of others. `uint` alone is none: its type string would be another
-    /// one.
+    /// Parses an elementary type. Rejects a bare `uint`, whose type string would differ from `uint256`.
     fn plain(name: &str) -> Option<Self> {
         let integer = |bits: &str, signed| {
             let bits = u32::try_from(count(bits)?).ok()?;
@@ -253,7 +252,7 @@ impl MemberKind {
         }
     }
 
-    /// `encodeData` of a value that is neither text, array nor struct.
+    /// `encodeData` of a value that is not a string, array or struct.
     pub(super) fn encode_plain<V: TypedValue>(&self, value: &V) -> Option<Word> {
         let bytes = || value.text().and_then(hex);
         let mut word = [0; 32];
@@ -283,13 +282,13 @@ impl MemberKind {
     }
 }
 
-/// A decimal number without sign or leading zero.
+/// Parses a decimal number without sign or leading zero.
 fn count(text: &str) -> Option<usize> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
     text.parse().ok().filter(|_| plain)
 }
 
-/// The bytes of `0x` and an even number of hexadecimal digits.
+/// Decodes `0x` and an even number of hex digits.
 pub fn hex(text: &str) -> Option<Vec<u8>> {
     pyxis_core::hex::decode_prefixed(text)
 }

@@ -11,7 +11,7 @@ fn digest(data: &Value) -> Result<String, Invalid> {
     read(data.to_string().as_bytes()).map(|typed| hex::encode(&typed.digest))
 }
 
-/// The example of the standard.
+/// The standard's example.
 #[test]
 fn the_mail_of_the_standard_has_its_digest() {
     let expected = "be609aee343fb3c4b28e1df9e632fca64fcfaede20f02e86244efddf30957bd2";
@@ -76,7 +76,7 @@ fn integers_read_in_three_spellings_within_their_range() {
     }
 }
 
-/// The digest of a message with one integer, spelled as it is.
+/// Digest of a message with one integer, written as given.
 fn spelled(kind: &str, spelling: &str) -> Result<String, Invalid> {
     let data = format!(
         r#"{{"types":{{"T":[{{"name":"v","type":"{kind}"}}]}},"primaryType":"T","domain":{{"name":"d"}},"message":{{"v":{spelling}}}}}"#

@@ -1,9 +1,9 @@
-//! The words that EIP-712 is made of, and the hashes of types that are known when the program is built.
+//! EIP-712 words, and hashes of types known at compile time.
 
 use pyxis_core::address::EvmAddress;
 use sha3::{Digest, Keccak256};
 
-/// 32 bytes: a hash, or a value as contracts have it.
+/// 32 bytes: a hash, or a value as encoded by contracts.
 pub type Word = [u8; 32];
 
 const DOMAIN: &str = "EIP712Domain(string name,string version)";
@@ -14,31 +14,31 @@ pub fn keccak(data: &[u8]) -> Word {
     Keccak256::digest(data).into()
 }
 
-/// A `string` member.
+/// Encodes a `string` member.
 pub fn text(text: &str) -> Word {
     keccak(text.as_bytes())
 }
 
-/// An unsigned member of up to 64 bits.
+/// Encodes an unsigned member of up to 64 bits.
 pub fn number(number: u64) -> Word {
     let mut word = [0; 32];
     word[24..].copy_from_slice(&number.to_be_bytes());
     word
 }
 
-/// An `address` member.
+/// Encodes an `address` member.
 pub fn address(address: EvmAddress) -> Word {
     let mut word = [0; 32];
     word[12..].copy_from_slice(&address.0);
     word
 }
 
-/// `hashStruct` of a type given as its text, and of its members in the order of the text.
+/// `hashStruct` of a type, given as its type string, and of its members in that order.
 pub fn hash_struct(type_text: &str, members: &[Word]) -> Word {
     keccak(&[&text(type_text), members.as_flattened()].concat())
 }
 
-/// The separator of a domain, bound to a chain where one is given.
+/// Domain separator, bound to a chain if one is given.
 pub fn domain(name: &str, version: &str, chain_id: Option<u64>) -> Word {
     match chain_id {
         None => hash_struct(DOMAIN, &[text(name), text(version)]),
@@ -46,12 +46,12 @@ pub fn domain(name: &str, version: &str, chain_id: Option<u64>) -> Word {
     }
 }
 
-/// The hash to sign, from the domain's and the message's own.
+/// The hash to sign, computed from the hashes of domain and message.
 pub fn signing_hash(domain: Word, message: Word) -> Word {
     keccak(&[&[0x19, 0x01], &domain[..], &message].concat())
 }
 
-/// An integer of `bits` in two's complement; `None` beyond the range of its type.
+/// An integer of `bits` in two's complement. `None` if outside the range of its type.
 pub fn integer(magnitude: Word, negative: bool, signed: bool, bits: u32) -> Option<Word> {
     if !fits(&magnitude, negative, signed, bits) {
         return None;
@@ -70,7 +70,7 @@ fn fits(magnitude: &Word, negative: bool, signed: bool, bits: u32) -> bool {
     if !signed {
         return !negative && used <= bits || used == 0;
     }
-    // The least value of n bits is -2^(n-1), one more than the largest.
+    // The smallest n-bit value is -2^(n-1), whose magnitude exceeds the largest value by one.
     let least = used == bits && magnitude.iter().map(|byte| byte.count_ones()).sum::<u32>() == 1;
     used < bits || (negative && least)
 }

@@ -1,11 +1,11 @@
-//! Parameter collection and normalisation (RFC 5849, section 3.4.1.3).
+//! Parameter collection and normalization (RFC 5849, section 3.4.1.3).
 
 use std::ops::Range;
 
 use super::ReservedParameter;
 use crate::percent;
 
-/// Encoded names and values, all in one text.
+/// Encoded names and values, all in one buffer.
 pub(super) struct Parameters {
     text: Vec<u8>,
     pairs: Vec<(Range<usize>, Range<usize>)>,
@@ -16,7 +16,7 @@ impl Parameters {
         Self { text: Vec::with_capacity(512), pairs: Vec::with_capacity(16) }
     }
 
-    /// Adds the pairs of a query or form. An empty piece between two `&` is none.
+    /// Adds the pairs of a query or form. Empty pieces between two `&` are skipped.
     pub(super) fn add_encoded(
         &mut self,
         source: &[u8],
@@ -45,8 +45,8 @@ impl Parameters {
         start..self.text.len()
     }
 
-    /// Appends the normalised parameters to a base string: sorted by encoded name, then by encoded value,
-    /// joined, and encoded as a whole.
+    /// Appends the normalized parameters to a base string: sorted by encoded name, then by encoded value, joined, and
+    /// encoded as a whole.
     pub(super) fn push_normalized(mut self, base: &mut Vec<u8>) {
         let Self { text, pairs } = &mut self;
         let part = |range: &Range<usize>| &text[range.clone()];

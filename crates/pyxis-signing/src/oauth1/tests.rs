@@ -14,7 +14,7 @@ fn secret(text: &str) -> SecretString {
     SecretString::new(text.to_owned())
 }
 
-/// RFC 5849, section 3.4.1.1, and the signature of erratum 2550: what the RFC prints is of another request.
+/// RFC 5849, section 3.4.1.1, with the signature of erratum 2550, because the RFC prints that of a different request.
 #[test]
 fn the_base_string_of_the_rfc_and_its_corrected_signature_come_out() {
     let protocol = [
@@ -50,8 +50,8 @@ fn the_base_uris_of_the_rfc_come_out() {
     }
 }
 
-/// RFC 5849, section 1.2: token credentials and the protected resource. The signature of its first request
-/// is left out: what the RFC prints there does not belong to the request that it prints.
+/// RFC 5849, section 1.2: token credentials and the protected resource. The signature of its first request is left out
+/// because the RFC prints one that does not match.
 #[test]
 fn the_signatures_of_the_rfcs_introduction_come_out() {
     let token = [
@@ -101,7 +101,7 @@ fn the_signature_of_oauth_core_comes_out() {
     );
 }
 
-/// The example "Creating a signature" of the X API's documentation, in each of its editions.
+/// The example "Creating a signature" from the X API documentation, in each of its editions.
 #[test]
 fn the_signatures_of_the_x_api_come_out() {
     let tokens = Tokens {
@@ -127,7 +127,7 @@ fn the_signatures_of_the_x_api_come_out() {
     }
 }
 
-/// The walk through OAuth in Twitter's first documentation: both steps to a token, and a form in Japanese.
+/// The OAuth walkthrough of Twitter's first documentation: both steps to a token, and a form in Japanese.
 #[test]
 fn the_signatures_of_twitters_walkthrough_come_out() {
     let form = "status=setting%20up%20my%20twitter%20%E7%A7%81%E3%81%AE%E3%81%95%E3%81%88%E3%81%9A%E3%82%8A\
@@ -179,8 +179,8 @@ fn the_signatures_of_twitters_walkthrough_come_out() {
     }
 }
 
-/// The test cases of the OAuth wiki (wiki.oauth.net/TestCases): encoding (5.1), normalisation (9.1.1), base
-/// strings (9.1.3) and HMAC-SHA1 (9.2). The others are of PLAINTEXT and RSA-SHA1, which are not used here.
+/// The test cases of the OAuth wiki (wiki.oauth.net/TestCases): encoding (5.1), normalization (9.1.1), base strings
+/// (9.1.3) and HMAC-SHA1 (9.2). The others cover PLAINTEXT and RSA-SHA1, which are not used here.
 #[test]
 fn the_test_cases_of_the_oauth_wiki_pass() {
     for (raw, encoded) in [
@@ -274,7 +274,7 @@ fn an_empty_token_is_sent_and_signed_where_a_server_wants_it() {
     percent::push(&mut encoded, signature.as_bytes());
     assert!(header.ends_with(&format!("oauth_signature=\"{}\"", percent::text(encoded))), "{header}");
     assert_ne!(header, signed(&tokens("", WithoutToken::Omit)));
-    // With a token the choice changes nothing.
+    // With a token the setting has no effect.
     assert_eq!(signed(&tokens("t", WithoutToken::Empty)), signed(&tokens("t", WithoutToken::Omit)));
 }
 

@@ -1,4 +1,4 @@
-//! Held to `k256`, a second library.
+//! Compared with `k256`, a second library.
 
 use k256::ecdsa::{RecoveryId, Signature as Other, SigningKey, VerifyingKey};
 use k256::elliptic_curve::PrimeField as _;
@@ -34,7 +34,7 @@ fn negated(s: Word) -> Word {
     (-Scalar::from_repr(FieldBytes::from(s)).unwrap()).to_repr().into()
 }
 
-/// What the second library makes of it.
+/// Result of the second library.
 fn other(hash: &Word, bytes: &[u8; 65]) -> Result<Option<EvmAddress>, BadSignature> {
     let recovery = match bytes[64] {
         0 | 27 => RecoveryId::new(false, false),
@@ -53,20 +53,20 @@ fn ours(hash: &Word, bytes: &[u8]) -> Result<Option<EvmAddress>, BadSignature> {
 }
 
 fn words() -> impl Strategy<Value = Word> {
-    // The ends of the range more often than chance would have them.
+    // The ends of the range are drawn more often than by chance.
     let byte = prop_oneof![any::<u8>(), Just(0), Just(255)];
     prop_oneof![
         prop::collection::vec(byte, 32).prop_map(|bytes| bytes.try_into().unwrap()),
         Just([0; 32]),
         Just([255; 32]),
         Just(negated(word(1))),
-        // The last s that is low, and the first that is high.
+        // The last low s, and the first high one.
         Just(half()),
         Just(negated(half())),
     ]
 }
 
-/// Half of what is one less than the order.
+/// Half of the order minus one.
 fn half() -> Word {
     (-Scalar::from(1_u64) * Scalar::from(2_u64).invert().unwrap()).to_repr().into()
 }
@@ -121,7 +121,7 @@ proptest! {
 
 #[test]
 fn a_signature_that_stands_for_no_key_names_nobody() {
-    // s·R − z·G is the point at infinity where R is G and s is z.
+    // s·R − z·G is the point at infinity if R = G and s = z.
     let generator = k256::ProjectivePoint::GENERATOR.to_affine();
     let r: Word = k256::elliptic_curve::point::AffineCoordinates::x(&generator).into();
     for v in [27, 28] {

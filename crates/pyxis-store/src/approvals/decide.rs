@@ -1,5 +1,5 @@
-//! From pending to approved, denied or expired: each transition is one conditional UPDATE, so exactly
-//! one of any number of callers makes it.
+//! Transitions from pending to approved, denied or expired. Each is one conditional UPDATE, so exactly one of several
+//! concurrent callers succeeds.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, TxnId, UserId, WorkspaceId};
@@ -7,7 +7,7 @@ use pyxis_core::id::{AgentId, TxnId, UserId, WorkspaceId};
 use crate::db::sql;
 use crate::{Executor, StoreError, Tx};
 
-/// Approves; whether this call did.
+/// Approves. Returns true if this call did it.
 pub async fn approve(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -23,7 +23,7 @@ pub async fn approve(
     Ok(tx.execute(query).await? == 1)
 }
 
-/// Denies; whether this call did.
+/// Denies. Returns true if this call did it.
 pub async fn deny(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -40,7 +40,7 @@ pub async fn deny(
     Ok(tx.execute(query).await? == 1)
 }
 
-/// Expires because the agent that asked withdrew; whether this call did.
+/// Expires a request that its agent withdrew. Returns true if this call did it.
 pub async fn withdraw(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -54,7 +54,7 @@ pub async fn withdraw(
     Ok(executor.execute(query).await? == 1)
 }
 
-/// Expires because the window ended; whether this call did.
+/// Expires a request whose window has ended. Returns true if this call did it.
 pub async fn expire(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -66,7 +66,7 @@ pub async fn expire(
     Ok(tx.execute(query.bind(now).bind(workspace).bind(txn)).await? == 1)
 }
 
-/// Pending approvals of all workspaces whose window has ended, longest ago first.
+/// Pending approvals of all workspaces whose window has ended, oldest end first.
 pub async fn due(
     executor: impl Executor,
     now: UnixMillis,
@@ -78,7 +78,7 @@ pub async fn due(
     executor.all(query.bind(now).limit(limit)).await
 }
 
-/// When the next window of all workspaces ends.
+/// Earliest end of a window over all workspaces.
 pub async fn next_expiry(executor: impl Executor) -> Result<Option<UnixMillis>, StoreError> {
     let query = sql("SELECT min(expires_at) FROM approvals WHERE state = 'pending'");
     Ok(executor.optional(query).await?.and_then(|(at,)| at))

@@ -1,4 +1,4 @@
-//! The approvals of some credentials: what a member may see.
+//! Approval requests restricted to some credentials, for members.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{CredentialId, WorkspaceId};
@@ -8,7 +8,7 @@ use super::{ApprovalFilter, ApprovalRow, listing};
 use crate::db::sql;
 use crate::{Executor, StoreError};
 
-/// Approvals of some credentials, in the order of the filter: none where there are none.
+/// Approvals for the given credentials, in the order of the filter. Empty if there are no credentials.
 pub async fn list_for_credentials(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -23,7 +23,7 @@ pub async fn list_for_credentials(
     executor.all(ordered(query, filter)).await
 }
 
-/// How many of some credentials can still be decided.
+/// Number of requests for the given credentials that can still be decided.
 pub async fn count_pending_among(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -41,7 +41,7 @@ pub async fn count_pending_among(
     Ok(executor.optional(query).await?.map_or(0, |(count,)| count))
 }
 
-/// How many requests began to wait since a moment; of some credentials, if any are named.
+/// Number of requests created since a time, for the given credentials if any are named.
 pub async fn count_since(
     executor: impl Executor,
     workspace: WorkspaceId,

@@ -1,4 +1,4 @@
-//! The way of an approved request upstream, at most once: ready, claimed by a node, sending, done.
+//! Forwarding of an approved request, at most once: ready, claimed by a node, sending, done.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{NodeId, TxnId, WorkspaceId};
@@ -7,20 +7,20 @@ use crate::cipher::Sealed;
 use crate::db::sql;
 use crate::{Executor, StoreError, Tx};
 
-/// How forwarding ended.
+/// Result of forwarding.
 #[derive(Clone, Debug)]
 pub struct Finish {
-    /// Status of the upstream answer.
+    /// HTTP status of the upstream response.
     pub status: Option<i64>,
-    /// Code of the failure.
+    /// Error code of a failure.
     pub error: Option<String>,
-    /// The answer, sealed for [`super::response_aad`].
+    /// The response, sealed for [`super::response_aad`].
     pub response: Option<Sealed>,
-    /// The present moment.
+    /// Current time.
     pub now: UnixMillis,
 }
 
-/// Claims an approved request for a node; whether the node has it until then.
+/// Claims an approved request for a node. Returns true if the node holds the claim until `until`.
 pub async fn claim(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -37,7 +37,7 @@ pub async fn claim(
     Ok(executor.execute(query).await? == 1)
 }
 
-/// What can be claimed, of all workspaces, oldest decision first.
+/// Requests of all workspaces that can be claimed, oldest decision first.
 pub async fn list_approved(
     executor: impl Executor,
     now: UnixMillis,
@@ -50,7 +50,7 @@ pub async fn list_approved(
     executor.all(query.bind(now).limit(limit)).await
 }
 
-/// Puts on record that bytes may be sent from now on; whether the node still had the claim.
+/// Records that bytes may be sent from now on. Returns true if the node still held the claim.
 pub async fn begin_attempt(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -63,7 +63,7 @@ pub async fn begin_attempt(
     Ok(executor.execute(query.bind(now).bind(workspace).bind(txn).bind(node)).await? == 1)
 }
 
-/// Stores how it ended; whether the node had it.
+/// Stores the result. Returns true if the node held the request.
 pub async fn finish(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -90,7 +90,7 @@ pub async fn finish(
     Ok(true)
 }
 
-/// What a node has on record as sent, without an end, over all workspaces.
+/// Requests of all workspaces that a node has started to send and not finished.
 pub async fn list_sending(
     executor: impl Executor,
     node: NodeId,
@@ -100,7 +100,7 @@ pub async fn list_sending(
     executor.all(query.bind(node)).await
 }
 
-/// Ends one of these with the error `outcome_unknown`; whether it had no end yet.
+/// Ends an unfinished request with the error `outcome_unknown`. Returns false if it had already ended.
 pub async fn mark_outcome_unknown(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -114,9 +114,9 @@ pub async fn mark_outcome_unknown(
     Ok(tx.execute(query.bind(now).bind(workspace).bind(txn).bind(node)).await? == 1)
 }
 
-/// Takes over from dead nodes, over all workspaces: what they were sending is done with the error
-/// `outcome_unknown` (and returned), what they had only claimed is free again. A node is dead when its
-/// last heartbeat is before `dead_before`; `None` means every node but this one.
+/// Takes over from dead nodes, in all workspaces. Requests that they were sending end with the error `outcome_unknown`
+/// and are returned. Requests that they had only claimed become free again. A node is dead if its last heartbeat is
+/// before `dead_before`; `None` means every node except this one.
 pub async fn abandon_dead_nodes(
     tx: &mut Tx,
     this_node: NodeId,
@@ -136,7 +136,7 @@ pub async fn abandon_dead_nodes(
     tx.returning(unknown.bind(now).bind(this_node).bind(dead_before)).await
 }
 
-/// Deletes requests and responses that ended before, over all workspaces; how many.
+/// Deletes requests and responses decided before a time, in all workspaces. Returns the number of approvals affected.
 pub async fn purge_bodies(executor: impl Executor, decided_before: UnixMillis) -> Result<u64, StoreError> {
     let query = sql("DELETE FROM approval_bodies WHERE EXISTS (SELECT 1 FROM approvals \
          WHERE approvals.txn_id = approval_bodies.txn_id AND approvals.state <> 'pending' \

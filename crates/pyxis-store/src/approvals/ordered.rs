@@ -1,28 +1,28 @@
-//! The orders of approvals, page by page: ties are told apart by the transaction.
+//! Sort orders of approvals with keyset paging. Ties are resolved by transaction id.
 
 use super::ApprovalFilter;
 use crate::db::SqlQuery;
 
-/// What approvals are sorted by.
+/// Sort column for approvals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ApprovalColumn {
-    /// When they were asked for.
+    /// Time of the request.
     #[default]
     Asked,
-    /// The host of the target.
+    /// Host of the target.
     Host,
-    /// The agent's name, whatever its case.
+    /// Agent name, ignoring case.
     Agent,
-    /// The credential's name, whatever its case.
+    /// Credential name, ignoring case.
     Credential,
-    /// The word of the state.
+    /// Name of the state.
     State,
 }
 
-/// How a page begins after the last row of the page before, and its order: rising, then falling.
+/// Page condition after the last row of the previous page, and sort order: ascending, then descending.
 type Order = [(&'static str, &'static str); 2];
 
-/// Sorted by an expression whose value the row itself has.
+/// Sorts by an expression whose value the row itself contains.
 macro_rules! by {
     ($key:literal) => {
         [
@@ -58,7 +58,7 @@ impl ApprovalColumn {
     }
 }
 
-/// The page that the filter asks for.
+/// Adds the filter's page condition and order.
 pub(super) fn ordered(query: SqlQuery, filter: &ApprovalFilter) -> SqlQuery {
     let [rising, falling] = filter.by.order();
     let (after, order) = if filter.rising { rising } else { falling };

@@ -1,4 +1,4 @@
-//! How many requests of one agent wait.
+//! Limit on the pending requests of an agent.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, WorkspaceId};
@@ -7,15 +7,15 @@ use crate::db::SqlQuery;
 use crate::db::sql;
 use crate::{Executor, Store, StoreError, Tx};
 
-/// The limit on pending requests that an agent has reached, or `None` while there is room for one more. Others who ask
-/// about this agent wait until the transaction ends, so what is added in it keeps the limit exactly.
+/// The limit on pending requests that the agent has reached, or `None` if one more fits. Concurrent checks of the same
+/// agent wait until the transaction ends, so the limit is exact for requests added in it.
 pub async fn reached_limit(
     tx: &mut Tx,
     workspace: WorkspaceId,
     agent: AgentId,
     now: UnixMillis,
 ) -> Result<Option<i64>, StoreError> {
-    // On SQLite a transaction has the whole database for itself.
+    // On SQLite a transaction has exclusive write access.
     let lock = if tx.is_sqlite() { "" } else { " FOR NO KEY UPDATE" };
     let limit: Option<(i64,)> = tx.optional(limit_query(workspace, agent).then(lock)).await?;
     let Some((limit,)) = limit else { return Ok(None) };
@@ -23,8 +23,8 @@ pub async fn reached_limit(
     Ok(pending.is_some_and(|(count,)| count >= limit).then_some(limit))
 }
 
-/// The limit that an agent has reached as far as a plain read shows, to refuse early. Locks nothing, so another request
-/// may take the last place afterwards: ask [`reached_limit`] in the transaction that adds one.
+/// The limit that an agent has reached according to a plain read, to refuse early. Takes no lock, so another request
+/// may take the last place afterwards. Call [`reached_limit`] in the transaction that adds one.
 pub async fn limit_seen(
     store: &Store,
     workspace: WorkspaceId,

@@ -1,4 +1,4 @@
-//! Appending to the chain in a transaction. [`Appender`](super::Appender) has transactions of its own.
+//! Appends to the chain within a transaction. [`Appender`](super::Appender) uses its own transactions.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ const HEAD: &str = "SELECT seq, mac FROM audit_head WHERE id = 1";
 pub(super) const HEAD_LOCKED: &str = "SELECT seq, mac FROM audit_head WHERE id = 1 FOR UPDATE";
 const SET_HEAD: &str = "UPDATE audit_head SET seq = $1, mac = $2 WHERE id = 1";
 
-/// Appends in the transaction of what is recorded, so that both or neither are stored; the sequence
-/// numbers. Other appends wait until the transaction ends.
+/// Appends in the transaction of the recorded change, so that both or neither are stored. Returns the sequence numbers.
+/// Other appends wait until the transaction ends.
 pub async fn append_in(
     tx: &mut Tx,
     keys: &AuditKeys,
@@ -34,7 +34,7 @@ async fn append_all(tx: &mut Tx, keys: Arc<AuditKeys>, records: Vec<AuditRecord>
     append_after(tx, head, &keys, records).await
 }
 
-/// On PostgreSQL, after a head that this transaction has locked.
+/// Appends on PostgreSQL after a head that this transaction has locked.
 pub(super) async fn append_after(
     tx: &mut Tx,
     head: Option<(i64, Vec<u8>)>,
@@ -60,7 +60,7 @@ pub(super) fn append_on(
     Ok(links.first)
 }
 
-/// New links of the chain, ready to be stored.
+/// New chain links, ready to be stored.
 struct Links {
     first: i64,
     rows: Rows,

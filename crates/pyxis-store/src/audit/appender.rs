@@ -1,7 +1,7 @@
-//! Appending for many at a time: whatever waits shares one commit, which waits for nobody.
+//! Group commit for audit records: all waiting records share one commit, which waits for no further ones.
 //!
-//! Records are handed over under one lock, by whoever makes them. A commit takes what waits at the moment when it is
-//! its turn; with the end of one the next begins, on the thread that tells of the end.
+//! Callers hand records over under one lock. A commit takes whatever is waiting when its turn comes. When a commit
+//! ends, the next one begins, on the thread that reports the end.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -17,30 +17,29 @@ use crate::db::{Backend, sql};
 use crate::error::Closed;
 use crate::{Executor, Store, StoreError, generations};
 
-/// How long a record that nobody waits for may wait for company.
+/// Time that a record may wait for others if no one awaits it.
 const PATIENCE: Duration = Duration::from_millis(5);
-/// Most records in one commit.
+/// Maximum number of records in one commit.
 const GROUP: usize = 512;
 
-/// The number of the record, or `None` where the configuration had moved on.
+/// Record number, or `None` if the configuration had changed.
 type Answer = oneshot::Sender<Result<Option<i64>, StoreError>>;
 
-/// Something to append, and who waits for it.
+/// A pending entry and its waiting caller.
 struct Entry {
-    /// `None`: nothing, but to know when all before it is stored.
+    /// Record to append. `None` only waits until everything before it is stored.
     record: Option<AuditRecord>,
-    /// The configuration that the record is true under; `None`: under any.
+    /// Configuration generation that the record depends on; `None` for any.
     generation: Option<i64>,
     answer: Option<Answer>,
-    /// When it fails if it was not yet the turn of the commit that would take it.
+    /// Time at which the entry fails unless its commit has had its turn.
     deadline: Instant,
 }
 
-/// Appends for everybody: takes all records that wait into one transaction. While somebody waits it
-/// never waits for more.
+/// Appends for all callers, with all waiting records in one transaction. It never delays a record that someone awaits.
 ///
-/// Inside a transaction use [`append_in`](super::append_in): on SQLite the transaction holds the writer that this
-/// one needs, so awaiting [`Appender::append`] there would wait for itself.
+/// Inside a transaction use [`append_in`](super::append_in). On SQLite the transaction holds the writer that this one
+/// needs, so awaiting [`Appender::append`] there would deadlock.
 #[derive(Clone)]
 pub struct Appender(Arc<Shared>);
 
@@ -51,10 +50,10 @@ impl std::fmt::Debug for Appender {
 }
 
 impl Appender {
-    /// An appender whose commits are told of by the runtime that this is called in.
+    /// Starts an appender that reports the end of commits on the current runtime.
     pub fn start(store: Store, keys: AuditKeys) -> Self {
         let most = match store.backend() {
-            // One that the disk works on, and one that SQLite does.
+            // Two: one waits for the disk while SQLite runs the other.
             Backend::Sqlite(_) => 2,
             Backend::Postgres(_) => 1,
         };
@@ -67,14 +66,13 @@ impl Appender {
         }))
     }
 
-    /// Appends and returns the sequence number once the record is durable.
+    /// Appends a record. Returns its sequence number once it is durable.
     pub async fn append(&self, record: AuditRecord) -> Result<i64, StoreError> {
         self.ask(Some(record), None).await?.ok_or(StoreError::Aborted)
     }
 
-    /// Appends only if the configuration is still of `generation` in the transaction that stores the
-    /// record: what was decided from configuration in memory then stands. `None`: it is not, nothing
-    /// was stored, decide again.
+    /// Appends only if the configuration is still at `generation` in the transaction that stores the record. A decision
+    /// based on cached configuration is then still valid. On `None` nothing was stored, so decide again.
     pub async fn append_under(
         &self,
         record: AuditRecord,
@@ -93,8 +91,8 @@ impl Appender {
         done.await.map_err(|_| StoreError::unavailable(Closed))?
     }
 
-    /// Hands a record over without waiting until it is durable, from where nothing can be awaited (a destructor).
-    /// A failure to store it is logged.
+    /// Hands a record over without waiting for durability, for places that cannot await, such as destructors. Failures
+    /// are logged.
     pub fn append_detached(&self, record: AuditRecord) {
         let entry = self.entry(Some(record), None, None);
         if let Err(error) = self.0.hand_over(entry, false) {
@@ -102,12 +100,12 @@ impl Appender {
         }
     }
 
-    /// Returns when everything handed over before is stored.
+    /// Waits until everything handed over before is stored.
     pub async fn flush(&self) -> Result<(), StoreError> {
         self.ask(None, None).await.map(drop)
     }
 
-    /// Stores what waits; later appends are refused.
+    /// Stores all waiting records. Later appends are refused.
     pub async fn stop(&self) -> Result<(), StoreError> {
         let (answer, done) = oneshot::channel();
         self.0.hand_over(self.entry(None, None, Some(answer)), true)?;
@@ -123,29 +121,29 @@ struct Shared {
     store: Store,
     keys: Arc<AuditKeys>,
     runtime: Handle,
-    /// Most commits at a time. Each is stored after those that began before it.
+    /// Maximum concurrent commits. Each is stored after those that began before it.
     most: u32,
     waiting: Mutex<Waiting>,
 }
 
-/// What waits for a commit.
+/// Entries waiting for a commit.
 #[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each says something of its own")]
 struct Waiting {
     entries: Vec<Entry>,
-    /// True if somebody waits for one of them.
+    /// True if a caller awaits one of the entries.
     urgent: bool,
-    /// True if a commit will take them that has not had its turn.
+    /// True if a commit that will take them has not had its turn yet.
     due: bool,
-    /// Commits that have not ended.
+    /// Number of unfinished commits.
     commits: u32,
-    /// True if what is not urgent will be in a moment.
+    /// True if a timer will soon make the rest urgent.
     patient: bool,
     closed: bool,
 }
 
 impl Waiting {
-    /// What the next commit has in it.
+    /// Takes the entries of the next commit.
     fn take(&mut self) -> Vec<Entry> {
         self.due = false;
         let later = self.entries.split_off(self.entries.len().min(GROUP));
@@ -153,7 +151,7 @@ impl Waiting {
         std::mem::replace(&mut self.entries, later)
     }
 
-    /// What is late. The rest waits for the next commit.
+    /// Takes the entries past their deadline. The rest waits for the next commit.
     fn take_late(&mut self, now: Instant) -> Vec<Entry> {
         self.due = false;
         let (late, rest) =
@@ -163,7 +161,7 @@ impl Waiting {
         late
     }
 
-    /// When the commit that comes next must have its turn.
+    /// Time by which the next commit must have its turn.
     fn deadline(&self) -> Option<Instant> {
         self.entries.iter().map(|entry| entry.deadline).min()
     }
@@ -190,8 +188,8 @@ impl Shared {
         Ok(())
     }
 
-    /// What nobody waits for costs no commit of its own: it goes along with the next record that somebody
-    /// does wait for, unless none comes in time.
+    /// Waits for an urgent record to share a commit with, so that records no one awaits do not cost a separate one.
+    /// Commits anyway after a short time.
     async fn lose_patience(self: Arc<Self>) {
         tokio::time::sleep(PATIENCE).await;
         let mut waiting = self.lock();
@@ -200,7 +198,7 @@ impl Shared {
         self.go_on(waiting);
     }
 
-    /// Begins a commit, if there is something for it and room.
+    /// Begins a commit if there are entries and capacity.
     fn go_on(self: &Arc<Self>, mut waiting: MutexGuard<'_, Waiting>) {
         if !waiting.urgent || waiting.due || waiting.commits >= self.most {
             return;
@@ -208,22 +206,22 @@ impl Shared {
         waiting.due = true;
         waiting.commits += 1;
         let deadline = waiting.deadline().unwrap_or_else(|| self.store.deadline());
-        // A store that is closed tells of the end at once, for which there must be no lock.
+        // A closed store reports the end immediately, so the lock must not be held here.
         drop(waiting);
         Commit { shared: Arc::clone(self), answers: Arc::default(), deadline }.start();
     }
 }
 
-/// The numbers of the entries of a commit: `Some` where a record was stored.
+/// Record numbers of a commit's entries: `Some` where a record was stored.
 type Numbers = Vec<Option<i64>>;
 
-/// One commit.
+/// A commit in progress.
 #[derive(Clone)]
 struct Commit {
     shared: Arc<Shared>,
-    /// Of the entries that it took. Whoever does the work and whoever tells of it are two.
+    /// Channels of the entries taken. Shared by the worker and by the code that reports the result.
     answers: Arc<Mutex<Vec<Option<Answer>>>>,
-    /// That of the oldest entry.
+    /// Deadline of the oldest entry.
     deadline: Instant,
 }
 
@@ -243,7 +241,7 @@ impl Commit {
         }
     }
 
-    /// Takes what waits.
+    /// Takes the waiting entries.
     fn begin(&self) -> Vec<(Option<AuditRecord>, Option<i64>)> {
         let entries = self.shared.lock().take();
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -266,8 +264,8 @@ impl Commit {
 
     async fn on_postgres(&self) -> Result<Numbers, StoreError> {
         let mut tx = self.shared.store.begin_by(self.deadline).await?;
-        // The lock comes first. A change of configuration holds it while it commits: read before, the
-        // generation could be that of the time before a change which was answered before this commit.
+        // The lock comes first. A configuration change holds it while it commits. If the generation were read before
+        // the lock, it could predate a change that was acknowledged before this commit.
         let head = (&mut tx).optional(sql(HEAD_LOCKED)).await?;
         let generation = (&mut tx).optional(generations::query()).await?;
         let (records, mut numbers) = still_true(self.begin(), generation);
@@ -278,24 +276,25 @@ impl Commit {
         Ok(numbers)
     }
 
-    /// Lets the next commit begin, and tells whoever waited for this one.
+    /// Lets the next commit begin, and informs the callers that awaited this one.
     fn ended(self, outcome: Result<Numbers, StoreError>) {
         let mut answers = std::mem::take(&mut *self.answers.lock().unwrap_or_else(PoisonError::into_inner));
         let mut waiting = self.shared.lock();
         if answers.is_empty() {
-            // It never had its turn. What it would have taken has failed with it, unless that can wait for another.
+            // The commit never had its turn. Entries that it would have taken fail with it, unless they can wait for
+            // another one.
             let is_busy = outcome.as_ref().is_err_and(StoreError::is_busy);
             let failed = if is_busy { waiting.take_late(Instant::now()) } else { waiting.take() };
             answers = failed.into_iter().map(|entry| entry.answer).collect();
         }
         waiting.commits -= 1;
         self.shared.go_on(waiting);
-        // Told from there: whoever waits is then woken by a thread that runs them, and not one by one from outside.
+        // Answered from a runtime task, so that a runtime thread wakes the callers, and not one by one from outside.
         drop(self.shared.runtime.spawn(async move { tell(answers, outcome) }));
     }
 }
 
-/// Sees to it that a commit ends, also where whoever worked on it is gone.
+/// Ends a commit even if its worker is gone.
 struct End(Option<Commit>);
 
 impl End {
@@ -314,7 +313,7 @@ impl Drop for End {
     }
 }
 
-/// The records to store, and a place for the number of each entry: `Some` where one is stored.
+/// Records to store, and one result slot per entry: `Some` where a record is stored.
 fn still_true(
     entries: Vec<(Option<AuditRecord>, Option<i64>)>,
     generation: Option<(i64,)>,
@@ -336,7 +335,7 @@ fn number(numbers: &mut [Option<i64>], first: i64) {
     }
 }
 
-/// Nobody waiting any more is fine.
+/// Callers that stopped waiting are ignored.
 fn tell(answers: Vec<Option<Answer>>, outcome: Result<Numbers, StoreError>) {
     match outcome {
         Ok(numbers) => {

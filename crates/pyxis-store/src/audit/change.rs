@@ -1,4 +1,4 @@
-//! An administrative change: what is changed, its record and the news of it commit together.
+//! Administrative changes: the change, its audit record and its event commit together.
 
 use pyxis_core::actor::Actor;
 use pyxis_core::clock::UnixMillis;
@@ -6,8 +6,8 @@ use pyxis_core::clock::UnixMillis;
 use super::{AuditKeys, AuditRecord, append_in};
 use crate::{StoreError, StoreEvent, Tx};
 
-/// Records the change that `tx` made and commits it. `detail` is a JSON object; it and `credential` hold
-/// no secret.
+/// Records the change made in `tx` and commits it. `detail` is a JSON object; neither it nor `credential` may contain a
+/// secret.
 pub async fn commit_change(
     mut tx: Tx,
     keys: &AuditKeys,

@@ -1,4 +1,4 @@
-//! Checkpoints: the head of the chain, signed, so that a cut tail is noticed.
+//! Checkpoints: the signed head of the chain, so that truncation is detected.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,13 +20,13 @@ pub struct CheckpointError;
 /// A signed head of the chain. Its text form is one line of JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// The newest record.
+    /// Number of the newest record.
     pub seq: i64,
-    /// Its MAC.
+    /// MAC of that record.
     pub mac: ChainMac,
-    /// When it was signed.
+    /// Time of the signature.
     pub signed_at: UnixMillis,
-    /// Ed25519 over the three.
+    /// Ed25519 signature over the other three fields.
     pub signature: [u8; 64],
 }
 
@@ -58,7 +58,7 @@ fn message(seq: i64, mac: &ChainMac, signed_at: UnixMillis) -> Vec<u8> {
 }
 
 impl Checkpoint {
-    /// True if the signature is the one of these keys.
+    /// True if these keys made the signature.
     pub fn is_genuine(&self, keys: &AuditKeys) -> bool {
         let signature = Signature::from_bytes(&self.signature);
         let message = message(self.seq, &self.mac, self.signed_at);
@@ -66,7 +66,7 @@ impl Checkpoint {
     }
 }
 
-/// Signs the present head of the chain and stores the checkpoint.
+/// Signs the current head of the chain and stores the checkpoint.
 pub async fn checkpoint(tx: &mut Tx, keys: &AuditKeys, now: UnixMillis) -> Result<Checkpoint, StoreError> {
     let corrupt = || StoreError::Corrupt { table: "audit_head", column: "mac", row: "1".to_owned() };
     let head = (&mut *tx).optional(sql("SELECT seq, mac FROM audit_head WHERE id = 1")).await?;
@@ -81,8 +81,8 @@ pub async fn checkpoint(tx: &mut Tx, keys: &AuditKeys, now: UnixMillis) -> Resul
     Ok(Checkpoint { seq, mac, signed_at: now, signature })
 }
 
-/// True if a head that was signed before is still in the chain: its record is there, as it was. One that these keys
-/// did not sign never is.
+/// True if a previously signed head is still in the chain, with its record unchanged. False for heads that these keys
+/// did not sign.
 pub async fn holds(
     executor: impl Executor,
     keys: &AuditKeys,

@@ -1,23 +1,23 @@
-//! The orders of the trail, page by page: ties are told apart by the number of the record.
+//! Sort orders of the audit log with keyset paging. Ties are resolved by record number.
 
-/// What records are sorted by.
+/// Sort column for audit records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AuditColumn {
-    /// When they were made.
+    /// Time of the record.
     #[default]
     At,
-    /// What happened, and what was decided.
+    /// Event, then decision.
     Kind,
-    /// The actor's name, whatever its case.
+    /// Actor name, ignoring case.
     Actor,
-    /// The host of the target, else the credential.
+    /// Host of the target, or else the credential.
     Subject,
-    /// The status of the outcome.
+    /// Status of the outcome.
     Status,
 }
 
-/// What follows the record `?`, and the order. The value that it is sorted by is looked up, so that nothing
-/// but its number is taken from a query.
+/// Condition for records after record `?`, and the order. The sort value is looked up, so that a query supplies only
+/// the record number.
 macro_rules! by {
     ($key:literal, $than:literal, $direction:literal) => {
         (
@@ -41,7 +41,7 @@ macro_rules! by {
 }
 
 impl AuditColumn {
-    /// What narrows to the records after the one of number `?`, and the order.
+    /// Condition for records after record number `?`, and the order.
     pub(super) const fn order(self, rising: bool) -> (&'static str, &'static str) {
         match self {
             Self::At if rising => (" AND r.seq > ?", " ORDER BY r.seq"),

@@ -1,6 +1,6 @@
-//! Reading the log.
+//! Queries on the log.
 //!
-//! Wherever a workspace is asked for, `kind <> 'outcome'` stands beside it: the index is for those rows.
+//! Every query for a workspace includes `kind <> 'outcome'`, because the index covers only those rows.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
@@ -11,45 +11,45 @@ use crate::db::{FromRow, Row, sql};
 use crate::like::containing;
 use crate::{Executor, StoreError};
 
-/// Which records to find; `None` and empty lists do not narrow.
+/// Filter for audit records; `None` and empty lists match all.
 #[derive(Clone, Debug, Default)]
 pub struct AuditFilter {
-    /// Kinds.
+    /// Record kinds.
     pub kinds: Vec<String>,
-    /// Who.
+    /// Actor, as in [`AuditRecord::actor`](super::AuditRecord::actor).
     pub actor: Option<String>,
-    /// Name of the credential.
+    /// Credential name.
     pub credential: Option<String>,
-    /// What was decided.
+    /// Decision that was made.
     pub decision: Option<String>,
     /// HTTP method.
     pub method: Option<String>,
-    /// Host of the target.
+    /// Host name of the target.
     pub host: Option<String>,
     /// First digit of the status of the record or its outcome.
     pub status_class: Option<i64>,
-    /// Text in actor name, host, credential or detail, whatever its case.
+    /// Text in actor name, host, credential or detail, ignoring case.
     pub text: Option<String>,
-    /// Not before.
+    /// Start time, inclusive.
     pub from: Option<UnixMillis>,
-    /// Before.
+    /// End time, exclusive.
     pub to: Option<UnixMillis>,
-    /// What they are sorted by.
+    /// Sort column.
     pub by: AuditColumn,
-    /// True if the oldest or smallest stands first; else the newest or largest.
+    /// True for ascending order (oldest or smallest first).
     pub rising: bool,
-    /// Only records after this one, in the order that is asked for: the last one of the page before.
+    /// Last record of the previous page; only later ones in sort order are returned.
     pub beyond_seq: Option<i64>,
-    /// Most records; 0 is 100.
+    /// Maximum number of records; 0 means 100.
     pub limit: u32,
 }
 
-/// A record and how it ended.
+/// A record and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditEntry {
-    /// The record.
+    /// The request or change.
     pub record: AuditRow,
-    /// Its outcome.
+    /// Outcome of the record, if any.
     pub outcome: Option<AuditRow>,
 }
 
@@ -66,7 +66,7 @@ impl FromRow for AuditEntry {
 
 const DEFAULT_LIMIT: u32 = 100;
 
-/// Records of a workspace that are not outcomes in the order of the filter, each with its outcome.
+/// Records of a workspace that are not outcomes, in the order of the filter, each with its outcome.
 pub async fn search(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -102,7 +102,7 @@ pub async fn search(
     executor.all(query).await
 }
 
-/// How many requests were decided how, in buckets of `bucket_ms` that start at `from`.
+/// Number of requests per decision, in buckets of `bucket_ms` that start at `from`.
 pub async fn decisions_over_time(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -118,18 +118,18 @@ pub async fn decisions_over_time(
     executor.all(query.bind(from).bind(bucket_ms.max(1)).bind(workspace).bind(to)).await
 }
 
-/// How many requests an actor made, and what was decided of them.
+/// Number of an actor's requests with one decision, in one bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally {
     /// Start of the bucket.
     pub at: UnixMillis,
-    /// Who, as in [`Record::actor`](super::Record::actor).
+    /// Actor, as in [`AuditRecord::actor`](super::AuditRecord::actor).
     pub actor: String,
-    /// A name that they had.
+    /// A name that the actor had.
     pub name: String,
-    /// What was decided.
+    /// Decision that was made.
     pub decision: String,
-    /// How many.
+    /// Number of requests.
     pub count: i64,
 }
 
@@ -162,7 +162,7 @@ pub async fn requests_over_time(
     executor.all(query.bind(from).bind(bucket_ms.max(1)).bind(workspace).bind(to)).await
 }
 
-/// The newest requests with a credential, newest first. Their detail holds the path as `path`.
+/// The newest requests with a credential, newest first. Their detail contains the path as `path`.
 pub async fn recent_forwards(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -179,7 +179,7 @@ pub async fn recent_forwards(
     executor.all(query.bind(workspace).bind(credential).limit(limit)).await
 }
 
-/// A page of entries after `after_seq`, oldest first, of one workspace or of all: what an export writes.
+/// A page of entries after `after_seq`, oldest first, of one workspace or of all. Used for exports.
 pub async fn entries(
     executor: impl Executor,
     after_seq: i64,

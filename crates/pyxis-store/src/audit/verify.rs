@@ -4,23 +4,23 @@ use super::{AuditKeys, AuditRow, Checkpoint, MAC_BYTES, stream};
 use crate::db::sql;
 use crate::{Executor, Store, StoreError};
 
-/// Records read at a time; also how far ahead a displaced record is looked for.
+/// Number of records read at a time, and search distance for a displaced record.
 const PAGE: u32 = 1000;
 
-/// What is wrong at the first damaged place.
+/// Kind of damage at the first damaged position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DamageKind {
-    /// The record is not what was recorded.
+    /// The record differs from the original.
     Edited,
-    /// There is no record of this number, but there are later ones.
+    /// The record is missing, although there are later ones.
     Missing,
-    /// The record of this number stands at another place.
+    /// The record with this number is at another position.
     Reordered,
-    /// The log ends before its head, a checkpoint or the anchor says it does.
+    /// The log ends before the position in its head, a checkpoint or the anchor.
     CutTail,
-    /// A checkpoint has a wrong signature, or does not fit its record.
+    /// A checkpoint has an invalid signature or does not match its record.
     Checkpoint,
-    /// The head does not fit the records.
+    /// The head does not match the records.
     Head,
 }
 
@@ -37,35 +37,35 @@ impl std::fmt::Display for DamageKind {
     }
 }
 
-/// The first damaged place.
+/// First damaged position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// The record.
+    /// Record number.
     pub seq: i64,
-    /// What is wrong.
+    /// Kind of damage.
     pub kind: DamageKind,
 }
 
-/// What a verification found.
+/// Result of a verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChainVerdict {
-    /// Genuine records before the damage, or all.
+    /// Number of genuine records before the damage, or of all.
     pub records: i64,
-    /// Checkpoints compared.
+    /// Number of checkpoints compared.
     pub checkpoints: usize,
-    /// The first damage.
+    /// First damage; `None` if the chain is intact.
     pub damage: Option<Damage>,
 }
 
-/// Recomputes the chain. `anchor` is a checkpoint that was kept elsewhere; `progress` is told the number
-/// of records checked and of all. Records that are appended meanwhile are left to the next time.
+/// Recomputes the chain. `anchor` is a checkpoint stored elsewhere. `progress` receives the number of checked records
+/// and the total. Records appended during the check are left to the next one.
 pub async fn verify(
     store: &Store,
     keys: &AuditKeys,
     anchor: Option<&Checkpoint>,
     mut progress: impl FnMut(i64, i64) + Send,
 ) -> Result<ChainVerdict, StoreError> {
-    // In this order, so that an append in between cannot look like damage.
+    // Read in this order, so that a concurrent append cannot look like damage.
     let newest: i64 =
         store.optional(sql("SELECT max(seq) FROM audit_records")).await?.and_then(|(seq,)| seq).unwrap_or(0);
     let mut checkpoints: Vec<Checkpoint> =
@@ -86,7 +86,7 @@ pub async fn verify(
     Ok(ChainVerdict { records: walk.seq, checkpoints: checkpoints.len(), damage })
 }
 
-/// A walk along the chain: everything up to `seq` is genuine.
+/// Walks along the chain. Everything up to `seq` is genuine.
 struct Walk<'a> {
     keys: &'a AuditKeys,
     before: Vec<u8>,
@@ -115,7 +115,7 @@ impl Walk<'_> {
                     break;
                 }
                 if let Some(kind) = self.step(row, &page[index..]) {
-                    // A wrong checkpoint is found when its record has been passed.
+                    // A wrong checkpoint is detected after its record.
                     let seq = if kind == DamageKind::Checkpoint { self.seq } else { self.seq + 1 };
                     return Ok(Some(Damage { seq, kind }));
                 }
@@ -139,7 +139,7 @@ impl Walk<'_> {
         Some(if row.seq == next { DamageKind::Edited } else { DamageKind::Missing })
     }
 
-    /// True if the content of `row` was recorded as number `seq` after what was checked so far.
+    /// True if the content of `row` was recorded as number `seq` after the records checked so far.
     fn follows(&mut self, seq: i64, row: &AuditRow) -> bool {
         self.keys.chain(&mut self.scratch, seq, &row.record, &self.before)[..] == row.mac[..]
     }

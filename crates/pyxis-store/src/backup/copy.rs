@@ -1,4 +1,4 @@
-//! Copying every table into a transaction.
+//! Copies all tables into a transaction.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::db::sqlite::{self, Session};
 use crate::db::{Bind, Row, Rows, SqlQuery, Value, sql};
 use crate::{Executor, StoreError, Tx};
 
-/// A batch ends at this many rows or bytes (a stored body may be large).
+/// Maximum rows of a batch. Bytes are limited too, since a stored body may be large.
 const BATCH_ROWS: usize = 500;
 const BATCH_BYTES: usize = 8 << 20;
 
@@ -25,7 +25,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// The kind of a declared type of either engine.
+    /// Value kind of a column type as declared in either engine.
     fn of(declared: &str) -> Option<Self> {
         Some(match declared {
             "INTEGER" | "BIGINT" | "bigint" => Self::Int,
@@ -46,7 +46,7 @@ impl Kind {
     }
 }
 
-/// A table as the target has it.
+/// A table as declared in the target.
 #[derive(Clone)]
 struct Table {
     name: &'static str,
@@ -82,7 +82,7 @@ impl Table {
         format!("INSERT INTO {} ({}) VALUES ({})", self.name, self.names(), numbers.join(", "))
     }
 
-    /// The row as the target wants it, and about how large it is.
+    /// Converts a row to the target's types. Also returns its approximate size in bytes.
     fn convert(&self, row: &mut Row<'_>) -> Result<(Vec<Value>, usize), StoreError> {
         let mut size = 0;
         let mut values = Vec::with_capacity(self.columns.len());
@@ -169,7 +169,7 @@ pub(super) async fn from_postgres(
     Ok(())
 }
 
-/// Copies from a backup file, which a blocking thread reads.
+/// Copies from a backup file, which is read on a blocking thread.
 pub(super) async fn from_sqlite(
     path: &Path,
     tx: &mut Tx,

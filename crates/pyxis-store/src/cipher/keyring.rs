@@ -1,4 +1,4 @@
-//! The data keys of one database.
+//! Data keys of one database.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -13,32 +13,32 @@ use crate::db::{row, sql, stored_enum};
 use crate::{Executor, Store, StoreError, Tx};
 
 stored_enum! {
-    /// What a data key is for.
+    /// Purpose of a data key.
     Purpose {
         /// Seals values.
         Seal = "seal",
-        /// Root of the MAC and signing keys.
+        /// Root from which MAC and signing keys are derived.
         Mac = "mac",
     }
 }
 
 row! {
-    /// A data key as it is stored.
+    /// A data key as stored.
     WrappedKey: "data_keys", data_key_columns {
-        /// Number.
+        /// Key number.
         number: i64,
-        /// What it is for.
+        /// Purpose of the key.
         purpose: Purpose,
-        /// The key, sealed by the master key.
+        /// Key sealed with the master key.
         wrapped: Sealed,
     }
 }
 
-/// The unwrapped data keys; a clone shares them.
+/// Unwrapped data keys. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Keyring {
     keys: Arc<RwLock<Keys>>,
-    /// Never replaced: a changed MAC root would break the audit chain.
+    /// Never replaced, because a different MAC root would break the audit chain.
     mac_root: CipherKey,
 }
 
@@ -57,7 +57,7 @@ impl Keys {
 const MAC_NUMBER: i64 = 0;
 
 impl Keyring {
-    /// Unwraps the data keys of the database, and makes the first ones when there are none.
+    /// Unwraps the data keys of the database. Creates the first ones if there are none.
     pub async fn load(
         store: &Store,
         master: &MasterKey,
@@ -67,7 +67,7 @@ impl Keyring {
         let mut found = wrapped_keys(store).await?;
         if found.is_empty() {
             let mut tx = store.begin().await?;
-            // Whoever comes second at the first start takes the keys of whoever came first.
+            // If two processes start first, the second uses the first one's keys.
             insert(&mut tx, MAC_NUMBER, Purpose::Mac, master, entropy, now).await?;
             insert(&mut tx, 1, Purpose::Seal, master, entropy, now).await?;
             tx.commit().await?;
@@ -87,15 +87,15 @@ impl Keyring {
         key.seal(number, entropy, aad, plaintext)
     }
 
-    /// Opens what was sealed for the same row.
+    /// Opens a value that was sealed for the same row.
     pub fn open(&self, aad: &Aad, sealed: &Sealed) -> Result<SecretBytes, CipherError> {
         let parts = Parts::of(sealed)?;
         let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
         keys.seal.get(&parts.number).ok_or(CipherError::UnknownKey(parts.number))?.open(aad, &parts)
     }
 
-    /// A 32-byte key for `label`, the same for the life of the database: HMAC-SHA256 of a dedicated
-    /// root, as in the expand step of HKDF (RFC 5869) for one block.
+    /// A 32-byte key for `label` that never changes in a database. It is HMAC-SHA256 of a dedicated root, like the
+    /// expand step of HKDF (RFC 5869) for one block.
     pub fn derive(&self, label: &str) -> SecretBytes {
         let mut mac = super::hmac(self.mac_root.0.expose());
         mac.update(label.as_bytes());
@@ -103,14 +103,14 @@ impl Keyring {
         SecretBytes::new(mac.finalize().into_bytes().to_vec())
     }
 
-    /// Reads the data keys again, after another process has added one.
+    /// Reloads the data keys after another process has added one.
     pub async fn refresh(&self, store: &Store, master: &MasterKey) -> Result<(), CipherError> {
         let seal = unwrap_all(&wrapped_keys(store).await?, master)?;
         self.keys.write().unwrap_or_else(PoisonError::into_inner).seal = seal;
         Ok(())
     }
 
-    /// Adds a data key for new writes; older values still open. Its number.
+    /// Adds a data key for new writes. Older values still open. Returns the key's number.
     pub async fn rotate_data_key(
         &self,
         store: &Store,
@@ -118,7 +118,7 @@ impl Keyring {
         entropy: &dyn Entropy,
         now: UnixMillis,
     ) -> Result<u32, CipherError> {
-        // Proves that `master` is the right one before a key is wrapped with it.
+        // Checks that `master` is correct before wrapping a key with it.
         unwrap_all(&wrapped_keys(store).await?, master)?;
         let mut tx = store.begin().await?;
         let highest: Option<(i64,)> = (&mut tx).optional(sql("SELECT max(number) FROM data_keys")).await?;
@@ -131,8 +131,8 @@ impl Keyring {
         u32::try_from(number).map_err(|_| CipherError::Malformed)
     }
 
-    /// Wraps the data keys with `new` instead of `old`, in one transaction. Running processes go on:
-    /// they hold the data keys, which do not change.
+    /// Rewraps the data keys with `new` instead of `old`, in one transaction. Running processes continue, because they
+    /// hold the unwrapped data keys, which do not change.
     pub async fn rotate_master(
         store: &Store,
         old: &MasterKey,

@@ -28,15 +28,15 @@ use crate::{StoreError, StoreEvent};
 mod loan;
 mod shared;
 
-/// Longest time in which a connection is made or a statement is canceled.
+/// Maximum time for connecting or for canceling a statement.
 const WAIT: Duration = Duration::from_secs(5);
-/// A wait for a connection from which on less time is left to wait for locks.
+/// Wait for a connection after which the remaining lock timeout is set separately.
 const LONG: Duration = Duration::from_millis(100);
 
-/// A pool of connections to one database.
+/// A connection pool for one database.
 pub(crate) struct Database {
     pool: Pool,
-    /// For writes that need not survive the server's machine: commits do not wait for the disk.
+    /// For writes that may be lost if the server's machine fails: commits do not wait for the disk.
     relaxed: Pool,
     /// For point reads.
     shared: PipelinedPool,
@@ -47,8 +47,7 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// Prepares the pool; the first connection is made when it is needed.
-    /// An operation waits for a connection and for locks for `patience` at most.
+    /// Creates the pool without connecting. An operation waits for a connection and for locks for `patience` at most.
     pub(crate) fn open(
         config: Config,
         tls: MakeRustlsConnect,
@@ -56,7 +55,7 @@ impl Database {
         patience: Duration,
     ) -> Result<Self, StoreError> {
         let options = config.get_options().unwrap_or_default();
-        // First, so that one in the database's address wins.
+        // Placed first, so that a setting in the database URL takes precedence.
         let options = format!("-c lock_timeout={} {options}", millis(patience));
         let mut bounded = config.clone();
         bounded.options(options.clone());
@@ -77,7 +76,7 @@ impl Database {
         self.tls.clone()
     }
 
-    /// How often this process may have committed.
+    /// Upper bound on the commits of this process.
     pub(super) fn commits(&self) -> u64 {
         self.commits.load(Ordering::Acquire)
     }
@@ -95,14 +94,14 @@ impl Database {
         self.alone(&self.pool, async |client| all(client, query).await).await
     }
 
-    /// A write that says what it wrote.
+    /// A write with RETURNING.
     pub(super) async fn returning<T: FromRow>(&self, query: &SqlQuery) -> Result<Vec<T>, StoreError> {
         let outcome = if query.relaxed { self.all_relaxed(query).await } else { self.all(query).await };
         self.commits.fetch_add(1, Ordering::Release);
         outcome
     }
 
-    /// See [`Query::relaxed`].
+    /// See [`SqlQuery::relaxed`].
     async fn all_relaxed<T: FromRow>(&self, query: &SqlQuery) -> Result<Vec<T>, StoreError> {
         self.alone(&self.relaxed, async |client| all(client, query).await).await
     }
@@ -114,7 +113,7 @@ impl Database {
         outcome
     }
 
-    /// Runs one statement on a connection of its own. Where that was waited for, it waits less for locks.
+    /// Runs one statement on an exclusive connection. Time spent waiting for the connection reduces the lock timeout.
     async fn alone<T>(
         &self,
         pool: &Pool,
@@ -134,17 +133,17 @@ impl Database {
         Ok(outcome)
     }
 
-    /// Time that is left to wait for locks, unless it is about as long as every connection waits.
+    /// Remaining lock timeout, unless it nearly equals the default of each connection.
     fn left(&self, deadline: Instant) -> Option<Duration> {
         let left = deadline.saturating_duration_since(Instant::now());
         (left + LONG < self.patience || left > self.patience).then_some(left)
     }
 
-    /// Begins a transaction whose statements wait for locks until `deadline`, or a little longer.
+    /// Begins a transaction whose statements wait for locks until `deadline`, or slightly longer.
     pub(crate) async fn begin(&self, deadline: Instant) -> Result<Transaction, StoreError> {
         let client = tokio::time::timeout_at(deadline, self.client()).await;
         let client = client.map_err(|_| StoreError::unavailable(Busy))??;
-        // From here on a drop rolls back, also while BEGIN is on its way.
+        // From here on a drop rolls back, even while BEGIN is in progress.
         let loan = PooledConnection::new(client, self.tls(), "ROLLBACK");
         let transaction = Transaction { loan, commits: Arc::clone(&self.commits) };
         transaction.begin(self.left(deadline)).await?;
@@ -159,7 +158,7 @@ async fn client(pool: &Pool) -> Result<Object, StoreError> {
     })
 }
 
-/// As a setting of the server, for which 0 is no limit.
+/// Milliseconds for a server setting in which 0 means no limit.
 fn millis(time: Duration) -> u128 {
     time.as_millis().clamp(1, 2_147_483_647)
 }
@@ -180,15 +179,15 @@ fn pool_of(
         .map_err(StoreError::unavailable)
 }
 
-/// A transaction on a connection of its own.
+/// A transaction on an exclusive connection.
 pub(crate) struct Transaction {
     loan: PooledConnection,
-    /// Of the database that it belongs to.
+    /// Commit counter of the database.
     commits: Arc<AtomicU64>,
 }
 
 impl Transaction {
-    /// `locks` is the longest wait for a lock, if it is another than the connection's.
+    /// `locks` is the lock timeout, if it differs from the connection's.
     async fn begin(&self, locks: Option<Duration>) -> Result<(), StoreError> {
         let begin = match locks {
             None => "BEGIN".to_owned(),
@@ -213,7 +212,7 @@ impl Transaction {
         execute(self.client()?, &query.text, &query.params).await
     }
 
-    /// Sends every row before it waits for the first answer.
+    /// Sends every row before waiting for the first response.
     pub(super) async fn execute_each(&self, text: &str, rows: &[Vec<Value>]) -> Result<u64, StoreError> {
         let client = self.client()?;
         let statement = client.prepare_cached(text).await.map_err(failure)?;
@@ -295,7 +294,7 @@ impl ToSql for Value {
     to_sql_checked!();
 }
 
-/// The store error of a driver error.
+/// Converts a driver error.
 pub(crate) fn failure(error: tokio_postgres::Error) -> StoreError {
     let Some(refusal) = error.as_db_error() else {
         return StoreError::Unavailable(Arc::new(error));
@@ -314,8 +313,7 @@ pub(crate) fn failure(error: tokio_postgres::Error) -> StoreError {
     }
 }
 
-/// Classes 08 (connection), 53 (resources), 57 (operator) and 40 (serialization, deadlock), and a lock that was
-/// not to be had in time.
+/// Classes 08 (connection), 53 (resources), 57 (operator) and 40 (serialization, deadlock), and lock timeouts.
 fn is_unavailable(code: &SqlState) -> bool {
     *code == SqlState::LOCK_NOT_AVAILABLE || matches!(code.code().get(..2), Some("08" | "53" | "57" | "40"))
 }

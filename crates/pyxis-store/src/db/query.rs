@@ -1,4 +1,4 @@
-//! A statement and its parameters.
+//! SQL statements with parameters.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -9,11 +9,11 @@ use serde_json::Value as Json;
 use super::value::{Bind, Value};
 use crate::Engine;
 
-/// Most values of a list that are parameters of their own, on SQLite: it takes some 32,000 for a statement.
+/// Maximum list values bound as separate parameters on SQLite, which accepts about 32,000 per statement.
 const MOST_LISTED: usize = 1024;
 
-/// A statement with `$1`, `$2`, … in it. They must first appear in ascending order: SQLite numbers
-/// named parameters by first appearance, and so the same text serves both engines.
+/// A statement with `$1`, `$2`, … in it. They must first appear in ascending order, because SQLite numbers named
+/// parameters by first appearance. That way the same text works for both engines.
 #[derive(Clone, Debug)]
 pub struct SqlQuery {
     pub(super) text: Cow<'static, str>,
@@ -21,27 +21,27 @@ pub struct SqlQuery {
     pub(super) relaxed: bool,
 }
 
-/// Starts a statement. Only literal text: there is no way to put a value into the text.
+/// Creates a statement from literal text only. Values can never become part of the text.
 pub(crate) fn sql(text: &'static str) -> SqlQuery {
     debug_assert!(ascending(text), "parameters must first appear in ascending order: {text}");
     SqlQuery { text: Cow::Borrowed(text), params: Vec::with_capacity(8), relaxed: false }
 }
 
 impl SqlQuery {
-    /// A statement put together from names of tables and columns of the schema, never from input.
+    /// Creates a statement assembled from table and column names of the schema, never from input.
     pub(crate) const fn assembled(text: String) -> Self {
         Self { text: Cow::Owned(text), params: Vec::new(), relaxed: false }
     }
 
-    /// The statement, for those who look at it instead of running it.
+    /// The statement's text, for inspection.
     #[cfg(test)]
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// On its own, a write like this need not survive the machine, only the process: a power cut may take back
-    /// its last moments, a crash does not. A read like this may be a millisecond behind what other processes
-    /// commit, and so behind other reads: never one that decides what another one found means.
+    /// Relaxes durability or freshness. A write on its own then survives a crash of the process, but a power failure
+    /// may lose its last moments. A read may lag commits of other processes, and so other reads, by a millisecond.
+    /// Never use it for a read that decides how to interpret another one.
     #[must_use]
     pub const fn relaxed(mut self) -> Self {
         self.relaxed = true;
@@ -55,7 +55,7 @@ impl SqlQuery {
         self
     }
 
-    /// Appends literal text in which `?` stands for `value`.
+    /// Appends literal text in which `?` is replaced by a parameter for `value`.
     #[must_use]
     pub fn push(mut self, fragment: &'static str, value: impl Bind) -> Self {
         self.params.push(value.bind());
@@ -66,7 +66,7 @@ impl SqlQuery {
         self
     }
 
-    /// The same, when there is a value.
+    /// Like [`push`](Self::push), if there is a value.
     #[must_use]
     pub fn push_if(self, fragment: &'static str, value: Option<impl Bind>) -> Self {
         match value {
@@ -75,12 +75,12 @@ impl SqlQuery {
         }
     }
 
-    /// Appends ` AND column` is one of `values`, when there are any.
+    /// Appends a condition that `column` is one of `values`, if there are any.
     ///
-    /// PostgreSQL gets them as one array to join with: a list of a thousand parameters may be compared
-    /// one by one with every row. SQLite looks each of a list up; its last value is repeated up to a
-    /// power of two, else every number of values would be a statement of its own to prepare and keep. Of
-    /// more than a thousand it gets one text.
+    /// PostgreSQL receives them as one array to join with, because a list of a thousand parameters may be compared one
+    /// by one with every row. SQLite looks up each list item. Its last value is repeated up to a power of two,
+    /// otherwise every list length would be a separate statement to prepare and cache. Longer lists, of over a thousand
+    /// values, are passed as one text.
     #[must_use]
     pub fn and_in<T: Bind>(
         self,
@@ -127,7 +127,7 @@ impl SqlQuery {
         self
     }
 
-    /// Appends literal text, for what follows a filter.
+    /// Appends literal text after a filter.
     #[must_use]
     pub fn then(mut self, text: &'static str) -> Self {
         self.text.to_mut().push_str(text);
@@ -141,7 +141,7 @@ impl SqlQuery {
     }
 }
 
-/// A value of a list; bytes, which JSON lacks, as hex.
+/// A list value as JSON. Bytes, which JSON lacks, become hex.
 fn json(value: Value) -> Json {
     match value {
         Value::Int(number) => number.into(),

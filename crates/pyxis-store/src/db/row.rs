@@ -1,4 +1,4 @@
-//! Result rows, read column by column in the order of the SELECT.
+//! Result rows, read column by column in SELECT order.
 
 use rusqlite::types::ValueRef;
 use tokio_postgres::types::Type;
@@ -11,7 +11,7 @@ enum Raw<'r> {
     Postgres(&'r tokio_postgres::Row),
 }
 
-/// A cursor over the columns of one row.
+/// Cursor over the columns of one row.
 pub struct Row<'r> {
     raw: Raw<'r>,
     next: usize,
@@ -27,7 +27,7 @@ impl<'r> Row<'r> {
         Self { raw: Raw::Postgres(row), next: 0, table }
     }
 
-    /// The next column, which `column` names in the error.
+    /// The next column. `column` is its name in errors.
     pub fn take<T: Column>(&mut self, column: &'static str) -> Result<T, StoreError> {
         let index = self.next;
         self.next += 1;
@@ -38,7 +38,7 @@ impl<'r> Row<'r> {
         })
     }
 
-    /// The next column as an integer, from a boolean too.
+    /// The next column as an integer; booleans are converted.
     pub(crate) fn take_int(&mut self) -> Result<Option<i64>, StoreError> {
         match self.cell(self.next) {
             Some(Cell::Bool(value)) => {
@@ -90,16 +90,16 @@ fn postgres_cell(row: &tokio_postgres::Row, index: usize) -> Option<Cell<'_>> {
     Some(cell.unwrap_or(Cell::Null))
 }
 
-/// A type that one row becomes.
+/// A type that is read from one row.
 pub trait FromRow: Sized + Send + 'static {
-    /// The table that errors name.
+    /// Table name for errors.
     const TABLE: &'static str;
 
     /// Reads the columns in order.
     fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError>;
 }
 
-/// A row, or why it cannot be read: for readers who go on without it.
+/// A row or its decoding error, for readers that continue past bad rows.
 pub(crate) struct Attempt<T>(pub(crate) Result<T, StoreError>);
 
 impl<T: FromRow> FromRow for Attempt<T> {
@@ -127,8 +127,8 @@ tuple_row!(A, B);
 tuple_row!(A, B, C);
 tuple_row!(A, B, C, D);
 
-/// Defines a row struct, its decoding, and a macro with its column list, so that the list in a SELECT
-/// and the decoding cannot drift apart.
+/// Defines a row struct, its decoding, and a macro with its column list, so that the SELECT list and the decoding
+/// cannot diverge.
 macro_rules! row {
     (
         $(#[$meta:meta])*

@@ -25,11 +25,11 @@ use durable::WalSync;
 use readers::Readers;
 use writer::Writer;
 
-/// Longest wait of a statement for another process (a command line on the same file), outside of the writer's
-/// transactions, which have deadlines of their own.
+/// Maximum wait for another process, such as a command on the same file. The writer's transactions have separate
+/// deadlines.
 pub(super) const BUSY_TIMEOUT: Duration = PATIENCE;
 const STATEMENT_CACHE: usize = 256;
-/// Pages that the writer remembers where much is written, as SQLite counts: 16 MiB.
+/// Writer's page cache for write-heavy use, in SQLite's notation: 16 MiB.
 const MUCH: i32 = -16384;
 
 /// An open SQLite file.
@@ -37,19 +37,19 @@ pub(crate) struct Database {
     path: PathBuf,
     /// For point reads; held for microseconds.
     inline: Arc<Readers>,
-    /// For reads of many rows, on blocking threads only, so that no point read waits behind one.
+    /// For reads of many rows. Used only on blocking threads, so that no point read waits behind one.
     long: Arc<Mutex<Connection>>,
     writer: Writer,
     log_length: WalLimits,
 }
 
 impl Database {
-    /// Opens or creates the file (readable by its owner only) and starts the writer thread.
-    /// A write waits for its turn for `patience` at most.
+    /// Opens or creates the file (readable by its owner only) and starts the writer thread. A write waits up to
+    /// `patience` for its turn.
     pub(crate) fn open(path: &Path, readers: usize, patience: Duration) -> Result<Self, StoreError> {
         create_private(path)?;
         let mut writer = connect(path)?;
-        // Commits are made durable beside the writer, in the log that a first read opens.
+        // A separate thread makes commits durable, in the log that a first read opens.
         writer.pragma_update(None, "synchronous", "NORMAL").map_err(failure)?;
         writer.pragma_update(None, "journal_size_limit", checkpoints::KEPT).map_err(failure)?;
         writer.query_row("SELECT count(*) FROM sqlite_schema", (), |_| Ok(())).map_err(failure)?;
@@ -63,7 +63,7 @@ impl Database {
         Ok(Self { path: path.to_owned(), inline, long, writer, log_length })
     }
 
-    /// Closes every connection; the last one folds the write-ahead log into the file.
+    /// Closes every connection. The last one merges the write-ahead log into the file.
     pub(crate) fn close(self) {
         drop((self.inline, self.long));
         self.writer.close();
@@ -77,7 +77,8 @@ impl Database {
         &self.writer
     }
 
-    /// Lets the write-ahead log become long, keeps its file as long as it became, and lets the writer remember more.
+    /// Prepares for many writes: allows a long write-ahead log, keeps its file at full length, and enlarges the
+    /// writer's cache.
     pub(crate) async fn will_write_much(&self) -> Result<(), StoreError> {
         self.log_length.allow_many();
         let keep = |session: &Session<'_>| {
@@ -86,7 +87,7 @@ impl Database {
         self.writer.run_outside_tx(keep).await
     }
 
-    /// For point reads, on the calling thread.
+    /// Connections for point reads on the calling thread.
     pub(crate) fn readers(&self) -> &Readers {
         &self.inline
     }
@@ -107,7 +108,7 @@ impl Database {
         outcome
     }
 
-    /// Runs one statement on the writer thread, in a commit shared with whatever else is waiting.
+    /// Runs one statement on the writer thread, in a commit shared with other waiting writes.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
         write: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -115,7 +116,7 @@ impl Database {
         self.writer.run(write).await
     }
 
-    /// The same for several statements: a savepoint takes back what a failing one left.
+    /// Like [`write`](Self::write) for several statements. A savepoint undoes them if one fails.
     pub(crate) async fn write_atomic<T: Send + 'static>(
         &self,
         write: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -123,7 +124,8 @@ impl Database {
         self.writer.run(move |session| session.atomically(write)).await
     }
 
-    /// The same without waiting: `then` is told on another thread, once it is durable.
+    /// Like [`write_atomic`](Self::write_atomic) without waiting. `then` is called on another thread once the commit is
+    /// durable.
     pub(crate) fn write_atomic_then<T: Send + 'static>(
         &self,
         deadline: Instant,
@@ -134,7 +136,7 @@ impl Database {
     }
 }
 
-/// One connection, as the place where statements run.
+/// A connection as a target of statements.
 pub(crate) struct Session<'c> {
     connection: &'c Connection,
 }
@@ -208,7 +210,7 @@ impl<'c> Session<'c> {
         match work(self) {
             Ok(value) => self.control("RELEASE step").map(|()| value),
             Err(error) => {
-                // If the engine has rolled everything back by itself, there is no savepoint to return to.
+                // If the engine has already rolled everything back, there is no savepoint to return to.
                 if !self.connection.is_autocommit() {
                     self.control("ROLLBACK TO step")?;
                     self.control("RELEASE step")?;
@@ -230,7 +232,7 @@ impl<'c> Session<'c> {
 fn bind(statement: &mut CachedStatement<'_>, params: &[Value]) -> Result<(), StoreError> {
     debug_assert_eq!(statement.parameter_count(), params.len(), "every parameter is bound");
     for (index, value) in params.iter().enumerate() {
-        // SQLite would take it, and its text functions would then stop in the middle.
+        // SQLite would accept it, and its text functions would then stop at that byte.
         if matches!(value, Value::Text(Some(text)) if text.as_bytes().contains(&0)) {
             return Err(StoreError::Text);
         }
@@ -252,7 +254,7 @@ impl rusqlite::ToSql for Value {
     }
 }
 
-/// Creates the file for its owner only, unless it exists.
+/// Creates the file, accessible to its owner only, unless it exists.
 pub(crate) fn create_private(path: &Path) -> Result<(), StoreError> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);
@@ -266,13 +268,13 @@ pub(crate) fn create_private(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// A connection that can write, in the file's own journal mode.
+/// A connection that can write, in the file's current journal mode.
 pub(crate) fn connect_plain(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(failure)?;
     connection.busy_timeout(BUSY_TIMEOUT).map_err(failure)?;
     connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
-    // Without this, a database that was once analysed has its statements planned anew for every value.
+    // Otherwise, in a database that was once analyzed, statements are planned again for every value.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(failure)?;
     Ok(connection)
 }
@@ -292,15 +294,15 @@ pub(crate) fn connect(path: &Path) -> Result<Connection, StoreError> {
 fn connect_reader(path: &Path) -> Result<Connection, StoreError> {
     let connection = connect(path)?;
     connection.pragma_update(None, "query_only", true).map_err(failure)?;
-    // Small, because pages that are read once push what is used again out of the processor's own cache, and each
-    // commit of the writer empties this one: with 2 MiB, 3 % fewer of a million scores were served; with 16 MiB, 10 %.
+    // Small, because pages that are read once evict useful data from the processor's cache, and each commit of the
+    // writer empties this one. With 2 MiB, 3 % fewer of a million scores were served; with 16 MiB, 10 %.
     connection.pragma_update(None, "cache_size", -512).map_err(failure)?;
-    // The file is not mapped: a reader would let go of its mapping after every commit of the writer, and to
-    // fault pages in again costs more than to read them.
+    // The file is not memory-mapped. A reader would drop its mapping after every commit of the writer, and faulting
+    // pages in again costs more than reading them.
     Ok(connection)
 }
 
-/// The store error of a driver error.
+/// Converts a driver error.
 pub(crate) fn failure(error: rusqlite::Error) -> StoreError {
     let rusqlite::Error::SqliteFailure(code, message) = &error else {
         return StoreError::refused(error);

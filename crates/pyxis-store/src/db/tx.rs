@@ -13,13 +13,13 @@ use super::sqlite::writer::Interactive;
 use super::{Executor, Rows};
 use crate::{StoreError, StoreEvent};
 
-/// Tells when a commit is durable.
+/// Resolves when a commit is durable.
 pub type Committing = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
 
-/// Several statements that take effect together. Dropped without [`Tx::commit`] it is rolled back.
+/// Statements that take effect together. Rolled back if dropped without [`Tx::commit`].
 ///
-/// After a statement has failed, nothing more can be done with it but to drop it: `commit` then answers
-/// [`StoreError::Aborted`], on both engines.
+/// After a failed statement the transaction can only be dropped: `commit` then returns [`StoreError::Aborted`], on both
+/// engines.
 pub struct Tx {
     engine: Engine,
     events: Vec<StoreEvent>,
@@ -41,7 +41,7 @@ impl Tx {
         Self { engine: Engine::Postgres(Box::new(transaction)), events: Vec::new(), bus, failed: false }
     }
 
-    /// Queues an event, which is sent only if the transaction commits.
+    /// Queues an event that is sent only if the transaction commits.
     pub fn notify(&mut self, event: StoreEvent) {
         self.events.push(event);
     }
@@ -57,8 +57,8 @@ impl Tx {
         }
     }
 
-    /// The same, but on SQLite the future is given out before everything is durable: whatever begins from now on sees
-    /// what was written, and is never durable without it.
+    /// Like [`commit`](Self::commit), but on SQLite it returns before everything is durable. Operations that begin
+    /// afterwards see the changes, and are never durable without them.
     pub async fn commit_pipelined(self) -> Result<Committing, StoreError> {
         if self.failed {
             return Err(StoreError::Aborted);
@@ -72,8 +72,7 @@ impl Tx {
         }
     }
 
-    /// Runs several statements in one visit to the writer thread. Only for SQLite, see
-    /// [`Tx::is_sqlite`].
+    /// Runs several statements in one visit to the writer thread. Only for SQLite; see [`Tx::is_sqlite`].
     pub(crate) async fn on_sqlite<T: Send + 'static>(
         &mut self,
         step: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,

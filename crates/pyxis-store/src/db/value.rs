@@ -1,4 +1,4 @@
-//! Values on their way into a statement, and cells on their way out.
+//! Statement parameters and result cells.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id;
 use pyxis_core::stamp::{Nullifier, StampName};
 
-/// One bound parameter. NULL keeps its SQL type: PostgreSQL refuses a text NULL in a bigint column.
+/// A bound parameter. NULL keeps its SQL type, because PostgreSQL refuses a text NULL in a bigint column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// BIGINT.
@@ -23,7 +23,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// The PostgreSQL type of an array of such values.
+    /// PostgreSQL type of an array of such values.
     pub(super) const fn array_type(&self) -> &'static str {
         match self {
             Self::Int(_) => "BIGINT[]",
@@ -34,11 +34,11 @@ impl Value {
     }
 }
 
-/// Something that can be bound.
+/// A type that can be bound as a parameter.
 pub trait Bind {
-    /// The NULL of this type.
+    /// NULL of this type.
     const NULL: Value;
-    /// The value to bind.
+    /// Converts to a parameter.
     fn bind(self) -> Value;
 }
 
@@ -139,13 +139,13 @@ pub enum Cell<'r> {
     Text(&'r str),
     /// Bytes.
     Bytes(&'r [u8]),
-    /// A boolean (SQLite stores 0 and 1).
+    /// A boolean, which SQLite stores as 0 or 1.
     Bool(bool),
 }
 
-/// A type that a cell can become.
+/// A type that can be read from a cell.
 pub trait Column: Sized {
-    /// The value, or `None` when the cell cannot be one.
+    /// The value, or `None` if the cell has another type or an invalid value.
     fn read(cell: Cell<'_>) -> Option<Self>;
 }
 
@@ -240,7 +240,7 @@ parsed_text!(
     Nullifier,
 );
 
-/// Enumerations with `as_str` and `from_name` are stored under their wire names.
+/// Enums with `as_str` and `from_name` are stored under their wire names.
 macro_rules! named_text {
     ($($type:ty),+ $(,)?) => {$(
         impl $crate::db::value::Bind for $type {
@@ -269,7 +269,7 @@ named_text!(
 );
 named_text!(pyxis_core::webhook::WebhookEvent);
 
-/// Defines an enumeration that is stored under its names.
+/// Defines an enum that is stored by name.
 macro_rules! stored_enum {
     ($(#[$doc:meta])* $vis:vis $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
         $(#[$doc])*
@@ -279,12 +279,12 @@ macro_rules! stored_enum {
         }
 
         impl $name {
-            /// The name in the store.
+            /// Stored name.
             $vis const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text),+ }
             }
 
-            /// The value of a name, exactly spelled.
+            /// The variant with exactly this name.
             $vis fn from_name(text: &str) -> Option<Self> {
                 match text { $($text => Some(Self::$variant),)+ _ => None }
             }

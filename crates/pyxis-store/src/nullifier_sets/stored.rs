@@ -1,4 +1,4 @@
-//! Reading the sets of Stamps that were stored before sets were.
+//! Builds sets from Stamps that were stored before sets existed.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,13 @@ use crate::db::sql;
 use crate::stamps::Listed;
 use crate::{Executor, Store, StoreError};
 
-/// Stamps read at once.
+/// Stamps read at a time.
 const PAGE: u32 = 256;
-/// Attempts before a page that other transactions keep changing is given up.
+/// Attempts on a page that other transactions keep changing, before giving up.
 const ATTEMPTS: usize = 8;
 
-/// Ties the nullifiers of every stored Stamp, once in the life of a database. An interrupted run goes on where it was.
+/// Ties the nullifiers of every stored Stamp, once in the life of a database. An interrupted run continues where it
+/// stopped.
 pub(crate) async fn read_stored(store: &Store) -> Result<(), StoreError> {
     while let Some(after) = unread(store).await? {
         let mut attempts = 0;
@@ -34,13 +35,13 @@ pub(crate) async fn read_stored(store: &Store) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The number of the last Stamp that was read; `None` after the last page.
+/// Number of the last processed Stamp; `None` after the last page.
 async fn unread(store: &Store) -> Result<Option<i64>, StoreError> {
     let query = sql("SELECT CAST(value AS BIGINT) FROM meta WHERE key = 'nullifier_sets_unread'");
     Ok(store.optional(query).await?.map(|(after,)| after))
 }
 
-/// Ties what one page of Stamps lists; `false`: begin again.
+/// Ties the nullifiers of one page of Stamps. `false` means: start again.
 async fn read_page(store: &Store, after: i64) -> Result<bool, StoreError> {
     let mut tx = store.begin().await?;
     // Only lists of several nullifiers tie anything.
@@ -60,7 +61,7 @@ async fn read_page(store: &Store, after: i64) -> Result<bool, StoreError> {
         let Some(mut sets) = lock(&mut tx, workspace, lists.iter().flatten().collect()).await? else {
             return Ok(false);
         };
-        // No claim of that time says when it began: the one that lasts longest stays, and if any is live, that one is.
+        // Claims from that time have no start date. The one that lasts longest stays; if any is active, that one is.
         let lists: Vec<&[Nullifier]> = lists.iter().map(Vec::as_slice).collect();
         if !tie(&mut tx, workspace, &mut sets, &lists, UnixMillis(i64::MIN)).await? {
             return Ok(false);

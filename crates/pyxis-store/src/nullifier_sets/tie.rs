@@ -1,4 +1,4 @@
-//! Tying nullifiers into sets, and merging the claims on them.
+//! Ties nullifiers into sets, and merges the claims on them.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,20 +13,20 @@ use crate::db::{Bind, Rows, Value, sql};
 use crate::stamps::{NullifierHash, others_with_nullifiers};
 use crate::{Engine, Executor, StoreError, Tx, scores};
 
-/// Sets that become one.
+/// Sets to be merged into one.
 struct Union {
-    /// Their names.
+    /// Names of the merged sets.
     former: Vec<Nullifier>,
-    /// The set that they become.
+    /// Resulting set.
     set: Set,
 }
 
-/// Ties the nullifiers of each list into one set, and merges the claims on what becomes one set
-/// ([`pyxis_core::score::merge`]). The scores of wallets that lose a claim, or wait for one, become stale, those of the
-/// caller's address too.
+/// Ties the nullifiers of each list into one set, and merges the claims on the merged sets
+/// ([`pyxis_core::score::merge`]). Marks as stale the scores of wallets that lose a claim or wait for one, including
+/// the caller's address.
 ///
-/// `sets` comes from [`super::lock`], with all of these nullifiers; afterwards it has the new sets. `false`: a claim is
-/// not what it was. Roll back and begin again.
+/// `sets` comes from [`super::lock`], with all of these nullifiers. Afterwards it contains the new sets. `false` means
+/// that a claim has changed: roll back and start again.
 pub async fn tie(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -42,7 +42,7 @@ pub async fn tie(
     merge_claims(tx, workspace, &unions, now).await
 }
 
-/// The names of sets that lists tie together: at least two in each group.
+/// Groups of set names tied together by the lists. Each group has at least two names.
 fn groups(sets: &Sets, lists: &[&[Nullifier]]) -> Vec<Vec<Nullifier>> {
     let mut places: HashMap<Nullifier, usize> = HashMap::new();
     let mut parents: Vec<usize> = Vec::new();
@@ -69,7 +69,7 @@ fn groups(sets: &Sets, lists: &[&[Nullifier]]) -> Vec<Vec<Nullifier>> {
     groups.into_values().collect()
 }
 
-/// The root of a tree of places; the way there becomes shorter.
+/// Root of a tree of indexes. Shortens the path to it.
 fn root(parents: &mut [usize], mut place: usize) -> usize {
     while parents[place] != place {
         parents[place] = parents[parents[place]];
@@ -78,8 +78,8 @@ fn root(parents: &mut [usize], mut place: usize) -> usize {
     place
 }
 
-/// Stores what groups become, and puts it into `sets`. The smaller sets join the largest, so that however many sets are
-/// joined one after the other, a nullifier changes its set only a few times.
+/// Stores the merged groups and puts them into `sets`. The smaller sets join the largest one, so that a nullifier
+/// changes its set only a few times, however many sets are joined one after the other.
 async fn store(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -168,7 +168,7 @@ impl Changes {
     }
 }
 
-/// Numbers for new sets, as the engine would give them.
+/// Ids for new sets, as the engine would assign them.
 async fn numbers(tx: &mut Tx, count: usize) -> Result<Vec<i64>, StoreError> {
     let count = i64::try_from(count).map_err(StoreError::unavailable)?;
     if count == 0 {
@@ -180,14 +180,14 @@ async fn numbers(tx: &mut Tx, count: usize) -> Result<Vec<i64>, StoreError> {
         let numbers: Vec<(i64,)> = tx.all(next.bind(count)).await?;
         return Ok(numbers.into_iter().map(|(number,)| number).collect());
     }
-    // Nobody else writes meanwhile, and a row with a number counts as one that was given.
+    // No one else writes meanwhile, and a row with an explicit id counts toward the sequence.
     let last: Option<(i64,)> =
         tx.optional(sql("SELECT seq FROM sqlite_sequence WHERE name = 'nullifier_sets'")).await?;
     let last = last.map_or(0, |(last,)| last);
     Ok((last + 1..=last + count).collect())
 }
 
-/// Leaves one claim on each set in each scorer; `false`: another transaction changed a claim.
+/// Leaves one claim on each set in each scorer. `false` means that another transaction changed a claim.
 async fn merge_claims(
     tx: &mut Tx,
     workspace: WorkspaceId,

@@ -1,12 +1,12 @@
-//! PostgreSQL's plans of the same statements, for tables that have enough rows for it to matter.
+//! PostgreSQL's plans of the same statements, for tables large enough to matter.
 
 use pyxis_testkit::postgres::Database;
 
 use super::statements;
 use crate::{Engine, OpenOptions, Store};
 
-/// Puts rows into every table, all of one workspace, network and kind and of a hundred scorers. What they refer to, and
-/// whether their values make sense, makes no difference to a plan.
+/// Fills every table, with rows of one workspace, network and kind and of a hundred scorers. References and meaningful
+/// values do not matter for a plan.
 const FILL: &str = "
     SET session_replication_role = replica;
     DO $$ DECLARE one record; BEGIN
@@ -29,7 +29,7 @@ const FILL: &str = "
     END $$;
     ANALYZE";
 
-/// The plan that serves every call of a statement, whatever its parameters.
+/// The generic plan, which serves every call of a statement.
 async fn plan(database: &Database, text: &str) -> Vec<String> {
     let parameters = (1..100).filter(|number| text.contains(&format!("${number}"))).count();
     let nothing = vec!["NULL"; parameters].join(", ");
@@ -37,17 +37,17 @@ async fn plan(database: &Database, text: &str) -> Vec<String> {
     database.run(&format!("{generic}; PREPARE asked AS {text}; EXPLAIN EXECUTE asked({nothing})")).await
 }
 
-/// How many rows PostgreSQL expects from a step, out of 20,000.
+/// Number of rows that PostgreSQL expects from a step, out of 20,000.
 fn expected_rows(step: &str) -> Option<u64> {
     let (_, rows) = step.split_once(" rows=")?;
     rows.split_once(' ')?.0.parse().ok()
 }
 
-/// True if a plan reads what is asked for, found by an index, and little else.
+/// True if a plan finds the requested rows through an index and reads little else.
 fn is_quick(steps: &[String]) -> bool {
     let having = |part: &str| steps.iter().filter(|step| step.contains(part)).count();
     let through_indexes = having("Index Scan") + having("Index Only Scan");
-    // An index that is read from end to end has no condition. A page in the order of an index ends with the page.
+    // A full index scan has no condition. A page in index order ends with the page.
     let page = steps[0].starts_with("Limit") && having("Sort") == 0;
     let few = |step: &String| expected_rows(step).is_none_or(|rows| rows <= 2000);
     having("Seq Scan") == 0

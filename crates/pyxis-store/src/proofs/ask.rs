@@ -1,4 +1,4 @@
-//! What was true at a height.
+//! Queries of the registry at a height.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::{ActionId, Kind, NetworkName, Subject};
@@ -7,22 +7,22 @@ use super::{ProofRow, proof_columns};
 use crate::db::sql;
 use crate::{Executor, StoreError};
 
-/// What is asked about an address.
+/// Question about an address.
 #[derive(Clone, Debug)]
 pub struct RegistryQuery {
-    /// Where.
+    /// Network to check.
     pub network: NetworkName,
-    /// What must have been proved.
+    /// Required kind of proof.
     pub kind: Kind,
-    /// For which use; `None`: for any.
+    /// Required action id; `None` for any.
     pub action_id: Option<ActionId>,
-    /// In the state of which block; `i64::MAX` for the present one.
+    /// Height at which the state is read; `i64::MAX` for the current state.
     pub height: i64,
-    /// The moment of that block: a proof counts while it expires later.
+    /// Time of that block. A proof counts if it expires later.
     pub at: UnixMillis,
 }
 
-/// When the live proof of an address expires; `None` without one, and for a blocked address. A point read.
+/// Expiry of an address's active proof. `None` without one, or if the address is blocked. A point read.
 pub async fn live_until(
     executor: impl Executor,
     question: &RegistryQuery,
@@ -41,7 +41,7 @@ pub async fn live_until(
     Ok(executor.optional::<(Option<UnixMillis>,)>(query).await?.and_then(|(expires_at,)| expires_at))
 }
 
-/// Those of some addresses that have a live proof and are not blocked, in no order.
+/// Those of the given addresses that have an active proof and are not blocked, in no particular order.
 pub async fn live_among(
     executor: impl Executor + Copy,
     question: &RegistryQuery,
@@ -68,7 +68,7 @@ pub async fn live_among(
     Ok(live.into_iter().filter(|subject| !blocked.contains(subject)).collect())
 }
 
-/// Those of some addresses that are blocked on the network at the height, in no order.
+/// Those of the given addresses that are blocked on the network at the height, in no particular order.
 pub async fn blocked_among(
     executor: impl Executor,
     question: &RegistryQuery,
@@ -87,8 +87,8 @@ pub async fn blocked_among(
     Ok(found.into_iter().map(|(subject,)| subject).collect())
 }
 
-/// Every proof of the kind that some addresses had by the height, oldest first, for whatever use and
-/// whatever became of it.
+/// All proofs of the kind that the given addresses had by the height, oldest first, for any action and including ended
+/// ones.
 pub async fn known_of(
     executor: impl Executor,
     question: &RegistryQuery,

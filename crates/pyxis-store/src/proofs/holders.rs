@@ -1,4 +1,4 @@
-//! One address for each nullifier (decisions, Registry: uniqueness).
+//! Uniqueness: one address for each nullifier (decisions, Registry: uniqueness).
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::{ActionId, Kind, ProofNullifier, Subject};
@@ -6,8 +6,8 @@ use pyxis_core::proof::{ActionId, Kind, ProofNullifier, Subject};
 use crate::db::sql;
 use crate::{Executor, StoreError};
 
-/// Gives a nullifier to an address until `expires_at`, or later if it has it longer already; whether it is
-/// the address's now. It is not while another address holds it.
+/// Assigns a nullifier to an address until `expires_at`, or later if it already holds it longer. Returns false if
+/// another address holds it.
 pub async fn take(
     executor: impl Executor,
     (kind, action_id, nullifier): (Kind, ActionId, ProofNullifier),
@@ -30,7 +30,7 @@ pub async fn take(
     Ok(executor.execute(query).await? == 1)
 }
 
-/// Takes a nullifier from an address; whether it had it.
+/// Takes a nullifier from an address. Returns true if the address held it.
 pub async fn release(
     executor: impl Executor,
     (kind, action_id, nullifier): (Kind, ActionId, ProofNullifier),

@@ -1,4 +1,4 @@
-//! Proofs for people: pages of them, and how many came in when.
+//! Proof lists and registration counts for the dashboard.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::{Kind, NetworkName, Subject};
@@ -7,16 +7,16 @@ use super::{ProofRow, proof_columns};
 use crate::db::sql;
 use crate::{Executor, StoreError};
 
-/// Which proofs.
+/// Filter for proofs; `None` matches all.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Of this network.
+    /// Only on this network.
     pub network: Option<NetworkName>,
-    /// Of this kind.
+    /// Only of this kind.
     pub kind: Option<Kind>,
-    /// Of this address.
+    /// Only of this address.
     pub subject: Option<Subject>,
-    /// Older than this number.
+    /// Only with a lower number.
     pub before: Option<i64>,
 }
 
@@ -32,11 +32,11 @@ pub async fn list(executor: impl Executor, filter: &Filter, limit: u32) -> Resul
     executor.all(query).await
 }
 
-/// How many proofs of a kind came in on a day.
+/// Number of registrations: kind, day (days since the epoch, UTC), count.
 pub type DayCount = (Kind, i64, i64);
 
-/// Kind, day (days since the epoch, UTC) and number of registrations since `since`, from the log. A proof that
-/// only moved to another address is none: its entry follows right after that of the rebinding.
+/// Registrations per kind and day since `since`, from the log. A proof that only moved to another address does not
+/// count; its entry directly follows that of the rebinding.
 pub async fn per_day(executor: impl Executor, since: UnixMillis) -> Result<Vec<DayCount>, StoreError> {
     let query = sql("SELECT kind, at / 86400000, COUNT(*) FROM proof_log l WHERE at >= $1 \
          AND kind IS NOT NULL AND change = 'register' AND NOT EXISTS (SELECT 1 FROM proof_log r \

@@ -1,7 +1,7 @@
-//! What requests for scores have in common: the key and the scorer.
+//! Cache of the key and scorer that score requests share.
 //!
-//! They are read once for all requests of the next millisecond, unless this process commits something. So what this
-//! process did is seen at once, and what others do a millisecond later.
+//! They are read once for all requests within a millisecond, unless this process commits something. Changes by this
+//! process are therefore visible immediately, and changes by others a millisecond later.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -12,25 +12,25 @@ use tokio::time::Instant;
 
 use crate::scorers::ScorerRow;
 
-/// How far behind what other processes commit.
+/// Maximum lag behind commits of other processes.
 const KEPT: Duration = Duration::from_millis(1);
-/// More are not remembered: to search them would take as long as to read.
+/// Maximum number of entries. Searching more would take as long as a read.
 const MOST: usize = 16;
 
 /// Permissions of a key that a request for a score needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyHead {
-    /// The key.
+    /// Key id.
     pub id: ApiKeyId,
-    /// Its workspace.
+    /// Workspace of the key.
     pub workspace_id: WorkspaceId,
     /// Tier of the Stamps endpoints.
     pub stamps_tier: i64,
-    /// Limit of its own.
+    /// Individual limit for the Stamps endpoints, in requests per window.
     pub stamps_limit: Option<i64>,
-    /// True if it reads scores and Stamps.
+    /// True if the key may read scores and Stamps.
     pub can_read: bool,
-    /// True if it reads history.
+    /// True if the key may read history.
     pub can_read_history: bool,
 }
 
@@ -39,7 +39,7 @@ pub struct KeyHead {
 pub struct ScorerHead {
     /// Rises with every change of weights or threshold.
     pub revision: i64,
-    /// The score needed to pass.
+    /// Minimum score to pass.
     pub threshold: Decimal,
 }
 
@@ -49,7 +49,7 @@ impl From<&ScorerRow> for ScorerHead {
     }
 }
 
-/// Keys and scorers that were read a moment ago.
+/// Recently read keys and scorers.
 #[derive(Default)]
 pub(crate) struct KeyCache(Mutex<Vec<Known>>);
 
@@ -60,17 +60,17 @@ struct Known {
     read: CacheStamp,
 }
 
-/// A key, and a scorer if its workspace has that.
+/// A key, with the scorer if it belongs to the key's workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CachedKey {
     pub(super) key: KeyHead,
     pub(super) scorer: Option<ScorerHead>,
 }
 
-/// The moment before a read.
+/// State right before a read.
 #[derive(Clone, Copy)]
 pub(super) struct CacheStamp {
-    /// Commits of this process until then.
+    /// Commits of this process up to that moment.
     pub(super) commits: u64,
     pub(super) at: Instant,
 }
@@ -88,7 +88,7 @@ impl KeyCache {
         all.iter().find(wanted).filter(|known| known.read.is_as_good_as(now)).map(|known| known.head.clone())
     }
 
-    /// Remembers what was read after `read`.
+    /// Caches the result of a read that started at `read`.
     pub(super) fn remember(&self, key_hash: &str, scorer: ScorerId, head: CachedKey, read: CacheStamp) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|known| {

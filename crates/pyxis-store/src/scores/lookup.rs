@@ -1,4 +1,4 @@
-//! The one read of a request for a score.
+//! The single read behind a score request.
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::id::ScorerId;
@@ -9,14 +9,14 @@ use super::{Stored, in_place_query, stored_query};
 use crate::db::{FromRow, Row, SqlQuery, sql};
 use crate::{Engine, Executor, Store, StoreError};
 
-/// What a request for a score needs to know.
+/// Data for a score request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lookup {
-    /// The key.
+    /// Key of the request.
     pub key: KeyHead,
-    /// The scorer; `None` if the key's workspace has none of that number.
+    /// The scorer; `None` if the key's workspace has no scorer with this number.
     pub scorer: Option<ScorerHead>,
-    /// The stored score.
+    /// The stored score, if any.
     pub stored: Option<Stored>,
 }
 
@@ -50,9 +50,9 @@ impl FromRow for Lookup {
     }
 }
 
-/// The key of a hash, unless it is unknown or revoked, and through its workspace the scorer and the
-/// stored score: one statement, three index reads, or only the score's where the first two were read a moment
-/// ago. It lies behind what other processes commit by two milliseconds at most.
+/// Looks up a key by hash, unless it is unknown or revoked, with the scorer and the stored score in its workspace. One
+/// statement with three index reads, or only that of the score if the others are cached. Lags commits of other
+/// processes by at most two milliseconds.
 pub async fn look_up(
     store: &Store,
     key_hash: &str,
@@ -65,7 +65,7 @@ pub async fn look_up(
             Some(_) => stored(store, scorer_id, address).await?,
             None => None,
         };
-        // Where another process has already scored by terms that are new here, both are read anew.
+        // If another process has already scored with terms that are new here, both are read again.
         let revision = scorer.map(|scorer| scorer.revision);
         if stored.as_ref().is_none_or(|stored| Some(stored.revision) == revision) {
             return Ok(Some(Lookup { key, scorer, stored }));

@@ -1,4 +1,4 @@
-//! How much of what a scorer has scored is still so: what scoring everything anew walks through.
+//! Stale scores of a scorer, as needed to score everything again.
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
@@ -8,7 +8,7 @@ use crate::db::sql;
 use crate::scorers::own_scorer;
 use crate::{Executor, StoreError};
 
-/// Addresses that a scorer has scored, in their order, after one of them.
+/// Addresses scored by a scorer, in order, after a given one.
 pub async fn addresses(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -26,7 +26,7 @@ pub async fn addresses(
     Ok(found.into_iter().map(|(address,)| address).collect())
 }
 
-/// How many addresses a scorer has scored.
+/// Number of addresses scored by a scorer.
 pub async fn count(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -36,7 +36,7 @@ pub async fn count(
     Ok(executor.optional(query.bind(workspace).bind(scorer)).await?.map_or(0, |(count,)| count))
 }
 
-/// Addresses whose stored score is no longer so, in their order, after one of them.
+/// Addresses with a stale stored score, in order, after a given one.
 pub async fn stale(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -60,16 +60,16 @@ pub async fn stale(
     Ok(found.into_iter().map(|(address,)| address).collect())
 }
 
-/// How many scores a scorer has stored.
+/// Number of stored and stale scores of a scorer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StaleProgress {
-    /// All of them.
+    /// All stored scores.
     pub stored: i64,
-    /// Those that are no longer so, and are computed anew when they are next asked for.
+    /// Stale scores, which are recomputed when next requested.
     pub outdated: i64,
 }
 
-/// How far a scorer's stored scores are from its present terms. It reads every one of them.
+/// Counts the scores of a scorer that are stale under its current terms. Reads every one of them.
 pub async fn progress(
     executor: impl Executor,
     workspace: WorkspaceId,

@@ -1,4 +1,4 @@
-//! Many Stamps of addresses that never had one, as imports bring them.
+//! Bulk insert of Stamps for new addresses, as imports need it.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -10,14 +10,14 @@ use super::{NewStamp, Packed};
 use crate::db::{Bind, Value, sql};
 use crate::{Engine, Executor, StoreError, Tx};
 
-/// Stamps of addresses that are not known yet, nearly as they will stand in the tables: made before the transaction
-/// begins, in which everybody else has to wait.
+/// Stamps of addresses that are not known yet, prepared for storage before the transaction begins, because everyone
+/// else waits during the transaction.
 pub struct BulkInsert {
     holders: Vec<(EvmAddress, Vec<Value>)>,
     stamps: Vec<PreparedRows>,
 }
 
-/// A Stamp to which nothing but its number is missing.
+/// A prepared Stamp without its number.
 struct PreparedRows {
     address: EvmAddress,
     columns: Vec<Value>,
@@ -25,10 +25,10 @@ struct PreparedRows {
 }
 
 impl BulkInsert {
-    /// Each address and name once and each digest once. None of the addresses may be known when they are stored, which
-    /// [`Self::leave_out`] sees to; of digests nothing else makes sure.
+    /// Prepares Stamps. Each address and name, and each digest, must occur only once. None of the addresses may be
+    /// known at insertion, which [`Self::leave_out`] ensures; digests are not checked otherwise.
     pub fn of(workspace: WorkspaceId, new: Vec<NewStamp>, now: UnixMillis) -> Self {
-        // In their order, in which everybody locks them.
+        // In address order, the order in which everyone locks them.
         let addresses: BTreeSet<EvmAddress> = new.iter().map(|stamp| stamp.address).collect();
         let holder = |address: EvmAddress| (address, vec![workspace.bind(), address.bind(), now.bind()]);
         Self {
@@ -37,7 +37,7 @@ impl BulkInsert {
         }
     }
 
-    /// Takes the Stamps of addresses away that are known.
+    /// Leaves out the Stamps of known addresses.
     pub fn leave_out(&mut self, addresses: &HashSet<EvmAddress>) {
         self.holders.retain(|(address, _)| !addresses.contains(address));
         self.stamps.retain(|stamp| !addresses.contains(&stamp.address));
@@ -64,7 +64,7 @@ impl PreparedRows {
     }
 }
 
-/// Stores them, and makes their addresses known: a few statements for all of them. Their nullifiers are not noted.
+/// Stores the Stamps and their addresses, with a few statements for all of them. Does not index their nullifiers.
 pub async fn insert_many(tx: &mut Tx, many: BulkInsert) -> Result<(), StoreError> {
     let addresses = many.holders.len() as u64;
     let added = tx
@@ -96,7 +96,7 @@ pub async fn insert_many(tx: &mut Tx, many: BulkInsert) -> Result<(), StoreError
     Ok(())
 }
 
-/// Numbers for new Stamps, as the engine would give them.
+/// Numbers for new Stamps, as the engine would assign them.
 async fn numbers(tx: &mut Tx, count: usize) -> Result<Vec<i64>, StoreError> {
     let count = i64::try_from(count).map_err(StoreError::unavailable)?;
     if tx.engine() == Engine::Postgres {
@@ -104,7 +104,7 @@ async fn numbers(tx: &mut Tx, count: usize) -> Result<Vec<i64>, StoreError> {
         let numbers: Vec<(i64,)> = tx.all(next.bind(count)).await?;
         return Ok(numbers.into_iter().map(|(number,)| number).collect());
     }
-    // Nobody else writes meanwhile, and a row with a number counts as one that was given.
+    // No one else writes meanwhile, and a row with an explicit id counts toward the sequence.
     let last: Option<(i64,)> =
         tx.optional(sql("SELECT seq FROM sqlite_sequence WHERE name = 'stamps'")).await?;
     let last = last.map_or(0, |(last,)| last);

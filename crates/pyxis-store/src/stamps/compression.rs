@@ -1,19 +1,19 @@
-//! Credentials as they are stored. Most of their text stands in every other one and need not be written again, which is
-//! what an import of millions waits for.
+//! Compression of stored credentials. Most of their text is the same in all of them and is not stored again, which
+//! speeds up imports of millions.
 
 use lz4_flex::block::{compress_prepend_size_with_dict, decompress_with_dict, uncompressed_size};
 
 use crate::db::{Bind, Cell, Column, Value};
 
-/// What the forms of credentials have in common, to which packed ones refer. It must stay as it is for as long as there
-/// are any: another one would get a number of its own.
+/// Dictionary with the common text of credentials. It must not change as long as compressed credentials exist; another
+/// dictionary would get a new number.
 const FORMS: &str = include_str!("compression/forms.jsonl");
-/// The last byte of those that refer to [`FORMS`].
+/// Last byte of credentials that use [`FORMS`].
 const NUMBER: u8 = 1;
-/// No credential is longer (`pyxis-scoring`, `credential/json.rs`): a size beyond is damage, and must not be believed.
+/// Maximum length of a credential (`pyxis-scoring`, `credential/json.rs`). A larger size means damaged data.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// A credential, packed: its length, an LZ4 block, and the number of what the block refers to.
+/// A compressed credential: length, LZ4 block, and dictionary number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Packed(Vec<u8>);
 
@@ -25,7 +25,7 @@ impl Packed {
         Self(bytes)
     }
 
-    /// The credential, byte for byte; `None` if this is none.
+    /// The credential, byte for byte. `None` if the data is invalid.
     pub(super) fn unpack(&self) -> Option<String> {
         let (&NUMBER, block) = self.0.split_last()? else { return None };
         let (length, block) = uncompressed_size(block).ok().filter(|(length, _)| *length <= MAX_BYTES)?;

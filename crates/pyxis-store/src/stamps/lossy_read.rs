@@ -1,5 +1,4 @@
-//! The Stamps of an address, whatever became of some of their rows: one that cannot be read must not take
-//! the others with it.
+//! Reads the Stamps of an address even if some rows are damaged. An unreadable row must not hide the others.
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
@@ -14,13 +13,13 @@ use crate::{Executor, StoreError, Tx};
 /// Stamps of an address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DecodedStamps {
-    /// Those that can be read.
+    /// Readable Stamps.
     pub stamps: Vec<StampRow>,
-    /// What is wrong with each of the others, for people.
+    /// Error messages for the damaged ones.
     pub damaged: Vec<String>,
 }
 
-/// Every Stamp of an address, expired ones too, by name.
+/// All Stamps of an address, including expired ones, by name.
 pub async fn all_of(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -29,7 +28,7 @@ pub async fn all_of(
     live_of(executor, workspace, address, UnixMillis(i64::MIN)).await
 }
 
-/// The Stamps of an address that have not expired, by name. Some may only become valid later.
+/// Stamps of an address that have not expired, by name. Some may not be valid yet.
 pub async fn live_of(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -51,8 +50,7 @@ pub async fn live_of(
     Ok(readable)
 }
 
-/// The Stamps of some addresses that have not expired, by address: at most a few thousand addresses. Those
-/// that cannot be read are left out.
+/// Stamps of the given addresses, at most a few thousand, that have not expired, by address. Damaged ones are left out.
 pub async fn live_of_many(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -73,9 +71,9 @@ pub async fn live_of_many(
     Ok(rows.into_iter().filter_map(|Attempt(row)| row.ok()).collect())
 }
 
-/// Removes the Stamp of a name without reading it; whether there was one. Its holder must be locked.
+/// Removes the Stamp with this name without reading it. Its holder must be locked. Returns true if there was one.
 ///
-/// The numbers of its nullifiers stay, and lead to nothing.
+/// The index entries of its nullifiers stay, and lead to nothing.
 pub async fn discard(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -86,7 +84,7 @@ pub async fn discard(
     Ok(tx.execute(query.bind(workspace).bind(address).bind(provider)).await? == 1)
 }
 
-/// Removes the Stamp of a credential if it cannot be read; whether it was so.
+/// Removes the Stamp with this credential digest if it is damaged. Returns true if it was.
 pub async fn discard_damaged(
     tx: &mut Tx,
     workspace: WorkspaceId,

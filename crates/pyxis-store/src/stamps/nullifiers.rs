@@ -1,7 +1,7 @@
-//! Who has which nullifier, of addresses that have a score: on others nothing depends. The lists in `stamps` are the
-//! truth; beside them stands, for each nullifier, a number that is made of it, by which the Stamps that may have it are
-//! found. It is written when a Stamp comes by itself, and whenever a score is stored: of Stamps that came with many, it
-//! is not there before.
+//! Index of Stamps by nullifier, for addresses with a score; nothing depends on other addresses. The lists in `stamps`
+//! are authoritative. For each nullifier the index contains a number derived from it, which leads to the Stamps that
+//! may have it. Entries are written when a single Stamp arrives and whenever a score is stored, so bulk-inserted Stamps
+//! have none at first.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -14,12 +14,12 @@ use super::StampRow;
 use crate::db::{Bind, Cell, Column, Rows, sql};
 use crate::{Executor, StoreError, Tx};
 
-/// Half of the SHA-256 of a workspace's nullifier: too long for two nullifiers to share it.
+/// Half of the SHA-256 of a workspace's nullifier, long enough to rule out collisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NullifierHash(pub(crate) [u8; 16]);
 
 impl NullifierHash {
-    /// The hashes of some nullifiers, in their order.
+    /// Hashes of the given nullifiers, in order.
     pub fn of<'a>(workspace: WorkspaceId, nullifiers: impl IntoIterator<Item = &'a Nullifier>) -> Vec<Self> {
         let of_workspace = Sha256::new_with_prefix(workspace.to_string());
         let hash = |nullifier: &Nullifier| of_workspace.clone().chain_update(nullifier.as_str()).finalize();
@@ -27,13 +27,13 @@ impl NullifierHash {
         nullifiers.into_iter().map(half).collect()
     }
 
-    /// The number that stands for the nullifier: 48 bits of the hash, which SQLite stores in six bytes.
+    /// Index number of the nullifier: 48 bits of the hash, which SQLite stores in six bytes.
     fn key(self) -> i64 {
         key_of(&self.0)
     }
 }
 
-/// The number that stands for a nullifier of a workspace.
+/// Index number of a nullifier in a workspace.
 pub(crate) fn key(workspace: &str, nullifier: &str) -> i64 {
     key_of(&Sha256::new_with_prefix(workspace).chain_update(nullifier).finalize())
 }
@@ -42,33 +42,33 @@ fn key_of(hash: &[u8]) -> i64 {
     hash[..6].iter().fold(0, |key, byte| key << 8 | i64::from(*byte)) - (1 << 47)
 }
 
-/// A row for each nullifier of a Stamp.
+/// One index row per nullifier of a Stamp.
 fn rows(workspace: WorkspaceId, stamp: i64, nullifiers: &[Nullifier]) -> Rows {
     let hashes = NullifierHash::of(workspace, nullifiers).into_iter();
     hashes.map(|hash| vec![hash.key().bind(), stamp.bind()]).collect()
 }
 
-/// Notes which Stamps, by their numbers, have which nullifiers. Their holder must be locked.
+/// Indexes the nullifiers of the Stamps with these numbers. Their holder must be locked.
 pub async fn note_nullifiers<'a>(
     tx: &mut Tx,
     workspace: WorkspaceId,
     stamps: impl Iterator<Item = (i64, &'a [Nullifier])>,
 ) -> Result<(), StoreError> {
     let rows = stamps.flat_map(|(stamp, nullifiers)| rows(workspace, stamp, nullifiers)).collect();
-    // Some may be noted, and two nullifiers of one Stamp may have one number.
+    // Some may be indexed already, and two nullifiers of one Stamp may have the same number.
     let text =
         "INSERT INTO stamp_nullifiers (nullifier_key, stamp_id) VALUES ($1, $2) ON CONFLICT DO NOTHING";
     tx.execute_each(text.into(), rows).await.map(drop)
 }
 
-/// Takes that back for a Stamp.
+/// Removes the index rows of a Stamp.
 pub(super) async fn forget(tx: &mut Tx, workspace: WorkspaceId, stamp: &StampRow) -> Result<(), StoreError> {
     let text = "DELETE FROM stamp_nullifiers WHERE nullifier_key = $1 AND stamp_id = $2";
     tx.execute_each(text.into(), rows(workspace, stamp.id, &stamp.nullifiers)).await.map(drop)
 }
 
-/// Addresses other than `address` that have a Stamp with one of some nullifiers, in their order: all that have a score,
-/// and some that have none. A Stamp whose nullifiers cannot be read is taken for one.
+/// Addresses other than `address` with a Stamp that has one of the given nullifiers, in order. Includes all that have a
+/// score, and some that have none. A Stamp with unreadable nullifiers counts as a match.
 pub async fn others_with_nullifiers(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -95,7 +95,7 @@ pub async fn others_with_nullifiers(
     Ok(others.into_iter().collect())
 }
 
-/// The nullifiers of a Stamp, if they can be read.
+/// Nullifiers of a Stamp, if readable.
 pub(crate) struct Listed(pub(crate) Option<Vec<Nullifier>>);
 
 impl Column for Listed {

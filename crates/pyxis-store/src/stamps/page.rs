@@ -1,4 +1,4 @@
-//! Pages of an address's Stamps, newest first, stable while others come and go.
+//! Pages of an address's Stamps, newest first. They stay stable while Stamps are added and removed.
 
 use std::cmp::Reverse;
 
@@ -10,14 +10,14 @@ use super::compression::Packed;
 use crate::db::{SqlQuery, row, sql};
 use crate::{Executor, StoreError};
 
-/// A Stamp as it is listed.
+/// A Stamp in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageItem {
-    /// Number.
+    /// Stamp number.
     pub id: i64,
-    /// Name, as it is stored.
+    /// Stored name.
     pub provider: String,
-    /// The credential, byte for byte; `None` if what is stored is damaged.
+    /// The credential, byte for byte. `None` if the stored data is damaged.
     pub credential: Option<String>,
 }
 
@@ -25,7 +25,7 @@ row! {
     Found: "stamps", page_columns {
         id: i64,
         provider: String,
-        // As it came, in rows of before migration 20; empty in others.
+        // Uncompressed credential, in rows from before migration 20; empty in others.
         credential: String,
         packed: Option<Packed>,
     }
@@ -38,25 +38,25 @@ impl From<Found> for PageItem {
     }
 }
 
-/// Where a page lies.
+/// Position of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cursor {
     /// The newest Stamps.
     First,
-    /// Those just older than the Stamp of this number, which need not exist any more.
+    /// Stamps just older than the one with this number, which need not exist anymore.
     Older(i64),
-    /// Those just newer.
+    /// Stamps just newer than the one with this number.
     Newer(i64),
 }
 
-/// Numbers of the Stamps of an address that count at a moment.
+/// Numbers of an address's Stamps that are valid at a given time.
 macro_rules! numbers {
     () => {
         "SELECT id FROM stamps WHERE workspace_id = $1 AND address = $2 AND expires_at > $3 AND issued_at <= $3"
     };
 }
 
-/// A page of the Stamps that count at `now`, newest first wherever it lies.
+/// A page of the Stamps that are valid at `now`, newest first wherever it is.
 pub async fn page(
     executor: impl Executor,
     workspace: WorkspaceId,
@@ -65,7 +65,7 @@ pub async fn page(
     cursor: Cursor,
     limit: u32,
 ) -> Result<Vec<PageItem>, StoreError> {
-    // Of the Stamps that are on other pages no credential is read.
+    // Reads no credentials of Stamps on other pages.
     let query = sql(concat!(
         "SELECT ",
         page_columns!(),
@@ -91,8 +91,8 @@ pub async fn exists_beyond(
     Ok(executor.optional::<(i64,)>(query.limit(1)).await?.is_some())
 }
 
-/// What `numbers!` asks for, and appends the cursor: by `+id`, so that neither engine walks through the Stamps of
-/// everybody in their order, as an address has few.
+/// Binds the parameters of `numbers!` and appends the cursor. Uses `+id`, so that neither engine walks through
+/// everyone's Stamps in order; an address has few.
 fn at(
     query: SqlQuery,
     workspace: WorkspaceId,

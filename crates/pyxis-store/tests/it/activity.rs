@@ -1,4 +1,4 @@
-//! Imports of activity and what models see of wallets.
+//! Imports of activity, and wallet features.
 
 use pyxis_core::address::EvmAddress;
 use pyxis_store::activity::{self, Chunk, PartyRow, WalletRow};

@@ -1,4 +1,4 @@
-//! Agents and what they may use.
+//! Agents and their credentials.
 
 use pyxis_store::agents::{self, AgentChange, CredentialScope};
 use pyxis_store::{StoreError, credentials};
@@ -29,7 +29,7 @@ contract! {
         let mut tx = world.store.begin().await.unwrap();
         let taken = agents::insert(&mut tx, &new_agent(world.ws, "BOT"), &[]).await;
         assert!(taken.unwrap_err().is_conflict());
-        // A conflict of this kind does not spoil the transaction.
+        // This kind of conflict does not abort the transaction.
         let elsewhere = add_workspace_in(&mut tx).await;
         agents::insert(&mut tx, &new_agent(elsewhere, "bot"), &[]).await.unwrap();
         tx.commit().await.unwrap();

@@ -1,4 +1,4 @@
-//! API keys and requests for history.
+//! API keys and requests for history access.
 
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{ApiKeyId, HistoryRequestId};

@@ -1,5 +1,4 @@
-//! Appending under a generation: a record is stored only if the configuration is still the one that
-//! the decision was made by.
+//! Appends under a generation: a record is stored only if the configuration has not changed since the decision.
 
 use std::time::Duration;
 
@@ -30,21 +29,21 @@ async fn generation(world: &World) -> i64 {
     generations::read(&world.store).await.unwrap()
 }
 
-/// A change of configuration.
+/// Changes the configuration.
 async fn change(world: &World, tx: &mut Tx) {
     let mode = ApprovalMode::Autonomous;
     assert!(workspaces::update_settings(tx, world.ws, mode, None).await.unwrap());
 }
 
-/// How many records there are, and whether the chain holds.
+/// Number of records, after verifying the chain.
 async fn intact(world: &World) -> i64 {
     let verdict = audit::verify(&world.store, &keys(world), None, |_, _| ()).await.unwrap();
     assert_eq!(verdict.damage, None);
     verdict.records
 }
 
-/// On PostgreSQL, until a statement waits for the lock of another; on SQLite whatever is written waits
-/// in the queue of the one writer, so there is nothing to wait for.
+/// On PostgreSQL, waits until a statement is blocked by another's lock. On SQLite writes wait in the queue of the only
+/// writer, so there is nothing to wait for.
 async fn until_one_waits(world: &World) {
     if world.options.url.sqlite_path().is_some() {
         return;
@@ -100,7 +99,7 @@ contract! {
 
     async fn a_change_that_commits_while_the_record_waits_comes_first(world: &World) {
         let (appender, before) = (appender(world), generation(world).await);
-        // As every change of configuration: the change and its record, in one transaction.
+        // Like every configuration change: the change and its record, in one transaction.
         let mut tx = world.store.begin().await.unwrap();
         change(world, &mut tx).await;
         audit::append_in(&mut tx, &keys(world), &[record(world.ws)]).await.unwrap();

@@ -1,4 +1,4 @@
-//! Approvals: insertion, lists and the transitions out of pending.
+//! Approvals: insertion, lists, and the transitions out of pending.
 
 use pyxis_core::approval_mode::{ApprovalState, ForwardState};
 use pyxis_core::entropy::OsEntropy;
@@ -109,7 +109,7 @@ contract! {
     async fn approval_and_expiry_never_both_happen(world: &World) {
         for round in 0..100 {
             let new = add_approval(world, &format!("{round}")).await;
-            // The two callers' clocks differ, so each believes that it is in the right.
+            // The clocks of the two callers differ, so each considers its call valid.
             let (approved, expired) =
                 tokio::join!(approve(&world.store, &new, 3_599_999), expire(&world.store, &new, 3_600_000));
             assert!(exactly_one([approved, expired]));
@@ -174,7 +174,7 @@ contract! {
         let mut all = Vec::new();
         for number in 0..7 {
             let mut new = new_approval(world, &format!("{number}"));
-            // Two and two at the same moment, so that the id decides between them.
+            // Pairs have the same time, so that the id decides between them.
             new.created_at = at(number / 2);
             let sealed = world.keyring.seal(&OsEntropy, &approvals::request_aad(world.ws, new.txn_id), b"{}");
             let mut tx = world.store.begin().await.unwrap();
@@ -259,7 +259,7 @@ contract! {
     async fn a_locked_approval_shows_every_vote_cast_before(world: &World) {
         for round in 0..50 {
             let new = add_approval(world, &format!("{round}")).await;
-            // Each counts the votes that stand before its own: only the row's lock makes that exact.
+            // Each counts the votes before its own. Only the row lock makes that exact.
             let counts = at_once(2, |voter| {
                 let (store, ws, txn) = (world.store.clone(), world.ws, new.txn_id);
                 async move {

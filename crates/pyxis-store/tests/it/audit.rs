@@ -305,7 +305,7 @@ contract! {
             let found = audit::entries(&world.store, after, ws, limit).await.unwrap();
             found.into_iter().map(|entry| (entry.record.seq, entry.outcome.map(|row| row.seq))).collect::<Vec<_>>()
         };
-        // An outcome of another workspace is none of this one's.
+        // An outcome in another workspace does not belong to this one.
         assert_eq!(page(0, None, 9).await, [(1, Some(3)), (2, Some(5)), (4, None)]);
         assert_eq!(page(0, None, 2).await, [(1, Some(3)), (2, Some(5))]);
         assert_eq!(page(2, None, 9).await, [(4, None)]);

@@ -1,4 +1,4 @@
-//! Backup and restore in all four directions between the engines.
+//! Backup and restore between the engines, in all four directions.
 
 use std::path::Path;
 
@@ -46,7 +46,7 @@ async fn fill(world: &World) {
     tx.commit().await.unwrap();
 }
 
-/// A row in every table of the scoring side.
+/// Adds a row to every scoring table.
 async fn fill_scoring(world: &World) {
     let (store, ws) = (&world.store, world.ws);
     let (scorer, key) = (add_scorer(world, "one").await, add_key(world).await);
@@ -96,7 +96,7 @@ async fn fill_scoring(world: &World) {
     tx.commit().await.unwrap();
 }
 
-/// Whether the scoring side of `store` answers as that of `world` does.
+/// Asserts that the scoring data of `store` equals that of `world`.
 async fn scores_alike(world: &World, store: &Store) {
     let (there, ws, holder) = (&world.store, world.ws, address(1));
     let scorer = scorers::list(there, ws).await.unwrap()[0].id;
@@ -125,7 +125,7 @@ async fn scores_alike(world: &World, store: &Store) {
         scores::look_up(&key.key_hash, scorer, holder),
         score_history::latest_before(ws, scorer, holder, UnixMillis(i64::MAX)),
     );
-    // Numbers go on behind the highest.
+    // Numbering continues after the highest number.
     let mut tx = store.begin().await.unwrap();
     let second = stamps::insert(&mut tx, ws, &new_stamp(1, "B", "b")).await.unwrap();
     assert!(second > stamps::all_of(&mut tx, ws, holder).await.unwrap().stamps[0].id);
@@ -161,7 +161,7 @@ async fn restored_equals(world: &World, file: &Path, store: &Store) {
     assert_eq!(there, approvals::list(&world.store, ws, &filter).await.unwrap());
     assert!(approvals::request(store, ws, there[0].txn_id).await.unwrap().is_some());
 
-    // The same master key opens what was sealed, and the chain goes on.
+    // The same master key opens sealed values, and the chain continues.
     let keyring = Keyring::load(store, &world.master, &OsEntropy, NOW).await.unwrap();
     let row = credentials::find_by_name(store, ws, "api").await.unwrap().unwrap();
     let opened =

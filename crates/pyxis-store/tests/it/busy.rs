@@ -1,5 +1,5 @@
-//! A database that another process keeps busy: everybody who waits is refused at their own deadline, and nothing of
-//! what was refused is ever done.
+//! A database kept busy by another process. Every waiting caller is refused at its own deadline, and refused operations
+//! are never executed.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use pyxis_store::{OpenOptions, Store, StoreError, Tx, workspaces};
 
 use crate::support::{NOW, World, at_once, contract};
 
-/// Far longer than any test takes, so that a test which waited for it would be ended.
+/// Far longer than any test runs, so that a test that waited for it would be killed.
 const FOREVER: Duration = Duration::from_hours(10);
 
 fn keys(world: &World) -> AuditKeys {
@@ -29,7 +29,7 @@ fn with_patience(world: &World, patience: Duration) -> Store {
     Store::open(&OpenOptions { patience, ..world.options.clone() }).unwrap()
 }
 
-/// Another process in the middle of a transaction that appends to the audit trail.
+/// Another process, in the middle of a transaction that appends to the audit log.
 async fn holder(world: &World) -> Tx {
     let mut tx = with_patience(world, FOREVER).begin().await.unwrap();
     audit::append_in(&mut tx, &keys(world), &[record(world.ws)]).await.unwrap();
@@ -72,7 +72,7 @@ contract! {
         .await;
         outcomes.iter().for_each(assert_refused);
         drop(held);
-        // A transaction that is dropped ends soon, but not at once.
+        // A dropped transaction ends soon, but not immediately.
         let patient = with_patience(world, FOREVER);
         append(&patient, &keys(world), world.ws).await.unwrap();
         appender.append(record(world.ws)).await.unwrap();

@@ -1,4 +1,4 @@
-//! Chat messages, accounts and defaults.
+//! Chat messages, accounts and default chats.
 
 use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::clock::UnixMillis;
@@ -49,7 +49,7 @@ contract! {
         assert_eq!(chat_messages::set_desired_state(&world.store, world.ws, txn, ApprovalState::Denied, at(4)).await.unwrap(), 0);
         assert_eq!(chat_messages::next_due(&world.store, TELEGRAM, at(2)).await.unwrap(), Some(at(3)));
         let mine = &claim(world, at(3)).await[0];
-        // It was decided while the first text was on its way: due again at once.
+        // It was decided while the first text was being sent, so it is due again immediately.
         chat_messages::shown(&world.store, mine, ApprovalState::Pending, "77", at(5)).await.unwrap();
         assert_eq!(one(world, txn).await.next_at, Some(at(5)));
         let mine = &claim(world, at(5)).await[0];
@@ -65,7 +65,7 @@ contract! {
         let shown = async |state, claimed: &ChatMessageRow, now| {
             chat_messages::shown(&world.store, claimed, state, "77", now).await.unwrap();
         };
-        // While it is being posted: nobody else may post it, and it is due again afterwards.
+        // While it is being posted, no one else may post it, and it is due again afterwards.
         let mine = &claim(world, NOW).await[0];
         assert_eq!(renew(at(1)).await, 1);
         assert!(claim(world, at(2)).await.is_empty());
@@ -73,11 +73,11 @@ contract! {
         let mine = &claim(world, at(3)).await[0];
         shown(ApprovalState::Pending, mine, at(4)).await;
         assert_eq!(one(world, txn).await.next_at, None);
-        // While it stands there: due at once.
+        // While it is posted, it is due immediately.
         renew(at(5)).await;
         let mine = &claim(world, at(5)).await[0];
         shown(ApprovalState::Pending, mine, at(6)).await;
-        // What is over, or was given up before it was posted, is left alone.
+        // Messages that are final, or were given up before being posted, are left alone.
         chat_messages::set_desired_state(&world.store, world.ws, txn, ApprovalState::Denied, at(7)).await.unwrap();
         assert_eq!(renew(at(8)).await, 0);
         let refused = add_approval(world, "b").await.txn_id;
@@ -115,7 +115,7 @@ contract! {
             want(ApprovalState::Approved, at(3)).await;
             chat_messages::release_claim(&world.store, mine, given_up).await.unwrap();
             assert_eq!(one(world, txn).await.next_at, Some(at(3)));
-            // Nothing happened meanwhile: it goes by what whoever had it says.
+            // Nothing happened meanwhile, so the claimer's result applies.
             let mine = &claim(world, at(4)).await[0];
             chat_messages::release_claim(&world.store, mine, given_up).await.unwrap();
             assert_eq!(one(world, txn).await.next_at, given_up);

@@ -39,7 +39,7 @@ contract! {
         let again = Keyring::load(&world.store, &new, &OsEntropy, NOW).await.unwrap();
         assert_eq!(again.open(&aad(world, "1"), &sealed).unwrap().expose(), b"s3cret");
         assert_eq!(again.derive("x").expose(), world.keyring.derive("x").expose());
-        // A process that was running goes on.
+        // A running process continues to work.
         assert!(world.keyring.open(&aad(world, "1"), &sealed).is_ok());
     }
 

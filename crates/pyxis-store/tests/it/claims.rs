@@ -1,4 +1,4 @@
-//! Claims: one address for each nullifier and scorer, whatever happens at once.
+//! Claims: one address per nullifier and scorer, even under concurrency.
 
 use pyxis_core::id::ScorerId;
 use pyxis_core::score::Claim;

@@ -1,4 +1,4 @@
-//! Credentials and their policies.
+//! Stored credentials and their policies.
 
 use pyxis_core::auth::Connector;
 use pyxis_core::entropy::OsEntropy;
@@ -88,7 +88,7 @@ contract! {
         assert_eq!(version, Some(2));
         let row = credentials::find(&world.store, world.ws, id).await.unwrap().unwrap();
         assert_eq!((row.version, row.verified_status, row.verified_at), (2, None, None));
-        // A probe of the old secret says nothing about the new one.
+        // A probe of the old secret has no effect on the new one.
         assert!(!credentials::record_verification(&world.store, world.ws, id, 1, Some(200), at(4)).await.unwrap());
         let other = add_workspace(&world.store, "other").await;
         assert_eq!(credentials::replace_secret(&world.store, other, id, sealed, at(5)).await.unwrap(), None);

@@ -1,4 +1,4 @@
-//! The outbox of webhooks.
+//! The webhook outbox.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::OsEntropy;
@@ -106,7 +106,7 @@ contract! {
         let new = |hook: WebhookId, event, txn, at| {
             NewDelivery { event, txn_id: Some(txn), ..new_delivery(world, hook, at) }
         };
-        // Also where the clock of the node that tells of the decision is behind.
+        // Even if the clock of the node that reports the decision is behind.
         let rows = [
             new(hook.id, WebhookEvent::Requested, txn, at(9)),
             new(hook.id, WebhookEvent::Decided, txn, NOW),
@@ -126,7 +126,7 @@ contract! {
         expected.sort();
         assert_eq!(ids(&first), expected, "its decision waits, another one does not");
         assert_eq!(ids(&claim(world, other.id, at(10), 9).await), [rows[3].id], "nor does another endpoint");
-        // While the attempt is under way nothing is due, so that no node looks for it in vain.
+        // During the attempt nothing is due, so no node looks for it.
         assert!(claim(world, hook.id, at(10), 9).await.is_empty());
         assert!(webhooks::due(&world.store, at(10)).await.unwrap().is_empty());
         first.retain(|claimed| claimed.id == rows[0].id);
@@ -135,7 +135,7 @@ contract! {
         let next = claim(world, hook.id, at(60), 9).await;
         assert_eq!(ids(&next), [rows[1].id], "the request is being retried");
         assert!(deliveries::record(&world.store, &next[0], &delivered()).await.unwrap());
-        // Sent again by hand, neither waits for the other.
+        // After a manual resend, neither waits for the other.
         for row in &rows[..2] {
             assert!(deliveries::resend(&world.store, world.ws, row.id, at(70)).await.unwrap());
         }

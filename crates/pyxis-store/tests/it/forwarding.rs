@@ -1,4 +1,4 @@
-//! Approved requests on their way upstream: at most once, whatever dies.
+//! Forwarding of approved requests: at most once, whatever fails.
 
 use pyxis_core::approval_mode::ForwardState;
 use pyxis_core::entropy::OsEntropy;

@@ -1,4 +1,4 @@
-//! Every change of cached configuration raises the generation; noting use does not.
+//! Every change of cached configuration raises the generation; recording a use does not.
 
 use std::time::Duration;
 

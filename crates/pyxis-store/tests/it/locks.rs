@@ -1,4 +1,4 @@
-//! Locks on nullifiers and revocations, however many values a transaction brings.
+//! Locks on nullifiers and revocations, with any number of values per transaction.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,14 +9,14 @@ use pyxis_store::{Engine, claims};
 
 use crate::support::{NOW, World, add_scorer, add_workspace, at_once, contract, query_strings};
 
-/// More than the lock table of a server with 300 connections has room for.
+/// More than fit into the lock table of a server with 300 connections.
 const VERY_MANY: usize = 40_000;
 
 fn many(count: usize) -> Vec<Nullifier> {
     (0..count).map(|number| format!("n{number}").parse().unwrap()).collect()
 }
 
-/// Entries of the server's lock table that the database's transactions hold for values.
+/// Lock table entries that the database's transactions hold for values.
 async fn held(world: &World) -> usize {
     if world.store.engine() == Engine::Sqlite {
         return 0;
@@ -54,7 +54,7 @@ contract! {
         let alone = at_once(24, |number| {
             let (store, ws, inside) = (world.store.clone(), world.ws, Arc::clone(&inside));
             async move {
-                // All of them have n0.
+                // All of them contain n0.
                 let nullifiers = many([1, 300, 2, 256][number % 4]);
                 let mut tx = store.begin().await.unwrap();
                 claims::lock(&mut tx, ws, &nullifiers).await.unwrap();
@@ -110,7 +110,7 @@ fn others_are_not_waited_for() {
             tx
         };
         let all = many(300);
-        // Each would wait for ever if it waited for one before.
+        // Each would wait forever if it waited for an earlier one.
         let one = lock(world.ws, &all[..20]).await;
         let another = lock(world.ws, &all[20..276]).await;
         let elsewhere = lock(other, &all).await;

@@ -1,5 +1,5 @@
-//! Contract tests: every one runs on both engines. The PostgreSQL arm needs `PX_TEST_POSTGRES`, a URL
-//! of a server where databases may be created.
+//! Contract tests, each of which runs on both engines. PostgreSQL needs `PX_TEST_POSTGRES`, the URL of a server where
+//! databases may be created.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,4 +1,4 @@
-//! What members may do, their tokens, and the policies that they propose.
+//! Members' rights, tokens and proposed policies.
 
 use pyxis_core::entropy::{OsEntropy, token};
 use pyxis_core::id::{AccessTokenId, CredentialId, StagedPolicyId, UserId};

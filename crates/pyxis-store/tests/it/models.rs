@@ -1,4 +1,4 @@
-//! Installed models, what they served, suspected groups.
+//! Installed models, served counts and suspected groups.
 
 use pyxis_core::address::EvmAddress;
 use pyxis_store::activity::{self, WalletRow};
@@ -16,7 +16,7 @@ contract! {
         assert_eq!(models::revision(store).await.unwrap(), Some(2));
         assert_eq!(models::bundle(store, 1).await.unwrap(), Some(vec![1]));
         assert_eq!(models::bundle(store, 3).await.unwrap(), None);
-        // A revision of its own, so that nobody takes what was for what is.
+        // A separate revision, so that no one confuses old and current state.
         assert!(models::uninstall(store, at(2)).await.unwrap());
         assert_eq!(models::revision(store).await.unwrap(), Some(3));
         assert_eq!(models::bundle(store, 3).await.unwrap(), Some(Vec::new()));

@@ -1,4 +1,4 @@
-//! Sets of nullifiers: what credentials name together is one account, and one address holds it.
+//! Sets of nullifiers: nullifiers named together are one account, which one address holds.
 
 use pyxis_core::score::Claim;
 use pyxis_core::stamp::Nullifier;
@@ -8,7 +8,7 @@ use pyxis_store::stamps::NullifierHash;
 
 use crate::support::{World, add_scorer, add_workspace, address, at, at_once, contract, nullifiers};
 
-/// Ties nullifiers, separated by spaces.
+/// Ties the space-separated nullifiers of each list.
 async fn tie(world: &World, lists: &[&str]) {
     let lists: Vec<Vec<Nullifier>> = lists.iter().map(|list| nullifiers(list)).collect();
     let lists: Vec<&[Nullifier]> = lists.iter().map(Vec::as_slice).collect();
@@ -24,7 +24,7 @@ async fn tie(world: &World, lists: &[&str]) {
     }
 }
 
-/// The name of each nullifier's set.
+/// Name of each nullifier's set.
 async fn names(world: &World, of: &str) -> Vec<String> {
     let listed = nullifiers(of);
     let sets = nullifier_sets::of(&world.store, world.ws, listed.iter().collect()).await.unwrap();

@@ -1,4 +1,4 @@
-//! Fetched tokens and accounts on their way to being connected.
+//! Fetched tokens and pending connections.
 
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{CredentialId, UserId};

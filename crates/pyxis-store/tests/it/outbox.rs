@@ -1,4 +1,4 @@
-//! What is written down for endpoints.
+//! Messages written for endpoints.
 
 use std::sync::Arc;
 

@@ -174,7 +174,7 @@ contract! {
         assert!(sign_in_links::consume(&world.store, &spent.token_hash, at(1)).await.unwrap().is_some());
         assert_eq!(sign_in_links::purge(&world.store, at(999)).await.unwrap(), 0);
         assert_eq!(sign_in_links::purge(&world.store, at(1000)).await.unwrap(), 2);
-        // The clock of a purge does not bring a link back: only the late one is left.
+        // A purge with an earlier clock does not revive a link; only the late one is left.
         for (link, left) in [(&early, false), (&spent, false), (&late, true)] {
             let found = sign_in_links::peek(&world.store, &link.token_hash, NOW).await.unwrap();
             assert_eq!(found.is_some(), left);

@@ -1,4 +1,4 @@
-//! The registry of proofs: intervals, one address for each nullifier, blocks, clocks, the log.
+//! The registry of proofs: intervals, uniqueness of nullifiers, blocks, clocks and the log.
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::field::FieldElement;
@@ -212,7 +212,7 @@ contract! {
         let store = &world.store;
         let settle = async |kind| block_clocks::settle(store, &network(), kind).await.unwrap();
         assert!(!settle(ClockKind::Local).await, "there is none");
-        // A clock from before kinds were written down is of the first kind that it gets.
+        // A clock from before kinds were recorded adopts the first kind that is set.
         block_clocks::ensure(store, &[ClockRow { kind: None, ..clock("optimism", 7) }]).await.unwrap();
         assert!(settle(ClockKind::Rpc).await);
         assert!((settle(ClockKind::Rpc).await, settle(ClockKind::Local).await) == (true, false));

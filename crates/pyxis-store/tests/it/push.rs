@@ -1,4 +1,4 @@
-//! Browsers and what they have still to be told.
+//! Push subscriptions and pending messages.
 
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{PushSubscriptionId, TxnId, UserId};

@@ -1,4 +1,4 @@
-//! How many requests of one agent may wait.
+//! Limit on an agent's pending requests.
 
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::AgentId;
@@ -65,7 +65,7 @@ contract! {
         tx.commit().await.unwrap();
         assert!(add(world, agent, "d", 2).await.is_some());
         assert!(add(world, agent, "e", 2).await.is_none());
-        // Past its window it no longer waits, even before anyone has marked it expired.
+        // After its window it no longer counts, even before it is marked as expired.
         assert!(add(world, agent, "f", 3_600_001).await.is_some());
     }
 

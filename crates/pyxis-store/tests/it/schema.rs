@@ -1,4 +1,4 @@
-//! Opening, migrating, and that both engines end with the same schema.
+//! Opening and migrating; both engines end with the same schema.
 
 use std::collections::BTreeMap;
 
@@ -91,17 +91,17 @@ fn both_engines_have_the_same_columns_types_and_nullability() {
         postgres.extend(rows.into_iter().map(|row| split(&row)));
     });
     assert!(sqlite.len() > 100);
-    // Skipped, which the line of its database says.
+    // Skipped; creating the database has printed a line about it.
     if postgres.is_empty() {
         return;
     }
-    // The one table that the runner itself makes has the types of its text.
+    // The only table created by the runner itself has the types of its text.
     sqlite.retain(|column, _| !column.starts_with("schema_migrations."));
     postgres.retain(|column, _| !column.starts_with("schema_migrations."));
     assert_eq!(sqlite, postgres);
 }
 
-/// `table.column type notnull` with the type in portable words.
+/// Splits `table.column type notnull`, and converts the type to a portable name.
 fn split(row: &str) -> (String, String) {
     let (column, rest) = row.split_once(' ').unwrap();
     let portable = rest

@@ -1,4 +1,4 @@
-//! Where scores lie: reads find them there, and wherever else they are.
+//! Places of scores: reads find them at their hinted place and anywhere else.
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::hex;
@@ -10,7 +10,7 @@ use crate::support::{World, add_key, add_scorer, contract, new_score, on_sqlite,
 
 const SETTLE: &str = include_str!("../../migrations/sqlite/0017_score_places.sql");
 
-/// Twenty bytes that differ.
+/// A mixed 20-byte address.
 fn mixed(seed: u8) -> EvmAddress {
     EvmAddress(std::array::from_fn(|index| seed.wrapping_mul(2 * u8::try_from(index).unwrap() + 1)))
 }
@@ -50,7 +50,7 @@ contract! {
     }
 }
 
-/// Each row: scorer, address and where it lies.
+/// Each row: scorer, address and row id.
 const ROWS: &str = "SELECT scorer_id || ' ' || hex(address) || ' ' || rowid FROM scores ORDER BY 1";
 
 async fn rows(world: &World) -> Vec<String> {
@@ -104,7 +104,7 @@ fn a_score_that_lies_elsewhere_is_found_and_replaced_all_the_same() {
         let scorer = add_scorer(world, "s").await;
         put(world, scorer, mixed(1), "old").await;
         put(world, scorer, mixed(2), "other").await;
-        // The place of the first has the second in it.
+        // The place of the first one is taken by the second.
         tamper(world, "UPDATE scores SET rowid = -rowid WHERE body = 'old'").await;
         let place = "(SELECT -rowid FROM scores WHERE body = 'old')";
         tamper(world, &format!("UPDATE scores SET rowid = {place} WHERE body = 'other'")).await;

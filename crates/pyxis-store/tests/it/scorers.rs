@@ -1,4 +1,4 @@
-//! Scorers and what they score by.
+//! Scorers and their terms.
 
 use pyxis_store::scorers::{self, Terms};
 use pyxis_store::scores::NewScore;

@@ -1,4 +1,4 @@
-//! Stored scores, their history, and the one read of a request.
+//! Stored scores, their history, and the single read of a request.
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::decimal::Decimal;

@@ -1,4 +1,4 @@
-//! Holders, Stamps and revocations.
+//! Addresses, Stamps and revocations.
 
 use pyxis_core::address::EvmAddress;
 use pyxis_store::revocations::{self, RevocationRow};
@@ -10,7 +10,7 @@ use crate::support::{
     tamper,
 };
 
-/// Numbers of the Stamps of a page at `NOW`.
+/// Numbers of the Stamps on a page at `NOW`.
 async fn numbers(world: &World, cursor: Cursor, limit: u32) -> Vec<i64> {
     let items = page(&world.store, world.ws, address(1), NOW, cursor, limit).await.unwrap();
     items.into_iter().map(|item| item.id).collect()
@@ -122,7 +122,7 @@ contract! {
                 Engine::Postgres => "SELECT CAST(setval(pg_get_serial_sequence('stamps', 'id'), max(id) + 150000) AS TEXT) FROM stamps",
             }).await;
         }
-        // The first of those that are left goes, then the last.
+        // Removes the first of the remaining ones, then the last.
         for (gone, left) in [(&news[0], &news[1..]), (&news[3], &news[1..3])] {
             let row = stamps::find_by_digest(store, ws, &gone.digest).await.unwrap().unwrap();
             assert_eq!(row.provider, gone.provider);
@@ -321,7 +321,7 @@ contract! {
         addresses::ensure(&mut ingest, ws, new.address, NOW).await.unwrap();
         stamps::insert(&mut ingest, ws, &new).await.unwrap();
         ingest.commit().await.unwrap();
-        // Either it came later and sees the Stamp, or it was never in between.
+        // Either it ran later and sees the Stamp, or it did not run in between.
         assert!(revoking.await.unwrap());
     }
 }

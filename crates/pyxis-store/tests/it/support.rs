@@ -1,4 +1,4 @@
-//! A database of its own for each test, and rows to start from.
+//! A separate database for each test, and initial rows.
 
 mod scoring;
 
@@ -15,14 +15,14 @@ use pyxis_store::{DatabaseUrl, OpenOptions, Store, agents, approvals, credential
 use pyxis_testkit::postgres::Database;
 pub(crate) use scoring::*;
 
-/// The moment at which tests happen.
+/// Current time in tests.
 pub(crate) const NOW: UnixMillis = UnixMillis(1_767_225_600_000);
 
 pub(crate) fn at(millis: i64) -> UnixMillis {
     UnixMillis(NOW.0 + millis)
 }
 
-/// Expands a test to one for each engine.
+/// Expands to one test per engine.
 macro_rules! contract {
     ($(async fn $name:ident($world:ident: &World) $body:block)+) => {$(
         mod $name {
@@ -44,14 +44,14 @@ macro_rules! contract {
 }
 pub(crate) use contract;
 
-/// A migrated database with a workspace, and what seals its values.
+/// A migrated database with a workspace and the keys that seal its values.
 pub(crate) struct World {
     pub(crate) store: Store,
     pub(crate) options: OpenOptions,
     pub(crate) ws: WorkspaceId,
     pub(crate) keyring: Keyring,
     pub(crate) master: MasterKey,
-    /// The database, when it is PostgreSQL.
+    /// The PostgreSQL database, if this is one.
     postgres: Option<Database>,
 }
 
@@ -68,7 +68,7 @@ impl World {
 }
 
 impl World {
-    /// The database of a world that is on PostgreSQL.
+    /// The PostgreSQL database of this world.
     pub(crate) fn postgres(&self) -> &Database {
         self.postgres.as_ref().expect("a world on PostgreSQL")
     }
@@ -97,7 +97,7 @@ pub(crate) fn on_postgres(name: &str, body: impl AsyncFnOnce(&World)) {
     });
 }
 
-/// Runs `count` copies of a task at once and gathers what they return.
+/// Runs `count` copies of a task concurrently and collects their results.
 pub(crate) async fn at_once<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
     count: usize,
     task: impl Fn(usize) -> F,
@@ -110,7 +110,7 @@ pub(crate) async fn at_once<T: Send + 'static, F: Future<Output = T> + Send + 's
     results
 }
 
-/// The only `true` among them.
+/// True if exactly one of them is.
 pub(crate) fn exactly_one(outcomes: impl IntoIterator<Item = bool>) -> bool {
     outcomes.into_iter().filter(|outcome| *outcome).count() == 1
 }
@@ -120,7 +120,7 @@ pub(crate) async fn tamper(world: &World, statement: &str) {
     drop(query_strings(world, statement).await);
 }
 
-/// The first column of a statement of the test's own.
+/// First column of the results of a custom statement.
 pub(crate) async fn query_strings(world: &World, statement: &str) -> Vec<String> {
     match (&world.postgres, world.options.url.sqlite_path()) {
         (Some(database), _) => database.run(statement).await,

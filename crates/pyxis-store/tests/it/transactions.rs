@@ -68,7 +68,7 @@ contract! {
     }
 
     async fn of_two_transactions_that_wait_for_each_other_one_is_told_to_begin_again(world: &World) {
-        // On SQLite the second one waits before it has begun.
+        // On SQLite the second one waits before it begins.
         if world.store.engine() == Engine::Sqlite {
             return;
         }
@@ -131,7 +131,7 @@ contract! {
             tx.notify(StoreEvent::Unknown);
             tx.commit().await.unwrap();
         } else {
-            // Whichever write comes after the watcher's first look is noticed.
+            // The watcher notices any write after its first check.
             let writer = async {
                 for number in 0_u32.. {
                     meta::put_if_absent(&other, &format!("k{number}"), "x").await.unwrap();
@@ -147,7 +147,7 @@ contract! {
     }
 }
 
-/// Waits until the LISTEN connection of a store is there.
+/// Waits until a store's LISTEN connection is open.
 async fn listening(store: &Store, events: &mut tokio::sync::broadcast::Receiver<StoreEvent>) {
     loop {
         let mut tx = store.begin().await.unwrap();

@@ -1,4 +1,4 @@
-//! A database of the first schema, with rows, becomes one of the present schema.
+//! Upgrades a database of the first schema, with rows, to the current schema.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use crate::support::{address, nullifiers, runtime};
 
 const WORKSPACE: &str = "0190a2b4-0000-7000-8000-000000000001";
 
-/// What makes the first schema, with rows in the tables that later ones change.
+/// SQL for the first schema, with rows in the tables that later migrations change.
 fn script(schema: &str, truth: &str) -> String {
     format!(
         "{schema};
@@ -30,7 +30,7 @@ fn script(schema: &str, truth: &str) -> String {
     )
 }
 
-/// What makes the schema of version 20, with holders of nullifiers.
+/// SQL for the schema of version 20, with holders of nullifiers.
 fn script_of_20(engine: &str) -> String {
     let directory = format!("{}/migrations/{engine}", env!("CARGO_MANIFEST_DIR"));
     let mut names: Vec<String> = std::fs::read_dir(&directory)
@@ -60,7 +60,7 @@ fn holders_of_nullifiers(engine: &str) -> String {
     );
     let open = if engine == "sqlite" { "X'" } else { "'\\x" };
     let hex = |byte: u8, length: usize| format!("{open}{}'", format!("{byte:02x}").repeat(length));
-    // One key by two DIDs, and another.
+    // One key under two DIDs, and another key.
     for (did, at) in [("did:pkh:eip155:1:", 2), ("did:ethr:0x1:", 1)] {
         write!(
             script,
@@ -70,7 +70,7 @@ fn holders_of_nullifiers(engine: &str) -> String {
         .unwrap();
     }
     write!(script, "INSERT INTO issuers VALUES ('{WORKSPACE}', 'did:key:z6Mk', 'key', 3);").unwrap();
-    // The last has no Stamp any more.
+    // The last one no longer has a Stamp.
     for (holder, provider, listed) in [(1, "A", "n1 n2"), (2, "A", "n2"), (2, "B", "n4"), (3, "A", "n1")] {
         let (address, digest) = (hex(holder, 20), hex(holder, 32));
         write!(script, "INSERT INTO holders VALUES ('{WORKSPACE}', {address}, 1) ON CONFLICT DO NOTHING;")
@@ -115,7 +115,7 @@ async fn nullifiers_are_found(store: &Store) {
     let issuers: Vec<_> = issuers.iter().map(|row| (row.did.as_str(), row.name.as_str())).collect();
     let did = format!("did:ethr:0x{}", "ab".repeat(20));
     assert_eq!(issuers, [(did.as_str(), "at 1"), ("did:key:z6Mk", "key")]);
-    // Wallet 1's Stamp said before sets were stored that n1 and n2 are one account.
+    // Before sets existed, wallet 1's Stamp already linked n1 and n2.
     let sets = nullifier_sets::of(store, ws, nullifiers("n1 n2 n4").iter().collect()).await.unwrap();
     let name = |nullifier: &str| sets.name(&nullifier.parse().unwrap()).to_string();
     assert_eq!([name("n1"), name("n2"), name("n4")], ["n1", "n1", "n4"]);

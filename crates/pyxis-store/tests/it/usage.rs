@@ -1,4 +1,4 @@
-//! Requests of API keys, counted.
+//! Counting of API key requests.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::SeededEntropy;
@@ -50,7 +50,7 @@ contract! {
         assert_eq!(count(world, batch(key, 3, 5)).await, (2, 5));
         assert_eq!(count(world, batch(key, 2, 5)).await, (0, 5));
         assert_eq!(window(world, key).await, (5, 3));
-        // A lower limit takes nothing back, a higher one goes on.
+        // A lower limit undoes nothing; a higher one continues.
         assert_eq!(count(world, batch(key, 1, 4)).await, (0, 5));
         assert_eq!(count(world, batch(key, 4, 7)).await, (2, 7));
         assert_eq!(window(world, key).await, (7, 6));
@@ -113,7 +113,7 @@ contract! {
     async fn a_reservation_is_all_or_nothing_and_refuses_nobody(world: &World) {
         let key = add_key(world).await.id;
         let reserve = async |requests| usage::reserve(&world.store, &batch(key, requests, 10)).await.unwrap();
-        // Where nothing was counted yet there is no window.
+        // Without an earlier count there is no window.
         assert_eq!(reserve(1).await, None);
         assert_eq!(count(world, batch(key, 3, 10)).await, (3, 3));
         assert_eq!(reserve(8).await, None);
@@ -151,7 +151,7 @@ contract! {
             give_back(world, 1, 1, 12).await;
             assert_eq!((window(world, key).await, slots(world, 1).await), ((27, 0), vec![2]));
         }
-        // More than was reserved is not given.
+        // No more than the reserved amount is returned.
         give_back(world, 1, 2, 6).await;
         assert_eq!((window(world, key).await, slots(world, 1).await), ((27, 0), vec![]));
         let found = usage::windows(&world.store, world.ws, key, NOW, at(9_000_000)).await.unwrap();

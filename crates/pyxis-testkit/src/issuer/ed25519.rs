@@ -12,14 +12,13 @@ use super::Claim;
 const TEXT: &str = "https://schema.org/Text";
 const HEADER: &str = r#"{"alg":"EdDSA","crit":["b64"],"b64":false}"#;
 
-/// An issuer with an Ed25519 key.
 pub struct Ed25519Issuer {
     key: SigningKey,
     multibase: String,
 }
 
 impl Ed25519Issuer {
-    /// An issuer with a new key.
+    /// Creates an issuer with a new key.
     pub fn new(entropy: &dyn Entropy) -> Self {
         let key = SigningKey::from_bytes(&entropy::bytes::<32>(entropy));
         let public = [&[0xed, 0x01], &key.verifying_key().to_bytes()[..]].concat();
@@ -31,12 +30,13 @@ impl Ed25519Issuer {
         format!("did:key:{}", self.multibase)
     }
 
-    /// A credential with `nullifiers`, in no order. Each needs a colon, the name of the Stamp none.
+    /// Issues a credential with `nullifiers`, in no particular order. Each nullifier needs a colon; the Stamp's name
+    /// must not contain one.
     pub fn issue(&self, claim: &Claim<'_>) -> String {
         self.issue_as("nullifiers", &json!(claim.nullifiers), claim.nullifiers, claim)
     }
 
-    /// A credential of the older form, with the first nullifier as `hash`.
+    /// Issues a credential in the older format, with the first nullifier as `hash`.
     pub fn issue_older_form(&self, claim: &Claim<'_>) -> String {
         self.issue_as("hash", &json!(claim.nullifiers[0]), &claim.nullifiers[..1], claim)
     }
@@ -98,7 +98,7 @@ impl Ed25519Issuer {
 
 const TYPE: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type";
 
-/// Statements about the one thing without a name.
+/// Statements about the single unnamed node.
 fn canonical(statements: &[(&str, String)]) -> String {
     let line = |(property, object): &(&str, String)| format!("_:c14n0 <{property}> {object} .\n");
     let mut lines: Vec<String> = statements.iter().map(line).collect();

@@ -27,7 +27,7 @@ pub struct Eip712Issuer {
     did: String,
 }
 
-/// How the two forms of credentials carry nullifiers.
+/// Format in which a credential carries nullifiers.
 struct Form {
     member: &'static str,
     value: Value,
@@ -36,17 +36,17 @@ struct Form {
     term: Value,
     term_type: &'static str,
     term_hash: Hash,
-    /// The type of the term, if it is a struct.
+    /// Type definition of the term, if it is a struct.
     more: &'static str,
 }
 
 impl Eip712Issuer {
-    /// An issuer with a new key: `did:ethr:0x…`
+    /// Creates an issuer with a new key: `did:ethr:0x…`
     pub fn new(entropy: &dyn Entropy) -> Self {
         Self::named("did:ethr:", entropy)
     }
 
-    /// An issuer that is an account of a chain: `did:pkh:eip155:<chain>:0x…`
+    /// Creates an issuer that is a blockchain account: `did:pkh:eip155:<chain>:0x…`
     pub fn of_chain(chain: u64, entropy: &dyn Entropy) -> Self {
         Self::named(&format!("did:pkh:eip155:{chain}:"), entropy)
     }
@@ -60,12 +60,11 @@ impl Eip712Issuer {
         Self { key, did: format!("{prefix}{address}") }
     }
 
-    /// Its DID.
     pub fn did(&self) -> String {
         self.did.clone()
     }
 
-    /// A credential with `nullifiers`.
+    /// Issues a credential with `nullifiers`.
     pub fn issue(&self, claim: &Claim<'_>) -> String {
         let more = "NullifiersContext(string @container,string @type)";
         let form = Form {
@@ -81,7 +80,7 @@ impl Eip712Issuer {
         self.issue_as(&form, claim)
     }
 
-    /// A credential of the older form, with the first nullifier as `hash`.
+    /// Issues a credential in the older format, with the first nullifier as `hash`.
     pub fn issue_older_form(&self, claim: &Claim<'_>) -> String {
         let form = Form {
             member: "hash",
@@ -96,7 +95,7 @@ impl Eip712Issuer {
         self.issue_as(&form, claim)
     }
 
-    /// Signs any 32 bytes: `0x`, r, s and v of 27 or 28.
+    /// Signs any 32 bytes. Returns `0x`, r, s and v, where v is 27 or 28.
     pub fn sign_hash(&self, hash: &Hash) -> String {
         let (signature, recovery) = self.key.sign_prehash_recoverable(hash);
         format!("0x{}{:02x}", hex::encode(&signature.to_bytes()), 27 + recovery.to_byte())
@@ -195,7 +194,7 @@ fn hash_struct(type_text: &str, members: &[Hash]) -> Hash {
     keccak(&[&text(type_text)[..], &members.concat()].concat())
 }
 
-/// `Name(type member,…)` as its name and its JSON; nothing of an empty text.
+/// Converts `Name(type member,…)` to its name and JSON. `None` for an empty text.
 fn type_json(type_text: &str) -> Option<(String, Value)> {
     let (name, members) = type_text.strip_suffix(')')?.split_once('(')?;
     let member = |member: &str| {

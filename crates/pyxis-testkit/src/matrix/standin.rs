@@ -1,9 +1,9 @@
-//! A stand-in for a homeserver, for what a real one does not do on command: be down or slow, limit, forget
-//! nothing.
+//! A stand-in for a homeserver, for behavior that a real one does not show on command: downtime, slowness, limits, a
+//! complete history.
 //!
-//! It follows <https://spec.matrix.org/v1.11/client-server-api/> as far as a bot goes: the same key sends an
-//! event once, an edit is an event that replaces another, a look waits until somebody does something or its
-//! time is up, and brings the newest events only where there are more than were asked for.
+//! It follows <https://spec.matrix.org/v1.11/client-server-api/> as far as a bot needs it. The same transaction id
+//! sends an event once. An edit is an event that replaces another one. A sync waits until something happens or its time
+//! is up. It returns only the newest events if there are more than requested.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::convert::Infallible;
@@ -27,39 +27,39 @@ use tokio::task::JoinHandle;
 /// A message as people see it.
 #[derive(Clone, Debug)]
 pub struct RoomMessage {
-    /// The room.
+    /// Room id.
     pub room: String,
-    /// Its event.
+    /// Event id.
     pub event: String,
-    /// Its text, after the last edit.
+    /// Text after the last edit.
     pub text: String,
-    /// The same as markup, if it was sent as such.
+    /// Formatted text, if sent.
     pub html: Option<String>,
-    /// How often it was edited.
+    /// Number of edits.
     pub edits: usize,
-    /// The reactions that the bot put under it, in order.
+    /// Reactions that the bot added, in order.
     pub offered: Vec<String>,
 }
 
 #[derive(Default)]
 struct Inner {
     messages: BTreeMap<String, RoomMessage>,
-    /// Which event a key of a room made.
+    /// Event by room and transaction id.
     keys: BTreeMap<(String, String), String>,
-    /// What people sent, in order: the room and the event.
+    /// Room and event of everything sent, in order.
     log: Vec<(String, Value)>,
     encrypted: BTreeSet<String>,
     strange: BTreeSet<String>,
-    /// Rooms that were upgraded, and to which.
+    /// Upgraded rooms and their replacements.
     upgraded: BTreeMap<String, String>,
     limited: VecDeque<u64>,
     down: bool,
-    /// How many events arrived to be sent.
+    /// Number of send requests received.
     sends: usize,
     events: u64,
 }
 
-/// The running stand-in. It stops when dropped.
+/// A running stand-in. Stops when dropped.
 pub struct StandIn {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -81,7 +81,7 @@ impl Shared {
 }
 
 impl StandIn {
-    /// On a free port of this machine.
+    /// Starts on a free local port.
     pub async fn start() -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("an address to listen on");
         let address = listener.local_addr().expect("an address");
@@ -96,17 +96,17 @@ impl StandIn {
         Self { address, shared, accepting }
     }
 
-    /// What `PX_MATRIX_HOMESERVER` should be.
+    /// Value for `PX_MATRIX_HOMESERVER`.
     pub fn base(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Every message as it is now.
+    /// All messages in their current state.
     pub fn messages(&self) -> Vec<RoomMessage> {
         self.shared.inner().messages.values().cloned().collect()
     }
 
-    /// Waits until `reached` returns something.
+    /// Waits until `reached` returns a value.
     pub async fn until<T>(&self, reached: impl Fn(&Self) -> Option<T>) -> T {
         let mut changed = self.shared.changed.subscribe();
         loop {
@@ -118,28 +118,28 @@ impl StandIn {
         }
     }
 
-    /// Answers nothing but 502 while it is down.
+    /// Answers every request with 502 while down.
     pub fn set_down(&self, down: bool) {
         self.shared.inner().down = down;
         self.shared.down.send_replace(down);
     }
 
-    /// Keeps what is sent waiting for its answer while it is slow.
+    /// Delays responses to sends while slow.
     pub fn set_slow(&self, slow: bool) {
         self.shared.slow.send_replace(slow);
     }
 
-    /// How many events arrived to be sent, answered or not.
+    /// Number of send requests received, answered or not.
     pub fn sends(&self) -> usize {
         self.shared.inner().sends
     }
 
-    /// Answers the next events that are sent with 429 and these milliseconds to wait, one each.
+    /// Answers the next sends with 429 and these retry times in milliseconds, one each.
     pub fn limit(&self, millis: &[u64]) {
         self.shared.inner().limited.extend(millis);
     }
 
-    /// Somebody sends an event to a room.
+    /// Sends an event to a room as `sender`.
     pub fn say(&self, room: &str, sender: &str, kind: &str, content: &Value) {
         let mut inner = self.shared.inner();
         let id = format!("$said-{}", inner.log.len());
@@ -149,24 +149,24 @@ impl StandIn {
         self.shared.said.send_replace(());
     }
 
-    /// Somebody reacts to a message.
+    /// Adds a reaction to a message as `sender`.
     pub fn react(&self, message: &RoomMessage, sender: &str, key: &str) {
         let relation = json!({ "rel_type": "m.annotation", "event_id": message.event, "key": key });
         self.say(&message.room, sender, "m.reaction", &json!({ "m.relates_to": relation }));
     }
 
-    /// Makes a room encrypted, which cannot be taken back.
+    /// Makes a room encrypted, which cannot be undone.
     pub fn encrypt(&self, room: &str) {
         self.shared.inner().encrypted.insert(room.to_owned());
     }
 
-    /// Upgrades a room: its state names another one, and an event in it says so.
+    /// Upgrades a room: its state names the new room, and an event in it announces it.
     pub fn upgrade(&self, from: &str, to: &str) {
         self.shared.inner().upgraded.insert(from.to_owned(), to.to_owned());
         self.say_state(from, &json!({ "body": "This room has been replaced", "replacement_room": to }));
     }
 
-    /// The event that tells of an upgrade, without the room's state being so.
+    /// Sends the upgrade event without changing the room's state.
     pub fn say_state(&self, room: &str, content: &Value) {
         let mut inner = self.shared.inner();
         let id = format!("$said-{}", inner.log.len());
@@ -179,12 +179,12 @@ impl StandIn {
         self.shared.said.send_replace(());
     }
 
-    /// Lets the bot into a room again.
+    /// Lets the bot back into a room.
     pub fn open(&self, room: &str) {
         self.shared.inner().strange.remove(room);
     }
 
-    /// Keeps the bot out of a room.
+    /// Blocks the bot from a room.
     pub fn shut(&self, room: &str) {
         self.shared.inner().strange.insert(room.to_owned());
     }
@@ -201,7 +201,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
         let shared = Arc::clone(&shared);
         tokio::spawn(async move {
             let service = service_fn(move |request| serve(Arc::clone(&shared), request));
-            // The client may go away in the middle; that is its own affair.
+            // The client may disconnect at any time.
             let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
         });
     }
@@ -256,18 +256,18 @@ fn forbidden() -> (u16, Value) {
     (403, json!({ "errcode": "M_FORBIDDEN", "error": "You are not invited to this room." }))
 }
 
-/// A value of a query.
+/// The value of a query parameter.
 fn asked(query: &str, name: &str) -> Option<String> {
     let found = query.split('&').find_map(|part| part.strip_prefix(name)?.strip_prefix('='))?;
     Some(percent_decode_str(found).decode_utf8_lossy().into_owned())
 }
 
-/// A place in the log, as tokens name it.
+/// Parses a log position from a token.
 fn place(token: &str) -> usize {
     token.trim_start_matches('s').parse().expect("a token of ours")
 }
 
-/// Waits until there is something new, the time is up, or the server goes down.
+/// Waits until there are new events, the time is up, or the server goes down.
 async fn look(shared: &Shared, query: &str) -> (u16, Value) {
     let millis = asked(query, "timeout").and_then(|text| text.parse().ok()).unwrap_or(0);
     let since = asked(query, "since").map(|token| place(&token));
@@ -294,7 +294,7 @@ async fn look(shared: &Shared, query: &str) -> (u16, Value) {
 }
 
 impl Inner {
-    /// The newest events since a place, room by room.
+    /// The newest events after a position, by room.
     fn news(&self, since: Option<usize>, limit: usize) -> (u16, Value) {
         let end = self.log.len();
         let since = since.unwrap_or(end).min(end);
@@ -313,7 +313,7 @@ impl Inner {
         (200, json!({ "next_batch": format!("s{end}"), "rooms": { "join": join } }))
     }
 
-    /// Events of a room before a place, newest first, down to another.
+    /// Events of a room before one position, newest first, back to another one.
     fn earlier(&self, room: &str, query: &str) -> (u16, Value) {
         let named = |name: &str| asked(query, name).map(|token| place(&token));
         let (from, to) = (named("from").unwrap_or(self.log.len()), named("to").unwrap_or(0));

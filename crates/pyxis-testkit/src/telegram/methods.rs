@@ -1,4 +1,4 @@
-//! The methods that answer at once.
+//! Methods that are answered immediately.
 
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ impl Inner {
 
     fn send(&mut self, body: &Value) -> (u16, Value) {
         let chat = name_of(&body["chat_id"]);
-        // As the real thing: a chat that the bot is not in.
+        // The error of the real API for a chat without the bot.
         if chat.is_empty() || chat == "404" {
             return refusal(400, "Bad Request: chat not found");
         }
@@ -99,10 +99,10 @@ fn name_of(chat: &Value) -> String {
     chat.as_str().map_or_else(|| chat.as_i64().map(|id| id.to_string()).unwrap_or_default(), str::to_owned)
 }
 
-/// Text and buttons: label and what they carry.
+/// Text and buttons: label and payload.
 type Content = (String, Vec<(String, Value)>);
 
-/// What a message says, as the real thing would take it.
+/// Validates the content of a message like the real API.
 fn content(body: &Value) -> Result<Content, (u16, Value)> {
     let text = body["text"].as_str().unwrap_or_default();
     match text.encode_utf16().count() {

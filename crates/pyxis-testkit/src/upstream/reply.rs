@@ -1,4 +1,4 @@
-//! What the upstream answers.
+//! Responses of the upstream.
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use http_body::{Frame, SizeHint};
 use tokio::sync::{mpsc, oneshot};
 
-/// An answer in the making.
+/// A response under construction.
 pub struct Reply {
     response: Response<Frames>,
     trailers: HeaderMap,
@@ -21,7 +21,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// An answer without a body. Panics if `status` is not an HTTP status.
+    /// A response without a body. Panics if `status` is not an HTTP status.
     pub fn new(status: u16) -> Self {
         let mut response = Response::new(Frames::default());
         *response.status_mut() = StatusCode::from_u16(status).expect("a status");
@@ -33,12 +33,12 @@ impl Reply {
         Self::new(200).body(body)
     }
 
-    /// 200 with a JSON text.
+    /// 200 with JSON text.
     pub fn json(text: &str) -> Self {
         Self::ok(text.to_owned()).header("content-type", "application/json")
     }
 
-    /// No answer: the connection (HTTP/1.1) or stream (HTTP/2) is reset after the request is read.
+    /// No response: the connection (HTTP/1.1) or stream (HTTP/2) is reset after the request is read.
     pub fn abort() -> Self {
         Self { abort: true, ..Self::new(500) }
     }
@@ -59,20 +59,20 @@ impl Reply {
         self
     }
 
-    /// The body in one piece, with `Content-Length`.
+    /// Sets the body in one piece, with `Content-Length`.
     #[must_use]
     pub fn body(mut self, body: impl Into<Bytes>) -> Self {
         self.response.body_mut().ready = VecDeque::from([Frame::data(body.into())]);
         self
     }
 
-    /// A body that is already encoded (gzip, br, …), with its `Content-Encoding`.
+    /// Sets a body that is already encoded (gzip, br, …), with its `Content-Encoding`.
     #[must_use]
     pub fn encoded(self, coding: &str, body: impl Into<Bytes>) -> Self {
         self.header("content-encoding", coding).body(body)
     }
 
-    /// The body in several pieces, without `Content-Length`.
+    /// Sets the body in several pieces, without `Content-Length`.
     #[must_use]
     pub fn chunks<C: Into<Bytes>>(mut self, chunks: impl IntoIterator<Item = C>) -> Self {
         let body = self.response.body_mut();
@@ -81,7 +81,7 @@ impl Reply {
         self
     }
 
-    /// Adds a trailer after the body. An HTTP/1.1 client gets it only if it sent `TE: trailers`.
+    /// Adds a trailer after the body. An HTTP/1.1 client receives it only if it sent `TE: trailers`.
     #[must_use]
     pub fn trailer(mut self, name: &str, value: &str) -> Self {
         let (name, value) = pair(name, value);
@@ -90,7 +90,7 @@ impl Reply {
         self
     }
 
-    /// Holds the answer back until the test releases it.
+    /// Holds the response back until the test releases it.
     #[must_use]
     pub fn held(mut self) -> (Self, Release) {
         let (release, wait) = oneshot::channel();
@@ -98,7 +98,7 @@ impl Reply {
         (self, Release(release))
     }
 
-    /// Answers as soon as the head of the request is here, while its body still arrives.
+    /// Responds as soon as the request head has arrived, while the body is still arriving.
     #[must_use]
     pub fn early(mut self) -> Self {
         self.early = true;
@@ -117,36 +117,36 @@ fn pair(name: &str, value: &str) -> (HeaderName, HeaderValue) {
     (name.parse().expect("a header name"), value.parse().expect("a header value"))
 }
 
-/// Lets a held answer go, when told or when dropped.
+/// Releases a held response, explicitly or when dropped.
 pub struct Release(#[expect(dead_code, reason = "dropping it is the signal")] oneshot::Sender<()>);
 
 impl Release {
-    /// Sends the answer now.
+    /// Sends the response now.
     pub fn go(self) {}
 }
 
-/// The sending end of a streamed body. The body ends when it is dropped.
+/// Sending side of a streamed body. The body ends when it is dropped.
 pub struct Chunks(mpsc::UnboundedSender<io::Result<Bytes>>);
 
 impl Chunks {
-    /// Sends one piece. Does nothing once the client has gone.
+    /// Sends one piece. Has no effect once the client has disconnected.
     pub fn send(&self, chunk: impl Into<Bytes>) {
-        // The receiver may be gone: then nobody reads what a server sends.
+        // The receiver may be gone, in which case no one reads the data.
         let _ = self.0.send(Ok(chunk.into()));
     }
 
-    /// Waits until the client has gone away.
+    /// Waits until the client has disconnected.
     pub async fn closed(&self) {
         self.0.closed().await;
     }
 
-    /// Breaks the body off: the connection (HTTP/1.1) or stream (HTTP/2) is reset.
+    /// Aborts the body: the connection (HTTP/1.1) or stream (HTTP/2) is reset.
     pub fn abort(self) {
         let _ = self.0.send(Err(io::Error::other("broken off by the test")));
     }
 }
 
-/// A response body: pieces at hand, then pieces on command, then trailers.
+/// A response body: ready pieces, then streamed pieces, then trailers.
 #[derive(Default)]
 pub(super) struct Frames {
     ready: VecDeque<Frame<Bytes>>,

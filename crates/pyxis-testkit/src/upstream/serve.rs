@@ -30,7 +30,7 @@ pub(super) async fn accept(listener: TcpListener, tls: Option<Arc<ServerConfig>>
         let mut hang_up = state.hang_up.subscribe();
         tokio::spawn(async move {
             let serving = async {
-                // A small answer must not wait for more to come.
+                // Send small responses without waiting for more data.
                 let _ = stream.set_nodelay(true);
                 match tls {
                     None => serve(stream, number, state).await,
@@ -48,17 +48,16 @@ pub(super) async fn accept(listener: TcpListener, tls: Option<Arc<ServerConfig>>
     }
 }
 
-/// Reads what still comes, as servers do that want their last word to arrive: closing with something unread would
-/// take it back.
+/// Reads the remaining data. Closing with unread data would discard the response on the client's side.
 async fn linger(mut stream: TcpStream) {
-    // The client may be gone.
+    // The client may have disconnected.
     let _ = stream.shutdown().await;
     let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
 }
 
 async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin + 'static, number: usize, state: Arc<State>) {
     let service = service_fn(|request| answer(request, number, state.clone()));
-    // Connections that end badly are part of what tests provoke.
+    // Broken connections are part of what tests provoke.
     let _ = auto::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service).await;
 }
 
@@ -68,7 +67,7 @@ async fn answer(
     state: Arc<State>,
 ) -> Result<Response<Frames>, io::Error> {
     let (received, body) = head(request, connection);
-    // A queued reply belongs to the request whose head came first, however slow its body is.
+    // A queued reply belongs to the request whose head arrived first, however slow its body is.
     let (index, queued) = state.record(|script| {
         script.received.push(received);
         (script.received.len() - 1, script.replies.pop_front())
@@ -96,7 +95,7 @@ fn otherwise(state: &State, index: usize) -> Reply {
 
 async fn send(mut reply: Reply) -> Result<Response<Frames>, io::Error> {
     if let Some(wait) = reply.wait.take() {
-        // Dropping the other end is the signal.
+        // Dropping the sender is the signal, too.
         let _ = wait.await;
     }
     if reply.abort {
@@ -127,11 +126,11 @@ fn head(request: Request<Incoming>, connection: usize) -> (Received, Incoming) {
     (received, body)
 }
 
-/// A body that is still arriving shows in the record up to this size; copying it at every piece would
-/// make large uploads slow.
+/// Maximum size of an incomplete body in the record, in bytes. Copying more with every piece would make large uploads
+/// slow.
 const VISIBLE_WHILE_ARRIVING: usize = 64 * 1024;
 
-/// Reads a body to its end, and keeps the record of the request up to date meanwhile.
+/// Reads a body to its end and keeps the request's record up to date.
 async fn read(mut body: Incoming, index: usize, state: Arc<State>) {
     let mut whole = BytesMut::new();
     while let Some(frame) = body.frame().await {

@@ -1,9 +1,8 @@
-//! `/p/{credential}/…`: the entrance for tools that know only a base URL and a key.
+//! `/p/{credential}/…`: endpoint for tools that support only a base URL and a key.
 //!
-//! The agent key is the bearer token, or stands where the tool puts its API's key; method, path and query are
-//! those of the request, and the host is the credential's own. From there on it is a request to `/forward` like
-//! any other: the same checks, the same records. A request that asks a person is held for a while, because such
-//! tools do not poll.
+//! The agent key is the bearer token, or replaces the tool's API key. Method, path and query come from the request, and
+//! the host from the credential. After that it is treated like any request to `/forward`, with the same checks and
+//! records. A request that needs approval is held for a while, because such tools do not poll.
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -18,10 +17,10 @@ use crate::requests::limits;
 use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::state::State;
 
-/// What every path of this entrance starts with.
+/// Prefix of every path of this endpoint.
 pub const PREFIX: &str = "/p";
 
-/// Any method. The path comes without [`PREFIX`].
+/// Handles any method. The path is passed without [`PREFIX`].
 pub async fn entrance(state: &State, request: Request) -> Response {
     ForwardVariant::Path.dispatch_idempotent(state, request).await.unwrap_or_else(IntoResponse::into_response)
 }
@@ -71,7 +70,8 @@ pub(super) async fn carry(state: &State, mut head: request::Parts, body: Body) -
     }
 }
 
-/// The agent's key is the proxy's business alone. Some tools send theirs in more than one header.
+/// Removes every header that contains the agent key, which only the proxy may see. Some tools send it in several
+/// headers.
 fn remove_all_with(headers: &mut HeaderMap, key: &str) {
     let holds = |value: &HeaderValue| value.as_bytes().windows(key.len()).any(|part| part == key.as_bytes());
     let holding: Vec<HeaderName> =
@@ -81,7 +81,7 @@ fn remove_all_with(headers: &mut HeaderMap, key: &str) {
     }
 }
 
-/// The agent key.
+/// Extracts the agent key.
 fn key(headers: &HeaderMap) -> Result<String> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     match (values.next(), values.next()) {
@@ -91,7 +91,7 @@ fn key(headers: &HeaderMap) -> Result<String> {
     }
 }
 
-/// Tools that send no bearer token have a header of their own, such as `x-api-key`.
+/// Tools that send no bearer token use a different header, such as `x-api-key`.
 fn bare(headers: &HeaderMap) -> Result<String> {
     let is_key = |value: &&HeaderValue| value.as_bytes().starts_with(KEY_PREFIX.as_bytes());
     let mut keys = headers.values().filter(is_key);
@@ -111,7 +111,7 @@ fn bearer(value: &HeaderValue) -> Result<String> {
     Ok(key.trim().to_owned())
 }
 
-/// The first allowed host that is exact.
+/// The first exact allowed host.
 fn origin(credential: &ResolvedCredential) -> Result<String> {
     let hosts: Vec<String> = serde_json::from_str(&credential.row.allowed_hosts).unwrap_or_default();
     let host = hosts.iter().find(|host| !host.starts_with('*'));

@@ -1,8 +1,8 @@
-//! Client data of a passkey ceremony: the members that tell in whose frame the browser ran it (Web
-//! Authentication Level 3, section 5.8.1).
+//! Client data of a passkey ceremony: members about the frame in which the browser ran it (Web Authentication Level 3,
+//! section 5.8.1).
 //!
-//! The library checks type, challenge and origin. It looks at `crossOrigin` only when a passkey is
-//! registered, and knows no `topOrigin`, so both are read here, from the bytes that the passkey signed.
+//! The library checks type, challenge and origin. It checks `crossOrigin` only at registration, and ignores
+//! `topOrigin`. Both are therefore read here, from the bytes that the passkey signed.
 
 use std::fmt;
 
@@ -13,9 +13,9 @@ use webauthn_rs::prelude::{PublicKeyCredential, RegisterPublicKeyCredential};
 
 use crate::error::{Error, Result};
 
-/// Credential of either kind of ceremony, with the client data it was made over.
+/// Credential of either kind of ceremony, with its client data.
 pub(crate) trait Credential: serde::de::DeserializeOwned {
-    /// `clientDataJSON`, decoded: the bytes that the library checks and hashes.
+    /// Decoded `clientDataJSON`: the bytes that the library checks and hashes.
     fn client_data(&self) -> &[u8];
 }
 
@@ -31,8 +31,7 @@ impl Credential for RegisterPublicKeyCredential {
     }
 }
 
-/// Refuses client data of a ceremony that ran in a frame of another site, and client data that two readers
-/// could read differently.
+/// Refuses client data from a frame of another site, and client data that two parsers could read differently.
 ///
 /// # Errors
 /// `PasskeyRefused`.
@@ -54,12 +53,12 @@ pub(crate) fn check(bytes: &[u8]) -> Result<()> {
 
 const FRAMED: &str = "it was used in a frame of another site; open Pyxis in a tab of its own";
 
-/// Members of client data that matter here.
+/// Relevant members of the client data.
 #[derive(Default)]
 struct Members {
     cross_origin: Option<Value>,
     top_origin: bool,
-    /// True if any name occurs twice, at the top level.
+    /// True if any name occurs twice at the top level.
     repeated: bool,
 }
 
@@ -97,7 +96,7 @@ impl<'de> Visitor<'de> for Reader {
     }
 }
 
-/// Most members of client data; browsers write 3 to 6.
+/// Maximum number of members; browsers write 3 to 6.
 const MAX_MEMBERS: usize = 32;
 
 #[cfg(test)]
@@ -114,7 +113,7 @@ mod tests {
     fn client_data_of_a_page_of_its_own_is_accepted() {
         assert!(with(""), "browsers before Level 2 write no crossOrigin");
         assert!(with(r#","crossOrigin":false"#));
-        // Chromium adds such a member now and then, so that nobody compares with a template.
+        // Chromium occasionally adds such a member, so that no one compares with a template.
         assert!(with(r#","crossOrigin":false,"other_keys_can_be_added_here":"do not compare""#));
         assert!(with(r#","tokenBinding":{"status":"supported"},"extra":{"crossOrigin":true}"#));
     }

@@ -1,4 +1,4 @@
-//! Notifications of browsers: rows, written with the change that they tell of; [`crate::notifications::push`] sends them.
+//! Browser notifications: stored with the change that they announce, and sent by [`crate::notifications::push`].
 
 use pyxis_core::approval_mode::Channel;
 use pyxis_store::Tx;
@@ -9,8 +9,7 @@ use crate::error::Result;
 use crate::identity::voters::eligible_among;
 use crate::runtime::state::State;
 
-/// Writes the messages about a request that waits in the dashboard: one for each browser of those who may
-/// decide it.
+/// Stores the messages about a request pending in the dashboard, one for each browser of its eligible approvers.
 pub(super) async fn announce(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
     if row.channel != Channel::Dashboard {
         return Ok(());

@@ -1,5 +1,4 @@
-//! Messages that ask in chats. They are rows, written with the change that they tell of; [`crate::channels`]
-//! posts and edits them.
+//! Approval messages in chats: stored with the change that they announce, and posted and edited by [`crate::channels`].
 
 use pyxis_core::approval_mode::{ApprovalState, Channel};
 use pyxis_core::hex;
@@ -13,10 +12,10 @@ use crate::error::Result;
 use crate::identity::voters::{eligible_among, policy_of};
 use crate::runtime::state::State;
 
-/// Bytes of what a button carries, in hex digits twice as many.
+/// Size of a button's nonce, in bytes; its hex form is twice as long.
 const NONCE: usize = 16;
 
-/// The platform of a channel.
+/// Platform of a channel.
 const fn platform(channel: Channel) -> Option<ChatPlatform> {
     match channel {
         Channel::ChatPrimary => Some(ChatPlatform::Telegram),
@@ -25,7 +24,7 @@ const fn platform(channel: Channel) -> Option<ChatPlatform> {
     }
 }
 
-/// Writes the messages that ask about a transaction.
+/// Stores the messages that ask about a transaction.
 pub(super) async fn announce(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
     let Some(platform) = platform(row.channel) else { return Ok(()) };
     for chat in chats(tx, row, platform).await? {
@@ -45,7 +44,7 @@ pub(super) async fn announce(state: &State, tx: &mut Tx, row: &ApprovalRow) -> R
     Ok(())
 }
 
-/// Lets the messages about a transaction tell how it ended.
+/// Updates the messages about a transaction with its end.
 pub(super) async fn follow(state: &State, tx: &mut Tx, row: &ApprovalRow, end: ApprovalState) -> Result<()> {
     if platform(row.channel).is_some() {
         chat_messages::set_desired_state(&mut *tx, row.workspace_id, row.txn_id, end, state.now()).await?;
@@ -53,7 +52,7 @@ pub(super) async fn follow(state: &State, tx: &mut Tx, row: &ApprovalRow, end: A
     Ok(())
 }
 
-/// Lets the messages about a transaction that still waits tell who has approved by now.
+/// Updates the messages about a pending transaction with its approvals so far.
 pub(super) async fn renew(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
     if platform(row.channel).is_some() {
         chat_messages::refresh(&mut *tx, row.workspace_id, row.txn_id, state.now()).await?;
@@ -61,8 +60,8 @@ pub(super) async fn renew(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Resu
     Ok(())
 }
 
-/// Where it is asked: the policy's own chat, else the workspace's, else, where a person's account is also
-/// the name of the chat with them, everybody who linked one and may decide.
+/// Chats for a request: the policy's chat, or else the workspace's. On platforms where an account id is also the id of
+/// the private chat, it falls back to everyone who linked one and may decide.
 async fn chats(tx: &mut Tx, row: &ApprovalRow, platform: ChatPlatform) -> Result<Vec<String>> {
     let policy = policy_of(&mut *tx, row.workspace_id, row.credential_id).await?;
     let own = policy.and_then(|policy| match platform {
@@ -87,13 +86,13 @@ async fn chats(tx: &mut Tx, row: &ApprovalRow, platform: ChatPlatform) -> Result
     }
 }
 
-/// What the buttons of a message carry: unguessable, and the same for the life of the database.
+/// Nonce in a message's buttons: unguessable, and constant for the life of the database.
 pub(crate) fn nonce(state: &State, message: ChatMessageId) -> String {
     let key = state.keyring.derive(&format!("chat-nonce {message}"));
     hex::encode(&key.expose()[..NONCE])
 }
 
-/// Under which it is kept.
+/// Stored hash of a nonce.
 pub(crate) fn nonce_hash(nonce: &str) -> String {
     hex::encode(&Sha256::digest(nonce))
 }

@@ -1,14 +1,14 @@
-//! The contact that push services are told (RFC 8292, section 2.1): some refuse every message without a valid one.
+//! Contact for push services (RFC 8292, section 2.1). Some refuse every message without a valid one.
 
 use url::{Host, Url};
 
-/// The contact where the base URL names no host that others could know: a push service only looks at its form.
+/// Fallback if the base URL has no public host. Push services check only its form.
 const NOBODY: &str = "mailto:pyxis@example.com";
 
-/// Reads a contact: an https URL, or `mailto:` and one address, with a host that is not local.
+/// Checks a contact: an https URL, or `mailto:` with one address, whose host is not local.
 ///
 /// # Errors
-/// The fault of the contact.
+/// The problem with the contact.
 pub fn check(contact: &str) -> Result<(), &'static str> {
     const FORM: &str = "write mailto: and an address, as in mailto:ops@example.com, or an https URL";
     let odd = |c: char| c.is_control() || c.is_whitespace() || !c.is_ascii() || "<>\"\\,".contains(c);
@@ -49,7 +49,7 @@ pub fn check(contact: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// The contact that is set, else the base URL where that is one.
+/// The configured contact, or else the base URL if it is a valid one.
 pub(super) fn of(set: Option<&str>, base_url: &str) -> String {
     match set {
         Some(contact) => contact.to_owned(),

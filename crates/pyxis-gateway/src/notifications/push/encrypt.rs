@@ -8,22 +8,22 @@ use p256::{PublicKey, SecretKey, ecdh};
 use pyxis_core::secret::SecretBytes;
 use sha2::Sha256;
 
-/// Bytes of a record; ours are shorter, and there is one.
+/// Record size in bytes. Messages are shorter, so there is only one record.
 const RECORD: u32 = 4096;
-/// Longest plaintext, in bytes: a record less the tag, the delimiter and what push services allow.
+/// Maximum plaintext length, in bytes: a record without the tag, the delimiter and the reserve for push services.
 pub(super) const MAX_PLAINTEXT: usize = 3000;
-/// Bytes of the salt.
+/// Length of the salt, in bytes.
 pub(super) const SALT: usize = 16;
 
-/// What a browser gave us to encrypt to.
+/// A browser's encryption data.
 pub(super) struct Recipient {
-    /// Its public key.
+    /// Public key.
     pub(super) key: PublicKey,
-    /// Its authentication secret.
+    /// Authentication secret.
     pub(super) auth: SecretBytes,
 }
 
-/// The body of a push message. `key` and `salt` are fresh for each; `None` where the plaintext is too long.
+/// Encrypts the body of a push message. `key` and `salt` must be new for each. `None` if the plaintext is too long.
 pub(super) fn encrypt(
     recipient: &Recipient,
     key: &SecretKey,
@@ -41,7 +41,7 @@ pub(super) fn encrypt(
     let input: [u8; 32] = derive(recipient.auth.expose(), shared.raw_secret_bytes(), &info)?;
     let content_key: [u8; 16] = derive(&salt, &input, b"Content-Encoding: aes128gcm\0")?;
     let nonce: [u8; 12] = derive(&salt, &input, b"Content-Encoding: nonce\0")?;
-    // The delimiter of the last record.
+    // Delimiter of the last record.
     let padded = [plaintext, &[2]].concat();
     let sealed = Aes128Gcm::new(&content_key.into()).encrypt(&Nonce::from(nonce), padded.as_slice()).ok()?;
     let mut body = salt.to_vec();

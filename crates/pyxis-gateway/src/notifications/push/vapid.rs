@@ -1,4 +1,4 @@
-//! Who we are to a push service (RFC 8292): a signed token for its origin.
+//! Identification to push services (RFC 8292): a signed token for the service's origin.
 
 use std::time::Duration;
 
@@ -12,22 +12,22 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_store::cipher::Keyring;
 use serde_json::json;
 
-/// For how long a token holds; services refuse more than a day.
+/// Lifetime of a token. Services refuse more than a day.
 const LIFETIME: Duration = Duration::from_hours(12);
 
-/// The key of this installation: the same for the life of the database, because browsers subscribe to it.
+/// Key of this installation. Constant for the life of the database, because browsers subscribe to it.
 pub(super) fn key(keyring: &Keyring) -> SecretKey {
-    // Nearly every 32 bytes are a key. Where they are not, the next are.
+    // Nearly any 32 bytes are a valid key. If not, the next ones are.
     let mut tries = (0_u8..=255).map(|round| keyring.derive(&format!("web push {round}")));
     tries.find_map(|bytes| SecretKey::from_slice(bytes.expose()).ok()).expect("one of 256 is a key")
 }
 
-/// The public half, as browsers take it.
+/// Public key in the format that browsers expect.
 pub(super) fn public_key(key: &SecretKey) -> String {
     URL_SAFE_NO_PAD.encode(key.public_key().to_sec1_point(false).as_bytes())
 }
 
-/// The value of `Authorization` for a push service. `contact` is an https or mailto address.
+/// `Authorization` value for a push service. `contact` is an https or mailto URL.
 pub(super) fn authorization(key: &SecretKey, origin: &str, contact: &str, now: UnixMillis) -> String {
     let part = |value: serde_json::Value| URL_SAFE_NO_PAD.encode(value.to_string());
     let header = part(json!({ "typ": "JWT", "alg": "ES256" }));

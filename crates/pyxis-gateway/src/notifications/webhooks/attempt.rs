@@ -1,4 +1,4 @@
-//! One attempt to deliver.
+//! A single delivery attempt.
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderName, USER_AGENT};
@@ -20,15 +20,15 @@ use crate::runtime::state::State;
 const PX_EVENT: HeaderName = HeaderName::from_static("px-event");
 const PX_DELIVERY: HeaderName = HeaderName::from_static("px-delivery");
 const PX_SIGNATURE: HeaderName = HeaderName::from_static("px-signature");
-/// Without a version, which would tell whoever receives deliveries what this server may be attacked with.
+/// Has no version, which would tell receivers which vulnerabilities this server has.
 const AGENT: HeaderValue = HeaderValue::from_static("Pyxis");
 
-/// Most of an answer that is read, in bytes.
+/// Maximum size of a response that is read, in bytes.
 const ANSWER_MAX: usize = 16 * 1024;
-/// Most of an answer that is kept, in characters.
+/// Maximum length of a stored response, in characters.
 const EXCERPT: usize = 1000;
 
-/// Where and with what a batch of deliveries is sent.
+/// Destination and secrets for a batch of deliveries.
 pub(super) struct Endpoint {
     uri: Uri,
     host: HostPort,
@@ -36,7 +36,7 @@ pub(super) struct Endpoint {
 }
 
 impl Endpoint {
-    /// The endpoint as it is now; `None` where nothing is sent.
+    /// Loads the current endpoint. `None` if nothing is to be sent.
     pub(super) async fn load(state: &State, workspace: WorkspaceId, id: WebhookId) -> Result<Option<Self>> {
         let Some(row) = webhooks::find(&state.store, workspace, id).await? else { return Ok(None) };
         if row.disabled_at.is_some() {
@@ -48,7 +48,7 @@ impl Endpoint {
     }
 }
 
-/// Whatever signs now, the newest first.
+/// Signing secrets, newest first.
 fn secrets(state: &State, row: &WebhookRow) -> Result<Vec<SecretString>> {
     let mut secrets = vec![open(state, &webhooks::secret_aad(row.workspace_id, row.id), &row.sealed_secret)?];
     let both = row.previous_until_at.is_some_and(|until| until > state.now());
@@ -64,13 +64,13 @@ fn open(state: &State, aad: &Aad, sealed: &Sealed) -> Result<SecretString> {
     Ok(SecretString::new(text.to_owned()))
 }
 
-/// What a receiver answered.
+/// Response of a receiver.
 struct EndpointResponse {
     status: StatusCode,
     excerpt: Option<String>,
 }
 
-/// Sends a claimed delivery once and notes how that went.
+/// Sends a claimed delivery once and records the result.
 pub(super) async fn make(state: &State, endpoint: &Endpoint, claimed: &Claimed) -> Result<()> {
     let started = Instant::now();
     let sealed = deliveries::body_aad(claimed.workspace_id, claimed.id);
@@ -112,14 +112,14 @@ async fn send(
     endpoint: &Endpoint,
     request: Request<pyxis_net::Body>,
 ) -> std::result::Result<EndpointResponse, pyxis_net::Error> {
-    // A connection that is kept open was judged when it was made; the address may have moved since.
+    // A kept-alive connection was checked when it was opened; the address may have changed since.
     state.net.check(&endpoint.host).await?;
     let response = state.net.send(request, ATTEMPT_TIMEOUT).await?;
     let status = response.status();
     Ok(EndpointResponse { status, excerpt: read(response.into_body()).await })
 }
 
-/// How the answer begins; whatever breaks it off changes nothing about its status.
+/// Reads the beginning of the response. An error here does not affect its status.
 async fn read(mut body: Incoming) -> Option<String> {
     let mut head = Vec::new();
     while let Some(Ok(frame)) = body.frame().await {
@@ -134,7 +134,7 @@ async fn read(mut body: Incoming) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// What an attempt makes of its delivery. Any 2xx acknowledges; everything else is a failure.
+/// New status of a delivery after an attempt. Any 2xx is a success; everything else is a failure.
 fn judged(
     state: &State,
     claimed: &Claimed,

@@ -1,7 +1,7 @@
-//! One lane for each endpoint that has something to deliver, so that a slow one delays nobody else.
+//! One lane for each endpoint with pending deliveries, so that a slow endpoint does not delay others.
 //!
-//! A lane lasts while there is work. It claims a few deliveries at a time, durably and for a short while:
-//! any node may have a lane for the same endpoint, and what a dead node had claimed is free again.
+//! A lane exists while there is work. It claims a few deliveries at a time, durably and briefly. Any node may have a
+//! lane for the same endpoint, and claims of a dead node expire.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,16 +19,16 @@ use crate::runtime::state::State;
 use crate::runtime::survival::caught;
 use crate::runtime::work::Stop;
 
-/// Attempts under way at once for one endpoint.
+/// Maximum concurrent attempts per endpoint.
 const AT_ONCE: usize = 32;
-/// How long a claim holds: an attempt, and the time to note how it went.
+/// Lifetime of a claim: one attempt plus the time to record its result.
 const CLAIM: Duration = ATTEMPT_TIMEOUT.saturating_add(Duration::from_secs(10));
-/// Longest sleep, in case another process stored something.
+/// Maximum sleep, in case another process stored a delivery.
 const NAP: Duration = Duration::from_secs(2);
-/// The wait after the store failed.
+/// Delay after a store failure.
 const TROUBLE: Duration = Duration::from_secs(1);
 
-/// The lanes of this process.
+/// Lanes of this process.
 #[derive(Default)]
 struct Lanes {
     running: JoinSet<()>,
@@ -40,7 +40,7 @@ struct EndpointQueue {
     more: Arc<Notify>,
 }
 
-/// Delivers whatever is due until told to stop; what is under way then is finished.
+/// Delivers until stopped, then finishes the attempts in progress.
 pub(crate) async fn run(state: State, mut stop: Stop) {
     let mut lanes = Lanes::default();
     loop {
@@ -63,7 +63,7 @@ pub(crate) async fn run(state: State, mut stop: Stop) {
     while lanes.running.join_next().await.is_some() {}
 }
 
-/// Delivers whatever is due now, and returns when each has been attempted.
+/// Delivers everything due, and returns once each has been attempted.
 pub async fn deliver_due(state: &State) -> Result<()> {
     let (_stop, stopping) = tokio::sync::watch::channel(false);
     let mut lanes = Lanes::default();
@@ -76,7 +76,7 @@ pub async fn deliver_due(state: &State) -> Result<()> {
 }
 
 impl Lanes {
-    /// Starts the lanes that are missing and nudges the others. How long nothing more can be due.
+    /// Starts missing lanes and wakes the others. Returns the time until more can be due.
     async fn start_due(&mut self, state: &State, stop: &Stop) -> Result<Duration> {
         let now = state.now();
         for (workspace, webhook) in webhooks::due(&state.store, now).await? {
@@ -125,7 +125,7 @@ async fn lane(state: State, workspace: WorkspaceId, webhook: WebhookId, more: Ar
     }
 }
 
-/// Claims what is due and starts an attempt for each.
+/// Claims due deliveries and starts an attempt for each.
 async fn take(
     state: &State,
     workspace: WorkspaceId,

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Result of a connection that sends `bytes` at once.
+/// Scans `bytes` as the first bytes of a connection.
 fn scan(bytes: impl AsRef<[u8]>) -> Scan {
     Stream::default().scan(bytes.as_ref())
 }
@@ -12,7 +12,7 @@ fn refusal(bytes: impl AsRef<[u8]>) -> Option<MalformedRequest> {
     }
 }
 
-/// A request with these lines after the first one.
+/// A request with these header lines.
 fn request(lines: &str) -> String {
     format!("POST /x HTTP/1.1\r\n{lines}\r\n")
 }
@@ -133,7 +133,7 @@ fn a_head_is_refused_as_soon_as_it_is_known_to_be_too_large() {
     let head = |bytes| format!("GET / HTTP/1.1\r\n{}", fields(bytes));
     assert_eq!(refusal(head(MAX_HEADER_BYTES)), None);
     assert_eq!(refusal(head(MAX_HEADER_BYTES + 1)), Some(MalformedRequest::FieldsTooLarge));
-    // Without its end.
+    // Left incomplete.
     let endless = format!("GET / HTTP/1.1\r\nX: {}", "y".repeat(MAX_HEADER_BYTES));
     assert_eq!(refusal(endless), Some(MalformedRequest::FieldsTooLarge));
     let many = |fields: usize| format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "x: y\r\n".repeat(fields - 1));
@@ -153,7 +153,7 @@ fn the_requests_before_a_bad_one_are_good() {
     let expected = Scan { good: first.len(), rest: Rest::Refused(MalformedRequest::NoHost) };
     assert_eq!(stream.scan(both.as_bytes()), expected);
     assert_eq!(stream.heads(), 1);
-    // What stands in a body is no head, and a body ends where the head said.
+    // A body may contain text that looks like a head, and ends at the announced length.
     let smuggled = "POST /1 HTTP/1.1\r\nHost: a\r\nContent-Length: 19\r\n\r\nGET /2 HTTP/1.1\r\n\r\n";
     assert_eq!(scan(smuggled), Scan { good: smuggled.len(), rest: Rest::Unfinished });
     let chunked = "POST /1 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\nab\r\n0\r\n\r\n";

@@ -1,7 +1,6 @@
-//! Agreement with oauthlib, an independent implementation in Python.
+//! Agreement with oauthlib, an independent Python implementation.
 //!
-//! `data/oauth1.jsonl` was written by `data/oauth1.py`: thousands of generated requests with the header
-//! that oauthlib made for them.
+//! `data/oauth1.py` wrote `data/oauth1.jsonl`: thousands of generated requests, each with oauthlib's header.
 
 use serde_json::Value;
 

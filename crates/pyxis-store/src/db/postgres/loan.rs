@@ -1,4 +1,4 @@
-//! A connection on loan from the pool, which never goes back busy or in a transaction.
+//! A pooled connection that is never returned while busy or in a transaction.
 
 use std::time::Duration;
 
@@ -8,25 +8,25 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::WAIT;
 use crate::StoreError;
 
-/// How long a statement whose caller has gone away may go on before it is cancelled. Most end by
-/// themselves sooner than a cancellation, which needs a connection of its own, would reach the server.
+/// Time after which a statement is canceled once its caller is gone. Most statements end sooner than a cancel request,
+/// which needs another connection, would reach the server.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// Dropped before [`Loan::give_back`], it ends what still runs on the connection.
+/// If dropped before [`PooledConnection::give_back`], ends any work still running on the connection.
 pub(super) struct PooledConnection {
-    /// `None` once the connection has gone back to the pool.
+    /// `None` once the connection is back in the pool.
     client: Option<Object>,
     tls: MakeRustlsConnect,
     closing: &'static str,
 }
 
 impl PooledConnection {
-    /// `closing` is what ends the work on the connection: `ROLLBACK`, or nothing.
+    /// `closing` is the statement that ends the work on the connection: `ROLLBACK`, or empty.
     pub(super) const fn new(client: Object, tls: MakeRustlsConnect, closing: &'static str) -> Self {
         Self { client: Some(client), tls, closing }
     }
 
-    /// The same with something else that ends the work.
+    /// Changes the statement that ends the work.
     pub(super) fn closing(self, closing: &'static str) -> Self {
         let mut loan = self;
         loan.closing = closing;
@@ -37,7 +37,7 @@ impl PooledConnection {
         self.client.as_ref().ok_or(StoreError::Aborted)
     }
 
-    /// The work is done, and the connection is free for the next caller.
+    /// Returns the connection to the pool after the work is done.
     pub(super) fn give_back(mut self) {
         drop(self.client.take());
     }
@@ -53,16 +53,15 @@ impl Drop for PooledConnection {
     }
 }
 
-/// The answer to `closing` comes after everything that was sent before. If it is late, the statement is
-/// cancelled and the connection thrown away: a cancellation that comes late itself must not hit what
-/// somebody else runs there.
+/// Runs `closing`, which is answered after everything sent before. If the answer is late, the statement is canceled and
+/// the connection discarded, because a late cancel request must not hit another caller's statement.
 async fn close(client: Object, tls: MakeRustlsConnect, closing: &'static str) {
     if !end(&client, tls, closing).await {
         drop(Object::take(client));
     }
 }
 
-/// Waits a little for the end of what was sent, then cancels it; whether it ended by itself.
+/// Waits briefly for the pending work to end, then cancels it. Returns true if it ended without canceling.
 pub(super) async fn end(client: &Object, tls: MakeRustlsConnect, closing: &'static str) -> bool {
     match tokio::time::timeout(GRACE, client.batch_execute(closing)).await {
         Ok(ended) => return ended.is_ok(),
@@ -80,7 +79,7 @@ mod tests {
     use crate::db::{Executor, SqlQuery, sql};
     use crate::{OpenOptions, Store};
 
-    /// A store on the server of the tests, with few connections.
+    /// A store on the test server, with few connections.
     #[expect(clippy::disallowed_methods, reason = "only the environment of the tests names a server")]
     #[expect(clippy::print_stderr, reason = "a skipped test says so")]
     fn store() -> Option<Store> {
@@ -92,7 +91,7 @@ mod tests {
         Some(Store::open(&OpenOptions { pool_size: 2, ..OpenOptions::new(url) }).unwrap())
     }
 
-    /// True if statements with `mark` are under way, or a transaction whose last one it was.
+    /// True if statements with `mark` are running, or if a transaction is open whose last statement had it.
     async fn is_busy(store: &Store, mark: &'static str) -> bool {
         let query = sql("SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() \
              AND state <> 'idle' AND strpos(query, $1) > 0");

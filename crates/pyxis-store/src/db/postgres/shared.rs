@@ -1,8 +1,8 @@
-//! Connections that point reads share.
+//! Shared connections for point reads.
 //!
-//! A caller sends its statement without waiting for the answers to those before it, so a handful of
-//! connections serve many callers at once. Whatever takes long, locks or belongs to a transaction has a
-//! connection of its own instead: here it would hold up everything behind it.
+//! A caller sends its statement without waiting for earlier responses, so a handful of connections serve many callers
+//! at once. Statements that are slow, lock rows or belong to a transaction use an exclusive connection, because here
+//! they would delay everything behind them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,10 +15,10 @@ use super::loan;
 use crate::StoreError;
 use crate::error::Busy;
 
-/// Enough to keep a server of a few cores busy.
+/// Number of connections, enough to keep a server with a few cores busy.
 pub(super) const LANES: usize = 4;
 
-/// A fixed number of connections, dialled when first needed and again when they broke.
+/// A fixed number of connections, opened when first needed and reopened after failures.
 pub(super) struct PipelinedPool {
     pool: Pool,
     tls: MakeRustlsConnect,
@@ -30,18 +30,18 @@ pub(super) struct PipelinedPool {
 #[derive(Default)]
 struct PipelinedConnection {
     client: Mutex<Option<Arc<Object>>>,
-    /// Held while dialling, so that only one caller does.
+    /// Held while connecting, so that only one caller does it.
     dialling: tokio::sync::Mutex<()>,
 }
 
 impl PipelinedPool {
-    /// `pool` is for these connections alone.
+    /// `pool` is used only for these connections.
     pub(super) fn new(pool: Pool, tls: MakeRustlsConnect, patience: Duration) -> Self {
         Self { pool, tls, lanes: Default::default(), patience, next: AtomicUsize::new(0) }
     }
 
-    /// Reads on the connection whose turn it is. It is given up in time, also where reads before it on that connection
-    /// wait for a lock.
+    /// Reads on the next connection in turn. The read times out even if an earlier read on the connection waits for a
+    /// lock.
     pub(super) async fn read<T>(
         &self,
         read: impl AsyncFnOnce(&Object) -> Result<T, StoreError>,
@@ -64,7 +64,7 @@ impl PipelinedPool {
         if let Some(client) = lane.live() {
             return Ok(client);
         }
-        // The pool must not hand the broken one out again.
+        // The pool must not reuse the broken connection.
         lane.set(None);
         let client = Arc::new(super::client(&self.pool).await?);
         lane.set(Some(Arc::clone(&client)));
@@ -72,10 +72,10 @@ impl PipelinedPool {
     }
 }
 
-/// One read on a shared connection. Dropped before [`Turn::end`], it ends what the server still does for it,
-/// so that a read that waits for a lock does not hold up those behind it.
+/// One read on a shared connection. If dropped before [`Turn::end`], it cancels the statement on the server, so that a
+/// read waiting for a lock does not delay those behind it.
 struct Turn<'a> {
-    /// `None` once the answer is there.
+    /// `None` once the response has arrived.
     client: Option<Arc<Object>>,
     tls: &'a MakeRustlsConnect,
 }
@@ -85,7 +85,7 @@ impl Turn<'_> {
         self.client.as_deref().ok_or(StoreError::Aborted)
     }
 
-    /// The answer is there.
+    /// Marks the response as received.
     fn end(mut self) {
         drop(self.client.take());
     }
@@ -96,8 +96,8 @@ impl Drop for Turn<'_> {
         let Some(client) = self.client.take() else { return };
         let tls = self.tls.clone();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            // Most are answered before a cancellation is due. One that comes late may hit the read behind,
-            // whose caller is told to try again.
+            // Most reads are answered before a cancellation is due. A late cancellation may hit the next read, whose
+            // caller is told to try again.
             runtime.spawn(async move { loan::end(&client, tls, "").await });
         }
     }

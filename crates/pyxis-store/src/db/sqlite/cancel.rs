@@ -1,4 +1,4 @@
-//! Interrupting a read whose caller has gone away (Spec 1: a request that takes too long is aborted).
+//! Interrupts a read whose caller is gone (Spec 1: a request that takes too long is aborted).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,10 +9,10 @@ use super::failure;
 use crate::StoreError;
 use crate::error::ReceiverDropped;
 
-/// Steps of SQLite's virtual machine between two looks: some ten microseconds.
+/// Virtual machine steps between two checks: about ten microseconds.
 const STEPS: i32 = 4096;
 
-/// The caller's side: dropped when it stops waiting, for whatever reason.
+/// The caller's side. Dropped when the caller stops waiting, for any reason.
 pub(super) struct Waiting(Arc<AtomicBool>);
 
 impl Drop for Waiting {
@@ -29,8 +29,8 @@ pub(super) fn pair() -> (Waiting, Abandoned) {
     (Waiting(Arc::clone(&flag)), Abandoned(flag))
 }
 
-/// Runs `read` unless, and only until, its caller has gone away. The handler is taken off again, so that
-/// the next read on this connection is nobody else's to interrupt.
+/// Runs `read` until its caller is gone. Then removes the handler, so that the next read on this connection is not
+/// interrupted.
 pub(super) fn interruptible<T>(
     connection: &mut Connection,
     abandoned: Abandoned,

@@ -1,8 +1,8 @@
-//! Moving the write-ahead log into the file, beside the writer.
+//! Concurrent checkpoints of the write-ahead log.
 //!
-//! Most of a checkpoint is writing and syncing pages, for which nobody needs to wait: a thread does that while the
-//! writer goes on, until little is left of what was written meanwhile. That the writer moves by itself, and with no
-//! reader in the log it begins anew from its start.
+//! Most of a checkpoint is writing and syncing pages, for which no one needs to wait. A thread does that while the
+//! writer continues, until little is left of the pages written meanwhile. The writer moves the rest itself. With no
+//! reader in the log, it then restarts from its beginning.
 
 use std::fs::OpenOptions;
 use std::path::Path;
@@ -17,19 +17,19 @@ use super::failure;
 use super::readers::Readers;
 use crate::StoreError;
 
-/// Pages in the log with which a checkpoint begins: 16 MiB, less in tests.
+/// Log pages at which a checkpoint begins: 16 MiB, less in tests.
 const PAGES: i32 = if cfg!(test) { 64 } else { 4096 };
-/// The same where much is written: a page that changes often is then moved once for many times.
+/// The same for write-heavy use, so that a frequently changed page is moved less often.
 const MANY: i32 = 32 * PAGES;
-/// Bytes of the log's file that stay for what is written next, once it begins anew.
+/// Bytes of the log file that are kept for reuse when the log restarts.
 pub(crate) const KEPT: i32 = 4 * PAGES * 4096;
 
-/// Moves what no reader keeps in the log, without waiting for anybody.
+/// Checkpoints whatever no reader still needs, without waiting.
 const PASSIVE: &str = "PRAGMA wal_checkpoint(PASSIVE)";
-/// Moves all of it and cuts the log.
+/// Checkpoints everything and truncates the log.
 const TRUNCATE: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
 
-/// How long the log may become.
+/// Maximum length of the log.
 #[derive(Clone)]
 pub(crate) struct WalLimits(Arc<AtomicI32>);
 
@@ -40,37 +40,38 @@ impl Default for WalLimits {
 }
 
 impl WalLimits {
-    /// From the next commit on.
+    /// Raises the limit from the next commit on.
     pub(crate) fn allow_many(&self) {
         self.0.store(MANY, Ordering::Relaxed);
     }
 
-    /// Pages with which a checkpoint begins.
+    /// Pages at which a checkpoint begins.
     fn pages(&self) -> i32 {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Pages that may come meanwhile: then the writer waits for the thread, or the log would grow without bound.
+    /// Pages that may be added during a checkpoint. Beyond that the writer waits for the thread, so that the log does
+    /// not grow without bound.
     fn meanwhile(&self) -> i32 {
         3 * self.pages()
     }
 
-    /// Pages that the writer may be left with.
+    /// Pages that may be left for the writer.
     fn few(&self) -> i32 {
         self.pages() / 8
     }
 }
 
-/// A checkpoint that runs, with what it works with.
+/// A running checkpoint with its worker.
 type Running = JoinHandle<(CheckpointWorker, Result<(), StoreError>)>;
 
-/// The checkpoints of one writer.
+/// Checkpoints of one writer.
 pub(crate) struct Checkpoints {
-    /// For the thread, while none runs; without it the writer does everything.
+    /// Worker for the thread, while no checkpoint runs. Without it the writer does everything.
     mover: Option<CheckpointWorker>,
-    /// Pages in the log after the last commit.
+    /// Log pages after the last commit.
     pages: Arc<AtomicI32>,
-    /// Pages that the last one left there.
+    /// Log pages left by the last checkpoint.
     left: i32,
     length: WalLimits,
     running: Option<Running>,
@@ -78,8 +79,8 @@ pub(crate) struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Takes the checkpoints of the writer's connection over from SQLite. `works` becomes false where what was moved
-    /// may not be on the disk: then nothing may be written any more.
+    /// Replaces SQLite's automatic checkpoints on the writer's connection. `works` becomes false if moved pages may not
+    /// be on disk; after that, nothing may be written.
     pub(crate) fn of(
         writer: &mut Connection,
         mover: CheckpointWorker,
@@ -96,7 +97,7 @@ impl Checkpoints {
         Ok(Self { mover: Some(mover), pages, left: 0, length, running: None, works })
     }
 
-    /// Begins or ends a checkpoint, if it is time to.
+    /// Begins or ends a checkpoint if one is due.
     pub(crate) fn after_commit(&mut self, writer: &Connection, readers: &Readers) {
         let due = self.left.saturating_add(self.length.pages());
         let over = self.pages.load(Ordering::Relaxed).saturating_sub(due);
@@ -139,7 +140,7 @@ impl Checkpoints {
         told(outcome);
     }
 
-    /// Moves the rest, so that the log begins anew from its start; whether it does.
+    /// Moves the rest. Returns true if the log now restarts from its beginning.
     fn finish(&mut self, writer: &Connection, readers: &Readers) -> bool {
         let done = finish(writer, readers, &self.works).unwrap_or_else(|error| {
             told(Err(error));
@@ -152,8 +153,8 @@ impl Checkpoints {
         done
     }
 
-    /// Moves all of the log into the file and gives its space back. Beside another process that reads or moves it, that
-    /// is left to the other one.
+    /// Moves the whole log into the file and frees its space. If another process reads or checkpoints the log, this is
+    /// left to that process.
     pub(crate) fn cut_log(&mut self, writer: &Connection, readers: &Readers) {
         if let Some(thread) = self.running.take() {
             self.join(thread);
@@ -163,7 +164,7 @@ impl Checkpoints {
         }
     }
 
-    /// Waits for the one that runs.
+    /// Waits for the running checkpoint.
     pub(crate) fn close(mut self) {
         if let Some(thread) = self.running.take() {
             self.join(thread);
@@ -171,17 +172,17 @@ impl Checkpoints {
     }
 }
 
-/// A connection that moves pages, and what makes them durable where they are then.
+/// A connection that checkpoints pages, and the sync that makes them durable.
 pub(crate) struct CheckpointWorker {
     connection: Connection,
     sync: ToDisk,
 }
 
 impl CheckpointWorker {
-    /// Of the database at `path`, with a connection of its own.
+    /// Creates a worker for the database at `path`, with its own connection.
     pub(crate) fn of(connection: Connection, path: &Path) -> Result<Self, StoreError> {
         let file = OpenOptions::new().write(true).open(path).map_err(StoreError::unavailable)?;
-        // Never closed: with any descriptor of a file that a process closes it loses the locks that SQLite has on it.
+        // Never closed: if a process closes any descriptor of a file, it loses SQLite's locks on that file.
         let file = Box::leak(Box::new(file));
         Ok(Self::by(connection, Box::new(|| file.sync_data())))
     }
@@ -190,12 +191,12 @@ impl CheckpointWorker {
         Self { connection, sync }
     }
 
-    /// Moves what is in the log, and what came meanwhile, until little is left or it does not become less.
+    /// Moves the log, and pages added meanwhile, until few are left or the number stops shrinking.
     fn run(&self, pages: &AtomicI32, works: &AtomicBool, length: &WalLimits) -> Result<(), StoreError> {
         let mut before = i32::MAX;
         loop {
             let moved = checkpoint(&self.connection, PASSIVE, works)?.moved;
-            // SQLite does this only if nothing came meanwhile; the writer would have to, and wait.
+            // SQLite syncs only if nothing was added meanwhile. Otherwise the writer would have to sync, and wait.
             (self.sync)().map_err(StoreError::unavailable).inspect_err(|error| lost(works, error))?;
             let left = pages.load(Ordering::Relaxed).saturating_sub(moved);
             if left <= length.few() || left >= before || !works.load(Ordering::Acquire) {
@@ -206,28 +207,28 @@ impl CheckpointWorker {
     }
 }
 
-/// Moves the rest; whether all of the log is in the file, and not still read or moved by somebody else.
+/// Moves the rest. Returns true if the whole log is in the file and no one else still reads or moves it.
 fn finish(writer: &Connection, readers: &Readers, works: &AtomicBool) -> Result<bool, StoreError> {
     readers.let_go();
     let Log { pages, moved } = checkpoint(writer, PASSIVE, works)?;
-    // Who came to read during this may read the log; who comes now reads the file.
+    // Readers that started during the checkpoint may still use the log; new readers use the database file.
     readers.let_go();
     Ok(pages >= 0 && moved == pages)
 }
 
-/// Cuts a log that is in the file. Writers are kept out meanwhile, so readers are not waited for: the writer's
-/// connection waits for nobody.
+/// Truncates a log that is completely in the file. Writers are excluded meanwhile, so readers need no waiting: the
+/// writer's connection waits for no one.
 fn cut(writer: &Connection, works: &AtomicBool) -> Result<(), StoreError> {
     checkpoint(writer, TRUNCATE, works).map(drop)
 }
 
-/// Pages of the log, and how many of them are in the file; -1 while somebody else moves them.
+/// Number of log pages, and how many of them are in the file; -1 while someone else checkpoints.
 struct Log {
     pages: i32,
     moved: i32,
 }
 
-/// One checkpoint. Where it may not have reached the disk, `works` becomes false.
+/// Runs one checkpoint. Sets `works` to false if it may not have reached the disk.
 fn checkpoint(connection: &Connection, how: &'static str, works: &AtomicBool) -> Result<Log, StoreError> {
     connection
         .query_row(how, (), |row| Ok(Log { pages: row.get(1)?, moved: row.get(2)? }))
@@ -239,8 +240,8 @@ fn checkpoint(connection: &Connection, how: &'static str, works: &AtomicBool) ->
         .map_err(failure)
 }
 
-/// What a failed sync left unwritten, a later one would not report, and SQLite would begin the log anew over what
-/// is only there. It stays there until a restart, which moves all of it once more.
+/// Handles a failed sync. A later sync would not report the pages left unwritten, and SQLite would overwrite the log
+/// that still holds them. The log is therefore kept until a restart, which moves all of it again.
 fn lost(works: &AtomicBool, error: &dyn std::fmt::Display) {
     works.store(false, Ordering::Release);
     tracing::error!(%error, "the file may not be on the disk: no more writes until a restart");
@@ -283,7 +284,7 @@ mod tests {
         assert!(log_pages(&path) > 0);
     }
 
-    /// A log that nobody moves would be ten times as long in the end.
+    /// Without checkpoints the log would end up ten times as long.
     #[tokio::test]
     async fn the_log_stays_short_although_somebody_always_reads() {
         let directory = tempfile::tempdir().unwrap();
@@ -362,7 +363,7 @@ mod tests {
         import.close().await.unwrap();
         let mut kept = log_pages(&path);
         assert!(kept >= MANY);
-        // It begins anew when a thread is done, which may not be at once.
+        // It restarts once a thread is done, possibly not immediately.
         for turn in 200..230_i64 {
             if kept <= KEPT / 4096 {
                 break;
@@ -374,7 +375,7 @@ mod tests {
         server.close().await.unwrap();
     }
 
-    /// Pages that the file of the log has room for.
+    /// Number of pages that the log file has room for.
     fn log_pages(path: &std::path::Path) -> i32 {
         let bytes = std::fs::metadata(path.with_extension("db-wal")).unwrap().len();
         i32::try_from(bytes / 4096).unwrap()

@@ -1,9 +1,9 @@
-//! Making commits durable, beside the writer.
+//! Makes commits durable in the background.
 //!
-//! The writer commits without waiting for the disk. A thread syncs the write-ahead log and answers whoever waits,
-//! while the writer goes on with the next commits: what one sync finds in the log it makes durable, in order. So a
-//! read may see a commit some hundred microseconds before it is durable; whoever acts on what it read and must not
-//! do so in vain writes that down first and waits, and a later commit is never durable without an earlier one.
+//! The writer commits without waiting for the disk. A thread syncs the write-ahead log and answers waiting callers
+//! while the writer continues. Each sync makes everything in the log durable, in order. A read may therefore see a
+//! commit a few hundred microseconds before it is durable. If acting on such a read would matter after a crash, write
+//! it down first and await that write: a commit is never durable without the earlier ones.
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -17,12 +17,12 @@ use rusqlite::Connection;
 use crate::StoreError;
 use crate::error::Closed;
 
-/// Told once it is known whether a commit is durable.
+/// Called once it is known whether a commit is durable.
 pub(crate) type SyncCallback = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
-/// Makes what was written to a file durable.
+/// Makes data written to a file durable.
 pub(crate) type ToDisk = Box<dyn Fn() -> std::io::Result<()> + Send>;
 
-/// The thread that syncs.
+/// The syncing thread.
 pub(crate) struct WalSync {
     committed: Sender<Vec<SyncCallback>>,
     thread: JoinHandle<()>,
@@ -30,9 +30,9 @@ pub(crate) struct WalSync {
 }
 
 impl WalSync {
-    /// For the writer of the database at `path`, which has its log open.
+    /// Starts the thread for the writer of the database at `path`, whose log must be open.
     pub(crate) fn open(writer: &Connection, path: &Path) -> Result<Self, StoreError> {
-        // As SQLite names it: beside the file itself, not beside a link to it.
+        // As SQLite names it: next to the file itself, not next to a link to it.
         let file = writer.path().map_or_else(|| path.canonicalize(), |file| Ok(PathBuf::from(file)));
         let mut name = file.map_err(StoreError::unavailable)?.into_os_string();
         name.push("-wal");
@@ -51,19 +51,19 @@ impl WalSync {
         Ok(Self { committed, thread, works })
     }
 
-    /// Answers when everything that is committed by now is durable.
+    /// Calls `answers` when everything committed so far is durable.
     pub(crate) fn on_synced(&self, answers: Vec<SyncCallback>) {
         if let Err(refused) = self.committed.send(answers) {
             refused.0.into_iter().for_each(|answer| answer(Err(StoreError::unavailable(Closed))));
         }
     }
 
-    /// Whether commits can still be made durable.
+    /// Flag that is true while commits can still be made durable.
     pub(crate) fn health_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.works)
     }
 
-    /// Returns when everybody has been answered.
+    /// Stops the thread once all callers have been answered.
     pub(crate) fn close(self) {
         drop(self.committed);
         if self.thread.join().is_err() {
@@ -72,7 +72,7 @@ impl WalSync {
     }
 }
 
-/// What a failed sync left unwritten, a later one would not report: after the first failure there is none.
+/// Syncs until the first failure. A later sync would not report the data that the failed one left unwritten.
 fn serve(sync: &ToDisk, queue: &Receiver<Vec<SyncCallback>>, works: &AtomicBool) {
     while let Ok(mut answers) = queue.recv() {
         while let Ok(more) = queue.try_recv() {

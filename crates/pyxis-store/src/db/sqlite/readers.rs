@@ -1,9 +1,9 @@
-//! Connections for point reads, and the read transactions that busy threads keep open on them.
+//! Connections for point reads, with read transactions that busy threads keep open.
 //!
-//! To begin and to end a read transaction takes locks in the index of the write-ahead log, for which all readers
-//! of a process queue. So a thread that goes from one request to the next keeps the transaction of a relaxed read for
-//! the next one: until it has nothing to do, until this process commits something, or for [`KEPT`], so that what
-//! other processes commit is seen as well. All other reads begin anew, so that none is older than one before it.
+//! Beginning and ending a read transaction takes locks in the index of the write-ahead log, for which all readers of a
+//! process queue. A thread that goes from one request to the next therefore reuses the transaction of a relaxed read.
+//! It does so until it becomes idle, until this process commits, or for [`KEPT`], so that commits of other processes
+//! are seen, too. All other reads start a new transaction, so none is older than an earlier read.
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -16,21 +16,21 @@ use tokio::time::Instant;
 use super::Session;
 use crate::StoreError;
 
-/// How far a read may lie behind what another process has committed.
+/// Maximum lag of a read behind commits of other processes.
 const KEPT: Duration = Duration::from_millis(1);
 
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 thread_local! {
-    /// Threads are numbered as they come to read.
+    /// Number of the thread, in order of first read.
     static THREAD: usize = THREADS.fetch_add(1, Ordering::Relaxed);
-    /// Whether this thread tells when it has nothing to do; only then it keeps transactions.
+    /// True on threads that release idle read transactions before parking. Only they keep transactions.
     static TELLS: Cell<bool> = const { Cell::new(false) };
-    /// Where this thread keeps a transaction.
+    /// Connections on which this thread keeps a transaction.
     static KEEPS: RefCell<Vec<Weak<Mutex<Reader>>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Ends the read transactions that this thread keeps. A thread that calls this must do so each time before it waits
-/// for work; its relaxed point reads cost less from the first call on.
+/// Ends the read transactions that this thread keeps. A thread that calls this must do so each time before it waits for
+/// work. From the first call on, its relaxed point reads are cheaper.
 pub fn release_idle_reads() {
     TELLS.set(true);
     KEEPS.with_borrow_mut(|slots| {
@@ -40,11 +40,11 @@ pub fn release_idle_reads() {
     });
 }
 
-/// The connections for point reads, each used for microseconds at a time.
+/// Connections for point reads, each used for microseconds at a time.
 #[derive(Default)]
 pub(crate) struct Readers {
     slots: Vec<Arc<Mutex<Reader>>>,
-    /// Commits of this process.
+    /// Number of commits of this process.
     commits: AtomicU64,
 }
 
@@ -53,9 +53,9 @@ struct Reader {
     kept: Option<OpenRead>,
 }
 
-/// A read transaction that is open.
+/// An open read transaction.
 struct OpenRead {
-    /// Commits that it certainly sees.
+    /// Number of commits that it certainly sees.
     commits: u64,
     since: Instant,
 }
@@ -76,7 +76,8 @@ impl Readers {
         read(&Session::new(&reader.connection))
     }
 
-    /// The same for a [relaxed](crate::db::Query::relaxed) read. It sees whatever this process had committed before.
+    /// Like [`read`](Self::read), for a [relaxed](crate::db::SqlQuery::relaxed) read. It sees everything that this
+    /// process committed before.
     pub(crate) fn read_relaxed<T>(
         &self,
         read: impl FnOnce(&Session<'_>) -> Result<T, StoreError>,
@@ -90,25 +91,24 @@ impl Readers {
         outcome
     }
 
-    /// How often this process has committed.
+    /// Number of commits of this process.
     pub(crate) fn commits(&self) -> u64 {
         self.commits.load(Ordering::Acquire)
     }
 
-    /// Whoever reads from now on sees what has been committed.
+    /// Makes later reads see the latest commit.
     pub(crate) fn committed(&self) {
         self.commits.fetch_add(1, Ordering::Release);
     }
 
-    /// Ends the transactions that are kept, so that the write-ahead log can be moved into the file and begun anew.
+    /// Ends all kept transactions, so that the write-ahead log can be moved into the file and restarted.
     pub(crate) fn let_go(&self) {
         for slot in &self.slots {
             locked(slot).let_go();
         }
     }
 
-    /// The reader of this thread, which has in its cache what the thread read before; another one while somebody
-    /// else has that.
+    /// The reader of this thread, whose page cache fits the thread's reads, or another one if it is in use.
     fn free(&self) -> (&Arc<Mutex<Reader>>, MutexGuard<'_, Reader>) {
         let start = THREAD.with(|number| *number);
         for offset in 0..self.slots.len() {
@@ -125,7 +125,7 @@ impl Readers {
 }
 
 impl Reader {
-    /// Lets go of a transaction that is too old, and begins one if this thread will say when it should end.
+    /// Ends a transaction that is too old, and begins one if this thread announces when it becomes idle.
     fn prepare(&mut self, commits: u64, slot: &Arc<Mutex<Self>>) {
         let seen = |kept: &OpenRead| kept.commits == commits && kept.since.elapsed() < KEPT;
         if self.kept.as_ref().is_some_and(|kept| !seen(kept)) {
@@ -165,7 +165,8 @@ mod tests {
     use super::*;
     use crate::db::sql;
 
-    /// A reader, another process's connection to the same file, and a thread that tells when it has nothing to do.
+    /// Runs a test with readers, another process's connection to the same file, and a thread that announces when it
+    /// becomes idle.
     fn on_a_telling_thread(test: impl FnOnce(&Readers, &Connection) + Send + 'static) {
         let run = move || {
             let directory = tempfile::tempdir().unwrap();
@@ -186,7 +187,7 @@ mod tests {
         found.unwrap().0
     }
 
-    /// True if somebody reads the write-ahead log.
+    /// True if a reader holds the write-ahead log.
     fn is_read(other: &Connection) -> bool {
         other.busy_timeout(Duration::ZERO).unwrap();
         other.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get::<_, i64>(0)).unwrap() == 1

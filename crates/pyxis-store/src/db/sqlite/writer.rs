@@ -1,10 +1,10 @@
-//! The one thread that writes to a SQLite file.
+//! The only thread that writes to a SQLite file.
 //!
-//! Everything that waits is taken into one transaction, so that many callers share one commit; the
-//! thread waits neither for more to come nor for the disk. An interactive transaction has the thread for itself.
+//! All waiting jobs go into one transaction, so that many callers share one commit. The thread waits neither for
+//! further jobs nor for the disk. An interactive transaction uses the thread exclusively.
 //!
-//! Each job has a deadline from the moment it was handed over. While another process writes to the file, or a
-//! transaction has the thread, jobs that reach theirs are refused, however many wait before them.
+//! Each job has a deadline, counted from its submission. While another process writes to the file, or a transaction
+//! uses the thread, jobs past their deadline are refused, however many wait before them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,31 +29,31 @@ use crate::{StoreError, StoreEvent};
 
 mod queue;
 
-/// Longest pause between two tries to begin while another process writes.
+/// Longest pause between two attempts to begin while another process writes.
 const LONGEST_PAUSE: Duration = Duration::from_millis(25);
 
-/// Most jobs in one commit, so that the first of them does not wait without bound.
+/// Maximum jobs per commit, so that the first one does not wait indefinitely.
 const GROUP: usize = 1024;
 
-/// Runs inside the transaction, or learns why there is none.
+/// Runs inside the transaction, or receives the reason that there is none.
 type Work = Box<dyn FnOnce(Result<&Session<'_>, StoreError>) -> SyncCallback + Send>;
 type Step = Box<dyn FnOnce(&Session<'_>) + Send>;
 
 enum Job {
     /// One step of a group commit.
     Work(Work),
-    /// The same, but answered without waiting for the disk.
+    /// Like `Work`, but answered without waiting for the disk.
     Relaxed(Work),
-    /// Runs outside of any transaction.
+    /// Runs outside any transaction.
     Aside(Step),
     /// An interactive transaction.
     Begin(oneshot::Sender<Result<Interactive, StoreError>>),
-    /// Moves the log into the file.
+    /// Checkpoints the log into the file.
     CutLog(oneshot::Sender<()>),
 }
 
 impl Job {
-    /// Tells whoever waits for it why it was not done. What has no way to be told is dropped.
+    /// Tells the waiting caller why the job was not done. A job without a reply channel is dropped.
     fn refuse(self, why: StoreError) {
         match self {
             Self::Work(work) | Self::Relaxed(work) => work(Err(why))(Ok(())),
@@ -62,7 +62,7 @@ impl Job {
         }
     }
 
-    /// False for what needs no transaction, and so waits for nobody else's.
+    /// False for jobs without a transaction, which wait for no other process.
     const fn can_be_refused(&self) -> bool {
         matches!(self, Self::Work(_) | Self::Relaxed(_) | Self::Begin(_))
     }
@@ -77,12 +77,12 @@ enum Command {
     },
 }
 
-/// The sending side of an interactive transaction; dropping it rolls back.
+/// Sending side of an interactive transaction. Dropping it rolls back.
 pub(crate) struct Interactive {
     commands: Sender<Command>,
 }
 
-/// The sending side of the writer thread; the thread ends when it is dropped.
+/// Sending side of the writer thread. The thread ends when it is dropped.
 pub(crate) struct Writer {
     jobs: Sender<Entry>,
     thread: JoinHandle<()>,
@@ -98,7 +98,7 @@ impl Writer {
         durable: WalSync,
         patience: Duration,
     ) -> Result<Self, StoreError> {
-        // The thread waits by itself, so that it can refuse others meanwhile.
+        // The thread waits itself, so that it can refuse other jobs meanwhile.
         connection.busy_timeout(Duration::ZERO).map_err(failure)?;
         let (jobs, incoming) = channel();
         let works = durable.health_flag();
@@ -110,13 +110,13 @@ impl Writer {
         Ok(Self { jobs, thread, works, patience })
     }
 
-    /// An error where nothing more can be written until a restart.
+    /// Returns an error if nothing can be written until a restart.
     pub(crate) fn works(&self) -> Result<(), StoreError> {
         works(&self.works)
     }
 
-    /// Ends the thread and waits until its connection is closed. Not done on drop: a transaction that is
-    /// still open has the thread, and whoever drops may be the one who holds it.
+    /// Ends the thread and waits until its connection is closed. Not done on drop: an open transaction uses the thread,
+    /// and the caller of drop may be its owner.
     pub(crate) fn close(self) {
         drop(self.jobs);
         if self.thread.join().is_err() {
@@ -124,7 +124,7 @@ impl Writer {
         }
     }
 
-    /// Runs `work` in the next group commit and returns when it is durable.
+    /// Runs `work` in the next group commit. Returns once it is durable.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -134,7 +134,8 @@ impl Writer {
         received(done).await
     }
 
-    /// The same, but returns when a crash of the process can no longer undo it; a power cut still can.
+    /// Like [`run`](Self::run), but returns once a process crash can no longer undo the work; a power failure still
+    /// can.
     pub(crate) async fn run_relaxed<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -144,7 +145,7 @@ impl Writer {
         received(done).await
     }
 
-    /// The same, and says how it went on another thread, once that is durable.
+    /// Like [`run`](Self::run), but calls `then` with the result on another thread, once durable.
     pub(crate) fn run_then<T: Send + 'static>(
         &self,
         deadline: Instant,
@@ -156,7 +157,7 @@ impl Writer {
         }
     }
 
-    /// Runs `step` on the writer connection, outside of any transaction.
+    /// Runs `step` on the writer connection, outside any transaction.
     pub(crate) async fn run_outside_tx<T: Send + 'static>(
         &self,
         step: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -166,18 +167,18 @@ impl Writer {
         received(done).await
     }
 
-    /// Takes the thread for an interactive transaction, until `deadline`.
+    /// Reserves the thread for an interactive transaction, until `deadline`.
     pub(crate) async fn begin(&self, deadline: Instant) -> Result<Interactive, StoreError> {
         let (answer, begun) = oneshot::channel();
         self.hand_over(Entry { job: Job::Begin(answer), deadline })?;
         received(begun).await
     }
 
-    /// Moves the log into the file and gives its space back, as far as that can be done now.
+    /// Checkpoints the log into the file and frees its space, as far as possible at the moment.
     pub(crate) async fn cut_log(&self) {
         let (answer, done) = oneshot::channel();
         if self.submit(Job::CutLog(answer)).is_ok() {
-            // No answer: the thread is gone, and its connection closed.
+            // Without an answer the thread has ended and its connection is closed.
             let _ = done.await;
         }
     }
@@ -221,7 +222,7 @@ impl Interactive {
         self.commit_ahead(events, bus)?.await
     }
 
-    /// The same, where the next transaction may begin before this one is durable.
+    /// Like [`commit`](Self::commit), but the next transaction may begin before this one is durable.
     pub(crate) fn commit_ahead(
         self,
         events: Vec<StoreEvent>,
@@ -237,7 +238,7 @@ impl Interactive {
     }
 }
 
-/// Work whose outcome is sent once it is known whether the commit succeeded.
+/// Work whose result is sent once the commit has succeeded or failed.
 fn answering<T: Send + 'static>(
     work: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
 ) -> (Work, oneshot::Receiver<Result<T, StoreError>>) {
@@ -245,7 +246,7 @@ fn answering<T: Send + 'static>(
     (telling(work, move |outcome| drop(answer.send(outcome))), done)
 }
 
-/// Work after which `then` is told how it and its commit went.
+/// Work whose result, with that of its commit, is passed to `then`.
 fn telling<T: Send + 'static>(
     work: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
     then: impl FnOnce(Result<T, StoreError>) + Send + 'static,
@@ -291,7 +292,7 @@ fn serve(
     }
     checkpoints.close();
     durable.close();
-    // What may be missing from the log must not get into the file in part.
+    // Data that may be missing from the log must not get into the file in part.
     if !works.load(Ordering::Acquire)
         && let Err(error) = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
     {
@@ -303,7 +304,7 @@ fn works(flag: &AtomicBool) -> Result<(), StoreError> {
     if flag.load(Ordering::Acquire) { Ok(()) } else { Err(StoreError::unavailable(Closed)) }
 }
 
-/// The connection that writes, and who is told when it has.
+/// The writing connection, with the callers waiting for its commits.
 #[derive(Clone, Copy)]
 struct WriterContext<'c> {
     session: &'c Session<'c>,
@@ -312,7 +313,7 @@ struct WriterContext<'c> {
     works: &'c AtomicBool,
 }
 
-/// Who waits for a commit.
+/// Callers waiting for a commit.
 #[derive(Default)]
 struct Waiting {
     for_disk: Vec<SyncCallback>,
@@ -320,7 +321,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Does a piece of work, unless it is a job that needs the thread for itself.
+    /// Executes a job, unless it needs the thread exclusively; then the job is returned.
     fn take(&mut self, job: Job, session: &Session<'_>) -> Option<Job> {
         match job {
             Job::Work(work) => self.for_disk.push(work(Ok(session))),
@@ -340,7 +341,7 @@ impl Waiting {
 }
 
 impl WriterContext<'_> {
-    /// Commits `first` and the work that waits behind it, up to a job of another kind.
+    /// Commits `first` and the jobs waiting behind it, up to a job of another kind.
     fn commit_group(self, first: Job, deadline: Instant, queue: &mut Queue) {
         if let Err(error) = self.begin(deadline, queue) {
             first.refuse(error);
@@ -353,7 +354,7 @@ impl WriterContext<'_> {
                 queue.put_back(Entry { job, deadline });
                 break;
             }
-            // An engine that rolled back by itself (full disk) has ended the transaction: stop there.
+            // If the engine rolled back on its own (full disk), the transaction is over, so stop.
             let is_over = waiting.count() >= GROUP || self.session.connection().is_autocommit();
             next = if is_over { None } else { queue.next_at_once() };
         }
@@ -367,12 +368,12 @@ impl WriterContext<'_> {
         }
     }
 
-    /// Begins a transaction, once no other process writes. It is tried at least once, and until `deadline`; what
-    /// reaches its own deadline meanwhile is refused.
+    /// Begins a transaction as soon as no other process writes. Tries at least once, and until `deadline`. Jobs that
+    /// reach their own deadline meanwhile are refused.
     fn begin(self, deadline: Instant, queue: &mut Queue) -> Result<(), StoreError> {
         let mut pause = Duration::from_millis(1);
         loop {
-            // Better no write than one that only seems safe.
+            // No write is better than one that only appears to be safe.
             works(self.works)?;
             match self.session.control("BEGIN IMMEDIATE") {
                 Err(error) if is_busy(&error) => {}
@@ -387,7 +388,7 @@ impl WriterContext<'_> {
         }
     }
 
-    /// Runs a step that may itself have to wait for another process.
+    /// Runs a step that may have to wait for another process.
     fn step_aside(self, step: Step) {
         let connection = self.session.connection();
         if let Err(error) = connection.busy_timeout(BUSY_TIMEOUT) {
@@ -434,7 +435,7 @@ impl WriterContext<'_> {
         let look_every = queue.patience() / 16;
         let mut next_look = Instant::now() + look_every;
         loop {
-            // Also between steps that follow each other without a break.
+            // Deadlines are also checked between consecutive steps.
             let now = Instant::now();
             if now >= next_look {
                 queue.wait(now);
@@ -450,7 +451,7 @@ impl WriterContext<'_> {
                 Command::Commit { events, bus, answer } => {
                     let tell = move |durable: Result<(), StoreError>| {
                         if durable.is_ok() {
-                            // No subscriber is not an error.
+                            // An event without subscribers is not an error.
                             for event in events {
                                 drop(bus.send(event));
                             }

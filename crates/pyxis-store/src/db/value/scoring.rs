@@ -1,4 +1,4 @@
-//! How values of the scoring side are stored.
+//! Stored representation of scoring types.
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::decimal::Decimal;
@@ -22,7 +22,7 @@ impl Column for EvmAddress {
     }
 }
 
-/// Hundred-thousandths.
+/// Integer in units of 0.00001.
 impl Bind for Decimal {
     const NULL: Value = Value::Int(None);
 

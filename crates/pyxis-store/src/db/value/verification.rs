@@ -1,4 +1,4 @@
-//! How values of the verification side are stored.
+//! Stored representation of verification types.
 
 use std::borrow::Cow;
 

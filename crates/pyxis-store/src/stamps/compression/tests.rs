@@ -22,7 +22,7 @@ fn of_what_all_have_in_common_little_is_stored() {
     }
 }
 
-/// Whoever changes them can no longer read what is stored.
+/// After a change of the dictionary, stored credentials could no longer be read.
 #[test]
 fn what_packed_credentials_refer_to_is_still_what_it_was() {
     let hash = hex::encode(&Sha256::digest(FORMS));
@@ -44,7 +44,7 @@ fn what_is_damaged_is_none_and_nothing_is_allocated_for_a_size_that_cannot_be() 
     for length in 0..good.len() {
         assert_eq!(Packed(good[..length].to_vec()).unpack(), None, "{length}");
     }
-    // Longer than it says, shorter than it says, of a size that cannot be, of another number, no text.
+    // Longer than stated, shorter than stated, impossible size, other dictionary number, not text.
     for damaged in [changed(0, 1), changed(0, 255), changed(3, 255), changed(good.len() - 1, 2)] {
         assert_eq!(damaged.unpack(), None);
     }

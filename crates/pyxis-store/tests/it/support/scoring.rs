@@ -1,4 +1,4 @@
-//! Rows of the scoring side to start from.
+//! Initial rows for scoring.
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::entropy::{OsEntropy, token};
@@ -55,7 +55,7 @@ pub(crate) async fn add_key(world: &World) -> ApiKeyRow {
     key
 }
 
-/// A Stamp that came in now and expires in 1000 milliseconds.
+/// A Stamp received now that expires in 1000 milliseconds.
 pub(crate) fn new_stamp(holder: u8, provider: &str, with: &str) -> NewStamp {
     let mut digest = [holder; 32];
     digest[..provider.len()].copy_from_slice(provider.as_bytes());
@@ -80,7 +80,7 @@ pub(crate) async fn add_stamp(world: &World, new: &NewStamp) -> StampRow {
     stamps::find(&world.store, world.ws, new.address, &new.provider).await.unwrap().unwrap()
 }
 
-/// A score that was computed now and is valid for 1000 milliseconds.
+/// A score computed now that is valid for 1000 milliseconds.
 pub(crate) fn new_score(scorer: ScorerId, holder: u8) -> NewScore {
     NewScore {
         scorer,

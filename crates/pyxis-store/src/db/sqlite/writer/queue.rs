@@ -1,4 +1,4 @@
-//! Jobs that wait for the writer thread, each until its deadline.
+//! Jobs waiting for the writer thread, each with a deadline.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::Receiver;
@@ -10,16 +10,16 @@ use super::Job;
 use crate::StoreError;
 use crate::error::Busy;
 
-/// A job, and the moment at which whoever waits for it is told that the database is busy.
+/// A job, with the time at which its caller is told that the database is busy.
 pub(super) struct Entry {
     pub(super) job: Job,
     pub(super) deadline: Instant,
 }
 
-/// Jobs in the order in which they came.
+/// Jobs in order of arrival.
 pub(super) struct Queue {
     incoming: Receiver<Entry>,
-    /// Taken from there already, to look at their deadlines.
+    /// Already received, to check their deadlines.
     taken: VecDeque<Entry>,
     patience: Duration,
 }
@@ -29,27 +29,27 @@ impl Queue {
         Self { incoming, taken: VecDeque::new(), patience }
     }
 
-    /// Time from when a job is handed over to its deadline.
+    /// Time from a job's submission to its deadline.
     pub(super) const fn patience(&self) -> Duration {
         self.patience
     }
 
-    /// Waits for the next job; `None` once nobody can send one.
+    /// Waits for the next job. `None` if no senders are left.
     pub(super) fn next(&mut self) -> Option<Entry> {
         self.taken.pop_front().or_else(|| self.incoming.recv().ok())
     }
 
-    /// The next job, if there is one.
+    /// The next job, if there is one already.
     pub(super) fn next_at_once(&mut self) -> Option<Entry> {
         self.taken.pop_front().or_else(|| self.incoming.try_recv().ok())
     }
 
-    /// Makes a job the next one.
+    /// Makes a job the next one again.
     pub(super) fn put_back(&mut self, entry: Entry) {
         self.taken.push_front(entry);
     }
 
-    /// Waits until `until`, and refuses what is late then.
+    /// Waits until `until`, and refuses jobs that are then past their deadline.
     pub(super) fn wait(&mut self, until: Instant) {
         std::thread::sleep(until.saturating_duration_since(Instant::now()));
         self.taken.extend(self.incoming.try_iter());

@@ -1,4 +1,4 @@
-//! The writer over a table in memory, and over a file that another process keeps busy.
+//! The writer over an in-memory table, and over a file that another process keeps busy.
 
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
@@ -7,7 +7,7 @@ use super::super::checkpoints::{CheckpointWorker, WalLimits};
 use super::*;
 use crate::PATIENCE;
 
-/// A writer of a table in memory whose disk waits for a word.
+/// A writer of an in-memory table whose disk waits for a signal.
 fn writer() -> (Writer, Sender<std::io::Result<()>>) {
     writer_with(PATIENCE)
 }
@@ -91,7 +91,7 @@ async fn a_job_is_refused_at_its_deadline_between_two_steps_that_leave_no_break(
     transaction.send(Command::Step(Box::new(move |_| told.recv().unwrap()))).unwrap();
     let (work, mut answer) = answering(insert);
     writer.hand_over(Entry { job: Job::Work(work), deadline: Instant::now() }).unwrap();
-    // It is there before the first step ends.
+    // The answer is available before the first step ends.
     let next = transaction.run(move |_| Ok(answer.try_recv()));
     let mut next = Box::pin(next);
     tokio::select! {
@@ -117,7 +117,7 @@ async fn nothing_is_written_after_a_sync_that_failed() {
     writer.close();
 }
 
-/// How often SQLite found the file busy.
+/// Number of times that SQLite found the file busy.
 static TRIES: AtomicUsize = AtomicUsize::new(0);
 
 #[test]
@@ -128,7 +128,7 @@ fn a_line_of_jobs_waits_for_another_process_once_and_not_one_after_another() {
     let mut connection = super::super::connect(&path).unwrap();
     connection.execute_batch("CREATE TABLE t (n INTEGER)").unwrap();
     let held = pyxis_testkit::sqlite::hold(&path);
-    // It counts, and then SQLite gives up at once.
+    // Counts, after which SQLite gives up immediately.
     connection.busy_handler(Some(|_| TRIES.fetch_add(1, Ordering::Relaxed) == usize::MAX)).unwrap();
     let (jobs, incoming) = channel();
     let deadline = Instant::now() + Duration::from_millis(20);
@@ -154,7 +154,7 @@ fn a_line_of_jobs_waits_for_another_process_once_and_not_one_after_another() {
             .iter_mut()
             .all(|answer| matches!(answer.try_recv(), Ok(Err(StoreError::Unavailable(_)))))
     );
-    // At most one try for each pause of the first job, and none for the other 999.
+    // At most one attempt per pause of the first job, and none for the other 999.
     let tries = TRIES.load(Ordering::Relaxed);
     assert!((1..=25).contains(&tries), "{tries} tries");
     drop(held);
