@@ -15,6 +15,7 @@ mod fuzzed;
 mod gateway;
 mod heads;
 mod imports;
+mod language;
 mod layering;
 mod moments;
 mod openapi;

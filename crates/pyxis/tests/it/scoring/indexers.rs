@@ -72,7 +72,7 @@ both_engines! {
         }
         assert_eq!(whole.lines().count(), 14);
         // One that fails is named, and the existing file stays.
-        indexer.meets(&[Trouble::Gibberish; 300]);
+        indexer.meets(&[IndexerFault::Gibberish; 300]);
         let failed = stage.app.cli(&score).await.expect(1);
         assert!(failed.stderr.contains("cannot be scored") && failed.stderr.contains("0x"), "{}", failed.stderr);
         assert_eq!(std::fs::read_to_string(&out).unwrap(), whole);
