@@ -1,20 +1,20 @@
 //! Scoring as clients see it (Spec 1; decisions, identity scoring). Requests go to the real router over a real database
 //! of either engine, with a clock that stands still until a test moves it.
 
+mod access;
 mod bulk;
 mod catalogue;
 mod changes;
 mod damage;
 mod dedup;
-mod doors;
 mod earlier;
-mod gaps;
+mod empty_pages;
 mod history;
-mod holes;
 mod incremental;
 mod indexers;
 mod ingest;
 mod issuers;
+mod known_holes;
 mod limits;
 mod lines;
 mod models;
@@ -30,5 +30,5 @@ mod scores;
 mod sets;
 mod strangers;
 mod timeouts;
-mod weightless;
+mod unweighted_stamps;
 mod world;

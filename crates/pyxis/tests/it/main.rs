@@ -6,9 +6,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
-mod anchored;
+mod audit_truncation;
 mod cli;
 mod clock;
+mod config_races;
 mod crash;
 mod delivery;
 mod fuzzed;
@@ -17,7 +18,6 @@ mod heads;
 mod imports;
 mod language;
 mod layering;
-mod moments;
 mod openapi;
 mod people;
 mod races;
@@ -25,7 +25,7 @@ mod rebinding;
 mod scoring;
 mod signer;
 mod support;
-mod unended;
+mod unfinished_attempts;
 mod verify;
 
 use pyxis_testkit::postgres;

@@ -1,7 +1,7 @@
 //! People and rights, by session and by token.
 
 mod approvals;
-mod matrix;
 mod members;
+mod role_matrix;
 mod surfaces;
 mod tokens;

@@ -3,14 +3,14 @@
 mod attestations;
 mod batches;
 mod checks;
+mod checks_end_to_end;
 mod clocks;
 mod commands;
 mod contracts;
-mod door;
 mod gas;
+mod installation;
 mod lagging;
 mod nodes;
 mod order;
 mod registry;
-mod stage;
 mod strategies;

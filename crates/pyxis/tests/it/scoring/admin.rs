@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::stage::{Stage, address};
+use super::installation::{Stage, address};
 use crate::support::{Setup, both_engines};
 
 /// Every route, with an id of the first workspace as its variable.

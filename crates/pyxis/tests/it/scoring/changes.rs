@@ -4,7 +4,7 @@ use pyxis_testkit::tls::Authority;
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::{Value, json};
 
-use super::stage::{Stage, address};
+use super::installation::{Stage, address};
 use crate::support::{Setup, both_engines, until};
 
 both_engines! {

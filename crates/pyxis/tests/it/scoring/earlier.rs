@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::stage::{Stage, address};
+use super::installation::{Stage, address};
 use crate::support::Setup;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

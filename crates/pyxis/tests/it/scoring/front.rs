@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::stage::{Stage, address};
+use super::installation::{Stage, address};
 use crate::support::{Answer, Call, Setup, both_engines};
 
 /// Headers that differ between requests, and those that CORS adds.

@@ -3,7 +3,7 @@
 use pyxis_testkit::indexer::{Indexer, IndexerFault};
 use serde_json::json;
 
-use super::stage::{Stage, address};
+use super::installation::{Stage, address};
 use crate::support::{Setup, both_engines};
 
 /// An indexer that knows wallets 1 to 12, each with two to four transfers.

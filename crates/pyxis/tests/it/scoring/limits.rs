@@ -8,7 +8,7 @@ use pyxis_core::clock::{Clock, SystemClock};
 use pyxis_core::window::quarter_start;
 use tokio::task::JoinHandle;
 
-use super::stage::address;
+use super::installation::address;
 use crate::postgres::Database;
 use crate::support::{Answer, App, Call, Client, Setup, both_engines, until};
 

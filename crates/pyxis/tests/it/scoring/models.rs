@@ -9,7 +9,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use serde_json::json;
 
-use super::stage::{Stage, address};
+use super::installation::{Stage, address};
 use crate::support::{Setup, both_engines};
 
 /// Converts a CSV file of texts to Parquet, at the given path.

@@ -7,7 +7,7 @@ use pyxis_models::scope::Model;
 use pyxis_testkit::onnx::{Model as File, logistic, stump};
 use serde_json::{Value, json};
 
-use super::stage::{Stage, address};
+use super::installation::{Stage, address};
 use crate::support::{Setup, both_engines};
 
 /// Writes a file next to the database; returns its path.

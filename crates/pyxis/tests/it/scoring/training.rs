@@ -8,7 +8,7 @@ use pyxis_models::scope::Model;
 use pyxis_testkit::onnx::stump;
 use serde_json::json;
 
-use super::stage::Stage;
+use super::installation::Stage;
 use crate::support::{Setup, both_engines};
 
 fn wallet(number: u32) -> EvmAddress {

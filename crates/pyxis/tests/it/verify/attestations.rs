@@ -11,7 +11,7 @@ use pyxis_testkit::upstream::{Received, Reply, Upstream};
 use pyxis_verify::attestation::sui::signed_bytes;
 use serde_json::{Value, json};
 
-use super::stage::{ACTION, Stage, address, now, registration};
+use super::installation::{ACTION, Stage, address, now, registration};
 use crate::support::{Setup, both_engines};
 
 const ATTESTER: &str = "0xABCDEFabcdefABCDEFabcdefABCDEFabcdefABCD";

@@ -6,7 +6,7 @@ use pyxis_signing::eip712::words::number;
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::{Value, json};
 
-use super::stage::{ACTION, Stage, address};
+use super::installation::{ACTION, Stage, address};
 use crate::support::Setup;
 
 type Refuse = fn(&[Value]) -> Reply;

@@ -3,7 +3,7 @@
 use pyxis_core::proof::{Kind, Registration};
 use serde_json::json;
 
-use super::stage::{ACTION, Stage, address, registration};
+use super::installation::{ACTION, Stage, address, registration};
 use crate::support::{Setup, both_engines};
 
 both_engines! {

@@ -4,7 +4,7 @@ use pyxis_core::proof::{Kind, Registration, Statement};
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::{Value, json};
 
-use super::stage::{ACTION, Stage, address, now, registration};
+use super::installation::{ACTION, Stage, address, now, registration};
 use crate::support::app::{Ran, run};
 use crate::support::{App, PATIENCE, Setup, both_engines, until};
 

@@ -5,7 +5,7 @@ use pyxis_core::proof::{Kind, Registration, Statement};
 use pyxis_verify::registry::{IssuerKey, to_json};
 use serde_json::json;
 
-use super::stage::{ACTION, address, key, now, registration};
+use super::installation::{ACTION, address, key, now, registration};
 use crate::support::{App, Setup, both_engines, until};
 
 both_engines! {

@@ -10,7 +10,7 @@ use pyxis_testkit::anvil::{Anvil, compile};
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::{Value, json};
 
-use super::stage::{ACTION, Stage, address, registration};
+use super::installation::{ACTION, Stage, address, registration};
 use crate::support::{Setup, both_engines};
 
 const CIRCUIT: Word = [7; 32];

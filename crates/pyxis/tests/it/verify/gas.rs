@@ -6,7 +6,7 @@ use pyxis_testkit::anvil::compile;
 use serde_json::{Value, json};
 
 use super::contracts::{Chain, word};
-use super::stage::{ACTION, Stage};
+use super::installation::{ACTION, Stage};
 use crate::support::Answer;
 
 const KEPT: &str = env!("CARGO_TARGET_TMPDIR");

@@ -3,7 +3,7 @@
 use pyxis_testkit::upstream::{Received, Reply, Upstream};
 use serde_json::{Value, json};
 
-use super::stage::{ACTION, Stage, address};
+use super::installation::{ACTION, Stage, address};
 use crate::support::{Answer, Setup};
 
 /// The newest block of every node here.

@@ -8,7 +8,7 @@ use pyxis_testkit::upstream::{Received, Release, Reply, Upstream};
 use serde_json::{Value, json};
 
 use super::contracts::{Chain, ISSUER, action, asked, scores, word};
-use super::stage::{ACTION, Stage, address, now, registration};
+use super::installation::{ACTION, Stage, address, now, registration};
 use crate::support::Setup;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

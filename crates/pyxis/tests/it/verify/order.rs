@@ -4,7 +4,7 @@
 use pyxis_core::proof::{Kind, NetworkName, Rebinding, Registration, Revocation, Statement};
 use serde_json::{Value, json};
 
-use super::stage::{ACTION, Stage, address, now, registration};
+use super::installation::{ACTION, Stage, address, now, registration};
 use crate::support::{Answer, Setup, both_engines};
 
 const DAY: i64 = 24 * 3600;

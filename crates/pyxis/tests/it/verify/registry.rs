@@ -6,7 +6,7 @@ use pyxis_core::sui::SuiAddress;
 use pyxis_verify::registry::to_json;
 use serde_json::json;
 
-use super::stage::{ACTION, Stage, address, key, now, registration};
+use super::installation::{ACTION, Stage, address, key, now, registration};
 use crate::support::{Setup, both_engines};
 
 fn rebinding(from: u8, to: u8, nullifier: u64, nonce: &str) -> Statement {

@@ -4,7 +4,7 @@ use pyxis_core::proof::{Kind, Revocation, Statement};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::stage::{ACTION, Stage, address, now, registration};
+use super::installation::{ACTION, Stage, address, now, registration};
 use crate::support::client::dial;
 use crate::support::{Setup, both_engines, until};
 

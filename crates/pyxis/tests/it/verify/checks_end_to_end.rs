@@ -7,7 +7,7 @@ use pyxis_core::sui::SuiAddress;
 use pyxis_verify::registry::to_json;
 use serde_json::{Value, json};
 
-use super::stage::{ACTION, Stage, address, key, now, registration};
+use super::installation::{ACTION, Stage, address, key, now, registration};
 use crate::support::{Setup, both_engines};
 
 /// An address on Sui.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::stage::{Stage, address};
+use super::installation::{Stage, address};
 use crate::postgres::Database;
 use crate::support::Setup;
 
