@@ -1,7 +1,7 @@
 //! Nodes that refuse large batches, each in its own way, and a Multicall3 that answers only some of its calls.
 
 use pyxis_core::hex;
-use pyxis_evm::abi::{Words, selector};
+use pyxis_evm::abi::{AbiReader, selector};
 use pyxis_signing::eip712::words::number;
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ fn answer(call: &Value) -> Value {
 fn half_answered(data: &str) -> String {
     let data = hex::decode_prefixed(data).unwrap();
     assert_eq!(data[..4], selector("aggregate3((address,bool,bytes)[])"));
-    let (count, _) = Words::new(&data[4..]).tail(0).unwrap().array().unwrap();
+    let (count, _) = AbiReader::new(&data[4..]).tail(0).unwrap().array().unwrap();
     let (mut heads, mut tails) = (Vec::new(), Vec::new());
     for place in 0..count {
         heads.extend(number((32 * count + tails.len()) as u64));
