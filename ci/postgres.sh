@@ -17,11 +17,7 @@ find_bin() {
     fi
     newest=$(compgen -G '/usr/lib/postgresql/*/bin/initdb' | sort -V | tail -n 1 || true)
     [[ -n $newest ]] || newest=$(command -v initdb || true)
-    if [[ -z $newest ]]; then
-        echo "PostgreSQL is not installed: apt-get install postgresql" >&2
-        exit 1
-    fi
-    dirname "$newest"
+    if [[ -n $newest ]]; then dirname "$newest"; fi
 }
 
 # PostgreSQL refuses to run as root. setpriv becomes the command, so its process id is the server's.
@@ -33,6 +29,11 @@ unprivileged() {
 }
 
 bin=$(find_bin)
+if [[ -z $bin ]]; then
+    echo "PostgreSQL is not installed (apt-get install postgresql); tests with it cannot run" >&2
+    if [[ -n ${PX_TEST_STRICT:-} ]]; then exit 1; fi
+    exec "$@"
+fi
 directory=$(mktemp -d "${TMPDIR:-/tmp}/px-postgres.XXXXXX")
 server=
 

@@ -1,11 +1,20 @@
 #!/usr/bin/env bash
-# The one test command: form, tests on both engines, browser tests.
+# The one test command: form, Rust tests on both engines, browser tests, example clients, requests of every kind.
 #
-# Needs Rust and a C compiler, no root. Without PX_TEST_POSTGRES the PostgreSQL half of the store's
-# tests is left out, without Node and Chromium the browser tests; both say so. To have PostgreSQL
-# started for you: ci/postgres.sh ci/test.sh
+# As root on Debian it installs what it lacks; otherwise it says what that is. It starts its own PostgreSQL, Matrix
+# homeserver and EVM node. Tests that need something that is still missing are not run, and the closing lines say
+# which. PX_TEST_STRICT=1 leaves nothing out: the first missing thing ends the run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+if [[ -z ${PX_TEST_SERVERS:-} ]]; then
+    ci/setup.sh || { [[ -z ${PX_TEST_STRICT:-} ]] && echo "going on without"; }
+    # Each gives the next one the name of its server, and goes on without where it has none.
+    export PX_TEST_SERVERS=started
+    servers=(ci/synapse.sh ci/chain.sh)
+    if [[ -z ${PX_TEST_POSTGRES:-} ]]; then servers+=(ci/postgres.sh); fi
+    exec "${servers[@]}" ci/test.sh
+fi
 
 output=$(mktemp -d "${TMPDIR:-/tmp}/px-test.XXXXXX")
 trap 'rm -rf "$output"' EXIT
@@ -13,30 +22,52 @@ trap 'rm -rf "$output"' EXIT
 color=never
 if [[ -t 1 ]]; then color=always; fi
 
+# Parts of the names of tests that cannot run here, and what they need.
+names=() missing=()
+leave_out() {
+    missing+=("$1")
+    shift
+    names+=("$@")
+}
+has() { command -v "$1" >/dev/null; }
+
+[[ -n ${PX_TEST_POSTGRES:-} ]] || leave_out PostgreSQL postgres
+[[ -n ${PX_TEST_SYNAPSE:-} ]] || leave_out "a Matrix homeserver" real_homeserver
+[[ -n ${PX_TEST_ANVIL:-} ]] || leave_out "an EVM node" verify::contracts verify::gas verify::nodes
+{ has ip && unshare --net true 2>/dev/null; } || leave_out "network namespaces" netns::
+has umoci || leave_out umoci image::
+compgen -G '/usr/lib*/**/faketime/libfaketime.so.1' >/dev/null || leave_out faketime cli::preloaded
+if ((${#missing[@]})) && [[ -n ${PX_TEST_STRICT:-} ]]; then
+    echo "missing: ${missing[*]}" >&2
+    exit 1
+fi
+# Nobody can install this one: the kernel has it or not.
+unshare --user --map-root-user true 2>/dev/null || leave_out "user namespaces" image::
+printf -v missing_list '%s, ' "${missing[@]}"
+
+# tests: every Rust test but those that are left out.
 tests() {
+    local name filter=() skip=()
     if cargo nextest --version >/dev/null 2>&1; then
-        ci/chain.sh cargo nextest run --workspace --locked --color "$color"
+        for name in "${names[@]}"; do filter+=("and not test($name)"); done
+        cargo nextest run --workspace --locked --color "$color" -E "all() ${filter[*]}"
     else
         echo "cargo-nextest is missing; running cargo test"
-        ci/chain.sh cargo test --workspace --locked --no-fail-fast --color "$color"
+        for name in "${names[@]}"; do skip+=(--skip "$name"); done
+        cargo test --workspace --locked --no-fail-fast --color "$color" -- "${skip[@]}"
     fi
 }
 
 # The runners' own closing lines, once more where they are seen; those of the Rust tests come last.
 closing() {
     echo "== result"
-    if [[ -z ${PX_TEST_POSTGRES:-} ]]; then
-        echo "PostgreSQL: skipped, PX_TEST_POSTGRES is not set"
+    if ((${#missing[@]})); then
+        echo "left out, and counted as skipped below: the tests that need ${missing_list%, }"
     fi
     tail -n 15 "$output/e2e"
     grep -E '^test result|^error: test failed' "$output/tests" || true
     awk '/Summary/ { text = "" } /Summary/, 0 { text = text $0 "\n" } END { printf "%s", text }' "$output/tests"
 }
-
-if [[ -z ${PX_TEST_POSTGRES:-} && -n ${PX_TEST_STRICT:-} ]]; then
-    echo "PX_TEST_POSTGRES is not set: run ci/postgres.sh ci/test.sh" >&2
-    exit 1
-fi
 
 ci/lint.sh
 

@@ -11,16 +11,15 @@ const INSIDE: &str = "PX_TESTKIT_NETNS";
 /// Runs the test `name` (its full path, such as `dial::only_public`) again inside a namespace. Returns `true` there,
 /// and `false` in the outer process once the inner run has passed.
 ///
-/// Without the privilege or the tools it prints a line and returns `false`, and the test is skipped. Under
-/// `PX_TEST_STRICT` nothing may be missing. Panics if the inner run fails.
+/// Panics without the privilege or the tools, and if the inner run fails: tests that need a namespace have `netns` in
+/// their names, so that `ci/test.sh` can leave them out.
 #[expect(clippy::disallowed_methods, reason = "a test finds in this way where it runs")]
 pub fn inside(name: &str) -> bool {
     if std::env::var_os(INSIDE).is_some() {
         return true;
     }
     if let Err(missing) = tools() {
-        skip(name, missing, std::env::var("PX_TEST_STRICT").is_ok());
-        return false;
+        panic!("{name} cannot run: {missing}");
     }
     let namespace = Namespace::new();
     let program = std::env::current_exe().expect("the path of the test binary");
@@ -32,12 +31,6 @@ pub fn inside(name: &str) -> bool {
         .expect("the inner run starts");
     assert!(status.success(), "the inner run of {name} failed");
     false
-}
-
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
-fn skip(name: &str, missing: &str, strict: bool) {
-    assert!(!strict, "{name} cannot run: {missing}");
-    eprintln!("skipped {name}: {missing}");
 }
 
 fn tools() -> Result<(), &'static str> {
@@ -90,15 +83,4 @@ impl Drop for Namespace {
 fn ip(arguments: &[&str]) {
     let status = Command::new("ip").args(arguments).status().expect("ip runs");
     assert!(status.success() || std::thread::panicking(), "ip {} failed", arguments.join(" "));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    #[should_panic(expected = "dial::only_public cannot run: iproute2 is missing")]
-    fn where_nothing_may_be_missing_a_test_without_its_tools_fails() {
-        skip("dial::only_public", "iproute2 is missing", true);
-    }
 }

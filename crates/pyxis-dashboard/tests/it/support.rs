@@ -55,9 +55,7 @@ macro_rules! both_engines {
 
             #[tokio::test]
             async fn postgres() {
-                let Some(database) = pyxis_testkit::postgres::Database::create(stringify!($name)).await else {
-                    return;
-                };
+                let database = pyxis_testkit::postgres::Database::create(stringify!($name)).await;
                 crate::support::DATABASE.scope(database.url(), body()).await;
                 database.remove().await;
             }

@@ -121,7 +121,7 @@ contract! {
 }
 
 #[test]
-fn a_table_that_is_locked_costs_a_read_its_patience_and_no_more() {
+fn a_table_that_is_locked_costs_a_read_its_patience_and_no_more_on_postgres() {
     crate::support::on_postgres("a_table_that_is_locked", async |world| {
         let store = with_patience(world, Duration::from_millis(50));
         let database = world.postgres();

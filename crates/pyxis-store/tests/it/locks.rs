@@ -101,7 +101,7 @@ contract! {
 }
 
 #[test]
-fn others_are_not_waited_for() {
+fn others_are_not_waited_for_on_postgres() {
     crate::support::on_postgres("others_are_not_waited_for", async |world| {
         let other = add_workspace(&world.store, "other").await;
         let lock = async |ws, nullifiers: &[Nullifier]| {

@@ -69,7 +69,7 @@ fn a_database_that_was_never_migrated_has_version_zero() {
 }
 
 #[test]
-fn both_engines_have_the_same_columns_types_and_nullability() {
+fn both_engines_have_the_same_columns_types_and_nullability_in_sqlite_and_postgres() {
     let (mut sqlite, mut postgres) = (BTreeMap::new(), BTreeMap::new());
     crate::support::on_sqlite(async |world| {
         let rows = query_strings(

@@ -88,7 +88,7 @@ pub(crate) fn on_sqlite(body: impl AsyncFnOnce(&World)) {
 
 pub(crate) fn on_postgres(name: &str, body: impl AsyncFnOnce(&World)) {
     runtime().block_on(async {
-        let Some(database) = Database::create(name).await else { return };
+        let database = Database::create(name).await;
         let mut world = World::new(database.url(), Some(database)).await;
         body(&world).await;
         let database = world.postgres.take();

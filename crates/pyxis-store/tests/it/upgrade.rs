@@ -162,7 +162,7 @@ fn nullifiers_of_sqlite_databases_of_version_20_are_found() {
 #[test]
 fn nullifiers_of_postgres_databases_of_version_20_are_found() {
     runtime().block_on(async {
-        let Some(database) = Database::create("upgrade_nullifiers").await else { return };
+        let database = Database::create("upgrade_nullifiers").await;
         database.run(&script_of_20("postgres")).await;
         let store = Store::open(&OpenOptions::new(database.url())).unwrap();
         nullifiers_are_found(&store).await;
@@ -174,7 +174,7 @@ fn nullifiers_of_postgres_databases_of_version_20_are_found() {
 #[test]
 fn a_first_postgres_database_is_upgraded_with_its_rows() {
     runtime().block_on(async {
-        let Some(database) = Database::create("upgrade").await else { return };
+        let database = Database::create("upgrade").await;
         let schema = include_str!("../../migrations/postgres/0001_init.sql");
         database.run(&script(schema, "true")).await;
         let store = Store::open(&OpenOptions::new(database.url())).unwrap();

@@ -55,7 +55,7 @@ mod an_attestation_is_answered_from_memory_until_it_ends {
 
     #[tokio::test]
     async fn postgres() {
-        let Some(database) = Database::create("index").await else { return };
+        let database = Database::create("index").await;
         is_remembered(database.url()).await;
         database.remove().await;
     }

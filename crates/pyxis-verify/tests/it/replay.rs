@@ -419,7 +419,7 @@ mod replaying_the_log_up_to_a_block_gives_the_answers_about_it {
     #[test]
     fn postgres() {
         property(8, async |steps| {
-            let Some(database) = Database::create("replay").await else { return };
+            let database = Database::create("replay").await;
             World::new(database.url()).await.lives_through(&steps).await;
             database.remove().await;
         });

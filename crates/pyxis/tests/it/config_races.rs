@@ -180,7 +180,7 @@ mod a_grant_is_used_once_for_a_request_that_is_judged_twice {
 
     #[tokio::test]
     async fn postgres() {
-        let Some(database) = Database::create("grant_moment").await else { return };
+        let database = Database::create("grant_moment").await;
         let world = World::new(database.url()).await;
         a_grant_is_used_once(&world, async || database.until_one_waits().await).await;
         drop(world);

@@ -128,9 +128,7 @@ mod crash_at_random_moments_loses_no_decision_and_sends_nothing_twice {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn postgres() {
-        if let Some(database) = Database::create("crash").await {
-            crashes(World::with(Setup::on(database)).await).await;
-        }
+        crashes(World::with(Setup::on(Database::create("crash").await)).await).await;
     }
 }
 

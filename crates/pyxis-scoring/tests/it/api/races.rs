@@ -266,8 +266,8 @@ both_engines! {
 
 /// On SQLite the one writer is the lock.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_import_locks_no_nullifier_before_it_has_all_addresses() {
-    let Some(world) = World::on_postgres("import_order").await else { return };
+async fn an_import_locks_no_nullifier_before_it_has_all_addresses_on_postgres() {
+    let world = World::on_postgres("import_order").await;
     for number in [1, 2] {
         world.verify(wallet(number), "A", "n:1", 9).await;
     }

@@ -90,8 +90,8 @@ both_engines! {
 
 /// On PostgreSQL, work in progress waits for the deletion of the scorer's row. SQLite has one writer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_waits_for_a_scorer_that_goes_hears_that_it_is_gone_or_does_without_it() {
-    let Some(world) = World::on_postgres("scorer_goes").await else { return };
+async fn a_request_that_waits_for_a_scorer_that_goes_hears_that_it_is_gone_or_does_without_it_on_postgres() {
+    let world = World::on_postgres("scorer_goes").await;
     world.verify(wallet(1), "A", "n:1", 20).await;
     world.verify(wallet(2), "A", "n:2", 20).await;
     for round in 0..4 {

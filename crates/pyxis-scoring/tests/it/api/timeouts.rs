@@ -131,7 +131,7 @@ async fn are_cancelled(world: &World, router: Router, all: Vec<Asked>) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn work_that_waits_in_postgres_is_cancelled_there() {
-    let Some(world) = World::on_postgres("timeouts").await else { return };
+    let world = World::on_postgres("timeouts").await;
     let scorer = world.scorer("20", &[("A", "1")]).await;
     world.verify(wallet(1), "A", "n:1", 9).await;
     are_cancelled(&world, world.node(impatient()).router(), reads(scorer)).await;
@@ -140,7 +140,7 @@ async fn work_that_waits_in_postgres_is_cancelled_there() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn plain_requests_past_the_router_are_cancelled_in_postgres_too() {
-    let Some(world) = World::on_postgres("timeouts_of_plain").await else { return };
+    let world = World::on_postgres("timeouts_of_plain").await;
     let scorer = world.scorer("20", &[("A", "1")]).await;
     world.verify(wallet(1), "A", "n:1", 9).await;
     are_cancelled(&world, past_the_router(world.node(impatient()).state), plain(scorer)).await;
@@ -149,7 +149,7 @@ async fn plain_requests_past_the_router_are_cancelled_in_postgres_too() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writes_that_wait_in_postgres_are_cancelled_and_change_nothing() {
-    let Some(world) = World::on_postgres("timeouts_of_writes").await else { return };
+    let world = World::on_postgres("timeouts_of_writes").await;
     let scorer = world.scorer("20", &[("A", "1")]).await;
     world.verify(wallet(1), "A", "n:1", 9).await;
     let router = world.node(impatient()).router();

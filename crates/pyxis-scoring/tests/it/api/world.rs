@@ -71,9 +71,7 @@ macro_rules! both_engines {
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn postgres() {
-                let Some(world) = $crate::api::world::World::on_postgres(stringify!($name)).await else {
-                    return;
-                };
+                let world = $crate::api::world::World::on_postgres(stringify!($name)).await;
                 body(&world).await;
                 world.remove().await;
             }
@@ -117,9 +115,9 @@ impl World {
         Self::new(DatabaseUrl::sqlite(&path), Engine::Sqlite(path, directory)).await
     }
 
-    pub(crate) async fn on_postgres(test: &str) -> Option<Self> {
-        let database = Database::create(test).await?;
-        Some(Self::new(database.url(), Engine::Postgres(database)).await)
+    pub(crate) async fn on_postgres(test: &str) -> Self {
+        let database = Database::create(test).await;
+        Self::new(database.url(), Engine::Postgres(database)).await
     }
 
     async fn new(url: DatabaseUrl, engine: Engine) -> Self {

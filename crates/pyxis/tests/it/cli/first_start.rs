@@ -68,8 +68,8 @@ both_engines! {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_servers_that_start_at_once_on_an_empty_database_both_serve_one_workspace() {
-    let Some(database) = Database::create("two servers on an empty database").await else { return };
+async fn two_servers_that_start_at_once_on_an_empty_postgres_database_both_serve_one_workspace() {
+    let database = Database::create("two servers on an empty database").await;
     Store::open(&OpenOptions::new(database.url())).unwrap().migrate().await.unwrap();
     // Both find no workspace, and neither can create one yet.
     let held = database.hold("LOCK TABLE workspaces IN SHARE MODE").await;

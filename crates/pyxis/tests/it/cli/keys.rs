@@ -131,7 +131,7 @@ both_engines! {
         assert!(refused.code.is_some_and(|code| code != 0), "an existing file is not overwritten: {refused:?}");
 
         let mut copy = App::empty(if world.app.is_postgres() {
-            Setup::on(Database::create("a copy").await.unwrap())
+            Setup::on(Database::create("a copy").await)
         } else {
             Setup::new()
         });

@@ -288,7 +288,7 @@ async fn a_thousand_decisions_while_receivers_and_chats_fail_in_turn_on_sqlite()
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_decisions_while_receivers_and_chats_fail_in_turn_on_postgres() {
-    let Some(database) = crate::postgres::Database::create("chaos").await else { return };
+    let database = crate::postgres::Database::create("chaos").await;
     chaos(database.url()).await;
     database.remove().await;
 }

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-mod kicked;
+mod real_homeserver;
 mod moves;
 
 use super::payloads;
@@ -554,15 +554,15 @@ mod reactions_decide_in_a_room_of_a_real_homeserver {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn sqlite() {
-        let Some(homeserver) = Homeserver::start("reactions on SQLite") else { return };
+        let homeserver = Homeserver::start();
         let dir = tempfile::tempdir().unwrap();
         story(pyxis_store::DatabaseUrl::sqlite(dir.path().join("chat.db")), &homeserver).await;
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn postgres() {
-        let Some(homeserver) = Homeserver::start("reactions on PostgreSQL") else { return };
-        let Some(database) = crate::postgres::Database::create("matrix").await else { return };
+        let homeserver = Homeserver::start();
+        let database = crate::postgres::Database::create("matrix").await;
         story(database.url(), &homeserver).await;
         database.remove().await;
     }

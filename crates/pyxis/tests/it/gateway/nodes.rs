@@ -6,8 +6,8 @@ use crate::postgres::Database;
 use crate::support::{Setup, World, in_one_hour};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_nodes_on_one_database_act_as_one() {
-    let Some(database) = Database::create("two_nodes").await else { return };
+async fn two_nodes_on_one_postgres_database_act_as_one() {
+    let database = Database::create("two_nodes").await;
     in_one_hour(Setup::on(database), async |setup| {
         let world = World::with(setup).await;
         let node = world.app.another_node();

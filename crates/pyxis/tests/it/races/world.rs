@@ -138,7 +138,6 @@ macro_rules! both_engines {
             #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
             async fn postgres() {
                 let database = crate::postgres::Database::create(stringify!($name)).await;
-                let Some(database) = database else { return };
                 body(database.url()).await;
                 database.remove().await;
             }

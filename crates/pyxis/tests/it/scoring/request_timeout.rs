@@ -11,7 +11,7 @@ use crate::support::Setup;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_score_that_does_not_come_within_a_minute_is_504_and_comes_when_asked_for_again() {
-    let Some(database) = Database::create("minute").await else { return };
+    let database = Database::create("minute").await;
     let stage = Stage::with(Setup::on(database)).await;
     stage.stamp(1, "Google", "one").await;
     stage.stamp(2, "Google", "two").await;

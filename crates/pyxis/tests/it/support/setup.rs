@@ -50,9 +50,7 @@ macro_rules! both_engines {
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn postgres() {
-                if let Some(database) = $crate::postgres::Database::create(stringify!($name)).await {
-                    body(Setup::on(database)).await;
-                }
+                body(Setup::on($crate::postgres::Database::create(stringify!($name)).await)).await;
             }
         }
     )+};

@@ -39,12 +39,12 @@ fn source() -> std::path::PathBuf {
 }
 
 impl Chain {
-    pub(super) async fn start(test: &str) -> Option<Self> {
-        let anvil = Anvil::start(test, 10)?;
+    pub(super) async fn start() -> Self {
+        let anvil = Anvil::start(10);
         let code = compile(&source(), KEPT.as_ref());
         let proofs = anvil.deploy(&code["Proofs"]).await;
         let multicall = anvil.deploy(&code["Multicall"]).await;
-        Some(Self { anvil, proofs, multicall })
+        Self { anvil, proofs, multicall }
     }
 
     pub(super) async fn send(&self, signature: &str, arguments: &[Word]) -> u64 {
@@ -126,13 +126,13 @@ async fn old_heights(chain: &Chain, stage: &Stage) {
 
 both_engines! {
     async fn contracts_are_asked_at_old_heights_in_batches(setup: Setup) {
-        let Some(chain) = Chain::start("contracts in batches").await else { return };
+        let chain = Chain::start().await;
         let stage = chain.stage_on(setup, |_| {}).await;
         old_heights(&chain, &stage).await;
     }
 
     async fn contracts_are_asked_at_old_heights_through_multicall(setup: Setup) {
-        let Some(chain) = Chain::start("contracts through Multicall3").await else { return };
+        let chain = Chain::start().await;
         let multicall = json!(chain.multicall.to_string());
         let before = chain.anvil.height().await - 1;
         let stage = chain.stage_on(setup, |network| network["multicall"] = multicall).await;
@@ -148,7 +148,7 @@ both_engines! {
     }
 
     async fn where_contracts_alone_are_asked_no_proof_is_registered(setup: Setup) {
-        let Some(chain) = Chain::start("contracts alone").await else { return };
+        let chain = Chain::start().await;
         let stage = chain.stage_on(setup, |network| network["sources"] = json!(["evm"])).await;
         let height = chain.mint(1, 10_000, action(), ISSUER).await;
         let said = Statement::Register(registration(2, pyxis_core::proof::Kind::GovId, 7));
@@ -158,7 +158,7 @@ both_engines! {
     }
 
     async fn the_registry_and_the_contracts_each_suffice_and_blocks_of_the_chain_stamp_both(setup: Setup) {
-        let Some(chain) = Chain::start("both sources").await else { return };
+        let chain = Chain::start().await;
         let stage = chain.stage_on(setup, |_| {}).await;
         chain.mint(1, 10_000, action(), ISSUER).await;
         let height = chain.anvil.height().await;
@@ -176,7 +176,7 @@ both_engines! {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_older_stores_know_no_expiry_and_a_second_action_is_another_proof() {
-    let Some(chain) = Chain::start("older stores").await else { return };
+    let chain = Chain::start().await;
     let stage = chain.stage(|_| {}).await;
     let who = words::address(address(1));
     chain.send("setUnique(address,uint256,bool)", &[who, action(), word(1)]).await;
@@ -214,7 +214,7 @@ async fn the_older_stores_know_no_expiry_and_a_second_action_is_another_proof() 
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_contract_that_fails_otherwise_is_no_answer() {
-    let Some(chain) = Chain::start("another revert").await else { return };
+    let chain = Chain::start().await;
     let stage = chain.stage(|_| {}).await;
     let broken = chain.send("setBroken(bool)", &[word(1)]).await;
     let refused = stage.get(&asked(&broken.to_string(), 1..3)).await.expect(503).json();
@@ -225,7 +225,7 @@ async fn a_contract_that_fails_otherwise_is_no_answer() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_that_dies_in_the_middle_is_an_error_and_the_next_one_takes_over() {
-    let Some(mut chain) = Chain::start("a node that dies").await else { return };
+    let mut chain = Chain::start().await;
     let minted = chain.mint(1, 10_000, action(), ISSUER).await;
     // A node that accepts the request and then disappears.
     let dying = Upstream::http().await;
@@ -243,8 +243,8 @@ async fn a_node_that_dies_in_the_middle_is_an_error_and_the_next_one_takes_over(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn doctor_tells_how_every_node_of_every_network_is() {
-    let Some(chain) = Chain::start("doctor").await else { return };
-    let Some(other) = Anvil::start("doctor", 1) else { return };
+    let chain = Chain::start().await;
+    let other = Anvil::start(1);
     let head = chain.anvil.height().await;
     let gone = Upstream::http().await;
     gone.reply_with(|_| Reply::abort());
@@ -282,7 +282,7 @@ async fn doctor_tells_how_every_node_of_every_network_is() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_contract_on_the_chain_believes_an_attestation() {
-    let Some(chain) = Chain::start("attestation on chain").await else { return };
+    let chain = Chain::start().await;
     let stage = chain.stage(|_| {}).await;
     stage.register(registration(1, pyxis_core::proof::Kind::GovId, 7)).await;
     let path = format!("/attestation/evm/gov-id/optimism?user={}&action-id={ACTION}", address(1));
@@ -313,7 +313,7 @@ async fn a_contract_on_the_chain_believes_an_attestation() {
     assert!(believed(&chain.anvil, contract, address(1)).await);
     assert!(!believed(&chain.anvil, contract, address(2)).await);
     // On another chain it is worthless, and after it has expired it is worthless everywhere.
-    let Some(other) = Anvil::start("attestation on another chain", 11) else { return };
+    let other = Anvil::start(11);
     let elsewhere = other.deploy(&code).await;
     assert!(!believed(&other, elsewhere, address(1)).await);
     let last = attested["message"]["expiresAt"].as_u64().unwrap();

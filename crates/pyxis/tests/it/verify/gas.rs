@@ -71,8 +71,8 @@ fn named(answer: Answer, contract: EvmAddress, answered: usize) {
 
 /// One address out of 500 uses up all gas, with these settings of the network. With `gas`, the calldata of 500 calls
 /// alone costs more than the node allows.
-async fn one_among_many(name: &str, endless: bool, gas: Option<u64>, multicall: bool) {
-    let Some(mut chain) = Chain::start(name).await else { return };
+async fn one_among_many(endless: bool, gas: Option<u64>, multicall: bool) {
+    let mut chain = Chain::start().await;
     let (contract, height) = glutton(&chain, endless).await;
     // Blocks from here on have this limit, and calls in their state too.
     let height = match gas {
@@ -106,20 +106,20 @@ async fn one_among_many(name: &str, endless: bool, gas: Option<u64>, multicall: 
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_address_that_takes_all_gas_of_a_multicall_is_named_and_the_others_are_kept() {
-    one_among_many("all gas of a multicall", false, None, true).await;
+    one_among_many(false, None, true).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_endless_call_in_a_multicall_is_named_and_the_others_are_kept() {
-    one_among_many("an endless call", true, None, true).await;
+    one_among_many(true, None, true).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_address_that_takes_all_gas_of_a_batch_is_named_and_the_others_are_kept() {
-    one_among_many("all gas of a batch", false, None, false).await;
+    one_among_many(false, None, false).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_multicall_over_the_gas_limit_of_the_node_is_split() {
-    one_among_many("a low gas limit", false, Some(600_000), true).await;
+    one_among_many(false, Some(600_000), true).await;
 }
