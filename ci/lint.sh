@@ -8,6 +8,18 @@ cargo fmt --all --check
 cargo fmt --manifest-path bench/Cargo.toml --all --check
 cargo fmt --manifest-path examples/rust/Cargo.toml --all --check
 
+echo "== spelling"
+# American spelling, in everything that people wrote; .codespellrc names the exceptions.
+if command -v codespell >/dev/null; then
+    git ls-files -z | grep -zvE '\.(jsonl|svg|png|ico|lock|csv|parquet|onnx|pxm|bin|gz)$|package-lock|/fixtures/|/data/' |
+        xargs -0 codespell
+elif [[ -n ${PX_TEST_STRICT:-} ]]; then
+    echo "codespell is missing (apt-get install codespell)" >&2
+    exit 1
+else
+    echo "spelling: left out, codespell is missing"
+fi
+
 echo "== libraries"
 # One TLS stack, without a C library to look after: rustls on ring.
 for banned in openssl-sys native-tls aws-lc-sys; do

@@ -20,6 +20,7 @@ need iproute2 ip                # tests that dial inside a network namespace
 need procps ps
 need binutils strip             # packaging/
 need umoci umoci
+need codespell codespell
 need faketime faketime          # the program with another library preloaded
 if ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && ! command -v initdb >/dev/null; then
     packages+=(postgresql)

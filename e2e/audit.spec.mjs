@@ -47,7 +47,7 @@ async function singles(colorScheme) {
 async function inTheMiddle(page, txn) {
   const found = {};
   await page.goto("/app/brand");
-  await page.getByLabel("Accent colour").fill("red");
+  await page.getByLabel("Accent color").fill("red");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("Six hex digits like #4338ca").waitFor();
   found.refused = await findings(page);

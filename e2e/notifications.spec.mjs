@@ -107,15 +107,15 @@ test("a brand is previewed before it is saved, and its logo is checked", async (
     await page.goto("/app/settings");
     await page.getByRole("link", { name: "Brand" }).click();
     await page.getByLabel("Display name").fill("Acme <b>");
-    await page.getByLabel("Accent colour").fill("red");
+    await page.getByLabel("Accent color").fill("red");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Six hex digits like #4338ca").waitFor();
-    await page.getByLabel("Accent colour").fill("#ffe066");
+    await page.getByLabel("Accent color").fill("#ffe066");
     await page.getByRole("button", { name: "Preview" }).click();
     await page.getByRole("heading", { name: "Preview of what is not saved yet" }).waitFor();
     const strip = page.locator(".brand-strip");
     assert.equal(await strip.textContent(), "Acme <b> · Approval needed");
-    // The colours come in a stylesheet of their own.
+    // The colors come in a stylesheet of their own.
     await page.waitForFunction(() => {
       const { backgroundColor, color } = getComputedStyle(document.querySelector(".brand-strip"));
       return backgroundColor === "rgb(255, 224, 102)" && color === "rgb(0, 0, 0)";

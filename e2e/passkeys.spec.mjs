@@ -68,7 +68,7 @@ test("a member proposes a policy, sees the difference, and applies it with their
     const row = page.getByRole("row", { name: /People who must approve/ });
     assert.match(await row.innerText(), /1[\s\S]*2/);
     for (const colorScheme of ["light", "dark"]) {
-      // Without motion: colours on their way from one scheme to the other are neither's.
+      // Without motion: colors on their way from one scheme to the other are neither's.
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
       assert.deepEqual(await findings(page), [], colorScheme);
     }

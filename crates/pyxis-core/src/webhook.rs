@@ -195,7 +195,7 @@ impl ScoreChanged {
             passing: self.passing,
             computed_at: self.computed_at.to_rfc3339(),
         };
-        serde_json::to_vec(&body).expect("text and truth values serialise")
+        serde_json::to_vec(&body).expect("text and truth values serialize")
     }
 }
 
@@ -258,7 +258,7 @@ impl Payload<'_> {
             }),
             Self::Expired(txn) => serde_json::to_vec(&ExpiredBody { event, txn_id: *txn }),
         };
-        json.expect("text, numbers and null serialise")
+        json.expect("text, numbers and null serialize")
     }
 }
 

@@ -228,7 +228,7 @@ impl DecisionBadge {
             Self::Pending => "amber",
             Self::Approved => "green",
             Self::Denied | Self::Failed => "red",
-            Self::Expired => "grey",
+            Self::Expired => "gray",
         }
     }
 }

@@ -133,9 +133,9 @@ mod tests {
         assert_eq!(wrong.status(), 422);
         assert!(wrong.detail().contains("count"), "{}", wrong.detail());
         assert_eq!(status(" [1]").status(), 422);
-        let unknown = status("{\"count\":1,\"colour\":2}");
+        let unknown = status("{\"count\":1,\"color\":2}");
         assert_eq!(unknown.status(), 422);
-        assert!(unknown.detail().starts_with("colour: "), "{}", unknown.detail());
+        assert!(unknown.detail().starts_with("color: "), "{}", unknown.detail());
         for text in ["{}", "", "{\"count\":1,\"count\":2}"] {
             let wrong = status(text);
             assert_eq!(

@@ -93,7 +93,7 @@ where
                 continue;
             }
         };
-        // Otherwise small responses wait for the client's delayed acknowledgement.
+        // Otherwise small responses wait for the client's delayed acknowledgment.
         let _ = stream.set_nodelay(true);
         let shared = Arc::new(Shared::default());
         let gate = Gate::new(service(Peer::accepted(peer)), Arc::clone(&shared));

@@ -6,7 +6,7 @@
 
 pub mod co_arrival;
 mod imported_context;
-mod neighbours;
+mod neighbors;
 pub mod scope;
 pub mod wallet;
 
@@ -17,7 +17,7 @@ use crate::cast::{count, to_float};
 use crate::graph::{Graph, Node};
 use crate::peers::PeerIndex;
 use crate::scope::{ChainScope, Kind, Model};
-use neighbours::Neighbours;
+use neighbors::Neighbors;
 use scope::ScopedTransfer;
 
 /// Number of features of a scope.
@@ -105,9 +105,9 @@ impl Features {
         let events: Vec<ScopedTransfer> = events(graph, node).collect();
         let popularity = |party: Node| to_float(graph.popularity(party));
         let mut found = Self::of_events(&events, &popularity, graph.latest(), graph.facts(node).is_some())?;
-        let neighbours = Neighbours::of(graph, peers, node);
-        found.wallet.extend(wallet::measure(graph, peers, node, &neighbours));
-        found.wallet.extend(co_arrival::measure(graph, peers, node, &neighbours));
+        let neighbors = Neighbors::of(graph, peers, node);
+        found.wallet.extend(wallet::measure(graph, peers, node, &neighbors));
+        found.wallet.extend(co_arrival::measure(graph, peers, node, &neighbors));
         Some(found)
     }
 

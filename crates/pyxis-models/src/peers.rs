@@ -102,7 +102,7 @@ impl PeerIndex {
     }
 
     /// The peers that a peer deals with, in order; empty for others.
-    pub fn neighbours(&self, node: Node) -> &[Node] {
+    pub fn neighbors(&self, node: Node) -> &[Node] {
         self.near.of(node)
     }
 

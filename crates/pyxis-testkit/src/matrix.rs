@@ -28,8 +28,9 @@ impl Homeserver {
     /// `ci/test.sh` can leave them out.
     #[expect(clippy::disallowed_methods, reason = "a test finds its server this way")]
     pub fn start() -> Self {
-        let environment = std::env::var("PX_TEST_SYNAPSE")
-            .expect("PX_TEST_SYNAPSE names no environment: put ci/synapse.sh before the command that runs the tests");
+        let environment = std::env::var("PX_TEST_SYNAPSE").expect(
+            "PX_TEST_SYNAPSE names no environment: put ci/synapse.sh before the command that runs the tests",
+        );
         let directory = std::env::temp_dir().join(entropy::token::<8>(&OsEntropy, "px-synapse-"));
         std::fs::create_dir(&directory).expect("a directory");
         std::fs::write(directory.join("log.yaml"), LOGGING).expect("a file");

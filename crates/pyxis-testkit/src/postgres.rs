@@ -17,8 +17,9 @@ impl Database {
     /// name in theirs, so that `ci/test.sh` can leave them out.
     #[expect(clippy::disallowed_methods, clippy::print_stderr, reason = "a test finds its server this way")]
     pub async fn create(test: &str) -> Self {
-        let admin = std::env::var("PX_TEST_POSTGRES")
-            .expect("PX_TEST_POSTGRES names no server: put ci/postgres.sh before the command that runs the tests");
+        let admin = std::env::var("PX_TEST_POSTGRES").expect(
+            "PX_TEST_POSTGRES names no server: put ci/postgres.sh before the command that runs the tests",
+        );
         let name = entropy::token::<6>(&OsEntropy, "px_");
         run(&admin, &format!("CREATE DATABASE {name}")).await;
         eprintln!("{test}: {name}");

@@ -96,7 +96,7 @@ fn origin(overview: &Overview) -> String {
         Some(number) => format!("They are revision {number} of this server"),
     };
     format!(
-        "{from}, trained on {day} with {} labelled addresses ({} human) and {} transfers.",
+        "{from}, trained on {day} with {} labeled addresses ({} human) and {} transfers.",
         grouped(data.labelled as u64),
         grouped(data.humans as u64),
         grouped(data.transfers as u64)
@@ -127,7 +127,7 @@ fn lines(card: &Card) -> Vec<QualityLine> {
 fn custom(card: &CustomCard) -> CustomLine {
     let quality = card.quality.as_ref().map(|quality| {
         format!(
-            "On {} labelled addresses: AUC {:.4}, calibration error {:.4}.",
+            "On {} labeled addresses: AUC {:.4}, calibration error {:.4}.",
             grouped(quality.scored as u64),
             quality.auc,
             quality.calibration_error
@@ -153,8 +153,8 @@ fn precision(quality: &Quality) -> String {
 fn found(address: EvmAddress, model: Model, told: &WalletExplanation) -> ModelScoreView {
     let words = match told.score {
         None => format!("Too little data: {}.", told.missing.clone().unwrap_or_default()),
-        Some(score) if score >= 50.0 => "It resembles the humans among the labelled wallets.".to_owned(),
-        Some(_) => "It resembles the Sybils among the labelled wallets.".to_owned(),
+        Some(score) if score >= 50.0 => "It resembles the humans among the labeled wallets.".to_owned(),
+        Some(_) => "It resembles the Sybils among the labeled wallets.".to_owned(),
     };
     ModelScoreView {
         address: address.to_string(),

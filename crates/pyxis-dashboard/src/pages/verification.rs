@@ -147,7 +147,7 @@ fn check_line(checked: &AddressReport, now: UnixMillis) -> CheckLine {
             );
             ("Yes", "check", "green", why)
         }
-        Ok(CheckVerdict::Invalid(reason)) => ("No", "cross", "grey", because(*reason).to_owned()),
+        Ok(CheckVerdict::Invalid(reason)) => ("No", "cross", "gray", because(*reason).to_owned()),
         Err(error) => ("Not known", "alert", "red", format!("{error}.")),
     };
     CheckLine { kind: kind_word(checked.kind), network: checked.network.to_string(), word, icon, class, why }

@@ -90,7 +90,7 @@ impl StampStatus {
         match self {
             Self::Counts => "green",
             Self::Deduplicated => "amber",
-            Self::Weightless | Self::Early | Self::Expired => "grey",
+            Self::Weightless | Self::Early | Self::Expired => "gray",
         }
     }
 }

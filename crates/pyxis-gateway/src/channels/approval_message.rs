@@ -43,7 +43,7 @@ pub(crate) struct ApprovalMessage {
     pub(crate) place: DecideIn,
     /// True if an approval can open a grant.
     pub(crate) grantable: bool,
-    /// The colour of the first line, where a platform has colours.
+    /// The color of the first line, where a platform has colors.
     accent: Option<Accent>,
     /// Where the platform itself can fetch the logo, if there is one and it can.
     pub(crate) logo: Option<String>,
@@ -133,7 +133,7 @@ impl ApprovalMessage {
         self.lines.join("\n")
     }
 
-    /// The same with the first line in the colour of the brand; `None` where the brand has none.
+    /// The same with the first line in the color of the brand; `None` where the brand has none.
     pub(crate) fn html(&self) -> Option<String> {
         let accent = self.accent?;
         let mut lines = self.lines.iter().map(|line| escaped(line));

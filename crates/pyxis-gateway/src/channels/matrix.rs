@@ -1,6 +1,6 @@
 //! `chat_secondary`: the Matrix client-server API (v1.11).
 //!
-//! Messages are text, whose first line has the colour of the brand, where that has one. People react: ✅
+//! Messages are text, whose first line has the color of the brand, where that has one. People react: ✅
 //! approves, ❌ denies, ⏳ approves with a grant. The bot puts the possible reactions under its message, so
 //! that a tap is enough. Rooms must not be encrypted: an access token alone reads nothing there.
 

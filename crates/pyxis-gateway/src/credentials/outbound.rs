@@ -64,7 +64,7 @@ pub(crate) fn clean_headers(sent: &HeaderMap, credential: &ResolvedCredential) -
         }
         clean.append(name, value.clone());
     }
-    // A range would let an agent read around a secret in pieces too small to recognise.
+    // A range would let an agent read around a secret in pieces too small to recognize.
     clean.remove(RANGE);
     clean.remove("if-range");
     // An older name of it, which some servers still obey.

@@ -152,7 +152,7 @@ fn base(
     record
 }
 
-/// `detail` as JSON text. These structs always serialise.
+/// `detail` as JSON text. These structs always serialize.
 pub(crate) fn json(detail: &impl Serialize) -> String {
     serde_json::to_string(detail).unwrap_or_else(|_| "{}".to_owned())
 }

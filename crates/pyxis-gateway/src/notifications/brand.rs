@@ -92,9 +92,9 @@ pub fn check(display_name: &str, accent: &str) -> Result<Brand> {
 pub async fn put(state: &State, actor: &Actor, display_name: &str, accent: &str) -> Result<Brand> {
     let brand = check(display_name, accent)?;
     let mut change = Change::begin(state, actor).await?;
-    let (name, colour) = (brand.display_name.as_deref(), brand.accent.as_deref());
-    brands::put(&mut change.tx, actor.workspace, name, colour, &actor.name, state.now()).await?;
-    change.commit("brand.changed", None, json!({ "display_name": name, "accent": colour })).await?;
+    let (name, color) = (brand.display_name.as_deref(), brand.accent.as_deref());
+    brands::put(&mut change.tx, actor.workspace, name, color, &actor.name, state.now()).await?;
+    change.commit("brand.changed", None, json!({ "display_name": name, "accent": color })).await?;
     get(state, actor.workspace).await
 }
 
@@ -109,8 +109,8 @@ pub async fn set_logo(state: &State, actor: &Actor, file: Option<Vec<u8>>) -> Re
         }
     };
     let mut change = Change::begin(state, actor).await?;
-    let (name, colour) = (before.display_name.as_deref(), before.accent.as_deref());
-    brands::put(&mut change.tx, actor.workspace, name, colour, &actor.name, state.now()).await?;
+    let (name, color) = (before.display_name.as_deref(), before.accent.as_deref());
+    brands::put(&mut change.tx, actor.workspace, name, color, &actor.name, state.now()).await?;
     brands::set_logo(&mut change.tx, actor.workspace, logo.as_deref().map(|bytes| (bytes, "image/png")))
         .await?;
     let bytes = logo.as_ref().map(Vec::len);

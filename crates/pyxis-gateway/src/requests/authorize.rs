@@ -73,7 +73,7 @@ async fn evaluate(state: &State, asked: &ValidatedRequest<'_>) -> Result<Authori
     let host = host_port(asked.target);
     state.net.check_form(&host)?;
     let decision = decide(asked.credential, asked.method, asked.target);
-    let judgement = match decision.verdict {
+    let judgment = match decision.verdict {
         Verdict::Deny => return Ok(Authorization::Deny { pattern: decision.pattern.map(str::to_owned) }),
         Verdict::AutoApprove => Authorization::Allow((&decision).into()),
         Verdict::RequireApproval => {
@@ -82,7 +82,7 @@ async fn evaluate(state: &State, asked: &ValidatedRequest<'_>) -> Result<Authori
         }
     };
     state.net.check(&host).await?;
-    Ok(judgement)
+    Ok(judgment)
 }
 
 /// Checks scheme and allowed hosts, which no person and no grant can widen.

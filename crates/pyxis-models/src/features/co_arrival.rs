@@ -1,7 +1,7 @@
 //! Wallets that arrived together: at the same time, with the same volume, with the same counterparties.
 
 use super::count;
-use super::neighbours::{Neighbours, Twin};
+use super::neighbors::{Neighbors, Twin};
 use crate::cohort::FirstBridging;
 use crate::graph::{Graph, Node};
 use crate::peers::PeerIndex;
@@ -44,9 +44,9 @@ pub(super) fn measure(
     graph: &Graph,
     peers: &PeerIndex,
     node: Node,
-    neighbours: &Neighbours,
+    neighbors: &Neighbors,
 ) -> [f32; NAMES.len()] {
-    let Neighbours { parties, near, twins } = neighbours;
+    let Neighbors { parties, near, twins } = neighbors;
     let mut numbers = [f32::NAN; NAMES.len()];
     let own = peers.cohort().arrival(node);
     if let Some(own) = own {

@@ -3,7 +3,7 @@
 //! A *peer* is a wallet of the population. Its first bridging is known or, if none is, it sends and receives and has
 //! few counterparties (see [`PeerIndex`]).
 
-use super::neighbours::Neighbours;
+use super::neighbors::Neighbors;
 use super::{count, to_float};
 use crate::graph::{Graph, Node};
 use crate::peers::PeerIndex;
@@ -44,9 +44,9 @@ pub(super) fn measure(
     graph: &Graph,
     peers: &PeerIndex,
     node: Node,
-    neighbours: &Neighbours,
+    neighbors: &Neighbors,
 ) -> [f32; NAMES.len()] {
-    let near = &neighbours.near;
+    let near = &neighbors.near;
     let mut numbers = [f32::NAN; NAMES.len()];
     let facts = graph.facts(node);
     let mut seen = 0_u32;
@@ -59,7 +59,7 @@ pub(super) fn measure(
         numbers[2] = facts.volume_usd.max(0.0).ln_1p();
     }
     numbers[3..9].copy_from_slice(&company(peers, node, near));
-    numbers[9..18].copy_from_slice(&shared(peers, neighbours));
+    numbers[9..18].copy_from_slice(&shared(peers, neighbors));
     let (fanout, fanin) = ownership(graph, peers, node);
     numbers[18] = fanout;
     numbers[19] = fanin;
@@ -70,15 +70,15 @@ pub(super) fn measure(
 /// The graph of peers around a wallet.
 fn company(peers: &PeerIndex, node: Node, near: &[Node]) -> [f32; 6] {
     let group = near.iter().chain([&node]).map(|peer| peers.group_size(*peer)).max().unwrap_or(0);
-    let degrees: usize = near.iter().map(|peer| peers.neighbours(*peer).len()).sum();
+    let degrees: usize = near.iter().map(|peer| peers.neighbors(*peer).len()).sum();
     let mean = if near.is_empty() { 0.0 } else { count(degrees) / count(near.len()) };
     let mut within: Vec<Node> =
-        near.iter().flat_map(|peer| peers.neighbours(*peer)).chain(near).copied().collect();
+        near.iter().flat_map(|peer| peers.neighbors(*peer)).chain(near).copied().collect();
     within.sort_unstable();
     within.dedup();
     let ends: usize = near
         .iter()
-        .map(|peer| peers.neighbours(*peer).iter().filter(|other| near.binary_search(other).is_ok()).count())
+        .map(|peer| peers.neighbors(*peer).iter().filter(|other| near.binary_search(other).is_ok()).count())
         .sum();
     let triangles = ends / 2;
     let pairs = near.len() * near.len().saturating_sub(1) / 2;
@@ -87,10 +87,10 @@ fn company(peers: &PeerIndex, node: Node, near: &[Node]) -> [f32; 6] {
 }
 
 /// Counterparties shared with other peers.
-fn shared(peers: &PeerIndex, neighbours: &Neighbours) -> [f32; 9] {
+fn shared(peers: &PeerIndex, neighbors: &Neighbors) -> [f32; 9] {
     let mut bands = [0_usize; 3];
     let mut weight = 0.0_f64;
-    for party in &neighbours.parties {
+    for party in &neighbors.parties {
         let users = peers.touched_by(*party).len();
         if users < 2 {
             continue;
@@ -103,7 +103,7 @@ fn shared(peers: &PeerIndex, neighbours: &Neighbours) -> [f32; 9] {
             _ => {}
         }
     }
-    let twins = &neighbours.twins;
+    let twins = &neighbors.twins;
     let most = twins.iter().map(|twin| twin.both).max().unwrap_or(0);
     let sum: usize = twins.iter().map(|twin| twin.both).sum();
     let alike = twins.first().map_or(0.0, |twin| twin.likeness);

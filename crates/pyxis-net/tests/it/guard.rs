@@ -345,7 +345,7 @@ fn ports_of_other_protocols_are_refused_except_inside_the_allow_list() {
 }
 
 #[test]
-fn an_exact_address_is_opened_without_its_neighbours() {
+fn an_exact_address_is_opened_without_its_neighbors() {
     let guard = Guard::new(vec![], vec!["127.0.0.1:4010".parse().unwrap()]);
     let passes =
         |host: &str, port| matches!(guard.check_literal_or_form(&at(host, port)), AddressVerdict::Literal(_));

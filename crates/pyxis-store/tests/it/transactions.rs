@@ -45,15 +45,15 @@ contract! {
             let store = world.store.clone();
             let task = tokio::spawn(async move {
                 let mut tx = store.begin().await.unwrap();
-                meta::put_if_absent(&mut tx, "cancelled", "1").await.unwrap();
+                meta::put_if_absent(&mut tx, "canceled", "1").await.unwrap();
                 std::future::pending::<()>().await;
             });
             tokio::task::yield_now().await;
             task.abort();
-            assert!(task.await.unwrap_err().is_cancelled());
+            assert!(task.await.unwrap_err().is_canceled());
         }
         assert!(meta::put_if_absent(&world.store, "after", "1").await.unwrap());
-        assert_eq!(meta::get(&world.store, "cancelled").await.unwrap(), None);
+        assert_eq!(meta::get(&world.store, "canceled").await.unwrap(), None);
     }
 
     async fn a_transaction_with_a_failed_statement_cannot_commit(world: &World) {

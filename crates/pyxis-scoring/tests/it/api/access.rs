@@ -333,7 +333,7 @@ both_engines! {
     }
 
     async fn a_scorer_that_is_no_integer_is_422_and_one_that_is_not_ours_404(world: &World) {
-        let (_, theirs, scorer) = world.neighbour().await;
+        let (_, theirs, scorer) = world.neighbor().await;
         let ours = world.scorer("20", &[]).await;
         let all = |scorer: &str| {
             let score = format!("/v2/stamps/{scorer}/score/{}", wallet(1));

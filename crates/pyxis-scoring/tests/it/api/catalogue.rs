@@ -45,7 +45,7 @@ both_engines! {
     }
 
     async fn a_workspace_may_have_a_catalogue_of_its_own(world: &World) {
-        let (_, neighbour, _) = world.neighbour().await;
+        let (_, neighbor, _) = world.neighbor().await;
         let mut tx = world.state.store.begin().await.unwrap();
         catalogue::replace(&mut tx, world.workspace, &default_catalogue()[1..3]).await.unwrap();
         tx.commit().await.unwrap();
@@ -58,7 +58,7 @@ both_engines! {
                 .collect::<Vec<_>>()
         };
         let own = ids(world.get("/v2/stamps/metadata").await.json());
-        let theirs = ids(world.get_as(&neighbour, "/v2/stamps/metadata").await.json());
+        let theirs = ids(world.get_as(&neighbor, "/v2/stamps/metadata").await.json());
         assert_eq!(own, theirs[1..3]);
         assert_eq!(theirs.len(), default_catalogue().len());
     }

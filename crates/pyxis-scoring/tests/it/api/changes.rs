@@ -138,7 +138,7 @@ both_engines! {
         let change = WebhookChange { disabled_at: Some(Some(START)), ..WebhookChange::default() };
         webhooks::update(&world.state.store, world.workspace, off, change, START).await.unwrap();
         let (asked, too) = (endpoint(world, CHANGES).await, endpoint(world, CHANGES).await);
-        let (_, key, theirs) = world.neighbour().await;
+        let (_, key, theirs) = world.neighbor().await;
         let scorer = world.scorer("20", &[("A", "12")]).await;
         world.verify(wallet(1), "A", "a:1", 90).await;
         for scorer in [scorer, world.scorer("20", &[("A", "3")]).await] {

@@ -380,7 +380,7 @@ both_engines! {
 
     async fn workspaces_are_independent(world: &World) {
         let scorer = scorer(world).await;
-        let (_, key, theirs) = world.neighbour().await;
+        let (_, key, theirs) = world.neighbor().await;
         world.verify(wallet(1), "A", "n:1", 20).await;
         world.score(scorer, wallet(1)).await;
         let answer = world.get_as(&key, &score_path(theirs, wallet(1))).await;

@@ -127,7 +127,7 @@ both_engines! {
 
     async fn a_key_of_another_account_sees_nothing_of_ours(world: &World) {
         let scorer = prepared(world).await;
-        let (_, theirs, _) = world.neighbour().await;
+        let (_, theirs, _) = world.neighbor().await;
         let score = format!("/registry/score/{scorer}/{}", wallet(1));
         world.get_as(&theirs, &score).await.refuses(404, "No scorer matches the given criteria.");
         let body = json!({"address": wallet(1), "scorer_id": scorer}).to_string();

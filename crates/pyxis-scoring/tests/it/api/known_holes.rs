@@ -198,7 +198,7 @@ both_engines! {
         let scorer = world.scorer("1", &[("A", "1")]).await;
         world.verify(wallet(1), "A", "n:1", 9).await;
         world.score(scorer, wallet(1)).await;
-        let (_, theirs, _) = world.neighbour().await;
+        let (_, theirs, _) = world.neighbor().await;
         world
             .get_as(&theirs, &score_path(scorer, wallet(1)))
             .await

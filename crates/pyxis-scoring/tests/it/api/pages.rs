@@ -153,9 +153,9 @@ both_engines! {
         world.verify(wallet(2), "A", "other:1", 90).await;
         let first = page(world, "?limit=1").await;
         let token = first["next"].as_str().unwrap();
-        let (_, neighbour, _) = world.neighbour().await;
+        let (_, neighbor, _) = world.neighbor().await;
         refused(&world.get(&format!("/v2/stamps/{}?token={token}", wallet(2))).await);
-        refused(&world.get_as(&neighbour, &format!("/v2/stamps/{}?token={token}", wallet(1))).await);
+        refused(&world.get_as(&neighbor, &format!("/v2/stamps/{}?token={token}", wallet(1))).await);
         let mut flipped = token.to_owned().into_bytes();
         flipped[3] = if flipped[3] == b'A' { b'B' } else { b'A' };
         let flipped = String::from_utf8(flipped).unwrap();

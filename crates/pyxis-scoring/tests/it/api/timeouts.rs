@@ -111,7 +111,7 @@ async fn requests_that_wait_for_the_writer_of_sqlite_are_aborted() {
 }
 
 /// Sends each request while its table is locked.
-async fn are_cancelled(world: &World, router: Router, all: Vec<Asked>) {
+async fn are_canceled(world: &World, router: Router, all: Vec<Asked>) {
     let Engine::Postgres(database) = &world.engine else { panic!("another engine") };
     for (table, method, path, body) in all {
         let ask = || send(&router, request(method.clone(), &path, &world.key, body.clone()));
@@ -134,7 +134,7 @@ async fn work_that_waits_in_postgres_is_cancelled_there() {
     let world = World::on_postgres("timeouts").await;
     let scorer = world.scorer("20", &[("A", "1")]).await;
     world.verify(wallet(1), "A", "n:1", 9).await;
-    are_cancelled(&world, world.node(impatient()).router(), reads(scorer)).await;
+    are_canceled(&world, world.node(impatient()).router(), reads(scorer)).await;
     world.remove().await;
 }
 
@@ -143,7 +143,7 @@ async fn plain_requests_past_the_router_are_cancelled_in_postgres_too() {
     let world = World::on_postgres("timeouts_of_plain").await;
     let scorer = world.scorer("20", &[("A", "1")]).await;
     world.verify(wallet(1), "A", "n:1", 9).await;
-    are_cancelled(&world, past_the_router(world.node(impatient()).state), plain(scorer)).await;
+    are_canceled(&world, past_the_router(world.node(impatient()).state), plain(scorer)).await;
     world.remove().await;
 }
 
@@ -153,6 +153,6 @@ async fn writes_that_wait_in_postgres_are_cancelled_and_change_nothing() {
     let scorer = world.scorer("20", &[("A", "1")]).await;
     world.verify(wallet(1), "A", "n:1", 9).await;
     let router = world.node(impatient()).router();
-    are_cancelled(&world, router, writes_and_earlier_paths(&world, scorer)).await;
+    are_canceled(&world, router, writes_and_earlier_paths(&world, scorer)).await;
     world.remove().await;
 }

@@ -219,8 +219,8 @@ impl World {
     }
 
     /// Adds another workspace with a key and a scorer.
-    pub(crate) async fn neighbour(&self) -> (WorkspaceId, String, ScorerId) {
-        let id = add_workspace(&self.state.store, "neighbour").await;
+    pub(crate) async fn neighbor(&self) -> (WorkspaceId, String, ScorerId) {
+        let id = add_workspace(&self.state.store, "neighbor").await;
         let key = self.add_key(|key| key.workspace_id = id).await;
         let scorer = add_scorer(&self.state.store, id, "20", &[("A", "1")]).await;
         (id, key, scorer)

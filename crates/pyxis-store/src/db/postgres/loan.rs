@@ -82,8 +82,9 @@ mod tests {
     /// A store on the test server, with few connections.
     #[expect(clippy::disallowed_methods, reason = "only the environment of the tests names a server")]
     fn store() -> Store {
-        let server = std::env::var("PX_TEST_POSTGRES")
-            .expect("PX_TEST_POSTGRES names no server: put ci/postgres.sh before the command that runs the tests");
+        let server = std::env::var("PX_TEST_POSTGRES").expect(
+            "PX_TEST_POSTGRES names no server: put ci/postgres.sh before the command that runs the tests",
+        );
         let url = format!("{server}?sslmode=disable").parse().unwrap();
         Store::open(&OpenOptions { pool_size: 2, ..OpenOptions::new(url) }).unwrap()
     }
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_statement_that_nobody_waits_for_is_cancelled() {
+    async fn a_statement_that_nobody_waits_for_is_canceled() {
         let store = store();
         let mark = "px_abandoned_statement";
         let reader = store.clone();

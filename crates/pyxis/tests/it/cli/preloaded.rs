@@ -20,7 +20,10 @@ fn libraries() -> Vec<PathBuf> {
     let all =
         folders.iter().flat_map(|folder| NAMES.iter().map(move |name| PathBuf::from(folder).join(name)));
     let found: Vec<_> = all.filter(|library| library.exists()).collect();
-    assert!(found.iter().any(|library| library.ends_with("libfaketime.so.1")), "faketime is missing: run ci/setup.sh");
+    assert!(
+        found.iter().any(|library| library.ends_with("libfaketime.so.1")),
+        "faketime is missing: run ci/setup.sh"
+    );
     found
 }
 

@@ -21,8 +21,8 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-mod real_homeserver;
 mod moves;
+mod real_homeserver;
 
 use super::payloads;
 use crate::races::world::{World, both_engines};
@@ -378,7 +378,7 @@ both_engines! {
         let (world, homeserver) = quiet(url, &policy.to_string()).await;
         world.pause(1).await;
         show_due(&world.state).await.unwrap();
-        assert_eq!(homeserver.messages()[0].html, None, "without a colour it is plain text");
+        assert_eq!(homeserver.messages()[0].html, None, "without a color it is plain text");
         brand::put(&world.state, &world.actor(), "Acme & Co", "#ffe066").await.unwrap();
         let txn = world.pause_because(2, "<b>now</b>").await;
         show_due(&world.state).await.unwrap();

@@ -1,4 +1,4 @@
-//! Spec 3, Signer behaviour, and its decisions: responses and errors.
+//! Spec 3, Signer behavior, and its decisions: responses and errors.
 
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Spec 3, Signer behaviour: signed and forwarded requests.
+//! Spec 3, Signer behavior: signed and forwarded requests.
 
 use bytes::Bytes;
 use pyxis_testkit::upstream::Upstream;

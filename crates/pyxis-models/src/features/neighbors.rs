@@ -5,7 +5,7 @@ use crate::graph::{Graph, Node};
 use crate::peers::{PeerIndex, RARE};
 
 /// Surroundings of a wallet.
-pub(super) struct Neighbours {
+pub(super) struct Neighbors {
     /// All counterparties, in order.
     pub(super) parties: Vec<Node>,
     /// Counterparties that are users, in order.
@@ -23,7 +23,7 @@ pub(super) struct Twin {
     pub(super) both: usize,
 }
 
-impl Neighbours {
+impl Neighbors {
     pub(super) fn of(graph: &Graph, peers: &PeerIndex, node: Node) -> Self {
         let parties = graph.parties(node);
         let near = parties.iter().copied().filter(|party| peers.is_peer(*party)).collect();
