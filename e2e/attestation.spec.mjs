@@ -24,7 +24,7 @@ const OTHER = `0x${"2b".repeat(20)}`;
 const CHAIN = "10";
 /** The first account of the node: it signs for whoever asks. */
 const SENDER = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266";
-/** What wallets sign, by name: docs/verification.md. */
+/** What wallets sign, by name: docs/reference/verification.md. */
 const TYPES = Object.fromEntries([
   "Register(string kind,string network,string subject,uint256 actionId,uint256 nullifier,"
     + "uint64 issuedAt,uint64 expiresAt,string nonce)",
@@ -210,11 +210,11 @@ async function rpc(url, method, ...params) {
   return result;
 }
 
-/** Deploys the contract that believes `signer`; where it is. */
+/** Deploys the contract of the example that trusts `signer`; where it is. */
 async function deploy(url, directory, signer) {
   const output = join(directory, "contracts");
-  await run(SOLC, ["--optimize", "--bin", "-o", output, "Proofs.sol"], { cwd: join(ROOT, "ci", "chain") });
-  const name = (await readdir(output)).find((file) => file.endsWith("_Attestations.bin"));
+  await run(SOLC, ["--optimize", "--bin", "-o", output, "Gate.sol"], { cwd: join(ROOT, "examples", "viem") });
+  const name = (await readdir(output)).find((file) => file.endsWith("_Gate.bin"));
   const code = (await readFile(join(output, name), "utf8")).trim();
   const data = `0x${code}${signer.slice(2).toLowerCase().padStart(64, "0")}`;
   const hash = await rpc(url, "eth_sendTransaction", { from: SENDER, data });

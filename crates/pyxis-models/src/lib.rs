@@ -1,5 +1,5 @@
-//! Scores of wallets from their own activity (Spec 1, Models): features from transfers, training of models from labeled
-//! addresses, and measurement of their quality.
+//! Scores of wallets from their own activity (`docs/reference/behavior/scoring.md#model-scores`): features from
+//! transfers, training of models from labeled addresses, and measurement of their quality.
 //!
 //! Everything here is pure computation: the same input gives the same output, whatever the number of threads. [`graph`]
 //! holds transfers, and [`features`] turns them into numbers for training and serving alike. [`training`] creates a
@@ -75,7 +75,7 @@ mod tests {
         let built_in = crate::built_in().unwrap();
         let fingerprint = built_in.fingerprint();
         assert!(fingerprint.starts_with("1cb592a7"), "{fingerprint}");
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/models.md");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/explanation/models.md");
         assert!(std::fs::read_to_string(path).unwrap().contains(&fingerprint), "name {fingerprint} there");
         // The models were trained on features of these names: other names need a new file.
         let names = built_in.card.features_sha256.unwrap();

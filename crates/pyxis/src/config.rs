@@ -1,6 +1,7 @@
 //! Settings: flag, environment, `pyxis.toml`, default, in this order of precedence.
 //!
-//! Every key is in [`keys::KEYS`] with its default and meaning; `docs/configuration.md` is generated from that table.
+//! Every key is in [`keys::KEYS`] with its default and meaning; `docs/reference/configuration.md` is generated from that
+//! table.
 
 mod chats;
 pub mod env;

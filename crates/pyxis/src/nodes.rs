@@ -3,7 +3,7 @@
 //! Every server holds a locked file that is named after its node. The kernel drops the lock with the process, however
 //! that ends. A file that can be locked therefore names a node that is certainly dead. Anything that such a node left
 //! half done is settled at the next start, without waiting for its heartbeat to be missed.
-//! `docs/decisions/0004-who-is-dead.md` says why this is not a lock in the database.
+//! `docs/decisions/0004-detect-dead-nodes-by-heartbeat-and-file-lock.md` says why this is not a lock in the database.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -33,7 +33,7 @@ pub const KEYS: &[SettingKey] = &[
     key(
         "metrics_listen",
         "127.0.0.1:8701",
-        "Address and port of the Prometheus metrics; port 0 picks a free one, `off` shows none. Only the default gives way when its port is taken.",
+        "Address and port of the Prometheus metrics; port 0 picks a free one, `off` disables them. If the port of the default is taken, there are no metrics; a port that was set must be free.",
     ),
     key(
         "base_url",
@@ -43,13 +43,9 @@ pub const KEYS: &[SettingKey] = &[
     key(
         "surfaces",
         "scoring,verification,proxy,dashboard",
-        "What this process serves: `scoring`, `verification`, `proxy`, `dashboard`.",
+        "Surfaces that this process serves: `scoring`, `verification`, `proxy`, `dashboard`.",
     ),
-    key(
-        "earlier_paths",
-        "true",
-        "Whether scoring also answers the paths of its earlier version (`/registry/…`).",
-    ),
+    key("earlier_paths", "true", "True to answer the paths of the earlier Stamps API too (`/registry/…`)."),
     key(
         "indexers",
         "",
@@ -58,19 +54,19 @@ pub const KEYS: &[SettingKey] = &[
     key(
         "indexer_api_key",
         "",
-        "Key that every indexer is asked with that has none of its own (an empty one of its own is none); or name a file with `PX_INDEXER_API_KEY_FILE`.",
+        "API key for every indexer without one of its own (an empty own key means none); or name a file with `PX_INDEXER_API_KEY_FILE`.",
     ),
     key(
         "indexer_per_second",
         "5",
-        "Requests that each indexer gets in a second, at most, unless it has a number of its own.",
+        "Most requests to each indexer in a second, unless it has a setting of its own.",
     ),
     key(
         "networks",
         "",
-        "Networks of the verification checks, as a JSON object, name to settings, or as `[networks.NAME]` tables of the file; see [verification](verification.md). Those of the specification are there unless changed.",
+        "Networks of the verification checks, as a JSON object, name to settings, or as `[networks.NAME]` tables of the file; see [verification](verification.md). `optimism`, `base-sepolia`, `optimism-goerli` and `sui` are there unless changed.",
     ),
-    key("max_addresses", "1000", "Most addresses in one question of a voting strategy."),
+    key("max_addresses", "1000", "Most addresses in one request of a voting strategy."),
     key(
         "attestation_scan_url",
         "",
@@ -85,17 +81,17 @@ pub const KEYS: &[SettingKey] = &[
     key(
         "attestation_lifetime_secs",
         "3600",
-        "How long a signed attestation holds, unless the proof expires before.",
+        "Seconds for which a signed attestation holds, unless the proof expires earlier.",
     ),
     key(
         "attestation_cache_secs",
         "5",
-        "How long an attestation that the index showed is answered from memory; never longer than it is valid.",
+        "Seconds for which an attestation of the index is answered from memory, never longer than it is valid.",
     ),
     key(
         "verify_api_key",
         "",
-        "A key that the verification checks ask for in `X-API-KEY`; or name a file with `PX_VERIFY_API_KEY_FILE`. Empty: none.",
+        "Key that the verification checks require in `X-API-KEY`; or name a file with `PX_VERIFY_API_KEY_FILE`. Empty: none.",
     ),
     key(
         "verify_rate_limit",
@@ -105,17 +101,17 @@ pub const KEYS: &[SettingKey] = &[
     key(
         "approval_timeout_secs",
         "3600",
-        "How long an approval waits for a decision, unless workspace or policy says otherwise.",
+        "Seconds that an approval request waits for a decision, unless workspace or policy says otherwise.",
     ),
-    key("forward_timeout_secs", "30", "Longest wait for the first byte of an upstream's answer."),
+    key("forward_timeout_secs", "30", "Seconds to wait for the first byte of an upstream's response."),
     key(
         "entrance_wait_secs",
         "60",
-        "How long a request to `/p/…` that asks a person is held for the decision; then it is a 202.",
+        "Seconds that a request to `/p/…` is held for a decision before it is answered 202.",
     ),
-    key("stream_idle_secs", "300", "Longest silence within a streamed answer."),
-    key("pending_body_max_bytes", "10485760", "Largest body of a request that waits for approval."),
-    key("response_max_bytes", "10485760", "Largest answer that is kept for polling."),
+    key("stream_idle_secs", "300", "Most seconds of silence within a streamed response."),
+    key("pending_body_max_bytes", "10485760", "Largest body of a request that waits for approval, in bytes."),
+    key("response_max_bytes", "10485760", "Largest response that is kept for polling, in bytes."),
     key(
         "egress_allow",
         "",
@@ -137,9 +133,9 @@ pub const KEYS: &[SettingKey] = &[
     key(
         "telegram_webhook_secret",
         "",
-        "With it, Telegram posts updates to `/telegram/webhook` and must send this secret: 16 to 256 letters, digits, `_` or `-`. Empty: they are polled for.",
+        "With it, Telegram posts updates to `/telegram/webhook` and must send this secret: 16 to 256 letters, digits, `_` or `-`. Empty: Pyxis polls for updates.",
     ),
-    key("telegram_poll_secs", "30", "How long one poll for Telegram updates waits."),
+    key("telegram_poll_secs", "30", "Seconds that one poll for Telegram updates waits."),
     key(
         "matrix_homeserver",
         "",
@@ -153,7 +149,7 @@ pub const KEYS: &[SettingKey] = &[
     key(
         "push_contact",
         "",
-        "Whom push services can ask about this server's browser notifications: `mailto:` and an address, or an https URL. Empty: `PX_BASE_URL`.",
+        "Contact for push services about this server's browser notifications: `mailto:` and an address, or an https URL. Empty: `PX_BASE_URL`.",
     ),
     key(
         "otlp_endpoint",
@@ -174,7 +170,7 @@ pub fn default(name: &str) -> Option<&'static str> {
     KEYS.iter().find(|key| key.name == name).map(|key| key.default)
 }
 
-/// `docs/configuration.md`.
+/// `docs/reference/configuration.md`.
 pub fn document() -> String {
     let mut text = String::from(
         "# Configuration\n\nPrecedence: command-line flag, environment variable, `pyxis.toml` (or `--config FILE`), default.\n\
@@ -194,8 +190,8 @@ mod tests {
 
     #[test]
     fn the_document_in_the_repository_is_made_from_this_table() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/configuration.md");
         let committed = std::fs::read_to_string(path).unwrap_or_default();
-        assert_eq!(committed, document(), "write document() to docs/configuration.md");
+        assert_eq!(committed, document(), "write document() to docs/reference/configuration.md");
     }
 }

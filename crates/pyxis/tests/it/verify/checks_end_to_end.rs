@@ -1,5 +1,5 @@
-//! Spec 2, Endpoints, and decisions, Registry: every check says yes if there is a proof and no if the address is
-//! blocked, and one human counts once.
+//! Every check says yes if there is a proof and no if the address is blocked, and one human counts once
+//! (`docs/reference/behavior/verification.md#checks`).
 
 use futures_util::future::join_all;
 use pyxis_core::proof::{Kind, Rebinding, Registration, Revocation, Statement};
@@ -192,7 +192,7 @@ both_engines! {
 /// The configuration that people paste into their space, requested as Snapshot's `api` strategy does.
 #[tokio::test]
 async fn the_voting_tool_is_answered_with_the_configuration_in_the_documentation() {
-    const GUIDE: &str = include_str!("../../../../../docs/verification.md");
+    const GUIDE: &str = include_str!("../../../../../docs/guides/set-up-a-snapshot-space.md");
     let (_, rest) = GUIDE.split_once("strategy asks Pyxis directly:\n\n```json\n").unwrap();
     let (block, _) = rest.split_once("```").unwrap();
     let configuration: Value = serde_json::from_str(block).unwrap();
