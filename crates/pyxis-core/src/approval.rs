@@ -1,4 +1,4 @@
-//! The approval state machine (Spec 3, States and transitions).
+//! The approval state machine (`docs/reference/behavior/proxy.md#approval-states`).
 
 use crate::approval_mode::ApprovalState;
 
@@ -49,7 +49,7 @@ pub const fn next(state: ApprovalState, event: ApprovalEvent) -> Result<Approval
 
 #[cfg(test)]
 mod tests {
-    //! Spec 3, States and transitions
+    //! Approval states: `docs/reference/behavior/proxy.md#approval-states`.
 
     use super::*;
 

@@ -1,4 +1,4 @@
-//! Small enumerations that the specification defines, with their wire names.
+//! Small enumerations with fixed wire names.
 
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +36,7 @@ macro_rules! wire_enum {
 pub(crate) use wire_enum;
 
 wire_enum!(
-    /// Treatment of a credential without a policy (Spec 3, Team settings).
+    /// Treatment of a credential without a policy (`docs/reference/policy.md#defaults`).
     ApprovalMode {
         /// GET and HEAD pass, everything else needs approval.
         Gated = "gated",
@@ -46,7 +46,7 @@ wire_enum!(
 );
 
 wire_enum!(
-    /// Place where an approval is announced (Spec 3, Approval channels).
+    /// Place where an approval is announced (`docs/reference/behavior/proxy.md#channels`).
     Channel {
         /// The link is returned to the agent, which shows it.
         AgentReflected = "agent_reflected",
@@ -79,7 +79,7 @@ impl Role {
 }
 
 wire_enum!(
-    /// Approval states (Spec 3, States and transitions).
+    /// Approval states (`docs/reference/behavior/proxy.md#approval-states`).
     ApprovalState {
         /// Waits for a human.
         Pending = "pending",

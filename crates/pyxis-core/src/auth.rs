@@ -4,7 +4,7 @@ pub mod derived;
 
 use serde::{Deserialize, Serialize};
 
-/// Auth kinds (decisions, Credentials). Serialized as `{"kind": …, …}`.
+/// Auth kinds (`docs/reference/credentials.md#kinds`). Serialized as `{"kind": …, …}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Auth {

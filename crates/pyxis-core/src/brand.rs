@@ -1,4 +1,4 @@
-//! The notification brand (Spec 3, Team settings): a name, a color and a logo.
+//! The notification brand (`docs/reference/notifications.md#brand`): a name, a color and a logo.
 
 /// Longest display name, in characters.
 pub const MAX_NAME: usize = 60;

@@ -1,4 +1,4 @@
-//! The catalogue of Stamps (Spec 1, Stamp catalogue entry), and the defaults of a new scorer.
+//! The catalogue of Stamps (`docs/reference/behavior/scoring.md#catalogue`), and the defaults of a new scorer.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_is_written_in_the_order_of_the_specification() {
+    fn an_entry_is_written_in_the_documented_order() {
         let text = serde_json::to_string(&default_catalogue()[2]).unwrap();
         assert_eq!(
             text,

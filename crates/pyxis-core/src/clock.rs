@@ -47,8 +47,8 @@ impl UnixMillis {
         Some(Self(at.as_millisecond()))
     }
 
-    /// ISO 8601 in UTC with microseconds and a numeric offset (decisions, HTTP), for example
-    /// `2026-01-31T09:05:00.250000+00:00`. Moments after the year 9999 are shown as its end.
+    /// ISO 8601 in UTC with microseconds and a numeric offset (`docs/reference/behavior/scoring.md#score-record`),
+    /// for example `2026-01-31T09:05:00.250000+00:00`. Moments after the year 9999 are shown as its end.
     pub fn to_iso_micros(self) -> String {
         let mut text = Vec::with_capacity(ISO_MICROS.len());
         self.push_iso_micros(&mut text);

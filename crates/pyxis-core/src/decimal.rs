@@ -20,7 +20,8 @@ const WHOLE_DIGITS: usize = 7;
 #[error("not a decimal number with up to 7 digits before and 5 after the point")]
 pub struct InvalidDecimal;
 
-/// A number in steps of 0.00001. Displayed with exactly five decimals (decisions, HTTP).
+/// A number in steps of 0.00001. Displayed with exactly five decimals
+/// (`docs/reference/behavior/scoring.md#score-record`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Decimal(i64);

@@ -7,8 +7,8 @@ use sha2::{Digest, Sha256};
 
 use crate::id::{AgentId, CredentialId};
 
-/// Digest of everything that an approver sees and that will be sent (decisions, "Approved work"), in lower-case
-/// hexadecimal.
+/// Digest of everything that an approver sees and that will be sent
+/// (`docs/reference/behavior/proxy.md#at-most-once`), in lower-case hexadecimal.
 ///
 /// `target` is the canonical URL, `headers` are the forwarded ones with lower-case names. Their order counts only among
 /// headers of the same name, as in HTTP (RFC 9110, section 5.3). So a store that groups them does not change the
@@ -38,7 +38,7 @@ pub fn request<'a>(
     encoding.finish()
 }
 
-/// Digest that recognizes an identical pending request (decisions, "The 202"), in lower-case
+/// Digest that recognizes an identical pending request (`docs/reference/behavior/proxy.md#the-202`), in lower-case
 /// hexadecimal.
 #[must_use]
 pub fn dedupe(agent: AgentId, credential: CredentialId, method: &str, target: &str, body: &[u8]) -> String {

@@ -1,4 +1,4 @@
-//! Eligibility to decide about a credential's requests (Spec 3, Approver eligibility).
+//! Eligibility to decide about a credential's requests (`docs/reference/behavior/proxy.md#approvers`).
 
 use crate::approval_mode::Role;
 
@@ -16,7 +16,7 @@ pub fn may_approve(role: Role, has_approve_grant: bool, allowed_approvers: &[Str
 
 #[cfg(test)]
 mod tests {
-    //! Spec 3, Approver eligibility
+    //! Eligible approvers: `docs/reference/behavior/proxy.md#approvers`.
 
     use super::*;
 

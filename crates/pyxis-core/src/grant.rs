@@ -1,4 +1,4 @@
-//! Grants: time-limited permissions created with an approval (Spec 3, Grant).
+//! Grants: time-limited permissions created with an approval (`docs/reference/behavior/proxy.md#grants`).
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -113,7 +113,7 @@ fn allowed_seconds(surface: DecisionSurface, role: Role) -> Option<RangeInclusiv
 
 #[cfg(test)]
 mod tests {
-    //! Spec 3, Grant; Policy evaluation, Defaults
+    //! Grants and their end: `docs/reference/behavior/proxy.md#grants`.
 
     use super::*;
 

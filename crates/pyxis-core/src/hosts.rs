@@ -1,4 +1,4 @@
-//! `allowed_hosts`: the hosts that a credential may be sent to (decisions, Credentials).
+//! `allowed_hosts`: the hosts that a credential may be sent to (`docs/reference/behavior/proxy.md#allowed-hosts`).
 
 use crate::target::{Host, Target};
 

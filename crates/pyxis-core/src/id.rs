@@ -166,7 +166,7 @@ impl CeremonyId {
     }
 }
 
-/// A scorer: a positive integer, used in paths (Spec 1).
+/// A scorer: a positive integer, used in paths (`docs/reference/behavior/scoring.md#endpoints`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct ScorerId(i64);

@@ -1,4 +1,4 @@
-//! URL patterns of policies (Spec 3, Policy evaluation; decisions, Policy matching).
+//! URL patterns of policies (`docs/reference/policy.md#patterns`).
 //!
 //! `/path` matches a path prefix on every host; `host`, `host/path` and `host:port/path` match that host exactly. A
 //! prefix ends at a segment boundary and `*` is exactly one whole, non-empty segment.
@@ -242,7 +242,7 @@ fn canonical(path: &str) -> Result<Target, PatternError> {
 
 #[cfg(test)]
 mod tests {
-    //! Spec 3, Policy evaluation 2; decisions, Policy matching: patterns that are refused when written.
+    //! Patterns that are refused when written (`docs/reference/policy.md#patterns`).
 
     use super::*;
 

@@ -1,4 +1,4 @@
-//! Policies: rules that let requests pass, require approval or refuse them (Spec 3, Policy evaluation).
+//! Policies: rules that let requests pass, require approval or refuse them (`docs/reference/policy.md#evaluation`).
 
 mod compiled;
 mod document;
@@ -28,7 +28,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The name on the wire (decisions, Admin API, `explain`).
+    /// The name on the wire (`docs/reference/policy.md#explain-and-replay`).
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::AutoApprove => "auto_approve",

@@ -1,4 +1,5 @@
-//! Proofs of unique humans: their kinds, their subjects, and the statements that issuers sign (Spec 2).
+//! Proofs of unique humans: their kinds, their subjects, and the statements that issuers sign
+//! (`docs/reference/behavior/verification.md#registry`).
 
 mod statement;
 
@@ -11,7 +12,8 @@ use crate::sui::SuiAddress;
 
 pub use statement::{Rebinding, Registration, Revocation, Statement, is_plain_text};
 
-/// Longest lifetime of a proof, in seconds: a year of 365 days, and one second (decisions, Registry).
+/// Longest lifetime of a proof, in seconds: a year of 365 days, and one second
+/// (`docs/reference/behavior/verification.md#registry`).
 pub const MAX_LIFETIME_SECS: i64 = 365 * 24 * 3600 + 1;
 /// The action id that gives uniqueness across applications.
 pub const DEFAULT_ACTION: ActionId = ActionId(FieldElement::small(123_456_789));
@@ -55,7 +57,7 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 
-    /// True if it shows that a person is unique (Spec 2, Endpoints: `{credential_type}`).
+    /// True if it shows that a person is unique (`docs/reference/behavior/verification.md#checks`).
     pub const fn is_sybil_resistance(self) -> bool {
         matches!(self, Self::GovId | Self::Epassport | Self::Phone | Self::Biometrics)
     }

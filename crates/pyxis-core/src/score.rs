@@ -1,4 +1,5 @@
-//! Scores: a pure function of Stamps, claims, weights, threshold and time (Spec 1, Score record).
+//! Scores: a pure function of Stamps, claims, weights, threshold and time
+//! (`docs/reference/behavior/scoring.md#scores`).
 
 mod record;
 mod stored;
@@ -101,7 +102,7 @@ pub struct ScoreResult {
     pub claims: Vec<Claim>,
 }
 
-/// Computes a score (decisions, Deduplication: the first holder keeps the claim).
+/// Computes a score (the first holder keeps the claim; `docs/reference/behavior/scoring.md#deduplication`).
 ///
 /// A nullifier belongs to the address if it claimed it, if no one did, or if the claim has ended. Any other nullifier
 /// deduplicates every Stamp that carries it, and such a Stamp claims nothing.

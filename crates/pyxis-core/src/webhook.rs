@@ -1,4 +1,4 @@
-//! Webhooks (Spec 3, Events): payloads, signatures and retries.
+//! Webhooks (`docs/reference/webhooks.md`): payloads, signatures and retries.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ wire_enum!(
 );
 
 impl WebhookEvent {
-    /// The approval events (Spec 3, Events), which an endpoint without a selection receives.
+    /// The approval events (`docs/reference/webhooks.md#events`), which an endpoint without a selection receives.
     pub const APPROVALS: &'static [Self] = &[Self::Requested, Self::Decided, Self::Expired];
 
     /// True if an endpoint that subscribed to `chosen` gets this event. An empty selection means the three approval
@@ -272,7 +272,7 @@ pub fn host_only(authority: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    //! Spec 3, Events: fields, signature, retries
+    //! Fields, signature, retries (`docs/reference/webhooks.md#request`).
 
     use super::*;
 
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_told_with_exactly_the_fields_of_the_specification() {
+    fn approval_requested_has_exactly_the_documented_fields() {
         let payload = Payload::Requested(Requested {
             txn: txn(),
             credential_name: "billing",

@@ -5,7 +5,7 @@ use crate::clock::UnixMillis;
 const HOUR: i64 = 60 * 60 * 1000;
 const QUARTER: i64 = HOUR / 4;
 
-/// The start of the hour that contains `now` (Spec 3, Limits).
+/// The start of the hour that contains `now` (`docs/reference/behavior/proxy.md#rate-limit`).
 #[must_use]
 pub fn hour_start(now: UnixMillis) -> UnixMillis {
     start(now, HOUR)

@@ -1,5 +1,5 @@
-//! The credential proxy (Spec 3): forwarding with stored credentials, approvals, grants, and the JSON interface around
-//! them.
+//! The credential proxy (`docs/reference/behavior/proxy.md`): forwarding with stored credentials, approvals, grants,
+//! and the JSON interface around them.
 //!
 //! Surface crates export `State`, `Error` and `router`. The dashboard and the command line call [`admin`] and
 //! [`approvals`] directly instead of routes.

@@ -77,7 +77,7 @@ numbered! {
 }
 
 numbered! {
-    /// A model that can be requested (Spec 1, Endpoints 4).
+    /// A model that can be requested (`docs/reference/behavior/scoring.md#model-scores`).
     Model {
         /// All others that had data, combined.
         Aggregate = 0, "aggregate";

@@ -1,4 +1,5 @@
-//! The egress guard: decides which hosts, ports and addresses may be dialed (decisions, Egress guard).
+//! The egress guard: decides which hosts, ports and addresses may be dialed
+//! (`docs/reference/behavior/proxy.md#egress-guard`).
 //!
 //! The rule is positive: only plainly public addresses pass. Operators open individual networks of their own with the
 //! allow list; nothing else widens the rule.

@@ -1,4 +1,4 @@
-//! Authentication of API requests (Spec 1, Authentication).
+//! Authentication of API requests (`docs/reference/behavior/scoring.md#endpoints`).
 
 use http::{HeaderMap, HeaderName};
 use pyxis_core::hex;

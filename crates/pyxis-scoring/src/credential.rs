@@ -1,5 +1,5 @@
-//! Reads a verifiable credential and checks everything that needs no network (Spec 1; W3C Verifiable Credentials Data
-//! Model 1.1).
+//! Reads a verifiable credential and checks everything that needs no network
+//! (`docs/reference/behavior/scoring.md#credentials`).
 //!
 //! Two proof types are supported: `EthereumEip712Signature2021` and `Ed25519Signature2018`. For both, only signed
 //! content is trusted, and a credential with any unsigned content is refused.

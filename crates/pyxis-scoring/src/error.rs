@@ -1,4 +1,4 @@
-//! Scoring errors, and the one place that maps them to responses (decisions, HTTP).
+//! Scoring errors, and the one place that maps them to responses (`docs/reference/errors.md#scoring`).
 
 use axum::response::{IntoResponse, Response};
 use http::header::{CONTENT_TYPE, RETRY_AFTER};

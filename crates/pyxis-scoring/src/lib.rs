@@ -1,4 +1,4 @@
-//! Scoring (Spec 1): credentials in, scores out.
+//! Scoring (`docs/reference/behavior/scoring.md`): credentials in, scores out.
 //!
 //! [`credential`] accepts or refuses what an issuer signed. [`engine`] keeps Stamps, claims and scores consistent.
 //! `routes` answers requests, and [`service`] implements the managers' operations.

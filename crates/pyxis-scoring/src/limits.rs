@@ -1,4 +1,4 @@
-//! Rate limits (Spec 1, Limits): exact across all nodes, in windows of 15 minutes.
+//! Rate limits (`docs/reference/behavior/scoring.md#rate-limits`): exact across all nodes, in windows of 15 minutes.
 //!
 //! Every request is counted in the database before it is answered, alone or as part of a reserved block.
 

@@ -1,4 +1,4 @@
-//! The endpoints of Spec 1 and later additions.
+//! Endpoints (`docs/reference/behavior/scoring.md#endpoints`).
 
 mod catalogue;
 mod explain;
@@ -74,8 +74,8 @@ async fn refuse_method(Extract(state): Extract<State>, headers: HeaderMap) -> Re
     respond(&state, &headers, async |_| Err(Error::MethodNotAllowed)).await
 }
 
-/// Authenticates and counts the caller, then runs `work`, all within the request timeout (Spec 1, Errors 2). Dropping
-/// the work cancels it in the database as well.
+/// Authenticates and counts the caller, then runs `work`, all within the request timeout
+/// (`docs/reference/behavior/scoring.md#time-limit`). Dropping the work cancels it in the database as well.
 async fn respond<F, W>(state: &State, headers: &HeaderMap, work: F) -> Response
 where
     F: FnOnce(Caller) -> W,

@@ -17,7 +17,7 @@ use crate::scoring_db::ScoringDb;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// Time after which a request is aborted (Spec 1, Errors).
+    /// Time after which a request is aborted (`docs/reference/behavior/scoring.md#time-limit`).
     pub request_timeout: Duration,
     /// True if the earlier version's paths are served.
     pub earlier_paths: bool,

@@ -1,9 +1,9 @@
 //! Removes secrets from byte streams, in any encoding.
 //!
-//! Specification 3, "sanitization". A credential that Pyxis put into a request must not come back to the agent in the
-//! response. [`Needles`] holds the secrets of one request. [`Scrubber`] replaces them in a stream,
-//! [`Needles::scrub_text`] and [`Needles::scrub_bytes`] in a single value. [`Decoder`] first undoes the content
-//! codings. Everything is pure: no I/O, no clock.
+//! Rules: `docs/reference/behavior/proxy.md#scrubbing`. A credential that Pyxis put into a request must not come back
+//! to the agent in the response. [`Needles`] holds the secrets of one request. [`Scrubber`] replaces them in a
+//! stream, [`Needles::scrub_text`] and [`Needles::scrub_bytes`] in a single value. [`Decoder`] first undoes the
+//! content codings. Everything is pure: no I/O, no clock.
 //!
 //! # Encodings that are found
 //!

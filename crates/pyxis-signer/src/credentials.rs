@@ -1,4 +1,4 @@
-//! Credentials from the environment: four variables each (Spec 3, Signer credentials).
+//! Credentials from the environment: four variables each (`docs/reference/signer.md#credentials`).
 
 use std::collections::BTreeMap;
 

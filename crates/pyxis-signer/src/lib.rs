@@ -1,4 +1,4 @@
-//! The OAuth 1.0a signing sidecar (Spec 3, Signer behavior).
+//! The OAuth 1.0a signing sidecar (`docs/reference/signer.md`).
 //!
 //! A request names a credential and a target in headers. The signer forwards it with a signed `Authorization` header
 //! and returns the response without authentication headers. Credentials come from the environment and nothing is

@@ -1,4 +1,4 @@
-//! API keys of the scoring API (Spec 1).
+//! API keys of the scoring API (`docs/reference/behavior/scoring.md#rate-limits`).
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ApiKeyId, WorkspaceId};

@@ -1,4 +1,5 @@
-//! Block clocks: the heights at which the registry of proofs changes (decisions, Registry).
+//! Block clocks: the heights at which the registry of proofs changes
+//! (`docs/reference/behavior/verification.md#heights`).
 //!
 //! A network whose answers must never change has a sealed height, the highest one with an answer. Later changes happen
 //! above it. The registry belongs to the installation, not to a workspace.

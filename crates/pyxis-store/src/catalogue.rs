@@ -1,4 +1,5 @@
-//! Custom Stamp catalogues of workspaces (Spec 1, Stamp catalogue entry). A change raises the generation.
+//! Custom Stamp catalogues of workspaces (`docs/reference/behavior/scoring.md#catalogue`). A change raises the
+//! generation.
 
 use pyxis_core::catalogue::Platform;
 use pyxis_core::id::WorkspaceId;

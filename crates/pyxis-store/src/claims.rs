@@ -1,5 +1,5 @@
-//! Claims: the owner of each nullifier within a scorer (decisions, Deduplication). Scorers do not affect each other.
-//! Nullifiers of a set are claimed under its name (`nullifier_sets`).
+//! Claims: the owner of each nullifier within a scorer (`docs/reference/behavior/scoring.md#deduplication`). Scorers
+//! do not affect each other. Nullifiers of a set are claimed under its name (`nullifier_sets`).
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ScorerId, WorkspaceId};

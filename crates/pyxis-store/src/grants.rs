@@ -1,4 +1,4 @@
-//! Grants: time-limited permissions opened with an approval (Spec 3, Grant).
+//! Grants: time-limited permissions opened with an approval (`docs/reference/behavior/proxy.md#grants`).
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, CredentialId, GrantId, TxnId, UserId, WorkspaceId};

@@ -1,4 +1,5 @@
-//! Requests for access to score history, which managers approve or refuse (Spec 1, History).
+//! Requests for access to score history, which managers approve or refuse
+//! (`docs/reference/behavior/scoring.md#history`).
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ApiKeyId, HistoryRequestId, WorkspaceId};

@@ -1,4 +1,4 @@
-//! Rate limits: exact counters per agent and window (Spec 3, Limits).
+//! Rate limits: exact counters per agent and window (`docs/reference/behavior/proxy.md#rate-limit`).
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, WorkspaceId};

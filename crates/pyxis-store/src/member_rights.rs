@@ -1,4 +1,4 @@
-//! Members' rights on single credentials (Spec 3, Approver eligibility, Policy editing).
+//! Members' rights on single credentials (`docs/reference/behavior/proxy.md#approvers`).
 
 use pyxis_core::id::{CredentialId, UserId, WorkspaceId};
 

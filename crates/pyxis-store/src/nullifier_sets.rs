@@ -1,4 +1,5 @@
-//! Sets of nullifiers that credentials have linked: each set is one account (decisions/0014).
+//! Sets of nullifiers that credentials have linked: each set is one account
+//! (`docs/decisions/0010-treat-a-set-of-nullifiers-as-one-account.md`).
 //!
 //! A set only grows. In each scorer one address holds it, through a claim on its name, which is one of its nullifiers.
 //! A nullifier that was never named together with another one is a separate set, without a row.

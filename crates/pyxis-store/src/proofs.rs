@@ -1,4 +1,4 @@
-//! The registry of proofs with their ranges of heights (decisions, Registry).
+//! The registry of proofs with their ranges of heights (`docs/reference/behavior/verification.md#registry`).
 //!
 //! It belongs to the installation: its public endpoints need no key, so they know no workspace. Anyone who changes it
 //! locks all clocks ([`crate::block_clocks::lock`]).

@@ -1,4 +1,4 @@
-//! Scores as they were returned to clients (Spec 1, History response).
+//! Scores as they were returned to clients (`docs/reference/behavior/scoring.md#history`).
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;

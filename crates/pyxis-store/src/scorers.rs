@@ -1,4 +1,4 @@
-//! Scorers (Spec 1), each with its own Stamp weights.
+//! Scorers (`docs/reference/behavior/scoring.md#scores`), each with its own Stamp weights.
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;

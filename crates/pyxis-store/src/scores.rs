@@ -1,4 +1,5 @@
-//! Stored scores: the latest one of each address in each scorer, in response form (Spec 1, Score record).
+//! Stored scores: the latest one of each address in each scorer, in response form
+//! (`docs/reference/behavior/scoring.md#score-record`).
 
 mod key_cache;
 mod lookup;

@@ -1,4 +1,4 @@
-//! Stamps: verified credentials, one per address and name (Spec 1, Verified Stamps page).
+//! Stamps: verified credentials, one per address and name (`docs/reference/behavior/scoring.md#credentials`).
 
 mod bulk_insert;
 mod compression;

@@ -1,4 +1,4 @@
-//! Requests of API keys, counted in 15-minute windows (Spec 1, Limits).
+//! Requests of API keys, counted in 15-minute windows (`docs/reference/behavior/scoring.md#rate-limits`).
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ApiKeyId, NodeId, WorkspaceId};

@@ -1,5 +1,5 @@
-//! Rights on a credential: one table that both the API and the pages must match. Spec 3, Approval channels (Approver
-//! eligibility, Policy editing), Grant; decisions, Admin API.
+//! Rights on a credential: one table that both the API and the pages must match.
+//! `docs/reference/behavior/proxy.md#approvers`.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Attestations: answers that a contract can check offline (decisions, Endpoints).
+//! Attestations: answers that a contract can check offline (`docs/reference/behavior/verification.md#attestations`).
 
 pub mod keys;
 pub mod sui;

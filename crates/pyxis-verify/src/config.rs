@@ -37,9 +37,10 @@ pub struct Attestations {
     pub lifetime: Duration,
     /// URL of the external index; without it, clean hands of EVM addresses are unknown.
     pub scan_url: Option<String>,
-    /// The one authorized attester (Spec 2, rule 3).
+    /// The one authorized attester (`docs/reference/behavior/verification.md#clean-hands-by-an-external-index`).
     pub attester: Option<EvmAddress>,
-    /// The schema of clean-hands attestations (Spec 2, rule 3).
+    /// The schema of clean-hands attestations
+    /// (`docs/reference/behavior/verification.md#clean-hands-by-an-external-index`).
     pub schema: String,
     /// Time for which a found attestation is cached.
     pub remember: Duration,

@@ -1,4 +1,5 @@
-//! Proofs in contracts: the calls, and the meaning of their answers (decisions, Where proofs come from).
+//! Proofs in contracts: the calls, and the meaning of their answers
+//! (`docs/reference/behavior/verification.md#sources`).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

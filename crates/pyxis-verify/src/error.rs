@@ -1,4 +1,4 @@
-//! Errors of a question, and the one place that maps them to responses (decisions, Errors).
+//! Errors of a question, and the one place that maps them to responses (`docs/reference/errors.md#verification`).
 
 use std::borrow::Cow;
 

@@ -1,4 +1,5 @@
-//! The external attestation index: every page of it, and rule 3 exactly (Spec 2, rule 3).
+//! The external attestation index: every page of it, and rule 3 exactly
+//! (`docs/reference/behavior/verification.md#clean-hands-by-an-external-index`).
 
 mod breaker;
 

@@ -1,4 +1,5 @@
-//! Verification (Spec 2): proofs by address, answered from the registry and from contracts.
+//! Verification (`docs/reference/behavior/verification.md`): proofs by address, answered from the registry and from
+//! contracts.
 //!
 //! [`checker`] answers questions. [`registry`] applies what issuers sign, and [`block_height`] determines the current
 //! block. `routes` is the public API, and [`service`] implements the managers' operations.

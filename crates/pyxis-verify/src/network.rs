@@ -1,4 +1,4 @@
-//! Networks: their checks and their sources of proofs (decisions, Where proofs come from).
+//! Networks: their checks and their sources of proofs (`docs/reference/behavior/verification.md#sources`).
 
 mod network_config;
 
@@ -94,7 +94,7 @@ impl Network {
 pub struct Networks(Vec<Network>);
 
 impl Default for Networks {
-    /// Networks of the specification (Spec 2, rule 2), and Sui.
+    /// Networks of a new installation (`docs/reference/behavior/verification.md#networks`), with Sui.
     fn default() -> Self {
         let evm = |name: &str, chain_id, sybil, residence| {
             name.parse().ok().map(|name| Network::new(name, Some(chain_id), sybil, residence))
@@ -111,7 +111,7 @@ impl Default for Networks {
 }
 
 impl Networks {
-    /// The networks of the specification, modified and extended by a JSON object from name to settings.
+    /// The networks of a new installation, modified and extended by a JSON object from name to settings.
     pub fn from_json(text: &str) -> Result<Self, InvalidNetworks> {
         network_config::read(text)
     }

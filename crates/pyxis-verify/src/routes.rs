@@ -1,4 +1,4 @@
-//! The endpoints of Spec 2 and later additions.
+//! Endpoints (`docs/reference/behavior/verification.md`).
 
 mod admission;
 mod attestation;

@@ -1,4 +1,4 @@
-//! Decisions, "Never sent upstream".
+//! Headers that are never sent upstream: `docs/reference/forwarding.md#request-headers`.
 
 use super::*;
 

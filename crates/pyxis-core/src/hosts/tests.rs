@@ -1,4 +1,4 @@
-//! Decisions, Credentials: `allowed_hosts`.
+//! `allowed_hosts` (`docs/reference/behavior/proxy.md#allowed-hosts`).
 
 use super::*;
 

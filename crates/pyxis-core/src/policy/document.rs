@@ -7,7 +7,7 @@ use crate::approval_mode::Channel;
 
 mod reading;
 
-/// The policy of one credential (Spec 3, Policy; the last fields: decisions, Policy matching).
+/// The policy of one credential (`docs/reference/policy.md#fields`).
 ///
 /// Values that come from [`Policy::from_json`] are valid; serializing gives the same document again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -1,4 +1,4 @@
-//! Limits on the size of a policy (decisions, Policy matching).
+//! Limits on the size of a policy (`docs/reference/policy.md#fields`).
 
 use std::ops::RangeInclusive;
 

@@ -1,6 +1,7 @@
 //! HTTP methods that `/forward` passes on, and sets of them.
 
-/// A method of an upstream call. CONNECT and TRACE are not among them (decisions, `POST /forward`).
+/// A method of an upstream call. CONNECT and TRACE are not among them
+/// (`docs/reference/behavior/proxy.md#control-headers`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Method {
     /// Follows the policy of GET.

@@ -1,4 +1,4 @@
-//! Spec 3, Policy evaluation 1-5
+//! Policy evaluation: `docs/reference/policy.md#evaluation`.
 
 mod agreement;
 mod documents;

@@ -1,4 +1,4 @@
-//! Revocation of grants when a policy changes (Spec 3, Policy evaluation, Defaults; decisions, Grants).
+//! Revocation of grants when a policy changes (`docs/reference/behavior/proxy.md#grants`).
 
 use super::{CompiledPolicy, Method, Policy, Rule, Verdict};
 use crate::target::Target;

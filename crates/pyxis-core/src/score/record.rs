@@ -5,7 +5,8 @@ use crate::address::EvmAddress;
 use crate::clock::UnixMillis;
 use crate::decimal::Decimal;
 
-/// A score with its displayed data (Spec 1, Score record). It is built once, when the score is computed.
+/// A score with its displayed data (`docs/reference/behavior/scoring.md#score-record`). It is built once, when the
+/// score is computed.
 #[derive(Clone, Copy, Debug)]
 pub struct ScoreRecord<'a> {
     /// The scored address.
@@ -25,7 +26,7 @@ const FRAME: usize = 288;
 const ENTRY: usize = 128;
 
 impl ScoreRecord<'_> {
-    /// The JSON object, with its members in the order of the specification.
+    /// The JSON object, with its members in a fixed order (`docs/reference/behavior/scoring.md#score-record`).
     #[must_use]
     pub fn to_json(&self) -> String {
         let stamps = self.lines();

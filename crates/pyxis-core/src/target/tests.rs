@@ -1,4 +1,4 @@
-//! Spec 3, `POST {base_url}/forward`: the target.
+//! The target (`docs/reference/forwarding.md#the-target`).
 
 use proptest::prelude::*;
 

@@ -1,4 +1,5 @@
-//! Rights that a sign-in link gives, and those it does not: decision 8.
+//! Rights that a sign-in link gives, and those it does not
+//! (`docs/decisions/0007-count-accounts-behind-one-link-as-one-approver.md`).
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Passkeys, from registration to approval, with an authenticator that lies when told to.
-//! Web Authentication Level 2, section 7.2; decisions, "Passkeys, sessions, tokens".
+//! Passkeys, from registration to approval, with an authenticator that lies when told to. Web Authentication Level 2,
+//! section 7.2; `docs/reference/behavior/proxy.md#passkeys`.
 
 use std::time::Duration;
 

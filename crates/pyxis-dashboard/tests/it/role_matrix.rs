@@ -1,5 +1,5 @@
 //! The whole matrix: person × page, and person × action × state of the credential, in one table for the pages and the
-//! API. Spec 3, Approver eligibility, Policy editing; decisions, Passkeys, sessions, tokens.
+//! API. `docs/reference/behavior/proxy.md#approvers`.
 
 use http::StatusCode;
 use pyxis_core::approval_mode::{ApprovalState, Role};

@@ -1,4 +1,4 @@
-//! Rights of people on single credentials (Spec 3, Approver eligibility, Policy editing).
+//! Rights of people on single credentials (`docs/reference/behavior/proxy.md#approvers`).
 
 use std::collections::BTreeMap;
 

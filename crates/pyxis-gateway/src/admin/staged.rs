@@ -1,5 +1,5 @@
 //! Policies proposed by members: stored, shown as a difference, and applied only after the same member's passkey has
-//! confirmed them (Spec 3, Policy editing).
+//! confirmed them (`docs/reference/behavior/proxy.md#policy-changes`).
 
 use std::time::Duration;
 

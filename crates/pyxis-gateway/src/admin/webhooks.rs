@@ -253,7 +253,7 @@ fn check_description(description: &str) -> Result<()> {
     Ok(())
 }
 
-/// Requires https and an allowed host (Spec 3, Webhook endpoint). Returns the host.
+/// Requires https and an allowed host (`docs/reference/webhooks.md#delivery`). Returns the host.
 async fn check_url(state: &State, url: &str) -> Result<String> {
     let refused = |detail: &str| Error::field("url", detail);
     if url.len() > MAX_URL {

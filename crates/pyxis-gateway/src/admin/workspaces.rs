@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::identity::actor::{Actor, Change};
 use crate::runtime::state::State;
 
-/// Name of every workspace's first agent (Spec 3, Agent key).
+/// Name of every workspace's first agent (`docs/reference/behavior/proxy.md#workspaces`).
 pub const FIRST_AGENT: &str = "default-agent";
 /// Allowed approval window, in seconds.
 const WINDOW: std::ops::RangeInclusive<u64> = 1..=7 * 24 * 3600;

@@ -72,7 +72,7 @@ pub(crate) async fn execute(state: &State, workspace: WorkspaceId, txn: TxnId) -
     }
 }
 
-/// Checks that everything that held at the pause still holds (decisions, Approved work).
+/// Checks that everything that held at the pause still holds (`docs/reference/behavior/proxy.md#at-most-once`).
 async fn clear(state: &State, row: &ApprovalRow) -> Result<Cleared> {
     let (store, workspace) = (&state.store, row.workspace_id);
     let agent = agents::find(store, workspace, row.agent_id).await?;

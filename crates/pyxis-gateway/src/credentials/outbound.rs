@@ -194,7 +194,7 @@ fn refuse_failed(status: StatusCode, answer: &HeaderMap) -> Result<()> {
     }
 }
 
-/// What the signing sidecar needs to know (Spec 3, `ANY {signer_url}/`).
+/// Facts that the signing sidecar needs (`docs/reference/signer.md#use-it-through-the-proxy`).
 fn sidecar_headers(
     outbound: &Outbound<'_>,
     secret: Option<&SecretValue>,

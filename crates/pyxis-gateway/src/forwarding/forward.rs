@@ -1,8 +1,9 @@
 //! `POST /forward`: an agent's request with a stored credential.
 //!
-//! The order of the checks is fixed (decisions, POST /forward): key, control headers, rate limit, target, credential,
-//! allowed hosts, egress guard without DNS, policy, egress guard with DNS, grant. Then either a 202, or: write the
-//! audit record durably, attach the secret, send, scrub the response, record the outcome.
+//! The order of the checks is fixed (`docs/reference/behavior/proxy.md#order-of-the-checks`): key, control headers,
+//! rate limit, target, credential, allowed hosts, egress guard without DNS, policy, egress guard with DNS, grant.
+//! Then either a 202, or: write the audit record durably, attach the secret, send, scrub the response, record the
+//! outcome.
 
 pub mod base_url_proxy;
 

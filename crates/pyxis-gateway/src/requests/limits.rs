@@ -1,4 +1,5 @@
-//! The agent's hourly limit (Spec 3, Limits): exact, in fixed windows that start on the hour.
+//! The agent's hourly limit (`docs/reference/behavior/proxy.md#rate-limit`): exact, in fixed windows that start on
+//! the hour.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Outbound requests: which ones leave the machine.
 //!
-//! Spec 3: "Credential isolation, the `allowed_hosts` binding and the SSRF guard stay on in every mode";
-//! decisions-proxy.md, Egress guard.
+//! Credential isolation, `allowed_hosts` and the egress guard apply in every mode
+//! (`docs/reference/behavior/proxy.md#egress-guard`).
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the report")]
 
 mod body;

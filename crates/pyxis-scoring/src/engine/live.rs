@@ -56,7 +56,7 @@ impl Live {
         Self { stamps: self.stamps.into_iter().map(|stamp| sets.named(stamp)).collect(), ..self }
     }
 
-    /// The record's note about Stamps that do not count (decisions, Known holes).
+    /// The record's note about Stamps that do not count (`docs/reference/behavior/scoring.md#known-holes`).
     pub(super) fn error(&self) -> Option<String> {
         match self.damaged {
             0 => None,

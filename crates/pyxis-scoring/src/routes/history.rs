@@ -1,4 +1,4 @@
-//! `GET …/history`: the score that was last answered before a moment (Spec 1, Endpoints 2).
+//! `GET …/history`: the score that was last answered before a moment (`docs/reference/behavior/scoring.md#history`).
 
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::HeaderMap;

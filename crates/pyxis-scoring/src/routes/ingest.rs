@@ -1,4 +1,4 @@
-//! Stamps added and removed by the holder's application (decisions, Credentials in).
+//! Stamps added and removed by the holder's application (`docs/reference/behavior/scoring.md#credentials`).
 
 use axum::body::Body;
 use axum::extract::{RawQuery, State as Extract};

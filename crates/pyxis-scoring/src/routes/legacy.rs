@@ -1,5 +1,5 @@
-//! The earlier version's paths, with the earlier response shapes (Spec 1, Versioning). Deprecated: each response names
-//! its successor.
+//! The earlier version's paths, with the earlier response shapes
+//! (`docs/reference/behavior/scoring.md#earlier-paths`). Deprecated: each response names its successor.
 
 use axum::Router;
 use axum::body::Body;

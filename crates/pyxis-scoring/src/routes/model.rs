@@ -1,4 +1,4 @@
-//! `GET /v2/models/score/{address}`: model scores of any wallet (Spec 1, Endpoints 4).
+//! `GET /v2/models/score/{address}`: model scores of any wallet (`docs/reference/behavior/scoring.md#model-scores`).
 
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::HeaderMap;

@@ -1,4 +1,5 @@
-//! `POST /v2/stamps/{scorer_id}/scores`: up to 1,000 addresses at once (decisions, Beyond).
+//! `POST /v2/stamps/{scorer_id}/scores`: up to 1,000 addresses at once
+//! (`docs/reference/behavior/scoring.md#endpoints`).
 
 use std::collections::HashMap;
 

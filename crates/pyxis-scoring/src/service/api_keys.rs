@@ -21,7 +21,7 @@ use crate::state::State;
 pub const KEY_PREFIX: &str = "px_api_";
 /// Characters of a key that stay readable, to tell keys apart.
 const HINT: usize = KEY_PREFIX.len() + 6;
-/// The tier whose limit is the key's own (Spec 1, Limits).
+/// The tier whose limit is the key's own (`docs/reference/behavior/scoring.md#rate-limits`).
 const OWN_TIER: i64 = 4;
 /// Lower bound of that limit.
 const TIER_3: i64 = 2000;

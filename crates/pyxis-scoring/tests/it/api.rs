@@ -1,5 +1,5 @@
-//! Scoring as clients see it (Spec 1; decisions, identity scoring). Requests go to the real router over a real database
-//! of either engine, with a clock that stands still until a test moves it.
+//! Scoring as clients see it (`docs/reference/behavior/scoring.md`). Requests go to the real router over a real
+//! database of either engine, with a clock that stands still until a test moves it.
 
 mod access;
 mod bulk;

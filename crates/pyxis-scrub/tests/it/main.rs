@@ -1,4 +1,4 @@
-//! Spec 3, "sanitization": a credential never comes back to the agent.
+//! A credential never comes back to the agent (`docs/reference/behavior/proxy.md#scrubbing`).
 
 mod decoding;
 mod encodings;

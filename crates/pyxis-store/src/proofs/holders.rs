@@ -1,4 +1,4 @@
-//! Uniqueness: one address for each nullifier (decisions, Registry: uniqueness).
+//! Uniqueness: one address for each nullifier (`docs/reference/behavior/verification.md#registry`).
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::{ActionId, Kind, ProofNullifier, Subject};

@@ -1,4 +1,5 @@
-//! Clean hands on Sui: BCS bytes that a Move contract rebuilds, signed with Ed25519 (decisions, Endpoints).
+//! Clean hands on Sui: BCS bytes that a Move contract rebuilds, signed with Ed25519
+//! (`docs/reference/behavior/verification.md#attestations`).
 
 use ed25519_dalek::Signer;
 use pyxis_core::clock::UnixMillis;

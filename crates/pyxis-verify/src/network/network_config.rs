@@ -84,7 +84,7 @@ struct WrittenCircuit {
     issuer: String,
 }
 
-/// The networks of the specification, modified and extended.
+/// The networks of a new installation, modified and extended.
 pub(super) fn read(text: &str) -> Result<Networks, InvalidNetworks> {
     let mut networks = Networks::default();
     if text.trim().is_empty() {
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn out_of_the_box_the_networks_are_those_of_the_specification() {
+    fn a_new_installation_has_the_documented_networks() {
         let networks = read("").unwrap();
         for (name, sybil, residence) in
             [("optimism", true, true), ("base-sepolia", true, false), ("optimism-goerli", false, true)]

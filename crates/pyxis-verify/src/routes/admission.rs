@@ -1,4 +1,5 @@
-//! Access control and rate limit: open to anyone unless the operator configures it (decisions, Endpoints).
+//! Access control and rate limit: open to anyone unless the operator configures it
+//! (`docs/reference/behavior/verification.md#who-may-ask`).
 
 use std::time::Duration;
 

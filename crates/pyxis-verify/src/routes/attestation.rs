@@ -16,7 +16,7 @@ use crate::attestation::{keys, sui};
 use crate::error::{Error, Result};
 use crate::state::State;
 
-/// Response for Sui (Spec 2, Sui clean-hands response).
+/// Response for Sui (`docs/reference/behavior/verification.md#attestations`).
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct OnSui {

@@ -1,4 +1,5 @@
-//! Strict parsing of parameters. Their order in a handler is the order of the errors (decisions, Errors).
+//! Strict parsing of parameters. Their order in a handler is the order of the errors
+//! (`docs/reference/behavior/verification.md#order-of-errors`).
 
 use std::borrow::Cow;
 
@@ -60,13 +61,14 @@ pub(super) fn sybil_kind(name: &str) -> Result<Kind> {
     Kind::from_name(name).filter(|kind| kind.is_sybil_resistance()).ok_or(Error::UnknownKind)
 }
 
-/// A kind that has a voting strategy: electronic passports have none (Spec 2, Endpoints).
+/// A kind that has a voting strategy: electronic passports have none
+/// (`docs/reference/behavior/verification.md#voting-strategies`).
 pub(super) fn sybil_strategy(name: &str) -> Result<Kind> {
     let kind = sybil_kind(name)?;
     if kind == Kind::Epassport { Err(Error::UnknownKind) } else { Ok(kind) }
 }
 
-/// The only supported country (Spec 2).
+/// The only supported country (`docs/reference/behavior/verification.md#checks`).
 pub(super) fn country(name: &str) -> Result<Kind> {
     if name == "us" { Ok(Kind::ResidenceUs) } else { Err(Error::UnknownCountry) }
 }

@@ -1,4 +1,4 @@
-//! `GET /residence/country/us/{network}` (Spec 2, Endpoints).
+//! `GET /residence/country/us/{network}` (`docs/reference/behavior/verification.md#checks`).
 
 use axum::extract::{Path, RawQuery, State as Extract};
 use axum::response::Response;

@@ -1,5 +1,6 @@
-//! An attestation index in the external one's format, for the clean-hands proofs in the registry (Spec 2, External
-//! attestation index response). So a deployment can be its own index.
+//! An attestation index in the external one's format, for the clean-hands proofs in the registry
+//! (`docs/reference/behavior/verification.md#clean-hands-by-an-external-index`). So a deployment can be its own
+//! index.
 
 use axum::extract::{Path, RawQuery, State as Extract};
 use axum::response::Response;

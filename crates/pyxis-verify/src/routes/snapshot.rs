@@ -1,5 +1,6 @@
-//! `/snapshot-strategies/…`: one 1 or 0 for each address at a block height (Spec 2, Voting-strategy response). The
-//! voting tool stores the result permanently, so an unknown answer is an error.
+//! `/snapshot-strategies/…`: one 1 or 0 for each address at a block height
+//! (`docs/reference/behavior/verification.md#voting-strategies`). The voting tool stores the result permanently, so
+//! an unknown answer is an error.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! `GET /sybil-resistance/{credential_type}/{network}` (Spec 2, rules 1 and 2).
+//! `GET /sybil-resistance/{credential_type}/{network}` (`docs/reference/behavior/verification.md#checks`).
 
 use axum::extract::{Path, RawQuery, State as Extract};
 use axum::response::Response;

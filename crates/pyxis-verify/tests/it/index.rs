@@ -1,4 +1,5 @@
-//! Decisions, Clean hands: the external index's answers are cached, but never longer than they are valid.
+//! The external index's answers are cached, but never longer than they are valid
+//! (`docs/reference/behavior/verification.md#clean-hands-by-an-external-index`).
 
 use std::sync::Arc;
 use std::time::Duration;

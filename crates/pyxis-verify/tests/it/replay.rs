@@ -1,5 +1,6 @@
-//! Decisions, Registry: a question at height B is answered from the state at B, permanently. Whatever happens in
-//! whatever order, replaying the log up to B gives Pyxis's later answers about B, and no answer ever changes.
+//! A question at height B is answered from the state at B, permanently
+//! (`docs/reference/behavior/verification.md#heights`). Whatever happens in whatever order, replaying the log up to B
+//! gives Pyxis's later answers about B, and no answer ever changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Decisions, Audit: a truncated audit trail is detected, even if the server keeps running after the cut.
+//! A truncated audit trail is detected, even if the server keeps running after the cut
+//! (`docs/reference/behavior/proxy.md#audit-trail`).
 
 use pyxis_gateway::{Config, workers};
 use pyxis_store::DatabaseUrl;

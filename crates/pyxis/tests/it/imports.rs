@@ -1,4 +1,4 @@
-//! `pyxis stamps import` (decisions, Credentials in).
+//! `pyxis stamps import` (`docs/reference/behavior/scoring.md#credentials`).
 
 mod files;
 mod notes;

@@ -1,7 +1,7 @@
 //! Tests of the whole program, one module for each area.
 //!
 //! `cli`, `gateway`, `scoring`, `signer` and `verify` are black-box tests: they start the built program as people do
-//! and talk to it over sockets. They follow the specification and the decisions, not the code. `PX_TEST_POSTGRES` (a
+//! and talk to it over sockets. They follow the rules in `docs/reference`, not the code. `PX_TEST_POSTGRES` (a
 //! URL of a server on which databases may be created) adds PostgreSQL to the tests that run on both engines.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
@@ -12,6 +12,7 @@ mod clock;
 mod config_races;
 mod crash;
 mod delivery;
+mod documents;
 mod fuzzed;
 mod gateway;
 mod heads;

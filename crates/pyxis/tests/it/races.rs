@@ -1,7 +1,7 @@
 //! Races for one approval: exactly one winner, one terminal state, at most one upstream call.
 //!
-//! Spec 3, States and transitions. The rounds run against the real store in this process, with a clock
-//! that stands still until a round moves it.
+//! Approval states (`docs/reference/behavior/proxy.md#approval-states`). The rounds run against the real store in
+//! this process, with a clock that stands still until a round moves it.
 
 pub(crate) mod world;
 

@@ -1,4 +1,5 @@
-//! A name whose address changes between the pause and the approved execution (decisions, Egress guard).
+//! A name whose address changes between the pause and the approved execution
+//! (`docs/reference/behavior/proxy.md#egress-guard`).
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! Decisions, "Approved work is durable and done at most once": attempts that have no end in the store.
+//! Attempts that have no end in the store (`docs/reference/behavior/proxy.md#at-most-once`).
 //!
 //! The proxy runs in this process, so that a test can leave an attempt recorded as a failing store would.
 

@@ -1,4 +1,4 @@
-//! Verification (Spec 2) for its clients, issuers and managers.
+//! Verification (`docs/reference/behavior/verification.md`) for its clients, issuers and managers.
 
 mod attestations;
 mod batches;

@@ -1,11 +1,11 @@
-//! The compiled policy decides like a direct implementation of the specification.
+//! The compiled policy decides like a direct implementation of the rules (`docs/reference/policy.md#evaluation`).
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::pattern::{is_garbled, variants};
 
-/// The specification, word for word and without any index. Its patterns have no escapes.
+/// The rules, one by one and without any index. Its patterns have no escapes.
 fn plainly(policy: &Policy, method: Method, url: &str) -> (Verdict, Rule, Option<String>) {
     let target = target(url);
     let asked = if method == Method::Head { Method::Get } else { method };
@@ -148,7 +148,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn the_compiled_policy_decides_as_the_specification_reads(
+    fn the_compiled_policy_decides_as_the_rules_read(
         policy in policies(),
         method in prop::sample::select(Method::ALL),
         url in url(),

@@ -1,4 +1,4 @@
-//! Spec 3, Policy (fields); decisions, Admin API: valid and invalid policy documents.
+//! Valid and invalid policy documents (`docs/reference/policy.md#fields`).
 
 use super::super::PolicyError;
 use super::*;

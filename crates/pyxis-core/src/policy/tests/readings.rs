@@ -1,4 +1,4 @@
-//! Spec 3, Policy evaluation 1 and 2: no other spelling of a path evades its protection.
+//! No other spelling of a path evades its protection (`docs/reference/forwarding.md#careless-hosts`).
 
 use std::fmt::Write as _;
 

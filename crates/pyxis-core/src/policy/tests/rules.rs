@@ -1,4 +1,4 @@
-//! Spec 3, Policy evaluation 1-5: one test for each numbered rule and each default.
+//! One test for each numbered rule and each default (`docs/reference/policy.md#evaluation`).
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Spec 3, Policy evaluation 1-5: one policy, many requests.
+//! One policy, many requests (`docs/reference/policy.md#evaluation`).
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Spec 3, Policy evaluation, Defaults: a grant stops working once the policy is tightened.
+//! A grant stops working once the policy is tightened (`docs/reference/behavior/proxy.md#grants`).
 
 use super::super::tightened;
 use super::*;

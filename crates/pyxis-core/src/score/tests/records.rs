@@ -19,7 +19,7 @@ fn an_address_without_stamps_has_a_full_record() {
 }
 
 #[test]
-fn members_stand_in_the_order_of_the_specification() {
+fn members_stand_in_the_documented_order() {
     let stamps = [stamp("D", 9, "d"), stamp("C", 12, "c"), stamp("A", 5, "a")];
     assert_eq!(
         record(&settled(1, &stamps, &[claim("a", 2, 7)])),

@@ -1,4 +1,4 @@
-//! Access control and the errors for refused requests (decisions, HTTP).
+//! Access control and the errors for refused requests (`docs/reference/errors.md#scoring`).
 
 use axum::body::Body;
 use http::{Method, Request, StatusCode};

@@ -1,4 +1,5 @@
-//! Files of credentials (decisions, Credentials in): on threads, block by block, resumed where it stopped.
+//! Files of credentials (`docs/reference/behavior/scoring.md#credentials`): on threads, block by block, resumed where
+//! it stopped.
 
 use std::io::Cursor;
 

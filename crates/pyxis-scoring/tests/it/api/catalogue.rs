@@ -1,4 +1,4 @@
-//! The catalogue of all Stamps (Spec 1, Stamp catalogue entry).
+//! The catalogue of all Stamps (`docs/reference/behavior/scoring.md#catalogue`).
 
 use http::StatusCode;
 use pyxis_core::catalogue::{default_catalogue, default_weights};

@@ -1,4 +1,4 @@
-//! Decisions, identity scoring, Beyond: `score.changed`, recorded together with the change it reports.
+//! `score.changed`, recorded together with the change it reports (`docs/reference/webhooks.md#events`).
 
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{ScorerId, WebhookId};

@@ -1,5 +1,5 @@
-//! Rows that were damaged outside the program (decisions, Known holes: one malformed stored Stamp must not zero a whole
-//! score).
+//! Rows that were damaged outside the program (one malformed stored Stamp must not zero a whole score;
+//! `docs/reference/behavior/scoring.md#known-holes`).
 
 use http::StatusCode;
 use pyxis_core::clock::UnixMillis;

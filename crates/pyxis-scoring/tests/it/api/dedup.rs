@@ -1,5 +1,5 @@
-//! Deduplication (decisions, Deduplication): the first holder keeps the claim. Days in the life of a few wallets,
-//! through the API.
+//! Deduplication (`docs/reference/behavior/scoring.md#deduplication`): the first holder keeps the claim. Days in the
+//! life of a few wallets, through the API.
 
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::ScorerId;

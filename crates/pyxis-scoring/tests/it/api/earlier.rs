@@ -1,4 +1,4 @@
-//! The earlier version's paths (Spec 1, Versioning; decisions, HTTP).
+//! The earlier version's paths (`docs/reference/behavior/scoring.md#earlier-paths`).
 
 use http::{Method, StatusCode};
 use pyxis_core::id::ScorerId;

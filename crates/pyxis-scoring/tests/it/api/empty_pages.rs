@@ -1,4 +1,5 @@
-//! Pages of Stamps whose entries all disappeared during paging (decisions, HTTP: stable pages).
+//! Pages of Stamps whose entries all disappeared during paging
+//! (`docs/reference/behavior/scoring.md#pages-of-stamps`).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The score before a moment (Spec 1, Endpoints 2; decisions, HTTP and Scores).
+//! The score before a moment (`docs/reference/behavior/scoring.md#history`).
 
 use http::StatusCode;
 use pyxis_core::clock::UnixMillis;

@@ -1,4 +1,4 @@
-//! Credentials in and out over HTTP (decisions, Credentials in).
+//! Credentials in and out over HTTP (`docs/reference/behavior/scoring.md#credentials`).
 
 use http::{Method, StatusCode};
 use serde_json::json;

@@ -1,5 +1,5 @@
-//! Holes of the public implementation that Pyxis must not have (decisions, Known holes), by name. The race for an
-//! expired claim is in `races`, a malformed stored Stamp in `damage`.
+//! Holes of the public implementation that Pyxis must not have (`docs/reference/behavior/scoring.md#known-holes`), by
+//! name. The race for an expired claim is in `races`, a malformed stored Stamp in `damage`.
 
 use http::{Method, StatusCode};
 use pyxis_core::entropy::SeededEntropy;

@@ -1,4 +1,4 @@
-//! Rate limits (Spec 1, Limits; decisions, HTTP): exact across processes.
+//! Rate limits (`docs/reference/behavior/scoring.md#rate-limits`): exact across processes.
 
 use std::time::Duration;
 
@@ -310,7 +310,7 @@ async fn polled_once<T>(work: impl Future<Output = T>) -> Option<T> {
 }
 
 #[test]
-fn tiers_admit_what_the_specification_says() {
+fn tiers_admit_the_documented_numbers() {
     let stamps: Vec<i64> = (1..=3).map(|tier| limit_of_stamps(tier, None)).collect();
     assert_eq!(stamps, [125, 350, 2000]);
     let models: Vec<i64> = (1..=3).map(|tier| limit_of_models(tier, None)).collect();

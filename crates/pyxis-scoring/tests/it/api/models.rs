@@ -1,4 +1,4 @@
-//! Model scores (Spec 1, Model score response, Endpoints 4, Limits; decisions, HTTP).
+//! Model scores (`docs/reference/behavior/scoring.md#model-scores`).
 
 use std::fmt::Write;
 use std::io::Read;

@@ -1,4 +1,4 @@
-//! Custom models at the endpoint (Spec 1, Model score response).
+//! Custom models at the endpoint (`docs/reference/behavior/scoring.md#model-scores`).
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! Pages of verified Stamps (Spec 1, Endpoints 3; decisions, HTTP).
+//! Pages of verified Stamps (`docs/reference/behavior/scoring.md#pages-of-stamps`).
 
 use http::StatusCode;
 use pyxis_core::clock::UnixMillis;

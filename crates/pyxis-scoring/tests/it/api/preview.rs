@@ -1,4 +1,4 @@
-//! Previews of changed terms (decisions, Scorers, keys, people).
+//! Previews of changed terms (`docs/reference/behavior/scoring.md#managing-scorers`).
 
 use pyxis_scoring::service::preview::{Proposal, preview};
 

@@ -1,4 +1,5 @@
-//! Races for claims, and between all operations that change a score (decisions, Deduplication).
+//! Races for claims, and between all operations that change a score
+//! (`docs/reference/behavior/scoring.md#deduplication`).
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The latest score (Spec 1, Score record; decisions, HTTP and Scores).
+//! The latest score (`docs/reference/behavior/scoring.md#score-record`).
 
 use http::{Method, StatusCode};
 use pyxis_core::clock::Clock;

@@ -1,4 +1,5 @@
-//! A set of nullifiers is one account (decisions, Deduplication): the holder of one nullifier holds all.
+//! A set of nullifiers is one account (`docs/reference/behavior/scoring.md#deduplication`): the holder of one
+//! nullifier holds all.
 
 use std::collections::HashMap;
 

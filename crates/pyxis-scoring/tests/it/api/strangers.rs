@@ -1,5 +1,5 @@
-//! An address affects other addresses only through claims that they wait for (decisions, Scores: recomputed when an
-//! input changed; one write per computed score).
+//! An address affects other addresses only through claims that they wait for (recomputed when an input changed; one
+//! write per computed score; `docs/reference/behavior/scoring.md#scores`).
 
 use super::world::{World, both_engines, day, shown, wallet};
 

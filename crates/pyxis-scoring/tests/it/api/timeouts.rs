@@ -1,4 +1,4 @@
-//! A request that takes too long is aborted (Spec 1, Errors 2; decisions, HTTP).
+//! A request that takes too long is aborted (`docs/reference/behavior/scoring.md#time-limit`).
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Interrupts a read whose caller is gone (Spec 1: a request that takes too long is aborted).
+//! Interrupts a read whose caller is gone (a request that takes too long is aborted;
+//! `docs/reference/behavior/scoring.md#time-limit`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! Decisions, command line: `pyxis bootstrap` and `pyxis serve`.
+//! `pyxis bootstrap` and `pyxis serve` (`docs/reference/behavior/operations.md#first-start`).
 
 use crate::support::app::Process;
 use crate::support::client::{Address, Client};

@@ -1,4 +1,4 @@
-//! Decisions, command line: the commands that concern the proxy, against a running server.
+//! The commands that concern the proxy, against a running server (`docs/reference/behavior/operations.md#commands`).
 
 use std::fs;
 

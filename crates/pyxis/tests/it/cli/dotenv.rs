@@ -1,4 +1,5 @@
-//! Decisions, Credentials: `pyxis credential import-env` reads a `.env` file and never prints its values.
+//! `pyxis credential import-env` reads a `.env` file and never prints its values
+//! (`docs/reference/credentials.md#ways-to-store-one`).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

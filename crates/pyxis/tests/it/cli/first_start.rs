@@ -1,4 +1,5 @@
-//! Decisions, operations: the objects and the output of `pyxis serve` on an empty database.
+//! The objects and the output of `pyxis serve` on an empty database
+//! (`docs/reference/behavior/operations.md#first-start`).
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};

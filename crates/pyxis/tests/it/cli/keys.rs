@@ -1,4 +1,4 @@
-//! Decisions, operations: the master key, backup and restore, doctor.
+//! The master key, backup and restore, doctor (`docs/reference/behavior/operations.md#master-key`).
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Decisions, operations: readiness, with a resolver that the test holds.
+//! Readiness, with a resolver that the test holds (`docs/reference/behavior/operations.md#health`).
 
 use axum::body::Body;
 use http::{Request, StatusCode};

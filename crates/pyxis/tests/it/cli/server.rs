@@ -1,4 +1,4 @@
-//! Decisions, operations: health, readiness, metrics, shutdown, settings.
+//! Health, readiness, metrics, shutdown, settings (`docs/reference/behavior/operations.md#health`).
 
 use std::collections::BTreeMap;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! Decisions, operations: traces by OpenTelemetry, without secrets.
+//! Traces by OpenTelemetry, without secrets (`docs/reference/logging.md#traces`).
 
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;

@@ -1,4 +1,4 @@
-//! Spec 3, Approval channels: the second chat platform, with a real homeserver and a fake one.
+//! The second chat platform, with a real homeserver and a fake one (`docs/reference/notifications.md#matrix`).
 
 use std::time::Duration;
 

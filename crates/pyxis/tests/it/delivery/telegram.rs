@@ -1,4 +1,4 @@
-//! Spec 3, Approval channels: the first chat platform, with a fake Bot API.
+//! The first chat platform, with a fake Bot API (`docs/reference/notifications.md#telegram`).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Spec 3, Events: the posted body, its signature, retries, and the order of deliveries.
+//! The posted body, its signature, retries, and the order of deliveries (`docs/reference/webhooks.md#delivery`).
 
 use std::time::Duration;
 

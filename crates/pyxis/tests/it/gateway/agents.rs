@@ -1,4 +1,4 @@
-//! Decisions, admin API: managers' changes to an agent, and the agent's view of its rights.
+//! Managers' changes to an agent, and the agent's view of its rights (`docs/reference/api.md#admin-api`).
 
 use serde_json::{Value, json};
 

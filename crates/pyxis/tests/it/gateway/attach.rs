@@ -1,4 +1,4 @@
-//! Decisions, auth kinds and header hygiene: headers that go upstream and those that do not.
+//! Headers that go upstream and those that do not (`docs/reference/credentials.md#kinds`).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

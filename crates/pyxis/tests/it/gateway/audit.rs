@@ -1,4 +1,5 @@
-//! Decisions, Audit: one record for each request, no secret in it, every tampering detected.
+//! One record for each request, no secret in it, every tampering detected
+//! (`docs/reference/behavior/proxy.md#audit-trail`).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Spec 3, POST /forward: control headers, the agent's key, the order of the checks.
+//! Control headers, the agent's key, the order of the checks (`docs/reference/behavior/proxy.md#control-headers`).
 
 use serde_json::json;
 

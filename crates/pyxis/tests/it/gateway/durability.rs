@@ -1,4 +1,5 @@
-//! Decisions: approved work is durable and done at most once; without a store nothing is sent.
+//! Approved work is durable and done at most once; without a store nothing is sent
+//! (`docs/reference/behavior/proxy.md#at-most-once`).
 
 use pyxis_testkit::upstream::Reply;
 use serde_json::{Value, json};

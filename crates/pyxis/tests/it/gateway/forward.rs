@@ -1,4 +1,4 @@
-//! Spec 3, POST /forward: the plain cases.
+//! The plain cases (`docs/reference/behavior/proxy.md#order-of-the-checks`).
 
 use crate::support::{SECRET, Setup, World, both_engines};
 

@@ -1,4 +1,4 @@
-//! Spec 3, Grant; decisions, Grants.
+//! Grants: `docs/reference/behavior/proxy.md#grants`.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Decisions, `allowed_hosts` and the egress guard.
+//! `allowed_hosts` and the egress guard: `docs/reference/behavior/proxy.md#egress-guard`.
 
 use pyxis_testkit::upstream::Reply;
 use serde_json::json;

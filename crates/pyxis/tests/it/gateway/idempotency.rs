@@ -1,4 +1,4 @@
-//! Decisions, `Idempotency-Key`: never a second upstream call.
+//! Never a second upstream call (`docs/reference/behavior/proxy.md#safe-repetition`).
 
 use pyxis_testkit::upstream::Reply;
 use serde_json::json;

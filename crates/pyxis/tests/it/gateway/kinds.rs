@@ -1,4 +1,4 @@
-//! Decisions, Credentials: kinds that sign each request or fetch a token for it.
+//! Kinds that sign each request or fetch a token for it (`docs/reference/credentials.md#kinds`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! Decisions, At most once: a request that was sent is reported as sent.
+//! A request that was sent is reported as sent (`docs/reference/behavior/proxy.md#at-most-once`).
 
 use std::sync::{Arc, Mutex};
 

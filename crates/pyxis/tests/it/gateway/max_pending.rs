@@ -1,4 +1,5 @@
-//! Spec 3, Limits: the number of requests of one agent that wait for a person at once.
+//! The number of requests of one agent that wait for a person at once
+//! (`docs/reference/behavior/proxy.md#pending-limit`).
 
 use std::collections::HashSet;
 

@@ -1,4 +1,5 @@
-//! Decisions, auth kind `mtls`: a host that refuses clients without a certificate from its own authority.
+//! A host that refuses clients without a certificate from its own authority
+//! (`docs/reference/credentials.md#client-certificates`).
 
 use pyxis_testkit::tls::{Authority, HTTP_1_1, HTTP_2};
 use pyxis_testkit::upstream::Upstream;

@@ -1,4 +1,4 @@
-//! Decisions, several nodes: no node holds state that another lacks.
+//! No node holds state that another lacks (`docs/reference/behavior/operations.md#nodes`).
 
 use serde_json::json;
 

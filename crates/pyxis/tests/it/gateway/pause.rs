@@ -1,4 +1,4 @@
-//! Spec 3, States and transitions: a request waits, the agent polls, a person decides.
+//! A request waits, the agent polls, a person decides (`docs/reference/behavior/proxy.md#approval-states`).
 
 use serde_json::{Value, json};
 

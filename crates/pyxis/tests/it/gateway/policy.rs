@@ -1,4 +1,5 @@
-//! Spec 3, Policy evaluation 1-5 and defaults, seen from outside; explain must agree with `/forward`.
+//! Policy evaluation and defaults, seen from outside; explain must agree with `/forward`
+//! (`docs/reference/policy.md#evaluation`).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Spec 3, Limits: the hourly limit of an agent key.
+//! The hourly limit of an agent key (`docs/reference/behavior/proxy.md#rate-limit`).
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Decisions, "Approved work is durable and done at most once": checks that are repeated before sending.
+//! Checks that are repeated before sending (`docs/reference/behavior/proxy.md#at-most-once`).
 
 use serde_json::{Value, json};
 

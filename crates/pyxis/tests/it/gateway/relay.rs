@@ -1,4 +1,5 @@
-//! Decisions, scrubbing: the parts of a response other than its body, and bodies that never end.
+//! The parts of a response other than its body, and bodies that never end
+//! (`docs/reference/behavior/proxy.md#scrubbing`).
 
 use std::io::Write;
 use std::net::SocketAddr;

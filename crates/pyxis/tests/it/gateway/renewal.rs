@@ -1,4 +1,4 @@
-//! Decisions, `oauth2_refresh`: one refresh for all nodes, and no refresh token that is lost.
+//! One refresh for all nodes, and no refresh token that is lost (`docs/reference/credentials.md#oauth-20`).
 
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Decisions, scrubbing: the injected secret never reaches the agent.
+//! The injected secret never reaches the agent (`docs/reference/behavior/proxy.md#scrubbing`).
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! Decisions, sessions: sign-in, lockout, end.
+//! Sign-in, lockout, end (`docs/reference/behavior/proxy.md#sessions`).
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Decisions, admin API: the settings of a workspace.
+//! The settings of a workspace (`docs/reference/api.md#admin-api`).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Spec 3, rule 6, and decisions, /sign: a signature always waits for a person.
+//! A signature always waits for a person (`docs/reference/signing.md`).
 
 use k256::ecdsa::{RecoveryId, Signature, VerifyingKey};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Decisions, /sign: the rules for every agent request hold here too.
+//! The rules for every agent request hold here too (`docs/reference/signing.md#request`).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Decisions, Credentials: `aws_sigv4`, in front of an upstream that verifies each signature.
+//! `aws_sigv4`, in front of an upstream that verifies each signature (`docs/reference/credentials.md#signing-kinds`).
 
 mod verifier;
 

@@ -1,4 +1,4 @@
-//! Decisions: bodies stream both ways; timeouts and broken upstreams.
+//! Bodies stream both ways; timeouts and broken upstreams (`docs/reference/forwarding.md#limits-on-requests`).
 
 use std::net::SocketAddr;
 

@@ -1,4 +1,5 @@
-//! Decisions, target: the path that the policy matched is, byte for byte, the path on the wire.
+//! The path that the policy matched is, byte for byte, the path on the wire
+//! (`docs/reference/forwarding.md#the-target`).
 
 use pyxis_testkit::upstream::Reply;
 use serde_json::json;

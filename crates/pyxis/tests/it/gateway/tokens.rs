@@ -1,5 +1,5 @@
-//! Decisions, Credentials: a token is valid only for the configuration it was fetched under. A client waiting for an
-//! approved call is told why there was no token.
+//! A token is valid only for the configuration it was fetched under (`docs/reference/credentials.md#oauth-20`). A
+//! client waiting for an approved call is told why there was no token.
 
 use pyxis_testkit::upstream::{Received, Reply, Upstream};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Decisions, `/approvals`: the exact responses, row by row.
+//! The exact responses, row by row (`docs/reference/behavior/proxy.md#approvals-api`).
 
 use serde_json::json;
 

@@ -1,5 +1,5 @@
 //! The whole matrix: person × route, and person × action × state of the credential, in one table for the API and the
-//! pages. Spec 3, Approver eligibility, Policy editing; decisions, Admin API.
+//! pages. `docs/reference/behavior/proxy.md#approvers`.
 
 use pyxis_testkit::rights::{Action, Outcome, Terms, Who, outcome};
 use serde_json::{Value, json};

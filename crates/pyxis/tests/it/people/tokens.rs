@@ -1,4 +1,4 @@
-//! Decisions, "Passkeys, sessions, tokens": personal access tokens.
+//! Personal access tokens (`docs/reference/behavior/proxy.md#tokens`).
 
 use serde_json::{Value, json};
 

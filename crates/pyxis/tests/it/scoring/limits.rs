@@ -1,5 +1,5 @@
-//! Limits of API keys over real processes (Spec 1, Limits; decisions, rate limits). They are exact for any combination
-//! of processes, including restarted ones.
+//! Limits of API keys over real processes (`docs/reference/behavior/scoring.md#rate-limits`). They are exact for any
+//! combination of processes, including restarted ones.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

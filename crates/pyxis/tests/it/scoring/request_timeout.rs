@@ -1,4 +1,4 @@
-//! A score request may take up to a minute (Spec 1, Errors 2).
+//! A score request may take up to a minute (`docs/reference/behavior/scoring.md#time-limit`).
 
 use std::time::Duration;
 

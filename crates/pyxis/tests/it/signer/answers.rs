@@ -1,4 +1,4 @@
-//! Spec 3, Signer behavior, and its decisions: responses and errors.
+//! Responses and errors (`docs/reference/signer.md#responses`).
 
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::json;

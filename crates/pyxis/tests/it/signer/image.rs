@@ -1,4 +1,5 @@
-//! Spec 3, Signer: the output of packaging/. A root with the program and its libraries, and an image of that.
+//! The output of packaging/ (`docs/reference/signer.md#small-image`). A root with the program and its libraries, and
+//! an image of that.
 //!
 //! Needs umoci and user namespaces; `ci/test.sh` leaves these tests out where they are missing.
 

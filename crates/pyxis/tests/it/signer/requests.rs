@@ -1,4 +1,4 @@
-//! Spec 3, Signer behavior: signed and forwarded requests.
+//! Signed and forwarded requests (`docs/reference/signer.md#requests`).
 
 use bytes::Bytes;
 use pyxis_testkit::upstream::Upstream;

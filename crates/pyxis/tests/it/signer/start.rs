@@ -1,4 +1,4 @@
-//! Spec 3, Signer credentials: requirements for a start, and reasons for refusing it.
+//! Requirements for a start, and reasons for refusing it (`docs/reference/signer.md#credentials`).
 
 use super::process::{Signer, command, my_app};
 use super::verifier::CONSUMER_SECRET;

@@ -1,4 +1,5 @@
-//! Attestations, the keys behind them, and the external index (Spec 2, rule 3 and Sui clean-hands response).
+//! Attestations, the keys behind them, and the external index
+//! (`docs/reference/behavior/verification.md#attestations`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! Spec 2, Endpoints and rules 1 and 2: the checks, and the order of their errors (decisions, Errors).
+//! The checks, and the order of their errors (`docs/reference/behavior/verification.md#checks`).
 
 use pyxis_core::proof::{Kind, Registration};
 use serde_json::json;

@@ -1,5 +1,5 @@
-//! The EVM source on a real node (decisions, Where proofs come from): state that changes from block to block, queried
-//! at old heights; failures that never become a no.
+//! The EVM source on a real node (`docs/reference/behavior/verification.md#sources`): state that changes from block
+//! to block, queried at old heights; failures that never become a no.
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::hex;

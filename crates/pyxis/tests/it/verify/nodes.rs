@@ -1,5 +1,5 @@
-//! Decisions, Where proofs come from and Endpoints: nodes that are silent, failing or gone, and answers about final
-//! blocks, which stay valid.
+//! Nodes that are silent, failing or gone, and answers about final blocks, which stay valid
+//! (`docs/reference/verification.md#nodes`).
 
 use std::sync::{Arc, Mutex};
 

@@ -1,5 +1,6 @@
-//! Decisions, Registry: the statement signed last holds, in whatever order statements arrive. `POST /registry/proofs`
-//! requires no key, so anyone may send an old one.
+//! The statement signed last holds, in whatever order statements arrive
+//! (`docs/reference/behavior/verification.md#registry`). `POST /registry/proofs` requires no key, so anyone may send
+//! an old one.
 
 use pyxis_core::proof::{Kind, NetworkName, Rebinding, Registration, Revocation, Statement};
 use serde_json::{Value, json};

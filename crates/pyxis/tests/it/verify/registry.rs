@@ -1,4 +1,4 @@
-//! Decisions, Registry: authority of issuers, and one address per human.
+//! Authority of issuers, and one address per human (`docs/reference/behavior/verification.md#registry`).
 
 use pyxis_core::field::FieldElement;
 use pyxis_core::proof::{Kind, ProofNullifier, Rebinding, Registration, Revocation, Statement, Subject};

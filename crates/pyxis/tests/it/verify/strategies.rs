@@ -1,4 +1,4 @@
-//! Spec 2, Voting-strategy response: one integer for each address, at a height.
+//! One integer for each address, at a height (`docs/reference/behavior/verification.md#voting-strategies`).
 
 use pyxis_core::proof::{Kind, Revocation, Statement};
 use serde_json::{Value, json};
@@ -106,7 +106,7 @@ async fn status_of(stage: &Stage, target: &str) -> u16 {
     text.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("{text}"))
 }
 
-/// Decisions, Endpoints: at least 64 KiB of request line.
+/// At least 64 KiB of request line (`docs/reference/behavior/verification.md#voting-strategies`).
 #[tokio::test]
 async fn a_request_line_of_64_kib_is_read_and_a_target_one_byte_over_the_limit_is_refused() {
     const LIMIT: usize = 65_534;
