@@ -185,39 +185,3 @@ fn decisions_are_numbered_without_holes_and_their_titles_have_the_number() {
     }
     assert_eq!(numbers.into_iter().collect::<Vec<_>>(), (1..=decisions.len()).collect::<Vec<_>>());
 }
-
-/// Words that may not come back, in lower case, each with the word to use.
-const BANNED: &[&str] = &[
-    "anew",       // again
-    "beside",     // next to
-    "mend",       // fix
-    "whoever",    // anyone who
-    "behaviour",  // behavior
-    "cancelled",  // canceled
-    "colour",     // color
-    "dialled",    // dialed
-    "labelled",   // labeled
-    "neighbour",  // neighbor
-    "neighbours", // neighbors
-    "serialised", // serialized
-];
-
-/// Pages whose words come from elsewhere: released notes, and the help of commands.
-const QUOTED: &[&str] = &["CHANGELOG.md", "docs/reference/cli.md"];
-
-#[test]
-fn documents_are_written_in_plain_american_english() {
-    let root = root();
-    let mut wrong = Vec::new();
-    for (path, text) in files(&root, &["md"]) {
-        if QUOTED.iter().any(|page| path.ends_with(page)) {
-            continue;
-        }
-        for (number, line) in text.lines().enumerate() {
-            let words = line.split(|c: char| !c.is_alphabetic()).map(str::to_lowercase);
-            let found = words.filter(|word| BANNED.contains(&word.as_str()));
-            wrong.extend(found.map(|word| format!("{}:{}: {word}", path.display(), number + 1)));
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
