@@ -50,7 +50,7 @@ contract! {
             });
             tokio::task::yield_now().await;
             task.abort();
-            assert!(task.await.unwrap_err().is_canceled());
+            assert!(task.await.unwrap_err().is_cancelled());
         }
         assert!(meta::put_if_absent(&world.store, "after", "1").await.unwrap());
         assert_eq!(meta::get(&world.store, "canceled").await.unwrap(), None);

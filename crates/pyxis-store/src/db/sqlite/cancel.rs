@@ -67,7 +67,7 @@ mod tests {
             tokio::task::yield_now().await;
         }
         read.abort();
-        assert!(read.await.unwrap_err().is_canceled());
+        assert!(read.await.unwrap_err().is_cancelled());
         for _ in 0..3 {
             assert_eq!(store.all::<(i64,)>(sql("SELECT 1")).await.unwrap(), [(1,)]);
         }

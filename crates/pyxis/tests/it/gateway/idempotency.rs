@@ -78,7 +78,7 @@ async fn an_agent_that_hung_up_finds_the_outcome_when_it_asks_again() {
     let first = tokio::spawn(keyed(&world, "GET", "/x", "k").send());
     world.upstream.received(1).await;
     first.abort();
-    assert!(first.await.unwrap_err().is_canceled());
+    assert!(first.await.unwrap_err().is_cancelled());
     release.go();
     let answer = crate::support::until("the outcome", async || {
         let answer = keyed(&world, "GET", "/x", "k").send().await;
