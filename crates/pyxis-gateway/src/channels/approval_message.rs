@@ -152,7 +152,7 @@ impl ApprovalMessage {
 }
 
 /// Where a transaction must be read before it is approved, if it waits and a message does not show enough of
-/// it: also whoever has an old button, or types a reaction, approves nothing unseen.
+/// it: an old button or a typed reaction approves nothing unseen either.
 pub(super) async fn must_be_read_at(state: &State, message: &ChatMessageRow) -> Result<Option<String>> {
     let seen = seen(state, message).await?.filter(|seen| seen.row.state == ApprovalState::Pending);
     Ok(seen.filter(|seen| !content(seen).1).map(|seen| page(state, &seen.row)))

@@ -1,4 +1,4 @@
-//! What is to be signed: read, shown to whoever approves, and signed.
+//! Payloads to sign: parsed, shown to the approver, and signed.
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;

@@ -138,7 +138,7 @@ pub(crate) async fn stored_tokens(
 
 /// The API does not take a token, however long it was to be good: the next request fetches another one.
 pub(crate) async fn rejected(state: &State, credential: &ResolvedCredential, token: &SecretString) {
-    // Whoever holds the lock is about to have another token.
+    // The holder of the lock is about to have another token.
     let Ok(mut held) = state.token_cache.slot(credential.row.id).try_lock_owned() else { return };
     let Some(fresh) = held.take_if(|fresh| fresh.token.matches(token.expose().as_bytes())) else { return };
     let (row, now) = (&credential.row, state.now());
@@ -176,7 +176,7 @@ struct StoredToken {
     before: StoredGrant,
 }
 
-/// What a renewal that does not name it anew leaves as it was.
+/// Parts of a stored token that a renewal keeps unless it names new ones.
 #[derive(Default)]
 struct StoredGrant {
     refresh_token: Option<Zeroizing<String>>,

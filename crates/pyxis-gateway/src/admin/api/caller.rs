@@ -25,7 +25,7 @@ pub struct SignedIn(pub Person);
 /// A person with a session, or their token with `px:approve`.
 pub struct Approving(pub Caller);
 
-/// Whoever may change the policy of the credential that the path names: an owner or admin, or a member
+/// A person who may change the policy of the credential that the path names: an owner or admin, or a member
 /// with the Policy grant; with a session, or their token with `px:admin`.
 pub struct Editing {
     /// Who.
@@ -37,7 +37,7 @@ pub struct Editing {
 /// An owner or admin with a session, or their token with `px:admin`.
 pub struct Manager(pub Caller);
 
-/// An owner or admin with a live session. Whoever has a sign-in link in their hands can be whom it is for, and
+/// An owner or admin with a live session. Anyone who holds a sign-in link can sign in as the person it is for, and
 /// approve as them: no token makes one, since `px:admin` does not include `px:approve`.
 pub(super) struct ManagerInPerson(pub Caller);
 

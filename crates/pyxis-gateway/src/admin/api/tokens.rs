@@ -1,4 +1,4 @@
-//! `/admin/tokens`: personal access tokens of whoever asks.
+//! `/admin/tokens`: personal access tokens of the caller.
 
 use axum::extract::State as Extract;
 use http::StatusCode;

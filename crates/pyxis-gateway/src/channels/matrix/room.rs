@@ -71,7 +71,7 @@ pub async fn sign_in(state: &State) -> Option<String> {
 /// The room that takes the place of one that was upgraded.
 pub(super) struct Replacement {
     room: String,
-    /// The server of whoever upgraded it, which knows the new one.
+    /// The server of the person who upgraded it, which knows the new room.
     server: Option<String>,
 }
 

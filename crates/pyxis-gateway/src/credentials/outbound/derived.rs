@@ -147,7 +147,7 @@ async fn oauth1(
         oauth1::authorization(&oauth1_tokens(*config, secret)?, method, target, form.as_deref(), &stamp)
             .map_err(|error| Error::OauthParameter(error.to_string()))?;
     attached.headers.insert(AUTHORIZATION, sensitive(&text)?);
-    // Whoever has the signature could send the request again.
+    // Anyone with the signature could send the request again.
     let signature = text.split_once("oauth_signature=\"").and_then(|(_, rest)| rest.split('"').next());
     attached.sought.add_percent_encoded(signature.unwrap_or_default());
     Ok(())

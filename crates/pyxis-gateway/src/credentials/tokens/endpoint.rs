@@ -62,7 +62,7 @@ pub(super) struct TokenRefusal {
 
 impl TokenRefusal {
     /// True if the provider says that what it granted is no longer good: by the RFC, by `OpenID` Connect for
-    /// whoever withdrew their consent, and in words of GitHub's and Slack's own.
+    /// a person who withdrew their consent, and in words of GitHub's and Slack's own.
     pub(super) fn ends_the_connection(&self) -> bool {
         matches!(
             self.code.as_str(),
