@@ -4,6 +4,7 @@
 //! an outbox posts and edits them, and a reader receives people's actions. Nothing else waits for either.
 
 mod approval_message;
+mod flat;
 mod identity;
 pub mod matrix;
 pub(crate) mod moves;

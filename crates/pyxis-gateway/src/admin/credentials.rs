@@ -13,7 +13,7 @@ use pyxis_store::credentials::{self, CredentialChange, CredentialRow, NewCredent
 use pyxis_store::{StoreError, grants};
 use serde_json::json;
 
-use crate::credentials::outbound::{Outbound, dispatch, inject, sought};
+use crate::credentials::outbound::{Outbound, dispatch, sought, validate};
 use crate::credentials::redaction::Redactor;
 use crate::credentials::signing_keys;
 use crate::error::{Error, NO_NUL, Result};
@@ -190,7 +190,7 @@ pub async fn replace_secret(state: &State, actor: &Actor, name: &str, secret: Se
     check_secret(&secret)?;
     let auth = stored_auth(&row)?;
     match &auth {
-        Some(auth) => inject::check(auth, &secret)?,
+        Some(auth) => validate::check(auth, &secret)?,
         None => check_token(&secret)?,
     }
     let now = state.now();
@@ -314,7 +314,7 @@ fn check_connector(input: &CredentialInput) -> Result<()> {
         (Connector::Direct, Some(auth), Some(secret)) => {
             check_auth(auth)?;
             check_bounds(auth, &input.allowed_hosts)?;
-            inject::check(auth, secret)
+            validate::check(auth, secret)
         }
         (Connector::Sidecar, Some(_), _) => {
             Err(Error::field("auth", "a sidecar credential has none: the sidecar signs"))
@@ -476,7 +476,7 @@ fn check_new_auth(state: &State, row: &CredentialRow, auth: &Auth) -> Result<()>
     let Some(sealed) = &row.sealed_secret else { return Ok(()) };
     let aad = credentials::secret_aad(row.workspace_id, row.id);
     let bytes = state.keyring.open(&aad, sealed).map_err(|error| Error::Internal(Box::new(error)))?;
-    inject::check(auth, &SecretValue::from_bytes(&bytes)?)
+    validate::check(auth, &SecretValue::from_bytes(&bytes)?)
 }
 
 fn stored_auth(row: &CredentialRow) -> Result<Option<Auth>> {

@@ -9,12 +9,13 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::hex;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::policy::Policy;
-use pyxis_core::preview::{preview, visible};
+use pyxis_core::preview::preview;
 use pyxis_store::approvals::{ApprovalKind, ApprovalRow};
 use pyxis_store::chat_messages::ChatMessageRow;
 use sha2::{Digest, Sha256};
 use tokio::sync::Mutex;
 
+use super::flat::flat;
 use super::payload;
 use crate::approvals::coverage::RecentRequests;
 use crate::approvals::view::{self, ApprovalView};
@@ -293,11 +294,6 @@ fn headline(state: ApprovalState) -> &'static str {
         ApprovalState::Denied => "Denied",
         ApprovalState::Expired => "Expired",
     }
-}
-
-/// A character of others within a line.
-pub(super) fn flat(c: char) -> char {
-    if c.is_whitespace() { ' ' } else { visible(c) }
 }
 
 /// True if [`one_line`] cuts nothing off.

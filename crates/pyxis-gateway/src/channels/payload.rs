@@ -1,6 +1,6 @@
 //! What a chat message says of a payload that waits for a signature.
 
-use super::approval_message::flat;
+use super::flat::flat;
 use crate::credentials::signing::PayloadView;
 
 /// Before every line of others, so that none can pass for one of ours.

@@ -6,6 +6,8 @@ mod derived;
 pub(crate) mod inject;
 pub(crate) mod relay;
 pub(crate) mod sought;
+mod spellings;
+pub(crate) mod validate;
 
 use std::sync::Arc;
 

@@ -20,8 +20,8 @@ use pyxis_signing::oauth1::{self, AmbiguousBody, NonceAndTimestamp, Tokens};
 use pyxis_signing::{hmac_request, sigv4};
 use zeroize::Zeroizing;
 
-use super::inject::remove_spellings;
 use super::sought::Sought;
+use super::spellings::remove_spellings;
 use super::{Outbound, UpstreamResponse, wire_request, wrap};
 use crate::credentials::tokens;
 use crate::error::lost_answer::LostAnswer;

@@ -6,11 +6,9 @@ use http::header::{AUTHORIZATION, COOKIE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 use pyxis_core::auth::Auth;
-use pyxis_core::headers::is_same;
 use zeroize::Zeroizing;
 
-use super::derived;
-use crate::credentials::signing_keys;
+use super::spellings::remove_spellings;
 use crate::error::{Error, Result};
 use crate::runtime::secret_value::SecretValue;
 
@@ -58,49 +56,7 @@ pub(crate) fn attach(
     Ok(None)
 }
 
-/// Takes out every header that many servers cannot tell from `name`.
-pub(super) fn remove_spellings(headers: &mut HeaderMap, name: &str) {
-    let same: Vec<HeaderName> = headers.keys().filter(|key| is_same(key.as_str(), name)).cloned().collect();
-    for name in same {
-        headers.remove(name);
-    }
-}
-
-/// Checks that `secret` has the parts that `auth` needs and fits where it goes.
-pub(crate) fn check(auth: &Auth, secret: &SecretValue) -> Result<()> {
-    if let Auth::SigningKey(key) = auth {
-        return signing_keys::open(key.algorithm, secret).map(drop);
-    }
-    if auth.is_derived() {
-        return derived::check(auth, secret);
-    }
-    if let Auth::Cookie { .. } = auth {
-        check_cookie_value(whole(secret)?)?;
-    }
-    attach(auth, secret, &mut HeaderMap::new(), "/").map(drop)
-}
-
-/// Refuses a text that is not one cookie's value (RFC 6265, section 4.1.1). Quotation marks may stand around all of it.
-fn check_cookie_value(text: &str) -> Result<()> {
-    let bare = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(text);
-    let Some(wrong) = bare.chars().find(|c| !c.is_ascii_graphic() || "\",;\\".contains(*c)) else {
-        return Ok(());
-    };
-    let name = match wrong {
-        ';' => "a semicolon, behind which another cookie begins",
-        ',' => "a comma",
-        ' ' => "a space",
-        '"' => "a quotation mark",
-        '\\' => "a backslash",
-        c if c.is_control() => "a control character",
-        _ => "a character outside ASCII",
-    };
-    let detail =
-        format!("a cookie's value cannot have {name}; give the value of one cookie, without its name");
-    Err(Error::field("secret", detail))
-}
-
-fn whole(secret: &SecretValue) -> Result<&str> {
+pub(super) fn whole(secret: &SecretValue) -> Result<&str> {
     secret.text().ok_or_else(|| Error::field("secret", "this auth kind takes one string"))
 }
 
@@ -186,6 +142,7 @@ fn internal(error: http::header::InvalidHeaderName) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use super::super::validate::check;
     use super::*;
     use pyxis_core::auth::{HeaderFormat, HeaderList, Headers};
     use serde_json::json;
