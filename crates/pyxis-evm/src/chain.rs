@@ -71,7 +71,7 @@ pub struct Call {
 /// Result of a contract call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallResult {
-    /// CallResult data, possibly empty.
+    /// Returned data, possibly empty.
     Data(Bytes),
     /// The contract reverted, with its reason if it gave one.
     Reverted(Option<String>),

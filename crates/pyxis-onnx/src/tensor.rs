@@ -158,13 +158,13 @@ impl ElementType {
             (TensorData::Int(from), TensorData::F32(into)) => map(from, into, int_to_f32),
             (TensorData::Int(from), TensorData::F64(into)) => map(from, into, int_to_f64),
             (TensorData::F32(from), TensorData::Int(into)) if truth => {
-                map(from, into, |float| i128::from(float != 0.0))
+                map(from, into, |float| i128::from(float != 0.0));
             }
             (TensorData::F64(from), TensorData::Int(into)) if truth => {
-                map(from, into, |float| i128::from(float != 0.0))
+                map(from, into, |float| i128::from(float != 0.0));
             }
             (TensorData::Int(from), TensorData::Int(into)) if truth => {
-                map(from, into, |int| i128::from(int != 0))
+                map(from, into, |int| i128::from(int != 0));
             }
             (TensorData::F32(from), TensorData::Int(into)) => {
                 map(from, into, |float| float_to_int(f64::from(float)).clamp(least, most));

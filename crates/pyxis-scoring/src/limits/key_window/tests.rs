@@ -466,7 +466,7 @@ fn use_up(limit: i64, seed: u64, kills: bool) -> (i64, i64, i64) {
             }
             40..65 if process.said.is_none() => match process.lane.next(at) {
                 WindowStep::End => {
-                    process.lane = KeyWindow::new(limit, Some(Arc::clone(&process.ledger)), at)
+                    process.lane = KeyWindow::new(limit, Some(Arc::clone(&process.ledger)), at);
                 }
                 step => process.said = window.carry_out(&process.lane, step),
             },
