@@ -52,6 +52,14 @@ impl Database {
         self.until_waiting(|count| count == 0).await;
     }
 
+    /// Waits until every other connection is idle, so that advancing the clock ends no statement.
+    pub async fn until_idle(&self) {
+        let count = "SELECT count(*) FROM pg_stat_activity \
+                     WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'";
+        let waiting = async { while self.run(count).await[0] != "0" {} };
+        tokio::time::timeout(Duration::from_secs(30), waiting).await.expect("statements that end");
+    }
+
     async fn until_waiting(&self, enough: impl Fn(u32) -> bool) {
         let count = "SELECT count(*) FROM pg_stat_activity \
                      WHERE datname = current_database() AND wait_event_type = 'Lock'";

@@ -448,8 +448,9 @@ both_engines! {
     }
 }
 
-/// Time stands still only if one thread runs everything.
-async fn times_out(world: &World) {
+/// Time stands still only if one thread runs everything. `idle` waits until the database does nothing that the advance
+/// could end.
+async fn times_out(world: &World, idle: impl AsyncFnOnce()) {
     let hook = hook(world, "hooks.example.com", &["approval.expired"]).await;
     let (held, never) = Reply::ok("late").held();
     hook.receiver.reply(held);
@@ -458,6 +459,7 @@ async fn times_out(world: &World) {
     let state = world.state.clone();
     let delivering = tokio::spawn(async move { deliver_due(&state).await });
     hook.receiver.received(1).await;
+    idle().await;
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(10)).await;
     tokio::time::resume();
@@ -474,13 +476,14 @@ mod an_attempt_that_gets_no_answer_ends_after_ten_seconds {
     #[tokio::test]
     async fn sqlite() {
         let dir = tempfile::tempdir().unwrap();
-        times_out(&World::new(pyxis_store::DatabaseUrl::sqlite(dir.path().join("slow.db"))).await).await;
+        let url = pyxis_store::DatabaseUrl::sqlite(dir.path().join("slow.db"));
+        times_out(&World::new(url).await, async || ()).await;
     }
 
     #[tokio::test]
     async fn postgres() {
         let database = crate::postgres::Database::create("an attempt without an answer").await;
-        times_out(&World::new(database.url()).await).await;
+        times_out(&World::new(database.url()).await, async || database.until_idle().await).await;
         database.remove().await;
     }
 }
