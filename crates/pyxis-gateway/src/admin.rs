@@ -8,6 +8,7 @@ pub mod callers;
 pub mod channels;
 pub mod credentials;
 pub mod deny_all;
+mod description;
 pub mod dotenv;
 pub mod grants;
 pub mod passkeys;

@@ -160,7 +160,7 @@ const fn because(reason: Reason) -> &'static str {
         Reason::Revoked => "Its proof was revoked.",
         Reason::Rebound => "The human behind it has another address now.",
         Reason::OtherAction => "It proved this for another action only.",
-        Reason::OtherIssuer => "Its proof is of an issuer who is not believed.",
+        Reason::OtherIssuer => "Its proof is of an issuer that is not trusted.",
         Reason::Blocked => "The address is blocked.",
     }
 }
@@ -256,7 +256,7 @@ mod tests {
             (Reason::Revoked, "was revoked"),
             (Reason::Rebound, "another address"),
             (Reason::OtherAction, "another action"),
-            (Reason::OtherIssuer, "issuer who is not believed"),
+            (Reason::OtherIssuer, "issuer that is not trusted"),
             (Reason::Blocked, "is blocked"),
         ];
         for (reason, words) in told {

@@ -13,10 +13,11 @@ use pyxis_store::credentials::{self, CredentialChange, CredentialRow, NewCredent
 use pyxis_store::{StoreError, grants};
 use serde_json::json;
 
+use super::description::check_description;
 use crate::credentials::outbound::{Outbound, dispatch, sought, validate};
 use crate::credentials::redaction::Redactor;
 use crate::credentials::signing_keys;
-use crate::error::{Error, NO_NUL, Result};
+use crate::error::{Error, Result};
 use crate::identity::actor::{Actor, Change};
 use crate::requests::authorize;
 use crate::runtime::resolve::{CredentialOptions, MAX_NAME, ResolvedCredential};
@@ -77,7 +78,7 @@ pub async fn create(state: &State, actor: &Actor, mut input: CredentialInput) ->
     check_name("name", &input.name)?;
     input.secret = input.secret.map(SecretValue::entered).transpose()?;
     complete_key(state, &mut input)?;
-    check_description(&input.description)?;
+    check_description(&input.description, MAX_DESCRIPTION)?;
     let allowed_hosts = check_hosts(&input.allowed_hosts)?;
     check_connector(&input)?;
     let now = state.now();
@@ -155,7 +156,7 @@ pub async fn update(
 ) -> Result<CredentialRow> {
     let row = get(state, actor.workspace, name).await?;
     if let Some(description) = &patch.description {
-        check_description(description)?;
+        check_description(description, MAX_DESCRIPTION)?;
     }
     let allowed_hosts = patch.allowed_hosts.as_deref().map(check_hosts).transpose()?;
     if let (Some(auth), Some(hosts)) = (stored_auth(&row)?, &patch.allowed_hosts) {
@@ -286,16 +287,6 @@ pub(crate) fn check_name(field: &str, name: &str) -> Result<()> {
         field,
         "1 to 64 letters, digits, dots, dashes or underscores, starting with a letter or digit",
     ))
-}
-
-fn check_description(description: &str) -> Result<()> {
-    if description.len() > MAX_DESCRIPTION {
-        return Err(Error::field("description", format!("at most {MAX_DESCRIPTION} bytes")));
-    }
-    if description.contains('\0') {
-        return Err(Error::field("description", NO_NUL));
-    }
-    Ok(())
 }
 
 fn check_hosts(hosts: &[String]) -> Result<String> {

@@ -14,7 +14,8 @@ use pyxis_store::deliveries::{self, DeliveryFilter, DeliveryRow};
 use pyxis_store::webhooks::{self, WebhookChange, WebhookRow};
 use serde_json::json;
 
-use crate::error::{Error, NO_NUL, Result};
+use super::description::check_description;
+use crate::error::{Error, Result};
 use crate::identity::actor::{Actor, Change};
 use crate::notifications::webhooks::read_events;
 use crate::runtime::state::State;
@@ -69,7 +70,7 @@ pub struct Delivery {
 /// Adds an endpoint. Its secret is returned only here.
 pub async fn create(state: &State, actor: &Actor, input: WebhookInput) -> Result<(Webhook, SecretString)> {
     let events = read_names(&input.events)?;
-    check_description(&input.description)?;
+    check_description(&input.description, MAX_DESCRIPTION)?;
     let host = check_url(state, &input.url).await?;
     let (now, secret) = (state.now(), new_secret(state));
     let id = WebhookId::new(now, &*state.entropy);
@@ -113,7 +114,7 @@ pub async fn update(state: &State, actor: &Actor, id: WebhookId, patch: WebhookP
     let before = get(state, actor.workspace, id).await?;
     let events = patch.events.as_deref().map(read_names).transpose()?;
     if let Some(description) = &patch.description {
-        check_description(description)?;
+        check_description(description, MAX_DESCRIPTION)?;
     }
     let host = match &patch.url {
         Some(url) => check_url(state, url).await?,
@@ -241,16 +242,6 @@ fn read_names(names: &[String]) -> Result<Vec<WebhookEvent>> {
         }
     }
     Ok(events)
-}
-
-fn check_description(description: &str) -> Result<()> {
-    if description.len() > MAX_DESCRIPTION {
-        return Err(Error::field("description", format!("at most {MAX_DESCRIPTION} bytes")));
-    }
-    if description.contains('\0') {
-        return Err(Error::field("description", NO_NUL));
-    }
-    Ok(())
 }
 
 /// Requires https and an allowed host (`docs/reference/webhooks.md#delivery`). Returns the host.

@@ -46,8 +46,8 @@ pub async fn ingest(
         let mut tx = books.begin().await?;
         let listed = issuers::hold(&mut tx, workspace, &dids).await?;
         let is_listed = |credential: &&VerifiedCredential| listed.contains(&credential.issuer);
-        let believed: Vec<&VerifiedCredential> = credentials.iter().copied().filter(is_listed).collect();
-        let outcomes = ingest_in(books, &mut tx, workspace, address, &believed, now).await?;
+        let trusted: Vec<&VerifiedCredential> = credentials.iter().copied().filter(is_listed).collect();
+        let outcomes = ingest_in(books, &mut tx, workspace, address, &trusted, now).await?;
         let Some(outcomes) = outcomes else { return Ok(None) };
         tx.commit().await?;
         let mut outcomes = outcomes.into_iter();

@@ -167,19 +167,19 @@ impl Unread {
 fn check_block(block: Block<Unread>, trust: &Trust) -> Block<Lines> {
     let Block { number, content, end_line, end_byte } = block;
     let Unread { text, lines } = content;
-    let (mut numbers, mut believed) = (Vec::with_capacity(lines.len()), Vec::with_capacity(lines.len()));
+    let (mut numbers, mut trusted) = (Vec::with_capacity(lines.len()), Vec::with_capacity(lines.len()));
     let mut refused = Vec::new();
     for (line, place) in lines {
         match check(&text[place], trust) {
             Ok(verified) => {
                 numbers.push(line);
-                believed.push(verified);
+                trusted.push(verified);
             }
             Err(rejection) => refused.push((line, rejection.code(), rejection.to_string())),
         }
     }
     drop(text);
-    let content = Lines { numbers, batch: Batch::of(trust.workspace, believed, trust.now), refused };
+    let content = Lines { numbers, batch: Batch::of(trust.workspace, trusted, trust.now), refused };
     Block { number, content, end_line, end_byte }
 }
 

@@ -50,7 +50,7 @@ fn files(folder: &Path, endings: &[&str]) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// What is wrong with a link from `folder` to `target`, if anything is.
+/// Fault of a link from `folder` to `target`, if there is one.
 fn broken(folder: &Path, own: &str, target: &str) -> Option<String> {
     let (path, anchor) = target.split_once('#').map_or((target, None), |(path, anchor)| (path, Some(anchor)));
     let file = folder.join(path);
