@@ -36,8 +36,8 @@ fn files(folder: &Path, endings: &[&str]) -> Vec<(PathBuf, String)> {
         let path = entry.path();
         let name = entry.file_name().into_string().unwrap();
         if entry.file_type().unwrap().is_dir() {
-            // Folders of builds have this file; modules of that name have not.
-            let is_build = path.join("CACHEDIR.TAG").exists();
+            // Beside a manifest it is a folder of builds, which holds installed tools too; elsewhere it is a module.
+            let is_build = name == "target" && folder.join("Cargo.toml").exists();
             if !FOREIGN.contains(&name.as_str()) && !is_build {
                 found.extend(files(&path, endings));
             }
