@@ -3,6 +3,7 @@
 pub mod derived;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// Auth kinds (`docs/reference/credentials.md#kinds`). Serialized as `{"kind": …, …}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,7 +109,7 @@ pub struct TokenSigningKey {
 }
 
 /// Algorithms of signing keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum KeyAlgorithm {
     /// Edwards-curve signatures of whole messages (RFC 8032).
@@ -174,7 +175,7 @@ fn default_format() -> String {
 }
 
 /// Route of requests that use a credential.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Connector {
     /// Straight to the target.

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::decimal::Decimal;
 use crate::stamp::StampName;
 
 /// A place where an account or an activity is verified. Its JSON form is an entry of the catalogue.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Platform {
     /// Permanent name without spaces.
@@ -28,8 +29,9 @@ pub struct Platform {
 }
 
 /// Stamps of one kind.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = PlatformGroup)]
 pub struct Group {
     /// Display name.
     pub name: String,
@@ -38,10 +40,11 @@ pub struct Group {
 }
 
 /// One Stamp of the catalogue.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CatalogueStamp {
     /// The name used in credentials.
+    #[schema(value_type = String)]
     pub name: StampName,
     /// Description of the holder, as the Stamp attests it.
     pub description: String,

@@ -57,6 +57,12 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 
+    /// True if it has a voting strategy that shows uniqueness: electronic passports have none
+    /// (`docs/reference/behavior/verification.md#voting-strategies`).
+    pub const fn has_sybil_strategy(self) -> bool {
+        self.is_sybil_resistance() && !matches!(self, Self::Epassport)
+    }
+
     /// True if it shows that a person is unique (`docs/reference/behavior/verification.md#checks`).
     pub const fn is_sybil_resistance(self) -> bool {
         matches!(self, Self::GovId | Self::Epassport | Self::Phone | Self::Biometrics)

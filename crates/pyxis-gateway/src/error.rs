@@ -1,5 +1,6 @@
 //! Errors of the proxy and their HTTP responses.
 
+pub(crate) mod kinds;
 pub(crate) mod lost_answer;
 
 use std::borrow::Cow;
@@ -13,6 +14,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::TxnId;
 use pyxis_core::policy::Method;
 use pyxis_http::Problem;
+use pyxis_http::problem::kinds as common;
 use pyxis_store::StoreError;
 
 use crate::error::lost_answer::LostAnswer;
@@ -290,74 +292,67 @@ const SUPPORTED: &str = "supported: X-PX-Key, X-PX-Credential, X-PX-Target, X-PX
 impl From<&Error> for Problem {
     #[expect(clippy::too_many_lines, reason = "one table, one row an error, no wildcard")]
     fn from(error: &Error) -> Self {
-        use StatusCode as S;
         let said = || error.to_string();
         match error {
-            Error::MissingKey => Self::new(S::UNAUTHORIZED, "missing_key", "send the agent key in X-PX-Key")
+            Error::MissingKey => Self::of(kinds::MISSING_KEY, "send the agent key in X-PX-Key")
                 .with("agent_action", "ask the person who runs this proxy for an agent key"),
-            Error::InvalidKey => Self::new(S::UNAUTHORIZED, "invalid_key", said())
+            Error::InvalidKey => Self::of(kinds::INVALID_KEY, said())
                 .with("agent_action", "ask the person who runs this proxy for a new agent key"),
             Error::MissingHeader(_) => {
-                Self::new(S::BAD_REQUEST, "missing_header", said()).with("supported", SUPPORTED)
+                Self::of(kinds::MISSING_HEADER, said()).with("supported", SUPPORTED)
             }
             Error::UnknownHeader(_) => {
-                Self::new(S::BAD_REQUEST, "unknown_header", said()).with("supported", SUPPORTED)
+                Self::of(kinds::UNKNOWN_HEADER, said()).with("supported", SUPPORTED)
             }
             Error::DuplicateHeader(_) => {
-                Self::new(S::BAD_REQUEST, "duplicate_header", said()).with("supported", SUPPORTED)
+                Self::of(kinds::DUPLICATE_HEADER, said()).with("supported", SUPPORTED)
             }
-            Error::InvalidHeader { .. } => Self::new(S::BAD_REQUEST, "invalid_header", said()),
-            Error::InvalidMethod => Self::new(
-                S::BAD_REQUEST,
-                "invalid_method",
+            Error::InvalidHeader { .. } => Self::of(kinds::INVALID_HEADER, said()),
+            Error::InvalidMethod => Self::of(kinds::INVALID_METHOD,
                 "X-PX-Method must be GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS",
             ),
-            Error::InvalidTarget(_) => Self::new(S::BAD_REQUEST, "invalid_target", said()),
-            Error::OauthParameter(_) => Self::new(S::BAD_REQUEST, "oauth_parameter", said()),
-            Error::EncodedForm => Self::new(S::BAD_REQUEST, "encoded_form", said()),
+            Error::InvalidTarget(_) => Self::of(kinds::INVALID_TARGET, said()),
+            Error::OauthParameter(_) => Self::of(kinds::OAUTH_PARAMETER, said()),
+            Error::EncodedForm => Self::of(kinds::ENCODED_FORM, said()),
             Error::ApprovalDenied { txn, reason } => {
-                Self::new(S::FORBIDDEN, "approval_denied", "a person denied this request")
+                Self::of(kinds::APPROVAL_DENIED, "a person denied this request")
                     .with("txn_id", txn.to_string())
                     .with("reason", reason.clone())
                     .with("agent_action", "do not send the same request again; tell the person")
             }
             Error::ApprovalExpired { txn } => {
-                Self::new(S::FORBIDDEN, "approval_expired", "nobody decided in time")
+                Self::of(kinds::APPROVAL_EXPIRED, "nobody decided in time")
                     .with("txn_id", txn.to_string())
                     .with("agent_action", "ask the person whether to send the request again")
             }
-            Error::IdempotencyInProgress => Self::new(S::CONFLICT, "idempotency_in_progress", said())
+            Error::IdempotencyInProgress => Self::of(kinds::IDEMPOTENCY_IN_PROGRESS, said())
                 .with_header(RETRY_AFTER, HeaderValue::from_static("2"))
                 .with("agent_action", "wait, then send the same request again"),
             Error::IdempotencyKeyReused => {
-                Self::new(S::UNPROCESSABLE_ENTITY, "idempotency_key_reused", said())
+                Self::of(kinds::IDEMPOTENCY_KEY_REUSED, said())
                     .with("agent_action", "use a new Idempotency-Key for a new request")
             }
-            Error::UnknownContentCoding { status } => Self::new(
-                S::BAD_GATEWAY,
-                "unknown_content_coding",
+            Error::UnknownContentCoding { status } => Self::of(kinds::UNKNOWN_CONTENT_CODING,
                 format!(
                     "the host answered {}, but the answer's Content-Encoding cannot be checked for secrets, so it is withheld",
                     status.as_u16()
                 ),
             )
             .with("upstream_status", status.as_u16()),
-            Error::CredentialNotFound => Self::new(
-                S::NOT_FOUND,
-                "credential_not_found",
+            Error::CredentialNotFound => Self::of(kinds::CREDENTIAL_NOT_FOUND,
                 "there is no such credential, or this agent may not use it",
             )
             .with("agent_action", "GET /agent/services lists the credentials of this key"),
-            Error::HostNotAllowed(_) => Self::new(S::FORBIDDEN, "host_not_allowed", said())
+            Error::HostNotAllowed(_) => Self::of(kinds::HOST_NOT_ALLOWED, said())
                 .with("agent_action", "ask a manager to add the host to the credential's allowed_hosts"),
-            Error::TargetNotAllowed(_) => Self::new(S::FORBIDDEN, "target_not_allowed", said()),
+            Error::TargetNotAllowed(_) => Self::of(kinds::TARGET_NOT_ALLOWED, said()),
             Error::DeniedByPolicy { pattern } => {
-                Self::new(S::FORBIDDEN, "denied_by_policy", "the credential's policy denies this request")
+                Self::of(kinds::DENIED_BY_POLICY, "the credential's policy denies this request")
                     .with("pattern", pattern.clone())
             }
             Error::RateLimited { limit, reset } => rate_limited(*limit, *reset),
             Error::TooManyPending { limit } => {
-                Self::new(S::TOO_MANY_REQUESTS, "too_many_pending", said())
+                Self::of(kinds::TOO_MANY_PENDING, said())
                     .with("max_pending", *limit)
                     .with_header(RETRY_AFTER, HeaderValue::from_static("30"))
                     .with(
@@ -365,85 +360,79 @@ impl From<&Error> for Problem {
                         "ask your person to decide the requests that wait, or withdraw some: DELETE their poll_url",
                     )
             }
-            Error::BodyTooLarge { max } => Self::new(
-                S::PAYLOAD_TOO_LARGE,
-                "body_too_large",
+            Error::BodyTooLarge { max } => Self::of(common::BODY_TOO_LARGE,
                 format!(
                     "a request that waits for approval or has an Idempotency-Key may carry at most {max} bytes"
                 ),
             ),
-            Error::IncompleteBody => Self::new(S::BAD_REQUEST, "incomplete_body", said()),
-            Error::Unreachable(_) => Self::new(S::BAD_GATEWAY, "upstream_error", said()),
-            Error::ConnectTimeout => Self::new(S::GATEWAY_TIMEOUT, "upstream_timeout", said()),
-            Error::Upstream(why) => Self::new(S::BAD_GATEWAY, "upstream_error", why.to_string()),
+            Error::IncompleteBody => Self::of(kinds::INCOMPLETE_BODY, said()),
+            Error::Unreachable(_) => Self::of(common::UPSTREAM_ERROR, said()),
+            Error::ConnectTimeout => Self::of(kinds::UPSTREAM_TIMEOUT, said()),
+            Error::Upstream(why) => Self::of(common::UPSTREAM_ERROR, why.to_string()),
             Error::UpstreamTimeout => {
-                Self::new(S::GATEWAY_TIMEOUT, "upstream_timeout", "the target did not answer in time")
+                Self::of(kinds::UPSTREAM_TIMEOUT, "the target did not answer in time")
             }
-            Error::BrokenAnswer { status, .. } => Self::new(S::BAD_GATEWAY, "upstream_error", said())
+            Error::BrokenAnswer { status, .. } => Self::of(common::UPSTREAM_ERROR, said())
                 .with("upstream_status", status.as_u16()),
             Error::ReauthorizationRequired { url, .. } => {
-                Self::new(S::BAD_GATEWAY, "reauthorization_required", said())
+                Self::of(kinds::REAUTHORIZATION_REQUIRED, said())
                     .with("url", url.as_str())
                     .with("agent_action", "ask a manager to open the url and connect the account again")
             }
-            Error::TokenEndpoint(_) => Self::new(S::BAD_GATEWAY, "token_error", said()),
+            Error::TokenEndpoint(_) => Self::of(kinds::TOKEN_ERROR, said()),
             Error::OutcomeUnknown(lost) => outcome_unknown(*lost),
-            Error::NoLongerAllowed(_) => Self::new(S::FORBIDDEN, "no_longer_allowed", said()),
-            Error::Unavailable(_) => Self::new(
-                S::SERVICE_UNAVAILABLE,
-                "unavailable",
+            Error::NoLongerAllowed(_) => Self::of(kinds::NO_LONGER_ALLOWED, said()),
+            Error::Unavailable(_) => Self::of(common::UNAVAILABLE,
                 "the store cannot be reached, so nothing was sent",
             )
             .with_header(RETRY_AFTER, HeaderValue::from_static("5")),
-            Error::Unauthenticated => Self::new(
-                S::UNAUTHORIZED,
-                "unauthenticated",
+            Error::Unauthenticated => Self::of(common::UNAUTHENTICATED,
                 "send a live session token: Authorization: Bearer <token>",
             ),
-            Error::WrongPassword => Self::new(S::UNAUTHORIZED, "wrong_password", said()),
-            Error::Locked { until, wait } => Self::new(S::TOO_MANY_REQUESTS, "locked", said())
+            Error::WrongPassword => Self::of(kinds::WRONG_PASSWORD, said()),
+            Error::Locked { until, wait } => Self::of(kinds::LOCKED, said())
                 .with("locked_until", until.to_rfc3339())
                 .with_header(RETRY_AFTER, HeaderValue::from(wait.as_secs() + 1)),
-            Error::Forbidden(_) => Self::new(S::FORBIDDEN, "forbidden", said()),
+            Error::Forbidden(_) => Self::of(common::FORBIDDEN, said()),
             Error::InsufficientScope(scope) => {
-                Self::new(S::FORBIDDEN, "insufficient_scope", said()).with("scope", *scope)
+                Self::of(common::INSUFFICIENT_SCOPE, said()).with("scope", *scope)
             }
-            Error::NotFound(_) => Self::new(S::NOT_FOUND, "not_found", said()),
-            Error::MethodNotAllowed(allow) => Self::new(S::METHOD_NOT_ALLOWED, "method_not_allowed", said())
+            Error::NotFound(_) => Self::of(common::NOT_FOUND, said()),
+            Error::MethodNotAllowed(allow) => Self::of(common::METHOD_NOT_ALLOWED, said())
                 .with_header(ALLOW, HeaderValue::from_static(allow)),
-            Error::NameTaken(_) => Self::new(S::CONFLICT, "name_taken", said()),
-            Error::Conflict(_) => Self::new(S::CONFLICT, "conflict", said()),
-            Error::InvalidJson(_) => Self::new(S::BAD_REQUEST, "invalid_json", said()),
+            Error::NameTaken(_) => Self::of(kinds::NAME_TAKEN, said()),
+            Error::Conflict(_) => Self::of(common::CONFLICT, said()),
+            Error::InvalidJson(_) => Self::of(common::INVALID_JSON, said()),
             Error::InvalidField { field, detail } => {
-                Self::new(S::UNPROCESSABLE_ENTITY, "invalid_field", format!("{field}: {detail}"))
+                Self::of(common::INVALID_FIELD, format!("{field}: {detail}"))
                     .with("field", field.as_str())
             }
             Error::AlreadyDecided(state) => {
-                Self::new(S::CONFLICT, "already_decided", said()).with("state", state.as_str())
+                Self::of(kinds::ALREADY_DECIDED, said()).with("state", state.as_str())
             }
-            Error::NotEligible(_) => Self::new(S::FORBIDDEN, "not_eligible", said()),
+            Error::NotEligible(_) => Self::of(kinds::NOT_ELIGIBLE, said()),
             Error::PasskeyRequired { url } => {
                 let problem =
-                    Self::new(S::PRECONDITION_FAILED, "passkey_required", said()).with("url", url.as_str());
+                    Self::of(kinds::PASSKEY_REQUIRED, said()).with("url", url.as_str());
                 match HeaderValue::try_from(url) {
                     Ok(location) => problem.with_header(LOCATION, location),
                     Err(_) => problem,
                 }
             }
-            Error::PasskeyRefused(_) => Self::new(S::FORBIDDEN, "passkey_refused", said()),
-            Error::Internal(_) => Self::new(S::INTERNAL_SERVER_ERROR, "internal", said()),
+            Error::PasskeyRefused(_) => Self::of(kinds::PASSKEY_REFUSED, said()),
+            Error::Internal(_) => Self::of(common::INTERNAL, said()),
         }
     }
 }
 
 fn outcome_unknown(lost: LostAnswer) -> Problem {
     let problem = match lost {
-        LostAnswer::Timeout => Problem::new(StatusCode::GATEWAY_TIMEOUT, "outcome_unknown", lost.detail()),
+        LostAnswer::Timeout => Problem::of(kinds::OUTCOME_UNKNOWN_TIMEOUT, lost.detail()),
         LostAnswer::NotStored
         | LostAnswer::Closed
         | LostAnswer::ClosedAfterCertificate
         | LostAnswer::Unreadable
-        | LostAnswer::Missing => Problem::new(StatusCode::BAD_GATEWAY, "outcome_unknown", lost.detail()),
+        | LostAnswer::Missing => Problem::of(kinds::OUTCOME_UNKNOWN, lost.detail()),
     };
     problem.with(
         "agent_action",
@@ -454,16 +443,12 @@ fn outcome_unknown(lost: LostAnswer) -> Problem {
 fn rate_limited(limit: u32, reset: Duration) -> Problem {
     let seconds = reset.as_secs().max(1);
     let header = HeaderName::from_static;
-    Problem::new(
-        StatusCode::TOO_MANY_REQUESTS,
-        "rate_limited",
-        format!("this agent may send {limit} requests an hour"),
-    )
-    .with_header(RETRY_AFTER, seconds.into())
-    .with_header(header("ratelimit-limit"), limit.into())
-    .with_header(header("ratelimit-remaining"), HeaderValue::from_static("0"))
-    .with_header(header("ratelimit-reset"), seconds.into())
-    .with("agent_action", "wait until the next full hour (UTC), see Retry-After")
+    Problem::of(kinds::RATE_LIMITED, format!("this agent may send {limit} requests an hour"))
+        .with_header(RETRY_AFTER, seconds.into())
+        .with_header(header("ratelimit-limit"), limit.into())
+        .with_header(header("ratelimit-remaining"), HeaderValue::from_static("0"))
+        .with_header(header("ratelimit-reset"), seconds.into())
+        .with("agent_action", "wait until the next full hour (UTC), see Retry-After")
 }
 
 impl IntoResponse for Error {

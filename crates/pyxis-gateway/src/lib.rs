@@ -13,13 +13,18 @@ mod error;
 pub mod forwarding;
 mod identity;
 pub mod notifications;
+mod problems;
 mod requests;
 mod runtime;
+mod values;
 pub mod workers;
 
 use axum::Router;
-use axum::extract::State as Extract;
-use axum::routing::{any, get, post};
+use axum::routing::any;
+use forwarding::endpoints;
+use pyxis_http::openapi::{Clash, DescribedRouter};
+use utoipa::openapi::OpenApi;
+use utoipa_axum::routes;
 
 pub use config::{Config, MatrixConfig, TelegramConfig};
 pub use error::{BoxError, Error, Result};
@@ -37,29 +42,35 @@ pub const FORWARD: &str = "/forward";
 pub fn router(state: State) -> Router {
     // The webhook route exists only if it is used.
     let by_webhook = state.config.telegram.as_ref().is_some_and(|bot| bot.webhook_secret.is_some());
-    let chat = if by_webhook {
-        Router::new().route("/telegram/webhook", post(channels::telegram::webhook))
-    } else {
-        Router::new()
-    };
-    Router::new()
+    let chat = if by_webhook { chat().into_router() } else { Router::new() };
+    let through_base_url = any(endpoints::through_base_url).with_state(state.clone());
+    described()
+        .into_router()
         .merge(chat)
-        .route("/forward", any(|Extract(state), request| async move { forward(&state, request).await }))
-        .route(
-            "/sign",
-            any(|Extract(state), request| async move { forwarding::sign::sign(&state, request).await }),
-        )
-        .route(
-            "/agent/approvals/{txn_id}",
-            get(approvals::agent_response::poll).delete(approvals::agent_response::withdraw),
-        )
-        .nest_service(
-            base_url_proxy::PREFIX,
-            any(|Extract(state), request| async move { base_url_proxy::entrance(&state, request).await })
-                .with_state(state.clone()),
-        )
-        .route("/agent/services", get(forwarding::agent_api::services))
-        .route("/instructions", get(forwarding::agent_api::instructions))
-        .merge(admin::api::router())
+        .nest_service(base_url_proxy::PREFIX, through_base_url)
         .with_state(state)
+}
+
+/// The description of all routes.
+pub fn openapi() -> Result<OpenApi, Clash> {
+    let all = described().merge(chat()).described(routes!(endpoints::through_base_url));
+    all.into_description(problems::all())
+}
+
+/// Every problem of this crate.
+pub use error::kinds::ALL as PROBLEMS;
+
+fn chat() -> DescribedRouter<State> {
+    DescribedRouter::default().routes(routes!(channels::telegram::webhook))
+}
+
+fn described() -> DescribedRouter<State> {
+    // Other methods reach the handlers too, which explain the refusal.
+    DescribedRouter::default()
+        .routes_with(routes!(endpoints::post_forward), |router| router.fallback(endpoints::post_forward))
+        .routes_with(routes!(endpoints::post_sign), |router| router.fallback(endpoints::post_sign))
+        .routes(routes!(approvals::agent_response::poll, approvals::agent_response::withdraw))
+        .routes(routes!(forwarding::agent_api::services))
+        .routes(routes!(forwarding::agent_api::instructions))
+        .merge(admin::api::router())
 }

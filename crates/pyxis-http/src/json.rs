@@ -3,13 +3,13 @@
 use axum::extract::{FromRequest, Request};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use http::StatusCode;
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_path_to_error::Segment;
 
 use crate::Problem;
 use crate::body::{self, BodyError};
+use crate::problem::kinds;
 
 /// Maximum size of a JSON body, in bytes.
 pub const MAX_JSON_BYTES: usize = 1024 * 1024;
@@ -49,12 +49,10 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
 
 async fn read(request: Request) -> Result<Bytes, Problem> {
     body::read(request.into_body(), MAX_JSON_BYTES).await.map_err(|error| match error {
-        BodyError::TooLarge => Problem::new(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "body_too_large",
-            format!("the body is larger than {MAX_JSON_BYTES} bytes"),
-        ),
-        BodyError::Broken => Problem::new(StatusCode::BAD_REQUEST, "invalid_body", "the body ended early"),
+        BodyError::TooLarge => {
+            Problem::of(kinds::BODY_TOO_LARGE, format!("the body is larger than {MAX_JSON_BYTES} bytes"))
+        }
+        BodyError::Broken => Problem::of(kinds::INVALID_BODY, "the body ended early"),
     })
 }
 
@@ -64,9 +62,7 @@ pub fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, Problem> {
     // Without this check, a list of the field values in order would also be accepted.
     if text.trim_ascii_start().starts_with(b"[") {
         let detail = "the body must be a JSON object";
-        return Err(
-            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_field", detail).with("field", ".")
-        );
+        return Err(Problem::of(kinds::INVALID_FIELD, detail).with("field", "."));
     }
     let mut reader = serde_json::Deserializer::from_slice(text);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
@@ -81,7 +77,7 @@ pub fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, Problem> {
 }
 
 fn invalid(error: &serde_json::Error) -> Problem {
-    Problem::new(StatusCode::BAD_REQUEST, "invalid_json", format!("not valid JSON: {error}"))
+    Problem::of(kinds::INVALID_JSON, format!("not valid JSON: {error}"))
 }
 
 fn wrong_field(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {
@@ -89,7 +85,7 @@ fn wrong_field(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem
     let field = if place.is_empty() { ".".to_owned() } else { place.join(".").replace(".[", "[") };
     let detail =
         if place.is_empty() { error.inner().to_string() } else { format!("{field}: {}", error.inner()) };
-    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_field", detail).with("field", field)
+    Problem::of(kinds::INVALID_FIELD, detail).with("field", field)
 }
 
 /// Path of the error, outermost field first. For missing, unknown and duplicate fields, serde gives the name only

@@ -7,6 +7,7 @@ pub mod client_ip;
 pub mod cors;
 pub mod json;
 pub mod managers;
+pub mod openapi;
 pub mod path;
 pub mod problem;
 pub mod query;

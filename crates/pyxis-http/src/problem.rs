@@ -1,5 +1,7 @@
 //! RFC 9457 problem bodies, the JSON error format of the proxy, admin and signer interfaces.
 
+pub mod kinds;
+
 use std::borrow::Cow;
 
 use axum::response::{IntoResponse, Response};
@@ -10,6 +12,26 @@ use serde_json::{Map, Value};
 
 /// Header that marks a response made by Pyxis itself, to distinguish it from the upstream's.
 pub const PX_ERROR: HeaderName = HeaderName::from_static("px-error");
+
+/// Status and stable code of a problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProblemKind {
+    pub status: StatusCode,
+    /// As in `code` and `PX-Error`.
+    pub code: &'static str,
+}
+
+/// Declares problems as constants, and `ALL` of them for the API description.
+#[macro_export]
+macro_rules! problem_kinds {
+    ($($name:ident = ($status:expr, $code:literal);)+) => {
+        $(pub const $name: $crate::problem::ProblemKind =
+            $crate::problem::ProblemKind { status: $status, code: $code };)+
+
+        /// Every problem of this list.
+        pub const ALL: &[$crate::problem::ProblemKind] = &[$($name),+];
+    };
+}
 
 /// An error response. Everything in it is safe to show to the client.
 #[derive(Clone, Debug)]
@@ -34,6 +56,11 @@ impl Problem {
             extra: Map::new(),
             headers: HeaderMap::new(),
         }))
+    }
+
+    /// Creates a problem of a kind that the API description lists.
+    pub fn of(kind: ProblemKind, detail: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(kind.status, kind.code, detail)
     }
 
     /// Adds a member to the body.

@@ -1,11 +1,11 @@
 //! Query strings, with errors as [`Problem`](crate::problem::Problem) responses.
 
 use axum::extract::FromRequestParts;
-use http::StatusCode;
 use http::request::Parts;
 use serde::de::DeserializeOwned;
 
 use crate::Problem;
+use crate::problem::kinds;
 
 /// The query string as `T`. Invalid values are 422 `invalid_field`. Every interface ignores unknown parameters, so `T`
 /// must not refuse them, unless a misspelled one would delete more than intended.
@@ -17,9 +17,8 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
         let query = axum::extract::Query::<T>::try_from_uri(&parts.uri);
-        query.map(|query| Self(query.0)).map_err(|error| {
-            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_field", error.body_text())
-                .with("field", "query")
-        })
+        query
+            .map(|query| Self(query.0))
+            .map_err(|error| Problem::of(kinds::INVALID_FIELD, error.body_text()).with("field", "query"))
     }
 }

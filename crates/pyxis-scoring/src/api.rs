@@ -7,15 +7,16 @@ mod catalogue;
 mod history_requests;
 mod issuers;
 mod models;
+pub(crate) mod problems;
 mod scorers;
 mod stamps;
 
-use axum::Router;
 use axum::extract::FromRequestParts;
 use axum::response::Response;
-use axum::routing::{delete, get, post};
 use http::request::Parts;
 use pyxis_core::actor::Actor;
+use pyxis_http::openapi::DescribedRouter;
+use utoipa_axum::routes;
 
 use crate::state::State;
 
@@ -30,23 +31,24 @@ impl FromRequestParts<State> for Manager {
     }
 }
 
-pub(crate) fn router() -> Router<State> {
-    Router::new()
-        .route("/admin/scorers", get(scorers::list).post(scorers::create))
-        .route("/admin/scorers/{id}", get(scorers::show).patch(scorers::update).delete(scorers::remove))
-        .route("/admin/scorers/{id}/preview", post(scorers::preview))
-        .route("/admin/scorers/{id}/rescore", get(scorers::progress).post(scorers::rescore))
-        .route("/admin/api-keys", get(api_keys::list).post(api_keys::create))
-        .route("/admin/api-keys/{id}", get(api_keys::show).patch(api_keys::update).delete(api_keys::revoke))
-        .route("/admin/api-keys/{id}/usage", get(api_keys::usage))
-        .route("/admin/issuers", get(issuers::list).post(issuers::add))
-        .route("/admin/issuers/{did}", delete(issuers::remove))
-        .route("/admin/stamps/{address}", get(stamps::show))
-        .route("/admin/stamps/revoke", post(stamps::revoke))
-        .route("/admin/catalogue", get(catalogue::show).put(catalogue::replace).delete(catalogue::reset))
-        .route("/admin/models", get(models::show))
-        .route("/admin/models/groups", get(models::groups))
-        .route("/admin/history-requests", get(history_requests::list).post(history_requests::create))
-        .route("/admin/history-requests/{id}/approve", post(history_requests::approve))
-        .route("/admin/history-requests/{id}/refuse", post(history_requests::refuse))
+/// All routes for managers.
+pub(crate) fn router() -> DescribedRouter<State> {
+    DescribedRouter::default()
+        .routes(routes!(scorers::list, scorers::create))
+        .routes(routes!(scorers::show, scorers::update, scorers::remove))
+        .routes(routes!(scorers::preview))
+        .routes(routes!(scorers::progress, scorers::rescore))
+        .routes(routes!(api_keys::list, api_keys::create))
+        .routes(routes!(api_keys::show, api_keys::update, api_keys::revoke))
+        .routes(routes!(api_keys::usage))
+        .routes(routes!(issuers::list, issuers::add))
+        .routes(routes!(issuers::remove))
+        .routes(routes!(stamps::show))
+        .routes(routes!(stamps::revoke))
+        .routes(routes!(catalogue::show, catalogue::replace, catalogue::reset))
+        .routes(routes!(models::show))
+        .routes(routes!(models::groups))
+        .routes(routes!(history_requests::list, history_requests::create))
+        .routes(routes!(history_requests::approve))
+        .routes(routes!(history_requests::refuse))
 }

@@ -3,7 +3,7 @@
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// Requests left in a key's current window.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Budget {
     pub(crate) limit: i64,
     pub(crate) remaining: i64,

@@ -138,7 +138,7 @@ impl Error {
         }
     }
 
-    fn detail(&self) -> Value {
+    pub(crate) fn detail(&self) -> Value {
         match self {
             Self::InvalidKey => "Invalid API Key.".into(),
             Self::Forbidden => "Invalid permissions for action.".into(),

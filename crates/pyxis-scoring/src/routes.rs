@@ -7,8 +7,10 @@ mod ingest;
 mod legacy;
 mod model;
 mod parameters;
+mod responses;
 mod score;
 mod scores;
+mod shared;
 mod stamps;
 
 pub use score::{FastPathScore, SCORE};
@@ -21,38 +23,86 @@ use axum::Router;
 use axum::extract::{Path, State as Extract};
 use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::get;
 use bytes::Bytes;
 use pyxis_http::cors;
+use pyxis_http::openapi::{Clash, DescribedRouter};
+use utoipa::openapi::OpenApi;
+use utoipa_axum::routes;
 
+use crate::api::problems;
 use crate::auth::{self, Caller};
 use crate::error::{Error, Result};
 use crate::icon;
 use crate::state::State;
+use crate::values::Detail;
 
 /// Methods of a read-only path.
 const READ: [Method; 2] = [Method::GET, Method::HEAD];
 
+/// The open routes by their methods and the limit that they count against.
+struct Described {
+    stamps: DescribedRouter<State>,
+    posted: DescribedRouter<State>,
+    written: DescribedRouter<State>,
+    models: DescribedRouter<State>,
+}
+
+fn described(with_earlier: bool) -> Described {
+    let (earlier_stamps, earlier_posted, earlier_models) =
+        if with_earlier { legacy::described() } else { Default::default() };
+    Described {
+        stamps: DescribedRouter::default()
+            .routes(routes!(score::get_score))
+            .routes(routes!(history::get_history))
+            .routes(routes!(catalogue::get_catalogue))
+            .merge(earlier_stamps),
+        posted: DescribedRouter::default().routes(routes!(scores::list_scores)).merge(earlier_posted),
+        written: DescribedRouter::default().routes(routes!(
+            stamps::list_stamps,
+            ingest::add_stamps,
+            ingest::remove_stamps
+        )),
+        models: DescribedRouter::default().routes(routes!(model::get_model_score)).merge(earlier_models),
+    }
+}
+
+/// The description of all routes, including the earlier ones and the managers'.
+pub fn openapi() -> Result<OpenApi, Clash> {
+    let Described { stamps, posted, written, models } = described(true);
+    let all = stamps.merge(posted).merge(written).merge(models).merge(crate::api::router());
+    let icons = routes!(get_icon);
+    let mut description = all
+        .described(icons)
+        .schema::<Detail>()
+        .into_description([responses::all(), problems::all()].concat())?;
+    legacy::deprecate(&mut description);
+    Ok(description)
+}
+
+/// Load the picture of a platform.
+#[utoipa::path(
+    get,
+    path = "/assets/stamps/{file}",
+    tag = "Program",
+    operation_id = "getStampIcon",
+    params(("file" = String, Path)),
+    responses(
+        (status = 200, description = "The picture.", body = String, content_type = "image/svg+xml"),
+        (status = 404, description = "The name cannot be a platform's id."),
+    ),
+)]
+async fn get_icon(Path(file): Path<String>) -> Response {
+    icon::serve(&file)
+}
+
 /// Every route of scoring, including the managers'.
 pub fn router(state: State) -> Router {
-    let mut stamps = Router::new()
-        .route("/v2/stamps/{scorer_id}/score/{address}", get(score::get_score))
-        .route("/v2/stamps/{scorer_id}/score/{address}/history", get(history::get_history))
-        .route("/v2/stamps/metadata", get(catalogue::get_catalogue));
-    let mut posted = Router::new().route("/v2/stamps/{scorer_id}/scores", post(scores::list_scores));
-    let written = Router::new().route(
-        "/v2/stamps/{address}",
-        get(stamps::list_stamps).post(ingest::add_stamps).delete(ingest::remove_stamps),
-    );
-    let mut models = Router::new().route("/v2/models/score/{address}", get(model::get_model_score));
+    let Described { stamps, posted, written, models } = described(state.config.earlier_paths);
+    let [stamps, posted, written, models] =
+        [stamps, posted, written, models].map(DescribedRouter::into_router);
     // An <img> loads a picture, without a key and without CORS.
-    let icons = Router::new()
-        .route("/assets/stamps/{file}", get(async |Path(file): Path<String>| icon::serve(&file)));
-    if state.config.earlier_paths {
-        stamps = stamps.merge(legacy::stamps());
-        posted = posted.merge(legacy::posted());
-        models = models.merge(legacy::models());
-    }
+    let icons = Router::new().route("/assets/stamps/{file}", get(get_icon));
     // Only the open endpoints serve pages of other origins, each with the methods that it accepts. With its own
     // fallback a path answers their preflights; otherwise the program-wide fallback would.
     let stamps = stamps.method_not_allowed_fallback(refuse_method).layer(cors::open(READ));
@@ -65,7 +115,7 @@ pub fn router(state: State) -> Router {
     ]));
     let models = models.method_not_allowed_fallback(model::refuse_method).layer(cors::open(READ));
     let open = stamps.merge(posted).merge(written).merge(models);
-    open.merge(crate::api::router()).merge(icons).with_state(state)
+    open.merge(crate::api::router().into_router()).merge(icons).with_state(state)
 }
 
 /// Refuses a method that the path does not accept. The request still counts, and its key is checked first. The route

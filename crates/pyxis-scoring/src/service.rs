@@ -4,7 +4,7 @@
 pub mod amount;
 pub mod api_keys;
 pub mod catalogue;
-mod error;
+pub(crate) mod error;
 pub mod history_requests;
 pub mod issuers;
 mod lease;

@@ -3,15 +3,16 @@
 
 use k256::ecdsa::signature::hazmat::PrehashSigner;
 use pyxis_core::address::EvmAddress;
+use pyxis_core::auth::KeyAlgorithm;
 use pyxis_core::entropy::{self, Entropy};
 use pyxis_core::hex;
 use pyxis_core::secret::SecretBytes;
 use serde::{Deserialize, Serialize};
 use sha3::{Digest, Keccak256};
+use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
 use crate::recovery::address_of;
-
 pub use pyxis_core::auth::KeyAlgorithm as Algorithm;
 
 /// The private key is invalid: not 32 bytes, or outside the curve's range.
@@ -29,17 +30,21 @@ pub enum ToSign {
 }
 
 /// A signature and the public data to verify it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Signed)]
 pub struct MessageSignature {
     /// Algorithm of the key.
+    #[schema(value_type = KeyAlgorithm)]
     pub algorithm: Algorithm,
     /// 64 bytes as hex: `R ‖ S` for Ed25519, `r ‖ s` for ECDSA with `s` in the lower half.
     pub signature: String,
     /// Hex: 32 bytes for Ed25519, otherwise 65 bytes (uncompressed SEC 1).
     pub public_key: String,
     /// Ethereum address with checksum (EIP-55); secp256k1 only.
+    #[schema(required)]
     pub address: Option<String>,
     /// 0 or 1, the parity of `R`, with which the public key can be recovered; secp256k1 only.
+    #[schema(required, maximum = 1)]
     pub recovery_id: Option<u8>,
 }
 

@@ -6,36 +6,44 @@ use pyxis_core::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use sha3::Keccak256;
+use utoipa::ToSchema;
 
 use crate::eip712;
 use crate::keys::{Algorithm, ToSign};
 
 /// Body of `POST /sign`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SignRequest {
     /// The data to sign, in `encoding`.
     pub payload: String,
-    /// Encoding of `payload`.
+    /// Hexadecimal digits with or without `0x`; base64; or the text itself.
     #[serde(default)]
+    #[schema(default = "hex")]
     pub encoding: Encoding,
     /// Must be the key's algorithm.
+    #[schema(value_type = pyxis_core::auth::KeyAlgorithm)]
     pub algorithm: Algorithm,
-    /// Hash applied to the payload before signing.
+    /// Hash applied before signing. With `none`, Ed25519 signs the message, and the others take the payload as a digest
+    /// of 32 bytes.
     #[serde(default)]
+    #[schema(default = "none")]
     pub hash: Hash,
-    /// The agent's explanation for the approver.
+    /// Description for the approver.
     pub description: Option<String>,
-    /// Format of the payload.
+    /// The Ethereum formats are signed with secp256k1 and hashed with Keccak-256. Typed data (EIP-712) is the JSON text
+    /// that wallets take.
     #[serde(default)]
+    #[schema(default = "raw")]
     pub format: Format,
-    /// The digest that the agent expects, as hex. A mismatch is refused.
+    /// The expected digest, in hexadecimal digits; a payload with another digest is refused.
     pub digest: Option<String>,
 }
 
 /// Encoding of a payload.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = SigningEncoding)]
 pub enum Encoding {
     /// Hex digits, with or without `0x`.
     #[default]
@@ -47,8 +55,9 @@ pub enum Encoding {
 }
 
 /// Hash that is signed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = SigningHash)]
 pub enum Hash {
     /// No hash: Ed25519 signs the message itself, the others accept a 32-byte digest.
     #[default]
@@ -60,8 +69,9 @@ pub enum Hash {
 }
 
 /// Format of a payload.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = SigningFormat)]
 pub enum Format {
     /// Bytes.
     #[default]

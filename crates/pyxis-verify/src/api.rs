@@ -8,13 +8,13 @@ mod issuers;
 mod networks;
 mod proofs;
 
-use axum::Router;
 use axum::extract::FromRequestParts;
 use axum::response::Response;
-use axum::routing::{delete, get, post};
 use http::request::Parts;
 use pyxis_core::actor::Actor;
 use pyxis_core::proof::{Kind, Subject};
+use pyxis_http::openapi::DescribedRouter;
+use utoipa_axum::routes;
 
 use crate::network::SUI;
 use crate::service::{Error, Result};
@@ -31,17 +31,18 @@ impl FromRequestParts<State> for Manager {
     }
 }
 
-pub(crate) fn router() -> Router<State> {
-    Router::new()
-        .route("/admin/networks", get(networks::list))
-        .route("/admin/proofs", get(proofs::list))
-        .route("/admin/proofs/log", get(proofs::log))
-        .route("/admin/proofs/revoke", post(proofs::revoke))
-        .route("/admin/proof-issuers", get(issuers::list).post(issuers::add))
-        .route("/admin/proof-issuers/{kind}/{issuer}", delete(issuers::remove))
-        .route("/admin/attestation-keys/{scheme}/rotate", post(attestation_keys::rotate))
-        .route("/admin/blocklist", get(blocklist::list).post(blocklist::block))
-        .route("/admin/blocklist/{address}", delete(blocklist::unblock))
+/// All routes for managers.
+pub(crate) fn router() -> DescribedRouter<State> {
+    DescribedRouter::default()
+        .routes(routes!(networks::list))
+        .routes(routes!(proofs::list))
+        .routes(routes!(proofs::log))
+        .routes(routes!(proofs::revoke))
+        .routes(routes!(issuers::list, issuers::add))
+        .routes(routes!(issuers::remove))
+        .routes(routes!(attestation_keys::rotate))
+        .routes(routes!(blocklist::list, blocklist::block))
+        .routes(routes!(blocklist::unblock))
 }
 
 fn kind(name: &str) -> Result<Kind> {

@@ -166,7 +166,7 @@ impl Error {
         }
     }
 
-    fn said(&self) -> Cow<'static, str> {
+    pub(crate) fn said(&self) -> Cow<'static, str> {
         match self {
             Self::UnknownKind => "Unknown credential type".into(),
             Self::UnknownCountry => "Unknown country".into(),

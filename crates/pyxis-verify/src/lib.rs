@@ -19,9 +19,15 @@ pub mod registry;
 mod routes;
 pub mod service;
 mod state;
+mod values;
 mod verdict;
 
 pub use config::{AccessRules, Attestations, Config};
 pub use error::{BoxError, Error, Result};
 pub use routes::router;
 pub use state::{Parts, State};
+
+/// The description of all routes.
+pub fn openapi() -> Result<utoipa::openapi::OpenApi, pyxis_http::openapi::Clash> {
+    routes::described().merge(api::router()).into_description(routes::responses::all())
+}

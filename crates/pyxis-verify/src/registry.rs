@@ -18,6 +18,7 @@ use crate::state::State;
 
 pub(crate) use apply::Register;
 pub use issuer::{InvalidIssuer, Issuer, IssuerKey, typed_hash};
+pub(crate) use wire::StatementBody;
 pub use wire::{InvalidStatement, parse, to_json};
 
 /// A statement with its signature.

@@ -5,41 +5,43 @@ mod attestation;
 mod parameters;
 mod registry;
 mod residence;
+pub(crate) mod responses;
 mod scan;
+mod shared;
 mod snapshot;
 mod sybil;
 
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method};
 use pyxis_http::cors;
+use pyxis_http::openapi::DescribedRouter;
+use utoipa_axum::routes;
 
 use crate::error::Error;
 use crate::state::State;
 
+/// The open routes.
+pub(crate) fn described() -> DescribedRouter<State> {
+    DescribedRouter::default()
+        .routes(routes!(sybil::check))
+        .routes(routes!(residence::check))
+        .routes(routes!(snapshot::residence, snapshot::residence_posted))
+        .routes(routes!(snapshot::sybil, snapshot::sybil_posted))
+        .routes(routes!(registry::submit))
+        .routes(routes!(attestation::on_sui))
+        .routes(routes!(attestation::by_index))
+        .routes(routes!(attestation::on_evm))
+        .routes(routes!(attestation::list_keys))
+        .routes(routes!(scan::attestations))
+}
+
 /// Every route of verification, including the managers'.
 pub fn router(state: State) -> Router {
-    let router = Router::new()
-        .route("/sybil-resistance/{credential_type}/{network}", get(sybil::check))
-        .route("/residence/country/{country}/{network}", get(residence::check))
-        .route(
-            "/snapshot-strategies/residence/country/{country}",
-            get(snapshot::residence).post(snapshot::residence_posted),
-        )
-        .route(
-            "/snapshot-strategies/sybil-resistance/{credential_type}",
-            get(snapshot::sybil).post(snapshot::sybil_posted),
-        )
-        .route("/registry/proofs", post(registry::submit))
-        .route("/attestation/sbts/clean-hands", get(attestation::on_sui))
-        .route("/attestation/clean-hands/{address}", get(attestation::by_index))
-        .route("/attestation/evm/{credential_type}/{network}", get(attestation::on_evm))
-        .route("/attestation/keys", get(attestation::list_keys))
-        .route("/api/scan/addresses/{address}/attestations", get(scan::attestations));
+    let router = described().into_router();
     let router = if state.config.admission.is_open() {
         router
     } else {
@@ -49,7 +51,7 @@ pub fn router(state: State) -> Router {
     // page may ask: there is nothing to steal.
     let cors = cors::open([Method::GET, Method::HEAD, Method::POST]);
     let open = router.method_not_allowed_fallback(async || Error::MethodNotAllowed).layer(cors);
-    open.merge(crate::api::router()).with_state(state)
+    open.merge(crate::api::router().into_router()).with_state(state)
 }
 
 /// Response with a body that is already JSON.

@@ -57,6 +57,17 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// Every reason.
+    pub const ALL: [Self; 7] = [
+        Self::None,
+        Self::Expired,
+        Self::Revoked,
+        Self::Rebound,
+        Self::OtherAction,
+        Self::OtherIssuer,
+        Self::Blocked,
+    ];
+
     /// Stable name in responses.
     pub const fn as_str(self) -> &'static str {
         match self {

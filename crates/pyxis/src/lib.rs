@@ -5,6 +5,7 @@ pub mod cli;
 pub mod commands;
 pub mod config;
 mod front;
+pub mod health;
 pub mod nodes;
 pub mod openapi;
 pub mod serve;

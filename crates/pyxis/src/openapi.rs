@@ -6,8 +6,8 @@ mod page;
 use std::sync::{Arc, OnceLock};
 
 use axum::Router;
-use axum::response::IntoResponse;
-use axum::routing::get;
+use axum::extract::State as Extract;
+use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -16,7 +16,9 @@ use http::header::{
     X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderMap, HeaderValue};
+use pyxis_http::openapi::DescribedRouter;
 use sha2::{Digest, Sha256};
+use utoipa_axum::routes;
 
 pub use document::document;
 
@@ -26,6 +28,9 @@ pub enum Error {
     /// A fragment is not JSON, or does not have the expected form.
     #[error("a fragment of the interface's description cannot be read")]
     Fragment(#[from] serde_json::Error),
+    /// Two types share a name.
+    #[error("the interface's description contradicts itself")]
+    Clash(#[from] pyxis_http::openapi::Clash),
     /// The page's header cannot be written.
     #[error("the page's content security policy cannot be written")]
     Header(#[from] InvalidHeaderValue),
@@ -43,21 +48,45 @@ pub fn routes(base_url: &str) -> Router {
         let make = || Arc::new(answers(&base_url).expect("the built-in description is sound"));
         Arc::clone(kept.get_or_init(make))
     };
+    described().into_router().with_state(Documents(Arc::new(answers)))
+}
+
+fn described() -> DescribedRouter<Documents> {
+    DescribedRouter::default().routes(routes!(get_document)).routes(routes!(get_page))
+}
+
+/// Both responses, built on first use.
+#[derive(Clone)]
+struct Documents(Arc<dyn Fn() -> Arc<Answers> + Send + Sync>);
+
+/// Read this description.
+#[utoipa::path(
+    get,
+    path = "/openapi.json",
+    tag = "Program",
+    operation_id = "openapi",
+    responses((status = 200, description = "OpenAPI 3.1.", body = Object)),
+)]
+async fn get_document(Extract(documents): Extract<Documents>) -> Response {
     // A page of another origin may read the description, too.
     let json = [
         (CONTENT_TYPE, HeaderValue::from_static("application/json")),
         (ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*")),
     ];
-    let document = answers.clone();
-    Router::new()
-        .route("/openapi.json", get(async move || (json, document().document.clone()).into_response()))
-        .route(
-            "/docs",
-            get(async move || {
-                let answers = answers();
-                (answers.page_headers.clone(), answers.page.clone()).into_response()
-            }),
-        )
+    (json, (documents.0)().document.clone()).into_response()
+}
+
+/// Read this description as a page.
+#[utoipa::path(
+    get,
+    path = "/docs",
+    tag = "Program",
+    operation_id = "docs",
+    responses((status = 200, description = "The page.", body = String, content_type = "text/html")),
+)]
+async fn get_page(Extract(documents): Extract<Documents>) -> Response {
+    let answers = (documents.0)();
+    (answers.page_headers.clone(), answers.page.clone()).into_response()
 }
 
 /// Both responses, built once.

@@ -2,23 +2,20 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use axum::Router;
 use axum::extract::{Request, State as Extract};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use http::StatusCode;
-use http::header::{HeaderValue, RETRY_AFTER};
 use metrics_exporter_prometheus::PrometheusHandle;
 use pyxis_dashboard as dashboard;
 use pyxis_gateway as gateway;
+use pyxis_http::problem::kinds;
 use pyxis_http::{Problem, cors, request_id, serve};
 use pyxis_scoring as scoring;
 use pyxis_store::nodes;
 use pyxis_verify as verify;
-use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tower::{Layer, ServiceExt, service_fn};
@@ -26,8 +23,8 @@ use tower::{Layer, ServiceExt, service_fn};
 use crate::app::App;
 use crate::config::{Config, MetricsListen};
 use crate::front::{FastPath, source};
-use crate::openapi;
 use crate::traces::{self, Traces};
+use crate::{health, openapi};
 
 /// A bound listener and its public origin.
 pub struct Bound {
@@ -164,15 +161,10 @@ fn router_until(app: &App, stopped: watch::Receiver<bool>) -> Router {
         router = router.merge(dashboard::router(state));
     }
     router
-        .merge(health(app.gateway.clone()))
+        .merge(health::routes(app.gateway.clone()))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(axum::middleware::from_fn_with_state(source(app), request_id::assign))
-}
-
-/// The routes for liveness and readiness.
-pub fn health(state: gateway::State) -> Router {
-    Router::new().route("/healthz", get(healthz)).route("/readyz", get(readyz)).with_state(state)
 }
 
 /// Paths of the APIs that pages of any origin may call.
@@ -189,9 +181,7 @@ const OPEN: [&str; 8] = [
 
 /// Pages of other origins may read a 404 below an open API.
 async fn not_found(request: Request) -> Response {
-    let nothing = || {
-        Problem::new(StatusCode::NOT_FOUND, "not_found", "there is nothing at this path; see /openapi.json")
-    };
+    let nothing = || Problem::of(kinds::NOT_FOUND, "there is nothing at this path; see /openapi.json");
     if !OPEN.iter().any(|open| request.uri().path().starts_with(open)) {
         return nothing().into_response();
     }
@@ -202,39 +192,7 @@ async fn not_found(request: Request) -> Response {
 
 /// The `Allow` header comes from the route.
 async fn method_not_allowed() -> Response {
-    Problem::new(
-        StatusCode::METHOD_NOT_ALLOWED,
-        "method_not_allowed",
-        "see Allow for the methods of this path",
-    )
-    .into_response()
-}
-
-async fn healthz() -> Response {
-    axum::Json(json!({ "status": "ok" })).into_response()
-}
-
-/// Ready if a request could be served: the database answers, the audit trail can be read and written, and names
-/// resolve.
-async fn readyz(Extract(state): Extract<gateway::State>) -> Response {
-    let limit = Duration::from_secs(5);
-    let database = matches!(tokio::time::timeout(limit, state.store.ping()).await, Ok(Ok(())));
-    let audit = matches!(tokio::time::timeout(limit, gateway::admin::audit::answers(&state)).await, Ok(true));
-    let resolver = state.net.resolver_answers().await;
-    let ready = database && audit && resolver;
-    let word = |ok: bool| if ok { "ok" } else { "unavailable" };
-    let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    let body = json!({
-        "status": word(ready),
-        "database": word(database),
-        "audit": word(audit),
-        "resolver": word(resolver),
-    });
-    let mut response = (status, axum::Json(body)).into_response();
-    if !ready {
-        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
-    }
-    response
+    Problem::of(kinds::METHOD_NOT_ALLOWED, "see Allow for the methods of this path").into_response()
 }
 
 async fn metrics_page(Extract(handle): Extract<PrometheusHandle>) -> Response {

@@ -1,6 +1,7 @@
 //! The policy document, as written, stored and shown.
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::Method;
 use crate::approval_mode::Channel;
@@ -10,35 +11,48 @@ mod reading;
 /// The policy of one credential (`docs/reference/policy.md#fields`).
 ///
 /// Values that come from [`Policy::from_json`] are valid; serializing gives the same document again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Policy {
-    /// Rule 3. Never HEAD, which follows GET.
+    /// Methods that pass, in any case. HEAD follows GET and is refused here. Rule 3.
+    #[schema(value_type = Vec<PolicyMethod>, max_items = 2000)]
     pub auto_approve_methods: Vec<Method>,
-    /// Rule 4. Never HEAD.
+    /// Methods that need approval. Rule 4.
+    #[schema(value_type = Vec<PolicyMethod>, max_items = 2000)]
     pub require_approval_methods: Vec<Method>,
-    /// Refused before rule 1. Never HEAD.
+    /// Methods that are refused, before rule 1.
+    #[schema(value_type = Vec<PolicyMethod>, max_items = 2000)]
     pub deny_methods: Vec<Method>,
-    /// Rule 2: patterns tried on the canonical path.
+    /// URL patterns that pass. Rule 2. `/path` matches a path prefix on every host; `host/path` an exact host and a
+    /// path prefix. `*` is one whole, non-empty segment. Queries are ignored. A pattern with scheme, query, fragment,
+    /// user name, dot segments or a partial `*` is refused.
+    #[schema(max_items = 2000)]
     pub auto_approve_urls: Vec<String>,
-    /// Rule 1: patterns tried on every plausible variant of the path.
+    /// URL patterns that need approval, tried on every plausible variant of the path. Rule 1.
+    #[schema(max_items = 2000)]
     pub require_approval_urls: Vec<String>,
-    /// Refused before rule 1: patterns tried on every plausible variant of the path.
+    /// URL patterns that are refused, before rule 1, tried on every plausible variant of the path.
+    #[schema(max_items = 2000)]
     pub deny_urls: Vec<String>,
-    /// E-mail addresses; empty means any eligible approver.
+    /// Email addresses; empty means any eligible approver. Being listed adds no eligibility.
+    #[schema(max_items = 2000)]
     pub allowed_approvers: Vec<String>,
-    /// Channel where approvals are announced.
+    /// Channel that announces approvals.
     pub channel: Channel,
-    /// Overrides the default chat of the first chat platform.
+    /// Overrides the default chat of `chat_primary`.
+    #[schema(required, max_length = 255)]
     pub telegram_chat: Option<String>,
-    /// Overrides the default room of the second chat platform.
+    /// Overrides the default room of `chat_secondary`.
+    #[schema(required, max_length = 255)]
     pub matrix_room: Option<String>,
-    /// Approvers needed, 1 to 20.
+    /// Number of approvers needed.
+    #[schema(minimum = 1, maximum = 20)]
     pub min_approvals: u32,
-    /// True if an approval needs a passkey ceremony.
+    /// True if approvals need a passkey.
     pub passkey_required: bool,
-    /// True if a request that needs approval must give a reason (`X-PX-Reason`).
+    /// True if requests that need approval must have a reason, in `X-PX-Reason`.
     pub require_reason: bool,
-    /// The approval window in seconds, 1 to 604,800; `None` is the installation's default.
+    /// The approval window in seconds; null: the workspace's.
+    #[schema(required, minimum = 10, maximum = 604_800)]
     pub approval_timeout_secs: Option<u32>,
 }
 
@@ -61,6 +75,19 @@ impl Default for Policy {
             approval_timeout_secs: None,
         }
     }
+}
+
+/// A method in a policy: HEAD follows GET.
+#[derive(ToSchema)]
+#[schema(rename_all = "UPPERCASE")]
+#[expect(dead_code, reason = "the schema of a method in a policy")]
+enum PolicyMethod {
+    Get,
+    Post,
+    Put,
+    Patch,
+    Delete,
+    Options,
 }
 
 /// Reasons for refusing a policy.

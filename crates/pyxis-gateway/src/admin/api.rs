@@ -17,60 +17,51 @@ mod staged;
 mod tokens;
 mod webhooks;
 
-use axum::Router;
-use axum::routing::{delete, get, post, put};
+use pyxis_http::openapi::DescribedRouter;
+use utoipa_axum::routes;
 
 use crate::runtime::state::State;
 pub use caller::{Approving, Editing, Manager, SignedIn};
 
 /// All routes of the admin API.
-pub(crate) fn router() -> Router<State> {
-    Router::new()
-        .route("/session", post(session::sign_in).delete(session::sign_out))
-        .route("/approvals", get(approvals::list))
-        .route("/approvals/{txn_id}", get(approvals::show))
-        .route("/approvals/{txn_id}/approve", post(approvals::approve))
-        .route("/approvals/{txn_id}/deny", post(approvals::deny))
-        .route("/admin/agents", get(agents::list).post(agents::create))
-        .route("/admin/agents/{id}", get(agents::show).patch(agents::update).delete(agents::remove))
-        .route("/admin/agents/{id}/rotate", post(agents::rotate))
-        .route("/admin/agents/{id}/deny-all", post(agents::deny_all))
-        .route("/admin/credentials", get(credentials::list).post(credentials::create))
-        .route(
-            "/admin/credentials/{name}",
-            get(credentials::show).patch(credentials::update).delete(credentials::remove),
-        )
-        .route("/admin/credentials/{name}/secret", put(credentials::replace_secret))
-        .route("/admin/credentials/{name}/verify", post(credentials::verify))
-        .route(
-            "/admin/policies/{credential}",
-            get(policies::show).put(policies::put).delete(policies::remove),
-        )
-        .route("/admin/policies/{credential}/explain", post(policies::explain))
-        .route("/admin/policies/{credential}/replay", post(policies::replay))
-        .route("/admin/policies/{credential}/staged", get(staged::list))
-        .route("/admin/policies/{credential}/staged/{id}", delete(staged::withdraw))
-        .route("/admin/grants", get(grants::list))
-        .route("/admin/grants/{id}", delete(grants::revoke))
-        .route("/admin/members", get(people::list).post(people::add))
-        .route("/admin/members/{id}", get(people::show).patch(people::update))
-        .route("/admin/members/{id}/link", post(people::link))
-        .route(
-            "/admin/members/{id}/credentials/{name}",
-            put(people::put_rights).delete(people::remove_rights),
-        )
-        .route("/admin/invitations", get(people::invitations).post(people::add))
-        .route("/admin/invitations/{id}", delete(people::withdraw_invitation))
-        .route("/admin/tokens", get(tokens::list).post(tokens::create))
-        .route("/admin/tokens/{id}", delete(tokens::revoke))
-        .route("/admin/settings", get(settings::show).patch(settings::update).put(settings::update))
-        .route("/admin/audit", get(audit::search))
-        .route("/admin/brand", get(brand::show))
-        .route("/admin/webhooks", get(webhooks::list).post(webhooks::create))
-        .route("/admin/webhooks/{id}", get(webhooks::show).patch(webhooks::update).delete(webhooks::remove))
-        .route("/admin/webhooks/{id}/rotate-secret", post(webhooks::rotate))
-        .route("/admin/webhooks/{id}/deliveries", get(webhooks::deliveries_of))
-        .route("/admin/deliveries", get(webhooks::deliveries))
-        .route("/admin/deliveries/{id}", get(webhooks::show_delivery))
-        .route("/admin/deliveries/{id}/resend", post(webhooks::resend))
+pub(crate) fn router() -> DescribedRouter<State> {
+    DescribedRouter::default()
+        .routes(routes!(session::sign_in, session::sign_out))
+        .routes(routes!(approvals::list))
+        .routes(routes!(approvals::show))
+        .routes(routes!(approvals::approve))
+        .routes(routes!(approvals::deny))
+        .routes(routes!(agents::list, agents::create))
+        .routes(routes!(agents::show, agents::update, agents::remove))
+        .routes(routes!(agents::rotate))
+        .routes(routes!(agents::deny_all))
+        .routes(routes!(credentials::list, credentials::create))
+        .routes(routes!(credentials::show, credentials::update, credentials::remove))
+        .routes(routes!(credentials::replace_secret))
+        .routes(routes!(credentials::verify))
+        .routes(routes!(policies::show, policies::put, policies::remove))
+        .routes(routes!(policies::explain))
+        .routes(routes!(policies::replay))
+        .routes(routes!(staged::list))
+        .routes(routes!(staged::withdraw))
+        .routes(routes!(grants::list))
+        .routes(routes!(grants::revoke))
+        .routes(routes!(people::list, people::add))
+        .routes(routes!(people::show, people::update))
+        .routes(routes!(people::link))
+        .routes(routes!(people::put_rights, people::remove_rights))
+        .routes(routes!(people::invitations, people::invite))
+        .routes(routes!(people::withdraw_invitation))
+        .routes(routes!(tokens::list, tokens::create))
+        .routes(routes!(tokens::revoke))
+        .routes(routes!(settings::show, settings::update, settings::replace))
+        .routes(routes!(audit::search))
+        .routes(routes!(brand::show))
+        .routes(routes!(webhooks::list, webhooks::create))
+        .routes(routes!(webhooks::show, webhooks::update, webhooks::remove))
+        .routes(routes!(webhooks::rotate))
+        .routes(routes!(webhooks::deliveries_of))
+        .routes(routes!(webhooks::deliveries))
+        .routes(routes!(webhooks::show_delivery))
+        .routes(routes!(webhooks::resend))
 }

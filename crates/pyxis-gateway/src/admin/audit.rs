@@ -3,8 +3,10 @@
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::csv;
 use pyxis_core::id::WorkspaceId;
+use pyxis_http::openapi::{Id, Time};
 use pyxis_store::audit::{self, AuditEntry, AuditFilter, ChainVerdict, Tally};
 use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use crate::error::Result;
 use crate::runtime::anchor;
@@ -91,6 +93,41 @@ fn text(value: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
+}
+
+/// An entry as [`to_json`] writes it.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "an entry is written as JSON; this is its description")]
+pub(crate) struct AuditRecord {
+    /// Position in the chain.
+    seq: i64,
+    #[schema(value_type = Time)]
+    at: String,
+    #[schema(value_type = Option<Id>, required)]
+    workspace_id: Option<String>,
+    kind: String,
+    /// For example `agent:<id>`, `user:<id>`, `cli`.
+    actor: String,
+    actor_name: String,
+    #[schema(required)]
+    credential: Option<String>,
+    #[schema(required)]
+    decision: Option<String>,
+    #[schema(required)]
+    method: Option<String>,
+    #[schema(required)]
+    host: Option<String>,
+    #[schema(value_type = Option<Id>, required)]
+    txn_id: Option<String>,
+    #[schema(value_type = Option<Id>, required)]
+    grant_id: Option<String>,
+    #[schema(required)]
+    upstream_status: Option<i64>,
+    /// Further data, by kind; never a secret.
+    detail: Value,
+    /// Outcome of a request that was sent: `error`, `head_micros`, `total_micros`, `bytes`, `redactions`.
+    #[schema(value_type = Option<Object>, required)]
+    outcome: Option<Value>,
 }
 
 /// An entry as JSON, for the API and for exports.

@@ -5,6 +5,7 @@ use pyxis_core::grant;
 use pyxis_core::id::{CredentialId, WorkspaceId};
 use pyxis_core::policy::{self, CompiledPolicy, Method, Operations, Policy, PolicyError, Rule, Verdict};
 use pyxis_core::target::Target;
+use pyxis_http::openapi::Time;
 use pyxis_store::agents::AgentRow;
 use pyxis_store::credentials::CredentialRow;
 use pyxis_store::grants::GrantLookup;
@@ -12,6 +13,7 @@ use pyxis_store::policies::{self, PolicyRow};
 use pyxis_store::{agents, audit, grants, workspaces};
 use serde::Serialize;
 use serde_json::json;
+use utoipa::ToSchema;
 
 use super::{channels, credentials};
 use crate::error::{Error, Result};
@@ -25,36 +27,45 @@ use crate::runtime::state::State;
 pub const MAX_REPLAY: u32 = 1000;
 
 /// Outcome of a request, computed by the same function as `/forward`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Explanation {
-    /// `auto_approve`, `require_approval`, `deny` or `refuse`.
+    /// `refuse`: `/forward` would respond with 4xx, for example because the host is not allowed.
+    #[schema(value_type = crate::values::ExplainedDecision)]
     pub decision: &'static str,
     /// The rule that decided.
+    #[schema(value_type = crate::values::Rule)]
     pub rule: &'static str,
-    /// The pattern that matched.
+    /// The matching pattern.
+    #[schema(required)]
     pub pattern: Option<String>,
-    /// One-sentence explanation.
+    /// One sentence.
     pub detail: String,
-    /// Warning about an allowed request whose effect its method and path do not show.
+    /// Only for a request that passes to a GraphQL or RPC endpoint: its body determines what it does, and no rule
+    /// reads the body.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub warning: Option<&'static str>,
 }
 
 /// Effect of a draft policy on past requests.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Replay)]
 pub struct PolicyReplay {
-    /// Number of requests checked.
+    /// Number of requests compared.
+    #[schema(minimum = 0)]
     pub checked: usize,
     /// Requests with a different decision, newest first.
     pub changed: Vec<Changed>,
 }
 
 /// A request whose decision would differ.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = ReplayedRequest)]
 pub struct Changed {
     /// Number of the audit record.
     pub seq: i64,
     /// Time of the request.
+    #[schema(value_type = Time)]
     pub at: String,
     /// HTTP method.
     pub method: String,

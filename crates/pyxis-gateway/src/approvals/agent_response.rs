@@ -10,107 +10,140 @@ use http::header::{CACHE_CONTROL, HeaderName, LOCATION, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use pyxis_core::approval_mode::{ApprovalState, Channel, ForwardState};
 use pyxis_core::id::TxnId;
+use pyxis_http::openapi::responses::{InvalidField, NotFound};
+use pyxis_http::openapi::{Id, Time, Uri};
 use pyxis_http::{Json, Path, Query};
 use pyxis_store::approvals::{self, ApprovalRow};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
+use utoipa::{IntoParams, ToSchema};
 
 use super::decide::is_settled;
 use super::expire;
 use super::failure::ForwardFailure;
 use crate::error::lost_answer::LostAnswer;
 use crate::error::{Error, Result};
+use crate::problems::AlreadyDecided;
 use crate::requests::control::{self, MAX_WAIT};
 use crate::runtime::resolve::ResolvedAgent;
 use crate::runtime::state::State;
 use crate::runtime::stored::StoredResponse;
+use crate::values;
 
 const PX_TXN: HeaderName = HeaderName::from_static("px-txn");
 /// Seconds between polls.
 const POLL_AGAIN: HeaderValue = HeaderValue::from_static("2");
 
 /// The 202 response: the request is pending, or approved and being sent.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct Paused {
     /// `pending` or `approved`.
     status: ApprovalState,
     /// Transaction id.
+    #[schema(value_type = Id)]
     txn_id: String,
-    /// URL at which the agent polls the outcome.
+    /// URL at which the agent polls for the outcome.
+    #[schema(value_type = Uri)]
     poll_url: String,
-    /// URL at which a person decides.
+    /// URL of the approval page.
+    #[schema(value_type = Uri)]
     approval_url: String,
     /// End of the approval window.
+    #[schema(value_type = Time)]
     expires_at: String,
-    /// Seconds until the end of the window.
+    /// Seconds until `expires_at`.
+    #[schema(minimum = 0)]
     expires_in: u64,
     /// Channel that announced the approval.
     notification_channel: Channel,
-    /// One sentence for the agent to display.
+    /// One sentence that the agent can show to its user.
     agent_hint: String,
 }
 
 /// Status of a transaction, as polled by its agent.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Outcome)]
 pub struct TransactionStatus {
     /// Transaction id.
+    #[schema(value_type = Id)]
     txn_id: String,
     /// `pending`, `approved`, `denied` or `expired`.
     status: ApprovalState,
     /// Time of the request.
+    #[schema(value_type = Time)]
     created_at: String,
     /// End of the approval window.
+    #[schema(value_type = Time)]
     expires_at: String,
     /// Time of the decision.
+    #[schema(value_type = Option<Time>, required)]
     decided_at: Option<String>,
     /// The approver's reason for a denial.
+    #[schema(required)]
     reason: Option<String>,
-    /// HTTP status of the upstream response.
+    /// Status of the target's response.
+    #[schema(required)]
     upstream_status: Option<i64>,
-    /// Upstream response; null while forwarding is in progress. After its retention, only the status.
+    /// The target's response; null while the request is being forwarded and once it is deleted (24 hours after the
+    /// decision).
+    #[schema(required)]
     response: Option<RetainedResponse>,
     /// Reason that an approved call could not be completed.
+    #[schema(value_type = Option<values::ForwardError>, required)]
     error: Option<String>,
-    /// One-sentence explanation of `error`.
+    /// With `error`: the same in a sentence; as long as a response is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     detail: Option<String>,
-    /// URL at which a person can fix the problem.
+    /// With `error`, if a person can fix it: the page on which the account is connected again.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Uri>, nullable = false)]
     url: Option<String>,
 }
 
 /// A stored upstream response.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = KeptResponse)]
 pub struct RetainedResponse {
     /// HTTP status.
+    #[schema(minimum = 100, maximum = 999)]
     status: u16,
-    /// Header names and values in order. A value that is not UTF-8 is decoded as ISO 8859-1, one character per byte.
+    /// Names and values in order. A value that is not UTF-8 is read as ISO 8859-1, one character per byte, and
+    /// also listed in `headers_base64`.
+    #[schema(value_type = Vec<values::HeaderPair>)]
     headers: Vec<(String, String)>,
-    /// Values of `headers` that are not UTF-8, byte for byte. Absent if there are none.
+    /// The values of `headers` that are not UTF-8, byte for byte. Absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     headers_base64: Vec<HeaderBytes>,
     /// The body, as text or base64.
     body: String,
     /// `utf-8` or `base64`.
+    #[schema(value_type = values::BodyEncoding)]
     body_encoding: &'static str,
-    /// True if the upstream response was longer than the stored part.
+    /// True if the body is incomplete: longer than the limit (`PX_RESPONSE_MAX_BYTES`, 10 MiB), too slow, cut off,
+    /// or deleted.
     truncated: bool,
 }
 
 /// A header value that is not UTF-8.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct HeaderBytes {
-    /// Index in `headers`, from 0.
+    /// Position in `headers`, from 0.
+    #[schema(minimum = 0)]
     index: usize,
     /// Header name.
     name: String,
     /// Value bytes, in base64.
+    #[schema(content_encoding = "base64")]
     value: String,
 }
 
 /// Query of the poll endpoint.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct PollQuery {
+    /// Seconds to wait for the outcome; values above 60 count as 60.
+    #[param(minimum = 0, example = 30)]
     wait: Option<u64>,
 }
 
@@ -251,7 +284,44 @@ async fn wait_until_settled(
     }
 }
 
-/// `GET /agent/approvals/:txn_id`: the authoritative status.
+/// Get the outcome of a pending request.
+///
+/// Always 200 for the key that sent the request, in every state; 404 for other keys. `approved` with null in both
+/// `response` and `error`: the request is being forwarded.
+#[utoipa::path(
+    get,
+    path = "/agent/approvals/{txn_id}",
+    tag = "Agent",
+    operation_id = "pollApproval",
+    security(("agentKey" = [])),
+    params(("txn_id" = inline(Id), Path, description = "The transaction, as the 202 names it."), PollQuery),
+    responses(
+        (status = 200, description = "The current state.", headers(("Retry-After" = u64, description = "Seconds to wait before the next poll; absent once the outcome is final."), ("Cache-Control" = String, description = "Always `no-store`.")), body = TransactionStatus, example = json!({
+            "txn_id": "7d9f5e0a-4f0b-4a53-9a3e-3a1f6d2f8c11",
+            "status": "approved",
+            "created_at": "2026-01-31T09:05:00.250Z",
+            "expires_at": "2026-01-31T10:05:00.250Z",
+            "decided_at": "2026-01-31T09:06:12.004Z",
+            "reason": null,
+            "upstream_status": 201,
+            "response": {
+                "status": 201,
+                "headers": [
+                    [
+                        "content-type",
+                        "application/json"
+                    ]
+                ],
+                "body": "{\"number\":42}",
+                "body_encoding": "utf-8",
+                "truncated": false
+            },
+            "error": null
+        })),
+        (status = 404, response = NotFound),
+        (status = 422, response = InvalidField),
+    ),
+)]
 pub async fn poll(
     Extract(state): Extract<State>,
     Path(txn): Path<String>,
@@ -272,7 +342,20 @@ pub async fn poll(
     Ok(response)
 }
 
-/// `DELETE /agent/approvals/:txn_id`: the agent withdraws its request.
+/// Withdraw a pending request.
+#[utoipa::path(
+    delete,
+    path = "/agent/approvals/{txn_id}",
+    tag = "Agent",
+    operation_id = "withdrawRequest",
+    security(("agentKey" = [])),
+    params(("txn_id" = inline(Id), Path, description = "The transaction, as the 202 names it.")),
+    responses(
+        (status = 204, description = "Withdrawn; the transaction has expired."),
+        (status = 404, response = NotFound),
+        (status = 409, response = AlreadyDecided),
+    ),
+)]
 pub async fn withdraw(
     Extract(state): Extract<State>,
     Path(txn): Path<String>,

@@ -6,6 +6,7 @@ use pyxis_core::id::WorkspaceId;
 use pyxis_core::target::Target;
 use pyxis_store::audit::{self, AuditFilter};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::view::ApprovalView;
 use super::viewer_status;
@@ -23,13 +24,15 @@ pub struct RecentRequests {
 }
 
 /// Number of matching requests, and their agents.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct GrantCoverage {
-    /// Number of requests examined.
+    /// Number of recent requests of the workspace that were compared.
+    #[schema(minimum = 0)]
     pub looked_at: usize,
-    /// Number of requests that the grant would have covered.
+    /// Requests among them with the same credential, method and route.
+    #[schema(minimum = 0)]
     pub covered: u64,
-    /// Names of the requesting agents.
+    /// Agents that sent them.
     pub agents: Vec<String>,
 }
 

@@ -21,7 +21,7 @@ use crate::runtime::state::State;
 use crate::runtime::survival::restarted;
 use crate::runtime::work::Stop;
 
-pub(crate) use updates::webhook;
+pub(crate) use updates::{__path_webhook, webhook};
 
 /// The bot.
 pub(crate) struct Bot {

@@ -8,6 +8,7 @@ use pyxis_core::hex;
 use pyxis_http::json;
 use pyxis_signing::eip712;
 use pyxis_signing::payload::{BadPayload, SignRequest, View};
+use utoipa::ToSchema;
 
 use crate::credentials::signing_keys;
 use crate::error::{Error, Result};
@@ -66,30 +67,38 @@ pub(crate) fn carry_out(
 }
 
 /// A payload as the person who approves reads it.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, ToSchema)]
+#[schema(as = Signing)]
 pub struct PayloadView {
     /// `ed25519`, `secp256k1` or `p256`.
+    #[schema(value_type = pyxis_core::auth::KeyAlgorithm)]
     pub algorithm: &'static str,
     /// `raw`, `eip191` or `eip712`.
     pub format: Format,
     /// The hash that is applied first.
     pub hash: Hash,
-    /// What is under the signature, in hexadecimal digits.
+    /// The digest that is signed, in hexadecimal digits.
     pub digest: String,
     /// The agent's words.
+    #[schema(required)]
     pub description: Option<String>,
-    /// The payload as text, where it is text.
+    /// The payload, if it is text.
+    #[schema(required)]
     pub text: Option<String>,
-    /// The payload in hexadecimal digits, where it is not.
+    /// The payload in hexadecimal digits, if it is not text.
+    #[schema(required)]
     pub bytes: Option<String>,
-    /// The payload as typed data.
+    /// The payload, if it is typed data.
+    #[schema(required)]
     pub typed: Option<Typed>,
-    /// What to be careful about.
+    /// A caution for the approver, for example that only a hash is shown.
+    #[schema(required)]
     pub warning: Option<&'static str>,
 }
 
 /// Typed data, field by field.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, ToSchema)]
+#[schema(as = SigningTypedData)]
 pub struct Typed {
     /// The type of the message.
     pub primary_type: String,
@@ -100,7 +109,8 @@ pub struct Typed {
 }
 
 /// One value.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, ToSchema)]
+#[schema(as = SignedField)]
 pub struct PayloadField {
     /// Where it stands.
     pub path: String,

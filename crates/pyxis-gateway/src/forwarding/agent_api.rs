@@ -8,23 +8,27 @@ use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::policy::{Method, Verdict};
 use pyxis_core::target::Target;
 use pyxis_http::Json;
+use pyxis_http::openapi::Name;
 use pyxis_store::{agents, credentials};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::error::Result;
-use crate::requests::authorize;
-use crate::requests::control;
+use crate::requests::{authorize, control};
 use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::state::State;
+use crate::values;
 
 /// A credential that the agent may use.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(crate) struct Service {
+    #[schema(value_type = Name)]
     credential: String,
     description: String,
     /// Hosts allowed in a target.
     allowed_hosts: Vec<String>,
     /// Example of a target.
+    #[schema(required)]
     target_example: Option<String>,
     /// Outcome by method, unless a URL rule applies.
     methods: Vec<Foretold>,
@@ -34,22 +38,27 @@ pub(crate) struct Service {
     reason_required: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = MethodOutcome)]
 struct Foretold {
+    #[schema(value_type = values::MethodName)]
     method: &'static str,
     /// `proceeds`, `pauses` or `denied`.
+    #[schema(value_type = values::MethodVerdict)]
     outcome: &'static str,
 }
 
-#[derive(Serialize, Default)]
+/// URL rules, applied before method rules.
+#[derive(Serialize, Default, ToSchema)]
 struct UrlRules {
     denied: Vec<String>,
     pauses: Vec<String>,
     proceeds: Vec<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(crate) struct Services {
+    /// Name of the agent that the key belongs to.
     agent: String,
     services: Vec<Service>,
 }
@@ -57,7 +66,47 @@ pub(crate) struct Services {
 const METHODS: [Method; 7] =
     [Method::Get, Method::Head, Method::Post, Method::Put, Method::Patch, Method::Delete, Method::Options];
 
-/// `GET /agent/services`: credentials that this key may use.
+/// List the credentials that this key may use.
+#[utoipa::path(
+    get,
+    path = "/agent/services",
+    tag = "Agent",
+    operation_id = "listServices",
+    security(("agentKey" = [])),
+    responses(
+        (status = 200, description = "Each with its allowed hosts and the outcome of requests by method and URL.", body = Services, example = json!({
+            "agent": "default-agent",
+            "services": [
+                {
+                    "credential": "github",
+                    "description": "Issues of the main repository",
+                    "allowed_hosts": [
+                        "api.github.com"
+                    ],
+                    "target_example": "https://api.github.com/",
+                    "methods": [
+                        {
+                            "method": "GET",
+                            "outcome": "proceeds"
+                        },
+                        {
+                            "method": "POST",
+                            "outcome": "pauses"
+                        }
+                    ],
+                    "url_rules": {
+                        "denied": [],
+                        "pauses": [
+                            "/repos/*/*/hooks"
+                        ],
+                        "proceeds": []
+                    },
+                    "reason_required": false
+                }
+            ]
+        })),
+    ),
+)]
 pub(crate) async fn services(Extract(state): Extract<State>, headers: HeaderMap) -> Result<Json<Services>> {
     let agent = state.config_cache.agent_now(&state.store, control::key(&headers)?).await?;
     let workspace = agent.workspace_id();
@@ -110,7 +159,16 @@ fn by_method(credential: &ResolvedCredential, mode: ApprovalMode, method: Method
     }
 }
 
-/// `GET /instructions`: the protocol on one page.
+/// Read the protocol on one page.
+///
+/// Plain text for an agent's context.
+#[utoipa::path(
+    get,
+    path = "/instructions",
+    tag = "Agent",
+    operation_id = "instructions",
+    responses((status = 200, description = "The page.", body = String, content_type = "text/plain")),
+)]
 pub(crate) async fn instructions(Extract(state): Extract<State>) -> Response {
     let text = include_str!("instructions.txt").replace("{base_url}", &state.config.base_url);
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");

@@ -21,6 +21,7 @@ use pyxis_store::workspaces::{self, WorkspaceRow};
 use pyxis_store::{Store, StoreError, generations, policies};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use utoipa::ToSchema;
 
 use crate::error::{Error, Result};
 use crate::runtime::secret_cache::{DecryptedSecret, SharedSecret};
@@ -40,12 +41,14 @@ pub(crate) fn key_hash(key: &str) -> KeyHash {
 }
 
 /// Rarely needed options of a credential.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CredentialOptions {
-    /// Passes `Set-Cookie` of the upstream to the agent.
+    /// Let the target's `Set-Cookie` through to the agent.
+    #[schema(default = false)]
     pub allow_set_cookie: bool,
-    /// Passes `traceparent` and `tracestate` upstream.
+    /// Pass `traceparent` and `tracestate` upstream.
+    #[schema(default = false)]
     pub pass_traceparent: bool,
 }
 

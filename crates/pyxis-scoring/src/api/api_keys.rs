@@ -4,86 +4,129 @@ use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::ApiKeyId;
+use pyxis_http::openapi::Time;
+use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::{Json, Path, Query};
 use pyxis_store::api_keys::{ApiKeyChange, ApiKeyRow, Tier};
 use pyxis_store::usage::Surface;
 use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use super::Manager;
+use super::problems::KeyRevoked;
 use crate::service::api_keys::{self, ApiKeyInput, FIRST_TIER};
 use crate::service::{Error, Result};
 use crate::state::State;
+use crate::values::{Label, SurfaceName, TierLimit, TierNumber};
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CreateApiKeyRequest {
+    #[schema(value_type = Label)]
     name: String,
+    #[schema(value_type = Option<TierNumber>, nullable = false)]
     stamps_tier: Option<i64>,
+    #[schema(value_type = Option<TierLimit>)]
     stamps_limit: Option<i64>,
+    #[schema(value_type = Option<TierNumber>, nullable = false)]
     models_tier: Option<i64>,
+    #[schema(value_type = Option<TierLimit>)]
     models_limit: Option<i64>,
+    /// Read scores and Stamps.
+    #[schema(nullable = false, default = true)]
     can_read: Option<bool>,
+    /// Add and remove Stamps.
+    #[schema(nullable = false, default = false)]
     can_write: Option<bool>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct UpdateApiKeyRequest {
+    #[schema(value_type = Option<Label>, nullable = false)]
     name: Option<String>,
+    #[schema(value_type = Option<TierNumber>, nullable = false)]
     stamps_tier: Option<i64>,
+    #[schema(value_type = Option<TierLimit>)]
     stamps_limit: Option<i64>,
+    #[schema(value_type = Option<TierNumber>, nullable = false)]
     models_tier: Option<i64>,
+    #[schema(value_type = Option<TierLimit>)]
     models_limit: Option<i64>,
+    #[schema(nullable = false)]
     can_read: Option<bool>,
+    #[schema(nullable = false)]
     can_write: Option<bool>,
+    #[schema(nullable = false)]
     can_read_history: Option<bool>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Span {
+    /// Hours to look back.
+    #[param(minimum = 1, maximum = 168, default = 24)]
     hours: Option<u32>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ApiKey)]
 pub(super) struct ApiKeyResponse {
+    #[schema(value_type = String)]
     id: ApiKeyId,
     name: String,
+    /// The first characters of the key.
     key_hint: String,
     stamps_tier: i64,
+    #[schema(required)]
     stamps_limit: Option<i64>,
     models_tier: i64,
+    #[schema(required)]
     models_limit: Option<i64>,
     can_read: bool,
     can_write: bool,
     can_read_history: bool,
+    #[schema(value_type = Time)]
     created_at: String,
+    #[schema(value_type = Option<Time>, required)]
     last_used_at: Option<String>,
+    #[schema(value_type = Option<Time>, required)]
     revoked_at: Option<String>,
     /// Present only in the response that creates the key.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     key: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct ApiKeyListResponse {
     api_keys: Vec<ApiKeyResponse>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ApiKeyUsage)]
 pub(super) struct UsageResponse {
+    #[schema(value_type = Time)]
     from: String,
+    #[schema(value_type = Time)]
     to: String,
+    /// Current limit of a window of the Stamps endpoints.
     stamps_limit: i64,
+    /// Current limit of a window of the models endpoint.
     models_limit: i64,
     windows: Vec<Window>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ApiKeyUsageWindow)]
 struct Window {
+    #[schema(value_type = SurfaceName)]
     surface: &'static str,
+    #[schema(value_type = Time)]
     start: String,
     admitted: i64,
     refused: i64,
+    #[schema(value_type = Time)]
     last_at: String,
 }
 
@@ -119,6 +162,17 @@ fn tier(limit_field: &str, tier: Option<i64>, limit: Option<i64>) -> Result<Opti
     }
 }
 
+/// List API keys.
+#[utoipa::path(
+    get,
+    path = "/admin/api-keys",
+    tag = "API keys",
+    operation_id = "listApiKeys",
+    security(("session" = [])),
+    responses(
+        (status = 200, description = "Including revoked ones; without the keys themselves.", body = ApiKeyListResponse),
+    ),
+)]
 pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
@@ -127,6 +181,20 @@ pub(super) async fn list(
     Ok(Json(ApiKeyListResponse { api_keys: rows.into_iter().map(|row| shown(row, None)).collect() }))
 }
 
+/// Create an API key.
+///
+/// By default the key reads and has tier 1. Access to history is granted on request.
+#[utoipa::path(
+    post,
+    path = "/admin/api-keys",
+    tag = "API keys",
+    operation_id = "createApiKey",
+    security(("session" = [])),
+    request_body(content = CreateApiKeyRequest, example = json!({"name": "website", "stamps_tier": 2})),
+    responses(
+        (status = 201, description = "Created. `key` is shown only in this response.", body = ApiKeyResponse),
+    ),
+)]
 pub(super) async fn create(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
@@ -145,6 +213,33 @@ pub(super) async fn create(
     Ok((StatusCode::CREATED, Json(shown(row, Some(key.expose().clone())))))
 }
 
+/// Show an API key.
+#[utoipa::path(
+    get,
+    path = "/admin/api-keys/{id}",
+    tag = "API keys",
+    operation_id = "showApiKey",
+    security(("session" = [])),
+    params(("id" = String, Path, pattern = "^key_[0-9a-f]{16}$")),
+    responses(
+        (status = 200, description = "The key's settings, without the key itself.", body = ApiKeyResponse, example = json!({
+            "id": "key_0123456789abcdef",
+            "name": "website",
+            "key_hint": "px_api_0a1b2c",
+            "stamps_tier": 2,
+            "stamps_limit": null,
+            "models_tier": 1,
+            "models_limit": null,
+            "can_read": true,
+            "can_write": false,
+            "can_read_history": false,
+            "created_at": "2026-01-31T09:00:00.000Z",
+            "last_used_at": null,
+            "revoked_at": null
+        })),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn show(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
@@ -153,6 +248,23 @@ pub(super) async fn show(
     Ok(Json(shown(api_keys::get(&state, actor.workspace, id(&key)?).await?, None)))
 }
 
+/// Change an API key.
+///
+/// Members that are left out stay unchanged. A limit is sent together with its tier.
+#[utoipa::path(
+    patch,
+    path = "/admin/api-keys/{id}",
+    tag = "API keys",
+    operation_id = "updateApiKey",
+    security(("session" = [])),
+    params(("id" = String, Path, pattern = "^key_[0-9a-f]{16}$")),
+    request_body(content = Option<UpdateApiKeyRequest>, example = json!({"stamps_tier": 4, "stamps_limit": 10000})),
+    responses(
+        (status = 200, description = "The key after the change.", body = ApiKeyResponse),
+        (status = 404, response = NotFound),
+        (status = 409, response = KeyRevoked),
+    ),
+)]
 pub(super) async fn update(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
@@ -170,7 +282,19 @@ pub(super) async fn update(
     Ok(Json(shown(api_keys::update(&state, &actor, id(&key)?, change).await?, None)))
 }
 
-/// Idempotent: revoking a key again succeeds.
+/// Revoke an API key permanently.
+#[utoipa::path(
+    delete,
+    path = "/admin/api-keys/{id}",
+    tag = "API keys",
+    operation_id = "revokeApiKey",
+    security(("session" = [])),
+    params(("id" = String, Path, pattern = "^key_[0-9a-f]{16}$")),
+    responses(
+        (status = 204, description = "Revoked, now or earlier."),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn revoke(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
@@ -180,6 +304,34 @@ pub(super) async fn revoke(
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// List a key's requests by window.
+#[utoipa::path(
+    get,
+    path = "/admin/api-keys/{id}/usage",
+    tag = "API keys",
+    operation_id = "showApiKeyUsage",
+    security(("session" = [])),
+    params(("id" = String, Path, pattern = "^key_[0-9a-f]{16}$"), Span),
+    responses(
+        (status = 200, description = "The windows of 15 minutes in which there were requests, oldest first.", body = UsageResponse, example = json!({
+            "from": "2026-01-30T09:15:00.000Z",
+            "to": "2026-01-31T09:15:00.000Z",
+            "stamps_limit": 125,
+            "models_limit": 15,
+            "windows": [
+                {
+                    "surface": "stamps",
+                    "start": "2026-01-31T09:00:00.000Z",
+                    "admitted": 125,
+                    "refused": 4,
+                    "last_at": "2026-01-31T09:11:20.000Z"
+                }
+            ]
+        })),
+        (status = 404, response = NotFound),
+        (status = 422, response = InvalidField),
+    ),
+)]
 pub(super) async fn usage(
     Extract(state): Extract<State>,
     Manager(actor): Manager,

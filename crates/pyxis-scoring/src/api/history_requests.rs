@@ -4,28 +4,37 @@ use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ApiKeyId, HistoryRequestId};
+use pyxis_http::openapi::responses::{InvalidField, NotFound};
+use pyxis_http::openapi::{Id, Time};
 use pyxis_http::{Json, Path, Query};
 use pyxis_store::history_requests::{HistoryRequestRow, RequestState};
 use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use super::Manager;
+use super::problems::{NothingToRequest, RequestDecided};
 use crate::service::{Error, Result, history_requests};
 use crate::state::State;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CreateHistoryRequest {
     api_key_id: String,
+    /// Purpose of the access.
+    #[schema(max_length = 4000, min_length = 1)]
     use_case: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct HistoryRequestListParams {
+    /// Only requests in this state.
+    #[param(inline)]
     state: Option<HistoryDecision>,
 }
 
 /// Decisions by name.
-#[derive(Clone, Copy, Deserialize, Serialize)]
+#[derive(Clone, Copy, Deserialize, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum HistoryDecision {
     Pending,
@@ -33,19 +42,25 @@ enum HistoryDecision {
     Refused,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = HistoryRequest)]
 pub(super) struct HistoryRequestResponse {
+    #[schema(value_type = Id)]
     id: HistoryRequestId,
+    #[schema(value_type = String)]
     api_key_id: ApiKeyId,
     use_case: String,
     state: HistoryDecision,
     requested_by: String,
+    #[schema(value_type = Time)]
     created_at: String,
+    #[schema(required)]
     decided_by: Option<String>,
+    #[schema(value_type = Option<Time>, required)]
     decided_at: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct HistoryRequestListResponse {
     history_requests: Vec<HistoryRequestResponse>,
 }
@@ -67,6 +82,19 @@ fn shown(row: HistoryRequestRow) -> HistoryRequestResponse {
     }
 }
 
+/// List requests for access to history.
+#[utoipa::path(
+    get,
+    path = "/admin/history-requests",
+    tag = "API keys",
+    operation_id = "listHistoryRequests",
+    security(("session" = [])),
+    params(HistoryRequestListParams),
+    responses(
+        (status = 200, description = "Newest first.", body = HistoryRequestListResponse),
+        (status = 422, response = InvalidField),
+    ),
+)]
 pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
@@ -81,6 +109,22 @@ pub(super) async fn list(
     Ok(Json(HistoryRequestListResponse { history_requests: rows.into_iter().map(shown).collect() }))
 }
 
+/// Request access to history for a key.
+#[utoipa::path(
+    post,
+    path = "/admin/history-requests",
+    tag = "API keys",
+    operation_id = "createHistoryRequest",
+    security(("session" = [])),
+    request_body(content = CreateHistoryRequest, example = json!({
+            "api_key_id": "key_0123456789abcdef",
+            "use_case": "We compare scores at the snapshot of a vote."
+        })),
+    responses(
+        (status = 201, description = "It waits for a decision.", body = HistoryRequestResponse),
+        (status = 409, response = NothingToRequest),
+    ),
+)]
 pub(super) async fn create(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
@@ -92,6 +136,20 @@ pub(super) async fn create(
     Ok((StatusCode::CREATED, Json(shown(row))))
 }
 
+/// Approve access to history.
+#[utoipa::path(
+    post,
+    path = "/admin/history-requests/{id}/approve",
+    tag = "API keys",
+    operation_id = "approveHistoryRequest",
+    security(("session" = [])),
+    params(("id" = inline(Id), Path)),
+    responses(
+        (status = 200, description = "Approved.", body = HistoryRequestResponse),
+        (status = 404, response = NotFound),
+        (status = 409, response = RequestDecided),
+    ),
+)]
 pub(super) async fn approve(
     state: Extract<State>,
     manager: Manager,
@@ -100,6 +158,20 @@ pub(super) async fn approve(
     decide(state, manager, path, true).await
 }
 
+/// Refuse a request for access to history.
+#[utoipa::path(
+    post,
+    path = "/admin/history-requests/{id}/refuse",
+    tag = "API keys",
+    operation_id = "refuseHistoryRequest",
+    security(("session" = [])),
+    params(("id" = inline(Id), Path)),
+    responses(
+        (status = 200, description = "Refused.", body = HistoryRequestResponse),
+        (status = 404, response = NotFound),
+        (status = 409, response = RequestDecided),
+    ),
+)]
 pub(super) async fn refuse(
     state: Extract<State>,
     manager: Manager,

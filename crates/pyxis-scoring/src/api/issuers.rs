@@ -2,30 +2,40 @@
 
 use axum::extract::State as Extract;
 use http::StatusCode;
+use pyxis_http::openapi::Time;
+use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::{Json, Path};
 use pyxis_store::issuers::IssuerRow;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::Manager;
 use crate::service::Result;
 use crate::service::issuers::{self, Added};
 use crate::state::State;
+use crate::values::Label;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AddIssuerRequest {
+    /// `did:ethr:0x…`, `did:pkh:eip155:<chain>:0x…`, or `did:key` of an Ed25519 or secp256k1 key. An issuer is its
+    /// key: any DID of the key identifies it. It is listed as `did:ethr` of the address in lower case, or as
+    /// `did:key` in base58.
     did: String,
+    #[schema(value_type = Label)]
     name: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Issuer)]
 pub(super) struct IssuerResponse {
     did: String,
     name: String,
+    #[schema(value_type = Time)]
     created_at: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct IssuerListResponse {
     issuers: Vec<IssuerResponse>,
 }
@@ -34,6 +44,15 @@ fn shown(row: IssuerRow) -> IssuerResponse {
     IssuerResponse { did: row.did, name: row.name, created_at: row.created_at.to_rfc3339() }
 }
 
+/// List trusted issuers.
+#[utoipa::path(
+    get,
+    path = "/admin/issuers",
+    tag = "Issuers",
+    operation_id = "listIssuers",
+    security(("session" = [])),
+    responses((status = 200, description = "By DID.", body = IssuerListResponse)),
+)]
 pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
@@ -42,7 +61,22 @@ pub(super) async fn list(
     Ok(Json(IssuerListResponse { issuers: rows.into_iter().map(shown).collect() }))
 }
 
-/// 201 for a new issuer, 200 for a listed one, which may have a new name now.
+/// Trust an issuer, or rename a trusted one.
+#[utoipa::path(
+    post,
+    path = "/admin/issuers",
+    tag = "Issuers",
+    operation_id = "addIssuer",
+    security(("session" = [])),
+    request_body(content = AddIssuerRequest, example = json!({
+            "did": "did:ethr:0xd6fc34345bc8c8e5659a35bed9629d5558d48c4e",
+            "name": "Our verifier"
+        })),
+    responses(
+        (status = 200, description = "Already trusted; it has this name now.", body = IssuerResponse),
+        (status = 201, description = "Trusted.", body = IssuerResponse),
+    ),
+)]
 pub(super) async fn add(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
@@ -56,6 +90,21 @@ pub(super) async fn add(
     Ok((status, Json(shown(row))))
 }
 
+/// Stop trusting an issuer.
+///
+/// Any DID of the issuer's key identifies it. Stamps that it issued stay until they expire or are revoked.
+#[utoipa::path(
+    delete,
+    path = "/admin/issuers/{did}",
+    tag = "Issuers",
+    operation_id = "removeIssuer",
+    security(("session" = [])),
+    params(("did" = String, Path)),
+    responses(
+        (status = 204, description = "No longer trusted."),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn remove(
     Extract(state): Extract<State>,
     Manager(actor): Manager,

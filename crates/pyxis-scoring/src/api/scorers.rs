@@ -5,78 +5,116 @@ use http::StatusCode;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::ScorerId;
 use pyxis_core::score::Weights;
+use pyxis_http::openapi::Time;
+use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::{Json, Path};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::Manager;
+use super::problems::Changed;
 use crate::service::amount::{Amount, Amounts, weights};
 use crate::service::preview::{self, Proposal};
 use crate::service::scorers::{self, Rescore, Scorer, ScorerInput, ScorerPatch};
 use crate::service::{Error, Result};
 use crate::state::State;
+use crate::values::{AmountInput, Label, WeightsInput};
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CreateScorerRequest {
+    #[schema(value_type = Label)]
     name: String,
+    #[schema(value_type = Option<AmountInput>, nullable = false)]
     threshold: Option<Amount>,
+    #[schema(value_type = Option<WeightsInput>, nullable = false)]
     weights: Option<Amounts>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct UpdateScorerRequest {
+    #[schema(value_type = Option<Label>, nullable = false)]
     name: Option<String>,
+    #[schema(value_type = Option<AmountInput>, nullable = false)]
     threshold: Option<Amount>,
+    #[schema(value_type = Option<WeightsInput>, nullable = false)]
     weights: Option<Amounts>,
+    /// The revision that you have read.
+    #[schema(nullable = false)]
     revision: Option<i64>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = ScorerProposal)]
 pub(super) struct Try {
+    #[schema(value_type = Option<AmountInput>, nullable = false)]
     threshold: Option<Amount>,
+    #[schema(value_type = Option<WeightsInput>, nullable = false)]
     weights: Option<Amounts>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Scorer)]
 pub(super) struct ScorerResponse {
+    /// `scorer_id` of the Stamps API.
+    #[schema(value_type = u64, minimum = 1)]
     id: ScorerId,
     name: String,
+    /// The score needed to pass, with five decimals.
+    #[schema(value_type = String)]
     threshold: Decimal,
-    /// Absent in the list.
+    /// Contribution of each Stamp, by name. Absent in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<BTreeMap<String, String>>, nullable = false)]
     weights: Option<Weights>,
+    /// Increases with every change of weights or threshold.
+    #[schema(minimum = 1)]
     revision: i64,
+    #[schema(value_type = Time)]
     created_at: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct ScorerListResponse {
     scorers: Vec<ScorerResponse>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Rescore)]
 pub(super) struct RescoreProgressResponse {
+    /// Number of stored scores.
     stored: i64,
+    /// Number of outdated scores among them.
     outdated: i64,
+    /// True if a server is recomputing them now.
     running: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ScorerPreview)]
 pub(super) struct Previewed {
+    /// The revision that `before` refers to.
     revision: i64,
+    /// Addresses in the sample.
     sampled: u32,
     passing_before: u32,
     passing_after: u32,
+    /// Addresses that would pass and do not pass now.
     gained: u32,
+    /// Addresses that pass now and would not pass.
     lost: u32,
+    /// Scores from `from` up to but not including `to`, lowest first, without gaps.
     histogram: Vec<Bucket>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ScoreBucket)]
 struct Bucket {
+    #[schema(value_type = crate::values::Amount)]
     from: Decimal,
+    #[schema(value_type = crate::values::Amount)]
     to: Decimal,
     before: u32,
     after: u32,
@@ -101,6 +139,15 @@ fn amount(amount: Option<Amount>) -> Option<Decimal> {
     amount.map(|Amount(decimal)| decimal)
 }
 
+/// List scorers.
+#[utoipa::path(
+    get,
+    path = "/admin/scorers",
+    tag = "Scorers",
+    operation_id = "listScorers",
+    security(("session" = [])),
+    responses((status = 200, description = "Without weights.", body = ScorerListResponse)),
+)]
 pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
@@ -117,6 +164,25 @@ pub(super) async fn list(
     Ok(Json(ScorerListResponse { scorers: scorers.collect() }))
 }
 
+/// Create a scorer.
+///
+/// Weights and threshold default to the published ones.
+#[utoipa::path(
+    post,
+    path = "/admin/scorers",
+    tag = "Scorers",
+    operation_id = "createScorer",
+    security(("session" = [])),
+    request_body(content = CreateScorerRequest, example = json!({
+            "name": "airdrop",
+            "threshold": "15",
+            "weights": {
+                "Discord": "0.5",
+                "NFTScore#50": "16"
+            }
+        })),
+    responses((status = 201, description = "Created.", body = ScorerResponse)),
+)]
 pub(super) async fn create(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
@@ -130,6 +196,28 @@ pub(super) async fn create(
     Ok((StatusCode::CREATED, Json(shown(scorers::create(&state, &actor, input).await?))))
 }
 
+/// Show a scorer with its weights.
+#[utoipa::path(
+    get,
+    path = "/admin/scorers/{id}",
+    tag = "Scorers",
+    operation_id = "showScorer",
+    security(("session" = [])),
+    params(("id" = u64, Path, minimum = 1)),
+    responses(
+        (status = 200, description = "The scorer.", body = ScorerResponse, example = json!({
+            "id": 1,
+            "name": "default",
+            "threshold": "20.00000",
+            "weights": {
+                "Discord": "0.51600"
+            },
+            "revision": 3,
+            "created_at": "2026-01-31T09:00:00.000Z"
+        })),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn show(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
@@ -138,6 +226,25 @@ pub(super) async fn show(
     Ok(Json(shown(scorers::get(&state, actor.workspace, id(&scorer)?).await?)))
 }
 
+/// Rename a scorer, or change its weights or threshold.
+///
+/// Members that are left out stay unchanged. Weights are replaced as a whole. With weights or threshold, send the
+/// `revision` that you have read: if someone else changed the scorer since, nothing changes. Scores are recomputed
+/// on their next request.
+#[utoipa::path(
+    patch,
+    path = "/admin/scorers/{id}",
+    tag = "Scorers",
+    operation_id = "updateScorer",
+    security(("session" = [])),
+    params(("id" = u64, Path, minimum = 1)),
+    request_body(content = Option<UpdateScorerRequest>, example = json!({"threshold": "18.5", "revision": 3})),
+    responses(
+        (status = 200, description = "The scorer after the change.", body = ScorerResponse),
+        (status = 404, response = NotFound),
+        (status = 409, response = Changed),
+    ),
+)]
 pub(super) async fn update(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
@@ -153,6 +260,22 @@ pub(super) async fn update(
     Ok(Json(shown(scorers::update(&state, &actor, id(&scorer)?, patch).await?)))
 }
 
+/// Remove a scorer with its scores, history and claims.
+///
+/// It is gone at once; the response comes when everything is deleted. If the request is interrupted, send it
+/// again.
+#[utoipa::path(
+    delete,
+    path = "/admin/scorers/{id}",
+    tag = "Scorers",
+    operation_id = "removeScorer",
+    security(("session" = [])),
+    params(("id" = u64, Path, minimum = 1)),
+    responses(
+        (status = 204, description = "Removed."),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn remove(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
@@ -162,6 +285,44 @@ pub(super) async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// Try other weights on stored addresses.
+///
+/// Scores up to 1,000 addresses that have Stamps, with the current and with the proposed weights. Nothing is
+/// stored.
+#[utoipa::path(
+    post,
+    path = "/admin/scorers/{id}/preview",
+    tag = "Scorers",
+    operation_id = "previewScorer",
+    security(("session" = [])),
+    params(("id" = u64, Path, minimum = 1)),
+    request_body(content = Option<Try>, example = json!({"threshold": "18.5"})),
+    responses(
+        (status = 200, description = "The scores of the sample, before and after.", body = Previewed, example = json!({
+            "revision": 3,
+            "sampled": 3,
+            "passing_before": 1,
+            "passing_after": 2,
+            "gained": 1,
+            "lost": 0,
+            "histogram": [
+                {
+                    "from": "0.00000",
+                    "to": "20.00000",
+                    "before": 2,
+                    "after": 1
+                },
+                {
+                    "from": "20.00000",
+                    "to": "40.00000",
+                    "before": 1,
+                    "after": 2
+                }
+            ]
+        })),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn preview(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
@@ -185,6 +346,21 @@ pub(super) async fn preview(
     }))
 }
 
+/// Count outdated scores.
+///
+/// Counts all stored scores of the scorer.
+#[utoipa::path(
+    get,
+    path = "/admin/scorers/{id}/rescore",
+    tag = "Scorers",
+    operation_id = "showRescore",
+    security(("session" = [])),
+    params(("id" = u64, Path, minimum = 1)),
+    responses(
+        (status = 200, description = "The counts.", body = RescoreProgressResponse, example = json!({"stored": 1200, "outdated": 300, "running": true})),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn progress(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
@@ -193,7 +369,24 @@ pub(super) async fn progress(
     Ok(Json(told(scorers::progress(&state, actor.workspace, id(&scorer)?).await?)))
 }
 
-/// 202: this node continues in the background. 200: there is nothing to do.
+/// Recompute outdated scores now.
+///
+/// Runs in the background of this server. It is optional: an outdated score is recomputed on its next request. One
+/// server at a time does this. If that server stops, send the request again after 30 seconds; the rest is then
+/// recomputed.
+#[utoipa::path(
+    post,
+    path = "/admin/scorers/{id}/rescore",
+    tag = "Scorers",
+    operation_id = "startRescore",
+    security(("session" = [])),
+    params(("id" = u64, Path, minimum = 1)),
+    responses(
+        (status = 200, description = "Nothing is outdated.", body = RescoreProgressResponse),
+        (status = 202, description = "In progress; `GET` returns the remaining number.", body = RescoreProgressResponse),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn rescore(
     Extract(state): Extract<State>,
     Manager(actor): Manager,

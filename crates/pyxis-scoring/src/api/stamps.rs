@@ -8,61 +8,96 @@ use pyxis_core::hex;
 use pyxis_core::id::ScorerId;
 use pyxis_core::score::SigningDigest;
 use pyxis_core::stamp::{Nullifier, StampName};
+use pyxis_http::openapi::Time;
+use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::{Json, Path, Query};
 use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use super::Manager;
+use super::problems::Busy;
 use crate::address;
 use crate::service::stamps::{self, StampFilter, StampLine, StampStatus};
 use crate::service::{Error, Result};
 use crate::state::State;
+use crate::values::{Address, AddressPath, Amount, StampStatusName};
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct In {
+    /// The scorer; default: the first one.
+    #[param(minimum = 1)]
     scorer_id: Option<i64>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = RevokeStampRequest)]
 pub(super) struct RevokeRequest {
+    /// 64 hexadecimal digits, with or without `0x`.
+    #[schema(nullable = false)]
     digest: Option<String>,
+    #[schema(nullable = false)]
     address: Option<String>,
+    #[schema(value_type = Option<String>, nullable = false)]
     provider: Option<StampName>,
+    /// For the record.
+    #[schema(nullable = false, max_length = 1000)]
     reason: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ExploredAddress)]
 pub(super) struct StampsResponse {
+    #[schema(value_type = Address)]
     address: EvmAddress,
+    #[schema(value_type = u64)]
     scorer_id: ScorerId,
+    #[schema(value_type = Amount)]
     score: Decimal,
     passing_score: bool,
+    #[schema(value_type = Amount)]
     threshold: Decimal,
     stamps: Vec<Item>,
     /// Faults of Stamps that cannot be read and therefore do not count.
     damaged: Vec<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ExploredStamp)]
 struct Item {
+    #[schema(value_type = String)]
     provider: StampName,
     issuer: String,
+    #[schema(value_type = Time)]
     issued_at: String,
+    #[schema(value_type = Time)]
     expires_at: String,
+    #[schema(value_type = Time)]
     received_at: String,
+    /// Hash of what the issuer signed; identifies the credential.
     digest: String,
+    #[schema(value_type = Vec<String>)]
     nullifiers: Vec<Nullifier>,
+    /// Null if the scorer gives the Stamp no weight.
+    #[schema(value_type = Option<String>, required)]
     weight: Option<Decimal>,
+    #[schema(value_type = Amount)]
     contribution: Decimal,
+    #[schema(value_type = StampStatusName)]
     standing: &'static str,
     /// With `deduplicated`: the holder and the end of its claim.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Address>, nullable = false)]
     holder: Option<EvmAddress>,
+    /// With `deduplicated`: end of that address's claim.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Time>, nullable = false)]
     until: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = RevokeStampResponse)]
 pub(super) struct RevokeResponse {
     digest: String,
     /// True if it was not revoked before.
@@ -104,6 +139,26 @@ fn address(text: &str) -> Result<EvmAddress> {
     address::read(text).map_err(|error| Error::field("address", error.to_string()))
 }
 
+/// Show the Stamps of an address.
+///
+/// Every stored Stamp, including expired ones, with its contribution in a scorer and the reason. Nothing is
+/// stored. Revoked Stamps are not listed.
+#[utoipa::path(
+    get,
+    path = "/admin/stamps/{address}",
+    tag = "Issuers",
+    operation_id = "exploreStamps",
+    security(("session" = [])),
+    params(
+        AddressPath,
+        In,
+    ),
+    responses(
+        (status = 200, description = "The address's current Stamps.", body = StampsResponse),
+        (status = 404, response = NotFound),
+        (status = 422, response = InvalidField),
+    ),
+)]
 pub(super) async fn show(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
@@ -125,6 +180,28 @@ pub(super) async fn show(
     }))
 }
 
+/// Revoke a credential for its issuer.
+///
+/// Its Stamp is removed, its claims end, and it cannot be added again in any form. If a credential has several
+/// valid proofs, any digest revokes all. Identify it by its signing digest, stored or not, or by address and
+/// provider.
+#[utoipa::path(
+    post,
+    path = "/admin/stamps/revoke",
+    tag = "Issuers",
+    operation_id = "revokeStamp",
+    security(("session" = [])),
+    request_body(content = RevokeRequest, example = json!({
+            "address": "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1",
+            "provider": "Discord",
+            "reason": "the account was sold"
+        })),
+    responses(
+        (status = 200, description = "Revoked, now or earlier.", body = RevokeResponse),
+        (status = 404, response = NotFound),
+        (status = 503, response = Busy),
+    ),
+)]
 pub(super) async fn revoke(
     Extract(state): Extract<State>,
     Manager(actor): Manager,

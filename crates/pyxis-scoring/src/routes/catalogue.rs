@@ -3,13 +3,22 @@
 use axum::extract::State as Extract;
 use axum::http::HeaderMap;
 use axum::response::Response;
+use pyxis_core::catalogue::Platform;
 
 use super::{json, respond};
 use crate::error::Error;
 use crate::service::catalogue;
 use crate::state::State;
 
-/// Every platform with its Stamps.
+/// Read the catalogue of Stamps.
+#[utoipa::path(
+    get,
+    path = "/v2/stamps/metadata",
+    tag = "Stamps API",
+    operation_id = "getCatalogue",
+    security(("apiKey" = [])),
+    responses((status = 200, description = "Every platform with its Stamps.", body = Vec<Platform>)),
+)]
 pub(crate) async fn get_catalogue(Extract(state): Extract<State>, headers: HeaderMap) -> Response {
     respond(&state, &headers, async |caller| {
         if !caller.can_read {

@@ -4,35 +4,44 @@ use std::collections::BTreeMap;
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
+use pyxis_http::openapi::Time;
 use serde::Serialize;
 use serde_json::value::RawValue;
+use utoipa::ToSchema;
 
 use crate::engine::{self, ScoreKey};
 use crate::error::{Error, Result};
 use crate::state::State;
+use crate::values::Amount;
 
 /// The record plus `explain`.
 #[derive(Serialize)]
 struct ExplainedScore<'a> {
     #[serde(flatten)]
     record: BTreeMap<&'a str, &'a RawValue>,
-    explain: Explanation,
+    explain: ScoreExplanation,
 }
 
-#[derive(Serialize)]
-struct Explanation {
+/// With `explain=true`.
+#[derive(Serialize, ToSchema)]
+pub(super) struct ScoreExplanation {
+    /// Revision of the scorer's weights and threshold.
     revision: i64,
+    #[schema(value_type = Amount)]
     threshold: Decimal,
     /// Amount by which the score passes, or falls short (negative).
     margin: String,
     /// Next time at which the score changes without any event; null if never.
+    #[schema(value_type = Option<Time>, required)]
     valid_until: Option<String>,
     stamps: BTreeMap<String, ExplainedStamp>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct ExplainedStamp {
+    #[schema(value_type = Amount)]
     weight: Decimal,
+    #[schema(value_type = Amount)]
     contribution: Decimal,
     reason: &'static str,
 }
@@ -51,7 +60,7 @@ pub(super) async fn explained(state: &State, place: ScoreKey, body: &str, now: U
         let line = ExplainedStamp { weight, contribution: entry.score, reason };
         (entry.provider.to_string(), line)
     });
-    let explain = Explanation {
+    let explain = ScoreExplanation {
         revision: terms.revision,
         threshold: terms.threshold,
         margin: Decimal::from_units(settled.score.units() - terms.threshold.units()).to_string(),

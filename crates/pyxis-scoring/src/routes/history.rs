@@ -7,12 +7,35 @@ use pyxis_core::score::stored_to_json;
 use pyxis_store::score_history;
 
 use super::parameters::{QueryPairs, Segments};
-use super::score::known_scorer;
+use super::responses::{BadAddress, MalformedParameter, NoScorer};
+use super::score::{Scores, known_scorer};
+use super::shared::{CreatedBefore, ScorerPath};
 use super::{json, respond};
 use crate::error::Error;
 use crate::state::State;
+use crate::values::AddressPath;
 
-/// One record, or none.
+/// Read the last score returned before a moment.
+///
+/// Only for keys approved for history. Only scores that were returned have a history.
+#[utoipa::path(
+    get,
+    path = "/v2/stamps/{scorer_id}/score/{address}/history",
+    tag = "Stamps API",
+    operation_id = "getScoreHistory",
+    security(("apiKey" = [])),
+    params(
+        ScorerPath,
+        AddressPath,
+        CreatedBefore,
+    ),
+    responses(
+        (status = 200, description = "One record, or none if no score was returned earlier.", body = Scores),
+        (status = 400, response = BadAddress),
+        (status = 404, response = NoScorer),
+        (status = 422, response = MalformedParameter),
+    ),
+)]
 pub(crate) async fn get_history(
     Extract(state): Extract<State>,
     segments: Segments,

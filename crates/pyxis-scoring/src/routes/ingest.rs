@@ -13,38 +13,94 @@ use pyxis_store::issuers;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::{Map, RawValue, Value};
+use utoipa::ToSchema;
 
 use super::parameters::{QueryPairs, Segments};
+use super::responses::{BadAddress, MalformedParameter};
+use super::shared::Providers;
 use super::{json, respond};
 use crate::credential::{self, Rejection, VerifiedCredential};
 use crate::engine::{self, IngestOutcome};
 use crate::error::{Error, Parameter, Result};
 use crate::state::State;
+use crate::values::{AddressPath, CredentialList, IngestStatus};
 
 /// Maximum number of credentials in one request.
 const MOST: usize = 200;
 /// Longest body, in bytes.
 const MAX_BODY: usize = 4 * 1024 * 1024;
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = StampOutcome)]
 struct Item<'a> {
     /// The Stamp, if the credential was accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, nullable = false)]
     provider: Option<&'a StampName>,
+    #[schema(value_type = IngestStatus)]
     status: &'static str,
+    /// With `rejected`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     error: Option<ItemError>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = StampOutcomes)]
+struct Outcomes<'a> {
+    items: Vec<Item<'a>>,
+}
+
+#[derive(Serialize, ToSchema)]
+struct RemovedStamps {
+    removed: u32,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = StampRejection)]
 struct ItemError {
     /// Position of the credential in the request, from 0.
+    #[schema(minimum = 0)]
     index: usize,
+    /// The check that failed.
     code: &'static str,
     detail: String,
 }
 
-/// `POST /v2/stamps/{address}`: adds an array of credentials and returns their outcomes in order.
+/// Add credentials of an address.
+///
+/// For keys that may write. Each credential is checked separately: its signature, that its issuer is trusted, its
+/// dates, and that its subject is the address. The Stamp's name is the one that the issuer signed. If several
+/// credentials have the same name, the one issued last counts.
+#[utoipa::path(
+    post,
+    path = "/v2/stamps/{address}",
+    tag = "Stamps API",
+    operation_id = "addStamps",
+    security(("apiKey" = [])),
+    params(
+        AddressPath,
+    ),
+    request_body(content = CredentialList, description = "Verifiable Credentials with a proof `EthereumEip712Signature2021` or `Ed25519Signature2018`, at most 200 and 4 MiB. `proof` is one proof or a list of up to 8; one valid proof of the issuer is enough."),
+    responses(
+        (status = 200, description = "The outcome of each credential, in the order of the request.", body = Outcomes, example = json!({
+            "items": [
+                {
+                    "provider": "Discord",
+                    "status": "accepted"
+                },
+                {
+                    "status": "rejected",
+                    "error": {
+                        "index": 1,
+                        "code": "unknown_issuer",
+                        "detail": "the issuer did:ethr:0x0000000000000000000000000000000000000001 is not trusted here"
+                    }
+                }
+            ]
+        })),
+    ),
+)]
 pub(crate) async fn add_stamps(
     Extract(state): Extract<State>,
     segments: Segments,
@@ -67,9 +123,8 @@ pub(crate) async fn add_stamps(
         let outcomes = engine::ingest(&state.books, caller.workspace, address, &believed, now).await?;
         let mut outcomes = outcomes.into_iter();
         let items = checked.iter().enumerate().map(|(index, one)| item(index, one, &mut outcomes));
-        let items: Vec<Item<'_>> = items.collect();
-        let body = serde_json::json!({ "items": items }).to_string();
-        Ok(json(body))
+        let outcomes = Outcomes { items: items.collect() };
+        Ok(json(serde_json::to_vec(&outcomes).map_err(|error| Error::Internal(error.into()))?))
     })
     .await
 }
@@ -125,7 +180,26 @@ fn item<'a>(
     Item { provider, status, error: None }
 }
 
-/// `DELETE /v2/stamps/{address}?provider=…`: removes the named Stamps and returns how many existed.
+/// Remove Stamps for their holder.
+///
+/// For keys that may write. Removes all of them or none. The claims of a removed credential last until it would
+/// have expired, so that it cannot move to another address at once.
+#[utoipa::path(
+    delete,
+    path = "/v2/stamps/{address}",
+    tag = "Stamps API",
+    operation_id = "removeStamps",
+    security(("apiKey" = [])),
+    params(
+        AddressPath,
+        Providers,
+    ),
+    responses(
+        (status = 200, description = "Number of Stamps that were removed.", body = RemovedStamps, example = json!({"removed": 1})),
+        (status = 400, response = BadAddress),
+        (status = 422, response = MalformedParameter),
+    ),
+)]
 pub(crate) async fn remove_stamps(
     Extract(state): Extract<State>,
     segments: Segments,
@@ -147,7 +221,8 @@ pub(crate) async fn remove_stamps(
         let address = segments.address()?;
         let removed =
             engine::remove(&state.books, caller.workspace, address, &names, state.now()).await?;
-        Ok(json(format!("{{\"removed\":{removed}}}")))
+        let removed = RemovedStamps { removed };
+        Ok(json(serde_json::to_vec(&removed).map_err(|error| Error::Internal(error.into()))?))
     })
     .await
 }

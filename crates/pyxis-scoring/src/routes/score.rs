@@ -1,5 +1,7 @@
 //! `GET /v2/stamps/{scorer_id}/score/{address}`: one indexed read if nothing changed.
 
+use std::collections::BTreeMap;
+
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, Method, Request, header};
 use axum::response::{IntoResponse, Response};
@@ -8,16 +10,22 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_core::score::stored_to_json;
 use pyxis_http::cors;
+use pyxis_http::openapi::Time;
 use pyxis_store::scores::{self, Lookup, ScorerHead, Stored};
 use pyxis_store::{addresses, scorers};
+use utoipa::ToSchema;
 
+use super::explain::ScoreExplanation;
 use super::parameters::{QueryPairs, Segments};
+use super::responses::{BadAddress, MalformedParameter, NoScorer};
+use super::shared::{ExplainScore, ScorerPath};
 use super::{json, respond, within};
 use crate::address;
 use crate::auth::{self, Caller};
 use crate::engine::{self, ScoreKey};
 use crate::error::{Error, Result};
 use crate::state::State;
+use crate::values::{Address, AddressPath, Amount, MicroTime};
 
 /// The route, as the access log names it.
 pub const SCORE: &str = "/v2/stamps/{scorer_id}/score/{address}";
@@ -56,7 +64,92 @@ impl FastPathScore {
     }
 }
 
-/// The latest score.
+/// A score, as [`stored_to_json`] writes it.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the record is written as text; this is its description")]
+pub(super) struct Score {
+    #[schema(value_type = Address)]
+    address: String,
+    #[schema(value_type = Amount)]
+    score: String,
+    /// True if the score is at least the threshold.
+    passing_score: bool,
+    #[schema(value_type = MicroTime)]
+    last_score_timestamp: String,
+    /// Time at which the first contributing Stamp expires; null if none contributes.
+    #[schema(value_type = Option<Time>, required)]
+    expiration_timestamp: Option<String>,
+    #[schema(value_type = Amount)]
+    threshold: String,
+    /// Null, unless the score could be computed only in part.
+    #[schema(required)]
+    error: Option<String>,
+    /// By name.
+    stamps: BTreeMap<String, StampScore>,
+    #[schema(nullable = false)]
+    explain: Option<ScoreExplanation>,
+}
+
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "as above")]
+struct StampScore {
+    /// Contribution of the Stamp, with five decimals.
+    score: String,
+    /// True if another address verified the same credential first. Then the Stamp contributes 0.
+    dedup: bool,
+    /// Expiry of the credential; with `dedup`, that of the other address's credential.
+    #[schema(value_type = Time)]
+    expiration_date: String,
+}
+
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "as above")]
+pub(super) struct Scores {
+    items: Vec<Score>,
+}
+
+/// Read the latest score of an address.
+///
+/// Nothing has to be submitted first: an outdated score is recomputed before the response. An address without
+/// Stamps has score `0.00000`. The first response with a score makes it part of the address's history.
+#[utoipa::path(
+    get,
+    path = "/v2/stamps/{scorer_id}/score/{address}",
+    tag = "Stamps API",
+    operation_id = "getScore",
+    security(("apiKey" = [])),
+    params(
+        ScorerPath,
+        AddressPath,
+        ExplainScore,
+    ),
+    responses(
+        (status = 200, description = "The score record.", body = Score, example = json!({
+            "address": "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1",
+            "score": "22.59800",
+            "passing_score": true,
+            "last_score_timestamp": "2026-01-31T09:00:00.000000+00:00",
+            "expiration_timestamp": "2026-05-01T09:00:00.000000+00:00",
+            "threshold": "20.00000",
+            "error": null,
+            "stamps": {
+                "Discord": {
+                    "score": "0.51600",
+                    "dedup": false,
+                    "expiration_date": "2026-05-01T09:00:00.000000+00:00"
+                },
+                "NFTScore#50": {
+                    "score": "0.00000",
+                    "dedup": true,
+                    "expiration_date": "2026-07-01T12:30:00.000000+00:00"
+                }
+            }
+        })),
+        (status = 400, response = BadAddress),
+        (status = 404, response = NoScorer),
+        (status = 422, response = MalformedParameter),
+    ),
+)]
 pub(crate) async fn get_score(
     Extract(state): Extract<State>,
     segments: Segments,

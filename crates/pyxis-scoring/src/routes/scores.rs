@@ -14,10 +14,13 @@ use pyxis_store::addresses;
 use pyxis_store::scores::{self, ScorerHead};
 use serde::Deserialize;
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use super::ingest::read_object;
 use super::parameters::Segments;
-use super::score::known_scorer;
+use super::responses::NoScorer;
+use super::score::{Scores, known_scorer};
+use super::shared::ScorerPath;
 use super::{json, respond};
 use crate::address;
 use crate::engine::{self, ScoreKey};
@@ -27,13 +30,32 @@ use crate::state::State;
 /// Maximum number of addresses in one request.
 const MOST: usize = 1000;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = ScoresRequest)]
 struct BatchRequest {
+    #[schema(value_type = Vec<String>, max_items = 1000)]
     addresses: Vec<Value>,
 }
 
-/// The score records, in the order of the addresses. They do not become history.
+/// Read the scores of many addresses.
+///
+/// Counts as one request, whatever the number of addresses, and adds nothing to the history. If entries are not
+/// addresses, the 400 lists up to 20 of them in `invalid` (`index`, `value`, `reason`) and their number in
+/// `invalid_count`.
+#[utoipa::path(
+    post,
+    path = "/v2/stamps/{scorer_id}/scores",
+    tag = "Stamps API",
+    operation_id = "listScores",
+    security(("apiKey" = [])),
+    params(ScorerPath),
+    request_body(content = BatchRequest, example = json!({"addresses": ["0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1"]})),
+    responses(
+        (status = 200, description = "A record for each address, in the order of the request.", body = Scores),
+        (status = 404, response = NoScorer),
+    ),
+)]
 pub(crate) async fn list_scores(
     Extract(state): Extract<State>,
     segments: Segments,

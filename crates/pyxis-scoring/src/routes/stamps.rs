@@ -11,47 +11,62 @@ use pyxis_core::catalogue::Platform;
 use pyxis_store::stamps::{self, Cursor, PageItem};
 use serde::Serialize;
 use serde_json::value::RawValue;
+use utoipa::ToSchema;
 
 use super::parameters::{QueryPairs, Segments};
+use super::responses::{BadPage, MalformedParameter};
+use super::shared::{IncludeMetadata, PageLimit, PageToken};
 use super::{json, respond};
 use crate::auth::Caller;
 use crate::error::{Error, Result};
 use crate::page_token;
 use crate::service::catalogue;
 use crate::state::State;
+use crate::values::{AddressPath, AnyObject, PageVersion};
 
 /// Stamps per page: the maximum and the default.
 const PAGE: u32 = 1000;
 const VERSION: &str = "1.0.0";
 
-#[derive(Serialize)]
-struct Page<'a> {
+#[derive(Serialize, ToSchema)]
+pub(super) struct StampPage<'a> {
+    /// Token of the page with older Stamps; null at the end.
+    #[schema(required)]
     next: Option<String>,
+    /// Token of the page with newer Stamps; null at the start.
+    #[schema(required)]
     prev: Option<String>,
     items: Vec<Item<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = StampItem)]
 struct Item<'a> {
+    #[schema(value_type = PageVersion)]
     version: &'static str,
     /// Byte for byte as received.
+    #[schema(value_type = AnyObject)]
     credential: Box<RawValue>,
-    /// Absent unless requested, null for a Stamp that the catalogue does not list.
+    /// Only with `include_metadata`; null for a Stamp that the catalogue does not list.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Metadata>)]
     metadata: Option<Option<Metadata<'a>>>,
 }
 
 /// The catalogue's entry for a Stamp.
-#[derive(Clone, Copy, Serialize)]
+#[derive(Clone, Copy, Serialize, ToSchema)]
+#[schema(as = StampMetadata)]
 struct Metadata<'a> {
     group: &'a str,
+    /// The platform without its groups.
     platform: &'a PlatformHead<'a>,
     name: &'a str,
     description: &'a str,
     hash: &'a str,
 }
 
-#[derive(Serialize)]
+/// The platform without its groups.
+#[derive(Serialize, ToSchema)]
 struct PlatformHead<'a> {
     id: &'a str,
     icon: &'a str,
@@ -61,7 +76,27 @@ struct PlatformHead<'a> {
     connect_message: &'a str,
 }
 
-/// A page, newest first.
+/// Read the verified Stamps of an address.
+///
+/// Newest first, without expired and revoked ones. Pages stay stable while Stamps are added.
+#[utoipa::path(
+    get,
+    path = "/v2/stamps/{address}",
+    tag = "Stamps API",
+    operation_id = "listStamps",
+    security(("apiKey" = [])),
+    params(
+        AddressPath,
+        IncludeMetadata,
+        PageLimit,
+        PageToken,
+    ),
+    responses(
+        (status = 200, description = "A page; empty if there are no Stamps.", body = StampPage),
+        (status = 400, response = BadPage),
+        (status = 422, response = MalformedParameter),
+    ),
+)]
 pub(crate) async fn list_stamps(
     Extract(state): Extract<State>,
     segments: Segments,
@@ -127,7 +162,7 @@ async fn page(
             })
         })
         .collect();
-    let page = Page { next, prev, items };
+    let page = StampPage { next, prev, items };
     Ok(json(serde_json::to_vec(&page).map_err(|error| Error::Internal(error.into()))?))
 }
 

@@ -4,6 +4,7 @@ use axum::response::{IntoResponse, Response};
 use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
 use pyxis_http::Problem;
+use pyxis_http::problem::kinds;
 use pyxis_store::StoreError;
 
 use crate::error::{BoxError, Error as ScoringError};
@@ -90,32 +91,29 @@ impl From<ScoringError> for Error {
     }
 }
 
+pyxis_http::problem_kinds! {
+    CHANGED = (StatusCode::CONFLICT, "changed");
+    BUSY = (StatusCode::SERVICE_UNAVAILABLE, "busy");
+}
+
 impl From<&Error> for Problem {
     fn from(error: &Error) -> Self {
-        use StatusCode as S;
         let said = error.to_string();
         let soon = HeaderValue::from_static("5");
         match error {
-            Error::NotFound(_) => Self::new(S::NOT_FOUND, "not_found", said),
-            Error::Conflict(_) => Self::new(S::CONFLICT, "conflict", said),
-            Error::Changed { revision } => {
-                Self::new(S::CONFLICT, "changed", said).with("revision", *revision)
-            }
+            Error::NotFound(_) => Self::of(kinds::NOT_FOUND, said),
+            Error::Conflict(_) => Self::of(kinds::CONFLICT, said),
+            Error::Changed { revision } => Self::of(CHANGED, said).with("revision", *revision),
             Error::InvalidField { field, detail } => {
-                Self::new(S::UNPROCESSABLE_ENTITY, "invalid_field", format!("{field}: {detail}"))
-                    .with("field", field.as_str())
+                Self::of(kinds::INVALID_FIELD, format!("{field}: {detail}")).with("field", field.as_str())
             }
-            Error::Busy => Self::new(S::SERVICE_UNAVAILABLE, "busy", said).with_header(RETRY_AFTER, soon),
-            Error::Source(_) => {
-                Self::new(S::BAD_GATEWAY, "upstream_error", said).with_header(RETRY_AFTER, soon)
+            Error::Busy => Self::of(BUSY, said).with_header(RETRY_AFTER, soon),
+            Error::Source(_) => Self::of(kinds::UPSTREAM_ERROR, said).with_header(RETRY_AFTER, soon),
+            Error::Unavailable(_) => {
+                Self::of(kinds::UNAVAILABLE, "the store cannot be reached, so nothing was changed")
+                    .with_header(RETRY_AFTER, soon)
             }
-            Error::Unavailable(_) => Self::new(
-                S::SERVICE_UNAVAILABLE,
-                "unavailable",
-                "the store cannot be reached, so nothing was changed",
-            )
-            .with_header(RETRY_AFTER, soon),
-            Error::Internal(_) => Self::new(S::INTERNAL_SERVER_ERROR, "internal", said),
+            Error::Internal(_) => Self::of(kinds::INTERNAL, said),
         }
     }
 }

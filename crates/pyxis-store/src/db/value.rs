@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 
-use pyxis_core::approval_mode;
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::id;
 use pyxis_core::stamp::{Nullifier, StampName};
+use pyxis_core::{approval_mode, id};
 
 /// A bound parameter. NULL keeps its SQL type, because PostgreSQL refuses a text NULL in a bigint column.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -279,6 +278,9 @@ macro_rules! stored_enum {
         }
 
         impl $name {
+            /// Every variant.
+            $vis const ALL: &'static [Self] = &[$(Self::$variant),+];
+
             /// Stored name.
             $vis const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text),+ }
@@ -286,7 +288,7 @@ macro_rules! stored_enum {
 
             /// The variant with exactly this name.
             $vis fn from_name(text: &str) -> Option<Self> {
-                match text { $($text => Some(Self::$variant),)+ _ => None }
+                Self::ALL.iter().copied().find(|one| one.as_str() == text)
             }
         }
 

@@ -2,30 +2,37 @@
 
 use axum::extract::State as Extract;
 use http::StatusCode;
+use pyxis_http::openapi::Time;
+use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::{Json, Path, Query};
 use pyxis_store::blocklist::BlockedRow;
 use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use super::{Manager, subject};
 use crate::service::{Result, blocklist};
 use crate::state::State;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct BlockRequest {
     address: String,
+    /// Default: every one.
+    #[schema(nullable = false)]
     network: Option<String>,
     reason: String,
 }
 
 /// Refuses unknown fields: a misspelled `network` would mean all networks.
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(super) struct On {
+    /// Default: every one. Unknown parameters are refused here.
     network: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct BlockResponse {
     address: String,
     /// Number of networks on which the block is new.
@@ -34,17 +41,18 @@ pub(super) struct BlockResponse {
     unreachable: Vec<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct BlocklistResponse {
     blocked: Vec<BlockedAddress>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct BlockedAddress {
     address: String,
     network: String,
     from_height: i64,
     reason: String,
+    #[schema(value_type = Time)]
     blocked_at: String,
 }
 
@@ -58,6 +66,17 @@ fn shown(row: BlockedRow) -> BlockedAddress {
     }
 }
 
+/// List blocked addresses.
+#[utoipa::path(
+    get,
+    path = "/admin/blocklist",
+    tag = "Registry",
+    operation_id = "listBlockedAddresses",
+    security(("session" = [])),
+    responses(
+        (status = 200, description = "Newest first, a thousand at most.", body = BlocklistResponse),
+    ),
+)]
 pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(_): Manager,
@@ -66,7 +85,21 @@ pub(super) async fn list(
     Ok(Json(BlocklistResponse { blocked: rows.into_iter().map(shown).collect() }))
 }
 
-/// 201 if the block is new anywhere, 200 otherwise.
+/// Block an address from now on.
+///
+/// It applies to every check. Answers about earlier blocks stay.
+#[utoipa::path(
+    post,
+    path = "/admin/blocklist",
+    tag = "Registry",
+    operation_id = "blockAddress",
+    security(("session" = [])),
+    request_body(content = BlockRequest, example = json!({"address": "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1", "reason": "sold"})),
+    responses(
+        (status = 200, description = "It was so.", body = BlockResponse),
+        (status = 201, description = "It is so now.", body = BlockResponse),
+    ),
+)]
 pub(super) async fn block(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
@@ -79,6 +112,20 @@ pub(super) async fn block(
     Ok((status, Json(BlockResponse { address: subject.to_string(), networks: done.new, unreachable })))
 }
 
+/// Block an address no longer.
+#[utoipa::path(
+    delete,
+    path = "/admin/blocklist/{address}",
+    tag = "Registry",
+    operation_id = "unblockAddress",
+    security(("session" = [])),
+    params(("address" = String, Path), On),
+    responses(
+        (status = 204, description = "Blocked no longer."),
+        (status = 404, response = NotFound),
+        (status = 422, response = InvalidField),
+    ),
+)]
 pub(super) async fn unblock(
     Extract(state): Extract<State>,
     Manager(actor): Manager,

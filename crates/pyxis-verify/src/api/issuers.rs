@@ -2,32 +2,39 @@
 
 use axum::extract::State as Extract;
 use http::StatusCode;
+use pyxis_http::openapi::Time;
+use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::{Json, Path};
 use pyxis_store::proof_issuers::ProofIssuerRow;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::{Manager, kind};
 use crate::registry::Issuer;
 use crate::service::{Error, Result, issuers};
 use crate::state::State;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = AddProofIssuerRequest)]
 pub(super) struct AddIssuerRequest {
     kind: String,
     issuer: String,
     name: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ProofIssuer)]
 pub(super) struct IssuerResponse {
     kind: &'static str,
     issuer: String,
     name: String,
+    #[schema(value_type = Time)]
     created_at: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ProofIssuerListResponse)]
 pub(super) struct IssuerListResponse {
     issuers: Vec<IssuerResponse>,
 }
@@ -41,6 +48,15 @@ fn issuer(text: &str) -> Result<Issuer> {
     text.parse().map_err(|error| Error::field("issuer", format!("{error}")))
 }
 
+/// List the issuers whose proofs are believed.
+#[utoipa::path(
+    get,
+    path = "/admin/proof-issuers",
+    tag = "Registry",
+    operation_id = "listProofIssuers",
+    security(("session" = [])),
+    responses((status = 200, description = "By kind.", body = IssuerListResponse)),
+)]
 pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(_): Manager,
@@ -49,7 +65,23 @@ pub(super) async fn list(
     Ok(Json(IssuerListResponse { issuers: rows.into_iter().map(shown).collect() }))
 }
 
-/// 201 if that changed something, 200 otherwise.
+/// Believe an issuer about a kind, or rename one.
+#[utoipa::path(
+    post,
+    path = "/admin/proof-issuers",
+    tag = "Registry",
+    operation_id = "addProofIssuer",
+    security(("session" = [])),
+    request_body(content = AddIssuerRequest, example = json!({
+            "kind": "gov-id",
+            "issuer": "0xd6fc34345bc8c8e5659a35bed9629d5558d48c4e",
+            "name": "Our verifier"
+        })),
+    responses(
+        (status = 200, description = "It was so.", body = IssuerResponse),
+        (status = 201, description = "It is so now.", body = IssuerResponse),
+    ),
+)]
 pub(super) async fn add(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
@@ -61,6 +93,21 @@ pub(super) async fn add(
     Ok((status, Json(shown(row))))
 }
 
+/// Believe an issuer about a kind no longer.
+///
+/// Proofs that it registered stay.
+#[utoipa::path(
+    delete,
+    path = "/admin/proof-issuers/{kind}/{issuer}",
+    tag = "Registry",
+    operation_id = "removeProofIssuer",
+    security(("session" = [])),
+    params(("kind" = String, Path), ("issuer" = String, Path)),
+    responses(
+        (status = 204, description = "Off the list."),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn remove(
     Extract(state): Extract<State>,
     Manager(actor): Manager,

@@ -3,26 +3,36 @@
 use axum::extract::State as Extract;
 use pyxis_http::Json;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::Manager;
 use crate::service::networks::{self, NetworkStatus};
 use crate::state::State;
+use crate::values::ClockName;
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct NetworkListResponse {
     networks: Vec<NetworkResponse>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = VerificationNetwork)]
 struct NetworkResponse {
     name: String,
+    #[schema(required)]
     chain_id: Option<u64>,
     kinds: Vec<&'static str>,
     sources: Vec<&'static str>,
+    /// Where its blocks are counted.
+    #[schema(value_type = ClockName)]
     clock: &'static str,
+    #[schema(required)]
     head: Option<i64>,
+    #[schema(required)]
     head_at: Option<String>,
+    #[schema(required)]
     latency_ms: Option<u64>,
+    #[schema(required)]
     error: Option<String>,
 }
 
@@ -44,6 +54,15 @@ fn shown(standing: NetworkStatus<'_>) -> NetworkResponse {
     }
 }
 
+/// List networks: sources, newest block, latency.
+#[utoipa::path(
+    get,
+    path = "/admin/networks",
+    tag = "Registry",
+    operation_id = "listNetworks",
+    security(("session" = [])),
+    responses((status = 200, description = "Every network.", body = NetworkListResponse)),
+)]
 pub(super) async fn list(Extract(state): Extract<State>, Manager(_): Manager) -> Json<NetworkListResponse> {
     Json(NetworkListResponse { networks: networks::list(&state).await.into_iter().map(shown).collect() })
 }

@@ -3,36 +3,49 @@
 use axum::extract::State as Extract;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::{Kind, NetworkName};
+use pyxis_http::openapi::Time;
+use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::{Json, Query};
 use pyxis_store::proof_log::LogRow;
 use pyxis_store::proofs::{Ended, Filter, ProofRow};
 use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use super::{Manager, kind, subject};
 use crate::service::proofs::{self, ProofKey};
 use crate::service::{Error, Result};
 use crate::state::State;
+use crate::values::{LogChange, ProofEnd};
 
 /// Rows per page: the default and the maximum.
 const PAGE: u32 = 100;
 const MOST: u32 = 1000;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct ProofListParams {
+    /// Of this network.
     network: Option<String>,
+    /// Of this kind.
     kind: Option<String>,
+    /// Of this address.
     address: Option<String>,
+    /// Older than this number.
     before: Option<i64>,
+    #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct After {
+    /// After this entry.
     after: Option<i64>,
+    #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RevokeProofRequest {
     network: String,
@@ -42,14 +55,16 @@ pub(super) struct RevokeProofRequest {
     reason: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct ProofListResponse {
     proofs: Vec<ProofResponse>,
     /// Value of `before` for the next page.
+    #[schema(required)]
     next: Option<i64>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Proof)]
 struct ProofResponse {
     id: i64,
     network: String,
@@ -58,38 +73,52 @@ struct ProofResponse {
     action_id: String,
     nullifier: String,
     issuer: String,
+    #[schema(value_type = Time)]
     issued_at: String,
+    #[schema(value_type = Time)]
     expires_at: String,
     from_height: i64,
+    /// The first block in which it no longer held.
+    #[schema(required)]
     until_height: Option<i64>,
+    #[schema(value_type = Option<ProofEnd>, required)]
     ended: Option<&'static str>,
+    #[schema(value_type = Time)]
     registered_at: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct ProofLogResponse {
     entries: Vec<ProofLogEntry>,
     /// Value of `after` for the next page.
+    #[schema(required)]
     next: Option<i64>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct ProofLogEntry {
     id: i64,
+    #[schema(value_type = LogChange)]
     change: &'static str,
     network: String,
     height: i64,
+    #[schema(value_type = Time)]
     at: String,
+    #[schema(required)]
     kind: Option<&'static str>,
     address: String,
+    #[schema(required)]
     action_id: Option<String>,
+    #[schema(required)]
     nullifier: Option<String>,
+    #[schema(required)]
     expires_at: Option<String>,
+    #[schema(required)]
     reason: Option<String>,
     by: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct Revoked {
     status: &'static str,
     height: i64,
@@ -144,6 +173,19 @@ fn next<T>(rows: &[T], limit: u32, id: impl Fn(&T) -> i64) -> Option<i64> {
     rows.last().filter(|_| rows.len() == limit as usize).map(id)
 }
 
+/// List proofs, newest first.
+#[utoipa::path(
+    get,
+    path = "/admin/proofs",
+    tag = "Registry",
+    operation_id = "listProofs",
+    security(("session" = [])),
+    params(ProofListParams),
+    responses(
+        (status = 200, description = "A page; `next` is the `before` of the next one.", body = ProofListResponse),
+        (status = 422, response = InvalidField),
+    ),
+)]
 pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(_): Manager,
@@ -165,6 +207,19 @@ pub(super) async fn list(
     Ok(Json(ProofListResponse { proofs: rows.into_iter().map(shown).collect(), next }))
 }
 
+/// Read the registry's log, oldest first.
+#[utoipa::path(
+    get,
+    path = "/admin/proofs/log",
+    tag = "Registry",
+    operation_id = "readProofLog",
+    security(("session" = [])),
+    params(After),
+    responses(
+        (status = 200, description = "A page; `next` is the `after` of the next one.", body = ProofLogResponse),
+        (status = 422, response = InvalidField),
+    ),
+)]
 pub(super) async fn log(
     Extract(state): Extract<State>,
     Manager(_): Manager,
@@ -176,6 +231,25 @@ pub(super) async fn log(
     Ok(Json(ProofLogResponse { entries: rows.into_iter().map(entry).collect(), next }))
 }
 
+/// Revoke a proof of any issuer.
+#[utoipa::path(
+    post,
+    path = "/admin/proofs/revoke",
+    tag = "Registry",
+    operation_id = "revokeProof",
+    security(("session" = [])),
+    request_body(content = RevokeProofRequest, example = json!({
+            "network": "optimism",
+            "kind": "gov-id",
+            "address": "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1",
+            "action_id": "123456789",
+            "reason": "the passport was forged"
+        })),
+    responses(
+        (status = 200, description = "Revoked in this block.", body = Revoked),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn revoke(
     Extract(state): Extract<State>,
     Manager(actor): Manager,

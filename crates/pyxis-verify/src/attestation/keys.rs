@@ -3,14 +3,18 @@
 
 use ed25519_dalek::SigningKey;
 use pyxis_core::actor::Actor;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::hex;
 use pyxis_core::secret::SecretBytes;
 use pyxis_store::attestation_keys::{self, KeyRow, Scheme};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
+use utoipa::ToSchema;
 
 use crate::error::{Error, Result};
 use crate::service;
 use crate::state::State;
+use crate::values::SchemeName;
 
 /// Attempts to add a key while other nodes do the same.
 const ATTEMPTS: usize = 8;
@@ -53,19 +57,40 @@ pub async fn rotate(state: &State, actor: &Actor, scheme: Scheme) -> service::Re
 }
 
 /// The public form of a key.
-pub(crate) fn shown(row: &KeyRow) -> Value {
-    let public = match row.scheme {
-        Scheme::Ed25519 => "publicKey",
-        Scheme::Eip712 => "address",
-    };
-    json!({
-        "id": row.id,
-        "scheme": row.scheme.as_str(),
-        public: row.public_key,
-        "active": row.retired_at.is_none(),
-        "createdAt": row.created_at.seconds(),
-        "retiredAt": row.retired_at.map(pyxis_core::clock::UnixMillis::seconds),
-    })
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AttestationKey {
+    active: bool,
+    /// Of eip712.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    address: Option<String>,
+    /// Unix seconds.
+    created_at: i64,
+    id: i64,
+    /// Of ed25519.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    public_key: Option<String>,
+    #[schema(required)]
+    retired_at: Option<i64>,
+    #[schema(value_type = SchemeName)]
+    scheme: &'static str,
+}
+
+impl From<&KeyRow> for AttestationKey {
+    fn from(row: &KeyRow) -> Self {
+        let public = |scheme| (row.scheme == scheme).then(|| row.public_key.clone());
+        Self {
+            active: row.retired_at.is_none(),
+            address: public(Scheme::Eip712),
+            created_at: row.created_at.seconds(),
+            id: row.id,
+            public_key: public(Scheme::Ed25519),
+            retired_at: row.retired_at.map(UnixMillis::seconds),
+            scheme: row.scheme.as_str(),
+        }
+    }
 }
 
 fn new(state: &State, scheme: Scheme, id: i64) -> Result<KeyRow> {

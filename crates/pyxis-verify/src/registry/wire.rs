@@ -7,10 +7,12 @@ use pyxis_core::proof::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use super::issuer::unhex;
 use super::{Issuer, SignedStatement};
 use crate::network::SUI;
+use crate::values::KindName;
 
 /// Reasons why a JSON text is not a signed statement.
 #[derive(Debug, thiserror::Error)]
@@ -29,36 +31,55 @@ pub enum InvalidStatement {
 }
 
 /// The fields of every statement; `type` determines the required ones.
-#[derive(Deserialize, Serialize)]
+#[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Wire {
+pub(crate) struct StatementBody {
     #[serde(rename = "type", default)]
-    what: What,
+    #[schema(default = "register")]
+    what: StatementType,
+    /// An Ed25519 key (`0x` and 64 digits) or an EVM address (`0x` and 40).
     issuer: String,
+    /// 64 bytes of Ed25519, or 65 of secp256k1, behind `0x`.
     signature: String,
+    #[schema(value_type = KindName)]
     kind: String,
+    /// With register and revoke.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     network: Option<String>,
+    /// With register and revoke: the address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     subject: Option<String>,
+    /// With rebind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     from: Option<String>,
+    /// With rebind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     to: Option<String>,
     action_id: String,
+    /// With register and rebind: a number below the order of the bn254 scalar field, decimal or behind `0x`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     nullifier: Option<String>,
+    /// Unix seconds.
     issued_at: i64,
+    /// With register: Unix seconds, at most 31536001 later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     expires_at: Option<i64>,
+    /// With revoke.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     reason: Option<String>,
     nonce: String,
 }
 
-#[derive(Clone, Copy, Default, Deserialize, Serialize)]
+#[derive(Clone, Copy, Default, Deserialize, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-enum What {
+enum StatementType {
     #[default]
     Register,
     Revoke,
@@ -67,7 +88,7 @@ enum What {
 
 /// Parses a signed statement.
 pub fn parse(text: &[u8]) -> Result<SignedStatement, InvalidStatement> {
-    let wire: Wire = serde_json::from_slice(text)?;
+    let wire: StatementBody = serde_json::from_slice(text)?;
     let issuer: Issuer = read("issuer", &wire.issuer)?;
     let signature =
         unhex(&wire.signature).ok_or_else(|| invalid("signature", "0x and hexadecimal digits"))?;
@@ -77,8 +98,8 @@ pub fn parse(text: &[u8]) -> Result<SignedStatement, InvalidStatement> {
 
 /// Writes a signed statement in the form that [`parse`] reads.
 pub fn to_json(signed: &SignedStatement) -> Value {
-    let mut wire = Wire {
-        what: What::Register,
+    let mut wire = StatementBody {
+        what: StatementType::Register,
         issuer: signed.issuer.to_string(),
         signature: format!("0x{}", hex::encode(&signed.signature)),
         kind: signed.statement.kind().to_string(),
@@ -103,7 +124,7 @@ pub fn to_json(signed: &SignedStatement) -> Value {
             wire.nonce.clone_from(&said.nonce);
         }
         Statement::Revoke(said) => {
-            wire.what = What::Revoke;
+            wire.what = StatementType::Revoke;
             wire.network = Some(said.network.to_string());
             wire.subject = Some(said.subject.to_string());
             wire.action_id = said.action_id.to_string();
@@ -111,7 +132,7 @@ pub fn to_json(signed: &SignedStatement) -> Value {
             wire.nonce.clone_from(&said.nonce);
         }
         Statement::Rebind(said) => {
-            wire.what = What::Rebind;
+            wire.what = StatementType::Rebind;
             wire.from = Some(said.from.to_string());
             wire.to = Some(said.to.to_string());
             wire.action_id = said.action_id.to_string();
@@ -122,13 +143,13 @@ pub fn to_json(signed: &SignedStatement) -> Value {
     serde_json::to_value(wire).unwrap_or_default()
 }
 
-impl Wire {
+impl StatementBody {
     /// Refuses fields of another statement type, which would not be signed.
     fn only_its_own(&self) -> Result<(), InvalidStatement> {
         let own: &[&str] = match self.what {
-            What::Register => &["network", "subject", "nullifier", "expires_at"],
-            What::Revoke => &["network", "subject", "reason"],
-            What::Rebind => &["from", "to", "nullifier"],
+            StatementType::Register => &["network", "subject", "nullifier", "expires_at"],
+            StatementType::Revoke => &["network", "subject", "reason"],
+            StatementType::Rebind => &["from", "to", "nullifier"],
         };
         let given = [
             ("network", self.network.is_some()),
@@ -163,7 +184,7 @@ impl Wire {
             subject.map_err(|error| invalid("subject", &found(&error, text)))
         };
         Ok(match self.what {
-            What::Register => {
+            StatementType::Register => {
                 let network: NetworkName = read("network", &text(self.network))?;
                 Statement::Register(Registration {
                     kind,
@@ -176,7 +197,7 @@ impl Wire {
                     nonce,
                 })
             }
-            What::Revoke => {
+            StatementType::Revoke => {
                 let network: NetworkName = read("network", &text(self.network))?;
                 Statement::Revoke(Revocation {
                     kind,
@@ -188,7 +209,7 @@ impl Wire {
                     nonce,
                 })
             }
-            What::Rebind => Statement::Rebind(Rebinding {
+            StatementType::Rebind => Statement::Rebind(Rebinding {
                 kind,
                 from: read::<Subject>("from", &text(self.from))?,
                 to: read::<Subject>("to", &text(self.to))?,

@@ -7,33 +7,129 @@ use pyxis_core::hex;
 use pyxis_core::proof::Kind;
 use pyxis_store::blocklist;
 use serde::Serialize;
-use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use super::answer;
 use super::parameters::{self, QueryPairs};
+use super::responses::{BadQuestion, IndexUnavailable, OpenResponses, UnknownCheck};
+use super::shared::{ActionId, AddressPath, Explain, NetworkPath, User};
+use crate::attestation::keys::AttestationKey;
 use crate::attestation::typed::{self, AttestationRequest};
 use crate::attestation::{keys, sui};
 use crate::error::{Error, Result};
 use crate::state::State;
+use crate::values::{KindName, VerificationReason};
 
 /// Response for Sui (`docs/reference/behavior/verification.md#attestations`).
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = SuiAttestation)]
 struct OnSui {
     is_unique: bool,
+    /// 64 bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     signature: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     circuit_id: Option<u8>,
+    /// Unix seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     issued_at: Option<i64>,
+    /// Unix seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     expires_at: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<VerificationReason>, nullable = false)]
     reason: Option<&'static str>,
 }
 
-/// `GET /attestation/sbts/clean-hands`
+/// An answer for EVM contracts; without a proof only `isUnique`, and `reason` if it is requested.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct EvmAttestation {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    domain: Option<TypedDomain>,
+    is_unique: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    message: Option<TypedMessage>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<VerificationReason>, nullable = false)]
+    reason: Option<&'static str>,
+    /// 65 bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    signature: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    signer: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct TypedDomain {
+    #[schema(required, nullable = false)]
+    chain_id: Option<u64>,
+    name: &'static str,
+    version: &'static str,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct TypedMessage {
+    action_id: String,
+    expires_at: i64,
+    issued_at: i64,
+    kind: &'static str,
+    recipient: String,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct IndexAnswer {
+    /// Null if the index names none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    attestation_id: Option<Option<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<VerificationReason>, nullable = false)]
+    reason: Option<&'static str>,
+    result: bool,
+    /// Unix seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    valid_until: Option<i64>,
+}
+
+#[derive(Serialize, ToSchema)]
+struct AttestationKeys {
+    keys: Vec<AttestationKey>,
+}
+
+/// Attest clean hands of a Sui address, signed for Move contracts.
+///
+/// The signature (Ed25519) is over the BCS bytes of `{domain: "pyxis.clean-hands.v1", chain: "sui:mainnet",
+/// circuit_id: u256, action_id: u256, recipient: address, issued_at: u64, expires_at: u64}`. See `examples/move`.
+#[utoipa::path(
+    get,
+    path = "/attestation/sbts/clean-hands",
+    tag = "Verification",
+    operation_id = "attestCleanHandsOnSui",
+    params(
+        ("address" = String, Query, description = "`0x` and up to 64 hexadecimal digits."),
+        ActionId,
+        Explain,
+    ),
+    responses(
+        OpenResponses,
+        (status = 200, description = "The answer.", body = OnSui),
+        (status = 400, response = BadQuestion),
+    ),
+)]
 pub(super) async fn on_sui(Extract(state): Extract<State>, RawQuery(query): RawQuery) -> Response {
     answer(ask_sui(&state, &QueryPairs::read(query.as_deref())).await)
 }
@@ -57,7 +153,22 @@ async fn ask_sui(state: &State, query: &QueryPairs<'_>) -> Result<String> {
     serde_json::to_string(&shown).map_err(|error| Error::Internal(error.into()))
 }
 
-/// `GET /attestation/evm/{credential_type}/{network}`
+/// Attest a check, signed for EVM contracts.
+///
+/// Typed data (EIP-712), bound to the chain and the recipient, with an expiry.
+#[utoipa::path(
+    get,
+    path = "/attestation/evm/{credential_type}/{network}",
+    tag = "Verification",
+    operation_id = "attestForEvm",
+    params(("credential_type" = inline(KindName), Path), NetworkPath, User, ActionId, Explain),
+    responses(
+        OpenResponses,
+        (status = 200, description = "The answer.", body = EvmAttestation),
+        (status = 404, response = UnknownCheck),
+        (status = 400, response = BadQuestion),
+    ),
+)]
 pub(super) async fn on_evm(
     Extract(state): Extract<State>,
     Path((kind, network)): Path<(String, String)>,
@@ -76,27 +187,44 @@ async fn ask_evm(state: &State, kind: &str, network: &str, query: &QueryPairs<'_
     let wanted = AttestationRequest { network, kind, recipient, action_id };
     let explain = query.explain();
     let (verdict, attested) = typed::attest(state, &wanted, explain).await?;
-    let mut shown = json!({ "isUnique": attested.is_some() });
-    if let Some(attested) = attested {
-        shown["signature"] = format!("0x{}", hex::encode(&attested.signature)).into();
-        shown["signer"] = attested.signer.into();
-        shown["domain"] =
-            json!({ "name": typed::DOMAIN, "version": typed::VERSION, "chainId": network.chain_id });
-        shown["message"] = json!({
-            "kind": kind.as_str(),
-            "recipient": recipient.to_string(),
-            "actionId": action_id.to_string(),
-            "issuedAt": attested.issued_at,
-            "expiresAt": attested.expires_at,
-        });
-    }
-    if explain {
-        shown["reason"] = verdict.reason().into();
-    }
-    Ok(shown.to_string())
+    let attested = attested.as_ref();
+    let shown = EvmAttestation {
+        domain: attested.map(|_| TypedDomain {
+            chain_id: network.chain_id,
+            name: typed::DOMAIN,
+            version: typed::VERSION,
+        }),
+        is_unique: attested.is_some(),
+        message: attested.map(|attested| TypedMessage {
+            action_id: action_id.to_string(),
+            expires_at: attested.expires_at,
+            issued_at: attested.issued_at,
+            kind: kind.as_str(),
+            recipient: recipient.to_string(),
+        }),
+        reason: explain.then(|| verdict.reason()),
+        signature: attested.map(|attested| format!("0x{}", hex::encode(&attested.signature))),
+        signer: attested.map(|attested| attested.signer.clone()),
+    };
+    serde_json::to_string(&shown).map_err(|error| Error::Internal(error.into()))
 }
 
-/// `GET /attestation/clean-hands/{address}`
+/// Check clean hands of an EVM address, by the external index.
+///
+/// If the index fails, the response is 502, never false; without a configured index it is 503.
+#[utoipa::path(
+    get,
+    path = "/attestation/clean-hands/{address}",
+    tag = "Verification",
+    operation_id = "checkCleanHands",
+    params(AddressPath, Explain),
+    responses(
+        OpenResponses,
+        (status = 200, description = "The answer.", body = IndexAnswer),
+        (status = 502, response = IndexUnavailable),
+        (status = 400, response = BadQuestion),
+    ),
+)]
 pub(super) async fn by_index(
     Extract(state): Extract<State>,
     Path(address): Path<String>,
@@ -109,23 +237,31 @@ async fn ask_index(state: &State, address: &str, explain: bool) -> Result<String
     let address = parameters::address(address)?;
     let blocked = !blocklist::of_subject(&state.store, address.into()).await?.is_empty();
     let found = if blocked { None } else { state.index.clean_hands(address).await? };
-    let mut shown = json!({ "result": found.is_some() });
-    if let Some(found) = &found {
-        shown["validUntil"] = found.valid_until.into();
-        shown["attestationId"] = found.attestation_id.clone().map_or(Value::Null, Value::from);
-    }
-    if explain {
-        let reason = if blocked { "blocked" } else { "none" };
-        shown["reason"] = if found.is_some() { "valid" } else { reason }.into();
-    }
-    Ok(shown.to_string())
+    let reason = if blocked { "blocked" } else { "none" };
+    let shown = IndexAnswer {
+        attestation_id: found.as_ref().map(|found| found.attestation_id.clone()),
+        reason: explain.then_some(if found.is_some() { "valid" } else { reason }),
+        result: found.is_some(),
+        valid_until: found.as_ref().map(|found| found.valid_until),
+    };
+    serde_json::to_string(&shown).map_err(|error| Error::Internal(error.into()))
 }
 
-/// `GET /attestation/keys`
+/// List the keys that signed attestations, newest first.
+#[utoipa::path(
+    get,
+    path = "/attestation/keys",
+    tag = "Verification",
+    operation_id = "listAttestationKeys",
+    responses(
+        OpenResponses,
+        (status = 200, description = "A key that is not active signs no longer.", body = AttestationKeys),
+    ),
+)]
 pub(super) async fn list_keys(Extract(state): Extract<State>) -> Response {
-    let keys = keys::list(&state).await.map(|rows| {
-        let rows: Vec<Value> = rows.iter().map(keys::shown).collect();
-        json!({ "keys": rows }).to_string()
+    let shown = keys::list(&state).await.and_then(|rows| {
+        let keys = AttestationKeys { keys: rows.iter().map(AttestationKey::from).collect() };
+        serde_json::to_string(&keys).map_err(|error| Error::Internal(error.into()))
     });
-    answer(keys)
+    answer(shown)
 }

@@ -61,11 +61,9 @@ pub(super) fn sybil_kind(name: &str) -> Result<Kind> {
     Kind::from_name(name).filter(|kind| kind.is_sybil_resistance()).ok_or(Error::UnknownKind)
 }
 
-/// A kind that has a voting strategy: electronic passports have none
-/// (`docs/reference/behavior/verification.md#voting-strategies`).
+/// A kind that has a voting strategy (`docs/reference/behavior/verification.md#voting-strategies`).
 pub(super) fn sybil_strategy(name: &str) -> Result<Kind> {
-    let kind = sybil_kind(name)?;
-    if kind == Kind::Epassport { Err(Error::UnknownKind) } else { Ok(kind) }
+    Kind::from_name(name).filter(|kind| kind.has_sybil_strategy()).ok_or(Error::UnknownKind)
 }
 
 /// The only supported country (`docs/reference/behavior/verification.md#checks`).

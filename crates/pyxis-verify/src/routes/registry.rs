@@ -5,11 +5,52 @@ use axum::response::{IntoResponse, Response};
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
 use pyxis_http::json::Raw;
+use pyxis_http::openapi::responses::BodyTooLarge;
+use serde::Serialize;
 use serde_json::{Value, json};
+use utoipa::ToSchema;
 
-use crate::registry::{self, InvalidStatement, StatementEffect, StatementRejection};
+use super::responses::{
+    InvalidStatementField, NoLiveProof, OpenResponses, StatementConflict, StatementForbidden,
+    StatementNotJson,
+};
+use crate::registry::{self, InvalidStatement, StatementBody, StatementEffect, StatementRejection};
 use crate::state::State;
+use crate::values::StatementStatus;
 
+#[derive(Serialize, ToSchema)]
+struct StatementEffectResponse {
+    /// Block of the change.
+    height: i64,
+    /// Number of the proof that was registered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    id: Option<i64>,
+    #[schema(value_type = StatementStatus)]
+    status: &'static str,
+}
+
+/// Register what an issuer signed: a proof, its end, or its move to another address.
+///
+/// See `docs/reference/verification.md` for what is signed. Sending the same statement again changes nothing.
+#[utoipa::path(
+    post,
+    path = "/registry/proofs",
+    tag = "Verification",
+    operation_id = "registerProof",
+    request_body = StatementBody,
+    responses(
+        OpenResponses,
+        (status = 201, description = "It took effect.", body = StatementEffectResponse),
+        (status = 200, description = "It had taken effect before.", body = StatementEffectResponse),
+        (status = 400, response = StatementNotJson),
+        (status = 403, response = StatementForbidden),
+        (status = 404, response = NoLiveProof),
+        (status = 409, response = StatementConflict),
+        (status = 413, response = BodyTooLarge),
+        (status = 422, response = InvalidStatementField),
+    ),
+)]
 pub(super) async fn submit(Extract(state): Extract<State>, Raw(body): Raw) -> Response {
     let signed = match registry::parse(&body) {
         Ok(signed) => signed,
@@ -23,11 +64,8 @@ pub(super) async fn submit(Extract(state): Extract<State>, Raw(body): Raw) -> Re
 
 fn done(outcome: &StatementEffect) -> Response {
     let status = if outcome.new { StatusCode::CREATED } else { StatusCode::OK };
-    let mut body = json!({ "status": outcome.status, "height": outcome.height });
-    if let Some(id) = outcome.proof {
-        body["id"] = id.into();
-    }
-    told(status, &body)
+    let StatementEffect { status: effect, height, proof, .. } = outcome;
+    told(status, &json!(StatementEffectResponse { height: *height, id: *proof, status: effect }))
 }
 
 fn invalid(error: &InvalidStatement) -> Response {

@@ -8,10 +8,13 @@ use pyxis_core::proof::{Kind, Subject};
 use pyxis_store::attestation_keys::Scheme;
 use pyxis_store::blocklist;
 use pyxis_store::proofs::{self, ProofRow};
-use serde_json::{Value, json};
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::answer;
 use super::parameters::QueryPairs;
+use super::responses::{BadQuestion, OpenResponses};
+use super::shared::AddressPath;
 use crate::attestation::keys;
 use crate::error::{Error, Result};
 use crate::state::State;
@@ -21,6 +24,52 @@ const EVM_LENGTH: usize = 42;
 /// Rows per page.
 const PAGE: usize = 100;
 
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct AttestationPage {
+    data: AttestationPageData,
+    message: &'static str,
+    status_code: u16,
+    success: bool,
+}
+
+#[derive(Serialize, ToSchema)]
+struct AttestationPageData {
+    page: usize,
+    rows: Vec<IndexedAttestation>,
+    size: usize,
+    total: usize,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct IndexedAttestation {
+    attestation_id: String,
+    attester: String,
+    full_schema_id: String,
+    is_receiver: bool,
+    revoked: bool,
+    /// Unix seconds.
+    valid_until: i64,
+}
+
+/// List clean-hands proofs of the registry, in the format of the external index.
+#[utoipa::path(
+    get,
+    path = "/api/scan/addresses/{address}/attestations",
+    tag = "Verification",
+    operation_id = "scanAttestations",
+    params(
+        AddressPath,
+        ("page" = Option<u64>, Query, minimum = 1),
+        ("size" = Option<u64>, Query, minimum = 1, maximum = 100),
+    ),
+    responses(
+        OpenResponses,
+        (status = 200, description = "A page.", body = AttestationPage),
+        (status = 400, response = BadQuestion),
+    ),
+)]
 pub(super) async fn attestations(
     Extract(state): Extract<State>,
     Path(address): Path<String>,
@@ -40,14 +89,15 @@ async fn list(state: &State, address: &str, query: &QueryPairs<'_>) -> Result<St
     let blocked = !blocklist::of_subject(&state.store, subject).await?.is_empty();
     let mut rows = proofs::of_subject(&state.store, subject).await?;
     rows.retain(|row| row.kind == Kind::CleanHands);
-    let shown: Vec<Value> = rows
+    let shown = rows
         .iter()
         .skip((page - 1).saturating_mul(size))
         .take(size)
         .map(|row| shown(state, row, &attester, blocked))
         .collect();
-    let data = json!({ "total": rows.len(), "page": page, "size": size, "rows": shown });
-    Ok(json!({ "success": true, "statusCode": 200, "data": data, "message": "ok" }).to_string())
+    let data = AttestationPageData { page, rows: shown, size, total: rows.len() };
+    let page = AttestationPage { data, message: "ok", status_code: 200, success: true };
+    serde_json::to_string(&page).map_err(|error| Error::Internal(error.into()))
 }
 
 /// An EVM address, or a Sui address with or without its leading zeros. A text shorter than an EVM address counts as
@@ -57,15 +107,15 @@ fn subject(text: &str) -> Option<Subject> {
     (text.len() >= EVM_LENGTH).then_some(subject)
 }
 
-fn shown(state: &State, row: &ProofRow, attester: &str, blocked: bool) -> Value {
-    json!({
-        "attestationId": format!("pyxis_{}", row.id),
-        "fullSchemaId": state.config.attestation.schema,
-        "attester": attester,
-        "isReceiver": true,
-        "revoked": blocked || row.ended.is_some(),
-        "validUntil": row.expires_at.seconds(),
-    })
+fn shown(state: &State, row: &ProofRow, attester: &str, blocked: bool) -> IndexedAttestation {
+    IndexedAttestation {
+        attestation_id: format!("pyxis_{}", row.id),
+        attester: attester.to_owned(),
+        full_schema_id: state.config.attestation.schema.to_string(),
+        is_receiver: true,
+        revoked: blocked || row.ended.is_some(),
+        valid_until: row.expires_at.seconds(),
+    }
 }
 
 fn number(query: &QueryPairs<'_>, name: &str, default: usize, most: usize) -> Result<usize> {

@@ -10,44 +10,62 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::entries;
 use pyxis_core::proof::{Kind, Subject};
 use pyxis_http::json::Raw;
+use pyxis_http::openapi::responses::BodyTooLarge;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use super::answer;
 use super::parameters::{self, QueryPairs};
+use super::responses::{BadQuestion, OpenResponses, UnknownCheck};
+use super::shared::{ActionId, Addresses, ChainId, Explain, SnapshotBlock};
 use crate::checker::{self, CheckRequest, CheckVerdict};
 use crate::error::{Error, Result};
 use crate::state::State;
+use crate::values::{Country, StrategyKind, TextOrInteger, VerificationReason, ZeroOrOne};
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = StrategyScore)]
 struct SnapshotResponse<'a> {
     score: Vec<AddressScore<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct AddressScore<'a> {
     address: &'a str,
+    #[schema(value_type = ZeroOrOne)]
     score: u8,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<VerificationReason>, nullable = false)]
     reason: Option<&'static str>,
 }
 
 /// The body that the voting tool posts. Its other members are for the tool alone.
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, ToSchema)]
+#[schema(as = StrategyRequest)]
 struct ApiPostBody {
     #[serde(default)]
+    #[schema(nullable = false)]
     options: Option<Options>,
+    /// Chain id.
     #[serde(default)]
+    #[schema(value_type = TextOrInteger, required)]
     network: Option<Value>,
+    /// Block number, or `latest`.
     #[serde(default)]
+    #[schema(value_type = TextOrInteger, required)]
     snapshot: Option<Value>,
     #[serde(default)]
+    #[schema(value_type = Vec<String>, required)]
     addresses: Option<Vec<Value>>,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, ToSchema)]
+#[schema(as = StrategyOptions)]
 struct Options {
+    /// As in a query: `action-id=123456789`.
     #[serde(default, rename = "additionalParameters")]
+    #[schema(nullable = false)]
     additional_parameters: Option<String>,
 }
 
@@ -61,6 +79,30 @@ struct VoteRequest<'a> {
     explain: bool,
 }
 
+/// Score addresses for uniqueness, 1 or 0 each.
+///
+/// For voting strategies: integers, and always the same for a past block. If the source does not respond, the
+/// response is 503, never 0.
+#[utoipa::path(
+    get,
+    path = "/snapshot-strategies/sybil-resistance/{credential_type}",
+    tag = "Verification",
+    operation_id = "scoreSybilResistance",
+    params(
+        ("credential_type" = inline(StrategyKind), Path),
+        ChainId,
+        SnapshotBlock,
+        Addresses,
+        ActionId,
+        Explain,
+    ),
+    responses(
+        OpenResponses,
+        (status = 200, description = "One entry for each address, in the order and spelling that it was given.", body = SnapshotResponse),
+        (status = 400, response = BadQuestion),
+        (status = 404, response = UnknownCheck),
+    ),
+)]
 pub(super) async fn sybil(
     Extract(state): Extract<State>,
     Path(kind): Path<String>,
@@ -69,6 +111,23 @@ pub(super) async fn sybil(
     answer(from_query(&state, parameters::sybil_strategy(&kind), query.as_deref()).await)
 }
 
+/// Score addresses for residence in the United States, 1 or 0 each.
+///
+/// For voting strategies: integers, and always the same for a past block. If the source does not respond, the
+/// response is 503, never 0.
+#[utoipa::path(
+    get,
+    path = "/snapshot-strategies/residence/country/{country}",
+    tag = "Verification",
+    operation_id = "scoreResidence",
+    params(("country" = inline(Country), Path), ChainId, SnapshotBlock, Addresses, Explain),
+    responses(
+        OpenResponses,
+        (status = 200, description = "One entry for each address, in the order and spelling that it was given.", body = SnapshotResponse),
+        (status = 400, response = BadQuestion),
+        (status = 404, response = UnknownCheck),
+    ),
+)]
 pub(super) async fn residence(
     Extract(state): Extract<State>,
     Path(country): Path<String>,
@@ -77,6 +136,33 @@ pub(super) async fn residence(
     answer(from_query(&state, parameters::country(&country), query.as_deref()).await)
 }
 
+/// Score posted addresses for uniqueness.
+///
+/// Takes the body that voting tools post. Its other members are ignored.
+#[utoipa::path(
+    post,
+    path = "/snapshot-strategies/sybil-resistance/{credential_type}",
+    tag = "Verification",
+    operation_id = "scoreSybilResistancePosted",
+    params(("credential_type" = inline(StrategyKind), Path)),
+    request_body(content = ApiPostBody, example = json!({
+            "network": "10",
+            "snapshot": "latest",
+            "addresses": [
+                "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1"
+            ],
+            "options": {
+                "additionalParameters": "action-id=123456789"
+            }
+        })),
+    responses(
+        OpenResponses,
+        (status = 200, description = "One entry for each address, in the order and spelling that it was given.", body = SnapshotResponse),
+        (status = 400, response = BadQuestion),
+        (status = 404, response = UnknownCheck),
+        (status = 413, response = BodyTooLarge),
+    ),
+)]
 pub(super) async fn sybil_posted(
     Extract(state): Extract<State>,
     Path(kind): Path<String>,
@@ -86,6 +172,33 @@ pub(super) async fn sybil_posted(
     answer(from_body(&state, parameters::sybil_strategy(&kind), query.as_deref(), &body).await)
 }
 
+/// Score posted addresses for residence in the United States.
+///
+/// Takes the body that voting tools post. Its other members are ignored.
+#[utoipa::path(
+    post,
+    path = "/snapshot-strategies/residence/country/{country}",
+    tag = "Verification",
+    operation_id = "scoreResidencePosted",
+    params(("country" = inline(Country), Path)),
+    request_body(content = ApiPostBody, example = json!({
+            "network": "10",
+            "snapshot": "latest",
+            "addresses": [
+                "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1"
+            ],
+            "options": {
+                "additionalParameters": "action-id=123456789"
+            }
+        })),
+    responses(
+        OpenResponses,
+        (status = 200, description = "One entry for each address, in the order and spelling that it was given.", body = SnapshotResponse),
+        (status = 400, response = BadQuestion),
+        (status = 404, response = UnknownCheck),
+        (status = 413, response = BodyTooLarge),
+    ),
+)]
 pub(super) async fn residence_posted(
     Extract(state): Extract<State>,
     Path(country): Path<String>,

@@ -3,23 +3,47 @@
 use axum::extract::{Path, RawQuery, State as Extract};
 use axum::response::Response;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::parameters::{self, QueryPairs};
+use super::responses::{BadQuestion, OpenResponses, UnknownCheck};
+use super::shared::{ActionId, Explain, NetworkPath, User};
 use super::{answer, json};
 use crate::block_height::Snapshot;
 use crate::checker::{self, CheckRequest, CheckVerdict};
 use crate::error::{Error, Result};
 use crate::state::State;
+use crate::values::{SybilKind, VerificationReason};
 
-#[derive(Serialize)]
-struct CheckResponse {
-    result: bool,
+#[derive(Serialize, ToSchema)]
+#[schema(as = VerificationResult)]
+pub(super) struct CheckResponse {
+    pub(super) result: bool,
+    /// Unix seconds; only if `result` is true and the source has an expiry.
     #[serde(rename = "expirationDate", skip_serializing_if = "Option::is_none")]
-    expiration_date: Option<i64>,
+    #[schema(nullable = false)]
+    pub(super) expiration_date: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'static str>,
+    #[schema(value_type = Option<VerificationReason>, nullable = false)]
+    pub(super) reason: Option<&'static str>,
 }
 
+/// Check that an address represents a unique human for an action.
+///
+/// The current state, on `optimism` and `base-sepolia` unless others are configured.
+#[utoipa::path(
+    get,
+    path = "/sybil-resistance/{credential_type}/{network}",
+    tag = "Verification",
+    operation_id = "checkSybilResistance",
+    params(("credential_type" = inline(SybilKind), Path), NetworkPath, User, ActionId, Explain),
+    responses(
+        OpenResponses,
+        (status = 200, description = "The answer.", body = CheckResponse),
+        (status = 400, response = BadQuestion),
+        (status = 404, response = UnknownCheck),
+    ),
+)]
 pub(super) async fn check(
     Extract(state): Extract<State>,
     Path((kind, network)): Path<(String, String)>,

@@ -1,9 +1,10 @@
 //! Failures of a change, with their messages.
 
 use axum::response::{IntoResponse, Response};
+use http::HeaderValue;
 use http::header::RETRY_AFTER;
-use http::{HeaderValue, StatusCode};
 use pyxis_http::Problem;
+use pyxis_http::problem::kinds;
 use pyxis_store::StoreError;
 
 use crate::error::{BoxError, Error as Unanswered};
@@ -93,23 +94,20 @@ impl From<Unanswered> for Error {
 
 impl From<&Error> for Problem {
     fn from(error: &Error) -> Self {
-        use StatusCode as S;
         let said = error.to_string();
         match error {
-            Error::NotFound(_) => Self::new(S::NOT_FOUND, "not_found", said),
-            Error::Forbidden => Self::new(S::FORBIDDEN, "forbidden", said),
-            Error::Conflict(_) => Self::new(S::CONFLICT, "conflict", said),
+            Error::NotFound(_) => Self::of(kinds::NOT_FOUND, said),
+            Error::Forbidden => Self::of(kinds::FORBIDDEN, said),
+            Error::Conflict(_) => Self::of(kinds::CONFLICT, said),
             Error::InvalidField { field, detail } => {
-                Self::new(S::UNPROCESSABLE_ENTITY, "invalid_field", format!("{field}: {detail}"))
-                    .with("field", *field)
+                Self::of(kinds::INVALID_FIELD, format!("{field}: {detail}")).with("field", *field)
             }
-            Error::Unavailable(_) => Self::new(
-                S::SERVICE_UNAVAILABLE,
-                "unavailable",
+            Error::Unavailable(_) => Self::of(
+                kinds::UNAVAILABLE,
                 "the store or the node of a network cannot be reached, so nothing was changed",
             )
             .with_header(RETRY_AFTER, HeaderValue::from_static("5")),
-            Error::Internal(_) => Self::new(S::INTERNAL_SERVER_ERROR, "internal", said),
+            Error::Internal(_) => Self::of(kinds::INTERNAL, said),
         }
     }
 }

@@ -20,7 +20,7 @@ struct Page {
     base_url: String,
     introduction: Vec<SearchTerms>,
     keys: Vec<Key>,
-    groups: Vec<Group>,
+    audiences: Vec<Audience>,
     schemas: Vec<Schema>,
 }
 
@@ -31,11 +31,17 @@ struct Key {
     description: SearchTerms,
 }
 
+/// Readers of a part of the page.
+struct Audience {
+    name: String,
+    anchor: String,
+    groups: Vec<Group>,
+}
+
 struct Group {
     name: String,
+    anchor: String,
     description: SearchTerms,
-    /// True if only routes are listed: pages for people have no interface worth describing.
-    brief: bool,
     operations: Vec<Operation>,
 }
 
@@ -96,7 +102,7 @@ pub(super) fn render(document: &Value) -> String {
         keys: entries(&document["components"]["securitySchemes"])
             .map(|(name, key)| described(name, key))
             .collect(),
-        groups: list(&document["tags"]).map(|tag| group(document, tag)).collect(),
+        audiences: list(&document["x-tagGroups"]).map(|found| audience(document, found)).collect(),
         schemas: entries(&document["components"]["schemas"])
             .filter(|(_, schema)| shown(schema))
             .map(|(name, schema)| Schema {
@@ -122,6 +128,20 @@ fn header_of(key: &Value) -> String {
     }
 }
 
+fn audience(document: &Value, found: &Value) -> Audience {
+    let named = |name: &Value| list(&document["tags"]).find(|tag| tag["name"] == *name);
+    Audience {
+        name: text(&found["name"]),
+        anchor: anchor("for", &found["name"]),
+        groups: list(&found["tags"]).filter_map(named).map(|tag| group(document, tag)).collect(),
+    }
+}
+
+/// A name as the end of an anchor.
+fn anchor(start: &str, name: &Value) -> String {
+    format!("{start}-{}", text(name).to_lowercase().replace(' ', "-"))
+}
+
 /// The operations of a tag, short paths first, because they build on each other.
 fn group(document: &Value, tag: &Value) -> Group {
     let mut operations = Vec::new();
@@ -137,8 +157,8 @@ fn group(document: &Value, tag: &Value) -> Group {
     operations.sort_by_key(|one| (one.path.matches('/').count(), one.path.clone(), rank(&one.method)));
     Group {
         name: text(&tag["name"]),
+        anchor: anchor("area", &tag["name"]),
         description: words(&tag["description"]),
-        brief: tag["name"] == "Pages",
         operations,
     }
 }

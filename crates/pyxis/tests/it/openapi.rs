@@ -3,27 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pyxis::openapi::document;
+use pyxis_http::problem::kinds;
 use serde_json::Value;
 
 type Route = (String, String);
 
 const METHODS: &[&str] = &["get", "put", "post", "delete", "patch"];
-
-/// Sources of the routes and of the failures.
-const GATEWAY: &str = include_str!("../../../pyxis-gateway/src/lib.rs");
-const API: &str = include_str!("../../../pyxis-gateway/src/admin/api.rs");
-const SERVE: &str = include_str!("../../src/serve.rs");
-const DESCRIPTION: &str = include_str!("../../src/openapi.rs");
-const ERRORS: &str = include_str!("../../../pyxis-gateway/src/error.rs");
-const VERIFICATION: &str = include_str!("../../../pyxis-verify/src/routes.rs");
-const VERIFICATION_ADMIN: &str = include_str!("../../../pyxis-verify/src/api.rs");
-const STAMPS_API: &str = include_str!("../../../pyxis-scoring/src/routes.rs");
-const EARLIER: &str = include_str!("../../../pyxis-scoring/src/routes/legacy.rs");
-const SCORING_ADMIN: &str = include_str!("../../../pyxis-scoring/src/api.rs");
-const SERVICE_ERRORS: &str = include_str!("../../../pyxis-scoring/src/service/error.rs");
-const DETAIL_ERRORS: &str = include_str!("../../../pyxis-scoring/src/error.rs");
-const DETAILS: &str = include_str!("../../openapi/details.json");
-const BODIES: &str = include_str!("../../../pyxis-http/src/json.rs");
 
 fn described() -> Value {
     document("https://pyxis.example.org").expect("the fragments fit together")
@@ -42,68 +27,37 @@ fn operations(document: &Value) -> Vec<(Route, &Value, &Value)> {
     found
 }
 
-/// The routes of `.route("/path", get(…).post(…))` calls in a source file.
-fn routes_in(source: &str) -> BTreeSet<Route> {
-    let mut routes = BTreeSet::new();
-    for call in source.split(".route(").skip(1) {
-        let (path, rest) =
-            call.trim_start().strip_prefix('"').and_then(|call| call.split_once('"')).expect("a path");
-        let end = closing(rest).expect("a call that ends");
-        for method in METHODS {
-            if rest[..end]
-                .split(|c: char| !c.is_ascii_alphanumeric() && c != '(' && c != '_')
-                .any(|word| word.starts_with(&format!("{method}(")))
-            {
-                routes.insert((method.to_uppercase(), path.to_owned()));
-            }
-        }
-        // `/forward` accepts any method so that it can refuse all but one with an explanation.
-        if rest[..end].contains(" any(") {
-            routes.insert(("POST".to_owned(), path.to_owned()));
-        }
-    }
-    routes
-}
-
-/// Position at which the parenthesis that is open at the start of `text` closes.
-fn closing(text: &str) -> Option<usize> {
-    let mut depth = 1;
-    text.char_indices().find_map(|(position, c)| {
-        depth += i32::from(c == '(') - i32::from(c == ')');
-        (depth == 0).then_some(position)
-    })
-}
-
-fn served() -> BTreeSet<Route> {
-    let sources = [
-        GATEWAY,
-        API,
-        STAMPS_API,
-        EARLIER,
-        SCORING_ADMIN,
-        VERIFICATION,
-        VERIFICATION_ADMIN,
-        SERVE,
-        DESCRIPTION,
-    ];
-    let mut routes: BTreeSet<Route> = sources.into_iter().flat_map(routes_in).collect();
-    // On its own listener.
-    routes.remove(&("GET".to_owned(), "/metrics".to_owned()));
-    // A separate prefix, for every method.
-    routes.insert(("POST".to_owned(), "/p/{credential}/{path}".to_owned()));
-    let pages = pyxis_dashboard::view::routes::ROUTES.iter();
-    routes.extend(pages.map(|(method, path)| ((*method).to_owned(), (*path).to_owned())));
-    routes
+/// Everything but `auth.json` comes from the handlers; no fragment may be added.
+#[test]
+fn only_the_settings_of_credential_kinds_are_written_by_hand() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/openapi");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+    let names: BTreeSet<String> = files.map(|name| name.to_string_lossy().into_owned()).collect();
+    assert_eq!(names, BTreeSet::from(["auth.json".to_owned(), "docs.css".to_owned()]));
 }
 
 #[test]
-fn every_route_is_described_and_every_description_is_of_a_route() {
+fn every_operation_of_the_api_is_described() {
     let document = described();
-    let described: BTreeSet<Route> = operations(&document).into_iter().map(|(route, ..)| route).collect();
-    let served = served();
-    assert!(served.len() > 115, "routes were found in the sources: {}", served.len());
-    assert_eq!(served.difference(&described).collect::<Vec<_>>(), [] as [&Route; 0], "not described");
-    assert_eq!(described.difference(&served).collect::<Vec<_>>(), [] as [&Route; 0], "not served");
+    let routes: BTreeSet<Route> = operations(&document).into_iter().map(|(route, ..)| route).collect();
+    // A route cannot be served without its description; this notices an area that is left out as a whole.
+    for path in [
+        "/forward",
+        "/p/{credential}/{path}",
+        "/sign",
+        "/session",
+        "/registry/submit-passport",
+        "/telegram/webhook",
+    ] {
+        assert!(routes.contains(&("POST".to_owned(), path.to_owned())), "{path}");
+    }
+    for path in
+        ["/healthz", "/docs", "/v2/stamps/metadata", "/attestation/keys", "/admin/proofs", "/admin/audit"]
+    {
+        assert!(routes.contains(&("GET".to_owned(), path.to_owned())), "{path}");
+    }
+    assert!(routes.len() > 115, "{}", routes.len());
+    assert!(routes.iter().all(|(_, path)| !path.starts_with("/app/")), "pages are no interface");
 }
 
 /// Visits every value of a document.
@@ -128,7 +82,7 @@ fn every_reference_leads_somewhere_and_every_component_is_used() {
         }
     });
     for kind in ["schemas", "responses", "parameters", "requestBodies", "headers"] {
-        for name in document["components"][kind].as_object().expect("components").keys() {
+        for name in document["components"][kind].as_object().into_iter().flat_map(|all| all.keys()) {
             // Every path can return it, to methods that are not described.
             let pointer = format!("/components/{kind}/{name}");
             assert!(used.contains(&pointer) || name.ends_with("MethodNotAllowed"), "{pointer}");
@@ -177,106 +131,33 @@ fn a_path_declares_exactly_the_parameters_that_stand_in_it() {
     }
 }
 
-/// `Problem::new(S::STATUS, "code", …)` and its kin in a source file.
-fn failures_in(source: &str) -> BTreeSet<(u16, String)> {
-    let source = source.split("#[cfg(test)]").next().unwrap_or_default();
-    let calls = source.split("::new(").skip(1).filter_map(|call| {
-        let (status, rest) = call.trim_start().split_once(',')?;
-        let status = status.strip_prefix("StatusCode::").or_else(|| status.strip_prefix("S::"))?;
-        let code = rest.trim_start().strip_prefix('"')?.split('"').next()?;
-        Some((status_number(status), code.to_owned()))
-    });
-    calls.collect()
-}
-
-fn status_number(name: &str) -> u16 {
-    let named = (400..600).find(|number| {
-        let reason = http::StatusCode::from_u16(*number).ok().and_then(|status| status.canonical_reason());
-        reason.is_some_and(|reason| reason.to_uppercase().replace([' ', '-'], "_") == name)
-    });
-    named.unwrap_or_else(|| panic!("{name} is a status"))
-}
-
 #[test]
 fn every_failure_of_the_program_is_described_with_its_status_and_no_other_is() {
     let document = described();
     let mut told = BTreeSet::new();
     for response in document["components"]["responses"].as_object().unwrap().values() {
         let said = &response["content"]["application/problem+json"]["schema"]["allOf"][1]["properties"];
-        let status = said["status"]["const"].as_u64().and_then(|status| u16::try_from(status).ok());
+        let status = said["status"]["enum"][0].as_u64().and_then(|status| u16::try_from(status).ok());
         for code in said["code"]["enum"].as_array().into_iter().flatten().filter_map(Value::as_str) {
             told.insert((status.expect("a status"), code.to_owned()));
         }
     }
-    let mut made: BTreeSet<(u16, String)> = failures_in(ERRORS);
-    made.extend(failures_in(SERVICE_ERRORS));
-    made.extend(failures_in(BODIES));
-    assert!(made.len() > 35, "failures were found in the sources: {}", made.len());
-    assert_eq!(made, told);
-}
-
-/// The arms `Self::A | Self::B => …` of a function of the Stamps API's errors.
-fn arms_of(function: &str) -> Vec<(Vec<&'static str>, &'static str)> {
-    let body = DETAIL_ERRORS.split(&format!("fn {function}(&self)")).nth(1).expect("the function");
-    let body = body.split("\n    }\n").next().expect("its end");
-    // A long pattern has its result on a separate line.
-    let body: &str = body.replace("{\n                StatusCode::", "StatusCode::").leak();
-    body.lines()
-        .filter_map(|line| line.trim().split_once(" => "))
-        .map(|(variants, result)| {
-            let name = |variant: &'static str| {
-                variant.trim_start_matches("Self::").split(['(', ' ']).next().unwrap_or_default()
-            };
-            (variants.split(" | ").map(name).collect(), result)
-        })
-        .collect()
-}
-
-#[test]
-fn every_failure_of_the_stamps_api_is_described_with_its_status_and_its_words() {
-    let statuses: BTreeMap<&str, u16> = arms_of("status")
-        .into_iter()
-        .filter_map(|(variants, result)| {
-            let status = result.strip_prefix("StatusCode::")?.trim_end_matches(',');
-            Some(variants.into_iter().map(move |variant| (variant, status_number(status))))
-        })
-        .flatten()
-        .collect();
-    let mut made = BTreeSet::new();
-    for (variants, result) in arms_of("detail") {
-        let Some(text) = result.strip_prefix('"').and_then(|text| text.split('"').next()) else { continue };
-        made.extend(variants.into_iter().map(|variant| (statuses[variant], text.to_owned())));
-    }
-    assert!(made.len() > 9, "failures were found in the sources: {made:?}");
-    let table: BTreeMap<String, Value> = serde_json::from_str(DETAILS).unwrap();
-    let mut told = BTreeSet::new();
-    for row in table.values() {
-        let status = row["status"].as_u64().and_then(|status| u16::try_from(status).ok()).unwrap();
-        told.extend(
-            row["details"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .filter_map(Value::as_str)
-                .map(|text| (status, text.to_owned())),
-        );
-    }
+    let kinds = kinds::ALL.iter().chain(pyxis_gateway::PROBLEMS).chain(pyxis_scoring::PROBLEMS);
+    let made: BTreeSet<(u16, String)> =
+        kinds.map(|kind| (kind.status.as_u16(), kind.code.to_owned())).collect();
     assert_eq!(made, told);
 }
 
 #[test]
 fn a_reference_to_a_failure_stands_at_its_status() {
     let document = described();
-    let details: Value = serde_json::from_str(DETAILS).unwrap();
     for (route, operation, _) in operations(&document) {
         for (status, answer) in operation["responses"].as_object().unwrap() {
             let Some(reference) = answer["$ref"].as_str() else { continue };
             let found = document.pointer(&reference[1..]).expect("a response");
-            let detail = &details[reference.rsplit('/').next().unwrap_or_default()]["status"];
-            assert!(detail.is_null() || detail.as_u64() == status.parse().ok(), "{route:?} {status}");
             let said =
                 &found["content"]["application/problem+json"]["schema"]["allOf"][1]["properties"]["status"];
-            if let Some(said) = said["const"].as_u64() {
+            if let Some(said) = said["enum"][0].as_u64() {
                 assert_eq!(&said.to_string(), status, "{route:?}");
             }
         }
@@ -291,8 +172,8 @@ fn every_json_body_refuses_members_that_it_does_not_name() {
         if operation["tags"][0] == "Earlier paths" {
             continue;
         }
-        // A voting tool posts any configuration of its users.
-        if route.1.starts_with("/snapshot-strategies/") {
+        // A voting tool posts any configuration of its users, and the bot's platform adds members.
+        if route.1.starts_with("/snapshot-strategies/") || route.1 == "/telegram/webhook" {
             continue;
         }
         let body = &operation["requestBody"];
@@ -384,4 +265,12 @@ async fn every_link_within_the_page_has_its_anchor_and_every_anchor_is_one() {
     for link in named("href=\"#") {
         assert!(distinct.contains(&link), "{link}");
     }
+}
+
+/// The description as clients see it. Look at each change, then accept it with `INSTA_UPDATE=always`.
+#[test]
+fn the_whole_document_is_as_it_was_looked_at() {
+    let mut document = described();
+    document["info"]["version"] = "VERSION".into();
+    insta::assert_json_snapshot!(document);
 }

@@ -4,14 +4,19 @@ use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::AgentId;
+use pyxis_http::openapi::responses::NotFound;
+use pyxis_http::openapi::{Id, Name, Time};
 use pyxis_http::{Json, Path};
 use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::ToSchema;
 
 use super::Manager;
 use crate::admin::agents::{self, Agent, AgentInput, AgentPatch, AgentScope};
 use crate::admin::deny_all;
 use crate::error::{Error, Result};
+use crate::problems::NameTaken;
 use crate::runtime::state::State;
+use crate::values;
 
 /// `"all"` or a list of names.
 #[derive(Deserialize, Serialize)]
@@ -31,24 +36,39 @@ impl Credentials {
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = AgentInput)]
 pub(super) struct CreateAgentRequest {
+    #[schema(value_type = Name)]
     name: String,
+    /// Absent or null: no limit.
+    #[schema(minimum = 1, maximum = 4_294_967_295_i64)]
     rate_limit_per_hour: Option<u32>,
+    /// Maximum number of pending requests; more are refused with 429 `too_many_pending`. Absent or null: 100.
+    #[schema(minimum = 1, maximum = 100_000)]
     max_pending: Option<u32>,
+    #[schema(value_type = Option<values::AgentScope>, nullable = false, default = "all")]
     credentials: Option<Credentials>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = AgentPatch)]
 pub(super) struct UpdateAgentRequest {
+    #[schema(value_type = Option<Name>, nullable = false)]
     name: Option<String>,
+    /// Null: no limit.
     #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<u32>, minimum = 1, maximum = 4_294_967_295_i64)]
     rate_limit_per_hour: Option<Option<u32>>,
+    /// Maximum number of pending requests. Null: 100.
     #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<u32>, minimum = 1, maximum = 100_000)]
     max_pending: Option<Option<u32>>,
+    #[schema(value_type = Option<values::AgentScope>, nullable = false)]
     credentials: Option<Credentials>,
+    #[schema(nullable = false)]
     enabled: Option<bool>,
 }
 
@@ -59,36 +79,52 @@ pub(super) fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     Option::<T>::deserialize(deserializer).map(Some)
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Agent)]
 pub(super) struct AgentResponse {
+    #[schema(value_type = Id)]
     id: String,
+    #[schema(value_type = Name)]
     name: String,
+    /// The first characters of the key.
     key_hint: String,
+    #[schema(required)]
     rate_limit_per_hour: Option<i64>,
+    #[schema(minimum = 1)]
     max_pending: i64,
+    #[schema(value_type = values::AgentScope)]
     credentials: Credentials,
     enabled: bool,
+    #[schema(value_type = Time)]
     created_at: String,
+    #[schema(value_type = Option<Time>, required)]
     last_used_at: Option<String>,
-    /// Only when it was just made.
+    /// For `X-PX-Key`. Only in the response that creates it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     key: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = DenyAllInput)]
 pub(super) struct DenyAll {
+    /// Reason for the agent. At most 2000 bytes.
+    #[schema(nullable = false, max_length = 2000)]
     reason: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = DeniedAll)]
 pub(super) struct DeniedAll {
+    #[schema(minimum = 0)]
     denied: u64,
-    /// Those that this person may not decide; they cannot be sent while the agent is disabled.
+    /// Requests that you may not decide.
+    #[schema(minimum = 0)]
     left: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct AgentListResponse {
     agents: Vec<AgentResponse>,
 }
@@ -115,6 +151,15 @@ fn id(text: &str) -> Result<AgentId> {
     text.parse().map_err(|_| Error::NotFound("agent"))
 }
 
+/// List agents.
+#[utoipa::path(
+    get,
+    path = "/admin/agents",
+    tag = "Agents",
+    operation_id = "listAgents",
+    security(("session" = [])),
+    responses((status = 200, description = "Without their keys.", body = AgentListResponse)),
+)]
 pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(person): Manager,
@@ -123,6 +168,19 @@ pub(super) async fn list(
     Ok(Json(AgentListResponse { agents: agents.into_iter().map(|agent| shown(agent, None)).collect() }))
 }
 
+/// Create an agent and its key.
+#[utoipa::path(
+    post,
+    path = "/admin/agents",
+    tag = "Agents",
+    operation_id = "createAgent",
+    security(("session" = [])),
+    request_body(content = CreateAgentRequest, example = json!({"name": "release-bot", "rate_limit_per_hour": 200, "credentials": ["github"]})),
+    responses(
+        (status = 201, description = "The agent with its key, shown once.", body = AgentResponse),
+        (status = 409, response = NameTaken),
+    ),
+)]
 pub(super) async fn create(
     Extract(state): Extract<State>,
     Manager(person): Manager,
@@ -139,6 +197,19 @@ pub(super) async fn create(
     Ok((StatusCode::CREATED, Json(shown(agent, Some(key.expose().clone())))))
 }
 
+/// Show an agent.
+#[utoipa::path(
+    get,
+    path = "/admin/agents/{id}",
+    tag = "Agents",
+    operation_id = "showAgent",
+    security(("session" = [])),
+    params(("id" = inline(Id), Path, description = "The agent.")),
+    responses(
+        (status = 200, description = "Without its key.", body = AgentResponse),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn show(
     Extract(state): Extract<State>,
     Manager(person): Manager,
@@ -147,6 +218,23 @@ pub(super) async fn show(
     Ok(Json(shown(agents::get(&state, person.workspace(), id(&agent)?).await?, None)))
 }
 
+/// Change an agent.
+///
+/// Members that are left out stay unchanged. Disabling ends the agent's own grants.
+#[utoipa::path(
+    patch,
+    path = "/admin/agents/{id}",
+    tag = "Agents",
+    operation_id = "updateAgent",
+    security(("session" = [])),
+    params(("id" = inline(Id), Path, description = "The agent.")),
+    request_body(content = Option<UpdateAgentRequest>, example = json!({"rate_limit_per_hour": null, "credentials": "all"})),
+    responses(
+        (status = 200, description = "The agent after the change.", body = AgentResponse),
+        (status = 404, response = NotFound),
+        (status = 409, response = NameTaken),
+    ),
+)]
 pub(super) async fn update(
     Extract(state): Extract<State>,
     Manager(person): Manager,
@@ -163,6 +251,19 @@ pub(super) async fn update(
     Ok(Json(shown(agents::update(&state, &person.actor(), id(&agent)?, patch).await?, None)))
 }
 
+/// Remove an agent, its key and its own grants.
+#[utoipa::path(
+    delete,
+    path = "/admin/agents/{id}",
+    tag = "Agents",
+    operation_id = "removeAgent",
+    security(("session" = [])),
+    params(("id" = inline(Id), Path, description = "The agent.")),
+    responses(
+        (status = 204, description = "Removed."),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn remove(
     Extract(state): Extract<State>,
     Manager(person): Manager,
@@ -172,6 +273,21 @@ pub(super) async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// Replace an agent's key.
+///
+/// The old key stops working at once.
+#[utoipa::path(
+    post,
+    path = "/admin/agents/{id}/rotate",
+    tag = "Agents",
+    operation_id = "rotateAgentKey",
+    security(("session" = [])),
+    params(("id" = inline(Id), Path, description = "The agent.")),
+    responses(
+        (status = 200, description = "The agent with its new key, shown once.", body = AgentResponse),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn rotate(
     Extract(state): Extract<State>,
     Manager(person): Manager,
@@ -181,7 +297,23 @@ pub(super) async fn rotate(
     Ok(Json(shown(agent, Some(key.expose().clone()))))
 }
 
-/// Disables the agent and denies what it waits for. The body may give a reason, which the agent reads.
+/// Disable an agent and deny its pending requests.
+///
+/// The key stops working first, so that no new request becomes pending. Requests that you may not decide stay
+/// pending; they cannot be sent while the agent is disabled.
+#[utoipa::path(
+    post,
+    path = "/admin/agents/{id}/deny-all",
+    tag = "Agents",
+    operation_id = "denyAll",
+    security(("session" = [])),
+    params(("id" = inline(Id), Path, description = "The agent.")),
+    request_body(content = Option<DenyAll>, example = json!({"reason": "It went astray"})),
+    responses(
+        (status = 200, description = "The numbers of requests.", body = DeniedAll, example = json!({"denied": 3, "left": 0})),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn deny_all(
     Extract(state): Extract<State>,
     Manager(person): Manager,

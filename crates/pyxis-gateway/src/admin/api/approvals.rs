@@ -9,8 +9,11 @@ use pyxis_core::approval_mode::{ApprovalState, Channel};
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::TxnId;
 use pyxis_core::policy::Policy;
+use pyxis_http::openapi::responses::{Forbidden, InvalidField, NotFound};
+use pyxis_http::openapi::{Id, Time, Uri};
 use pyxis_http::{Json, Path, Query};
 use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use super::Approving;
 use crate::admin::callers::Caller;
@@ -21,105 +24,169 @@ use crate::approvals::view::{self, ApprovalView, Filter};
 use crate::approvals::viewer_status::{self, NOT_YOURS};
 use crate::credentials::signing;
 use crate::error::{Error, Result};
+use crate::problems::{AlreadyDecided, NotEligible, PasskeyRequired};
 use crate::runtime::state::State;
+use crate::values;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct ApprovalListParams {
-    /// Bodies call it `status`.
+    /// Only transactions in this state.
     #[serde(alias = "status")]
+    #[param(value_type = Option<ApprovalState>, inline)]
     state: Option<String>,
+    /// `next_before` of the previous page.
+    #[param(value_type = Option<Id>)]
     before: Option<String>,
+    /// Page size.
+    #[param(minimum = 1, maximum = 500, default = 100)]
     limit: Option<u32>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = ApproveInput)]
 pub(super) struct Approve {
+    /// Duration of a grant; for members exactly 1800. Not available if the policy needs more than one approver.
+    #[schema(nullable = false, minimum = 900, maximum = 86400)]
     grant_seconds: Option<u64>,
+    /// The grant applies only to the agent that sent the request.
     #[serde(default)]
+    #[schema(default = false)]
     agent_only: bool,
+    /// Uses after which the grant ends.
+    #[schema(nullable = false, minimum = 1, maximum = 9_223_372_036_854_775_807_i64)]
     max_uses: Option<i64>,
-    /// For the record.
+    /// Note for the record. At most 2000 bytes.
+    #[schema(nullable = false, max_length = 2000)]
     reason: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = DenyInput)]
 pub(super) struct Deny {
+    /// Reason for the agent. At most 2000 bytes.
+    #[schema(nullable = false, max_length = 2000)]
     reason: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Decision)]
 pub(super) struct DecisionResponse {
     status: ApprovalState,
+    /// Approvals so far.
+    #[schema(minimum = 0)]
     approvals: u32,
+    /// Approvals needed.
+    #[schema(minimum = 1)]
     min_approvals: u32,
-    /// The grant that was opened with it.
+    /// The grant that was opened, if one was.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Id>, nullable = false)]
     grant_id: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Vote)]
 pub(super) struct VoteResponse {
     email: String,
+    #[schema(value_type = values::VoteVerdict)]
     verdict: &'static str,
+    #[schema(required)]
     reason: Option<String>,
+    #[schema(value_type = Time)]
     at: String,
 }
 
-#[derive(Serialize)]
+/// Absent in lists, and once it is deleted.
+#[derive(Serialize, ToSchema)]
+#[schema(as = RequestBody)]
 pub(super) struct BodyResponse {
+    #[schema(value_type = values::BodyEncoding)]
     encoding: &'static str,
     content: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Approval)]
 pub(super) struct ApprovalResponse {
+    #[schema(value_type = Id)]
     txn_id: String,
     status: ApprovalState,
     agent_name: String,
     credential_name: String,
     method: String,
+    /// Canonical URL, exactly as it will be sent.
     target: String,
     target_host: String,
+    /// The agent's `X-PX-Reason`.
+    #[schema(required)]
     reason: Option<String>,
+    #[schema(value_type = values::Rule)]
     rule: String,
+    /// The matching pattern.
+    #[schema(required)]
     pattern: Option<String>,
+    /// SHA-256, in hex, over method, target, forwarded headers, body, credential and its version, and agent. It
+    /// ensures that what was shown is what is sent.
     digest: String,
-    /// Header lines of the agent that go along and that not every client sends; secrets by name as `…`.
+    /// Forwarded headers of the agent that not every client sends, as name and value; `… (length 24)` replaces a
+    /// value whose header name suggests a secret. Only when one transaction is shown.
+    #[schema(value_type = Vec<values::HeaderPair>)]
     headers: Vec<(String, String)>,
+    #[schema(minimum = 0)]
     body_bytes: i64,
+    #[schema(required)]
     content_type: Option<String>,
+    /// Absent in lists, and once it is deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     body: Option<BodyResponse>,
-    /// What a grant would have covered of late; only with one transaction that waits and can open one.
+    /// Recent requests that a grant opened with the approval would have covered. Only when one pending transaction
+    /// is shown and a grant can be opened.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     grant_coverage: Option<GrantCoverage>,
-    /// Credentials whose secret stood in the request; with one transaction, also in its headers and body.
+    /// Credentials whose secret is contained in the request. Everything here shows ``[contains the secret of
+    /// `name`]`` in its place; the request that is sent still has it. When one transaction is shown, headers and
+    /// body are searched too. Absent if there is none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     exposes: Vec<String>,
-    /// What is to be signed, decoded, where the request is one for a signature.
+    /// Only for signature requests, and not in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<signing::PayloadView>, nullable = false)]
     signing: Option<signing::PayloadView>,
     channel: Channel,
-    /// As it counts now: a policy may have been tightened since the request paused.
+    /// The stricter of the policies at the time of the request and now; likewise `passkey_required`.
+    #[schema(minimum = 1)]
     min_approvals: u32,
     passkey_required: bool,
     votes: Vec<VoteResponse>,
+    #[schema(value_type = Time)]
     created_at: String,
+    #[schema(value_type = Time)]
     expires_at: String,
+    #[schema(value_type = Option<Time>, required)]
     decided_at: Option<String>,
+    /// Email address of the person whose vote decided.
+    #[schema(required)]
     decided_by: Option<String>,
+    #[schema(required)]
     deny_reason: Option<String>,
+    #[schema(required)]
     upstream_status: Option<i64>,
+    #[schema(value_type = Option<values::ForwardError>, required)]
     error: Option<String>,
+    #[schema(value_type = Uri)]
     approval_url: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct ApprovalListResponse {
     approvals: Vec<ApprovalResponse>,
     /// `before` of the next page; null where this one is the last.
+    #[schema(value_type = Option<Id>, required)]
     next_before: Option<String>,
 }
 
@@ -202,6 +269,21 @@ async fn say(
     Ok(answer(&decide::decide_with(state, &approver, txn(id)?, word, &proof, note).await?))
 }
 
+/// List transactions, newest first.
+#[utoipa::path(
+    get,
+    path = "/approvals",
+    tag = "Approvals",
+    operation_id = "listApprovals",
+    security(("session" = [])),
+    params(ApprovalListParams),
+    responses(
+        (status = 200, description = "Without request bodies.", body = ApprovalListResponse),
+        (status = 403, response = Forbidden),
+        (status = 404, response = NotFound),
+        (status = 422, response = InvalidField),
+    ),
+)]
 pub(super) async fn list(
     Extract(state): Extract<State>,
     Approving(caller): Approving,
@@ -235,6 +317,63 @@ pub(super) async fn list(
     Ok(Json(ApprovalListResponse { approvals: views.into_iter().map(shown).collect(), next_before }))
 }
 
+/// Show a transaction with the complete request body.
+#[utoipa::path(
+    get,
+    path = "/approvals/{txn_id}",
+    tag = "Approvals",
+    operation_id = "showApproval",
+    security(("session" = [])),
+    params(("txn_id" = inline(Id), Path, description = "The transaction, as the 202 names it.")),
+    responses(
+        (status = 200, description = "The request and its votes.", body = ApprovalResponse, example = json!({
+            "txn_id": "7d9f5e0a-4f0b-4a53-9a3e-3a1f6d2f8c11",
+            "status": "pending",
+            "agent_name": "default-agent",
+            "credential_name": "github",
+            "method": "POST",
+            "target": "https://api.github.com/repos/example/site/issues",
+            "target_host": "api.github.com",
+            "reason": "Open an issue about the failing build",
+            "rule": "gated_default",
+            "pattern": null,
+            "headers": [
+                [
+                    "stripe-account",
+                    "acct_of_another"
+                ]
+            ],
+            "digest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+            "body_bytes": 24,
+            "content_type": "application/json",
+            "body": {
+                "encoding": "utf-8",
+                "content": "{\"title\":\"Build fails\"}"
+            },
+            "grant_coverage": {
+                "looked_at": 1000,
+                "covered": 12,
+                "agents": [
+                    "default-agent"
+                ]
+            },
+            "channel": "agent_reflected",
+            "min_approvals": 1,
+            "passkey_required": false,
+            "votes": [],
+            "created_at": "2026-01-31T09:05:00.250Z",
+            "expires_at": "2026-01-31T10:05:00.250Z",
+            "decided_at": null,
+            "decided_by": null,
+            "deny_reason": null,
+            "upstream_status": null,
+            "error": null,
+            "approval_url": "https://pyxis.example.org/approve/7d9f5e0a-4f0b-4a53-9a3e-3a1f6d2f8c11"
+        })),
+        (status = 403, response = Forbidden),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn show(
     Extract(state): Extract<State>,
     Approving(caller): Approving,
@@ -255,6 +394,31 @@ pub(super) async fn show(
     Ok(Json(ApprovalResponse { grant_coverage, ..shown(&state, view, policy.as_ref()) }))
 }
 
+/// Approve a request, optionally with a grant.
+///
+/// With `grant_seconds`, requests with the same method, route and credential need no approval until the grant
+/// ends. Query and body are not part of a grant's scope.
+#[utoipa::path(
+    post,
+    path = "/approvals/{txn_id}/approve",
+    tag = "Approvals",
+    operation_id = "approve",
+    security(("session" = [])),
+    params(("txn_id" = inline(Id), Path, description = "The transaction, as the 202 names it.")),
+    request_body(content = Option<Approve>, example = json!({"grant_seconds": 1800, "agent_only": true})),
+    responses(
+        (status = 200, description = "The vote is recorded. `status` stays `pending` until enough people have approved.", body = DecisionResponse, example = json!({
+            "status": "approved",
+            "approvals": 1,
+            "min_approvals": 1,
+            "grant_id": "0190a2b4-7c00-7000-8000-000000000001"
+        })),
+        (status = 403, response = NotEligible),
+        (status = 404, response = NotFound),
+        (status = 409, response = AlreadyDecided),
+        (status = 412, response = PasskeyRequired),
+    ),
+)]
 pub(super) async fn approve(
     Extract(state): Extract<State>,
     Approving(caller): Approving,
@@ -272,6 +436,24 @@ pub(super) async fn approve(
     say(&state, &caller, &id, Decision::Approve(wish), input.reason).await
 }
 
+/// Deny a request.
+///
+/// One denial is enough, whatever `min_approvals` is. Nothing is sent upstream.
+#[utoipa::path(
+    post,
+    path = "/approvals/{txn_id}/deny",
+    tag = "Approvals",
+    operation_id = "deny",
+    security(("session" = [])),
+    params(("txn_id" = inline(Id), Path, description = "The transaction, as the 202 names it.")),
+    request_body(content = Option<Deny>, example = json!({"reason": "Use the staging repository"})),
+    responses(
+        (status = 200, description = "Denied.", body = DecisionResponse, example = json!({"status": "denied", "approvals": 0, "min_approvals": 1})),
+        (status = 403, response = NotEligible),
+        (status = 404, response = NotFound),
+        (status = 409, response = AlreadyDecided),
+    ),
+)]
 pub(super) async fn deny(
     Extract(state): Extract<State>,
     Approving(caller): Approving,

@@ -2,39 +2,70 @@
 
 use axum::extract::State as Extract;
 use pyxis_core::clock::{UnixMillis, parse_rfc3339_of_query};
+use pyxis_http::openapi::Time;
+use pyxis_http::openapi::responses::InvalidField;
 use pyxis_http::{Json, Query};
 use pyxis_store::audit::AuditFilter;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
 
 use super::Manager;
-use crate::admin::audit;
+use crate::admin::audit::{self, AuditRecord};
 use crate::error::{Error, Result};
 use crate::runtime::state::State;
 
 /// Search of the audit trail, as query parameters.
-#[derive(Deserialize, Default)]
+#[derive(Deserialize, Default, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct AuditSearchParams {
+    /// For example `forward`, `approval.approved`, `policy.changed`.
     kind: Option<String>,
     actor: Option<String>,
     credential: Option<String>,
+    /// For example `auto`, `grant`, `pending`, `approved`, `denied`, `refused`.
     decision: Option<String>,
     method: Option<String>,
     host: Option<String>,
+    /// Text that the record contains.
     text: Option<String>,
+    /// From this time on.
+    #[param(value_type = Option<Time>)]
     from: Option<String>,
+    /// Before this time.
+    #[param(value_type = Option<Time>)]
     to: Option<String>,
+    /// `next_before` of the previous page.
     before: Option<i64>,
+    /// Page size.
+    #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<u32>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct AuditListResponse {
+    #[schema(value_type = Vec<AuditRecord>)]
     records: Vec<Value>,
-    /// Pass as `before` for the next page.
+    /// Value of `before` for the next page; null on the last page.
+    #[schema(required)]
     next_before: Option<i64>,
 }
 
+/// Search the audit trail, newest first.
+///
+/// A record must match all parameters.
+#[utoipa::path(
+    get,
+    path = "/admin/audit",
+    tag = "Workspace",
+    operation_id = "searchAudit",
+    security(("session" = [])),
+    params(AuditSearchParams),
+    responses(
+        (status = 200, description = "One page of the trail.", body = AuditListResponse),
+        (status = 422, response = InvalidField),
+    ),
+)]
 pub(super) async fn search(
     Extract(state): Extract<State>,
     Manager(person): Manager,

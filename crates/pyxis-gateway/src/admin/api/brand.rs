@@ -3,21 +3,40 @@
 use axum::extract::State as Extract;
 use pyxis_core::brand::SECURED_BY;
 use pyxis_http::Json;
+use pyxis_http::openapi::Uri;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::Manager;
 use crate::error::Result;
 use crate::notifications::brand;
 use crate::runtime::state::State;
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Brand)]
 pub(super) struct BrandResponse {
+    /// Name in notifications; null: Pyxis.
+    #[schema(required)]
     display_name: Option<String>,
+    #[schema(required, pattern = "^#[0-9a-f]{6}$")]
     accent: Option<String>,
+    #[schema(value_type = Option<Uri>, required)]
     logo_url: Option<String>,
+    /// Last line of every notification.
     secured_by: &'static str,
 }
 
+/// Show the notification brand.
+///
+/// Name, color and logo of chat messages and browser notifications. They are set in the dashboard.
+#[utoipa::path(
+    get,
+    path = "/admin/brand",
+    tag = "Workspace",
+    operation_id = "showBrand",
+    security(("session" = [])),
+    responses((status = 200, description = "The brand.", body = BrandResponse)),
+)]
 pub(super) async fn show(
     Extract(state): Extract<State>,
     Manager(person): Manager,

@@ -3,102 +3,152 @@
 use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::auth::{Auth, Connector};
+use pyxis_http::openapi::responses::NotFound;
+use pyxis_http::openapi::{Id, Name, Time, Uri};
 use pyxis_http::{Json, Path};
 use pyxis_store::credentials::CredentialRow;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use super::Manager;
 use crate::admin::credentials::{self, CredentialInput, CredentialPatch};
 use crate::credentials::tokens::connect;
 use crate::error::Result;
+use crate::problems::{InvalidProbe, NameTaken, ProbeFailed, ProbeRefused, UpstreamTimeout};
 use crate::runtime::resolve::CredentialOptions;
 use crate::runtime::secret_value::SecretValue;
 use crate::runtime::state::State;
+use crate::values;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = CredentialInput)]
 pub(super) struct CreateCredentialRequest {
+    #[schema(value_type = Name)]
     name: String,
+    /// For people and agents. At most 2000 bytes.
     #[serde(default)]
+    #[schema(max_length = 2000, default = "")]
     description: String,
+    #[schema(nullable = false, default = "direct")]
     connector: Option<Connector>,
+    /// Address of the sidecar, for example `http://127.0.0.1:8080`.
+    #[schema(value_type = Option<Uri>, nullable = false)]
     api_base: Option<String>,
+    #[schema(value_type = Option<values::AuthSettings>, nullable = false)]
     auth: Option<Auth>,
     #[serde(default)]
+    #[schema(value_type = values::AllowedHosts, default = json!([]))]
     allowed_hosts: Vec<String>,
+    /// True if plain `http` targets are allowed.
     #[serde(default)]
+    #[schema(default = false)]
     allow_http: bool,
     #[serde(default)]
     options: CredentialOptions,
+    #[schema(value_type = Option<values::Secret>, nullable = false)]
     secret: Option<Value>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = CredentialPatch)]
 pub(super) struct UpdateCredentialRequest {
+    #[schema(nullable = false, max_length = 2000)]
     description: Option<String>,
+    #[schema(value_type = Option<Uri>, nullable = false)]
     api_base: Option<String>,
+    #[schema(value_type = Option<values::AuthSettings>, nullable = false)]
     auth: Option<Auth>,
+    #[schema(value_type = Option<values::AllowedHosts>, nullable = false)]
     allowed_hosts: Option<Vec<String>>,
+    #[schema(nullable = false)]
     allow_http: Option<bool>,
+    #[schema(nullable = false)]
     options: Option<CredentialOptions>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = SecretInput)]
 pub(super) struct ReplaceSecret {
+    #[schema(value_type = values::Secret)]
     secret: Value,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = VerifyInput)]
 pub(super) struct Verify {
+    /// Default: `/` of the first exact allowed host.
+    #[schema(value_type = Option<Uri>, nullable = false)]
     url: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct VerifyResponse {
+    #[schema(minimum = 100, maximum = 999)]
     status: u16,
+    /// True if the status is 2xx or 3xx.
     ok: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct SecretVersion {
     name: String,
+    #[schema(minimum = 1)]
     version: i64,
-    /// What to be careful about.
+    /// As for a credential.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Credential)]
 pub(super) struct CredentialResponse {
+    #[schema(value_type = Id)]
     id: String,
+    #[schema(value_type = Name)]
     name: String,
     description: String,
     connector: Connector,
+    #[schema(required)]
     api_base: Option<String>,
+    /// Null for a sidecar.
+    #[schema(value_type = Option<values::AuthSettings>, required)]
     auth: Option<Value>,
+    #[schema(value_type = values::AllowedHosts)]
     allowed_hosts: Value,
     allow_http: bool,
+    #[schema(value_type = CredentialOptions)]
     options: Value,
     has_secret: bool,
+    /// Increases with every new secret.
+    #[schema(minimum = 1)]
     version: i64,
+    #[schema(value_type = Time)]
     created_at: String,
+    #[schema(value_type = Time)]
     updated_at: String,
+    #[schema(value_type = Option<Time>, required)]
     last_used_at: Option<String>,
+    #[schema(value_type = Option<Time>, required)]
     verified_at: Option<String>,
+    /// Status of the last test.
+    #[schema(required)]
     verified_status: Option<i64>,
-    /// What to be careful about; only with one credential.
+    /// Warnings, for example about a secret of fewer than 8 characters. Only when one credential is shown, and
+    /// only if there are any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
-    /// Only where it is not the one asked for.
+    /// The scope that the token endpoint granted, if it differs from the requested one.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     granted_scope: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct CredentialListResponse {
     credentials: Vec<CredentialResponse>,
 }
@@ -133,6 +183,15 @@ async fn shown_with_warnings(state: &State, row: CredentialRow) -> Result<Creden
     Ok(CredentialResponse { warnings, ..shown(state, row).await? })
 }
 
+/// List credentials.
+#[utoipa::path(
+    get,
+    path = "/admin/credentials",
+    tag = "Credentials",
+    operation_id = "listCredentials",
+    security(("session" = [])),
+    responses((status = 200, description = "Without any secret.", body = CredentialListResponse)),
+)]
 pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(person): Manager,
@@ -145,6 +204,41 @@ pub(super) async fn list(
     Ok(Json(CredentialListResponse { credentials }))
 }
 
+/// Store a credential.
+///
+/// A `direct` credential needs `auth` and `secret`. A `sidecar` credential needs `api_base`; its optional secret
+/// is the sidecar's own bearer token. Without `allowed_hosts` every request is refused with 403
+/// `host_not_allowed`.
+#[utoipa::path(
+    post,
+    path = "/admin/credentials",
+    tag = "Credentials",
+    operation_id = "createCredential",
+    security(("session" = [])),
+    request_body(content = CreateCredentialRequest, examples(("direct" = (summary = "A bearer token", value = json!({
+            "name": "github",
+            "description": "Issues of the main repository",
+            "auth": {
+                "kind": "bearer"
+            },
+            "allowed_hosts": [
+                "api.github.com"
+            ],
+            "secret": "<SECRET>"
+        }))), ("sidecar" = (summary = "A signing sidecar", value = json!({
+            "name": "my-app",
+            "description": "Signed with OAuth 1.0a",
+            "connector": "sidecar",
+            "api_base": "http://127.0.0.1:8080",
+            "allowed_hosts": [
+                "api.example.org"
+            ]
+        }))))),
+    responses(
+        (status = 201, description = "Stored; without the secret.", body = CredentialResponse),
+        (status = 409, response = NameTaken),
+    ),
+)]
 pub(super) async fn create(
     Extract(state): Extract<State>,
     Manager(person): Manager,
@@ -165,6 +259,43 @@ pub(super) async fn create(
     Ok((StatusCode::CREATED, Json(shown_with_warnings(&state, row).await?)))
 }
 
+/// Show a credential.
+#[utoipa::path(
+    get,
+    path = "/admin/credentials/{name}",
+    tag = "Credentials",
+    operation_id = "showCredential",
+    security(("session" = [])),
+    params(("name" = String, Path, min_length = 1, description = "The credential.", example = "github")),
+    responses(
+        (status = 200, description = "Without its secret.", body = CredentialResponse, example = json!({
+            "id": "019c1234-5678-7abc-8def-0123456789ab",
+            "name": "github",
+            "description": "Issues of the main repository",
+            "connector": "direct",
+            "api_base": null,
+            "auth": {
+                "kind": "bearer"
+            },
+            "allowed_hosts": [
+                "api.github.com"
+            ],
+            "allow_http": false,
+            "options": {
+                "allow_set_cookie": false,
+                "pass_traceparent": false
+            },
+            "has_secret": true,
+            "version": 1,
+            "created_at": "2026-01-31T09:00:00.000Z",
+            "updated_at": "2026-01-31T09:00:00.000Z",
+            "last_used_at": null,
+            "verified_at": null,
+            "verified_status": null
+        })),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn show(
     Extract(state): Extract<State>,
     Manager(person): Manager,
@@ -174,6 +305,22 @@ pub(super) async fn show(
     Ok(Json(shown_with_warnings(&state, row).await?))
 }
 
+/// Change a credential's configuration.
+///
+/// Members that are left out stay unchanged, as does the secret.
+#[utoipa::path(
+    patch,
+    path = "/admin/credentials/{name}",
+    tag = "Credentials",
+    operation_id = "updateCredential",
+    security(("session" = [])),
+    params(("name" = String, Path, min_length = 1, description = "The credential.", example = "github")),
+    request_body(content = Option<UpdateCredentialRequest>, example = json!({"allowed_hosts": ["api.github.com", "*.example.org:8443"]})),
+    responses(
+        (status = 200, description = "The credential after the change.", body = CredentialResponse),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn update(
     Extract(state): Extract<State>,
     Manager(person): Manager,
@@ -192,6 +339,22 @@ pub(super) async fn update(
     Ok(Json(shown_with_warnings(&state, row).await?))
 }
 
+/// Replace a credential's secret.
+///
+/// Raises the version and ends the credential's grants.
+#[utoipa::path(
+    put,
+    path = "/admin/credentials/{name}/secret",
+    tag = "Credentials",
+    operation_id = "replaceSecret",
+    security(("session" = [])),
+    params(("name" = String, Path, min_length = 1, description = "The credential.", example = "github")),
+    request_body(content = ReplaceSecret, example = json!({"secret": "<SECRET>"})),
+    responses(
+        (status = 200, description = "Replaced.", body = SecretVersion),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn replace_secret(
     Extract(state): Extract<State>,
     Manager(person): Manager,
@@ -204,6 +367,26 @@ pub(super) async fn replace_secret(
     Ok(Json(SecretVersion { name, version, warnings }))
 }
 
+/// Test a credential.
+///
+/// Sends one GET with the credential, within its allowed hosts, and returns only the status.
+#[utoipa::path(
+    post,
+    path = "/admin/credentials/{name}/verify",
+    tag = "Credentials",
+    operation_id = "verifyCredential",
+    security(("session" = [])),
+    params(("name" = String, Path, min_length = 1, description = "The credential.", example = "github")),
+    request_body(content = Option<Verify>, example = json!({"url": "https://api.github.com/user"})),
+    responses(
+        (status = 200, description = "The target responded.", body = VerifyResponse, example = json!({"status": 200, "ok": true})),
+        (status = 400, response = InvalidProbe),
+        (status = 403, response = ProbeRefused),
+        (status = 404, response = NotFound),
+        (status = 502, response = ProbeFailed),
+        (status = 504, response = UpstreamTimeout),
+    ),
+)]
 pub(super) async fn verify(
     Extract(state): Extract<State>,
     Manager(person): Manager,
@@ -214,6 +397,21 @@ pub(super) async fn verify(
     Ok(Json(VerifyResponse { status, ok: (200..400).contains(&status) }))
 }
 
+/// Remove a credential with its policy and grants.
+///
+/// Its pending requests can no longer be sent.
+#[utoipa::path(
+    delete,
+    path = "/admin/credentials/{name}",
+    tag = "Credentials",
+    operation_id = "removeCredential",
+    security(("session" = [])),
+    params(("name" = String, Path, min_length = 1, description = "The credential.", example = "github")),
+    responses(
+        (status = 204, description = "Removed."),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn remove(
     Extract(state): Extract<State>,
     Manager(person): Manager,

@@ -3,40 +3,62 @@
 use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::id::GrantId;
+use pyxis_http::openapi::responses::{InvalidField, NotFound};
+use pyxis_http::openapi::{Id, Time};
 use pyxis_http::{Json, Path, Query};
 use pyxis_store::grants::GrantRow;
 use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use super::Manager;
 use crate::admin::grants;
 use crate::error::{Error, Result};
+use crate::problems::GrantOver;
 use crate::runtime::state::State;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct GrantListParams {
+    /// Include ended grants.
     #[serde(default)]
+    #[param(default = false)]
     ended: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Grant)]
 pub(super) struct GrantResponse {
+    #[schema(value_type = Id)]
     id: String,
+    #[schema(value_type = Id)]
     credential_id: String,
     method: String,
+    /// Scheme, host, port and path, exactly.
     route: String,
+    /// Null: all agents that may use the credential.
+    #[schema(value_type = Option<Id>, required)]
     agent_id: Option<String>,
+    /// The transaction that opened it.
+    #[schema(value_type = Option<Id>, required)]
     txn_id: Option<String>,
     created_by: String,
+    #[schema(value_type = Time)]
     created_at: String,
+    #[schema(value_type = Time)]
     expires_at: String,
+    #[schema(required)]
     max_uses: Option<i64>,
+    #[schema(minimum = 0)]
     uses: i64,
+    #[schema(value_type = Option<Time>, required)]
     last_used_at: Option<String>,
+    #[schema(value_type = Option<Time>, required)]
     ended_at: Option<String>,
+    #[schema(required)]
     ended_reason: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct GrantListResponse {
     grants: Vec<GrantResponse>,
 }
@@ -60,6 +82,19 @@ fn shown(row: GrantRow) -> GrantResponse {
     }
 }
 
+/// List grants.
+#[utoipa::path(
+    get,
+    path = "/admin/grants",
+    tag = "Grants",
+    operation_id = "listGrants",
+    security(("session" = [])),
+    params(GrantListParams),
+    responses(
+        (status = 200, description = "Newest first.", body = GrantListResponse),
+        (status = 422, response = InvalidField),
+    ),
+)]
 pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(person): Manager,
@@ -69,6 +104,23 @@ pub(super) async fn list(
     Ok(Json(GrantListResponse { grants: rows.into_iter().map(shown).collect() }))
 }
 
+/// Revoke a grant.
+///
+/// Ends a grant now. A grant that has already been revoked, has expired or was ended by a change of policy or
+/// secret is 409 `conflict`.
+#[utoipa::path(
+    delete,
+    path = "/admin/grants/{id}",
+    tag = "Grants",
+    operation_id = "revokeGrant",
+    security(("session" = [])),
+    params(("id" = inline(Id), Path, description = "The grant.")),
+    responses(
+        (status = 204, description = "Revoked."),
+        (status = 404, response = NotFound),
+        (status = 409, response = GrantOver),
+    ),
+)]
 pub(super) async fn revoke(
     Extract(state): Extract<State>,
     Manager(person): Manager,

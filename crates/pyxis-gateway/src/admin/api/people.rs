@@ -7,9 +7,12 @@ use http::StatusCode;
 use pyxis_core::approval_mode::Role;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{CredentialId, UserId, WorkspaceId};
+use pyxis_http::openapi::responses::NotFound;
+use pyxis_http::openapi::{Id, Time, Uri};
 use pyxis_http::{Json, Path};
 use pyxis_store::users::UserRow;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::Manager;
 use super::caller::ManagerInPerson;
@@ -17,82 +20,112 @@ use crate::admin::callers::Caller;
 use crate::admin::rights::{self, Right};
 use crate::admin::{credentials, people};
 use crate::error::{Error, Result};
+use crate::problems::{InvitationUsed, LastOwner, NameTaken, NoMember};
 use crate::runtime::state::State;
 
 /// What a member may do with one credential.
-#[derive(Clone, Deserialize, Serialize)]
+#[derive(Clone, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = MemberGrant)]
 pub(super) struct RightResponse {
+    /// The credential.
     name: String,
+    /// Decide its requests.
     #[serde(default)]
+    #[schema(default = false)]
     approve: bool,
+    /// Propose changes of its policy.
     #[serde(default)]
+    #[schema(default = false)]
     policy: bool,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = MemberInput)]
 pub(super) struct AddMemberRequest {
+    #[schema(max_length = 254)]
     email: String,
+    #[schema(nullable = false, default = "admin")]
     role: Option<Role>,
+    /// Rights per credential; for members only.
     #[serde(default)]
+    #[schema(default = json!([]))]
     credentials: Vec<RightResponse>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = MemberPatch)]
 pub(super) struct UpdateMemberRequest {
+    #[schema(nullable = false)]
     role: Option<Role>,
+    #[schema(nullable = false)]
     enabled: Option<bool>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = MemberRights)]
 pub(super) struct PutRights {
     #[serde(default)]
+    #[schema(default = false)]
     approve: bool,
     #[serde(default)]
+    #[schema(default = false)]
     policy: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Member)]
 pub(super) struct MemberResponse {
+    #[schema(value_type = Id)]
     id: String,
     email: String,
     role: Role,
     enabled: bool,
     has_password: bool,
+    #[schema(value_type = Time)]
     created_at: String,
+    #[schema(value_type = Option<Time>, required)]
     last_sign_in_at: Option<String>,
-    /// What a member was granted; owners and admins need no grants.
+    /// Rights of a member per credential; owners and admins need none.
     credentials: Vec<RightResponse>,
-    /// Only when it was just made.
+    /// Only in the response that creates it. Valid once, for 48 hours.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Uri>, nullable = false)]
     link: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct MemberListResponse {
     members: Vec<MemberResponse>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Invitation)]
 pub(super) struct InvitationResponse {
+    #[schema(value_type = Id)]
     id: String,
     email: String,
     role: Role,
+    #[schema(value_type = Time)]
     created_at: String,
-    /// Null: no link works any more.
+    /// Null if no link is valid; create another one.
+    #[schema(value_type = Option<Time>, required)]
     expires_at: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = InvitationListResponse)]
 pub(super) struct Invitations {
     invitations: Vec<InvitationResponse>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = SignInLink)]
 pub(super) struct Link {
+    #[schema(value_type = Uri)]
     link: String,
 }
 
@@ -147,6 +180,15 @@ fn id(text: &str) -> Result<UserId> {
     text.parse().map_err(|_| Error::NotFound("user"))
 }
 
+/// List members.
+#[utoipa::path(
+    get,
+    path = "/admin/members",
+    tag = "People",
+    operation_id = "listMembers",
+    security(("session" = [])),
+    responses((status = 200, description = "All members of the workspace.", body = MemberListResponse)),
+)]
 pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(person): Manager,
@@ -158,6 +200,19 @@ pub(super) async fn list(
     }))
 }
 
+/// Show a member.
+#[utoipa::path(
+    get,
+    path = "/admin/members/{id}",
+    tag = "People",
+    operation_id = "showMember",
+    security(("session" = [])),
+    params(("id" = inline(Id), Path, description = "The member.")),
+    responses(
+        (status = 200, description = "The member after the change.", body = MemberResponse),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn show(
     Extract(state): Extract<State>,
     Manager(person): Manager,
@@ -167,6 +222,21 @@ pub(super) async fn show(
     one(&state, user, None).await
 }
 
+/// Add a member and create their sign-in link.
+///
+/// Only owners can add owners.
+#[utoipa::path(
+    post,
+    path = "/admin/members",
+    tag = "People",
+    operation_id = "addMember",
+    security(("session" = [])),
+    request_body(content = AddMemberRequest, example = json!({"email": "ada@example.org", "role": "admin"})),
+    responses(
+        (status = 201, description = "The member, with the link for their first sign-in, shown once.", body = MemberResponse),
+        (status = 409, response = NameTaken),
+    ),
+)]
 pub(super) async fn add(
     Extract(state): Extract<State>,
     ManagerInPerson(person): ManagerInPerson,
@@ -182,6 +252,29 @@ pub(super) async fn add(
     Ok((StatusCode::CREATED, one(&state, user, Some(link.expose().clone())).await?))
 }
 
+/// Invite a person.
+///
+/// The same as adding a member.
+#[utoipa::path(
+    post,
+    path = "/admin/invitations",
+    tag = "People",
+    operation_id = "invite",
+    security(("session" = [])),
+    request_body(content = AddMemberRequest, example = json!({"email": "ada@example.org", "role": "admin"})),
+    responses(
+        (status = 201, description = "The member, with the link for their first sign-in, shown once.", body = MemberResponse),
+        (status = 409, response = NameTaken),
+    ),
+)]
+pub(super) async fn invite(
+    state: Extract<State>,
+    manager: ManagerInPerson,
+    input: Json<AddMemberRequest>,
+) -> Result<(StatusCode, Json<MemberResponse>)> {
+    add(state, manager, input).await
+}
+
 /// The person, if the caller may change them: owners only for an owner.
 async fn changeable(state: &State, caller: &Caller, user: &str) -> Result<UserRow> {
     let user = people::get(state, caller.workspace(), id(user)?).await?;
@@ -191,6 +284,24 @@ async fn changeable(state: &State, caller: &Caller, user: &str) -> Result<UserRo
     Ok(user)
 }
 
+/// Change a member's role, or enable or disable them.
+///
+/// Only owners can change owners. Changing the role or disabling a member ends their sessions. Changing the role
+/// also removes the rights that they had as a member.
+#[utoipa::path(
+    patch,
+    path = "/admin/members/{id}",
+    tag = "People",
+    operation_id = "updateMember",
+    security(("session" = [])),
+    params(("id" = inline(Id), Path, description = "The member.")),
+    request_body(content = Option<UpdateMemberRequest>, example = json!({"enabled": false})),
+    responses(
+        (status = 200, description = "The member after the change.", body = MemberResponse),
+        (status = 404, response = NotFound),
+        (status = 409, response = LastOwner),
+    ),
+)]
 pub(super) async fn update(
     Extract(state): Extract<State>,
     Manager(person): Manager,
@@ -210,6 +321,23 @@ pub(super) async fn update(
     one(&state, now, None).await
 }
 
+/// Create a sign-in link for a member.
+///
+/// Valid once, for 48 hours. Only owners can create links for owners. If the member has signed in before and the
+/// link is used, you and they count as one approver until they sign in with an earlier passkey or a link is
+/// created on the command line.
+#[utoipa::path(
+    post,
+    path = "/admin/members/{id}/link",
+    tag = "People",
+    operation_id = "createSignInLink",
+    security(("session" = [])),
+    params(("id" = inline(Id), Path, description = "The member.")),
+    responses(
+        (status = 201, description = "The link, shown once.", body = Link),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn link(
     Extract(state): Extract<State>,
     ManagerInPerson(person): ManagerInPerson,
@@ -220,6 +348,27 @@ pub(super) async fn link(
     Ok((StatusCode::CREATED, Json(Link { link: link.expose().clone() })))
 }
 
+/// Set a member's rights for a credential.
+///
+/// `approve`: decide its requests. `policy`: propose changes of its policy, which apply once the member's own
+/// passkey confirms them. Rights that are left out are removed. Owners and admins need none: 409.
+#[utoipa::path(
+    put,
+    path = "/admin/members/{id}/credentials/{name}",
+    tag = "People",
+    operation_id = "setGrants",
+    security(("session" = [])),
+    params(
+        ("id" = inline(Id), Path, description = "The member."),
+        ("name" = String, Path, pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description = "The credential."),
+    ),
+    request_body(content = PutRights, example = json!({"approve": true})),
+    responses(
+        (status = 200, description = "The member after the change.", body = MemberResponse),
+        (status = 404, response = NotFound),
+        (status = 409, response = NoMember),
+    ),
+)]
 pub(super) async fn put_rights(
     Extract(state): Extract<State>,
     Manager(person): Manager,
@@ -231,6 +380,23 @@ pub(super) async fn put_rights(
     one(&state, user, None).await
 }
 
+/// Remove a member's rights for a credential.
+#[utoipa::path(
+    delete,
+    path = "/admin/members/{id}/credentials/{name}",
+    tag = "People",
+    operation_id = "removeGrants",
+    security(("session" = [])),
+    params(
+        ("id" = inline(Id), Path, description = "The member."),
+        ("name" = String, Path, pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description = "The credential."),
+    ),
+    responses(
+        (status = 204, description = "The member has no rights for it."),
+        (status = 404, response = NotFound),
+        (status = 409, response = NoMember),
+    ),
+)]
 pub(super) async fn remove_rights(
     Extract(state): Extract<State>,
     Manager(person): Manager,
@@ -240,6 +406,15 @@ pub(super) async fn remove_rights(
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// List unused invitations.
+#[utoipa::path(
+    get,
+    path = "/admin/invitations",
+    tag = "People",
+    operation_id = "listInvitations",
+    security(("session" = [])),
+    responses((status = 200, description = "Newest first.", body = Invitations)),
+)]
 pub(super) async fn invitations(
     Extract(state): Extract<State>,
     Manager(person): Manager,
@@ -258,6 +433,22 @@ pub(super) async fn invitations(
     Ok(Json(Invitations { invitations }))
 }
 
+/// Withdraw an invitation.
+///
+/// Removes the person and invalidates their link. A person who has signed in must be disabled instead: 409.
+#[utoipa::path(
+    delete,
+    path = "/admin/invitations/{id}",
+    tag = "People",
+    operation_id = "withdrawInvitation",
+    security(("session" = [])),
+    params(("id" = inline(Id), Path, description = "The member.")),
+    responses(
+        (status = 204, description = "Withdrawn."),
+        (status = 404, response = NotFound),
+        (status = 409, response = InvitationUsed),
+    ),
+)]
 pub(super) async fn withdraw_invitation(
     Extract(state): Extract<State>,
     Manager(person): Manager,

@@ -4,44 +4,73 @@ use axum::extract::State as Extract;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use pyxis_core::policy::Policy;
+use pyxis_http::openapi::Time;
+use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::{Json, Path, Raw};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use utoipa::ToSchema;
 
 use super::{Editing, Manager, staged as proposals};
 use crate::admin::policies::{self, Explanation, PolicyReplay};
 use crate::admin::staged;
 use crate::error::{Error, Result};
 use crate::runtime::state::State;
+use crate::values::PolicyInput;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ExplainRequest {
     method: String,
     url: String,
+    /// Name of an agent, to include its own grants.
+    #[schema(nullable = false)]
     agent: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReplayInput {
+    #[schema(value_type = PolicyInput)]
     policy: Box<RawValue>,
+    /// Number of requests to compare.
+    #[schema(nullable = false, minimum = 1, maximum = 1000, default = 100)]
     last: Option<u32>,
 }
 
-#[derive(Serialize)]
+/// A policy with all its members and its origin.
+#[derive(Serialize, ToSchema)]
+#[schema(as = StoredPolicy)]
 pub(super) struct PolicyResponse {
     credential: String,
+    #[schema(minimum = 1)]
     version: i64,
+    #[schema(value_type = Time)]
     updated_at: String,
     updated_by: String,
-    /// What passes although neither method nor path says what it does.
+    /// Requests that pass although neither method nor path shows what they do, such as POST to a GraphQL endpoint.
+    /// Absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
     #[serde(flatten)]
     policy: Policy,
 }
 
+/// Show a credential's policy.
+#[utoipa::path(
+    get,
+    path = "/admin/policies/{credential}",
+    tag = "Policies",
+    operation_id = "showPolicy",
+    security(("session" = [])),
+    params(
+        ("credential" = String, Path, min_length = 1, description = "Name of the credential.", example = "github"),
+    ),
+    responses(
+        (status = 200, description = "The policy.", body = PolicyResponse),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn show(
     Extract(state): Extract<State>,
     Editing { caller, credential }: Editing,
@@ -59,7 +88,46 @@ pub(super) async fn show(
     }))
 }
 
-/// At once for a manager; a member's is staged until their own passkey confirms it.
+/// Replace a credential's policy.
+///
+/// Members that are left out have their defaults. Once a policy exists, methods that it does not list need
+/// approval. Grants that a stricter policy no longer allows end permanently.
+#[utoipa::path(
+    put,
+    path = "/admin/policies/{credential}",
+    tag = "Policies",
+    operation_id = "putPolicy",
+    security(("session" = [])),
+    params(
+        ("credential" = String, Path, min_length = 1, description = "Name of the credential.", example = "github"),
+    ),
+    request_body(content = PolicyInput, example = json!({
+            "auto_approve_methods": [
+                "GET"
+            ],
+            "require_approval_methods": [
+                "POST",
+                "PATCH",
+                "DELETE"
+            ],
+            "require_approval_urls": [
+                "api.github.com/repos/*/*/hooks"
+            ],
+            "deny_urls": [
+                "/admin"
+            ],
+            "allowed_approvers": [
+                "ada@example.org"
+            ],
+            "channel": "dashboard",
+            "min_approvals": 1
+        })),
+    responses(
+        (status = 200, description = "The policy after the change.", body = PolicyResponse),
+        (status = 202, description = "A member's proposal, which applies once their own passkey confirms it at `confirm_url`.", body = PolicyResponse),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn put(
     Extract(state): Extract<State>,
     Editing { caller, credential }: Editing,
@@ -74,6 +142,23 @@ pub(super) async fn put(
     Ok(show(Extract(state), Editing { caller, credential }).await?.into_response())
 }
 
+/// Remove a credential's policy.
+///
+/// The workspace's mode applies again.
+#[utoipa::path(
+    delete,
+    path = "/admin/policies/{credential}",
+    tag = "Policies",
+    operation_id = "removePolicy",
+    security(("session" = [])),
+    params(
+        ("credential" = String, Path, min_length = 1, description = "Name of the credential.", example = "github"),
+    ),
+    responses(
+        (status = 204, description = "Removed."),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn remove(
     Extract(state): Extract<State>,
     Manager(person): Manager,
@@ -83,6 +168,33 @@ pub(super) async fn remove(
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
+/// Explain the decision about a request.
+///
+/// Uses the same function as `/forward`, before any network lookup. Nothing is sent.
+#[utoipa::path(
+    post,
+    path = "/admin/policies/{credential}/explain",
+    tag = "Policies",
+    operation_id = "explainPolicy",
+    security(("session" = [])),
+    params(
+        ("credential" = String, Path, min_length = 1, description = "Name of the credential.", example = "github"),
+    ),
+    request_body(content = ExplainRequest, example = json!({
+            "method": "POST",
+            "url": "https://api.github.com/repos/example/site/hooks",
+            "agent": "default-agent"
+        })),
+    responses(
+        (status = 200, description = "The decision and its rule.", body = Explanation, example = json!({
+            "decision": "require_approval",
+            "rule": "require_url",
+            "pattern": "api.github.com/repos/*/*/hooks",
+            "detail": "the URL matches require_approval_urls, which wins over everything but deny"
+        })),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn explain(
     Extract(state): Extract<State>,
     Editing { caller, credential }: Editing,
@@ -93,6 +205,24 @@ pub(super) async fn explain(
     Ok(Json(policies::explain(&state, workspace, name, &method, &url, agent.as_deref()).await?))
 }
 
+/// Try a draft policy on recent requests.
+///
+/// Lists audited requests that would be decided differently. Nothing is changed.
+#[utoipa::path(
+    post,
+    path = "/admin/policies/{credential}/replay",
+    tag = "Policies",
+    operation_id = "replayPolicy",
+    security(("session" = [])),
+    params(
+        ("credential" = String, Path, min_length = 1, description = "Name of the credential.", example = "github"),
+    ),
+    request_body(content = ReplayInput, example = json!({"policy": {"auto_approve_methods": ["GET", "POST"]}, "last": 200})),
+    responses(
+        (status = 200, description = "Changed decisions, newest first.", body = PolicyReplay),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn replay(
     Extract(state): Extract<State>,
     Editing { caller, credential }: Editing,

@@ -5,8 +5,10 @@ use std::time::Duration;
 use axum::extract::State as Extract;
 use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_http::Json;
+use pyxis_http::openapi::Id;
 use pyxis_store::workspaces::WorkspaceRow;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::Manager;
 use super::agents::present;
@@ -14,20 +16,27 @@ use crate::admin::workspaces;
 use crate::error::Result;
 use crate::runtime::state::State;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = SettingsPatch)]
 pub(super) struct UpdateSettingsRequest {
+    #[schema(nullable = false)]
     default_approval_mode: Option<ApprovalMode>,
+    /// The approval window; null restores the installation's.
     #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<u64>, minimum = 10, maximum = 604800)]
     approval_timeout_secs: Option<Option<u64>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Settings)]
 pub(super) struct SettingsResponse {
+    #[schema(value_type = Id)]
     workspace_id: String,
     workspace_name: String,
     default_approval_mode: ApprovalMode,
-    /// Null: the installation's window counts.
+    /// Null if the installation's window applies (`PX_APPROVAL_TIMEOUT_SECS`).
+    #[schema(required)]
     approval_timeout_secs: Option<i64>,
 }
 
@@ -40,6 +49,15 @@ fn shown(row: WorkspaceRow) -> Json<SettingsResponse> {
     })
 }
 
+/// Show the workspace's settings.
+#[utoipa::path(
+    get,
+    path = "/admin/settings",
+    tag = "Workspace",
+    operation_id = "showSettings",
+    security(("session" = [])),
+    responses((status = 200, description = "The settings after the change.", body = SettingsResponse)),
+)]
 pub(super) async fn show(
     Extract(state): Extract<State>,
     Manager(person): Manager,
@@ -47,6 +65,18 @@ pub(super) async fn show(
     Ok(shown(workspaces::get(&state, person.workspace()).await?))
 }
 
+/// Change settings.
+///
+/// Members that are left out stay unchanged.
+#[utoipa::path(
+    patch,
+    path = "/admin/settings",
+    tag = "Workspace",
+    operation_id = "updateSettings",
+    security(("session" = [])),
+    request_body(content = Option<UpdateSettingsRequest>, example = json!({"default_approval_mode": "gated"})),
+    responses((status = 200, description = "The settings after the change.", body = SettingsResponse)),
+)]
 pub(super) async fn update(
     Extract(state): Extract<State>,
     Manager(person): Manager,
@@ -55,4 +85,24 @@ pub(super) async fn update(
     let window = input.approval_timeout_secs.map(|secs| secs.map(Duration::from_secs));
     let row = workspaces::update(&state, &person.actor(), input.default_approval_mode, window).await?;
     Ok(shown(row))
+}
+
+/// Change settings.
+///
+/// The same as PATCH.
+#[utoipa::path(
+    put,
+    path = "/admin/settings",
+    tag = "Workspace",
+    operation_id = "putSettings",
+    security(("session" = [])),
+    request_body(content = Option<UpdateSettingsRequest>, example = json!({"default_approval_mode": "gated"})),
+    responses((status = 200, description = "The settings after the change.", body = SettingsResponse)),
+)]
+pub(super) async fn replace(
+    state: Extract<State>,
+    manager: Manager,
+    input: Json<UpdateSettingsRequest>,
+) -> Result<Json<SettingsResponse>> {
+    update(state, manager, input).await
 }

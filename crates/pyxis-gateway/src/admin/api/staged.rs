@@ -4,8 +4,11 @@ use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::id::StagedPolicyId;
 use pyxis_core::policy::Policy;
+use pyxis_http::openapi::responses::NotFound;
+use pyxis_http::openapi::{Id, Time, Uri};
 use pyxis_http::{Json, Path};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::Editing;
 use crate::admin::staged::{self, Staged};
@@ -13,30 +16,37 @@ use crate::error::{Error, Result};
 use crate::runtime::state::State;
 
 /// A proposal.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = StagedPolicy)]
 pub(super) struct StagedChangeResponse {
+    #[schema(value_type = Id)]
     id: String,
     credential: String,
     proposed_by: String,
-    /// The version it was made against; 0 where there was no policy.
+    /// The policy version that it changes; 0 if there was no policy.
+    #[schema(minimum = 0)]
     base_version: i64,
     /// True if the policy has changed since, so that it must be proposed again.
     outdated: bool,
+    #[schema(value_type = Time)]
     created_at: String,
+    #[schema(value_type = Time)]
     expires_at: String,
-    /// Where its maker's passkey applies it.
+    /// Page on which the proposer's passkey applies it.
+    #[schema(value_type = Uri)]
     confirm_url: String,
     policy: Policy,
 }
 
 /// The 202 of a member's PUT.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ProposedPolicy)]
 pub(super) struct Proposed {
     status: &'static str,
     staged: StagedChangeResponse,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct StagedChangeListResponse {
     staged: Vec<StagedChangeResponse>,
 }
@@ -59,6 +69,23 @@ pub(super) fn proposed(state: &State, staged: Staged) -> (StatusCode, Json<Propo
     (StatusCode::ACCEPTED, Json(Proposed { status: "staged", staged: shown(state, staged) }))
 }
 
+/// List proposed policies of a credential.
+///
+/// Owners and admins see all of them, members with the Policy right their own.
+#[utoipa::path(
+    get,
+    path = "/admin/policies/{credential}/staged",
+    tag = "Policies",
+    operation_id = "listStagedPolicies",
+    security(("session" = [])),
+    params(
+        ("credential" = String, Path, min_length = 1, description = "Name of the credential.", example = "github"),
+    ),
+    responses(
+        (status = 200, description = "Newest first.", body = StagedChangeListResponse),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn list(
     Extract(state): Extract<State>,
     Editing { caller, credential }: Editing,
@@ -68,6 +95,24 @@ pub(super) async fn list(
     Ok(Json(StagedChangeListResponse { staged: about.map(|staged| shown(&state, staged)).collect() }))
 }
 
+/// Withdraw a proposed policy.
+///
+/// Allowed for the person who proposed it, owners and admins.
+#[utoipa::path(
+    delete,
+    path = "/admin/policies/{credential}/staged/{id}",
+    tag = "Policies",
+    operation_id = "withdrawStagedPolicy",
+    security(("session" = [])),
+    params(
+        ("credential" = String, Path, min_length = 1, description = "Name of the credential.", example = "github"),
+        ("id" = inline(Id), Path, description = "The proposal."),
+    ),
+    responses(
+        (status = 204, description = "Withdrawn; the policy is unchanged."),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn withdraw(
     Extract(state): Extract<State>,
     Editing { caller, credential }: Editing,

@@ -4,47 +4,72 @@ use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::AccessTokenId;
+use pyxis_http::openapi::responses::{InvalidField, NotFound};
+use pyxis_http::openapi::{Id, Time, words};
 use pyxis_http::{Json, Path, Query};
 use pyxis_store::access_tokens::AccessTokenRow;
 use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use super::SignedIn;
 use crate::admin::tokens::{self, Scopes};
 use crate::error::{Error, Result};
+use crate::problems::NameTaken;
 use crate::runtime::state::State;
 
-#[derive(Deserialize)]
+pyxis_http::value_schemas! {
+    Scope = words([Scopes::APPROVE, Scopes::ADMIN]);
+}
+
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = TokenInput)]
 pub(super) struct CreateTokenRequest {
+    #[schema(max_length = 64, min_length = 1)]
     name: String,
+    #[schema(value_type = Vec<Scope>, min_items = 1)]
     scopes: Vec<String>,
+    /// Days until it expires. Absent or null: valid until revoked.
+    #[schema(minimum = 1, maximum = 3650)]
     expires_in_days: Option<u32>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct TokenListParams {
-    /// Everybody's, for managers.
+    /// List all members' tokens; for owners and admins.
     #[serde(default)]
+    #[param(default = false)]
     all: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = AccessToken)]
 pub(super) struct TokenResponse {
+    #[schema(value_type = Id)]
     id: String,
+    #[schema(value_type = Id)]
     user_id: String,
     name: String,
+    #[schema(value_type = Vec<Scope>)]
     scopes: Vec<&'static str>,
+    /// Its first characters.
     hint: String,
+    #[schema(value_type = Time)]
     created_at: String,
     /// Null: it has no end.
+    #[schema(value_type = Option<Time>, required)]
     expires_at: Option<String>,
+    /// Accurate to the minute.
+    #[schema(value_type = Option<Time>, required)]
     last_used_at: Option<String>,
-    /// Only when it was just made.
+    /// Only in the response that creates it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     token: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct TokenListResponse {
     tokens: Vec<TokenResponse>,
 }
@@ -63,6 +88,21 @@ fn shown(row: AccessTokenRow, token: Option<String>) -> TokenResponse {
     }
 }
 
+/// List your personal access tokens.
+///
+/// Requires a session; tokens cannot list tokens.
+#[utoipa::path(
+    get,
+    path = "/admin/tokens",
+    tag = "People",
+    operation_id = "listTokens",
+    security(("session" = [])),
+    params(TokenListParams),
+    responses(
+        (status = 200, description = "Newest first, without the tokens themselves.", body = TokenListResponse),
+        (status = 422, response = InvalidField),
+    ),
+)]
 pub(super) async fn list(
     Extract(state): Extract<State>,
     SignedIn(person): SignedIn,
@@ -76,6 +116,23 @@ pub(super) async fn list(
     Ok(Json(TokenListResponse { tokens: rows.into_iter().map(|row| shown(row, None)).collect() }))
 }
 
+/// Create a personal access token.
+///
+/// It acts for you and loses every right that you lose. `px:approve` reads and decides requests under
+/// `/approvals`, except approvals that need a passkey. `px:admin` is for the rest of this API, for owners and
+/// admins, and does not include `px:approve`. Requires a session.
+#[utoipa::path(
+    post,
+    path = "/admin/tokens",
+    tag = "People",
+    operation_id = "createToken",
+    security(("session" = [])),
+    request_body(content = CreateTokenRequest, example = json!({"name": "approval page", "scopes": ["px:approve"], "expires_in_days": 90})),
+    responses(
+        (status = 201, description = "The token, shown once.", body = TokenResponse),
+        (status = 409, response = NameTaken),
+    ),
+)]
 pub(super) async fn create(
     Extract(state): Extract<State>,
     SignedIn(person): SignedIn,
@@ -86,6 +143,21 @@ pub(super) async fn create(
     Ok((StatusCode::CREATED, Json(shown(row, Some(token.expose().clone())))))
 }
 
+/// Revoke a personal access token.
+///
+/// Your own; owners and admins can also revoke those of others. Requires a session.
+#[utoipa::path(
+    delete,
+    path = "/admin/tokens/{id}",
+    tag = "People",
+    operation_id = "revokeToken",
+    security(("session" = [])),
+    params(("id" = inline(Id), Path, description = "The token.")),
+    responses(
+        (status = 204, description = "The token is no longer valid."),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn revoke(
     Extract(state): Extract<State>,
     SignedIn(person): SignedIn,

@@ -5,103 +5,164 @@ use http::StatusCode;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{DeliveryId, WebhookId};
 use pyxis_core::webhook::WebhookEvent;
+use pyxis_http::openapi::responses::{InvalidField, NotFound};
+use pyxis_http::openapi::{Id, Time, Uri};
 use pyxis_http::{Json, Path, Query};
 use pyxis_store::deliveries::{DeliveryFilter, DeliveryRow, DeliveryStatus};
 use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use super::Manager;
 use crate::admin::webhooks::{self, Webhook, WebhookInput, WebhookPatch};
 use crate::error::{Error, Result};
+use crate::problems::{EndpointDisabled, SecretJustReplaced, TooManyEndpoints};
 use crate::runtime::state::State;
+use crate::values;
 
 /// Deliveries on a page unless asked otherwise.
 const PAGE: u32 = 100;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = WebhookInput)]
 pub(super) struct CreateWebhookRequest {
-    /// Needed; left out, it is refused by its name.
+    /// https, and a host that the egress guard admits.
     #[serde(default)]
+    #[schema(value_type = Uri, required, max_length = 2048)]
     url: String,
     #[serde(default)]
+    #[schema(max_length = 500)]
     description: String,
+    /// Default: the three events of approvals. `score.changed` must be listed explicitly.
     #[serde(default)]
+    #[schema(value_type = Vec<WebhookEvent>)]
     events: Vec<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = WebhookPatch)]
 pub(super) struct UpdateWebhookRequest {
+    #[schema(value_type = Option<Uri>, nullable = false, max_length = 2048)]
     url: Option<String>,
+    #[schema(nullable = false, max_length = 500)]
     description: Option<String>,
+    #[schema(value_type = Option<Vec<WebhookEvent>>, nullable = false)]
     events: Option<Vec<String>>,
+    #[schema(nullable = false)]
     enabled: Option<bool>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct DeliveryListParams {
+    /// Only to this endpoint.
+    #[param(value_type = Option<Id>)]
     webhook_id: Option<String>,
+    /// Only in this state.
+    #[param(value_type = Option<values::DeliveryState>, inline)]
     status: Option<String>,
+    /// Only of this event.
+    #[param(value_type = Option<WebhookEvent>, inline)]
     event: Option<String>,
+    /// Only about this transaction.
+    #[param(value_type = Option<Id>)]
     txn_id: Option<String>,
+    /// `next_before` of the previous page.
+    #[param(value_type = Option<Id>)]
     before: Option<String>,
+    /// Page size.
+    #[param(minimum = 1, maximum = 500, default = 100)]
     limit: Option<u32>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Webhook)]
 pub(super) struct WebhookResponse {
+    #[schema(value_type = Id)]
     id: String,
+    #[schema(value_type = Uri)]
     url: String,
     description: String,
     /// Empty: all.
     events: Vec<WebhookEvent>,
     enabled: bool,
+    #[schema(value_type = Time)]
     created_at: String,
+    #[schema(value_type = Time)]
     updated_at: String,
-    /// Until when the replaced secret signs as well.
+    /// Time until which the replaced secret also signs.
+    #[schema(value_type = Option<Time>, required)]
     previous_secret_until: Option<String>,
-    /// Only when it was just made.
+    /// Only in the response that creates it: `whsec_` and 32 random bytes in base64.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     secret: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct WebhookListResponse {
     webhooks: Vec<WebhookResponse>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = RotatedSecret)]
 pub(super) struct Rotated {
+    #[schema(value_type = Id)]
     id: String,
     secret: String,
+    #[schema(value_type = Time)]
     previous_secret_until: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Delivery)]
 pub(super) struct DeliveryResponse {
+    /// `PX-Delivery`.
+    #[schema(value_type = Id)]
     id: String,
+    #[schema(value_type = Id)]
     webhook_id: String,
     event: WebhookEvent,
+    #[schema(value_type = Option<Id>, required)]
     txn_id: Option<String>,
+    #[schema(value_type = values::DeliveryState)]
     status: &'static str,
+    /// Attempts since the last resend.
     attempts: i64,
     resends: i64,
+    #[schema(value_type = Time)]
     created_at: String,
+    #[schema(value_type = Option<Time>, required)]
     next_attempt_at: Option<String>,
+    #[schema(value_type = Option<Time>, required)]
     last_attempt_at: Option<String>,
+    /// Duration of the last attempt.
+    #[schema(required)]
     duration_ms: Option<i64>,
+    /// Status of the last response.
+    #[schema(required)]
     response_status: Option<i64>,
+    /// Start of the last response.
+    #[schema(required)]
     response_excerpt: Option<String>,
+    /// Reason that the last attempt failed.
+    #[schema(required)]
     error: Option<String>,
+    #[schema(value_type = Option<Time>, required)]
     delivered_at: Option<String>,
-    /// Only for one delivery.
+    /// The body as it is sent, byte for byte; only when one delivery is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     body: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = DeliveryListResponse)]
 pub(super) struct Deliveries {
     deliveries: Vec<DeliveryResponse>,
+    /// Value of `before` for the next page; null on the last page.
+    #[schema(required)]
     next_before: Option<String>,
 }
 
@@ -158,6 +219,17 @@ fn read<T>(field: &str, text: Option<&str>, parse: impl Fn(&str) -> Option<T>) -
     text.map(|text| parse(text).ok_or_else(|| Error::field(field, format!("cannot be {text}")))).transpose()
 }
 
+/// List webhook endpoints.
+#[utoipa::path(
+    get,
+    path = "/admin/webhooks",
+    tag = "Webhooks",
+    operation_id = "listWebhooks",
+    security(("session" = [])),
+    responses(
+        (status = 200, description = "Oldest first, without their secrets.", body = WebhookListResponse),
+    ),
+)]
 pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(person): Manager,
@@ -166,6 +238,24 @@ pub(super) async fn list(
     Ok(Json(WebhookListResponse { webhooks: all.into_iter().map(|one| shown(&state, one, None)).collect() }))
 }
 
+/// Add a webhook endpoint and create its signing secret.
+///
+/// Deliveries are POST requests with `PX-Event`, `PX-Delivery` (the same for all attempts and resends: use it to
+/// detect duplicates) and `PX-Signature: t=<unix time>,v1=<hex>`, where v1 is the HMAC-SHA256 of `<t>.<raw body>`,
+/// keyed by the text of the secret. Any 2xx acknowledges a delivery. After any other response, including
+/// redirects, it is sent again after 15 s, 60 s, 3 min and 6 min.
+#[utoipa::path(
+    post,
+    path = "/admin/webhooks",
+    tag = "Webhooks",
+    operation_id = "createWebhook",
+    security(("session" = [])),
+    request_body(content = CreateWebhookRequest, example = json!({"url": "https://hooks.example.com/pyxis", "events": ["approval.requested"]})),
+    responses(
+        (status = 201, description = "The endpoint with its secret, shown once.", body = WebhookResponse),
+        (status = 409, response = TooManyEndpoints),
+    ),
+)]
 pub(super) async fn create(
     Extract(state): Extract<State>,
     Manager(person): Manager,
@@ -176,6 +266,19 @@ pub(super) async fn create(
     Ok((StatusCode::CREATED, Json(shown(&state, made, Some(secret.expose().clone())))))
 }
 
+/// Show a webhook endpoint.
+#[utoipa::path(
+    get,
+    path = "/admin/webhooks/{id}",
+    tag = "Webhooks",
+    operation_id = "showWebhook",
+    security(("session" = [])),
+    params(("id" = inline(Id), Path, description = "The endpoint.")),
+    responses(
+        (status = 200, description = "Without its secret.", body = WebhookResponse),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn show(
     Extract(state): Extract<State>,
     Manager(person): Manager,
@@ -185,6 +288,23 @@ pub(super) async fn show(
     Ok(Json(shown(&state, found, None)))
 }
 
+/// Change a webhook endpoint.
+///
+/// Members that are left out stay unchanged. Events during the time in which it is disabled are not delivered;
+/// deliveries that were pending before are sent once it is enabled again.
+#[utoipa::path(
+    patch,
+    path = "/admin/webhooks/{id}",
+    tag = "Webhooks",
+    operation_id = "updateWebhook",
+    security(("session" = [])),
+    params(("id" = inline(Id), Path, description = "The endpoint.")),
+    request_body(content = Option<UpdateWebhookRequest>, example = json!({"enabled": false})),
+    responses(
+        (status = 200, description = "The endpoint after the change.", body = WebhookResponse),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn update(
     Extract(state): Extract<State>,
     Manager(person): Manager,
@@ -201,6 +321,19 @@ pub(super) async fn update(
     Ok(Json(shown(&state, now, None)))
 }
 
+/// Remove a webhook endpoint and its deliveries.
+#[utoipa::path(
+    delete,
+    path = "/admin/webhooks/{id}",
+    tag = "Webhooks",
+    operation_id = "removeWebhook",
+    security(("session" = [])),
+    params(("id" = inline(Id), Path, description = "The endpoint.")),
+    responses(
+        (status = 204, description = "Nothing is sent to it any more."),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn remove(
     Extract(state): Extract<State>,
     Manager(person): Manager,
@@ -210,6 +343,22 @@ pub(super) async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// Replace the signing secret.
+///
+/// For 24 hours both secrets sign: `PX-Signature` then has two `v1` values, the new one first.
+#[utoipa::path(
+    post,
+    path = "/admin/webhooks/{id}/rotate-secret",
+    tag = "Webhooks",
+    operation_id = "rotateWebhookSecret",
+    security(("session" = [])),
+    params(("id" = inline(Id), Path, description = "The endpoint.")),
+    responses(
+        (status = 200, description = "The new secret, shown once.", body = Rotated),
+        (status = 404, response = NotFound),
+        (status = 409, response = SecretJustReplaced),
+    ),
+)]
 pub(super) async fn rotate(
     Extract(state): Extract<State>,
     Manager(person): Manager,
@@ -219,6 +368,20 @@ pub(super) async fn rotate(
     Ok(Json(Rotated { id, secret: secret.expose().clone(), previous_secret_until: until.to_rfc3339() }))
 }
 
+/// List deliveries to an endpoint, newest first.
+#[utoipa::path(
+    get,
+    path = "/admin/webhooks/{id}/deliveries",
+    tag = "Webhooks",
+    operation_id = "listDeliveriesOfWebhook",
+    security(("session" = [])),
+    params(("id" = inline(Id), Path, description = "The endpoint."), DeliveryListParams),
+    responses(
+        (status = 200, description = "One page, without bodies.", body = Deliveries),
+        (status = 404, response = NotFound),
+        (status = 422, response = InvalidField),
+    ),
+)]
 pub(super) async fn deliveries_of(
     state: Extract<State>,
     person: Manager,
@@ -233,6 +396,20 @@ pub(super) async fn deliveries_of(
     .await
 }
 
+/// List deliveries to all endpoints, newest first.
+#[utoipa::path(
+    get,
+    path = "/admin/deliveries",
+    tag = "Webhooks",
+    operation_id = "listDeliveries",
+    security(("session" = [])),
+    params(DeliveryListParams),
+    responses(
+        (status = 200, description = "One page, without bodies.", body = Deliveries),
+        (status = 404, response = NotFound),
+        (status = 422, response = InvalidField),
+    ),
+)]
 pub(super) async fn deliveries(
     Extract(state): Extract<State>,
     Manager(person): Manager,
@@ -255,6 +432,19 @@ pub(super) async fn deliveries(
     }))
 }
 
+/// Show a delivery with its body.
+#[utoipa::path(
+    get,
+    path = "/admin/deliveries/{id}",
+    tag = "Webhooks",
+    operation_id = "showDelivery",
+    security(("session" = [])),
+    params(("id" = inline(Id), Path, description = "The delivery.")),
+    responses(
+        (status = 200, description = "The delivery.", body = DeliveryResponse),
+        (status = 404, response = NotFound),
+    ),
+)]
 pub(super) async fn show_delivery(
     Extract(state): Extract<State>,
     Manager(person): Manager,
@@ -264,6 +454,23 @@ pub(super) async fn show_delivery(
     Ok(Json(delivery(found.row, Some(String::from_utf8_lossy(&found.body).into_owned()))))
 }
 
+/// Send a stored delivery again.
+///
+/// Sends the same bytes with the same `PX-Delivery`, signed with the current time, with five new attempts.
+/// Deliveries are kept for 30 days.
+#[utoipa::path(
+    post,
+    path = "/admin/deliveries/{id}/resend",
+    tag = "Webhooks",
+    operation_id = "resendDelivery",
+    security(("session" = [])),
+    params(("id" = inline(Id), Path, description = "The delivery.")),
+    responses(
+        (status = 202, description = "The delivery is due now.", body = DeliveryResponse),
+        (status = 404, response = NotFound),
+        (status = 409, response = EndpointDisabled),
+    ),
+)]
 pub(super) async fn resend(
     Extract(state): Extract<State>,
     Manager(person): Manager,

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::timeout;
+use utoipa::ToSchema;
 
 use super::Bot;
 use crate::channels::outbox::DeliveryError;
@@ -45,12 +46,16 @@ pub(super) struct Message {
 }
 
 /// One update. What we do not ask for is left out.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = TelegramUpdate, description = "An Update of the Bot API. Other members are ignored.")]
 pub(super) struct Update {
     #[serde(rename = "update_id")]
     pub(super) id: i64,
+    #[schema(value_type = Option<Object>, nullable = false)]
     pub(super) message: Option<Incoming>,
+    #[schema(value_type = Option<Object>, nullable = false)]
     pub(super) callback_query: Option<Callback>,
+    #[schema(value_type = Option<Object>, nullable = false)]
     pub(super) my_chat_member: Option<ChatMember>,
 }
 

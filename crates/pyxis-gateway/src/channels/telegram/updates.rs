@@ -6,6 +6,7 @@ use std::time::Duration;
 use axum::body::Bytes;
 use axum::extract::State as Extract;
 use http::{HeaderMap, StatusCode};
+use pyxis_http::openapi::responses::{Internal, NotFound, SignInNeeded, Unavailable};
 use pyxis_store::chat_messages::{self, ChatPlatform};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -109,7 +110,26 @@ async fn round(state: &State, bot: &Bot) -> Result<Option<DeliveryError>> {
     Ok(None)
 }
 
-/// `POST /telegram/webhook`, mounted in webhook mode only.
+/// Receive an update of the Telegram bot.
+///
+/// Served only if `PX_TELEGRAM_WEBHOOK_SECRET` is set; otherwise updates are polled.
+#[utoipa::path(
+    post,
+    path = "/telegram/webhook",
+    tag = "Approvals",
+    operation_id = "takeUpdate",
+    params(
+        ("X-Telegram-Bot-Api-Secret-Token" = String, Header, description = "The secret from the settings."),
+    ),
+    request_body = Update,
+    responses(
+        (status = 200, description = "Accepted."),
+        (status = 401, response = SignInNeeded),
+        (status = 404, response = NotFound),
+        (status = 500, response = Internal),
+        (status = 503, response = Unavailable),
+    ),
+)]
 pub(crate) async fn webhook(
     Extract(state): Extract<State>,
     headers: HeaderMap,

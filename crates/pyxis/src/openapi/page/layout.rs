@@ -2,7 +2,7 @@
 
 use super::html::Html;
 use super::schema::SchemaField;
-use super::{Answer, Content, Group, Operation, Page, STYLE, Schema};
+use super::{Answer, Audience, Content, Group, Operation, Page, STYLE, Schema};
 
 impl Page {
     /// The whole page.
@@ -11,7 +11,7 @@ impl Page {
         html.markup("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
             .markup("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
             .markup("<meta name=\"color-scheme\" content=\"light dark\">\n")
-            .within("<title>Interface of ", &self.title, "</title>\n<style>")
+            .within("<title>", &self.title, " API reference</title>\n<style>")
             .markup(STYLE)
             .markup("</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to content</a>\n")
             .markup("<nav class=\"side\" aria-label=\"Contents\">\n")
@@ -24,12 +24,11 @@ impl Page {
         html.markup("</nav></details>\n<main id=\"main\" tabindex=\"-1\">\n");
         self.introduction(&mut html);
         self.keys(&mut html);
-        for group in &self.groups {
-            group.write(&mut html);
+        for audience in &self.audiences {
+            audience.write(&mut html);
         }
-        html.markup(
-            "<section id=\"schemas\">\n<h2>Schemas</h2>\n<p class=\"lead\">What bodies consist of.</p>\n",
-        );
+        html.markup("<section class=\"audience\" id=\"schemas\">\n<h2>Schemas</h2>\n")
+            .markup("<p class=\"lead\">Types of request and response bodies.</p>\n");
         for schema in &self.schemas {
             schema.write(&mut html);
         }
@@ -38,31 +37,24 @@ impl Page {
     }
 
     fn contents(&self, html: &mut Html) {
-        html.markup(
-            "<ul>\n<li><a href=\"#main\">Introduction</a></li>\n<li><a href=\"#keys\">Who calls</a></li>\n",
-        );
-        for group in &self.groups {
-            html.within("<li><a class=\"area\" href=\"#area-", &group.name, "\">").within(
+        html.markup("<ul>\n<li><a href=\"#main\">Introduction</a></li>\n")
+            .markup("<li><a href=\"#keys\">Authentication</a></li>\n</ul>\n");
+        for audience in &self.audiences {
+            html.within("<p class=\"audience\"><a href=\"#", &audience.anchor, "\">").within(
                 "",
-                &group.name,
-                "</a>",
+                &audience.name,
+                "</a></p>\n<ul>\n",
             );
-            if !group.brief {
-                html.markup("\n<ul>\n");
-                for operation in &group.operations {
-                    html.within("<li><a href=\"#", &operation.anchor, "\">");
-                    verb(html, &operation.method);
-                    html.within("<span>", &operation.summary, "</span></a></li>\n");
-                }
-                html.markup("</ul>\n");
+            for group in &audience.groups {
+                group.contents(html);
             }
-            html.markup("</li>\n");
+            html.markup("</ul>\n");
         }
-        html.markup("<li><a class=\"area\" href=\"#schemas\">Schemas</a></li>\n</ul>\n");
+        html.markup("<p class=\"audience\"><a href=\"#schemas\">Schemas</a></p>\n");
     }
 
     fn introduction(&self, html: &mut Html) {
-        html.within("<header>\n<h1>Interface of ", &self.title, "</h1>\n")
+        html.within("<header>\n<h1>", &self.title, " API reference</h1>\n")
             .within("<p class=\"lead\">", &self.summary, "</p>\n<p class=\"facts\">")
             .within("<span>Server <code>", &self.base_url, "</code></span>")
             .markup("<span><a href=\"/openapi.json\">OpenAPI document</a></span>")
@@ -74,7 +66,7 @@ impl Page {
     }
 
     fn keys(&self, html: &mut Html) {
-        html.markup("<section id=\"keys\">\n<h2>Who calls</h2>\n<dl class=\"fields\">\n");
+        html.markup("<section id=\"keys\">\n<h2>Authentication</h2>\n<dl class=\"fields\">\n");
         for key in &self.keys {
             html.within("<div id=\"", &key.anchor, "\">")
                 .within("<dt><code>", &key.header, "</code></dt><dd><span>")
@@ -85,28 +77,39 @@ impl Page {
     }
 }
 
-impl Group {
+impl Audience {
     fn write(&self, html: &mut Html) {
-        html.within("<section id=\"area-", &self.name, "\">\n")
-            .within("<h2>", &self.name, "</h2>\n<p class=\"lead\">")
+        html.within("<section class=\"audience\" id=\"", &self.anchor, "\">\n")
+            .within("<h2>", &self.name, "</h2>\n");
+        for group in &self.groups {
+            group.write(html);
+        }
+        html.markup("</section>\n");
+    }
+}
+
+impl Group {
+    fn contents(&self, html: &mut Html) {
+        html.within("<li><a class=\"area\" href=\"#", &self.anchor, "\">").within(
+            "",
+            &self.name,
+            "</a>\n<ul>\n",
+        );
+        for operation in &self.operations {
+            html.within("<li><a href=\"#", &operation.anchor, "\">");
+            verb(html, &operation.method);
+            html.within("<span>", &operation.summary, "</span></a></li>\n");
+        }
+        html.markup("</ul>\n</li>\n");
+    }
+
+    fn write(&self, html: &mut Html) {
+        html.within("<section id=\"", &self.anchor, "\">\n")
+            .within("<h3>", &self.name, "</h3>\n<p class=\"lead\">")
             .words(&self.description)
             .markup("</p>\n");
-        if self.brief {
-            html.markup("<ul class=\"routes\">\n");
-            for operation in &self.operations {
-                html.within("<li id=\"", &operation.anchor, "\">");
-                verb(html, &operation.method);
-                html.within("<code>", &operation.path, "</code>").within(
-                    "<span class=\"note\">",
-                    &operation.summary,
-                    "</span></li>\n",
-                );
-            }
-            html.markup("</ul>\n");
-        } else {
-            for operation in &self.operations {
-                operation.write(html);
-            }
+        for operation in &self.operations {
+            operation.write(html);
         }
         html.markup("</section>\n");
     }
@@ -126,17 +129,17 @@ impl Operation {
             html.paragraph(paragraph);
         }
         if !self.parameters.is_empty() {
-            html.markup("<h4>Parameters</h4>\n");
+            html.markup("<h5>Parameters</h5>\n");
             fields(html, &self.parameters);
         }
         if let Some(body) = &self.body {
-            html.within("<h4>Body <span class=\"note\">", &body.content.media, "")
+            html.within("<h5>Body <span class=\"note\">", &body.content.media, "")
                 .markup(if body.required { "" } else { ", optional" })
-                .markup("</span></h4>\n")
+                .markup("</span></h5>\n")
                 .paragraph(&body.description);
             body.content.write(html);
         }
-        html.markup("<h4>Answers</h4>\n<ul class=\"answers\">\n");
+        html.markup("<h5>Responses</h5>\n<ul class=\"answers\">\n");
         for answer in &self.answers {
             answer.write(html);
         }
@@ -192,8 +195,8 @@ impl Schema {
 }
 
 fn heading(html: &mut Html, prefix: &'static str, anchor: &str, title: &str) {
-    html.markup("<article id=\"").markup(prefix).within("", anchor, "\">\n<h3><a href=\"#");
-    html.markup(prefix).within("", anchor, "\">").within("", title, "</a></h3>\n");
+    html.markup("<article id=\"").markup(prefix).within("", anchor, "\">\n<h4><a href=\"#");
+    html.markup(prefix).within("", anchor, "\">").within("", title, "</a></h4>\n");
 }
 
 fn verb(html: &mut Html, method: &str) {

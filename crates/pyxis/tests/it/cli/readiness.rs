@@ -10,7 +10,8 @@ use crate::races::world::{World, both_engines};
 
 async fn ready(world: &World) -> (StatusCode, Value) {
     let request = Request::get("/readyz").body(Body::empty()).unwrap();
-    let (head, body) = pyxis::serve::health(world.state.clone()).oneshot(request).await.unwrap().into_parts();
+    let (head, body) =
+        pyxis::health::routes(world.state.clone()).oneshot(request).await.unwrap().into_parts();
     let body = body.collect().await.unwrap().to_bytes();
     (head.status, serde_json::from_slice(&body).unwrap())
 }

@@ -1,0 +1,82 @@
+//! Responses to the problems of the proxy and its admin interface.
+
+use pyxis_http::problem::kinds as common;
+
+use crate::error::kinds;
+
+pyxis_http::problem_responses! {
+    /// The key was sent more than once.
+    BadAgentHeader = [kinds::DUPLICATE_HEADER];
+    /// A control header is missing, unknown, repeated or invalid; the method or the target cannot be forwarded; the
+    /// request has an `oauth_*` parameter or an encoded form, which OAuth 1.0a cannot sign; or the body ended early.
+    BadForward = [kinds::MISSING_HEADER, kinds::UNKNOWN_HEADER, kinds::DUPLICATE_HEADER, kinds::INVALID_HEADER, kinds::INVALID_METHOD, kinds::INVALID_TARGET, kinds::OAUTH_PARAMETER, kinds::ENCODED_FORM, kinds::INCOMPLETE_BODY];
+    /// A control header is missing, unknown, repeated or invalid, the credential is not a signing key, the body is
+    /// not JSON, or the body ended early.
+    BadSign = [kinds::MISSING_HEADER, kinds::UNKNOWN_HEADER, kinds::DUPLICATE_HEADER, kinds::INVALID_HEADER, common::INVALID_JSON, kinds::INCOMPLETE_BODY];
+    /// The request was denied or expired while `Prefer: wait` held the connection, or something changed meanwhile.
+    SignRefused = [kinds::APPROVAL_DENIED, kinds::APPROVAL_EXPIRED, kinds::NO_LONGER_ALLOWED];
+    /// A member of the body is missing or unknown; the payload does not match `encoding`, `format`, its `digest` or
+    /// the key's algorithm; or the `Idempotency-Key` was used for another request.
+    BadPayload = [common::INVALID_FIELD, kinds::IDEMPOTENCY_KEY_REUSED];
+    /// There is no agent key, or it is unknown, or its agent is disabled.
+    BadKey = [kinds::MISSING_KEY, kinds::INVALID_KEY];
+    /// The credential is not allowed for this host, the policy denies the request, or it was denied or expired while
+    /// `Prefer: wait` held the connection.
+    ForwardRefused = [kinds::HOST_NOT_ALLOWED, kinds::TARGET_NOT_ALLOWED, kinds::DENIED_BY_POLICY, kinds::APPROVAL_DENIED, kinds::APPROVAL_EXPIRED, kinds::NO_LONGER_ALLOWED];
+    /// There is no such credential, or this agent may not use it; the response is the same, so that names cannot be
+    /// probed. `not_found`: the response stored for the `Idempotency-Key` has been deleted.
+    CredentialNotFound = [kinds::CREDENTIAL_NOT_FOUND, common::NOT_FOUND];
+    /// The first request with this `Idempotency-Key` is still in progress, or an identical request is being decided
+    /// at this moment (`conflict`). Send it again.
+    StillUnderWay = [kinds::IDEMPOTENCY_IN_PROGRESS, common::CONFLICT] with retry_after;
+    /// The body is too large to be stored, which an approval and an `Idempotency-Key` need.
+    PendingBodyTooLarge = [common::BODY_TOO_LARGE];
+    /// The `Idempotency-Key` was used for another request.
+    IdempotencyKeyReused = [kinds::IDEMPOTENCY_KEY_REUSED];
+    /// The agent's requests of this hour are used up (windows start on the hour, UTC; only this case has `RateLimit`
+    /// headers), or it has the maximum number of pending requests (`too_many_pending`).
+    RateLimited = [kinds::RATE_LIMITED, kinds::TOO_MANY_PENDING] with rate_limit with retry_after;
+    /// The target could not be reached and nothing was sent; its response was cut off; its response cannot be checked
+    /// for the secret and is withheld; or a request that may change something got no response (`outcome_unknown`): it
+    /// may have been executed, and it is not sent again.
+    UpstreamFailed = [common::UPSTREAM_ERROR, kinds::UNKNOWN_CONTENT_CODING, kinds::OUTCOME_UNKNOWN, kinds::REAUTHORIZATION_REQUIRED, kinds::TOKEN_ERROR];
+    /// The target could not be reached, its response cannot be checked for the secret, or no access token could be
+    /// fetched. With `reauthorization_required`, `url` is the page on which to connect the account again.
+    ProbeFailed = [common::UPSTREAM_ERROR, kinds::UNKNOWN_CONTENT_CODING, kinds::REAUTHORIZATION_REQUIRED, kinds::TOKEN_ERROR];
+    /// Connecting to the target timed out, or a GET, HEAD or OPTIONS request did (`upstream_timeout`). A request with
+    /// another method may have been executed (`outcome_unknown`).
+    UpstreamTimeout = [kinds::UPSTREAM_TIMEOUT, kinds::OUTCOME_UNKNOWN_TIMEOUT];
+    /// The body is not JSON, or the URL is invalid.
+    InvalidProbe = [common::INVALID_JSON, common::INVALID_BODY, kinds::INVALID_TARGET];
+    /// The role does not allow it, or the host is not allowed.
+    ProbeRefused = [common::FORBIDDEN, kinds::HOST_NOT_ALLOWED, kinds::TARGET_NOT_ALLOWED];
+    /// The email address or the password is wrong.
+    WrongPassword = [kinds::WRONG_PASSWORD];
+    /// This person may not decide requests with this credential, or the token does not have the scope. A passkey that
+    /// fails a check is reported on the page of its ceremony.
+    NotEligible = [kinds::NOT_ELIGIBLE, common::INSUFFICIENT_SCOPE, kinds::PASSKEY_REFUSED];
+    /// The name is already in use, in any case.
+    NameTaken = [kinds::NAME_TAKEN];
+    /// Rights are for members only; owners and admins may do everything.
+    NoMember = [common::CONFLICT];
+    /// The person has already signed in, or is the last owner.
+    InvitationUsed = [common::CONFLICT];
+    /// A workspace needs an enabled owner.
+    LastOwner = [common::CONFLICT];
+    /// The grant has already ended: it was revoked, has expired, or was ended by a change of policy or secret.
+    GrantOver = [common::CONFLICT];
+    /// A workspace can have at most 50 endpoints.
+    TooManyEndpoints = [common::CONFLICT];
+    /// Someone else replaced the secret at the same time.
+    SecretJustReplaced = [common::CONFLICT];
+    /// The endpoint is disabled.
+    EndpointDisabled = [common::CONFLICT];
+    /// Email address and password match several workspaces; use different passwords.
+    SeveralWorkspaces = [common::CONFLICT];
+    /// The transaction is decided or expired, or this person has already voted.
+    AlreadyDecided = [kinds::ALREADY_DECIDED];
+    /// Only a passkey can approve this; `url` is the page of the ceremony.
+    PasskeyRequired = [kinds::PASSKEY_REQUIRED] with location;
+    /// The account is locked for 15 minutes after five failures.
+    Locked = [kinds::LOCKED];
+}

@@ -1,0 +1,19 @@
+//! Responses for problems that only scoring has.
+
+use pyxis_http::problem::kinds::{CONFLICT, UNAVAILABLE};
+
+use crate::service::error::{BUSY, CHANGED};
+
+pyxis_http::problem_responses! {
+    /// Someone else changed it since you read it. Read it again, then decide.
+    Changed = [CHANGED];
+    /// The key is revoked, permanently.
+    KeyRevoked = [CONFLICT];
+    /// The key is revoked, already reads history, or already waits for a decision.
+    NothingToRequest = [CONFLICT];
+    /// The request was already decided.
+    RequestDecided = [CONFLICT];
+    /// Other requests kept changing the same rows (`busy`), or the store cannot be reached. Nothing was changed; try
+    /// again.
+    Busy = [BUSY, UNAVAILABLE] with retry_after;
+}

@@ -1,0 +1,40 @@
+//! Parameters that several operations share.
+
+use pyxis_http::openapi::{in_path, in_query, optional, text};
+use serde_json::json;
+use utoipa::PartialSchema;
+use utoipa::openapi::ObjectBuilder;
+use utoipa::openapi::schema::Type;
+
+use crate::values::{ModelName, integer};
+
+pyxis_http::parameters! {
+    /// The scorer's number.
+    pub(super) ScorerPath = in_path("scorer_id", integer().minimum(Some(1))).example(Some(json!(1)));
+    /// Explain the score, in a member `explain`.
+    pub(super) ExplainScore = optional("explain", switch());
+    /// Explain the score, in a member `explain`: the models it comes from with their weights, and for each the features
+    /// that moved it.
+    pub(super) ExplainModel = optional("explain", switch());
+    /// Add `metadata` to each item.
+    pub(super) IncludeMetadata = optional("include_metadata", switch());
+    /// Stamps on a page.
+    pub(super) PageLimit =
+        optional("limit", integer().minimum(Some(1)).maximum(Some(1000)).default(Some(json!(1000))));
+    /// `next` or `prev` of an earlier response.
+    pub(super) PageToken = optional("token", text());
+    /// Strictly before this moment: `YYYY-MM-DD`, the start of that day in UTC, or a time in UTC,
+    /// `YYYY-MM-DDThh:mm:ss.sssZ`, with 0 to 9 digits of a second and `Z` or `+00:00`. Every time in a response has one
+    /// of these forms.
+    pub(super) CreatedBefore = in_query("created_at", text().examples(["2026-01-31", "2026-01-31T09:05:00.250Z", "2026-01-31T09:05:00.250000+00:00"]));
+    /// The name of a Stamp, with `#` written `%23`. May be repeated.
+    pub(super) Providers = in_query("provider", text());
+    /// Name of one model.
+    pub(super) ModelQuery = optional("model", ModelName::schema());
+    /// Name of one model.
+    pub(super) ModelList = optional("model_list", text().default(Some(json!("aggregate"))));
+}
+
+fn switch() -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::Boolean).default(Some(json!(false)))
+}

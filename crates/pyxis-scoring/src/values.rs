@@ -1,0 +1,82 @@
+//! Schemas of names and small values in bodies.
+
+use pyxis_http::openapi::{in_path, text, words};
+use pyxis_models::scope::Model;
+use serde_json::json;
+use utoipa::openapi::schema::{ArrayBuilder, OneOfBuilder, SchemaType, Type};
+use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
+
+pyxis_http::value_schemas! {
+    /// An EVM address in lower case, in upper case, or with its checksum (ERC-55). Responses use lower case.
+    pub(crate) Address = text().pattern(Some("^0x[0-9A-Fa-f]{40}$")).examples([SAMPLE]);
+    /// A decimal number as text, with exactly five decimals.
+    pub(crate) Amount = text().pattern(Some(r"^[0-9]+\.[0-9]{5}$")).examples(["35.76600"]);
+    /// A decimal number, as text or number: up to 7 digits before and 5 after the point, not negative.
+    pub(crate) AmountInput =
+        ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::String, Type::Number])).examples(["16.021"]);
+    /// Contribution of each Stamp, by name; at most 2,000. A Stamp that is not named contributes nothing.
+    pub(crate) WeightsInput = ObjectBuilder::new().additional_properties(Some(
+        utoipa::openapi::Ref::from_schema_name("AmountInput")
+    ));
+    pub(crate) MicroTime = text().format(Some(pyxis_http::openapi::format("date-time")))
+        .examples(["2026-01-31T09:05:00.250000+00:00"]);
+    /// A display name: 1 to 100 bytes on one line.
+    pub(crate) Label = text().min_length(Some(1)).max_length(Some(100));
+    /// Requests in 15 minutes: 125, 350 or 2,000 for Stamps and 15, 350 or 2,000 for models. Tier 4 has its own limit.
+    pub(crate) TierNumber = integer().minimum(Some(1)).maximum(Some(4));
+    /// Requests in 15 minutes; only with tier 4, and required there.
+    pub(crate) TierLimit = integer()
+        .minimum(Some(2001))
+        .maximum(Some(1_000_000_000));
+    /// The fault: a sentence, or for a parameter a list.
+    pub(crate) Detail = ObjectBuilder::new().property("detail", detail()).required("detail");
+    pub(crate) TextOrInteger = ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::String, Type::Integer]));
+    pub(crate) Null = ObjectBuilder::new().schema_type(Type::Null);
+    pub(crate) Done = words(["DONE"]);
+    pub(crate) PageVersion = words(["1.0.0"]);
+    /// A custom model: the model that it answers for, its name, hashes of file and features, operators, calibration,
+    /// weight, and its quality if it was measured.
+    pub(crate) CustomModel = ObjectBuilder::new();
+    /// Its size, median score, shared funder and sink, members that first bridged on the same day, transfers within, and
+    /// up to 60 members.
+    pub(crate) SuspectedGroup = ObjectBuilder::new();
+    pub(crate) AnyObject = ObjectBuilder::new();
+    pub(crate) SurfaceName = words(["stamps", "models"]);
+    pub(crate) StampStatusName = words(["counts", "no_weight", "deduplicated", "expired", "not_yet_valid"]);
+    pub(crate) IngestStatus = words(["accepted", "replaced", "unchanged", "rejected"]);
+    pub(crate) ModelName = words(Model::ALL.iter().map(|model| model.as_str())).default(Some(json!("aggregate")));
+}
+
+pyxis_http::parameters! {
+    pub(crate) AddressPath = in_path("address", Address::schema()).example(Some(json!(SAMPLE)));
+}
+
+/// An address of the examples, which `pyxis quickstart` fills with samples.
+pub(crate) const SAMPLE: &str = "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1";
+
+/// Verifiable Credentials, up to 200.
+pub(crate) enum CredentialList {}
+
+impl PartialSchema for CredentialList {
+    fn schema() -> RefOr<Schema> {
+        ArrayBuilder::new().items(ObjectBuilder::new()).max_items(Some(200)).into()
+    }
+}
+
+impl ToSchema for CredentialList {}
+
+fn detail() -> Schema {
+    let fault = ObjectBuilder::new()
+        .property("type", text())
+        .required("type")
+        .property("loc", ArrayBuilder::new().items(text()).description(Some("Its place and its name.")))
+        .required("loc")
+        .property("msg", text().description(Some("The expected value.")))
+        .required("msg");
+    OneOfBuilder::new().item(text()).item(ArrayBuilder::new().items(fault)).into()
+}
+
+pub(crate) fn integer() -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::Integer)
+}

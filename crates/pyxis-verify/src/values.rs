@@ -1,0 +1,31 @@
+//! Schemas of names and small values in bodies and parameters.
+
+use pyxis_core::proof::Kind;
+use pyxis_http::openapi::words;
+use pyxis_store::attestation_keys::Scheme;
+use pyxis_store::block_clocks::ClockKind;
+use pyxis_store::proof_log::Change;
+use pyxis_store::proofs::Ended;
+use utoipa::openapi::ObjectBuilder;
+use utoipa::openapi::schema::{SchemaType, Type};
+
+use crate::verdict::{CheckVerdict, Reason};
+
+pyxis_http::value_schemas! {
+    pub(crate) KindName = words(Kind::ALL.map(Kind::as_str));
+    pub(crate) SybilKind = words(Kind::ALL.into_iter().filter(|kind| kind.is_sybil_resistance()).map(Kind::as_str));
+    pub(crate) StrategyKind = words(
+        Kind::ALL.into_iter().filter(|kind| kind.has_sybil_strategy()).map(Kind::as_str)
+    );
+    pub(crate) Country = words(["us"]);
+    /// With `explain=true`.
+    pub(crate) VerificationReason = words(Reason::ALL.map(CheckVerdict::Invalid).map(CheckVerdict::reason).into_iter()
+        .chain([CheckVerdict::Valid(None).reason()]));
+    pub(crate) ClockName = words(ClockKind::ALL.iter().map(|one| one.as_str()));
+    pub(crate) ProofEnd = words(Ended::ALL.iter().map(|one| one.as_str()));
+    pub(crate) LogChange = words(Change::ALL.iter().map(|one| one.as_str()));
+    pub(crate) SchemeName = words(Scheme::ALL.iter().map(|one| one.as_str()));
+    pub(crate) ZeroOrOne = ObjectBuilder::new().schema_type(Type::Integer).enum_values(Some([0, 1]));
+    pub(crate) TextOrInteger = ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::String, Type::Integer]));
+    pub(crate) StatementStatus = words(["registered", "revoked", "rebound"]);
+}
