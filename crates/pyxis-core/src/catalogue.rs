@@ -11,7 +11,6 @@ use crate::stamp::StampName;
 
 /// A place where an account or an activity is verified. Its JSON form is an entry of the catalogue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Platform {
     /// Permanent name without spaces.
     pub id: String,
@@ -30,7 +29,6 @@ pub struct Platform {
 
 /// Stamps of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
 #[schema(as = PlatformGroup)]
 pub struct Group {
     /// Display name.
@@ -41,7 +39,6 @@ pub struct Group {
 
 /// One Stamp of the catalogue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
 pub struct CatalogueStamp {
     /// The name used in credentials.
     #[schema(value_type = String)]

@@ -10,6 +10,8 @@ use utoipa::{PartialSchema, ToSchema};
 
 pyxis_http::value_schemas! {
     pub(crate) MethodName = words(Method::ALL.iter().map(|method| method.as_str()));
+    pub(crate) ForwardMethod =
+        words(Method::ALL.iter().map(|method| method.as_str())).default(Some("GET".into()));
     pub(crate) MethodVerdict = words(["proceeds", "pauses", "denied"]);
     /// The rule that decided.
     pub(crate) Rule = words(PolicyRule::ALL.iter().map(|rule| rule.as_str()));
@@ -63,7 +65,7 @@ other_schemas! {
         .into();
     AgentScope = OneOfBuilder::new()
         .item(words(["all"]))
-        .item(ArrayBuilder::new().items(text()).unique_items(true))
+        .item(ArrayBuilder::new().items(text()))
         .description(Some("`all`, or the names of the credentials that the agent may use."))
         .into();
     HeaderPair = ArrayBuilder::new().items(text()).min_items(Some(2)).max_items(Some(2)).into();

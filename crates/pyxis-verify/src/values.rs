@@ -27,5 +27,6 @@ pyxis_http::value_schemas! {
     pub(crate) SchemeName = words(Scheme::ALL.iter().map(|one| one.as_str()));
     pub(crate) ZeroOrOne = ObjectBuilder::new().schema_type(Type::Integer).enum_values(Some([0, 1]));
     pub(crate) TextOrInteger = ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::String, Type::Integer]));
+    pub(crate) RevokedWord = words(["revoked"]);
     pub(crate) StatementStatus = words(["registered", "revoked", "rebound"]);
 }

@@ -12,6 +12,7 @@ mod reading;
 ///
 /// Values that come from [`Policy::from_json`] are valid; serializing gives the same document again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(description = "A policy: the rules of one credential.")]
 pub struct Policy {
     /// Methods that pass, in any case. HEAD follows GET and is refused here. Rule 3.
     #[schema(value_type = Vec<PolicyMethod>, max_items = 2000)]
@@ -25,16 +26,16 @@ pub struct Policy {
     /// URL patterns that pass. Rule 2. `/path` matches a path prefix on every host; `host/path` an exact host and a
     /// path prefix. `*` is one whole, non-empty segment. Queries are ignored. A pattern with scheme, query, fragment,
     /// user name, dot segments or a partial `*` is refused.
-    #[schema(max_items = 2000)]
+    #[schema(value_type = Vec<UrlPattern>, max_items = 2000)]
     pub auto_approve_urls: Vec<String>,
     /// URL patterns that need approval, tried on every plausible variant of the path. Rule 1.
-    #[schema(max_items = 2000)]
+    #[schema(value_type = Vec<UrlPattern>, max_items = 2000)]
     pub require_approval_urls: Vec<String>,
     /// URL patterns that are refused, before rule 1, tried on every plausible variant of the path.
-    #[schema(max_items = 2000)]
+    #[schema(value_type = Vec<UrlPattern>, max_items = 2000)]
     pub deny_urls: Vec<String>,
     /// Email addresses; empty means any eligible approver. Being listed adds no eligibility.
-    #[schema(max_items = 2000)]
+    #[schema(value_type = Vec<ApproverEmail>, max_items = 2000)]
     pub allowed_approvers: Vec<String>,
     /// Channel that announces approvals.
     pub channel: Channel,
@@ -76,6 +77,16 @@ impl Default for Policy {
         }
     }
 }
+
+#[derive(ToSchema)]
+#[schema(min_length = 1)]
+#[expect(dead_code, reason = "the schema of a pattern in a policy")]
+struct UrlPattern(String);
+
+#[derive(ToSchema)]
+#[schema(max_length = 254)]
+#[expect(dead_code, reason = "the schema of an email address in a policy")]
+struct ApproverEmail(String);
 
 /// A method in a policy: HEAD follows GET.
 #[derive(ToSchema)]

@@ -15,7 +15,7 @@ use crate::problems::{
     PendingBodyTooLarge, RateLimited, SignRefused, StillUnderWay, UpstreamFailed, UpstreamTimeout,
 };
 use crate::runtime::state::State;
-use crate::values::MethodName;
+use crate::values::ForwardMethod;
 
 /// Send a request with a stored credential.
 ///
@@ -32,8 +32,8 @@ use crate::values::MethodName;
     security(("agentKey" = [])),
     params(
         ("X-PX-Credential" = String, Header, min_length = 1, description = "Name of the credential.", example = "github"),
-        ("X-PX-Target" = String, Header, description = "Full target URL with its query. `https`, or `http` if the credential allows it; no user name, no control characters. A fragment is dropped.", example = "https://api.github.com/user"),
-        ("X-PX-Method" = inline(Option<MethodName>), Header, description = "Method of the upstream request, in any case. CONNECT and TRACE are refused."),
+        ("X-PX-Target" = inline(Uri), Header, description = "Full target URL with its query. `https`, or `http` if the credential allows it; no user name, no control characters. A fragment is dropped.", example = "https://api.github.com/user"),
+        ("X-PX-Method" = inline(Option<ForwardMethod>), Header, description = "Method of the upstream request, in any case. CONNECT and TRACE are refused."),
         ("X-PX-Reason" = Option<String>, Header, max_length = 1024, description = "Reason, for the approver. At most 1024 bytes. A policy can require it.", example = "Open an issue about the failing build"),
         ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, description = "Requests with the same key happen once and have the same outcome for 24 hours. 1 to 255 bytes."),
         ("Prefer" = Option<String>, Header, description = "`wait=N` (RFC 7240) holds the connection for a decision, at most 60 seconds. Other preferences are ignored.", example = "wait=30"),

@@ -7,7 +7,7 @@ use utoipa::openapi::{
     ContentBuilder, Header, HeaderBuilder, ObjectBuilder, Ref, RefOr, Response, ResponseBuilder,
 };
 
-use super::values::{Id, Time, Uri, joined};
+use super::values::{Id, Time, Uri, joined, words};
 use crate::problem::ProblemKind;
 
 /// Declares responses, each for problems that share a status. A doc comment becomes the description.
@@ -112,12 +112,16 @@ fn number(description: &str, least: usize) -> Header {
     HeaderBuilder::new().schema(Some(schema)).description(Some(description)).build()
 }
 
+crate::value_schemas! {
+    AboutBlank = words(["about:blank"]);
+}
+
 /// The body of a problem, RFC 9457. Match on `code`; `detail` is for people and may change.
 #[derive(ToSchema)]
 #[schema(as = Problem)]
 #[expect(dead_code, reason = "Problem writes its members one by one; this is their description")]
 struct ProblemBody {
-    #[schema(pattern = "^about:blank$")]
+    #[schema(value_type = AboutBlank)]
     r#type: String,
     /// The status in words.
     title: String,

@@ -15,7 +15,7 @@ use super::{Manager, kind, subject};
 use crate::service::proofs::{self, ProofKey};
 use crate::service::{Error, Result};
 use crate::state::State;
-use crate::values::{LogChange, ProofEnd};
+use crate::values::{LogChange, ProofEnd, RevokedWord};
 
 /// Rows per page: the default and the maximum.
 const PAGE: u32 = 100;
@@ -120,6 +120,7 @@ struct ProofLogEntry {
 
 #[derive(Serialize, ToSchema)]
 pub(super) struct Revoked {
+    #[schema(value_type = RevokedWord)]
     status: &'static str,
     height: i64,
 }

@@ -47,7 +47,7 @@ pub(super) struct CreateCredentialRequest {
     allow_http: bool,
     #[serde(default)]
     options: CredentialOptions,
-    #[schema(value_type = Option<values::Secret>, nullable = false)]
+    #[schema(value_type = Option<values::Secret>, nullable = false, write_only)]
     secret: Option<Value>,
 }
 
@@ -73,7 +73,7 @@ pub(super) struct UpdateCredentialRequest {
 #[serde(deny_unknown_fields)]
 #[schema(as = SecretInput)]
 pub(super) struct ReplaceSecret {
-    #[schema(value_type = values::Secret)]
+    #[schema(value_type = values::Secret, write_only)]
     secret: Value,
 }
 

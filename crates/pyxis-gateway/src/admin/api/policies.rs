@@ -124,7 +124,7 @@ pub(super) async fn show(
         })),
     responses(
         (status = 200, description = "The policy after the change.", body = PolicyResponse),
-        (status = 202, description = "A member's proposal, which applies once their own passkey confirms it at `confirm_url`.", body = PolicyResponse),
+        (status = 202, description = "A member's proposal, which applies once their own passkey confirms it at `confirm_url`.", body = proposals::Proposed),
         (status = 404, response = NotFound),
     ),
 )]

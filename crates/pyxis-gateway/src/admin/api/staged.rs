@@ -5,7 +5,7 @@ use http::StatusCode;
 use pyxis_core::id::StagedPolicyId;
 use pyxis_core::policy::Policy;
 use pyxis_http::openapi::responses::NotFound;
-use pyxis_http::openapi::{Id, Time, Uri};
+use pyxis_http::openapi::{Id, Time, Uri, words};
 use pyxis_http::{Json, Path};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -14,6 +14,10 @@ use super::Editing;
 use crate::admin::staged::{self, Staged};
 use crate::error::{Error, Result};
 use crate::runtime::state::State;
+
+pyxis_http::value_schemas! {
+    StagedWord = words(["staged"]);
+}
 
 /// A proposal.
 #[derive(Serialize, ToSchema)]
@@ -42,6 +46,7 @@ pub(super) struct StagedChangeResponse {
 #[derive(Serialize, ToSchema)]
 #[schema(as = ProposedPolicy)]
 pub(super) struct Proposed {
+    #[schema(value_type = StagedWord)]
     status: &'static str,
     staged: StagedChangeResponse,
 }

@@ -28,7 +28,7 @@ const PAGE: u32 = 100;
 pub(super) struct CreateWebhookRequest {
     /// https, and a host that the egress guard admits.
     #[serde(default)]
-    #[schema(value_type = Uri, required, max_length = 2048)]
+    #[schema(format = "uri", required, max_length = 2048)]
     url: String,
     #[serde(default)]
     #[schema(max_length = 500)]
@@ -43,7 +43,7 @@ pub(super) struct CreateWebhookRequest {
 #[serde(deny_unknown_fields)]
 #[schema(as = WebhookPatch)]
 pub(super) struct UpdateWebhookRequest {
-    #[schema(value_type = Option<Uri>, nullable = false, max_length = 2048)]
+    #[schema(format = "uri", nullable = false, max_length = 2048)]
     url: Option<String>,
     #[schema(nullable = false, max_length = 500)]
     description: Option<String>,

@@ -117,7 +117,7 @@ async fn round(state: &State, bot: &Bot) -> Result<Option<DeliveryError>> {
     post,
     path = "/telegram/webhook",
     tag = "Approvals",
-    operation_id = "takeUpdate",
+    operation_id = "takeTelegramUpdate",
     params(
         ("X-Telegram-Bot-Api-Secret-Token" = String, Header, description = "The secret from the settings."),
     ),

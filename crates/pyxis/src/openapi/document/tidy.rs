@@ -10,6 +10,7 @@ pub(super) fn tidy(value: &mut Value) {
             unwrap_lines(members);
             drop_width(members);
             allow_no_body(members);
+            never_null(members);
         }
         Value::Array(items) => items.iter_mut().for_each(tidy),
         _ => {}
@@ -32,6 +33,25 @@ fn unwrap_lines(members: &mut Map<String, Value>) {
 fn drop_width(members: &mut Map<String, Value>) {
     if members.get("format").is_some_and(|format| format == "int32" || format == "int64") {
         members.remove("format");
+    }
+}
+
+/// A parameter that is left out is absent: it is never `null`.
+fn never_null(members: &mut Map<String, Value>) {
+    if !members.contains_key("in") {
+        return;
+    }
+    let Some(schema) = members.get_mut("schema") else { return };
+    if let [one, Value::String(null)] = &schema["type"].as_array().cloned().unwrap_or_default()[..]
+        && null == "null"
+    {
+        schema["type"] = one.clone();
+    }
+    let alternatives = schema["oneOf"].as_array().cloned().unwrap_or_default();
+    if let [one, null] = &alternatives[..]
+        && null["type"] == "null"
+    {
+        *schema = one.clone();
     }
 }
 
