@@ -248,7 +248,7 @@ test("scores computed anew show at a terminal how far they are", async () => {
   await cli("scorer", "set-weights", String(id), "Lens=3");
   const shown = await world.server.atTerminal("scorer", "rescore", String(id));
   assert.match(shown, /scores .*\b[123]\/3\b/);
-  assert.match(shown, /3 of 3 stored scores computed anew/);
+  assert.match(shown, /recomputed 3 of 3 stored scores/);
 });
 
 test("on a phone nothing is wider than the window, in the middle of work too", async () => {

@@ -133,5 +133,5 @@ test("the owner sees which node is dead, and every reason for a no", async () =>
 
 test("an import of proofs shows at a terminal how far it is", () => {
   assert.match(imported, / (\d[\d.]*) KiB\/\1 KiB/);
-  assert.match(imported, / lines: 3 registered, 0 were so already, 0 rejected/);
+  assert.match(imported, / lines: 3 registered, 0 already registered, 0 rejected/);
 });

@@ -33,7 +33,7 @@ impl std::fmt::Display for Wait {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClientCertificateRefusal {
     /// The upstream requires a certificate, and none was presented.
-    #[error("it wants a client certificate")]
+    #[error("it requires a client certificate")]
     Missing,
     /// The upstream does not accept the presented certificate.
     #[error("it does not accept the client certificate")]
@@ -81,7 +81,7 @@ pub enum InvalidRequest {
     #[error(transparent)]
     Uri(#[from] NotAnOrigin),
     /// The URI has a user name or password.
-    #[error("url with user information")]
+    #[error("the URL has a user name or password")]
     UserInfo,
     /// CONNECT would turn the connection into a tunnel.
     #[error("method CONNECT")]
@@ -122,11 +122,11 @@ pub enum Error {
     #[error("the stream was refused")]
     Unprocessed(#[source] Arc<dyn StdError + Send + Sync>),
     /// The host's response cannot be parsed.
-    #[error("the answer cannot be read")]
+    #[error("the response cannot be read")]
     Protocol(#[source] Arc<dyn StdError + Send + Sync>),
     /// The response head exceeds [`MAX_ANSWER_LINES`](crate::MAX_ANSWER_LINES) or
     /// [`MAX_ANSWER_HEAD`](crate::MAX_ANSWER_HEAD).
-    #[error("the head of the answer is too large")]
+    #[error("the head of the response is too large")]
     HeadTooLarge,
     /// The caller's own request body failed.
     #[error("the request body failed")]
@@ -170,24 +170,24 @@ impl Error {
             Self::Blocked(_) => "the egress guard refuses the host",
             Self::Resolve(_) => "the host name does not resolve",
             Self::Connect(_) => "cannot connect to the host",
-            Self::Tls(_) => "no secure connection: the host's certificate was not accepted",
+            Self::Tls(_) => "no secure connection: the host's certificate is not trusted",
             Self::Refused(ClientCertificateRefusal::Missing) => {
-                "the host wants a client certificate, and none was shown"
+                "the host requires a client certificate, and none was sent"
             }
             Self::Refused(ClientCertificateRefusal::NotAccepted) => {
                 "the host does not accept the client certificate"
             }
-            Self::Timeout(_) => "the host did not answer in time",
-            Self::Closed { .. } => "the host broke off the connection",
+            Self::Timeout(_) => "the host did not respond in time",
+            Self::Closed { .. } => "the host closed the connection early",
             Self::Unprocessed(_) => {
-                "the host refused the request before it processed any of it: it may be sent again"
+                "the host refused the request before processing any of it: it may be sent again"
             }
-            Self::Protocol(_) => "the host answered, but its answer is malformed and cannot be read",
+            Self::Protocol(_) => "the host answered, but its response is malformed",
             Self::HeadTooLarge => {
-                "the host answered, but with more than 1000 header lines or 256 KiB of headers, which is not read"
+                "the host answered, but with more headers than are read: 1000 lines or 256 KiB"
             }
-            Self::RequestBody(_) => "the body of the request broke off",
-            Self::TooLarge { .. } => "the host's answer is too large",
+            Self::RequestBody(_) => "the body of the request ended early",
+            Self::TooLarge { .. } => "the host's response is too large",
             Self::Invalid(_) => "the request cannot be sent as it is",
         }
     }

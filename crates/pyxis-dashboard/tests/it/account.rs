@@ -41,7 +41,7 @@ both_engines! {
             ("wrong", OTHER, OTHER, "not your present password"),
             (PASSWORD, OTHER, "something else", "The two passwords differ"),
             (PASSWORD, "short", "short", "12 to 256 characters"),
-            (PASSWORD, PASSWORD, PASSWORD, "The same as before"),
+            (PASSWORD, PASSWORD, PASSWORD, "Must differ from the current password"),
         ] {
             let refused = change(&mut owner, present, new, again).await;
             assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{says}");

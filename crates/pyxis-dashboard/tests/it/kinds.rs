@@ -273,17 +273,17 @@ async fn a_pasted_env_file_becomes_credentials_and_is_never_shown_again() {
         "OPENAI_API_KEY",
         "href=\"/app/credentials/openai\"",
         "UNKNOWN_THING",
-        "no preset knows it",
+        "no preset uses it",
         "sets no variable",
         "href=\"/app/credentials/twilio\"",
-        "needs JIRA_EMAIL too",
+        "also needs JIRA_EMAIL",
     ] {
         assert!(told.text.contains(said), "{said}: {}", told.text);
     }
     let stored = credentials::get(&world.gateway, team.id, "openai").await.unwrap();
     assert_eq!(stored.allowed_hosts, "[\"api.openai.com\"]");
     let again = browser.submit(page, page, &[("env", &file)]).await;
-    assert!(again.text.contains("exists already"));
+    assert!(again.text.contains("already exists"));
     let empty = browser.submit(page, page, &[("env", " \r\n")]).await;
     assert_eq!(empty.status, StatusCode::UNPROCESSABLE_ENTITY);
     assert!(empty.text.contains("id=\"env-problem\""));

@@ -172,7 +172,7 @@ both_engines! {
         assert!(page.contains("value=\"laptop\""), "the first needs no more than a session");
         let refused = owner.submit(ACCOUNT, "/app/account/passkeys/begin", &[("name", "phone")]).await;
         assert_eq!(refused.status, StatusCode::CONFLICT);
-        assert!(refused.text.contains("sign in again first"), "{}", refused.text);
+        assert!(refused.text.contains("sign out and in again first"), "{}", refused.text);
         let id = page.split("/app/account/passkeys/").nth(1).unwrap().split('/').next().unwrap();
         let path = format!("/app/account/passkeys/{id}/remove");
         assert_eq!(owner.submit(ACCOUNT, &path, &[]).await.status, StatusCode::CONFLICT);

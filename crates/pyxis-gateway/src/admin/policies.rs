@@ -194,7 +194,10 @@ pub async fn explain(
         return Ok(refuse(Rule::Target, reason.to_owned()));
     }
     let Some(method) = Method::parse(method) else {
-        return Ok(refuse(Rule::Target, "the method cannot be forwarded".to_owned()));
+        return Ok(refuse(
+            Rule::Target,
+            "the method must be GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS".to_owned(),
+        ));
     };
     let target = match Target::parse(url) {
         Ok(target) => target,

@@ -80,8 +80,8 @@ pub fn check(display_name: &str, accent: &str) -> Result<Brand> {
     let accent = match accent.trim() {
         "" => None,
         text => {
-            let accent =
-                Accent::parse(text).ok_or_else(|| Error::field("accent", "six hex digits like #4338ca"))?;
+            let accent = Accent::parse(text)
+                .ok_or_else(|| Error::field("accent", "must be six hex digits such as #4338ca"))?;
             Some(accent.to_string())
         }
     };

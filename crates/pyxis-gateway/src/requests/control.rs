@@ -121,7 +121,7 @@ fn wait(headers: &HeaderMap) -> Result<Option<Duration>> {
         return Err(Error::DuplicateHeader("Prefer"));
     }
     let bad =
-        Error::InvalidHeader { name: "Prefer", detail: "wait takes whole seconds, for example wait=30" };
+        Error::InvalidHeader { name: "Prefer", detail: "wait must be whole seconds, for example wait=30" };
     let Ok(text) = value.to_str() else { return Err(bad) };
     for preference in text.split([',', ';']) {
         let (name, argument) = preference.split_once('=').unwrap_or((preference, ""));

@@ -57,7 +57,7 @@ fn outputs_that_leave_a_choice_want_a_name() {
     let two = Model { outputs: vec!["a", "b"], ..stump(2, 0, 1.0, 0.2, 0.8) };
     refused(&two, 2, "(outputs: a, b): name one of them with --output");
     let one = Model { outputs: vec!["a"], ..stump(2, 0, 1.0, 0.2, 0.8) };
-    refused(&one, 2, "nothing computes the output a");
+    refused(&one, 2, "no operator computes the output a");
     let bytes = stump(2, 0, 1.0, 0.2, 0.8).bytes();
     let why = Program::load(&bytes, &ModelSpec { output: Some("x".to_owned()), ..spec(2) }).unwrap_err();
     assert!(matches!(why, LoadError::Output { .. }), "{why}");

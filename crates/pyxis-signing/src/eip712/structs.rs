@@ -174,7 +174,7 @@ impl Struct {
         for node in list {
             let member = StructMember::parse(node, structs)?;
             if members.iter().any(|other| other.name == member.name) {
-                return Err(Invalid::Types("a type names one member twice"));
+                return Err(Invalid::Types("a type has two members of the same name"));
             }
             members.push(member);
         }
@@ -271,7 +271,7 @@ impl MemberKind {
 
     pub(super) const fn expected(&self) -> &'static str {
         match self {
-            Self::Text => "a text, as its type says",
+            Self::Text => "a string, as its type says",
             Self::Bool => "true or false, as its type says",
             Self::Address => "an address of 0x and 40 hexadecimal digits, as its type says",
             Self::Bytes | Self::FixedBytes(_) => "0x and hexadecimal digits, as many as its type says",

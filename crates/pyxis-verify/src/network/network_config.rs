@@ -95,7 +95,7 @@ pub(super) fn read(text: &str) -> Result<Networks, InvalidNetworks> {
         let invalid = |reason: String| InvalidNetworks::Network { name: name.clone(), reason };
         let parsed: NetworkName = name.parse().map_err(|error| invalid(format!("{error}")))?;
         if parsed.as_str() == SUI {
-            return Err(invalid("this name is Sui's own; leave it out".to_owned()));
+            return Err(invalid("this name is reserved for Sui; use another one".to_owned()));
         }
         change(&mut networks, parsed, written).map_err(invalid)?;
     }
@@ -166,7 +166,7 @@ fn check_url(url: &str) -> Result<(), String> {
 }
 
 fn contracts(written: WrittenContracts) -> Result<Contracts, String> {
-    let named = |name: &str| Kind::from_name(name).ok_or_else(|| format!("there is no kind {name}"));
+    let named = |name: &str| Kind::from_name(name).ok_or_else(|| format!("unknown kind {name}"));
     let unique = written.unique.iter().map(|(name, address)| Ok((named(name)?, *address)));
     let hub = written.hub.map(|hub| {
         let circuit = |(name, circuit): (&String, &WrittenCircuit)| Ok((named(name)?, circuit.read()?));
@@ -262,7 +262,7 @@ mod tests {
             ("[]", "networks: "),
             (r#"{"gnosis": {}}"#, "networks.gnosis: chain_id"),
             (r#"{"gnosis": {"chain_id": 10}}"#, "networks.gnosis: has the chain id of optimism"),
-            (r#"{"Gnosis": {"chain_id": 100}}"#, "networks.Gnosis: not a network's name"),
+            (r#"{"Gnosis": {"chain_id": 100}}"#, "networks.Gnosis: not a network name"),
             (r#"{"optimism": {"rcp": []}}"#, "unknown field"),
             (r#"{"optimism": {"block_ms": 0}}"#, "block_ms"),
             (r#"{"optimism": {"rpc": ["ws://x"]}}"#, "rpc: http"),

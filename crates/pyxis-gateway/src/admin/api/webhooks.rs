@@ -155,7 +155,8 @@ fn delivery_id(text: &str) -> Result<DeliveryId> {
 
 /// Reads a part of the query that must be one of something.
 fn read<T>(field: &str, text: Option<&str>, parse: impl Fn(&str) -> Option<T>) -> Result<Option<T>> {
-    text.map(|text| parse(text).ok_or_else(|| Error::field(field, format!("cannot be {text}")))).transpose()
+    text.map(|text| parse(text).ok_or_else(|| Error::field(field, format!("unknown value {text}"))))
+        .transpose()
 }
 
 pub(super) async fn list(

@@ -95,8 +95,8 @@ impl fmt::Display for TokenRefusal {
                 let direction = if ahead > 0 { "behind" } else { "ahead of" };
                 write!(
                     f,
-                    "; this machine's clock is {} seconds {direction} the endpoint's, and a signed assertion is only good \
-                     at its time: check both clocks",
+                    "; this machine's clock is {} seconds {direction} the endpoint's, and a signed assertion \
+                     is valid only for a short time: check both clocks",
                     ahead.unsigned_abs()
                 )
             }
