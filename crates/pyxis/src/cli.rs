@@ -183,7 +183,7 @@ pub struct Serving {
     /// Address and port to listen on; port 0 picks a free one [default: 127.0.0.1:8700].
     #[arg(long, value_name = "ADDR")]
     listen: Option<String>,
-    /// Address and port for Prometheus metrics; port 0 picks a free one, `off` disables them.
+    /// Address and port for Prometheus metrics; port 0 picks a free one, `off` disables them [default: 127.0.0.1:8701 if free].
     #[arg(long, value_name = "ADDR")]
     metrics_listen: Option<String>,
     /// Surfaces to serve, comma-separated: scoring, verification, proxy, dashboard [default: all].

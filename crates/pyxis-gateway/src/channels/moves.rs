@@ -97,7 +97,7 @@ async fn follow_in(
     if !default && changed.is_empty() && messages == 0 {
         return Ok(true);
     }
-    tracing::info!(platform = platform.as_str(), from, to, "a chat moved, and the settings with it");
+    tracing::info!(platform = platform.as_str(), from, to, "a chat moved; the settings now name the new one");
     let detail = json!({
         "platform": platform.as_str(), "from": from, "to": to, "default": default, "policies": changed,
     });

@@ -84,7 +84,7 @@ async fn prepare(app: &App, upstream: Option<&TcpListener>) -> Result<Welcome> {
         Some(workspace) => {
             let owners = people::list(&app.gateway, workspace.id).await?;
             let owner = owners.iter().find(|user| user.role.is_manager() && user.disabled_at.is_none());
-            let owner = owner.context("no person can sign in; add one with `pyxis user add`")?;
+            let owner = owner.context("no one can sign in; add a person with `pyxis user add`")?;
             let link = people::link(&app.gateway, &Actor::cli(workspace.id), owner.id).await?;
             (workspace, fs::read_to_string(&known).ok(), link.expose().clone())
         }

@@ -15,8 +15,8 @@ use crate::error::Error;
 use crate::runtime::state::State;
 
 /// What is said of a room that is encrypted.
-pub const ENCRYPTED: &str = "the room is encrypted, where the bot reads nothing and is read by nobody; \
-                             encryption cannot be taken back, so make another room without it and invite the bot";
+pub const ENCRYPTED: &str = "the room is encrypted, which the bot does not support; encryption cannot be \
+    turned off, so create another room without it and invite the bot";
 /// Description of a room where the bot's power level is too low.
 const MUTED: &str = "the bot may not post in the room: give it the power level that messages need there";
 /// Longest time that somebody who saves a setting waits.
@@ -50,7 +50,7 @@ pub async fn examine(state: &State, room: &str, enter: bool) -> Option<String> {
     match timeout(PATIENCE, looking).await {
         Ok(Ok(wrong)) => wrong.map(str::to_owned),
         Ok(Err(DeliveryError::Refused(why))) => {
-            Some(format!("the bot cannot work in the room: invite it there first ({why})"))
+            Some(format!("the bot cannot use the room: invite it there first ({why})"))
         }
         Ok(Err(trouble @ DeliveryError::Moved(_))) => Some(trouble.to_string()),
         Ok(Err(DeliveryError::Failed(_) | DeliveryError::Later(_))) | Err(_) => None,
@@ -64,7 +64,7 @@ pub async fn sign_in(state: &State) -> Option<String> {
     match timeout(PATIENCE, asked).await {
         Ok(Ok(_)) => None,
         Ok(Err(trouble)) => Some(trouble.to_string()),
-        Err(_) => Some("the homeserver does not answer".to_owned()),
+        Err(_) => Some("the homeserver does not respond".to_owned()),
     }
 }
 
@@ -137,7 +137,7 @@ impl Bot {
             if let Err(trouble) = self.post::<api::Joined>(state, &path, &serde_json::json!({})).await {
                 return Err(match trouble {
                     DeliveryError::Refused(why) => DeliveryError::Refused(format!(
-                        "the room was upgraded to {}, where the bot cannot go: invite it there ({why})",
+                        "the room was upgraded to {}, which the bot cannot join: invite it there ({why})",
                         to.room
                     )),
                     other => other,

@@ -44,7 +44,7 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
             match bot.get::<WhoAmI>(&state, "account/whoami", Duration::ZERO).await {
                 Ok(me) => break me.user_id,
                 Err(trouble) => {
-                    tracing::warn!(?trouble, "the matrix bot cannot sign in yet");
+                    tracing::warn!(?trouble, "cannot sign in the matrix bot yet; will retry");
                     reader::back_off(&trouble).await;
                 }
             }
@@ -53,11 +53,11 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
             match caught("matrix", Box::pin(round(&state, &bot, &me))).await {
                 Ok(None) => {}
                 Ok(Some(trouble)) => {
-                    tracing::warn!(?trouble, "the homeserver cannot be read; what people did waits there");
+                    tracing::warn!(?trouble, "cannot read events from the homeserver; will retry");
                     reader::back_off(&trouble).await;
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "what somebody did could not be handled; it is taken again");
+                    tracing::warn!(%error, "cannot handle an event of a matrix room; will retry");
                     tokio::time::sleep(reader::WAIT).await;
                 }
             }
@@ -95,7 +95,9 @@ async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<DeliveryErro
     for room in sync.rooms.invite.keys() {
         match bot.enter(state, room).await {
             Ok(room) => invited(state, bot, &room).await?,
-            Err(trouble) => tracing::warn!(?trouble, "the matrix bot was invited and cannot join"),
+            Err(trouble) => {
+                tracing::warn!(?trouble, "the matrix bot cannot join a room that it was invited to")
+            }
         }
     }
     if let Some(since) = &since {
@@ -160,7 +162,7 @@ async fn missed(
             Ok(page) => page,
             // The room is ours no longer, or the place is gone: what cannot be read is not waited for.
             Err(DeliveryError::Refused(why)) => {
-                tracing::warn!(room, why, "earlier events of a matrix room cannot be read");
+                tracing::warn!(room, why, "cannot read earlier events of a matrix room");
                 return Ok(missed);
             }
             Err(trouble) => return Err(trouble),
@@ -169,7 +171,7 @@ async fn missed(
         missed.extend(page.chunk);
         from = page.end.filter(|end| *end != at);
     }
-    tracing::warn!(room, "more happened in a matrix room than is read at once; the earliest is left out");
+    tracing::warn!(room, "a matrix room has more new events than are read at once; the earliest are skipped");
     Ok(missed)
 }
 
@@ -194,7 +196,7 @@ async fn handle(state: &State, bot: &Bot, room: &str, event: &RoomEvent) -> Resu
         "m.room.message" => written(state, event, &account).await?,
         TOMBSTONE if event.state_key.as_deref() == Some("") => {
             if let Some(trouble) = bot.follow(state, room).await? {
-                tracing::warn!(room, ?trouble, "an upgraded matrix room cannot be followed yet");
+                tracing::warn!(room, ?trouble, "cannot follow an upgraded matrix room yet; will retry");
             }
             None
         }
@@ -208,7 +210,7 @@ async fn handle(state: &State, bot: &Bot, room: &str, event: &RoomEvent) -> Resu
         });
         let key = format!("reply-{}", event.id);
         if let Err(trouble) = bot.send(state, room, "m.room.message", &key, &content).await {
-            tracing::debug!(?trouble, "a person could not be answered on matrix");
+            tracing::debug!(?trouble, "cannot reply to a person on matrix");
         }
     }
     Ok(())

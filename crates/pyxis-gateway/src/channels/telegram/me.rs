@@ -18,7 +18,7 @@ pub async fn sign_in(state: &State) -> Option<String> {
     match timeout(PATIENCE, bot.call::<Value>(state, "getMe", &json!({}))).await {
         Ok(Ok(_)) => None,
         Ok(Err(trouble)) => Some(trouble.to_string()),
-        Err(_) => Some("the Bot API does not answer".to_owned()),
+        Err(_) => Some("the Bot API does not respond".to_owned()),
     }
 }
 
