@@ -110,7 +110,7 @@ impl Scene {
         world.policy(&policy.to_string()).await;
         let (stop, loops) = world.work().await;
         // Anything written before the bot began to read is ignored.
-        until("which the bot does not support", async || {
+        until("the bot reads", async || {
             chat_messages::cursor(&world.state.store, ChatPlatform::Matrix).await.unwrap()
         })
         .await;
@@ -325,7 +325,7 @@ struct Working {
 impl Working {
     async fn start(world: &World) -> Self {
         let (stop, loops) = world.work().await;
-        until("which the bot does not support", async || {
+        until("the bot reads", async || {
             chat_messages::cursor(&world.state.store, ChatPlatform::Matrix).await.unwrap()
         })
         .await;
