@@ -458,7 +458,7 @@ fn rate_limited(limit: u32, reset: Duration) -> Problem {
     Problem::new(
         StatusCode::TOO_MANY_REQUESTS,
         "rate_limited",
-        format!("this agent may send {limit} requests per hour"),
+        format!("rate limit reached: this agent may send {limit} requests per hour"),
     )
     .with_header(RETRY_AFTER, seconds.into())
     .with_header(header("ratelimit-limit"), limit.into())

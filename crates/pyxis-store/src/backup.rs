@@ -112,7 +112,7 @@ pub async fn write(
     mut progress: impl FnMut(BackupProgress) + Send + 'static,
 ) -> Result<(), StoreError> {
     if path.exists() {
-        return Err(StoreError::Backup(format!("{} already exists; name a new file", path.display())));
+        return Err(StoreError::Backup(format!("{} already exists; choose a new file name", path.display())));
     }
     match store.backend() {
         Backend::Sqlite(database) => {
@@ -214,8 +214,8 @@ fn check_file(path: &Path) -> Result<(), StoreError> {
     match crate::migrate::missing(&applied, crate::Engine::Sqlite) {
         Ok([]) => Ok(()),
         _ => Err(StoreError::Backup(format!(
-            "the backup does not have schema version {wanted}; restore it \
-            with the version of Pyxis that made it"
+            "the backup does not have schema version {wanted}; restore it with the version of Pyxis that \
+             made it"
         ))),
     }
 }

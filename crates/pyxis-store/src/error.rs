@@ -122,7 +122,7 @@ pub(crate) struct Closed;
 
 /// The caller no longer waits for the answer.
 #[derive(Debug, thiserror::Error)]
-#[error("no one waits for this any more")]
+#[error("the caller no longer waits for this")]
 pub(crate) struct ReceiverDropped;
 
 #[cfg(test)]

@@ -175,8 +175,7 @@ pub(crate) fn missing(applied: &[(i64, String)], engine: Engine) -> Result<&'sta
         };
         if known.checksum(engine) != *checksum {
             return Err(StoreError::Schema(format!(
-                "migration {} was applied in another form; use the version \
-                of Pyxis that applied it",
+                "migration {} was applied in another form; use the version of Pyxis that applied it",
                 known.name
             )));
         }

@@ -69,8 +69,8 @@ fn other_clock(network: &Network) -> Error {
     };
     Error::OtherClock(format!(
         "networks.{}: its blocks were counted {before} until now, but its settings now have them counted \
-         {now}. That would change answers about past heights. Either {mend}, or start with a new database and \
-         import the proofs again",
+         {now}. That would change answers about past heights. Either {mend}, or start with a new database \
+         and import the proofs again",
         network.name
     ))
 }

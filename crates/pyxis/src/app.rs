@@ -179,10 +179,8 @@ pub async fn keyring(
         tracing::warn!("finished an interrupted rotation of the master key");
         return Ok(keyring);
     }
-    Err(wrong).context(
-        "the master key does not match this database; use the key that it was created with, or \
-        the one of its last rotation",
-    )
+    Err(wrong)
+        .context("cannot open the data keys; use the master key that this database was last started with")
 }
 
 /// Writes a master key that only this user can read. Never replaces an existing one.

@@ -196,8 +196,8 @@ pub(super) async fn check_fresh(state: &State, person: &Person) -> Result<()> {
     let user = users::find(&state.store, person.workspace(), person.user.id).await?;
     if user.is_none_or(|user| user.opened_by.is_some()) {
         return Err(Error::Conflict(
-            "another person made the link that opened this account; sign in with an earlier passkey, or get a \
-             link from pyxis user link",
+            "another person made the link that opened this account; sign in with an earlier passkey, or get \
+             a link from pyxis user link",
         ));
     }
     let old = person.session.created_at.plus(FRESH) <= state.now();

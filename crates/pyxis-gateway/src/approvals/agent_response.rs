@@ -170,8 +170,8 @@ async fn upstream(state: &State, row: &ApprovalRow) -> Result<Response> {
         // Sent as the response, its beginning would be mistaken for the whole.
         return Err(Error::Upstream(
             format!(
-                "the request was sent and the host answered {}; the response was too large to store, too slow \
-                 or incomplete; the transaction has its beginning",
+                "the request was sent and the host answered {}; the response was too large to store, too \
+                 slow or incomplete; the transaction has its beginning",
                 kept.status.as_u16()
             )
             .into(),

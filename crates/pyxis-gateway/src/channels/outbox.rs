@@ -49,7 +49,7 @@ pub(crate) enum DeliveryError {
 impl std::fmt::Display for DeliveryError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Later(wait) => write!(f, "it limits the rate of the bot for {} seconds", wait.as_secs()),
+            Self::Later(wait) => write!(f, "rate limited for {} seconds", wait.as_secs()),
             Self::Failed(why) | Self::Refused(why) => f.write_str(why),
             Self::Moved(to) => {
                 write!(f, "the chat became {to}; the setting is updated with the next message")

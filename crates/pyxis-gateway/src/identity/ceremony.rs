@@ -103,10 +103,8 @@ impl VerifiedAssertion {
 
 /// The relying party: this origin and its host name.
 pub(crate) fn relying_party(state: &State) -> Result<Webauthn> {
-    const NO_NAME: Error = Error::Conflict(
-        "passkeys need a base URL (PX_BASE_URL) with a host name, not an \
-        IP address",
-    );
+    const NO_NAME: Error =
+        Error::Conflict("passkeys need a base URL (PX_BASE_URL) with a host name, not an IP address");
     let origin = Url::parse(&state.config.base_url).map_err(broken)?;
     let name = origin.domain().ok_or(NO_NAME)?.to_owned();
     let builder = WebauthnBuilder::new(&name, &origin).map_err(|_| NO_NAME)?;

@@ -203,7 +203,7 @@ pub async fn start_rescore(state: &State, actor: &Actor, id: ScorerId) -> Result
         match lease.keep(rescoring).await {
             Some(Ok(_)) => {}
             Some(Err(error)) => {
-                tracing::warn!(%error, scorer = %id, "recomputing all scores was interrupted")
+                tracing::warn!(%error, scorer = %id, "recomputing all scores was interrupted");
             }
             None => tracing::warn!(scorer = %id, "another process continues to recompute all scores"),
         }

@@ -166,7 +166,12 @@ fn check_url(url: &str) -> Result<(), String> {
 }
 
 fn contracts(written: WrittenContracts) -> Result<Contracts, String> {
-    let named = |name: &str| Kind::from_name(name).ok_or_else(|| format!("unknown kind {name}"));
+    let named = |name: &str| {
+        Kind::from_name(name).ok_or_else(|| {
+            let known: Vec<&str> = Kind::ALL.into_iter().map(Kind::as_str).collect();
+            format!("unknown kind {name}; use {}", known.join(", "))
+        })
+    };
     let unique = written.unique.iter().map(|(name, address)| Ok((named(name)?, *address)));
     let hub = written.hub.map(|hub| {
         let circuit = |(name, circuit): (&String, &WrittenCircuit)| Ok((named(name)?, circuit.read()?));

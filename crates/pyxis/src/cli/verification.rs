@@ -205,7 +205,7 @@ pub enum CheckCommand {
 fn kind(name: &str) -> Result<Kind, String> {
     Kind::from_name(name).ok_or_else(|| {
         let known: Vec<&str> = Kind::ALL.into_iter().map(Kind::as_str).collect();
-        format!("one of {}", known.join(", "))
+        format!("must be one of {}", known.join(", "))
     })
 }
 

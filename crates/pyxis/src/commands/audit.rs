@@ -26,10 +26,11 @@ pub(super) async fn run(global: &Global, command: AuditCommand) -> Result<ExitCo
 
 async fn verify(app: &App, as_json: bool) -> Result<ExitCode> {
     let anchor = match std::fs::read_to_string(app::anchor_path(&app.config)) {
-        Ok(line) => Some(line.trim().parse::<Checkpoint>().context(
-            "audit-head.json is damaged; compare it \
-            with a backup",
-        )?),
+        Ok(line) => Some(
+            line.trim()
+                .parse::<Checkpoint>()
+                .context("audit-head.json is damaged; compare it with a backup")?,
+        ),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         Err(error) => return Err(error).context("cannot read audit-head.json"),
     };

@@ -22,7 +22,7 @@ pub(super) async fn run(global: &Global, command: CheckCommand) -> Result<ExitCo
             if !kind.is_sybil_resistance() {
                 bail!(
                     "{kind} is not a Sybil-resistance check; use `pyxis check residence` or `pyxis check \
-                    clean-hands`"
+                     clean-hands`"
                 );
             }
             check(&app, global, (address, kind, Some(action_id)), &network, at).await
@@ -65,10 +65,7 @@ async fn check(
 ) -> Result<ExitCode> {
     let found = app.verify.networks().named(network).filter(|network| network.checks(kind));
     let network = found.with_context(|| {
-        format!(
-            "network {network} has no checks of this kind; `pyxis network \
-        list` shows the networks"
-        )
+        format!("network {network} has no checks of this kind; `pyxis network list` shows the networks")
     })?;
     let snapshot = at.map_or(Snapshot::Latest, Snapshot::Block);
     let verdict =

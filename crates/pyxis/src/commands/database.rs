@@ -38,7 +38,7 @@ pub(super) async fn migrate(global: &Global) -> Result<()> {
 
 pub(super) async fn backup(global: &Global, file: &Path) -> Result<()> {
     if file.exists() {
-        bail!("{} already exists; name a new file", file.display());
+        bail!("{} already exists; choose a new file name", file.display());
     }
     let config = settings(&quiet(global.flags()))?;
     let store = app::open_store(&config).await?;
@@ -75,8 +75,7 @@ pub(super) async fn restore(global: &Global, file: &Path) -> Result<()> {
         out::json(&json!({ "restored": file }));
     } else {
         out::line(format_args!(
-            "restored from {}; start the server with the master key that was in use when \
-            the backup was made",
+            "restored from {}; start the server with the master key that was in use when the backup was made",
             file.display()
         ));
     }

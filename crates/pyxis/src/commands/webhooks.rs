@@ -28,10 +28,7 @@ pub(super) async fn run(global: &Global, command: WebhookCommand) -> Result<()> 
             webhooks::remove(
                 state,
                 &actor,
-                id.parse().ok().context(
-                    "not an endpoint id; `pyxis webhook list` \
-                shows the ids",
-                )?,
+                id.parse().ok().context("not an endpoint id; `pyxis webhook list` shows the ids")?,
             )
             .await?;
             if global.json {

@@ -121,8 +121,8 @@ pub const KEYS: &[SettingKey] = &[
     key(
         "trusted_proxies",
         "",
-        "Networks (CIDR) and addresses of reverse proxies whose `X-Forwarded-For`, or `Forwarded` \
-         if that is missing, is trusted.",
+        "Networks (CIDR) and addresses of reverse proxies whose `X-Forwarded-For`, or `Forwarded` if that is \
+         missing, is trusted.",
     ),
     key(
         "telegram_bot_token",

@@ -24,7 +24,10 @@ pub(super) fn file(path: &Path) -> Result<BTreeMap<String, String>> {
     for (key, value) in table {
         if keys::default(&key).is_none() {
             let suggestion = suggestion(&key, keys::KEYS.iter().map(|known| known.name));
-            bail!("unknown key in {}: {key}{suggestion}", path.display());
+            bail!(
+                "unknown key in {}: {key}{suggestion}; docs/reference/configuration.md lists the keys",
+                path.display()
+            );
         }
         let text = match value {
             toml::Value::String(text) => text,
@@ -135,7 +138,7 @@ pub(super) fn metrics_listen(text: &str, written: bool) -> Result<MetricsListen>
         return Ok(MetricsListen::Off);
     }
     let address = text.parse().with_context(|| {
-        format!("PX_METRICS_LISTEN / --metrics-listen: {text} is not an address and port, or off")
+        format!("PX_METRICS_LISTEN / --metrics-listen must be an address and port, or off, not {text}")
     })?;
     Ok(if written { MetricsListen::At(address) } else { MetricsListen::IfFree(address) })
 }
@@ -159,10 +162,7 @@ pub(super) fn surfaces(text: &str) -> Result<Surfaces> {
     if any {
         Ok(surfaces)
     } else {
-        bail!(
-            "PX_SURFACES / --surfaces is empty; use scoring, verification, \
-        proxy, dashboard"
-        )
+        bail!("PX_SURFACES / --surfaces is empty; use scoring, verification, proxy, dashboard")
     }
 }
 

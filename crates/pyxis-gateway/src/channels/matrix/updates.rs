@@ -96,7 +96,7 @@ async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<DeliveryErro
         match bot.enter(state, room).await {
             Ok(room) => invited(state, bot, &room).await?,
             Err(trouble) => {
-                tracing::warn!(?trouble, "the matrix bot cannot join a room that it was invited to")
+                tracing::warn!(?trouble, "the matrix bot cannot join a room that it was invited to");
             }
         }
     }

@@ -119,9 +119,7 @@ fn origin(credential: &ResolvedCredential) -> Result<String> {
     let host = hosts.iter().find(|host| !host.starts_with('*'));
     let host = host.ok_or_else(|| {
         Error::HostNotAllowed(
-            "the credential has no exact host; a manager can add \
-        one to its allowed_hosts"
-                .to_owned(),
+            "the credential has no exact host; a manager can add one to its allowed_hosts".to_owned(),
         )
     })?;
     let scheme = if credential.row.allow_http { "http" } else { "https" };

@@ -60,8 +60,7 @@ async fn nodes(network: &Network, chain: Chain) -> Vec<Finding> {
         None => bad(
             network,
             "no node responds",
-            "its checks return 503 until one does; check the URLs in rpc \
-            of the networks setting",
+            "its checks return 503 until one does; check the URLs in rpc of the networks setting",
         ),
     };
     let each = all.iter().map(|node| of_node(network, node));
@@ -91,8 +90,7 @@ fn of_node(network: &Network, node: &NodeConfig) -> Finding {
         Err(error) => Finding::bad(
             part,
             reason(error),
-            "check that it is running and that its URL in the \
-            networks setting is right",
+            "check that it is running and that its URL in the networks setting is right",
         ),
     }
 }
