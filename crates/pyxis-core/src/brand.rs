@@ -64,7 +64,7 @@ pub fn display_name(text: &str) -> Result<Option<String>, &'static str> {
         return Ok(None);
     }
     if name.chars().count() > MAX_NAME {
-        return Err("at most 60 characters");
+        return Err("must have at most 60 characters");
     }
     if name.chars().any(|c| c.is_control() || crate::preview::visible(c) != c) {
         return Err("must not contain control characters or characters that change the direction of text");

@@ -285,7 +285,7 @@ pub(crate) fn check_name(field: &str, name: &str) -> Result<()> {
     }
     Err(Error::field(
         field,
-        "1 to 64 letters, digits, dots, dashes or underscores, starting with a letter or digit",
+        "must be 1 to 64 letters, digits, dots, dashes or underscores, starting with a letter or digit",
     ))
 }
 

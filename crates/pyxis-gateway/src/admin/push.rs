@@ -98,7 +98,7 @@ pub async fn unsubscribe(state: &State, actor: &Actor, user: UserId, id: PushSub
 async fn check_endpoint(state: &State, endpoint: &str) -> Result<String> {
     let refused = |detail: String| Error::field("endpoint", detail);
     if endpoint.len() > MAX_ENDPOINT {
-        return Err(refused("at most 2048 bytes".to_owned()));
+        return Err(refused("must have at most 2048 bytes".to_owned()));
     }
     let target = Target::parse(endpoint).map_err(|error| refused(error.to_string()))?;
     if target.scheme() != Scheme::Https {

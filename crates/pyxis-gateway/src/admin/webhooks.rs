@@ -248,7 +248,7 @@ fn read_names(names: &[String]) -> Result<Vec<WebhookEvent>> {
 async fn check_url(state: &State, url: &str) -> Result<String> {
     let refused = |detail: &str| Error::field("url", detail);
     if url.len() > MAX_URL {
-        return Err(refused("at most 2048 bytes"));
+        return Err(refused("must have at most 2048 bytes"));
     }
     let target = Target::parse(url).map_err(|error| refused(&error.to_string()))?;
     if target.scheme() != Scheme::Https {

@@ -187,7 +187,7 @@ struct DecisionContext<'a> {
 fn checked(reason: Option<String>) -> Result<Option<String>> {
     let reason = reason.map(|reason| reason.trim().to_owned()).filter(|reason| !reason.is_empty());
     if reason.as_ref().is_some_and(|reason| reason.len() > MAX_REASON) {
-        return Err(Error::field("reason", format!("at most {MAX_REASON} bytes")));
+        return Err(Error::field("reason", format!("must have at most {MAX_REASON} bytes")));
     }
     if reason.as_ref().is_some_and(|reason| reason.contains('\0')) {
         return Err(Error::field("reason", NO_NUL));

@@ -88,10 +88,10 @@ impl<'a> Control<'a> {
 
     fn check_lengths(&self) -> Result<()> {
         if self.reason.is_some_and(|reason| reason.len() > MAX_REASON) {
-            return Err(Error::InvalidHeader { name: "X-PX-Reason", detail: "at most 1024 bytes" });
+            return Err(Error::InvalidHeader { name: "X-PX-Reason", detail: "must have at most 1024 bytes" });
         }
         if self.idempotency_key.is_some_and(|key| key.is_empty() || key.len() > MAX_IDEMPOTENCY_KEY) {
-            return Err(Error::InvalidHeader { name: "Idempotency-Key", detail: "1 to 255 bytes" });
+            return Err(Error::InvalidHeader { name: "Idempotency-Key", detail: "must have 1 to 255 bytes" });
         }
         Ok(())
     }

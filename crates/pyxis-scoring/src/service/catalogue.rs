@@ -80,7 +80,7 @@ fn check(platforms: &mut [Platform]) -> Result<()> {
         ));
     }
     if platforms.len() > MAX_PLATFORMS {
-        return Err(Error::field("platforms", format!("at most {MAX_PLATFORMS}")));
+        return Err(Error::field("platforms", format!("must have at most {MAX_PLATFORMS}")));
     }
     let (mut ids, mut names) = (BTreeSet::new(), BTreeSet::new());
     for (index, platform) in platforms.iter_mut().enumerate() {
@@ -103,7 +103,7 @@ fn check_platform(at: &str, platform: &Platform) -> Result<()> {
     let Platform { id, icon, name, description, connect_message, groups: _ } = platform;
     let fits = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
     if id.is_empty() || id.len() > MAX_ID || !fits {
-        let detail = format!("1 to {MAX_ID} letters, digits, dots, dashes or underscores");
+        let detail = format!("must be 1 to {MAX_ID} letters, digits, dots, dashes or underscores");
         return Err(Error::field(format!("{at}.id"), detail));
     }
     let texts =

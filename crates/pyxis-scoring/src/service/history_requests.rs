@@ -25,7 +25,7 @@ pub async fn create(
     let row = api_keys::find_by_id(&mut change.tx, actor.workspace, key).await?;
     let row = row.ok_or_else(|| Error::field("api_key_id", "unknown API key"))?;
     if row.revoked_at.is_some() {
-        return Err(Error::Conflict("the key is revoked"));
+        return Err(Error::Conflict("the key is revoked; create a new one"));
     }
     if row.can_read_history {
         return Err(Error::Conflict("the key can already read history"));
@@ -86,7 +86,7 @@ fn check_use_case(text: &str) -> Result<()> {
         return Err(Error::field("use_case", "describe why history is needed"));
     }
     if text.len() > MAX_USE_CASE {
-        return Err(Error::field("use_case", format!("at most {MAX_USE_CASE} bytes")));
+        return Err(Error::field("use_case", format!("must have at most {MAX_USE_CASE} bytes")));
     }
     if text.contains('\0') {
         return Err(Error::field("use_case", "must not contain the NUL character"));

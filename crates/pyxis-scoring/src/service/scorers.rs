@@ -227,7 +227,7 @@ fn lease_of(id: ScorerId) -> String {
 
 pub(super) fn check_weights(weights: &Weights) -> Result<()> {
     if weights.len() > MAX_WEIGHTS {
-        return Err(Error::field("weights", format!("at most {MAX_WEIGHTS} Stamps")));
+        return Err(Error::field("weights", format!("must have at most {MAX_WEIGHTS} Stamps")));
     }
     Ok(())
 }

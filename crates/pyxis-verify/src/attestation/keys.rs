@@ -96,5 +96,5 @@ pub(super) fn secp256k1(state: &State, id: i64) -> Result<pyxis_evm::EvmSigningK
 }
 
 fn unusable() -> Error {
-    Error::Internal("the derived bytes are no key; rotate it".into())
+    Error::Internal("the derived bytes are not a key; rotate it".into())
 }

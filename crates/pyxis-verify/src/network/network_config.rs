@@ -135,7 +135,7 @@ fn sources(network: &mut Network, written: RawNetwork) -> Result<(), String> {
             return Err("the source evm needs contracts".to_owned());
         }
         if sources.is_empty() {
-            return Err("sources: name registry, evm or both".to_owned());
+            return Err("sources must be registry, evm or both".to_owned());
         }
     }
     let wanted = written.sources.is_none_or(|sources| sources.contains(&Source::Evm));
@@ -161,7 +161,7 @@ fn check_url(url: &str) -> Result<(), String> {
         Ok(())
     } else {
         // A URL may contain a key: it is not repeated.
-        Err("rpc: http or https URLs".to_owned())
+        Err("rpc must have http or https URLs".to_owned())
     }
 }
 
@@ -194,7 +194,7 @@ impl WrittenCircuit {
 
 /// `0x` and 64 hexadecimal digits.
 fn word(text: &str) -> Result<Word, String> {
-    let wrong = || "id: 0x and 64 hexadecimal digits".to_owned();
+    let wrong = || "id must be 0x followed by 64 hex characters".to_owned();
     let digits = text.strip_prefix("0x").filter(|digits| digits.len() == 64).ok_or_else(wrong)?;
     let address: pyxis_core::sui::SuiAddress = format!("0x{digits}").parse().map_err(|_| wrong())?;
     Ok(address.0)
@@ -270,7 +270,7 @@ mod tests {
             (r#"{"Gnosis": {"chain_id": 100}}"#, "networks.Gnosis: not a network name"),
             (r#"{"optimism": {"rcp": []}}"#, "unknown field"),
             (r#"{"optimism": {"block_ms": 0}}"#, "block_ms"),
-            (r#"{"optimism": {"rpc": ["ws://x"]}}"#, "rpc: http"),
+            (r#"{"optimism": {"rpc": ["ws://x"]}}"#, "rpc must have http"),
             (r#"{"optimism": {"sources": ["evm"]}}"#, "needs contracts"),
             (r#"{"optimism": {"sources": []}}"#, "sources"),
             (r#"{"optimism": {"contracts": {}}}"#, "needs rpc"),

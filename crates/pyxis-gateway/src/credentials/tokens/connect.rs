@@ -83,7 +83,7 @@ pub async fn begin(state: &State, actor: &Actor, user: UserId, name: &str) -> Re
     let page = Target::parse(page).map_err(|error| Error::InvalidTarget(error.to_string()))?;
     let opened = credential.open_needed(&state.keyring)?;
     let secret = opened.secret();
-    let client = secret.field("client_id").ok_or_else(|| Error::field("secret.client_id", "is needed"))?;
+    let client = secret.field("client_id").ok_or_else(|| Error::field("secret.client_id", "is required"))?;
     let (token, verifier) = (random(state), random(state));
     let row = &credential.row;
     let aad = oauth_tokens::verifier_aad(row.workspace_id, row.id);

@@ -108,7 +108,7 @@ both_engines! {
         .await;
         let rows = outcomes(&second).into_iter().map(|(_, _, name, outcome)| (name.unwrap(), outcome));
         let (aws, github) = (("aws", "stored"), ("github-app", "stored"));
-        let why = "skipped: secret: not a private key for RS256: a PEM file that starts with \
+        let why = "skipped: secret: not a private key for RS256: use PEM that starts with \
                    -----BEGIN … PRIVATE KEY-----";
         let google = ("google-service-account", why);
         assert_eq!(rows.collect::<Vec<_>>(), [aws, aws, aws, github, github, github, google, google]);
