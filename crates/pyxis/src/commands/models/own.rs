@@ -99,7 +99,7 @@ pub(super) fn tell(custom: &Custom) {
     out::line(format_args!("  file {}, written by {}", card.file_sha256, card.producer));
     out::line(format_args!("  {} features {}", card.features, card.features_sha256));
     out::line(format_args!(
-        "  human is column {} of {}; {} steps through {}",
+        "  human: column {} of output {}; {} steps with {}",
         card.human_column,
         card.output,
         card.steps,
