@@ -127,7 +127,7 @@ test("a pasted .env file becomes credentials, and what was left out is told by n
     await page.getByLabel("The file").fill(`# ours\nexport OPENAI_API_KEY="${CANARY}"\nOWN_THING=${CANARY}\nstray\n`);
     await page.getByRole("button", { name: "Import" }).click();
     await page.getByRole("row", { name: /2 OPENAI_API_KEY openai stored/ }).waitFor();
-    await page.getByRole("row", { name: /3 OWN_THING .*no preset knows it/ }).waitFor();
+    await page.getByRole("row", { name: /3 OWN_THING .*no preset uses it/ }).waitFor();
     await page.getByRole("row", { name: /4 .*sets no variable/ }).waitFor();
     assert.doesNotMatch(await page.content(), new RegExp(CANARY));
     await page.getByRole("link", { name: "openai", exact: true }).click();

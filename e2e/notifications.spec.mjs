@@ -109,7 +109,7 @@ test("a brand is previewed before it is saved, and its logo is checked", async (
     await page.getByLabel("Display name").fill("Acme <b>");
     await page.getByLabel("Accent color").fill("red");
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Six hex digits like #4338ca").waitFor();
+    await page.getByText("Must be six hex digits such as #4338ca").waitFor();
     await page.getByLabel("Accent color").fill("#ffe066");
     await page.getByRole("button", { name: "Preview" }).click();
     await page.getByRole("heading", { name: "Preview of what is not saved yet" }).waitFor();

@@ -41,7 +41,7 @@ test("an endpoint is added, its secret is shown once, and a delivery that failed
     await page.getByRole("link", { name: "approval.requested" }).click();
     await page.waitForURL("**/app/deliveries/*");
     // The receiver has the delivery before the server has put the answer on record.
-    await reloadUntil(page, page.getByText("The answer was 503").or(page.getByText("the answer was 503")));
+    await reloadUntil(page, page.getByText("The endpoint responded with 503").or(page.getByText("the endpoint responded with 503")));
     await page.getByText("not today").waitFor();
     assert.match(await page.getByLabel("Body of the message").textContent(), new RegExp(txn));
 
