@@ -150,8 +150,9 @@ fn tell(as_json: bool, imported: &[(String, Imported)], rebuilt: Option<&Rebuilt
     for (name, done) in imported {
         let before = if done.new { "" } else { ", all of them in an earlier import" };
         out::line(format_args!(
-            "{name}: {} lines imported, {} rejected{before}",
-            done.accepted, done.rejected
+            "{name}: {} imported, {} rejected{before}",
+            out::lines(done.accepted.unsigned_abs()),
+            done.rejected
         ));
         if done.new {
             tell_columns(done);
