@@ -184,7 +184,7 @@ impl Error {
             }
             Self::Protocol(_) => "the host answered, but its response is malformed",
             Self::HeadTooLarge => {
-                "the host answered, but with more headers than are read: 1000 lines or 256 KiB"
+                "the host answered, but with more than the limit of 1000 header lines or 256 KiB of headers"
             }
             Self::RequestBody(_) => "the body of the request ended early",
             Self::TooLarge { .. } => "the host's response is too large",
