@@ -49,6 +49,7 @@ macro_rules! both_engines {
     };
 }
 
+mod examination;
 mod moves;
 mod parts;
 mod signatures;
@@ -56,6 +57,17 @@ mod signatures;
 impl Scene {
     async fn start(url: pyxis_store::DatabaseUrl, webhook_secret: Option<&str>) -> Self {
         let telegram = Telegram::start().await;
+        let world = Self::world(url, &telegram, webhook_secret).await;
+        let (stop, loops) = world.work().await;
+        Self { world, telegram, stop, loops }
+    }
+
+    /// A world with the bot, whose workers do not run.
+    async fn world(
+        url: pyxis_store::DatabaseUrl,
+        telegram: &Telegram,
+        webhook_secret: Option<&str>,
+    ) -> World {
         let config = Config {
             base_url: "https://px.example.com".to_owned(),
             telegram: Some(TelegramConfig {
@@ -68,8 +80,7 @@ impl Scene {
         };
         let world = World::with_config(url, config).await;
         world.policy(POLICY).await;
-        let (stop, loops) = world.work().await;
-        Self { world, telegram, stop, loops }
+        world
     }
 
     /// Stops the workers, before the database is dropped.
