@@ -2,6 +2,8 @@
 
 use pyxis_gateway::channels::examination::tick;
 use pyxis_store::audit::{self, AuditFilter};
+use pyxis_testkit::database::TestDatabase;
+use pyxis_testkit::engines;
 
 use super::*;
 
@@ -40,9 +42,9 @@ fn in_room(homeserver: &StandIn, txn: TxnId, room: &str) -> Option<RoomMessage> 
 
 const POLICY: &str = r#"{"channel": "chat_secondary", "matrix_room": "!ops:px.test"}"#;
 
-both_engines! {
-    async fn an_upgraded_room_is_followed_at_the_next_message(url: DatabaseUrl) {
-        let (world, homeserver) = quiet(url, POLICY).await;
+engines! {
+    async fn an_upgraded_room_is_followed_at_the_next_message(database: TestDatabase) {
+        let (world, homeserver) = quiet(database, POLICY).await;
         let actor = world.actor();
         channels::set_default_chat(&world.state, &actor, ChatPlatform::Matrix, ROOM).await.unwrap();
         let asked = world.pause(1).await;
@@ -62,9 +64,9 @@ both_engines! {
         assert!(wrong(&world).await.is_empty());
     }
 
-    async fn an_upgrade_is_heard_of_and_believed_of_the_rooms_state_alone(url: DatabaseUrl) {
-        let (world, homeserver) = quiet(url, POLICY).await;
-        let working = Working::start(&world).await;
+    async fn an_upgrade_is_heard_of_and_believed_of_the_rooms_state_alone(database: TestDatabase) {
+        let (world, homeserver) = quiet(database, POLICY).await;
+        let workers = working(&world).await;
         // A message that looks like it, and an event that the room's state does not confirm.
         let content = json!({ "body": "x", "replacement_room": "!evil:px.test" });
         homeserver.say(ROOM, ADA, "m.room.tombstone", &content);
@@ -75,12 +77,12 @@ both_engines! {
             (rooms(&world).await.0.as_deref() == Some(NEW)).then_some(())
         })
         .await;
-        working.end().await;
+        workers.end().await;
         assert_eq!(moves(&world).await, 1);
     }
 
-    async fn a_room_whose_successor_is_shut_is_named_and_followed_once_it_is_open(url: DatabaseUrl) {
-        let (world, homeserver) = quiet(url, POLICY).await;
+    async fn a_room_whose_successor_is_shut_is_named_and_followed_once_it_is_open(database: TestDatabase) {
+        let (world, homeserver) = quiet(database, POLICY).await;
         homeserver.shut(NEW);
         homeserver.upgrade(ROOM, NEW);
         let txn = world.pause(1).await;
@@ -101,8 +103,8 @@ both_engines! {
         assert!(wrong(&world).await.is_empty());
     }
 
-    async fn a_room_that_the_bot_was_put_out_of_is_named_until_it_is_back(url: DatabaseUrl) {
-        let (world, homeserver) = quiet(url, POLICY).await;
+    async fn a_room_that_the_bot_was_put_out_of_is_named_until_it_is_back(database: TestDatabase) {
+        let (world, homeserver) = quiet(database, POLICY).await;
         homeserver.shut(ROOM);
         world.pause(1).await;
         show(&world).await;
@@ -122,9 +124,9 @@ async fn unreachable(world: &World) -> Vec<(String, String)> {
     found.into_iter().map(|found| (found.chat, found.why)).collect()
 }
 
-both_engines! {
-    async fn a_room_that_the_bot_was_put_out_of_is_named_before_a_message_is_due(url: DatabaseUrl) {
-        let (world, homeserver) = quiet(url, POLICY).await;
+engines! {
+    async fn a_room_that_the_bot_was_put_out_of_is_named_before_a_message_is_due(database: TestDatabase) {
+        let (world, homeserver) = quiet(database, POLICY).await;
         tick(&world.state).await.unwrap();
         assert!(unreachable(&world).await.is_empty());
         homeserver.shut(ROOM);
@@ -149,8 +151,8 @@ both_engines! {
         assert!(unreachable(&world).await[0].1.contains("encrypted"));
     }
 
-    async fn settings_follow_an_upgraded_room_without_a_message(url: DatabaseUrl) {
-        let (world, homeserver) = quiet(url, POLICY).await;
+    async fn settings_follow_an_upgraded_room_without_a_message(database: TestDatabase) {
+        let (world, homeserver) = quiet(database, POLICY).await;
         homeserver.shut(NEW);
         homeserver.upgrade(ROOM, NEW);
         tick(&world.state).await.unwrap();
@@ -169,8 +171,7 @@ both_engines! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_room_of_a_real_homeserver_is_upgraded_and_the_bot_goes_along() {
     let homeserver = Homeserver::start();
-    let dir = tempfile::tempdir().unwrap();
-    let scene = Scene::start(pyxis_store::DatabaseUrl::sqlite(dir.path().join("chat.db")), &homeserver).await;
+    let scene = Scene::start(TestDatabase::sqlite(), &homeserver).await;
     scene.asked(1).await;
     let path = format!("/_matrix/client/v3/rooms/{}/upgrade", scene.room);
     let made = scene.ada.client.post(&path, &json!({ "new_version": "10" })).send().await.expect(200).json();
@@ -184,5 +185,4 @@ async fn a_room_of_a_real_homeserver_is_upgraded_and_the_bot_goes_along() {
     .await;
     let txn = scene.world.pause(2).await;
     scene.ada.sees("the message in the new room", &new, |event| says(event, &format!("{txn}"))).await;
-    scene.end().await;
 }

@@ -1,9 +1,11 @@
 //! A bot that is removed from a room of a real homeserver, or that may not write there. The command line, the page and
 //! the metric report that until it is fixed.
 
+use pyxis_testkit::engines;
+
 use super::{Homeserver, User, json, says};
 use crate::delivery::reports::{self, Reports};
-use crate::support::{Setup, World, both_engines};
+use crate::support::{Setup, World};
 
 /// A running server whose bot is in a room, and a manager who looks at its pages.
 struct Office {
@@ -94,7 +96,7 @@ async fn kicked(setup: Setup, alias: Option<&str>) {
     office.shown("/after").await;
 }
 
-both_engines! {
+engines! {
     async fn a_bot_that_is_kicked_is_named_until_it_is_invited_again(setup: Setup) {
         kicked(setup, None).await;
     }

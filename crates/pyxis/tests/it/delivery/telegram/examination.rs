@@ -1,7 +1,8 @@
 //! Chats that are examined before a message is due there.
 
 use pyxis_gateway::channels::{examination, show_due};
-use pyxis_store::DatabaseUrl;
+use pyxis_testkit::database::TestDatabase;
+use pyxis_testkit::engines;
 
 use super::moves::{GROUP, SUPERGROUP};
 use super::*;
@@ -11,9 +12,9 @@ use crate::support::{Setup, World as Program};
 const KICKED: &str = "Forbidden: bot was kicked from the supergroup chat";
 
 /// A world in which nothing happens but what the test does.
-async fn quiet(url: DatabaseUrl) -> (World, Telegram) {
+async fn quiet(database: TestDatabase) -> (World, Telegram) {
     let telegram = Telegram::start().await;
-    let world = Scene::world(url, &telegram, None).await;
+    let world = Scene::world(database, &telegram, None).await;
     (world, telegram)
 }
 
@@ -39,9 +40,9 @@ async fn chat(world: &World) -> Option<String> {
     found.unwrap().1.telegram_chat
 }
 
-crate::races::world::both_engines! {
-    async fn a_chat_that_the_bot_was_put_out_of_is_named_before_a_message_is_due(url: DatabaseUrl) {
-        let (world, telegram) = quiet(url).await;
+engines! {
+    async fn a_chat_that_the_bot_was_put_out_of_is_named_before_a_message_is_due(database: TestDatabase) {
+        let (world, telegram) = quiet(database).await;
         tick(&world).await;
         assert!(unreachable(&world).await.is_empty());
         for (status, words) in [
@@ -62,8 +63,8 @@ crate::races::world::both_engines! {
         }
     }
 
-    async fn a_chat_that_is_named_twice_is_examined_once(url: DatabaseUrl) {
-        let (world, telegram) = quiet(url).await;
+    async fn a_chat_that_is_named_twice_is_examined_once(database: TestDatabase) {
+        let (world, telegram) = quiet(database).await;
         let actor = world.actor();
         channels::set_default_chat(&world.state, &actor, ChatPlatform::Telegram, &GROUP.to_string()).await.unwrap();
         tick(&world).await;
@@ -72,8 +73,8 @@ crate::races::world::both_engines! {
         assert_eq!(methods, ["getMe", "getChat"]);
     }
 
-    async fn a_platform_that_does_not_answer_changes_nothing_that_was_known(url: DatabaseUrl) {
-        let (world, telegram) = quiet(url).await;
+    async fn a_platform_that_does_not_answer_changes_nothing_that_was_known(database: TestDatabase) {
+        let (world, telegram) = quiet(database).await;
         telegram.set_down(true);
         tick(&world).await;
         assert!(unreachable(&world).await.is_empty(), "nothing is known");
@@ -93,8 +94,8 @@ crate::races::world::both_engines! {
         assert!(unreachable(&world).await.is_empty());
     }
 
-    async fn without_a_chat_no_platform_is_called(url: DatabaseUrl) {
-        let (world, telegram) = quiet(url).await;
+    async fn without_a_chat_no_platform_is_called(database: TestDatabase) {
+        let (world, telegram) = quiet(database).await;
         world.policy(r#"{"channel": "chat_primary"}"#).await;
         tick(&world).await;
         assert!(telegram.calls().is_empty());
@@ -110,8 +111,8 @@ crate::races::world::both_engines! {
         assert!(unreachable(&world).await.is_empty(), "it is forgotten, and examined again first");
     }
 
-    async fn what_a_chat_refused_is_posted_once_it_is_usable(url: DatabaseUrl) {
-        let (world, telegram) = quiet(url).await;
+    async fn what_a_chat_refused_is_posted_once_it_is_usable(database: TestDatabase) {
+        let (world, telegram) = quiet(database).await;
         telegram.bar(GROUP, 403, KICKED);
         tick(&world).await;
         let txn = world.pause(1).await;
@@ -125,8 +126,8 @@ crate::races::world::both_engines! {
         assert!(telegram.messages()[0].text.contains(&format!("/approve/{txn}")));
     }
 
-    async fn a_message_that_is_shown_says_that_the_chat_works(url: DatabaseUrl) {
-        let (world, telegram) = quiet(url).await;
+    async fn a_message_that_is_shown_says_that_the_chat_works(database: TestDatabase) {
+        let (world, telegram) = quiet(database).await;
         telegram.bar(GROUP, 403, KICKED);
         tick(&world).await;
         assert_eq!(unreachable(&world).await.len(), 1);
@@ -136,8 +137,8 @@ crate::races::world::both_engines! {
         assert!(unreachable(&world).await.is_empty());
     }
 
-    async fn the_doctor_names_a_message_that_a_visible_chat_refused(url: DatabaseUrl) {
-        let (world, telegram) = quiet(url).await;
+    async fn the_doctor_names_a_message_that_a_visible_chat_refused(database: TestDatabase) {
+        let (world, telegram) = quiet(database).await;
         // The bot sees this chat, and may not write there.
         world.policy(r#"{"channel": "chat_primary", "telegram_chat": "404"}"#).await;
         world.pause(1).await;
@@ -150,8 +151,8 @@ crate::races::world::both_engines! {
         assert!(telegram.messages().is_empty());
     }
 
-    async fn settings_follow_a_group_that_became_a_supergroup_without_a_message(url: DatabaseUrl) {
-        let (world, telegram) = quiet(url).await;
+    async fn settings_follow_a_group_that_became_a_supergroup_without_a_message(database: TestDatabase) {
+        let (world, telegram) = quiet(database).await;
         telegram.migrate(GROUP, SUPERGROUP);
         let found = doctor(&world).await;
         assert!(found[0].1.contains(&SUPERGROUP.to_string()), "{found:?}");
@@ -162,7 +163,7 @@ crate::races::world::both_engines! {
     }
 }
 
-crate::support::both_engines! {
+engines! {
     async fn page_metric_and_doctor_name_a_chat_before_any_message_until_the_bot_is_back(setup: Setup) {
         let telegram = Telegram::start().await;
         telegram.bar(GROUP, 403, KICKED);
