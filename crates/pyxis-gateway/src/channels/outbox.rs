@@ -11,7 +11,7 @@ use pyxis_core::approval_mode::ApprovalState;
 use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
 
 use super::approval_message::{ApprovalMessage, Common};
-use super::moves;
+use super::{moves, unreachable};
 use crate::error::Result;
 use crate::runtime::state::State;
 use crate::runtime::survival::caught;
@@ -51,9 +51,7 @@ impl std::fmt::Display for DeliveryError {
         match self {
             Self::Later(wait) => write!(f, "rate limited for {} seconds", wait.as_secs()),
             Self::Failed(why) | Self::Refused(why) => f.write_str(why),
-            Self::Moved(to) => {
-                write!(f, "the chat became {to}; the setting is updated with the next message")
-            }
+            Self::Moved(to) => write!(f, "the chat became {to}"),
         }
     }
 }
@@ -117,7 +115,7 @@ pub(super) async fn run<P: ChatPlatformClient>(state: State, poster: std::sync::
 
 /// Tells how many chats that are configured cannot be reached.
 async fn measure(state: &State, platform: ChatPlatform) -> Result<()> {
-    let count = u32::try_from(moves::unreachable(state, platform).await?.len()).unwrap_or(u32::MAX);
+    let count = u32::try_from(unreachable::list(state, platform).await?.len()).unwrap_or(u32::MAX);
     metrics::gauge!("pyxis_chats_unreachable", "platform" => platform.as_str()).set(count);
     Ok(())
 }
@@ -183,6 +181,7 @@ async fn serve<P: ChatPlatformClient>(
     match told {
         Ok(name) => {
             chat_messages::shown(store, message, card.state, &name, state.now()).await?;
+            state.chat_examinations.works(P::PLATFORM, &message.chat);
             if message.message_ref.is_none() {
                 poster.add_reactions(state, message, &name, &card).await;
             }

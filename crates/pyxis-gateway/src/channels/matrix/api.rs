@@ -62,6 +62,8 @@ pub(super) struct Rooms {
     pub(super) join: BTreeMap<String, Room>,
     #[serde(default)]
     pub(super) invite: BTreeMap<String, Value>,
+    #[serde(default)]
+    pub(super) leave: BTreeMap<String, Value>,
 }
 
 #[derive(Deserialize)]

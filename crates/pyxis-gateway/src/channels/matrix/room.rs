@@ -12,6 +12,7 @@ use super::{Bot, api};
 use crate::channels::moves;
 use crate::channels::outbox::DeliveryError;
 use crate::error::Error;
+use crate::runtime::chat_health::ChatHealth;
 use crate::runtime::state::State;
 
 /// What is said of a room that is encrypted.
@@ -30,10 +31,9 @@ struct Resolved {
     room_id: String,
 }
 
-/// What is wrong with a room, in words; `None`: nothing, or this server has no bot, or the homeserver does
-/// not say. With `enter` the bot tries to join it first.
-pub async fn examine(state: &State, room: &str, enter: bool) -> Option<String> {
-    let bot = Bot::of(state)?;
+/// Examines a room. With `enter` the bot tries to join it first.
+pub(crate) async fn examine(state: &State, room: &str, enter: bool) -> ChatHealth {
+    let Some(bot) = Bot::of(state) else { return ChatHealth::Unknown };
     let looking = async {
         let id = if enter { bot.enter(state, room).await? } else { bot.resolve(state, room).await? };
         if !enter && !bot.is_in(state, &id).await? {
@@ -48,13 +48,35 @@ pub async fn examine(state: &State, room: &str, enter: bool) -> Option<String> {
         Ok(bot.is_encrypted(state, &id).await?.then_some(ENCRYPTED))
     };
     match timeout(PATIENCE, looking).await {
-        Ok(Ok(wrong)) => wrong.map(str::to_owned),
-        Ok(Err(DeliveryError::Refused(why))) => {
-            Some(format!("the bot cannot use the room: invite it there first ({why})"))
-        }
-        Ok(Err(trouble @ DeliveryError::Moved(_))) => Some(trouble.to_string()),
-        Ok(Err(DeliveryError::Failed(_) | DeliveryError::Later(_))) | Err(_) => None,
+        Ok(Ok(None)) => ChatHealth::Usable,
+        Ok(Ok(Some(why))) => ChatHealth::Unusable(why.to_owned()),
+        Ok(Err(trouble)) => health(trouble),
+        Err(_) => ChatHealth::Unknown,
     }
+}
+
+fn health(trouble: DeliveryError) -> ChatHealth {
+    match trouble {
+        DeliveryError::Refused(why) => {
+            ChatHealth::Unusable(format!("the bot cannot use the room: invite it there first ({why})"))
+        }
+        DeliveryError::Moved(to) => ChatHealth::Moved(to),
+        DeliveryError::Failed(_) | DeliveryError::Later(_) => ChatHealth::Unknown,
+    }
+}
+
+/// Changes the settings that name an upgraded room. `None` once they do; otherwise the reason that they do not yet.
+pub(in crate::channels) async fn follow(state: &State, room: &str) -> Result<Option<ChatHealth>, Error> {
+    let Some(bot) = Bot::of(state) else { return Ok(None) };
+    let id = match bot.resolve(state, room).await {
+        Ok(id) => id,
+        Err(trouble) => return Ok(Some(health(trouble))),
+    };
+    Ok(match bot.follow(state, &id).await? {
+        // It names the new room, and says what to do.
+        Some(DeliveryError::Refused(why)) => Some(ChatHealth::Unusable(why)),
+        trouble => trouble.map(health),
+    })
 }
 
 /// What is wrong with the bot itself, in words.

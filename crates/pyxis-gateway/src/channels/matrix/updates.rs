@@ -26,7 +26,8 @@ const SLACK: Duration = Duration::from_secs(30);
 /// Least time between two looks that bring nothing.
 const BREATH: Duration = Duration::from_millis(500);
 /// What we want to hear of.
-const KINDS: [&str; 3] = ["m.reaction", "m.room.message", TOMBSTONE];
+const KINDS: [&str; 6] =
+    ["m.reaction", "m.room.message", TOMBSTONE, "m.room.power_levels", "m.room.encryption", "m.room.member"];
 /// State of a room that was upgraded.
 const TOMBSTONE: &str = "m.room.tombstone";
 /// Events of a room that one look brings; more are asked for page by page.
@@ -100,6 +101,10 @@ async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<DeliveryErro
             }
         }
     }
+    // A homeserver names a room that the bot was put out of only together with the membership event.
+    if !sync.rooms.leave.is_empty() {
+        state.work.examinations().notify_one();
+    }
     if let Some(since) = &since {
         // All of it is read before anything is handled: what cannot be read yet is taken again, as a whole.
         let mut heard = Vec::new();
@@ -122,6 +127,7 @@ async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<DeliveryErro
 /// The bot is in a room, perhaps again: what was refused there is posted, and a room that was upgraded to this one is
 /// followed.
 async fn invited(state: &State, bot: &Bot, room: &str) -> Result<()> {
+    state.work.examinations().notify_one();
     let mut revived = chat_messages::revive(&state.store, ChatPlatform::Matrix, room, state.now()).await?;
     for (_, name) in moves::configured(state, ChatPlatform::Matrix).await? {
         if let Ok(id) = bot.resolve(state, &name).await {
@@ -198,6 +204,10 @@ async fn handle(state: &State, bot: &Bot, room: &str, event: &RoomEvent) -> Resu
             if let Some(trouble) = bot.follow(state, room).await? {
                 tracing::warn!(room, ?trouble, "cannot follow an upgraded matrix room yet; will retry");
             }
+            None
+        }
+        "m.room.power_levels" | "m.room.encryption" => {
+            state.work.examinations().notify_one();
             None
         }
         _ => None,

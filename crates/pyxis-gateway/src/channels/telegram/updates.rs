@@ -134,6 +134,7 @@ async fn handle(state: &State, bot: &Bot, update: Update) -> Result<()> {
     } else if let Some(membership) = update.my_chat_member {
         let is_in = matches!(membership.new_chat_member.status.as_str(), "member" | "administrator");
         let (chat, now) = (membership.chat.id.to_string(), state.now());
+        state.work.examinations().notify_one();
         if is_in && chat_messages::revive(&state.store, ChatPlatform::Telegram, &chat, now).await? > 0 {
             state.work.chats(ChatPlatform::Telegram).notify_one();
         }

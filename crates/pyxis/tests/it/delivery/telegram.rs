@@ -34,6 +34,7 @@ struct Scene {
     workers: Workers,
 }
 
+mod examination;
 mod moves;
 mod parts;
 mod signatures;
@@ -47,6 +48,13 @@ impl Fixture for Scene {
 impl Scene {
     async fn with_webhook(database: TestDatabase, webhook_secret: Option<&str>) -> Self {
         let telegram = Telegram::start().await;
+        let world = Self::world(database, &telegram, webhook_secret).await;
+        let workers = world.work().await;
+        Self { workers, world, telegram }
+    }
+
+    /// A world with the bot, whose workers do not run.
+    async fn world(database: TestDatabase, telegram: &Telegram, webhook_secret: Option<&str>) -> World {
         let config = Config {
             base_url: "https://px.example.com".to_owned(),
             telegram: Some(TelegramConfig {
@@ -59,8 +67,7 @@ impl Scene {
         };
         let world = World::with_config(database, config).await;
         world.policy(POLICY).await;
-        let workers = world.work().await;
-        Self { workers, world, telegram }
+        world
     }
 
     /// Links an account to the first owner.
