@@ -124,7 +124,7 @@ test("a pasted .env file becomes credentials, and what was left out is told by n
   await world.asOwner(async (page) => {
     await page.goto("/app/new/credential");
     await page.getByRole("link", { name: "Import a .env file" }).click();
-    await page.getByLabel("The file").fill(`# ours\nexport OPENAI_API_KEY="${CANARY}"\nOWN_THING=${CANARY}\nstray\n`);
+    await page.getByLabel("File content").fill(`# ours\nexport OPENAI_API_KEY="${CANARY}"\nOWN_THING=${CANARY}\nstray\n`);
     await page.getByRole("button", { name: "Import" }).click();
     await page.getByRole("row", { name: /2 OPENAI_API_KEY openai stored/ }).waitFor();
     await page.getByRole("row", { name: /3 OWN_THING .*no preset knows it/ }).waitFor();
@@ -132,6 +132,6 @@ test("a pasted .env file becomes credentials, and what was left out is told by n
     assert.doesNotMatch(await page.content(), new RegExp(CANARY));
     await page.getByRole("link", { name: "openai", exact: true }).click();
     await page.waitForURL("**/app/credentials/openai");
-    assert.equal(await page.getByLabel("Address to try").getAttribute("placeholder"), "https://api.openai.com/v1/models");
+    assert.equal(await page.getByLabel("URL to try").getAttribute("placeholder"), "https://api.openai.com/v1/models");
   });
 });

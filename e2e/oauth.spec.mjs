@@ -49,8 +49,8 @@ async function connect(page, answer) {
 
 async function finish(page) {
   await page.waitForURL("**/app/oauth/callback?*");
-  await page.getByRole("button", { name: "Finish" }).click();
-  await page.getByText("Connected. Tokens are renewed by themselves from now on.").waitFor();
+  await page.getByRole("button", { name: "Store the connection" }).click();
+  await page.getByText("Connected. Tokens are renewed automatically.").waitFor();
 }
 
 test("an account is connected in the browser, renewed with every refresh token used once, and connected again", async () => {
@@ -107,10 +107,10 @@ test("a withdrawn consent ends in reauthorization_required, whose link leads to 
     assert.equal(oauth.given.length, asked);
 
     await page.goto(ended.body.url);
-    await page.getByText("The provider no longer takes what is stored of this account").waitFor();
+    await page.getByText("The provider rejects the stored tokens").waitFor();
     await connect(page, "Allow");
     await finish(page);
-    assert.equal(await page.getByText("The provider no longer takes").count(), 0);
+    assert.equal(await page.getByText("The provider rejects the stored tokens").count(), 0);
     assert.deepEqual(await get("bo", "/me"), { status: 200, body: { sub: "ana" } });
   });
 });
@@ -142,8 +142,8 @@ test("a client without a person fetches its own token, and a wrong secret is tol
 
     // The page can try it too.
     await page.goto("/app/credentials/robot");
-    await page.getByLabel("Address to try").fill(oauth.url("/robots"));
+    await page.getByLabel("URL to try").fill(oauth.url("/robots"));
     await page.getByRole("button", { name: "Verify" }).click();
-    await page.getByText(/^200, .*the API took the request/).waitFor();
+    await page.getByText(/^200, .*the API accepted the request/).waitFor();
   });
 });

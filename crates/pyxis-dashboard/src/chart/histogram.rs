@@ -154,10 +154,10 @@ impl Axis {
             Mark { x: self.x(at), label, anchor, old }
         };
         if before == after {
-            return vec![mark(after, "passes at", "middle", false)];
+            return vec![mark(after, "threshold", "middle", false)];
         }
         let (left, right) = if after < before { ("start", "end") } else { ("end", "start") };
-        vec![mark(before, "now", left, true), mark(after, "passes at", right, false)]
+        vec![mark(before, "now", left, true), mark(after, "threshold", right, false)]
     }
 }
 

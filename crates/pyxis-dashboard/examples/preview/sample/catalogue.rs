@@ -88,7 +88,7 @@ impl Sample {
             ("icon", "Neither a path nor a URL."),
             ("stamp", "Row 2: a name has no spaces."),
         ]);
-        let overtaken = self.problems(&[("before", "Somebody else changed the catalogue meanwhile.")]);
+        let overtaken = self.problems(&[("before", "someone else changed the catalogue meanwhile.")]);
         let issuer = |n: usize| IssuerLine {
             did: self.t([
                 "did:ethr:0xd6fc34345bc8c8e5659a35bed9629d00f07e0b22",
