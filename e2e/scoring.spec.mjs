@@ -94,7 +94,7 @@ test("who saves second is told, keeps the draft, and decides", async () => {
     await mine.getByRole("button", { name: "Save" }).click();
     await mine.getByRole("alert").getByText("someone else changed this scorer").waitFor();
     assert.equal(await mine.locator('[name="weight.Lens"]').inputValue(), "4");
-    await mine.getByText("stored now: 9").waitFor();
+    await mine.getByText("stored: 9").waitFor();
   }, { refusals: [409] });
 });
 

@@ -30,7 +30,7 @@ const REQUEST = `
   - region "Body":
     - paragraph: JSON body 16 bytes application/json SHA-256 498207608015
     - text: "{ \\"note\\": \\"hello\\" }"
-    - group: As sent`;
+    - group: Raw body`;
 
 const INBOX_ANSWERS = `
   - button "Approve"

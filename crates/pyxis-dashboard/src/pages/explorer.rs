@@ -140,7 +140,7 @@ fn found(
     let gives: Vec<_> =
         contributing.map(|line| (line.stamp.provider.to_string(), line.contribution)).collect();
     let description = format!(
-        "{} of the threshold of {}, from {}.",
+        "Score {}, threshold {}, from {}.",
         plain(explored.score),
         plain(threshold),
         counted(gives.len() as u64, "Stamp")

@@ -423,7 +423,7 @@ async fn a_long_inbox_is_paged_in_both_orders_and_misses_nothing() {
             let text = browser.get(&path).await.text;
             let shown: Vec<&str> =
                 text.split("id=\"r-").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
-            assert!(text.contains(&format!("{} of 103 that wait", shown.len())));
+            assert!(text.contains(&format!("{} of 103 pending", shown.len())));
             assert_eq!(text.contains("Start</a>"), path != start, "{path}");
             sizes.push(shown.len());
             seen.extend(shown.into_iter().map(str::to_owned));
@@ -441,7 +441,7 @@ async fn a_long_inbox_is_paged_in_both_orders_and_misses_nothing() {
     // A page on which everything is decided, and an invalid cursor, lead to the start.
     let beyond = format!("/app/inbox?after=99999999999999.{}", all[0]);
     assert_eq!(browser.get(&beyond).await.location(), "/app/inbox");
-    assert!(browser.get("/app/inbox?after=nonsense").await.text.contains("50 of 103 that wait"));
+    assert!(browser.get("/app/inbox?after=nonsense").await.text.contains("50 of 103 pending"));
 }
 
 #[tokio::test]

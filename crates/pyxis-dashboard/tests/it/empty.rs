@@ -39,7 +39,7 @@ both_engines! {
             ("policies", "Active grants", "A grant is opened with an approval"),
             ("people", "You are the only approver", "Add a second person"),
             ("account", "No passkey yet", "sign in without a password"),
-            ("account", "Personal access tokens", "None yet."),
+            ("account", "Personal access tokens", "No tokens yet."),
             ("webhooks", "No endpoints yet", "Add the https URL of a program"),
             ("notifications", "This server speaks on no chat platform", "PX_TELEGRAM_BOT_TOKEN"),
             ("scorers", "No scorers yet", "Add one. It starts with published weights"),

@@ -393,7 +393,7 @@ impl Sample {
             why: self.t([
                 "Counts with its full weight.",
                 "Counts with its full weight.",
-                "Another address verified the same account first, and keeps it until 2026-03-01.",
+                "The same account was verified first by another address, so the Stamp counts there until 2026-03-01 unless it is renewed.",
                 "This scorer gives this Stamp no weight.",
                 "Expired on 2025-12-01.",
             ][n]),
@@ -424,7 +424,7 @@ impl Sample {
             passes: false,
             margin: self.t("1.715 below the threshold."),
             expires: (stamps > 0).then(|| self.at(90_000)),
-            meter: Meter::new(self.t("18.285 of the threshold of 20."), gives, decimal("20")),
+            meter: Meter::new(self.t("Score 18.285, threshold 20."), gives, decimal("20")),
             search: Search { columns: sorted("/app/explorer"), ..Search::default() },
             stamps: (0..stamps).map(|n| self.stamp(n)).collect(),
             ask: self.ask(),

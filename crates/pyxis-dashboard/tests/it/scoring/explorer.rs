@@ -30,14 +30,14 @@ both_engines! {
             "16.026",
             "3.974 below the threshold.",
             "Deduplicated",
-            "Another address, 0x11…11111111, verified the same first, so it counts there.",
+            "The same account was verified first by 0x11…11111111, so the Stamp counts there",
             "This scorer gives this Stamp no weight.",
             "Counts with its full weight.",
             "Our issuer",
             "/assets/stamps/Discord.svg",
             // The bar in words.
             "aria-labelledby=\"meter-title meter-desc\"",
-            "<desc id=\"meter-desc\">16.026 of the threshold of 20, from 1 Stamp.</desc>",
+            "<desc id=\"meter-desc\">Score 16.026, threshold 20, from 1 Stamp.</desc>",
             "<title>HolonymGovIdProvider: 16.026</title>",
         ] {
             assert!(text.contains(shown), "{shown}");

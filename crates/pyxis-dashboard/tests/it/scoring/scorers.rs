@@ -79,7 +79,7 @@ both_engines! {
         let refused = send(&mut browser, &mine, &path, &[("weight.Discord", "4")]).await;
         assert_eq!(refused.status, StatusCode::CONFLICT);
         assert!(refused.text.contains("someone else changed this scorer while you were editing"));
-        assert!(refused.text.contains("stored now: 9"), "what they saved stands beside my draft");
+        assert!(refused.text.contains("stored: 9"), "what they saved stands beside my draft");
         let stored = terms(&world, &team, scorer.id).await.terms.weights;
         assert_eq!(
             (stored["Google"].to_string(), stored["Discord"].to_string()),
@@ -113,7 +113,7 @@ both_engines! {
             "<desc id=\"chart-svg-desc\">2 addresses: 0 pass now, 1 pass with this draft; 1 newly pass and 0 no longer pass.</desc>",
             "<summary>Chart data</summary>",
             "value=\"21\"",
-            "stored now: 0.516",
+            "stored: 0.516",
         ] {
             assert!(preview.text.contains(shown), "{shown}");
         }
