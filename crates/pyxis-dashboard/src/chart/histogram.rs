@@ -192,7 +192,7 @@ mod tests {
     fn a_threshold_that_moves_is_marked_twice_with_words_that_turn_away() {
         let chart = drawn("3", "1.5");
         let marks: Vec<_> = chart.needed.iter().map(|mark| (mark.label.as_str(), mark.anchor)).collect();
-        assert_eq!(marks, [("now 3", "start"), ("passes at 1.5", "end")]);
+        assert_eq!(marks, [("now 3", "start"), ("threshold 1.5", "end")]);
         assert!(chart.needed[1].x < chart.needed[0].x);
     }
 

@@ -192,7 +192,7 @@ fn accepted(state: &State, row: &ApprovalRow) -> Response {
     let approval_url = format!("{base}/approve/{}", row.txn_id);
     let agent_hint = if row.state == ApprovalState::Approved {
         format!(
-            "The {} request to {} is approved and under way. Poll for its answer",
+            "The {} request to {} is approved and in progress. Poll for the response",
             row.method, row.target_host
         )
     } else {
