@@ -22,13 +22,13 @@ async function get(credential, path) {
 /** Adds the account by the form of its kind. */
 async function addAccount(page, name) {
   await page.goto("/app/new/credential");
-  await page.getByRole("navigation", { name: "How it is sent" }).getByRole("link", { name: "OAuth 2.0 account" }).click();
+  await page.getByRole("navigation", { name: "Credential kind" }).getByRole("link", { name: "OAuth 2.0 account" }).click();
   await page.getByText(world.server.url("/app/oauth/callback")).waitFor();
   await page.getByLabel("Name", { exact: true }).fill(name);
-  await page.getByLabel("Authorization address").fill(oauth.url("/auth"));
-  await page.getByLabel("Token address").fill(oauth.url("/token"));
+  await page.getByLabel("Authorization URL").fill(oauth.url("/auth"));
+  await page.getByLabel("Token URL").fill(oauth.url("/token"));
   await page.getByLabel("Scope").fill("openid offline_access");
-  await page.getByLabel("Further authorization parameters").fill("prompt=consent");
+  await page.getByLabel("Extra authorization parameters").fill("prompt=consent");
   await page.getByLabel("Client id", { exact: true }).fill("pyxis");
   await page.getByLabel("Client secret").fill(CLIENT_SECRET);
   await page.getByLabel("Allowed hosts").fill(oauth.host);
@@ -120,7 +120,7 @@ test("a client without a person fetches its own token, and a wrong secret is tol
     for (const [name, secret] of [["robot", CLIENT_SECRET], ["robot-wrong", "cs-canary-wrong"]]) {
       await page.goto("/app/new/credential?kind=oauth2_client_credentials");
       await page.getByLabel("Name", { exact: true }).fill(name);
-      await page.getByLabel("Token address").fill(oauth.url("/token"));
+      await page.getByLabel("Token URL").fill(oauth.url("/token"));
       await page.getByLabel("Scope").fill("count");
       await page.getByLabel("Client id", { exact: true }).fill("robot");
       await page.getByLabel("Client secret").fill(secret);
