@@ -108,7 +108,7 @@ both_engines! {
         assert_eq!(file, "name,requests,admitted,refused\r\ndefault-agent,5,4,1\r\n");
         let found = usage_page(&mut owner, "?q=MANY").await;
         assert!(!found.contains(">few</a>") && found.contains(">many</a>"), "{found}");
-        assert!(found.contains("No Agent named like"), "{found}");
+        assert!(found.contains("Agents named like"), "{found}");
     }
 
     async fn who_is_gone_keeps_its_requests_and_other_workspaces_have_none_of_them() {
