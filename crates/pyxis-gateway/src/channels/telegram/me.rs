@@ -27,7 +27,7 @@ pub async fn examine(state: &State, chat: &str) -> Option<String> {
     let bot = Bot::of(state)?;
     match timeout(PATIENCE, bot.call::<Value>(state, "getChat", &json!({ "chat_id": chat }))).await {
         Ok(Err(DeliveryError::Refused(why))) => {
-            Some(format!("the bot cannot write there: add it to the group, or name another chat ({why})"))
+            Some(format!("the bot cannot write to the chat: add it to the group, or set another chat ({why})"))
         }
         Ok(Err(trouble @ DeliveryError::Moved(_))) => Some(trouble.to_string()),
         Ok(Ok(_) | Err(DeliveryError::Failed(_) | DeliveryError::Later(_))) | Err(_) => None,
