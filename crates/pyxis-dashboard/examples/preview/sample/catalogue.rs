@@ -27,7 +27,7 @@ impl Sample {
             icon: format!("/assets/stamps/{id}.svg"),
             name: self.t(["Discord", "Ethereum", "GitHub", "Tokens of your choice"][n]),
             description: self.t([
-                "An account of some age on Discord, where communities talk",
+                "An established Discord account",
                 "How an address was used on Ethereum",
                 "Contributions to open work on GitHub",
                 "Holders of a token that you name",

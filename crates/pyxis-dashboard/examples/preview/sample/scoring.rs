@@ -81,7 +81,7 @@ impl Sample {
                 group(
                     "Discord",
                     Some("Discord"),
-                    vec![row("Discord", "Holds a Discord account in lasting use", "0.516")],
+                    vec![row("Discord", "Holds an established, active Discord account", "0.516")],
                 ),
                 group(
                     "Ethereum",
@@ -385,7 +385,7 @@ impl Sample {
             description: self.t([
                 "Showed a government document, which stays private",
                 "Contributed on 120 days",
-                "Holds a Discord account in lasting use",
+                "Holds an established, active Discord account",
                 "Plays",
                 "Holds a Google account",
             ][n]),
