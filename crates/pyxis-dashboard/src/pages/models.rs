@@ -80,7 +80,7 @@ pub(crate) async fn page(
         customs: overview.customs.iter().map(custom).collect(),
         served: models::served_plot(&overview.served),
         unserved: (unserved > 0).then(|| {
-            format!("{} more returned -1: too little data.", counted(unserved.unsigned_abs(), "answer"))
+            format!("{} returned -1: too little data.", counted(unserved.unsigned_abs(), "more answer"))
         }),
         search,
         groups: groups.iter().map(group).collect(),

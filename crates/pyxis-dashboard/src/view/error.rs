@@ -39,7 +39,7 @@ impl ErrorPage {
 
     /// 403: the form is older than the session.
     pub fn stale_form(request_id: Option<String>) -> Self {
-        let why = "The form belongs to an earlier session or another site. Nothing was changed. Reload the page and try again.";
+        let why = "The form belongs to an earlier session or another site. Nothing was changed. Open the page again and repeat the action.";
         Self::new(403, "This form is no longer valid", why, request_id)
     }
 

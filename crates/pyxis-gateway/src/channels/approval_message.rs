@@ -213,7 +213,7 @@ fn forwarded(seen: &ApprovalView) -> (Vec<String>, bool) {
             lines.extend(text.lines().map(|line| format!("{}{line}", payload::MARK)));
         }
         None if body.is_empty() => {}
-        None => lines.push(format!("Body: {} bytes, not shown here", body.len())),
+        None => lines.push(format!("Body: {} bytes not shown here", body.len())),
     }
     (lines, all_headers && all_body && one_line(&seen.target) == seen.target)
 }
@@ -229,7 +229,7 @@ fn headers(seen: &ApprovalView) -> (Vec<String>, bool) {
     let mut lines = vec!["Headers:".to_owned()];
     lines.extend(texts.iter().map(marked));
     if lines.join("\n").encode_utf16().count() > HEADERS {
-        return (vec![format!("Headers: {}, not shown here", texts.len())], false);
+        return (vec![format!("Headers: {} not shown here", texts.len())], false);
     }
     let whole = texts.iter().all(|text| one_line(text) == *text);
     (lines, whole)
