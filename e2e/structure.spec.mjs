@@ -42,8 +42,8 @@ const COVERS = "Also allow every POST to http://HOST/orders with billing-api " +
   "for 30 minutes (until CLOCK), with any query and body. 1 of 1 recent request matches, from default-agent.";
 
 const STANDALONE_ANSWERS = `
-  - 'checkbox "${COVERS}"'
-  - text: "${COVERS}"
+  - checkbox "${COVERS}"
+  - text: ${COVERS}
   - button "Approve"
   - group: Deny…
   - paragraph: Approving sends exactly this request, once, immediately. There is no undo.`;
