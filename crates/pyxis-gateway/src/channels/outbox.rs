@@ -49,9 +49,9 @@ pub(crate) enum DeliveryError {
 impl std::fmt::Display for DeliveryError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Later(wait) => write!(f, "rate limited for {} seconds", wait.as_secs()),
+            Self::Later(wait) => write!(f, "the bot is rate limited for {} seconds", wait.as_secs()),
             Self::Failed(why) | Self::Refused(why) => f.write_str(why),
-            Self::Moved(to) => write!(f, "the chat became {to}"),
+            Self::Moved(to) => write!(f, "the chat moved to {to}"),
         }
     }
 }

@@ -16,10 +16,10 @@ use crate::runtime::chat_health::ChatHealth;
 use crate::runtime::state::State;
 
 /// What is said of a room that is encrypted.
-pub const ENCRYPTED: &str = "the room is encrypted, which the bot does not support; encryption cannot be \
-    turned off, so create another room without it and invite the bot";
+pub const ENCRYPTED: &str = "the room is encrypted, so the bot cannot read messages or be read there; \
+                             encryption cannot be turned off, so create an unencrypted room and invite the bot";
 /// Description of a room where the bot's power level is too low.
-const MUTED: &str = "the bot may not post in the room: give it the power level that messages need there";
+const MUTED: &str = "the bot may not post in the room: give it the power level for sending messages";
 /// Longest time that somebody who saves a setting waits.
 const PATIENCE: Duration = Duration::from_secs(5);
 

@@ -29,7 +29,7 @@ pub(crate) async fn examine(state: &State, chat: &str) -> ChatHealth {
     match timeout(PATIENCE, bot.call::<Value>(state, "getChat", &json!({ "chat_id": chat }))).await {
         Ok(Ok(_)) => ChatHealth::Usable,
         Ok(Err(DeliveryError::Refused(why))) => ChatHealth::Unusable(format!(
-            "the bot cannot write there: add it to the group, or name another chat ({why})"
+            "the bot cannot write to the chat: add it to the group, or set another chat ({why})"
         )),
         Ok(Err(DeliveryError::Moved(to))) => ChatHealth::Moved(to),
         Ok(Err(DeliveryError::Failed(_) | DeliveryError::Later(_))) | Err(_) => ChatHealth::Unknown,

@@ -30,7 +30,7 @@ const BREATH: Duration = Duration::from_millis(500);
 /// What we want to hear of.
 const WANTED: [&str; 3] = ["message", "callback_query", "my_chat_member"];
 /// What a private message hears that is not a link code.
-const HELP: &str = "Make a code in the Pyxis dashboard, under Notifications, and send: /link CODE";
+const HELP: &str = "Create a code in the Pyxis dashboard under Notifications, then send: /link CODE";
 /// The header that carries the webhook secret.
 const SECRET_HEADER: &str = "x-telegram-bot-api-secret-token";
 
