@@ -25,6 +25,7 @@ pub mod headers;
 pub mod hex;
 pub mod hosts;
 pub mod id;
+pub mod nearest;
 pub mod pattern;
 pub mod policy;
 pub mod presets;

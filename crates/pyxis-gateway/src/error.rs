@@ -67,19 +67,19 @@ pub enum Error {
         reason: Option<String>,
     },
     /// Not decided in time while `Prefer: wait` held the connection.
-    #[error("nobody decided in time")]
+    #[error("the request expired before it was decided")]
     ApprovalExpired {
         /// Transaction id.
         txn: TxnId,
     },
     /// The first request with this `Idempotency-Key` is still in progress.
-    #[error("the first request with this idempotency key is still under way")]
+    #[error("the first request with this idempotency key is still in progress")]
     IdempotencyInProgress,
     /// The `Idempotency-Key` was used for a different request.
     #[error("the idempotency key was used for another request")]
     IdempotencyKeyReused,
     /// The upstream responded in a content coding that cannot be scrubbed.
-    #[error("content coding that cannot be scrubbed")]
+    #[error("the response's content coding cannot be scrubbed")]
     UnknownContentCoding {
         /// Status of the response.
         status: StatusCode,
@@ -108,7 +108,7 @@ pub enum Error {
         reset: Duration,
     },
     /// The agent has the maximum number of pending requests.
-    #[error("too many pending requests: {limit} of this agent already wait for a person")]
+    #[error("too many pending requests: {limit} requests of this agent already wait for approval")]
     TooManyPending {
         /// Maximum pending requests.
         limit: i64,
@@ -170,7 +170,7 @@ pub enum Error {
     #[error("wrong e-mail or password")]
     WrongPassword,
     /// Too many failures.
-    #[error("locked after too many failures")]
+    #[error("locked after too many failed sign-ins; try again later")]
     Locked {
         /// End of the lock.
         until: UnixMillis,
@@ -227,7 +227,7 @@ pub enum Error {
 }
 
 /// Error for a text field that contains NUL, which cannot be stored.
-pub(crate) const NO_NUL: &str = "must not hold the NUL character";
+pub(crate) const NO_NUL: &str = "must not contain the NUL character";
 
 /// The result of most functions here.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -287,7 +287,7 @@ impl From<pyxis_net::Error> for Error {
 }
 
 const SUPPORTED: &str = "supported: X-PX-Key, X-PX-Credential, X-PX-Target, X-PX-Method, X-PX-Reason, \
-                         Idempotency-Key, Prefer: wait=N; the body goes in the body";
+    Idempotency-Key, Prefer: wait=N; the body of this request is forwarded";
 
 impl From<&Error> for Problem {
     #[expect(clippy::too_many_lines, reason = "one table, one row an error, no wildcard")]
@@ -321,7 +321,7 @@ impl From<&Error> for Problem {
                     .with("agent_action", "do not send the same request again; tell the person")
             }
             Error::ApprovalExpired { txn } => {
-                Self::of(kinds::APPROVAL_EXPIRED, "nobody decided in time")
+                Self::of(kinds::APPROVAL_EXPIRED, "the request expired before it was decided")
                     .with("txn_id", txn.to_string())
                     .with("agent_action", "ask the person whether to send the request again")
             }
@@ -334,7 +334,8 @@ impl From<&Error> for Problem {
             }
             Error::UnknownContentCoding { status } => Self::of(kinds::UNKNOWN_CONTENT_CODING,
                 format!(
-                    "the host answered {}, but the answer's Content-Encoding cannot be checked for secrets, so it is withheld",
+                    "the host answered {}, but the response is withheld: its Content-Encoding cannot be \
+                     searched for secrets",
                     status.as_u16()
                 ),
             )
@@ -357,7 +358,7 @@ impl From<&Error> for Problem {
                     .with_header(RETRY_AFTER, HeaderValue::from_static("30"))
                     .with(
                         "agent_action",
-                        "ask your person to decide the requests that wait, or withdraw some: DELETE their poll_url",
+                        "ask your person to decide pending requests, or withdraw some with DELETE on their poll_url",
                     )
             }
             Error::BodyTooLarge { max } => Self::of(common::BODY_TOO_LARGE,
@@ -370,7 +371,7 @@ impl From<&Error> for Problem {
             Error::ConnectTimeout => Self::of(kinds::UPSTREAM_TIMEOUT, said()),
             Error::Upstream(why) => Self::of(common::UPSTREAM_ERROR, why.to_string()),
             Error::UpstreamTimeout => {
-                Self::of(kinds::UPSTREAM_TIMEOUT, "the target did not answer in time")
+                Self::of(kinds::UPSTREAM_TIMEOUT, "the target did not respond in time")
             }
             Error::BrokenAnswer { status, .. } => Self::of(common::UPSTREAM_ERROR, said())
                 .with("upstream_status", status.as_u16()),
@@ -383,11 +384,11 @@ impl From<&Error> for Problem {
             Error::OutcomeUnknown(lost) => outcome_unknown(*lost),
             Error::NoLongerAllowed(_) => Self::of(kinds::NO_LONGER_ALLOWED, said()),
             Error::Unavailable(_) => Self::of(common::UNAVAILABLE,
-                "the store cannot be reached, so nothing was sent",
+                "the database is unavailable, so nothing was sent",
             )
             .with_header(RETRY_AFTER, HeaderValue::from_static("5")),
             Error::Unauthenticated => Self::of(common::UNAUTHENTICATED,
-                "send a live session token: Authorization: Bearer <token>",
+                "send a valid session token: Authorization: Bearer <token>",
             ),
             Error::WrongPassword => Self::of(kinds::WRONG_PASSWORD, said()),
             Error::Locked { until, wait } => Self::of(kinds::LOCKED, said())
@@ -436,25 +437,28 @@ fn outcome_unknown(lost: LostAnswer) -> Problem {
     };
     problem.with(
         "agent_action",
-        "it may or may not have happened: check at the target before you send the same request again",
+        "the request may have been executed: check at the target before you send it again",
     )
 }
 
 fn rate_limited(limit: u32, reset: Duration) -> Problem {
     let seconds = reset.as_secs().max(1);
     let header = HeaderName::from_static;
-    Problem::of(kinds::RATE_LIMITED, format!("this agent may send {limit} requests an hour"))
-        .with_header(RETRY_AFTER, seconds.into())
-        .with_header(header("ratelimit-limit"), limit.into())
-        .with_header(header("ratelimit-remaining"), HeaderValue::from_static("0"))
-        .with_header(header("ratelimit-reset"), seconds.into())
-        .with("agent_action", "wait until the next full hour (UTC), see Retry-After")
+    Problem::of(
+        kinds::RATE_LIMITED,
+        format!("rate limit reached: this agent may send {limit} requests per hour"),
+    )
+    .with_header(RETRY_AFTER, seconds.into())
+    .with_header(header("ratelimit-limit"), limit.into())
+    .with_header(header("ratelimit-remaining"), HeaderValue::from_static("0"))
+    .with_header(header("ratelimit-reset"), seconds.into())
+    .with("agent_action", "wait until the next full hour (UTC), see Retry-After")
 }
 
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
         if let Self::Internal(_) | Self::Unavailable(_) = self {
-            tracing::error!(error = %Chain(&self), "request could not be served");
+            tracing::error!(error = %Chain(&self), "cannot serve a request");
         }
         Problem::from(&self).into_response()
     }

@@ -190,7 +190,7 @@ pub(super) async fn remove(
             "decision": "require_approval",
             "rule": "require_url",
             "pattern": "api.github.com/repos/*/*/hooks",
-            "detail": "the URL matches require_approval_urls, which wins over everything but deny"
+            "detail": "the URL matches require_approval_urls, which overrides every rule except deny"
         })),
         (status = 404, response = NotFound),
     ),

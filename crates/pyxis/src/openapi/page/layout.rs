@@ -28,7 +28,7 @@ impl Page {
             audience.write(&mut html);
         }
         html.markup("<section class=\"audience\" id=\"schemas\">\n<h2>Schemas</h2>\n")
-            .markup("<p class=\"lead\">Types of request and response bodies.</p>\n");
+            .markup("<p class=\"lead\">Fields of request and response bodies.</p>\n");
         for schema in &self.schemas {
             schema.write(&mut html);
         }
