@@ -80,6 +80,20 @@ const BELONGS_TO: &[(&str, &[&str])] = &[
     ("webauthn-rs", &["pyxis-gateway"]),
     ("clap", &["pyxis"]),
     ("anyhow", &["pyxis"]),
+    ("utoipa-axum", &["pyxis-http", "pyxis-scoring", "pyxis-verify", "pyxis-gateway", "pyxis"]),
+    // Types that are read and written as JSON describe themselves, down to the core.
+    (
+        "utoipa",
+        &[
+            "pyxis-core",
+            "pyxis-signing",
+            "pyxis-http",
+            "pyxis-scoring",
+            "pyxis-verify",
+            "pyxis-gateway",
+            "pyxis",
+        ],
+    ),
 ];
 
 /// Libraries that a crate must not use, so that it keeps its purpose.
