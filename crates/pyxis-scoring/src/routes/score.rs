@@ -66,8 +66,9 @@ impl FastPathScore {
 
 /// A score, as [`stored_to_json`] writes it.
 #[derive(ToSchema)]
+#[schema(as = Score)]
 #[expect(dead_code, reason = "the record is written as text; this is its description")]
-pub(super) struct Score {
+pub(super) struct ScoreBody {
     #[schema(value_type = Address)]
     address: String,
     #[schema(value_type = Amount)]
@@ -105,7 +106,7 @@ struct StampScore {
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "as above")]
 pub(super) struct Scores {
-    items: Vec<Score>,
+    items: Vec<ScoreBody>,
 }
 
 /// Read the latest score of an address.
@@ -124,7 +125,7 @@ pub(super) struct Scores {
         ExplainScore,
     ),
     responses(
-        (status = 200, description = "The score record.", body = Score, example = json!({
+        (status = 200, description = "The score record.", body = ScoreBody, example = json!({
             "address": "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1",
             "score": "22.59800",
             "passing_score": true,

@@ -111,7 +111,7 @@ fn shown(state: &State, row: &ProofRow, attester: &str, blocked: bool) -> Indexe
     IndexedAttestation {
         attestation_id: format!("pyxis_{}", row.id),
         attester: attester.to_owned(),
-        full_schema_id: state.config.attestation.schema.to_string(),
+        full_schema_id: state.config.attestation.schema.clone(),
         is_receiver: true,
         revoked: blocked || row.ended.is_some(),
         valid_until: row.expires_at.seconds(),

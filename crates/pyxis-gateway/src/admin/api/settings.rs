@@ -24,7 +24,7 @@ pub(super) struct UpdateSettingsRequest {
     default_approval_mode: Option<ApprovalMode>,
     /// The approval window; null restores the installation's.
     #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<u64>, minimum = 10, maximum = 604800)]
+    #[schema(value_type = Option<u64>, minimum = 10, maximum = 604_800)]
     approval_timeout_secs: Option<Option<u64>>,
 }
 
