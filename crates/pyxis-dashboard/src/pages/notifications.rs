@@ -4,12 +4,12 @@ use axum::extract::State as Extract;
 use axum::response::IntoResponse;
 use axum::response::Response;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use pyxis_core::chat::ChatPlatform;
 use pyxis_core::clock::UnixMillis;
 use pyxis_gateway::Error as Service;
 use pyxis_gateway::admin::channels::Unshown;
 use pyxis_gateway::admin::push::Subscription;
 use pyxis_gateway::admin::{channels, push};
-use pyxis_store::chat_messages::ChatPlatform;
 use pyxis_store::push::PushSubscriptionRow;
 
 use super::agents::unprocessable;
@@ -29,7 +29,7 @@ use crate::{Error, State, text};
 
 const HERE: &str = "/app/notifications";
 const PLATFORMS: [(ChatPlatform, &str); 2] =
-    [(ChatPlatform::Telegram, "Telegram"), (ChatPlatform::Matrix, "Matrix")];
+    [(ChatPlatform::TELEGRAM, "Telegram"), (ChatPlatform::MATRIX, "Matrix")];
 
 pub(crate) async fn page(
     Extract(state): Extract<State>,
@@ -38,8 +38,8 @@ pub(crate) async fn page(
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
     let chat = async |platform| channels::default_chat(&state.gateway, workspace, platform).await;
-    let telegram = chat(ChatPlatform::Telegram).await?.unwrap_or_default();
-    let matrix = chat(ChatPlatform::Matrix).await?.unwrap_or_default();
+    let telegram = chat(ChatPlatform::TELEGRAM).await?.unwrap_or_default();
+    let matrix = chat(ChatPlatform::MATRIX).await?.unwrap_or_default();
     show(&state, &who, &asked, telegram, matrix, Problems::default()).await
 }
 
@@ -186,8 +186,8 @@ pub(crate) async fn link(
     let (user, actor) = (who.person.user.id, who.person.actor());
     let (code, until) = channels::link_code(&state.gateway, &actor, user, platform).await?;
     let word = match platform {
-        ChatPlatform::Telegram => "/link",
-        ChatPlatform::Matrix => "!link",
+        ChatPlatform::MATRIX => "!link",
+        _ => "/link",
     };
     html(&LinkCodePage {
         shell: who.shell(&state).await?,
@@ -213,9 +213,9 @@ pub(crate) async fn chats(
 ) -> Result<Response, Error> {
     let actor = who.person.actor();
     let (telegram, matrix) = (fields.trimmed("telegram_chat"), fields.trimmed("matrix_room"));
-    let mut set = channels::set_default_chat(&state.gateway, &actor, ChatPlatform::Telegram, &telegram).await;
+    let mut set = channels::set_default_chat(&state.gateway, &actor, ChatPlatform::TELEGRAM, &telegram).await;
     if set.is_ok() {
-        set = channels::set_default_chat(&state.gateway, &actor, ChatPlatform::Matrix, &matrix).await;
+        set = channels::set_default_chat(&state.gateway, &actor, ChatPlatform::MATRIX, &matrix).await;
     }
     let Err(error) = set else { return Ok(Notice::Saved.then(&state, HERE)) };
     let named = |name: &str| if name == "matrix_room" { "matrix_room" } else { "telegram_chat" };

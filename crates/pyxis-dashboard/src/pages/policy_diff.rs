@@ -1,5 +1,6 @@
 //! Differences between two policies, field by field, in words.
 
+use pyxis_core::chat::ChatPlatform;
 use pyxis_core::policy::{Method, Policy};
 
 use crate::text;
@@ -34,9 +35,13 @@ const FIELDS: &[Field] = &[
     ("A reason is needed", |policy| vec![yes_or_no(policy.require_reason)]),
     ("Time to decide", |policy| vec![window(policy.approval_timeout_secs)]),
     ("Announced", |policy| vec![policy.channel.as_str().to_owned()]),
-    ("First chat", |policy| policy.telegram_chat.clone().into_iter().collect()),
-    ("Second chat's room", |policy| policy.matrix_room.clone().into_iter().collect()),
+    ("First chat", |policy| room(policy, ChatPlatform::TELEGRAM)),
+    ("Second chat's room", |policy| room(policy, ChatPlatform::MATRIX)),
 ];
+
+fn room(policy: &Policy, platform: ChatPlatform) -> Vec<String> {
+    policy.rooms.get(platform).map(str::to_owned).into_iter().collect()
+}
 
 fn names(methods: &[Method]) -> Vec<String> {
     methods.iter().map(|method| method.as_str().to_owned()).collect()

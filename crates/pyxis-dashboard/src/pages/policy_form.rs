@@ -1,9 +1,9 @@
 //! Converts between the policy form and the policy document.
 
 use pyxis_core::approval_mode::Channel;
+use pyxis_core::chat::ChatPlatform;
 use pyxis_core::policy::{Method, Policy, PolicyError};
 use pyxis_gateway::admin::channels;
-use pyxis_store::chat_messages::ChatPlatform;
 use serde_json::{Map, Value, json};
 
 use super::sentence;
@@ -31,15 +31,15 @@ pub(super) struct Chats {
 impl Chats {
     pub(super) fn of(state: &State) -> Self {
         let speaks = |platform| channels::is_configured(&state.gateway, platform);
-        Self { telegram: speaks(ChatPlatform::Telegram), matrix: speaks(ChatPlatform::Matrix) }
+        Self { telegram: speaks(ChatPlatform::TELEGRAM), matrix: speaks(ChatPlatform::MATRIX) }
     }
 
     /// True if a channel can be chosen: a chat only if someone would be notified there.
-    const fn offers(self, channel: Channel) -> bool {
+    fn offers(self, channel: Channel) -> bool {
         match channel {
             Channel::AgentReflected | Channel::Dashboard => true,
-            Channel::ChatPrimary => self.telegram,
-            Channel::ChatSecondary => self.matrix,
+            Channel::Chat(ChatPlatform::TELEGRAM) => self.telegram,
+            Channel::Chat(_) => self.matrix,
         }
     }
 }
@@ -66,8 +66,8 @@ pub(super) fn shown(policy: &Policy, chats: Chats) -> PolicyForm {
         passkey_required: policy.passkey_required,
         approval_timeout_minutes: minutes(policy.approval_timeout_secs.map(u64::from)),
         channels: channel_choices(policy.channel.as_str(), policy.channel, chats),
-        telegram_chat: policy.telegram_chat.clone().unwrap_or_default(),
-        matrix_room: policy.matrix_room.clone().unwrap_or_default(),
+        telegram_chat: policy.rooms.get(ChatPlatform::TELEGRAM).unwrap_or_default().to_owned(),
+        matrix_room: policy.rooms.get(ChatPlatform::MATRIX).unwrap_or_default().to_owned(),
         problems: Problems::default(),
     }
 }
@@ -103,17 +103,15 @@ fn rule_of(fields: &Fields, method: Method) -> MethodRule {
 /// The available channels, and the stored one even if it is no longer available.
 fn channel_choices(chosen: &str, stored: Channel, chats: Chats) -> Vec<Choice> {
     let label = |channel: Channel| match channel {
-        Channel::AgentReflected => "In the agent's answer, and in the inbox",
-        Channel::Dashboard => "In the inbox, with browser notifications",
-        Channel::ChatPrimary => "On Telegram, and in the inbox",
-        Channel::ChatSecondary => "On Matrix, and in the inbox",
+        Channel::AgentReflected => "In the agent's answer, and in the inbox".to_owned(),
+        Channel::Dashboard => "In the inbox, with browser notifications".to_owned(),
+        Channel::Chat(platform) => format!("On {}, and in the inbox", platform.spec().label),
     };
-    [Channel::AgentReflected, Channel::Dashboard, Channel::ChatPrimary, Channel::ChatSecondary]
-        .into_iter()
+    Channel::all()
         .filter(|channel| chats.offers(*channel) || *channel == stored)
         .map(|channel| Choice {
             value: channel.as_str().to_owned(),
-            label: label(channel).to_owned(),
+            label: label(channel),
             chosen: channel.as_str() == chosen,
         })
         .collect()
@@ -179,8 +177,8 @@ fn document(fields: &Fields, stored: Option<&Policy>) -> Map<String, Value> {
         ("deny_urls", json!(fields.lines("deny_urls"))),
         ("allowed_approvers", json!(fields.lines("allowed_approvers"))),
         ("channel", json!(fields.get("channel"))),
-        ("telegram_chat", chat(fields, "telegram_chat", kept.telegram_chat.as_deref())),
-        ("matrix_room", chat(fields, "matrix_room", kept.matrix_room.as_deref())),
+        ("telegram_chat", chat(fields, "telegram_chat", kept.rooms.get(ChatPlatform::TELEGRAM))),
+        ("matrix_room", chat(fields, "matrix_room", kept.rooms.get(ChatPlatform::MATRIX))),
         ("min_approvals", whole(&fields.trimmed("min_approvals"))),
         ("passkey_required", json!(fields.on("passkey_required"))),
         ("require_reason", json!(fields.on("require_reason"))),

@@ -5,11 +5,12 @@ use std::time::Duration;
 use axum::body::Body;
 use http::{Request, StatusCode};
 use pyxis_core::approval_mode::{ApprovalState, Role};
+use pyxis_core::chat::ChatPlatform;
 use pyxis_core::id::{ChatMessageId, PushSubscriptionId, TxnId};
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::admin::{channels, people};
 use pyxis_gateway::{Actor, Config, TelegramConfig};
-use pyxis_store::chat_messages::{self, ChatPlatform, NewChatMessage};
+use pyxis_store::chat_messages::{self, NewChatMessage};
 use pyxis_store::push::{self, PushSubscriptionRow};
 use serde_json::json;
 
@@ -57,7 +58,7 @@ both_engines! {
         let world = World::with(with_bot()).await;
         let (team, mut owner) = world.with_owner().await;
         let (state, actor) = (&world.gateway, Actor::cli(team.id));
-        channels::set_default_chat(state, &actor, ChatPlatform::Telegram, "-100200").await.unwrap();
+        channels::set_default_chat(state, &actor, ChatPlatform::TELEGRAM, "-100200").await.unwrap();
         let txn: TxnId = world.ask(&team, "/v1/items", "", "{}").await.parse().unwrap();
         let message = async |nonce: char| {
             world.later(Duration::from_secs(1));
@@ -66,7 +67,7 @@ both_engines! {
                 id,
                 workspace_id: team.id,
                 txn_id: txn,
-                platform: ChatPlatform::Telegram,
+                platform: ChatPlatform::TELEGRAM,
                 chat: "-100200".to_owned(),
                 nonce_hash: nonce.to_string().repeat(64),
                 created_at: state.now(),

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use pyxis_core::chat::ChatPlatform;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy;
 use pyxis_core::id::{UserId, WorkspaceId};
 use pyxis_core::secret::SecretString;
 use pyxis_store::chat_identities::{self, ChatIdentityRow, LinkCodeRow};
-use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
+use pyxis_store::chat_messages::{self, ChatMessageRow};
 use serde_json::json;
 
 use crate::channels::{code_hash, matrix, moves, telegram};
@@ -30,8 +31,9 @@ const MAX_CHAT: usize = 255;
 /// True if a platform is configured on this server.
 pub fn is_configured(state: &State, platform: ChatPlatform) -> bool {
     match platform {
-        ChatPlatform::Telegram => state.config.telegram.is_some(),
-        ChatPlatform::Matrix => state.config.matrix.is_some(),
+        ChatPlatform::TELEGRAM => state.config.telegram.is_some(),
+        ChatPlatform::MATRIX => state.config.matrix.is_some(),
+        _ => false,
     }
 }
 
@@ -96,24 +98,27 @@ pub async fn set_default_chat(
     platform: ChatPlatform,
     chat: &str,
 ) -> Result<()> {
-    let (field, chat) = (field_of(platform), chat.trim());
+    let (field, chat) = (platform.spec().room_field, chat.trim());
     if chat.len() > MAX_CHAT || chat.chars().any(|c| c.is_control() || c.is_whitespace()) {
         return Err(Error::field(field, "a chat's or room's own name, without blanks"));
     }
     let chat = (!chat.is_empty()).then_some(chat);
-    if let (ChatPlatform::Matrix, Some(room)) = (platform, chat) {
-        check_room(state, room).await?;
+    if let Some(room) = chat {
+        check_room(state, platform, room).await?;
     }
     let mut change = Change::begin(state, actor).await?;
     chat_identities::set_default_chat(&mut change.tx, actor.workspace, platform, chat).await?;
     change.commit("settings.changed", None, json!({ field: chat })).await
 }
 
-/// Refuses a Matrix room if the homeserver reports that the bot cannot work in it.
-pub(crate) async fn check_room(state: &State, room: &str) -> Result<()> {
+/// Refuses a room if the platform reports that the bot cannot work in it.
+pub(crate) async fn check_room(state: &State, platform: ChatPlatform, room: &str) -> Result<()> {
+    if platform != ChatPlatform::MATRIX {
+        return Ok(());
+    }
     match matrix::room::examine(state, room, true).await {
         None => Ok(()),
-        Some(wrong) => Err(Error::field("matrix_room", wrong)),
+        Some(wrong) => Err(Error::field(platform.spec().room_field, wrong)),
     }
 }
 
@@ -128,7 +133,7 @@ pub struct Unshown {
 /// Failed messages of a workspace, newest first.
 pub async fn in_trouble(state: &State, workspace: WorkspaceId) -> Result<Vec<Unshown>> {
     let mut found = Vec::new();
-    for platform in [ChatPlatform::Telegram, ChatPlatform::Matrix] {
+    for platform in ChatPlatform::ALL.iter().copied() {
         let rows = chat_messages::list_failing(&state.store, workspace, platform, TROUBLE_SHOWN).await?;
         found.extend(rows.into_iter().map(|message| Unshown { platform, message }));
     }
@@ -144,7 +149,7 @@ pub async fn examine(state: &State) -> Result<Vec<(String, Option<String>)>> {
         let silent = bot.is_some();
         parts.push(("Telegram bot".to_owned(), bot));
         if !silent {
-            for chat in named(state, ChatPlatform::Telegram).await? {
+            for chat in named(state, ChatPlatform::TELEGRAM).await? {
                 let wrong = telegram::me::examine(state, &chat).await;
                 parts.push((format!("Telegram chat {chat}"), wrong));
             }
@@ -159,7 +164,7 @@ pub async fn examine(state: &State) -> Result<Vec<(String, Option<String>)>> {
     if silent {
         return Ok(parts);
     }
-    for room in named(state, ChatPlatform::Matrix).await? {
+    for room in named(state, ChatPlatform::MATRIX).await? {
         let wrong = matrix::room::examine(state, &room, false).await;
         parts.push((format!("Matrix room {room}"), wrong));
     }
@@ -174,18 +179,10 @@ async fn named(state: &State, platform: ChatPlatform) -> Result<BTreeSet<String>
 /// Unreachable configured chats of a workspace, each with its newest rejected message.
 pub async fn unreachable(state: &State, workspace: WorkspaceId) -> Result<Vec<Unshown>> {
     let mut found = Vec::new();
-    for platform in [ChatPlatform::Telegram, ChatPlatform::Matrix] {
+    for platform in ChatPlatform::ALL.iter().copied() {
         let rows = moves::unreachable(state, platform).await?;
         let own = rows.into_iter().filter(|row| row.workspace_id == workspace);
         found.extend(own.map(|message| Unshown { platform, message }));
     }
     Ok(found)
-}
-
-/// Field name of a platform's default chat in settings and policies.
-pub const fn field_of(platform: ChatPlatform) -> &'static str {
-    match platform {
-        ChatPlatform::Telegram => "telegram_chat",
-        ChatPlatform::Matrix => "matrix_room",
-    }
 }

@@ -11,7 +11,8 @@ mod updates;
 use std::sync::Arc;
 
 use pyxis_core::approval_mode::ApprovalState;
-use pyxis_store::chat_messages::{ChatMessageRow, ChatPlatform};
+use pyxis_core::chat::ChatPlatform;
+use pyxis_store::chat_messages::ChatMessageRow;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -82,7 +83,7 @@ pub(super) fn start(state: &State, bot: Bot, stop: &Stop, loops: &mut JoinSet<()
 }
 
 impl ChatPlatformClient for Bot {
-    const PLATFORM: ChatPlatform = ChatPlatform::Matrix;
+    const PLATFORM: ChatPlatform = ChatPlatform::MATRIX;
 
     async fn post(
         &self,

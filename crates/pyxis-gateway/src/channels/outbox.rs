@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use pyxis_core::approval_mode::ApprovalState;
-use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
+use pyxis_core::chat::ChatPlatform;
+use pyxis_store::chat_messages::{self, ChatMessageRow};
 
 use super::approval_message::{ApprovalMessage, Common};
 use super::moves;
@@ -106,7 +107,7 @@ pub(super) async fn run<P: ChatPlatformClient>(state: State, poster: std::sync::
             }
         };
         tokio::select! {
-            () = state.work.chats(P::PLATFORM).notified() => {}
+            () = state.work.chats_due(P::PLATFORM) => {}
             () = tokio::time::sleep(nap) => {}
             _ = stop.wait_for(|stop| *stop) => return,
         }
@@ -185,7 +186,7 @@ async fn serve<P: ChatPlatformClient>(
                 poster.add_reactions(state, message, &name, &card).await;
             }
             if card.state == ApprovalState::Pending {
-                state.work.chats(P::PLATFORM).notify_one();
+                state.work.wake_chats(P::PLATFORM);
             }
         }
         Err(DeliveryError::Later(wait)) => {

@@ -10,7 +10,8 @@ mod updates;
 use std::sync::Arc;
 
 use pyxis_core::approval_mode::ApprovalState;
-use pyxis_store::chat_messages::{ChatMessageRow, ChatPlatform};
+use pyxis_core::chat::ChatPlatform;
+use pyxis_store::chat_messages::ChatMessageRow;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -51,7 +52,7 @@ pub(super) fn start(state: &State, bot: Bot, stop: &Stop, loops: &mut JoinSet<()
 }
 
 impl ChatPlatformClient for Bot {
-    const PLATFORM: ChatPlatform = ChatPlatform::Telegram;
+    const PLATFORM: ChatPlatform = ChatPlatform::TELEGRAM;
 
     async fn post(
         &self,

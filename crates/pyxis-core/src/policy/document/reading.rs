@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::{Policy, PolicyError};
 use crate::approval_mode::Channel;
+use crate::chat::ChatPlatform;
 use crate::pattern;
 use crate::policy::Method;
 use crate::policy::limits::{MAX_EMAIL_BYTES, MAX_LIST, MAX_ROOM_BYTES, MIN_APPROVALS, TIMEOUT_SECS};
@@ -48,15 +49,18 @@ impl Policy {
             "deny_urls" => self.deny_urls = patterns(value)?,
             "allowed_approvers" => self.allowed_approvers = emails(value)?,
             "channel" => self.channel = channel(value)?,
-            "telegram_chat" => self.telegram_chat = optional(value, room)?,
-            "matrix_room" => self.matrix_room = optional(value, room)?,
             "min_approvals" => self.min_approvals = whole_number(value, &MIN_APPROVALS)?,
             "passkey_required" => self.passkey_required = flag(value)?,
             "require_reason" => self.require_reason = flag(value)?,
             "approval_timeout_secs" => {
                 self.approval_timeout_secs = optional(value, |value| whole_number(value, &TIMEOUT_SECS))?;
             }
-            _ => return Err("is not a field of a policy; remove it or correct its spelling".to_owned()),
+            _ => match ChatPlatform::of_room_field(field) {
+                Some(platform) => self.rooms.set(platform, optional(value, room)?),
+                None => {
+                    return Err("is not a field of a policy; remove it or correct its spelling".to_owned());
+                }
+            },
         }
         Ok(())
     }
@@ -125,7 +129,7 @@ fn texts(value: &Value) -> Result<Vec<&str>, Detail> {
 
 fn channel(value: &Value) -> Result<Channel, Detail> {
     value.as_str().and_then(Channel::from_name).ok_or_else(|| {
-        let names: Vec<_> = Channel::ALL.iter().map(|channel| channel.as_str()).collect();
+        let names: Vec<_> = Channel::all().map(Channel::as_str).collect();
         format!("must be one of {}", names.join(", "))
     })
 }

@@ -1,11 +1,10 @@
 //! Whether the bot can work in a room, before anybody waits for a message there.
 
-use std::collections::HashMap;
-use std::time::Duration;
-
-use pyxis_store::chat_messages::ChatPlatform;
+use pyxis_core::chat::ChatPlatform;
 use serde::Deserialize;
 use serde_json::Value;
+use std::collections::HashMap;
+use std::time::Duration;
 use tokio::time::timeout;
 
 use super::{Bot, api};
@@ -174,13 +173,13 @@ impl Bot {
             Ok(None) => return Ok(None),
             Err(trouble) => return Ok(Some(trouble)),
         };
-        for (_, name) in moves::configured(state, ChatPlatform::Matrix).await? {
+        for (_, name) in moves::configured(state, ChatPlatform::MATRIX).await? {
             let is_it = name == room || matches!(self.resolve(state, &name).await, Ok(id) if id == room);
             if is_it {
-                moves::follow(state, ChatPlatform::Matrix, &name, &to).await?;
+                moves::follow(state, ChatPlatform::MATRIX, &name, &to).await?;
             }
         }
-        moves::follow(state, ChatPlatform::Matrix, room, &to).await?;
+        moves::follow(state, ChatPlatform::MATRIX, room, &to).await?;
         Ok(None)
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pyxis_core::approval_mode::ApprovalState;
+use pyxis_core::chat::ChatPlatform;
 use pyxis_core::clock::Clock;
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::TxnId;
@@ -18,7 +19,7 @@ use pyxis_gateway::channels::show_due;
 use pyxis_gateway::notifications::webhooks::deliver_due;
 use pyxis_gateway::{Config, workers};
 use pyxis_gateway::{MatrixConfig, TelegramConfig};
-use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
+use pyxis_store::chat_messages::{self, ChatMessageRow};
 use pyxis_store::deliveries::{self, DeliveryFilter, DeliveryStatus};
 use pyxis_store::{DatabaseUrl, approvals};
 use pyxis_testkit::matrix::StandIn;
@@ -102,9 +103,9 @@ impl Scene {
     /// Every message as people see it: its id on its platform, and its text.
     fn shown(&self) -> BTreeMap<(&'static str, String), String> {
         let telegram = self.telegram.messages().into_iter();
-        let telegram = telegram.map(|one| ((ChatPlatform::Telegram.as_str(), one.id.to_string()), one.text));
+        let telegram = telegram.map(|one| ((ChatPlatform::TELEGRAM.as_str(), one.id.to_string()), one.text));
         let matrix = self.matrix.messages().into_iter();
-        telegram.chain(matrix.map(|one| ((ChatPlatform::Matrix.as_str(), one.event), one.text))).collect()
+        telegram.chain(matrix.map(|one| ((ChatPlatform::MATRIX.as_str(), one.event), one.text))).collect()
     }
 
     /// A request decided by two people at once: one of them is too late. Waiting to see a message delays no other
@@ -134,10 +135,10 @@ impl Scene {
         let line = format!("│ round {round}\n");
         let asks = |text: &str| text.contains(&line).then_some(());
         match self.message(txn).await.platform {
-            ChatPlatform::Telegram => {
+            ChatPlatform::TELEGRAM => {
                 self.telegram.until(|chat| chat.messages().iter().find_map(|one| asks(&one.text))).await;
             }
-            ChatPlatform::Matrix => {
+            _ => {
                 self.matrix.until(|chat| chat.messages().iter().find_map(|one| asks(&one.text))).await;
             }
         }
@@ -150,8 +151,8 @@ impl Scene {
             show_due(state).await.unwrap();
             let now = self.world.clock().now();
             let next = [
-                chat_messages::next_due(store, ChatPlatform::Telegram, now).await.unwrap(),
-                chat_messages::next_due(store, ChatPlatform::Matrix, now).await.unwrap(),
+                chat_messages::next_due(store, ChatPlatform::TELEGRAM, now).await.unwrap(),
+                chat_messages::next_due(store, ChatPlatform::MATRIX, now).await.unwrap(),
             ];
             let Some(next) = next.into_iter().flatten().min() else { return };
             self.world.advance(next.since(now));

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use pyxis_core::approval_mode::ApprovalState;
+use pyxis_core::chat::ChatPlatform;
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::TxnId;
 use pyxis_core::policy::Policy;
@@ -14,7 +15,7 @@ use pyxis_gateway::admin::{channels, policies};
 use pyxis_gateway::approvals::decide::{Decision, decide};
 use pyxis_gateway::channels::show_due;
 use pyxis_gateway::notifications::brand;
-use pyxis_store::chat_messages::{self, ChatPlatform};
+use pyxis_store::chat_messages;
 use pyxis_store::{DatabaseUrl, approvals, votes};
 use pyxis_testkit::matrix::{Homeserver, RoomMessage, StandIn};
 use serde_json::{Value, json};
@@ -111,7 +112,7 @@ impl Scene {
         let (stop, loops) = world.work().await;
         // Anything written before the bot began to read is ignored.
         until("the bot reads", async || {
-            chat_messages::cursor(&world.state.store, ChatPlatform::Matrix).await.unwrap()
+            chat_messages::cursor(&world.state.store, ChatPlatform::MATRIX).await.unwrap()
         })
         .await;
         Self { world, bot, ada, room, stop, loops }
@@ -125,7 +126,7 @@ impl Scene {
     async fn link(&self) {
         let owner = self.world.approver(0, DecisionSurface::Dashboard);
         let (state, actor) = (&self.world.state, self.world.actor());
-        let (code, _) = channels::link_code(state, &actor, owner.user, ChatPlatform::Matrix).await.unwrap();
+        let (code, _) = channels::link_code(state, &actor, owner.user, ChatPlatform::MATRIX).await.unwrap();
         let content = json!({ "msgtype": "m.text", "body": format!("!link {}", code.expose()) });
         self.ada.send(&self.room, "m.room.message", &content).await;
         self.ada
@@ -238,7 +239,7 @@ async fn encrypted(scene: &Scene) {
     let algorithm = json!({ "algorithm": "m.megolm.v1.aes-sha2" });
     scene.ada.client.put(&path, &algorithm).send().await.expect(200);
     let (state, actor) = (&scene.world.state, scene.world.actor());
-    let refused = channels::set_default_chat(state, &actor, ChatPlatform::Matrix, &room).await.unwrap_err();
+    let refused = channels::set_default_chat(state, &actor, ChatPlatform::MATRIX, &room).await.unwrap_err();
     assert!(refused.to_string().contains("the room is encrypted"), "{refused}");
     let wrong = channels::examine(state).await.unwrap().into_iter().find(|(part, _)| part.contains(&room));
     assert!(wrong.unwrap().1.unwrap().contains("encrypted"));
@@ -259,7 +260,7 @@ both_engines! {
         let matrix = MatrixConfig { homeserver: homeserver.base(), token: SecretString::new("t".to_owned()) };
         let world = World::with_config(url, Config { matrix: Some(matrix), ..Config::default() }).await;
         let (state, actor) = (&world.state, world.actor());
-        let set = async |room: &str| channels::set_default_chat(state, &actor, ChatPlatform::Matrix, room).await;
+        let set = async |room: &str| channels::set_default_chat(state, &actor, ChatPlatform::MATRIX, room).await;
         let put = async |room: &str| {
             let document = json!({ "channel": "chat_secondary", "matrix_room": room }).to_string();
             let policy = Policy::from_json(document.as_bytes()).unwrap();
@@ -326,7 +327,7 @@ impl Working {
     async fn start(world: &World) -> Self {
         let (stop, loops) = world.work().await;
         until("the bot reads", async || {
-            chat_messages::cursor(&world.state.store, ChatPlatform::Matrix).await.unwrap()
+            chat_messages::cursor(&world.state.store, ChatPlatform::MATRIX).await.unwrap()
         })
         .await;
         Self { stop, loops }
@@ -343,7 +344,7 @@ async fn link(world: &World, homeserver: &StandIn) {
     let owner = world.approver(0, DecisionSurface::Dashboard);
     let actor = world.actor();
     let (code, _) =
-        channels::link_code(&world.state, &actor, owner.user, ChatPlatform::Matrix).await.unwrap();
+        channels::link_code(&world.state, &actor, owner.user, ChatPlatform::MATRIX).await.unwrap();
     let content = json!({ "msgtype": "m.text", "body": format!("!link {}", code.expose()) });
     homeserver.say(ROOM, ADA, "m.room.message", &content);
     homeserver.until(|server| posted(server, "Linked to a@example.com")).await;
@@ -406,7 +407,7 @@ both_engines! {
             asks.map(|message| message.room).collect()
         };
         assert!(rooms(1).await.is_empty(), "nowhere to ask");
-        channels::set_default_chat(&world.state, &world.actor(), ChatPlatform::Matrix, ROOM).await.unwrap();
+        channels::set_default_chat(&world.state, &world.actor(), ChatPlatform::MATRIX, ROOM).await.unwrap();
         assert_eq!(rooms(2).await, [ROOM]);
         world.policy(r#"{"channel": "chat_secondary", "matrix_room": "!pay:px.test"}"#).await;
         assert_eq!(rooms(3).await, ["!pay:px.test"]);

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use http::{Request, StatusCode};
 use pyxis_core::approval_mode::{ApprovalState, Role};
+use pyxis_core::chat::ChatPlatform;
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::{TxnId, UserId};
 use pyxis_core::secret::SecretString;
@@ -15,7 +16,7 @@ use pyxis_gateway::approvals::decide::{Decision, decide};
 use pyxis_gateway::notifications::brand;
 use pyxis_gateway::workers;
 use pyxis_store::audit::{self, AuditFilter};
-use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
+use pyxis_store::chat_messages::{self, ChatMessageRow};
 use pyxis_store::{approvals, grants, votes};
 use pyxis_testkit::telegram::{ChatMessage, TOKEN, Telegram};
 use serde_json::{Value, json};
@@ -87,7 +88,7 @@ impl Scene {
     /// Links an account to a person.
     async fn link_to(&self, account: i64, person: UserId, email: &str) {
         let (state, actor) = (&self.world.state, self.world.actor());
-        let (code, _) = channels::link_code(state, &actor, person, ChatPlatform::Telegram).await.unwrap();
+        let (code, _) = channels::link_code(state, &actor, person, ChatPlatform::TELEGRAM).await.unwrap();
         self.telegram.write(account, &format!("/link {}", code.expose().to_lowercase()));
         self.said("sendMessage", &format!("Linked to {email}")).await;
     }
@@ -338,7 +339,7 @@ both_engines! {
     async fn polls_wait_half_a_minute_and_go_on_where_they_stopped(scene: &mut Scene) {
         scene.link(ADA).await;
         crate::support::until("the place is kept", async || {
-            let cursor = chat_messages::cursor(&scene.world.state.store, ChatPlatform::Telegram).await.unwrap();
+            let cursor = chat_messages::cursor(&scene.world.state.store, ChatPlatform::TELEGRAM).await.unwrap();
             (cursor.as_deref() == Some("701")).then_some(())
         })
         .await;
@@ -373,7 +374,7 @@ both_engines! {
         scene.said("sendMessage", "does not work").await;
         let owner = scene.world.approver(1, DecisionSurface::Dashboard);
         let actor = scene.world.actor();
-        let (code, until) = channels::link_code(&scene.world.state, &actor, owner.user, ChatPlatform::Telegram).await.unwrap();
+        let (code, until) = channels::link_code(&scene.world.state, &actor, owner.user, ChatPlatform::TELEGRAM).await.unwrap();
         scene.world.advance(until.since(scene.world.clock_now()));
         scene.telegram.write(8, &format!("/start {}", code.expose()));
         let refused = |telegram: &Telegram| {
@@ -421,7 +422,7 @@ both_engines! {
         let txn = scene.world.pause(11).await;
         assert!(scene.rows(txn).await.is_empty());
         scene.world.policy(r#"{"channel": "chat_primary"}"#).await;
-        channels::set_default_chat(&scene.world.state, &scene.world.actor(), ChatPlatform::Telegram, "-55").await.unwrap();
+        channels::set_default_chat(&scene.world.state, &scene.world.actor(), ChatPlatform::TELEGRAM, "-55").await.unwrap();
         assert_eq!(scene.asked(2).await.1.chat, "-55");
         scene.world.policy(r#"{"channel": "chat_primary", "telegram_chat": "-66"}"#).await;
         assert_eq!(scene.asked(3).await.1.chat, "-66");
@@ -520,7 +521,7 @@ crate::races::world::both_engines! {
         let owner = scene.world.approver(0, DecisionSurface::Dashboard);
         let actor = scene.world.actor();
         let (code, _) =
-            channels::link_code(&scene.world.state, &actor, owner.user, ChatPlatform::Telegram).await.unwrap();
+            channels::link_code(&scene.world.state, &actor, owner.user, ChatPlatform::TELEGRAM).await.unwrap();
         let link = scene.telegram.write(ADA, &format!("/link {}", code.expose()));
         let press = scene.telegram.press(&message, "Deny", ADA);
         let post = async |secret: Option<&str>, body: String| {
