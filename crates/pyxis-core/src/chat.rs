@@ -1,7 +1,7 @@
 //! Chat platforms, and the rooms that a policy names on them.
 //!
 //! [`ChatPlatform::ALL`] is the only list of platforms in this crate and in the store. How Pyxis talks to each of them is
-//! in `pyxis-gateway/src/channels`.
+//! in `pyxis-gateway/src/channels`; `docs/guides/add-a-chat-platform.md` says how to add one.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -73,6 +73,11 @@ impl ChatPlatform {
     /// Names and abilities.
     pub const fn spec(self) -> &'static ChatPlatformSpec {
         self.0
+    }
+
+    /// Name of a field that names a room, such as `Telegram chat`.
+    pub fn room_label(self) -> String {
+        format!("{} {}", self.0.label, self.0.room_noun)
     }
 
     /// Stored name.

@@ -8,16 +8,20 @@ use crate::view::staged::Difference;
 
 /// The changes that `after` makes; `before` is `None` if the credential has no policy of its own.
 pub(super) fn changes(before: Option<&Policy>, after: &Policy) -> Vec<Difference> {
-    let was = |values: fn(&Policy) -> Vec<String>| before.map(values).unwrap_or_default();
-    FIELDS
-        .iter()
-        .filter_map(|(field, values)| {
-            let (old, new) = (was(*values), values(after));
-            let removed: Vec<_> = old.iter().filter(|one| !new.contains(one)).cloned().collect();
-            let added: Vec<_> = new.into_iter().filter(|one| !old.contains(one)).collect();
-            (!removed.is_empty() || !added.is_empty()).then_some(Difference { field, removed, added })
-        })
-        .collect()
+    let listed = FIELDS.iter().filter_map(|(field, values)| {
+        difference((*field).to_owned(), before.map(*values).unwrap_or_default(), values(after))
+    });
+    let rooms = ChatPlatform::ALL.iter().filter_map(|platform| {
+        let room = |policy: &Policy| policy.rooms.get(*platform).map(str::to_owned).into_iter().collect();
+        difference(platform.room_label(), before.map(room).unwrap_or_default(), room(after))
+    });
+    listed.chain(rooms).collect()
+}
+
+fn difference(field: String, old: Vec<String>, new: Vec<String>) -> Option<Difference> {
+    let removed: Vec<_> = old.iter().filter(|one| !new.contains(one)).cloned().collect();
+    let added: Vec<_> = new.into_iter().filter(|one| !old.contains(one)).collect();
+    (!removed.is_empty() || !added.is_empty()).then_some(Difference { field, removed, added })
 }
 
 type Field = (&'static str, fn(&Policy) -> Vec<String>);
@@ -35,13 +39,7 @@ const FIELDS: &[Field] = &[
     ("A reason is needed", |policy| vec![yes_or_no(policy.require_reason)]),
     ("Time to decide", |policy| vec![window(policy.approval_timeout_secs)]),
     ("Announced", |policy| vec![policy.channel.as_str().to_owned()]),
-    ("First chat", |policy| room(policy, ChatPlatform::TELEGRAM)),
-    ("Second chat's room", |policy| room(policy, ChatPlatform::MATRIX)),
 ];
-
-fn room(policy: &Policy, platform: ChatPlatform) -> Vec<String> {
-    policy.rooms.get(platform).map(str::to_owned).into_iter().collect()
-}
 
 fn names(methods: &[Method]) -> Vec<String> {
     methods.iter().map(|method| method.as_str().to_owned()).collect()
@@ -73,12 +71,12 @@ mod tests {
             told,
             [
                 Difference {
-                    field: "Addresses that are never sent",
+                    field: "Addresses that are never sent".to_owned(),
                     removed: vec!["/old".to_owned()],
                     added: vec!["/new".to_owned()],
                 },
                 Difference {
-                    field: "People who must approve",
+                    field: "People who must approve".to_owned(),
                     removed: vec!["1".to_owned()],
                     added: vec!["2".to_owned()],
                 },

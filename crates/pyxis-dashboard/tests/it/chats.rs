@@ -9,7 +9,10 @@ use pyxis_core::chat::ChatPlatform;
 use pyxis_core::id::{ChatMessageId, PushSubscriptionId, TxnId};
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::admin::{channels, people};
-use pyxis_gateway::{Actor, Config, TelegramConfig};
+use pyxis_gateway::channels::PLATFORMS;
+use pyxis_gateway::channels::settings::SettingKey;
+use pyxis_gateway::channels::telegram::TelegramConfig;
+use pyxis_gateway::{Actor, ChatSettings, Config};
 use pyxis_store::chat_messages::{self, NewChatMessage};
 use pyxis_store::push::{self, PushSubscriptionRow};
 use serde_json::json;
@@ -27,7 +30,7 @@ fn with_bot() -> Config {
         webhook_secret: Some(SecretString::new(SECRET.to_owned())),
         poll: Duration::from_secs(30),
     };
-    Config { telegram: Some(telegram), ..Config::default() }
+    Config { chats: ChatSettings::default().with(telegram), ..Config::default() }
 }
 
 both_engines! {
@@ -121,6 +124,20 @@ both_engines! {
         push::succeeded(&state.store, team.id, id, state.now()).await.unwrap();
         assert!(!member.get(HERE).await.text.contains("Not notified"));
         assert!(!owner.get(HERE).await.text.contains("are not notified"));
+    }
+
+    async fn every_platform_has_its_room_its_settings_and_its_brand_on_the_pages() {
+        let world = World::new().await;
+        let (_, mut owner) = world.with_owner().await;
+        let (page, brand) = (owner.get(HERE).await.text, owner.get("/app/brand").await.text);
+        for described in PLATFORMS {
+            let spec = described.platform.spec();
+            assert!(page.contains(&format!("name=\"{}\"", spec.room_field)), "{page}");
+            assert!(brand.contains(&format!("<h3>{}</h3>", spec.label)), "{brand}");
+            for key in described.connected_by {
+                assert!(page.contains(&SettingKey::variable(key)), "{page}");
+            }
+        }
     }
 
     async fn a_platform_that_this_server_does_not_speak_on_gives_no_code() {

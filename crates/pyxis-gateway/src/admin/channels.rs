@@ -12,7 +12,7 @@ use pyxis_store::chat_identities::{self, ChatIdentityRow, LinkCodeRow};
 use pyxis_store::chat_messages::{self, ChatMessageRow};
 use serde_json::json;
 
-use crate::channels::{code_hash, matrix, moves, telegram};
+use crate::channels::{self, code_hash, moves};
 use crate::error::{Error, Result};
 use crate::identity::actor::{Actor, Change};
 use crate::runtime::state::State;
@@ -30,11 +30,7 @@ const MAX_CHAT: usize = 255;
 
 /// True if a platform is configured on this server.
 pub fn is_configured(state: &State, platform: ChatPlatform) -> bool {
-    match platform {
-        ChatPlatform::TELEGRAM => state.config.telegram.is_some(),
-        ChatPlatform::MATRIX => state.config.matrix.is_some(),
-        _ => false,
-    }
+    channels::bot(state, platform).is_some()
 }
 
 /// Creates a code that links an account when sent to the bot. It works once, until the returned time.
@@ -113,10 +109,8 @@ pub async fn set_default_chat(
 
 /// Refuses a room if the platform reports that the bot cannot work in it.
 pub(crate) async fn check_room(state: &State, platform: ChatPlatform, room: &str) -> Result<()> {
-    if platform != ChatPlatform::MATRIX {
-        return Ok(());
-    }
-    match matrix::room::examine(state, room, true).await {
+    let Some(bot) = channels::bot(state, platform) else { return Ok(()) };
+    match bot.admit(state, room).await {
         None => Ok(()),
         Some(wrong) => Err(Error::field(platform.spec().room_field, wrong)),
     }
@@ -144,29 +138,18 @@ pub async fn in_trouble(state: &State, workspace: WorkspaceId) -> Result<Vec<Uns
 /// Checks each bot and each named room for operators. Returns each part with its problem, if any.
 pub async fn examine(state: &State) -> Result<Vec<(String, Option<String>)>> {
     let mut parts = Vec::new();
-    if state.config.telegram.is_some() {
-        let bot = telegram::me::sign_in(state).await;
-        let silent = bot.is_some();
-        parts.push(("Telegram bot".to_owned(), bot));
-        if !silent {
-            for chat in named(state, ChatPlatform::TELEGRAM).await? {
-                let wrong = telegram::me::examine(state, &chat).await;
-                parts.push((format!("Telegram chat {chat}"), wrong));
-            }
+    for (platform, bot) in channels::bots(state) {
+        let spec = platform.spec();
+        let wrong = bot.sign_in(state).await;
+        let silent = wrong.is_some();
+        parts.push((format!("{} bot", spec.label), wrong));
+        if silent {
+            continue;
         }
-    }
-    if state.config.matrix.is_none() {
-        return Ok(parts);
-    }
-    let bot = matrix::room::sign_in(state).await;
-    let silent = bot.is_some();
-    parts.push(("Matrix bot".to_owned(), bot));
-    if silent {
-        return Ok(parts);
-    }
-    for room in named(state, ChatPlatform::MATRIX).await? {
-        let wrong = matrix::room::examine(state, &room, false).await;
-        parts.push((format!("Matrix room {room}"), wrong));
+        for room in named(state, platform).await? {
+            let wrong = bot.examine(state, &room).await;
+            parts.push((format!("{} {} {room}", spec.label, spec.room_noun), wrong));
+        }
     }
     Ok(parts)
 }

@@ -9,12 +9,12 @@ use tokio::time::timeout;
 
 use super::{Bot, api};
 use crate::channels::moves;
-use crate::channels::outbox::DeliveryError;
+use crate::channels::platform::DeliveryError;
 use crate::error::Error;
 use crate::runtime::state::State;
 
 /// What is said of a room that is encrypted.
-pub const ENCRYPTED: &str = "the room is encrypted, where the bot reads nothing and is read by nobody; \
+pub(super) const ENCRYPTED: &str = "the room is encrypted, where the bot reads nothing and is read by nobody; \
                              encryption cannot be taken back, so make another room without it and invite the bot";
 /// Description of a room where the bot's power level is too low.
 const MUTED: &str = "the bot may not post in the room: give it the power level that messages need there";
@@ -29,10 +29,8 @@ struct Resolved {
     room_id: String,
 }
 
-/// What is wrong with a room, in words; `None`: nothing, or this server has no bot, or the homeserver does
-/// not say. With `enter` the bot tries to join it first.
-pub async fn examine(state: &State, room: &str, enter: bool) -> Option<String> {
-    let bot = Bot::of(state)?;
+/// What is wrong with a room, in words; `None`: nothing, or the homeserver does not say. With `enter` the bot tries to join it first.
+pub(super) async fn examine(bot: &Bot, state: &State, room: &str, enter: bool) -> Option<String> {
     let looking = async {
         let id = if enter { bot.enter(state, room).await? } else { bot.resolve(state, room).await? };
         if !enter && !bot.is_in(state, &id).await? {
@@ -57,8 +55,7 @@ pub async fn examine(state: &State, room: &str, enter: bool) -> Option<String> {
 }
 
 /// What is wrong with the bot itself, in words.
-pub async fn sign_in(state: &State) -> Option<String> {
-    let bot = Bot::of(state)?;
+pub(super) async fn sign_in(bot: &Bot, state: &State) -> Option<String> {
     let asked = bot.get::<api::WhoAmI>(state, "account/whoami", Duration::ZERO);
     match timeout(PATIENCE, asked).await {
         Ok(Ok(_)) => None,

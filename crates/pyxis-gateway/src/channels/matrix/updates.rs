@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::api::{self, Earlier, RoomEvent, Sync, Timeline, WhoAmI};
 use super::{Bot, NO, WHILE, YES};
 use crate::channels::identity::{self, Account, Action};
-use crate::channels::outbox::DeliveryError;
+use crate::channels::platform::DeliveryError;
 use crate::channels::{moves, reader};
 use crate::error::Result;
 use crate::runtime::state::State;

@@ -6,15 +6,14 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::Bot;
-use crate::channels::outbox::DeliveryError;
+use crate::channels::platform::DeliveryError;
 use crate::runtime::state::State;
 
 /// Longest time to wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is wrong with the bot, in words; `None`: nothing, or this server has none.
-pub async fn sign_in(state: &State) -> Option<String> {
-    let bot = Bot::of(state)?;
+/// What is wrong with the bot, in words; `None`: nothing.
+pub(super) async fn sign_in(bot: &Bot, state: &State) -> Option<String> {
     match timeout(PATIENCE, bot.call::<Value>(state, "getMe", &json!({}))).await {
         Ok(Ok(_)) => None,
         Ok(Err(trouble)) => Some(trouble.to_string()),
@@ -23,8 +22,7 @@ pub async fn sign_in(state: &State) -> Option<String> {
 }
 
 /// What is wrong with a chat, in words; `None`: nothing, or the Bot API does not say.
-pub async fn examine(state: &State, chat: &str) -> Option<String> {
-    let bot = Bot::of(state)?;
+pub(super) async fn examine(bot: &Bot, state: &State, chat: &str) -> Option<String> {
     match timeout(PATIENCE, bot.call::<Value>(state, "getChat", &json!({ "chat_id": chat }))).await {
         Ok(Err(DeliveryError::Refused(why))) => {
             Some(format!("the bot cannot write there: add it to the group, or name another chat ({why})"))

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::Bot;
 use super::api::{Callback, Incoming, Update};
 use crate::channels::identity::{self, Account, Action};
-use crate::channels::outbox::DeliveryError;
+use crate::channels::platform::DeliveryError;
 use crate::channels::{moves, reader};
 use crate::error::{Error, Result};
 use crate::notifications::announce::chats::nonce_hash;
@@ -111,7 +111,7 @@ async fn round(state: &State, bot: &Bot) -> Result<Option<DeliveryError>> {
 }
 
 /// `POST /telegram/webhook`, mounted in webhook mode only.
-pub(crate) async fn webhook(
+pub(super) async fn webhook(
     Extract(state): Extract<State>,
     headers: HeaderMap,
     body: Bytes,

@@ -13,12 +13,14 @@ use pyxis_core::clock::Clock;
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::TxnId;
 use pyxis_core::secret::SecretString;
+use pyxis_gateway::ChatSettings;
 use pyxis_gateway::admin::webhooks::{self, WebhookInput};
 use pyxis_gateway::approvals::decide::{Decision, decide};
+use pyxis_gateway::channels::matrix::MatrixConfig;
 use pyxis_gateway::channels::show_due;
+use pyxis_gateway::channels::telegram::TelegramConfig;
 use pyxis_gateway::notifications::webhooks::deliver_due;
 use pyxis_gateway::{Config, workers};
-use pyxis_gateway::{MatrixConfig, TelegramConfig};
 use pyxis_store::chat_messages::{self, ChatMessageRow};
 use pyxis_store::deliveries::{self, DeliveryFilter, DeliveryStatus};
 use pyxis_store::{DatabaseUrl, approvals};
@@ -182,16 +184,17 @@ impl Scene {
 async fn chaos(url: DatabaseUrl) {
     let (telegram, matrix) = (Telegram::start().await, StandIn::start().await);
     let config = Config {
-        telegram: Some(TelegramConfig {
-            token: SecretString::new(TOKEN.to_owned()),
-            api_base: telegram.base(),
-            webhook_secret: None,
-            poll: Duration::from_secs(30),
-        }),
-        matrix: Some(MatrixConfig {
-            homeserver: matrix.base(),
-            token: SecretString::new("canary-token".to_owned()),
-        }),
+        chats: ChatSettings::default()
+            .with(TelegramConfig {
+                token: SecretString::new(TOKEN.to_owned()),
+                api_base: telegram.base(),
+                webhook_secret: None,
+                poll: Duration::from_secs(30),
+            })
+            .with(MatrixConfig {
+                homeserver: matrix.base(),
+                token: SecretString::new("canary-token".to_owned()),
+            }),
         ..Config::default()
     };
     let world = World::with_config(url, config).await;

@@ -8,11 +8,12 @@ use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::TxnId;
 use pyxis_core::policy::Policy;
 use pyxis_core::secret::SecretString;
+use pyxis_gateway::ChatSettings;
 use pyxis_gateway::Config;
 use pyxis_gateway::Error;
-use pyxis_gateway::MatrixConfig;
 use pyxis_gateway::admin::{channels, policies};
 use pyxis_gateway::approvals::decide::{Decision, decide};
+use pyxis_gateway::channels::matrix::MatrixConfig;
 use pyxis_gateway::channels::show_due;
 use pyxis_gateway::notifications::brand;
 use pyxis_store::chat_messages;
@@ -100,7 +101,7 @@ impl Scene {
         let room = ada.room(&json!({ "invite": [bot.id], "preset": "private_chat" })).await;
         let config = Config {
             base_url: "https://px.example.com".to_owned(),
-            matrix: Some(MatrixConfig {
+            chats: ChatSettings::default().with(MatrixConfig {
                 homeserver: homeserver.base(),
                 token: SecretString::new(bot.token.clone()),
             }),
@@ -258,7 +259,7 @@ both_engines! {
         homeserver.encrypt("!secret:px.test");
         homeserver.shut("!strange:px.test");
         let matrix = MatrixConfig { homeserver: homeserver.base(), token: SecretString::new("t".to_owned()) };
-        let world = World::with_config(url, Config { matrix: Some(matrix), ..Config::default() }).await;
+        let world = World::with_config(url, Config { chats: ChatSettings::default().with(matrix), ..Config::default() }).await;
         let (state, actor) = (&world.state, world.actor());
         let set = async |room: &str| channels::set_default_chat(state, &actor, ChatPlatform::MATRIX, room).await;
         let put = async |room: &str| {
@@ -291,7 +292,7 @@ both_engines! {
     async fn a_message_for_a_room_that_became_encrypted_is_given_up_and_shown(url: DatabaseUrl) {
         let homeserver = StandIn::start().await;
         let matrix = MatrixConfig { homeserver: homeserver.base(), token: SecretString::new("t".to_owned()) };
-        let world = World::with_config(url, Config { matrix: Some(matrix), ..Config::default() }).await;
+        let world = World::with_config(url, Config { chats: ChatSettings::default().with(matrix), ..Config::default() }).await;
         world.policy(r#"{"channel": "chat_secondary", "matrix_room": "!ops:px.test"}"#).await;
         homeserver.encrypt("!ops:px.test");
         let txn = world.pause(1).await;
@@ -312,7 +313,9 @@ const ADA: &str = "@ada:px.test";
 async fn quiet(url: DatabaseUrl, policy: &str) -> (World, StandIn) {
     let homeserver = StandIn::start().await;
     let matrix = MatrixConfig { homeserver: homeserver.base(), token: SecretString::new("t".to_owned()) };
-    let world = World::with_config(url, Config { matrix: Some(matrix), ..Config::default() }).await;
+    let world =
+        World::with_config(url, Config { chats: ChatSettings::default().with(matrix), ..Config::default() })
+            .await;
     world.policy(policy).await;
     (world, homeserver)
 }

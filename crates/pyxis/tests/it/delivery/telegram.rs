@@ -8,11 +8,12 @@ use pyxis_core::chat::ChatPlatform;
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::{TxnId, UserId};
 use pyxis_core::secret::SecretString;
+use pyxis_gateway::ChatSettings;
 use pyxis_gateway::Config;
-use pyxis_gateway::TelegramConfig;
 use pyxis_gateway::admin::rights::{self, Right};
 use pyxis_gateway::admin::{channels, people};
 use pyxis_gateway::approvals::decide::{Decision, decide};
+use pyxis_gateway::channels::telegram::TelegramConfig;
 use pyxis_gateway::notifications::brand;
 use pyxis_gateway::workers;
 use pyxis_store::audit::{self, AuditFilter};
@@ -59,7 +60,7 @@ impl Scene {
         let telegram = Telegram::start().await;
         let config = Config {
             base_url: "https://px.example.com".to_owned(),
-            telegram: Some(TelegramConfig {
+            chats: ChatSettings::default().with(TelegramConfig {
                 token: SecretString::new(TOKEN.to_owned()),
                 api_base: telegram.base(),
                 webhook_secret: webhook_secret.map(|secret| SecretString::new(secret.to_owned())),
