@@ -10,8 +10,9 @@ use pyxis_gateway::Actor;
 use pyxis_gateway::admin::{grants, policies};
 use pyxis_gateway::approvals::view::{self, Filter};
 use pyxis_gateway::notifications::brand;
+use pyxis_testkit::engines;
 
-use crate::support::{Browser, Team, World, both_engines};
+use crate::support::{Browser, Team, World};
 
 async fn state(world: &World, team: &Team, txn: &str) -> ApprovalState {
     let txn: TxnId = txn.parse().unwrap();
@@ -157,9 +158,8 @@ async fn whoever_is_not_listed_sees_why_and_cannot_decide() {
     assert_eq!(state(&world, &team, &txn).await, ApprovalState::Pending);
 }
 
-both_engines! {
-    async fn a_request_of_another_workspace_is_not_there() {
-        let world = World::new().await;
+engines! {
+    async fn a_request_of_another_workspace_is_not_there(world: World) {
         let (team, _) = world.with_owner().await;
         let other = world.team("rival", "eve@example.com").await;
         let mut eve = world.browser();

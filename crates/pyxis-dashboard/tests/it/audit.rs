@@ -5,8 +5,9 @@ use std::time::Duration;
 use pyxis_core::policy::Policy;
 use pyxis_gateway::Actor;
 use pyxis_gateway::admin::policies;
+use pyxis_testkit::engines;
 
-use crate::support::{Browser, Team, World, both_engines};
+use crate::support::{Browser, Team, World};
 
 /// A pending request with `billing`, and one with `mail` that the policy denies.
 async fn two_requests(world: &World, team: &Team) {
@@ -28,9 +29,8 @@ async fn rows(owner: &mut Browser, query: &str) -> String {
     rows.to_owned()
 }
 
-both_engines! {
-    async fn search_and_filters_leave_the_records_that_fit() {
-        let world = World::new().await;
+engines! {
+    async fn search_and_filters_leave_the_records_that_fit(world: World) {
         let (team, mut owner) = world.with_owner().await;
         two_requests(&world, &team).await;
         let both = rows(&mut owner, "").await;
@@ -61,8 +61,7 @@ both_engines! {
         assert!(owner.get("/app/audit?q=nothing+like+it").await.text.contains("Nothing matches"));
     }
 
-    async fn the_chart_can_be_read_without_being_seen() {
-        let world = World::new().await;
+    async fn the_chart_can_be_read_without_being_seen(world: World) {
         let (team, mut owner) = world.with_owner().await;
         assert!(!owner.get("/app/audit").await.text.contains("chart-svg-title"), "nothing to draw");
         two_requests(&world, &team).await;

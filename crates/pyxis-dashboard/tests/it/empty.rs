@@ -4,12 +4,12 @@ use pyxis_core::approval_mode::Role;
 use pyxis_gateway::Actor;
 use pyxis_gateway::admin::{agents, credentials, people};
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
+use pyxis_testkit::engines;
 
-use crate::support::{ORIGIN_URL, World, both_engines};
+use crate::support::{ORIGIN_URL, World};
 
-both_engines! {
-    async fn an_empty_page_has_the_command_that_fills_it() {
-        let world = World::new().await;
+engines! {
+    async fn an_empty_page_has_the_command_that_fills_it(world: World) {
         let (team, mut owner) = world.with_owner().await;
         let curl = format!("data-copy-source>curl {ORIGIN_URL}/forward ");
         let inbox = owner.get("/app/inbox").await.text;
@@ -27,8 +27,7 @@ both_engines! {
         assert!(page.contains("No credential yet") && page.contains(add), "{page}");
     }
 
-    async fn a_list_without_anything_in_it_says_so_and_what_to_do() {
-        let world = World::new().await;
+    async fn a_list_without_anything_in_it_says_so_and_what_to_do(world: World) {
         let (team, owner) = world.with_owner().await;
         let actor = Actor::cli(team.id);
         credentials::remove(&world.gateway, &actor, "billing").await.unwrap();

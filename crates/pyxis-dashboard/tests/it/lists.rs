@@ -18,10 +18,11 @@ use pyxis_scoring::service::scorers::{self, ScorerInput};
 use pyxis_scoring::service::{catalogue, history_requests, issuers};
 use pyxis_store::chat_messages::{self, NewChatMessage};
 use pyxis_store::models;
+use pyxis_testkit::engines;
 use pyxis_verify::registry::Issuer;
 use pyxis_verify::service::issuers as proof_issuers;
 
-use crate::support::{Browser, World, both_engines};
+use crate::support::{Browser, World};
 
 const NOTHING: &str = "Nothing here contains";
 
@@ -78,9 +79,8 @@ fn group(n: u8) -> Group {
     }
 }
 
-both_engines! {
-    async fn the_inbox_is_searched_and_what_is_decided_has_pages_of_its_own() {
-        let world = World::new().await;
+engines! {
+    async fn the_inbox_is_searched_and_what_is_decided_has_pages_of_its_own(world: World) {
         let (team, mut owner) = world.with_owner().await;
         assert!(owner.get("/app/decided").await.text.contains("Nothing was decided yet"));
         let invoice = world.ask(&team, "/v1/invoices", "for the March invoice", "{}").await;
@@ -109,8 +109,7 @@ both_engines! {
         assert!(owner.get("/app/decided?q=nobody").await.text.contains(NOTHING));
     }
 
-    async fn issuers_grants_endpoints_and_the_catalogue_are_searched() {
-        let world = World::new().await;
+    async fn issuers_grants_endpoints_and_the_catalogue_are_searched(world: World) {
         let (team, mut owner) = world.with_owner().await;
         let actor = Actor::cli(team.id);
         for n in 0..51_u8 {
@@ -144,8 +143,7 @@ both_engines! {
         assert!(owner.get("/app/catalogue?q=nobody").await.text.contains(NOTHING));
     }
 
-    async fn every_list_that_is_read_whole_has_a_search_pages_and_a_word_for_nothing() {
-        let world = World::new().await;
+    async fn every_list_that_is_read_whole_has_a_search_pages_and_a_word_for_nothing(world: World) {
         let (team, mut owner) = world.with_owner().await;
         let actor = Actor::cli(team.id);
         for n in 0..51 {
@@ -173,8 +171,7 @@ both_engines! {
         }
     }
 
-    async fn deliveries_and_the_audit_trail_go_back_page_by_page_and_keep_what_is_looked_for() {
-        let world = World::new().await;
+    async fn deliveries_and_the_audit_trail_go_back_page_by_page_and_keep_what_is_looked_for(world: World) {
         let (team, mut owner) = world.with_owner().await;
         let endpoint = endpoint(&world, team.id, "https://127.0.0.1:9/in").await;
         let mut asked = vec![world.ask(&team, "/v1/march", "", "{}").await];
@@ -210,8 +207,7 @@ both_engines! {
         }
     }
 
-    async fn grants_and_proposals_have_pages_of_their_own_below_the_policies() {
-        let world = World::new().await;
+    async fn grants_and_proposals_have_pages_of_their_own_below_the_policies(world: World) {
         let (team, mut owner) = world.with_owner().await;
         let mut member = world.with_person(&team, "mem@example.com", Role::Member).await;
         let user = people::by_email(&world.gateway, team.id, "mem@example.com").await.unwrap();
@@ -235,8 +231,7 @@ both_engines! {
         assert!(found.contains(&proposal(7)) && !found.contains(&proposal(8)));
     }
 
-    async fn requests_for_history_and_a_long_catalogue_have_pages_of_their_own() {
-        let world = World::new().await;
+    async fn requests_for_history_and_a_long_catalogue_have_pages_of_their_own(world: World) {
         let (team, mut owner) = world.with_owner().await;
         let (actor, state) = (Actor::cli(team.id), &world.scoring);
         for n in 0..51 {
@@ -254,8 +249,7 @@ both_engines! {
         is_paged(&mut owner, "/app/catalogue", "page", |n| format!("/app/catalogue/{}\"", id(n))).await;
     }
 
-    async fn what_belongs_to_one_person_is_searched() {
-        let world = World::new().await;
+    async fn what_belongs_to_one_person_is_searched(world: World) {
         let (_, mut owner) = world.with_owner().await;
         assert!(!owner.get("/app/account").await.text.contains("role=\"search\""), "nothing to search");
         for name in ["night job", "day job"] {
@@ -267,8 +261,7 @@ both_engines! {
         assert!(owner.get("/app/account?q=nobody").await.text.contains(NOTHING));
     }
 
-    async fn the_rights_of_a_member_have_pages_and_keep_what_another_page_has() {
-        let world = World::new().await;
+    async fn the_rights_of_a_member_have_pages_and_keep_what_another_page_has(world: World) {
         let (team, mut owner) = world.with_owner().await;
         for n in 0..51_u8 {
             world.add_bearer(team.id, &format!("api-{n:02}"), "api.example.com").await;
@@ -291,8 +284,7 @@ both_engines! {
         assert!(owner.get(&format!("{page}?q=nobody")).await.text.contains(NOTHING));
     }
 
-    async fn messages_that_did_not_arrive_have_pages() {
-        let world = World::new().await;
+    async fn messages_that_did_not_arrive_have_pages(world: World) {
         let (team, mut owner) = world.with_owner().await;
         let store = &world.gateway.store;
         let txn = world.ask(&team, "/v1/items", "", "{}").await.parse().unwrap();
@@ -317,8 +309,7 @@ both_engines! {
         assert!(owner.get("/app/notifications?q=nobody").await.text.contains(NOTHING));
     }
 
-    async fn issuers_of_proofs_and_suspected_groups_are_searched() {
-        let world = World::new().await;
+    async fn issuers_of_proofs_and_suspected_groups_are_searched(world: World) {
         let (team, owner) = world.with_owner().await;
         let (verification, pages) = world.with_verification();
         let mut owner = owner.elsewhere(pages);

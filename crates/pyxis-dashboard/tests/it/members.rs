@@ -8,15 +8,15 @@ use pyxis_gateway::Actor;
 use pyxis_gateway::admin::{agents, people, policies};
 use pyxis_gateway::approvals::view;
 use pyxis_store::audit::{self, AuditFilter};
+use pyxis_testkit::engines;
 use serde_json::Value;
 
-use crate::support::{World, both_engines};
+use crate::support::World;
 
 const EDITOR: &str = "/app/policies/billing";
 
-both_engines! {
-    async fn a_member_sees_and_decides_only_what_was_granted() {
-        let world = World::new().await;
+engines! {
+    async fn a_member_sees_and_decides_only_what_was_granted(world: World) {
         let (team, _) = world.with_owner().await;
         let txn = world.ask(&team, "/v1/items", "", "{}").await;
         let mut member = world.with_person(&team, "mem@example.com", Role::Member).await;
@@ -40,8 +40,7 @@ both_engines! {
         assert_eq!(state().await, ApprovalState::Approved);
     }
 
-    async fn grants_are_set_on_a_members_page_and_invitations_withdrawn() {
-        let world = World::new().await;
+    async fn grants_are_set_on_a_members_page_and_invitations_withdrawn(world: World) {
         let (team, mut owner) = world.with_owner().await;
         let fields = [("email", "mem@example.com"), ("role", "member")];
         assert!(owner.submit("/app/new/person", "/app/people", &fields).await.text.contains("/link/"));
@@ -55,8 +54,7 @@ both_engines! {
         assert!(people::by_email(&world.gateway, team.id, "mem@example.com").await.is_err());
     }
 
-    async fn people_are_searched_and_an_empty_result_says_so() {
-        let world = World::new().await;
+    async fn people_are_searched_and_an_empty_result_says_so(world: World) {
         let (team, mut owner) = world.with_owner().await;
         world.with_person(&team, "bo@example.com", Role::Admin).await;
         let found = owner.get("/app/people?q=BO%40").await.text;
@@ -64,8 +62,7 @@ both_engines! {
         assert!(owner.get("/app/people?q=nobody").await.text.contains("Nothing here contains"));
     }
 
-    async fn deny_all_stops_the_agent_and_settles_what_it_waits_for() {
-        let world = World::new().await;
+    async fn deny_all_stops_the_agent_and_settles_what_it_waits_for(world: World) {
         let (team, mut owner) = world.with_owner().await;
         let waiting = [world.ask(&team, "/a", "", "{}").await, world.ask(&team, "/b", "", "{}").await];
         let agent = agents::list(&world.gateway, team.id).await.unwrap().remove(0);
@@ -79,8 +76,7 @@ both_engines! {
         assert!(owner.get(&page).await.text.contains("Disabled"));
     }
 
-    async fn owners_and_admins_change_a_policy_at_once() {
-        let world = World::new().await;
+    async fn owners_and_admins_change_a_policy_at_once(world: World) {
         let (team, owner) = world.with_owner().await;
         let admin = world.with_person(&team, "bo@example.com", Role::Admin).await;
         for (mut manager, needed) in [(owner, "2"), (admin, "3")] {
@@ -97,8 +93,7 @@ both_engines! {
         }
     }
 
-    async fn every_answer_on_a_page_is_on_record_with_the_surface_where_it_was_given() {
-        let world = World::new().await;
+    async fn every_answer_on_a_page_is_on_record_with_the_surface_where_it_was_given(world: World) {
         let (team, mut owner) = world.with_owner().await;
         let newest = async |kind: &str| {
             let filter = AuditFilter { kinds: vec![kind.to_owned()], ..AuditFilter::default() };
@@ -127,8 +122,7 @@ both_engines! {
         assert_eq!(newest("approval.denied").await, (txn, "dashboard".to_owned()));
     }
 
-    async fn the_inbox_says_how_often_somebody_was_asked_and_a_grant_what_it_would_have_covered() {
-        let world = World::new().await;
+    async fn the_inbox_says_how_often_somebody_was_asked_and_a_grant_what_it_would_have_covered(world: World) {
         let (team, mut owner) = world.with_owner().await;
         for n in 0..21 {
             world.ask(&team, "/v1/items", "", &format!("{{\"n\":{n}}}")).await;
@@ -139,8 +133,7 @@ both_engines! {
         assert!(inbox.contains("Of the last 21 requests, 21 were like this, by default-agent."));
     }
 
-    async fn what_others_alone_may_decide_is_not_counted_as_asked_of_somebody() {
-        let world = World::new().await;
+    async fn what_others_alone_may_decide_is_not_counted_as_asked_of_somebody(world: World) {
         let (team, mut owner) = world.with_owner().await;
         let mut bo = world.with_person(&team, "bo@example.com", Role::Admin).await;
         let mut member = world.with_person(&team, "mem@example.com", Role::Member).await;
@@ -157,8 +150,7 @@ both_engines! {
         }
     }
 
-    async fn a_token_is_made_shown_once_and_revoked() {
-        let world = World::new().await;
+    async fn a_token_is_made_shown_once_and_revoked(world: World) {
         let (_, mut owner) = world.with_owner().await;
         let fields = [("name", "ci"), ("scope", "px:approve"), ("expires_in_days", "90")];
         let made = owner.submit("/app/account", "/app/account/tokens", &fields).await.text;

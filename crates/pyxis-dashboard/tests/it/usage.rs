@@ -9,8 +9,9 @@ use pyxis_gateway::Actor;
 use pyxis_gateway::admin::{agents, policies};
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
 use pyxis_store::usage::{self, Batch, Surface};
+use pyxis_testkit::engines;
 
-use crate::support::{Browser, PASSWORD, Team, World, both_engines};
+use crate::support::{Browser, PASSWORD, Team, World};
 
 /// Four pending requests and one that the policy denies.
 async fn five_requests(world: &World, team: &Team) {
@@ -49,9 +50,8 @@ async fn usage_page(owner: &mut Browser, query: &str) -> String {
     owner.get(&format!("/app/usage{query}")).await.text
 }
 
-both_engines! {
-    async fn requests_are_told_by_agent_and_by_key_and_leave_the_page_with_time() {
-        let world = World::new().await;
+engines! {
+    async fn requests_are_told_by_agent_and_by_key_and_leave_the_page_with_time(world: World) {
         let (team, mut owner) = world.with_owner().await;
         let input = ApiKeyInput::named("checkout");
         let (key, _) = api_keys::create(&world.scoring, &Actor::cli(team.id), input).await.unwrap();
@@ -88,8 +88,7 @@ both_engines! {
         assert_eq!(month.matches("Nothing in these 30 days").count(), 2, "{month}");
     }
 
-    async fn usage_is_searched_sorted_and_exported_within_its_range() {
-        let world = World::new().await;
+    async fn usage_is_searched_sorted_and_exported_within_its_range(world: World) {
         let (team, mut owner) = world.with_owner().await;
         five_requests(&world, &team).await;
         let actor = Actor::cli(team.id);
@@ -111,8 +110,7 @@ both_engines! {
         assert!(found.contains("No Agent whose name contains"), "{found}");
     }
 
-    async fn who_is_gone_keeps_its_requests_and_other_workspaces_have_none_of_them() {
-        let world = World::new().await;
+    async fn who_is_gone_keeps_its_requests_and_other_workspaces_have_none_of_them(world: World) {
         let (team, mut owner) = world.with_owner().await;
         five_requests(&world, &team).await;
         let actor = Actor::cli(team.id);

@@ -6,8 +6,9 @@ use pyxis_core::id::{DeliveryId, TxnId, WebhookId};
 use pyxis_core::webhook::WebhookEvent;
 use pyxis_store::deliveries::{self, Attempt, Claimed, DeliveryFilter, DeliveryStatus, NewDelivery};
 use pyxis_store::webhooks::{self, WebhookChange};
+use pyxis_testkit::engines;
 
-use crate::support::{NOW, World, add_workspace, at, at_once, contract};
+use crate::support::{NOW, World, add_workspace, at, at_once};
 use crate::webhooks::add_webhook;
 
 fn new_delivery(world: &World, webhook: WebhookId, created_at: UnixMillis) -> NewDelivery {
@@ -51,7 +52,7 @@ fn delivered() -> Attempt {
     Attempt { status: DeliveryStatus::Delivered, response_status: Some(204), error: None, ..failed(None) }
 }
 
-contract! {
+engines! {
     async fn a_delivery_is_due_at_once_and_reads_back(world: &World) {
         let hook = add_webhook(world, "https://a.example/").await;
         let new = add(world, hook.id, 1).await.remove(0);

@@ -4,10 +4,11 @@ use axum::body::Body;
 use http::{Request, StatusCode};
 use pyxis_gateway::Actor;
 use pyxis_scoring::service::api_keys;
+use pyxis_testkit::engines;
 use tower::ServiceExt;
 
 use super::with_scorer;
-use crate::support::{World, both_engines};
+use crate::support::World;
 
 /// The API's status for this key.
 async fn asked(world: &World, key: &str, path: &str) -> StatusCode {
@@ -21,9 +22,8 @@ fn key_in(page: &str) -> String {
     page[page.find("px_api_").unwrap()..].chars().take_while(of_a_key).collect()
 }
 
-both_engines! {
-    async fn a_key_gets_other_permissions_and_budgets_and_says_when_it_was_used_last() {
-        let world = World::new().await;
+engines! {
+    async fn a_key_gets_other_permissions_and_budgets_and_says_when_it_was_used_last(world: World) {
         let (team, mut browser, _) = with_scorer(&world).await;
         let fields = [("name", "server"), ("can_read", "on"), ("stamps_tier", "1"), ("models_tier", "1")];
         let key = key_in(&browser.submit("/app/new/api-key", "/app/api-keys", &fields).await.text);
@@ -51,8 +51,7 @@ both_engines! {
         assert!(wrong.text.contains("Tick at least one"));
     }
 
-    async fn a_key_is_shown_once_works_and_ends_when_it_is_revoked() {
-        let world = World::new().await;
+    async fn a_key_is_shown_once_works_and_ends_when_it_is_revoked(world: World) {
         let (team, mut browser, scorer) = with_scorer(&world).await;
         let fields = [
             ("name", "server"),
@@ -80,8 +79,7 @@ both_engines! {
         assert!(browser.get(&path).await.text.contains("every request with it gets 401"));
     }
 
-    async fn a_key_form_names_what_is_wrong_with_it() {
-        let world = World::new().await;
+    async fn a_key_form_names_what_is_wrong_with_it(world: World) {
         let (team, mut browser) = world.with_owner().await;
         let cases: [(&[(&str, &str)], &str); 4] = [
             (&[("name", "a"), ("stamps_tier", "1")], "Tick at least one"),
@@ -103,8 +101,7 @@ both_engines! {
         assert!(api_keys::list(&world.scoring, team.id).await.unwrap().is_empty());
     }
 
-    async fn history_is_read_only_after_somebody_approved_the_use_case() {
-        let world = World::new().await;
+    async fn history_is_read_only_after_somebody_approved_the_use_case(world: World) {
         let (team, mut browser) = world.with_owner().await;
         let input = api_keys::ApiKeyInput::named("server");
         let (row, _) = api_keys::create(&world.scoring, &Actor::cli(team.id), input).await.unwrap();

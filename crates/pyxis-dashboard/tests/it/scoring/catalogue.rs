@@ -2,13 +2,13 @@
 
 use http::StatusCode;
 use pyxis_scoring::service::{catalogue, issuers};
+use pyxis_testkit::engines;
 
 use super::ISSUER;
-use crate::support::{World, both_engines};
+use crate::support::World;
 
-both_engines! {
-    async fn the_first_change_copies_the_catalogue_and_it_can_go_back() {
-        let world = World::new().await;
+engines! {
+    async fn the_first_change_copies_the_catalogue_and_it_can_go_back(world: World) {
         let (team, mut browser) = world.with_owner().await;
         let built_in = catalogue::get(&world.scoring, team.id).await.unwrap().platforms.len();
         let page = browser.get("/app/catalogue/Discord").await;
@@ -45,8 +45,7 @@ both_engines! {
         assert!(!catalogue::get(&world.scoring, team.id).await.unwrap().own);
     }
 
-    async fn a_platform_is_added_with_its_stamps_and_removed() {
-        let world = World::new().await;
+    async fn a_platform_is_added_with_its_stamps_and_removed(world: World) {
         let (team, mut browser) = world.with_owner().await;
         let before = |text: &str| {
             text.split("name=\"before\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
@@ -91,8 +90,7 @@ both_engines! {
         assert_eq!(browser.get("/app/catalogue/Forum").await.status, StatusCode::NOT_FOUND);
     }
 
-    async fn an_issuer_is_listed_and_taken_off_the_list() {
-        let world = World::new().await;
+    async fn an_issuer_is_listed_and_taken_off_the_list(world: World) {
         let (team, mut browser) = world.with_owner().await;
         assert!(browser.get("/app/issuers").await.text.contains("Nobody is believed yet"));
         let wrong = [("did", "did:web:x"), ("name", "X")];

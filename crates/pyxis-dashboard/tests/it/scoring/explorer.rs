@@ -5,18 +5,18 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::id::ScorerId;
 use pyxis_scoring::engine::{self, ScoreKey};
 use pyxis_store::scores;
+use pyxis_testkit::engines;
 
 use super::{HOLDER, OTHER, add_scorer, bring, with_scorer};
-use crate::support::{Team, World, both_engines};
+use crate::support::{Team, World};
 
 async fn score(world: &World, team: &Team, scorer: ScorerId, address: EvmAddress) {
     let place = ScoreKey { workspace: team.id, scorer, address };
     engine::score(&world.scoring.books, place, world.scoring.now(), false).await.unwrap();
 }
 
-both_engines! {
-    async fn the_explorer_says_why_each_stamp_counts_or_not_and_writes_nothing() {
-        let world = World::new().await;
+engines! {
+    async fn the_explorer_says_why_each_stamp_counts_or_not_and_writes_nothing(world: World) {
         let (team, mut browser, scorer) = with_scorer(&world).await;
         bring(&world, &team, HOLDER, "Discord", "same").await;
         score(&world, &team, scorer.id, HOLDER).await;
@@ -47,8 +47,7 @@ both_engines! {
         assert_eq!(stored, 1, "only what was scored before");
     }
 
-    async fn the_stamps_of_an_address_are_sorted_and_exported_and_stay_those_of_the_address() {
-        let world = World::new().await;
+    async fn the_stamps_of_an_address_are_sorted_and_exported_and_stay_those_of_the_address(world: World) {
         let (team, mut browser, scorer) = with_scorer(&world).await;
         for stamp in ["Discord", "HolonymGovIdProvider", "Unknown"] {
             bring(&world, &team, OTHER, stamp, stamp).await;
@@ -78,8 +77,7 @@ both_engines! {
         }
     }
 
-    async fn a_credential_is_revoked_from_the_explorer_and_the_other_address_gets_the_stamp() {
-        let world = World::new().await;
+    async fn a_credential_is_revoked_from_the_explorer_and_the_other_address_gets_the_stamp(world: World) {
         let (team, mut browser, scorer) = with_scorer(&world).await;
         bring(&world, &team, HOLDER, "Discord", "same").await;
         score(&world, &team, scorer.id, HOLDER).await;
@@ -108,8 +106,7 @@ both_engines! {
         assert_eq!(back.location(), "/app/explorer?address=&scorer=");
     }
 
-    async fn the_explorer_explains_what_an_address_is_and_teaches_what_to_bring() {
-        let world = World::new().await;
+    async fn the_explorer_explains_what_an_address_is_and_teaches_what_to_bring(world: World) {
         let (team, mut browser) = world.with_owner().await;
         assert!(browser.get("/app/explorer").await.text.contains("Add a scorer"));
         add_scorer(&world, &team).await;

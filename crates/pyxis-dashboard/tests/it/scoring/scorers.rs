@@ -2,9 +2,10 @@
 
 use http::StatusCode;
 use pyxis_scoring::service::scorers;
+use pyxis_testkit::engines;
 
 use super::{HOLDER, OTHER, bring, terms, with_scorer};
-use crate::support::{Browser, Page, World, both_engines};
+use crate::support::{Browser, Page, World};
 
 /// The editor's fields as the page has them.
 fn editor(text: &str) -> Vec<(String, String)> {
@@ -36,9 +37,8 @@ async fn send(
     browser.submit("/app/scorers", to, &fields).await
 }
 
-both_engines! {
-    async fn a_weight_is_changed_in_the_editor_and_nothing_else_is() {
-        let world = World::new().await;
+engines! {
+    async fn a_weight_is_changed_in_the_editor_and_nothing_else_is(world: World) {
         let (team, mut browser, before) = with_scorer(&world).await;
         let path = format!("/app/scorers/{}", before.id);
         let page = browser.get(&path).await;
@@ -60,8 +60,7 @@ both_engines! {
         assert!(browser.get(&path).await.text.contains("Saved. Each score follows"));
     }
 
-    async fn a_new_name_alone_leaves_every_score_as_it_is() {
-        let world = World::new().await;
+    async fn a_new_name_alone_leaves_every_score_as_it_is(world: World) {
         let (team, mut browser, before) = with_scorer(&world).await;
         let path = format!("/app/scorers/{}", before.id);
         let fields = editor(&browser.get(&path).await.text);
@@ -70,8 +69,7 @@ both_engines! {
         assert_eq!((after.name.as_str(), after.terms.revision), ("Forum", before.terms.revision));
     }
 
-    async fn a_draft_that_somebody_overtook_is_kept_and_saves_only_when_sent_again() {
-        let world = World::new().await;
+    async fn a_draft_that_somebody_overtook_is_kept_and_saves_only_when_sent_again(world: World) {
         let (team, mut browser, scorer) = with_scorer(&world).await;
         let path = format!("/app/scorers/{}", scorer.id);
         let mine = editor(&browser.get(&path).await.text);
@@ -94,8 +92,7 @@ both_engines! {
         );
     }
 
-    async fn a_preview_tells_who_would_pass_and_saves_nothing() {
-        let world = World::new().await;
+    async fn a_preview_tells_who_would_pass_and_saves_nothing(world: World) {
         let (team, mut browser, scorer) = with_scorer(&world).await;
         bring(&world, &team, HOLDER, "Discord", "n1").await;
         bring(&world, &team, OTHER, "Google", "n2").await;
@@ -121,8 +118,7 @@ both_engines! {
         assert!(preview.text.contains("<span class=\"mono\">Discord</span> 21"), "enough alone");
     }
 
-    async fn numbers_that_are_none_are_named_where_they_stand_and_nothing_is_saved() {
-        let world = World::new().await;
+    async fn numbers_that_are_none_are_named_where_they_stand_and_nothing_is_saved(world: World) {
         let (team, mut browser, scorer) = with_scorer(&world).await;
         let path = format!("/app/scorers/{}", scorer.id);
         let fields = editor(&browser.get(&path).await.text);
@@ -141,8 +137,7 @@ both_engines! {
         assert_eq!(terms(&world, &team, scorer.id).await, scorer);
     }
 
-    async fn a_stamp_outside_the_catalogue_gets_a_row_of_its_own() {
-        let world = World::new().await;
+    async fn a_stamp_outside_the_catalogue_gets_a_row_of_its_own(world: World) {
         let (team, mut browser, scorer) = with_scorer(&world).await;
         let path = format!("/app/scorers/{}", scorer.id);
         let fields = editor(&browser.get(&path).await.text);
@@ -151,8 +146,7 @@ both_engines! {
         assert!(browser.get(&path).await.text.contains("name=\"weight.Our#Own\" value=\"2\""));
     }
 
-    async fn a_scorer_is_added_and_removed() {
-        let world = World::new().await;
+    async fn a_scorer_is_added_and_removed(world: World) {
         let (team, mut browser) = world.with_owner().await;
         assert!(browser.get("/app/scorers").await.text.contains("No scorer yet"));
         let fields = [("name", "Forum"), ("threshold", "7.5"), ("start", "empty")];

@@ -2,13 +2,14 @@
 
 use http::{Method, StatusCode};
 use pyxis_core::clock::Clock;
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use super::world::{World, both_engines, day, score_path, shown, wallet};
+use super::world::{World, day, score_path, shown, wallet};
 
 const WEIGHTS: &[(&str, &str)] = &[("A", "1.5"), ("B", "2"), ("C", "19.9"), ("D", "0.1"), ("Zero", "0")];
 
-both_engines! {
+engines! {
     async fn an_address_without_stamps_has_zero_and_leaves_no_trace(world: &World) {
         let scorer = world.scorer("20", WEIGHTS).await;
         let expected = format!(

@@ -2,12 +2,13 @@
 
 use std::fs;
 
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
 use crate::support::app::run;
-use crate::support::{SECRET, Setup, World, both_engines, in_one_hour};
+use crate::support::{SECRET, Setup, World, in_one_hour};
 
-both_engines! {
+engines! {
     async fn a_credential_made_on_the_command_line_works_at_once(setup: Setup) {
         let world = World::bare(setup).await;
         let host = world.upstream.addr().to_string();

@@ -3,10 +3,11 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use pyxis_testkit::engines;
 use pyxis_testkit::upstream::Upstream;
 use serde_json::{Value, json};
 
-use crate::support::{App, Setup, both_engines};
+use crate::support::{App, Setup};
 
 const FILE: &str = r#"# Keys of our tools
 export OPENAI_API_KEY="sk-canary-openai" # the team's
@@ -47,7 +48,7 @@ fn outcomes(listed: &Value) -> Vec<(u64, Option<&str>, Option<&str>, &str)> {
     .collect()
 }
 
-both_engines! {
+engines! {
     async fn a_file_becomes_credentials_and_every_line_that_did_not_is_told(setup: Setup) {
         let app = App::start(setup).await;
         let path = app.directory().join(".env");

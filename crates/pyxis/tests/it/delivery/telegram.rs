@@ -19,12 +19,12 @@ use pyxis_gateway::workers;
 use pyxis_store::audit::{self, AuditFilter};
 use pyxis_store::chat_messages::{self, ChatMessageRow};
 use pyxis_store::{approvals, grants, votes};
+use pyxis_testkit::database::{Fixture, TestDatabase};
+use pyxis_testkit::engines;
 use pyxis_testkit::telegram::{ChatMessage, TOKEN, Telegram};
 use serde_json::{Value, json};
-use tokio::sync::watch;
-use tokio::task::JoinSet;
 
-use crate::races::world::{World, dot};
+use crate::races::world::{Workers, World, dot};
 
 const ADA: i64 = 4242;
 const POLICY: &str = r#"{"channel": "chat_primary", "telegram_chat": "-100200"}"#;
@@ -33,30 +33,21 @@ const POLICY: &str = r#"{"channel": "chat_primary", "telegram_chat": "-100200"}"
 struct Scene {
     world: World,
     telegram: Telegram,
-    stop: watch::Sender<bool>,
-    loops: JoinSet<()>,
-}
-
-/// Expands a test to one for each engine.
-macro_rules! both_engines {
-    ($(async fn $name:ident($scene:ident: &mut Scene) $body:block)+) => {
-        crate::races::world::both_engines! {$(
-            async fn $name(url: DatabaseUrl) {
-                async fn body($scene: &mut Scene) $body
-                let mut scene = Scene::start(url, None).await;
-                body(&mut scene).await;
-                scene.end().await;
-            }
-        )+}
-    };
+    workers: Workers,
 }
 
 mod moves;
 mod parts;
 mod signatures;
 
+impl Fixture for Scene {
+    async fn start(database: TestDatabase) -> Self {
+        Self::with_webhook(database, None).await
+    }
+}
+
 impl Scene {
-    async fn start(url: pyxis_store::DatabaseUrl, webhook_secret: Option<&str>) -> Self {
+    async fn with_webhook(database: TestDatabase, webhook_secret: Option<&str>) -> Self {
         let telegram = Telegram::start().await;
         let config = Config {
             base_url: "https://px.example.com".to_owned(),
@@ -68,16 +59,10 @@ impl Scene {
             }),
             ..Config::default()
         };
-        let world = World::with_config(url, config).await;
+        let world = World::with_config(database, config).await;
         world.policy(POLICY).await;
-        let (stop, loops) = world.work().await;
-        Self { world, telegram, stop, loops }
-    }
-
-    /// Stops the workers, before the database is dropped.
-    async fn end(mut self) {
-        self.stop.send_replace(true);
-        while self.loops.join_next().await.is_some() {}
+        let workers = world.work().await;
+        Self { workers, world, telegram }
     }
 
     /// Links an account to the first owner.
@@ -111,11 +96,10 @@ impl Scene {
     }
 
     /// Stops the workers and starts them again, as a restart does.
-    async fn restart(&mut self, meanwhile: impl FnOnce(&Telegram)) {
-        self.stop.send_replace(true);
-        while self.loops.join_next().await.is_some() {}
+    async fn restart(self, meanwhile: impl FnOnce(&Telegram)) -> Self {
+        self.workers.end().await;
         meanwhile(&self.telegram);
-        (self.stop, self.loops) = self.world.work().await;
+        Self { workers: self.world.work().await, ..self }
     }
 
     /// Waits until the bot sent this text with this method.
@@ -183,7 +167,7 @@ impl Scene {
     }
 }
 
-both_engines! {
+engines! {
     async fn a_linked_person_approves_by_button_and_the_message_tells_the_outcome(scene: &mut Scene) {
         scene.link(ADA).await;
         let (txn, message) = scene.asked(1).await;
@@ -337,7 +321,7 @@ both_engines! {
         scene.telegram.until(told).await;
     }
 
-    async fn polls_wait_half_a_minute_and_go_on_where_they_stopped(scene: &mut Scene) {
+    async fn polls_wait_half_a_minute_and_go_on_where_they_stopped(scene: Scene) {
         scene.link(ADA).await;
         crate::support::until("the place is kept", async || {
             let cursor = chat_messages::cursor(&scene.world.state.store, ChatPlatform::TELEGRAM).await.unwrap();
@@ -345,7 +329,7 @@ both_engines! {
         })
         .await;
         let mut before = 0;
-        scene
+        let scene = scene
             .restart(|telegram| {
                 before = telegram.calls().len();
                 telegram.write(7, "/link NOTHING");
@@ -512,9 +496,9 @@ both_engines! {
     }
 }
 
-crate::races::world::both_engines! {
-    async fn in_webhook_mode_only_the_secret_opens_the_door(url: DatabaseUrl) {
-        let scene = Scene::start(url, Some("the-secret-of-the-hook")).await;
+engines! {
+    async fn in_webhook_mode_only_the_secret_opens_the_door(database: TestDatabase) {
+        let scene = Scene::with_webhook(database, Some("the-secret-of-the-hook")).await;
         let set = scene.telegram.until(Telegram::webhook).await;
         assert_eq!(set["url"], "https://px.example.com/telegram/webhook");
         assert_eq!(set["secret_token"], "the-secret-of-the-hook");
@@ -543,6 +527,5 @@ crate::races::world::both_engines! {
         assert_eq!(post(right, press.to_string()).await, StatusCode::OK);
         assert_eq!(scene.state(txn).await, ApprovalState::Denied);
         assert!(scene.telegram.calls().iter().all(|call| call.method != "getUpdates"), "nothing is polled");
-        scene.end().await;
     }
 }

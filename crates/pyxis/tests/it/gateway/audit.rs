@@ -1,10 +1,11 @@
 //! One record for each request, no secret in it, every tampering detected
 //! (`docs/reference/behavior/proxy.md#audit-trail`).
 
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
 use crate::support::leaks::{found, search_files};
-use crate::support::{SECRET, Setup, World, both_engines};
+use crate::support::{SECRET, Setup, World};
 
 /// A world in which a little of everything has happened.
 async fn lively(setup: Setup) -> World {
@@ -24,7 +25,7 @@ async fn verdict(world: &World, code: i32) -> Value {
     world.app.cli(&["audit", "verify", "--json"]).await.expect(code).json()
 }
 
-both_engines! {
+engines! {
     async fn each_request_has_one_record(setup: Setup) {
         let world = lively(setup).await;
         // The grant lets this one pass.
@@ -143,7 +144,7 @@ fn tables(world: &World) -> String {
     text
 }
 
-both_engines! {
+engines! {
     async fn no_secret_is_in_files_tables_logs_or_exports(setup: Setup) {
         let mut world = lively(setup.env("PX_LOG", "trace")).await;
         let body = "BODY-canary/9&\"<w>+é of a request";

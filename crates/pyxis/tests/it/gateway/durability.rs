@@ -1,10 +1,11 @@
 //! Approved work is durable and done at most once; without a store nothing is sent
 //! (`docs/reference/behavior/proxy.md#at-most-once`).
 
+use pyxis_testkit::engines;
 use pyxis_testkit::upstream::Reply;
 use serde_json::{Value, json};
 
-use crate::support::{Call, Setup, World, both_engines};
+use crate::support::{Call, Setup, World};
 
 /// Makes the database refuse to record that a request is about to be sent.
 fn hold_attempts(world: &World) {
@@ -46,7 +47,7 @@ async fn hold_writes(world: &World) -> Held {
     Held::Sqlite(pyxis_testkit::sqlite::hold(&world.app.data().join("pyxis.db")))
 }
 
-both_engines! {
+engines! {
     async fn a_pending_request_survives_a_restart(setup: Setup) {
         let mut world = World::with(setup).await;
         let txn = world.pause("/x").await;

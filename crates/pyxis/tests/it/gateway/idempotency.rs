@@ -1,16 +1,17 @@
 //! Never a second upstream call (`docs/reference/behavior/proxy.md#safe-repetition`).
 
+use pyxis_testkit::engines;
 use pyxis_testkit::upstream::Reply;
 use serde_json::json;
 
 use crate::support::client::Call;
-use crate::support::{Setup, World, both_engines, in_one_hour};
+use crate::support::{Setup, World, in_one_hour};
 
 fn keyed(world: &World, method: &str, path: &str, key: &str) -> Call {
     world.forward(method, path).header("idempotency-key", key)
 }
 
-both_engines! {
+engines! {
     async fn the_same_request_gets_the_stored_outcome(setup: Setup) {
         let world = World::with(setup).await;
         world.upstream.reply(Reply::new(201).header("etag", "\"e\"").body("made"));

@@ -2,12 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
+use pyxis_testkit::engines;
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use crate::support::{Setup, World, both_engines};
+use crate::support::{Setup, World};
 
 /// A host whose idle close always races with the next request. It answers one request per connection, reads the head of
 /// the next and closes. Counts the heads that it read.
@@ -49,7 +50,7 @@ async fn with_host(setup: Setup) -> (World, String, Arc<Mutex<usize>>) {
     (world, format!("http://{address}/"), read)
 }
 
-both_engines! {
+engines! {
     async fn two_hundred_approved_posts_at_the_edge_of_the_idle_time_are_all_answered(setup: Setup) {
         let (world, url, read) = with_host(setup).await;
         for number in 0..200 {

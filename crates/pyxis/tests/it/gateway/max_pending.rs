@@ -3,9 +3,10 @@
 
 use std::collections::HashSet;
 
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use crate::support::{Agent, Answer, Setup, World, both_engines};
+use crate::support::{Agent, Answer, Setup, World};
 
 async fn limited(world: &World, name: &str, limit: u32) -> Agent {
     let body = json!({"name": name, "credentials": "all", "max_pending": limit});
@@ -27,7 +28,7 @@ fn refused(answer: &Answer, limit: u32) -> Value {
     problem
 }
 
-both_engines! {
+engines! {
     async fn exactly_as_many_wait_as_may_however_they_come(setup: Setup) {
         let world = World::with(setup).await;
         let agent = limited(&world, "ten", 10).await;

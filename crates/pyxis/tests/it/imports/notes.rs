@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use pyxis_core::digest::sha256_hex;
 use pyxis_core::hex;
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
 use super::{Desk, rejects, wallet};
-use crate::support::{Setup, both_engines};
+use crate::support::Setup;
 
 /// The mark by which a checkpoint recognizes its file: a hash of the first and the last KiB of the part read.
 fn mark(read: &str) -> String {
@@ -49,7 +50,7 @@ fn first_lines(text: &str, count: usize) -> &str {
     &text[..bytes]
 }
 
-both_engines! {
+engines! {
     async fn an_interrupted_import_goes_on_where_it_stopped(setup: Setup) {
         let desk = Desk::open(setup).await;
         let text = format!("not json\n{}nor this\n", desk.credentials(0, 40));

@@ -4,11 +4,12 @@ use std::fmt::Write;
 
 use pyxis_models::features;
 use pyxis_models::scope::Model;
+use pyxis_testkit::engines;
 use pyxis_testkit::onnx::{Model as File, logistic, stump};
 use serde_json::{Value, json};
 
 use super::installation::{Stage, address};
-use crate::support::{Setup, both_engines};
+use crate::support::Setup;
 
 /// Writes a file next to the database; returns its path.
 fn file(stage: &Stage, name: &str, bytes: impl AsRef<[u8]>) -> String {
@@ -41,7 +42,7 @@ async fn served(stage: &Stage, number: u8, query: &str) -> Value {
     stage.api.get(&format!("/v2/models/score/{}{query}", address(number))).send().await.expect(200).json()
 }
 
-both_engines! {
+engines! {
     async fn a_model_is_added_answers_everywhere_and_is_taken_away(setup: Setup) {
         let stage = Stage::with(setup).await;
         let app = &stage.app;

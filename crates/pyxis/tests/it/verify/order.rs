@@ -3,10 +3,11 @@
 //! an old one.
 
 use pyxis_core::proof::{Kind, NetworkName, Rebinding, Registration, Revocation, Statement};
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
 use super::installation::{ACTION, Stage, address, now, registration};
-use crate::support::{Answer, Setup, both_engines};
+use crate::support::{Answer, Setup};
 
 const DAY: i64 = 24 * 3600;
 
@@ -60,7 +61,7 @@ async fn checked(stage: &Stage, number: u8) -> Value {
     stage.ask(&format!("/sybil-resistance/gov-id/optimism?user={user}&action-id={ACTION}")).await
 }
 
-both_engines! {
+engines! {
     async fn an_older_registration_never_takes_the_place_of_a_newer_one(setup: Setup) {
         let stage = Stage::with(setup).await;
         let live = signed(1, 7, 10, 365);

@@ -1,12 +1,13 @@
 //! One integer for each address, at a height (`docs/reference/behavior/verification.md#voting-strategies`).
 
 use pyxis_core::proof::{Kind, Revocation, Statement};
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::installation::{ACTION, Stage, address, now, registration};
 use crate::support::client::dial;
-use crate::support::{Setup, both_engines, until};
+use crate::support::{Setup, until};
 
 const GOV_ID: &str = "/snapshot-strategies/sybil-resistance/gov-id";
 
@@ -25,7 +26,7 @@ fn checksummed(number: u8) -> String {
     format!("0x{}", plain[2..].chars().enumerate().map(digit).collect::<String>())
 }
 
-both_engines! {
+engines! {
     async fn five_hundred_checksummed_addresses_in_one_request(setup: Setup) {
         let stage = Stage::with(setup).await;
         for number in [1, 0xab, 0xcd] {

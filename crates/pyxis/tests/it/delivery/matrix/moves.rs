@@ -1,6 +1,8 @@
 //! Rooms that are upgraded, and rooms that the bot is removed from.
 
 use pyxis_store::audit::{self, AuditFilter};
+use pyxis_testkit::database::TestDatabase;
+use pyxis_testkit::engines;
 
 use super::*;
 
@@ -39,9 +41,9 @@ fn in_room(homeserver: &StandIn, txn: TxnId, room: &str) -> Option<RoomMessage> 
 
 const POLICY: &str = r#"{"channel": "chat_secondary", "matrix_room": "!ops:px.test"}"#;
 
-both_engines! {
-    async fn an_upgraded_room_is_followed_at_the_next_message(url: DatabaseUrl) {
-        let (world, homeserver) = quiet(url, POLICY).await;
+engines! {
+    async fn an_upgraded_room_is_followed_at_the_next_message(database: TestDatabase) {
+        let (world, homeserver) = quiet(database, POLICY).await;
         let actor = world.actor();
         channels::set_default_chat(&world.state, &actor, ChatPlatform::MATRIX, ROOM).await.unwrap();
         let asked = world.pause(1).await;
@@ -61,9 +63,9 @@ both_engines! {
         assert!(wrong(&world).await.is_empty());
     }
 
-    async fn an_upgrade_is_heard_of_and_believed_of_the_rooms_state_alone(url: DatabaseUrl) {
-        let (world, homeserver) = quiet(url, POLICY).await;
-        let working = Working::start(&world).await;
+    async fn an_upgrade_is_heard_of_and_believed_of_the_rooms_state_alone(database: TestDatabase) {
+        let (world, homeserver) = quiet(database, POLICY).await;
+        let workers = working(&world).await;
         // A message that looks like it, and an event that the room's state does not confirm.
         let content = json!({ "body": "x", "replacement_room": "!evil:px.test" });
         homeserver.say(ROOM, ADA, "m.room.tombstone", &content);
@@ -74,12 +76,12 @@ both_engines! {
             (rooms(&world).await.0.as_deref() == Some(NEW)).then_some(())
         })
         .await;
-        working.end().await;
+        workers.end().await;
         assert_eq!(moves(&world).await, 1);
     }
 
-    async fn a_room_whose_successor_is_shut_is_named_and_followed_once_it_is_open(url: DatabaseUrl) {
-        let (world, homeserver) = quiet(url, POLICY).await;
+    async fn a_room_whose_successor_is_shut_is_named_and_followed_once_it_is_open(database: TestDatabase) {
+        let (world, homeserver) = quiet(database, POLICY).await;
         homeserver.shut(NEW);
         homeserver.upgrade(ROOM, NEW);
         let txn = world.pause(1).await;
@@ -100,8 +102,8 @@ both_engines! {
         assert!(wrong(&world).await.is_empty());
     }
 
-    async fn a_room_that_the_bot_was_put_out_of_is_named_until_it_is_back(url: DatabaseUrl) {
-        let (world, homeserver) = quiet(url, POLICY).await;
+    async fn a_room_that_the_bot_was_put_out_of_is_named_until_it_is_back(database: TestDatabase) {
+        let (world, homeserver) = quiet(database, POLICY).await;
         homeserver.shut(ROOM);
         world.pause(1).await;
         show(&world).await;
@@ -118,8 +120,7 @@ both_engines! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_room_of_a_real_homeserver_is_upgraded_and_the_bot_goes_along() {
     let homeserver = Homeserver::start();
-    let dir = tempfile::tempdir().unwrap();
-    let scene = Scene::start(pyxis_store::DatabaseUrl::sqlite(dir.path().join("chat.db")), &homeserver).await;
+    let scene = Scene::start(TestDatabase::sqlite(), &homeserver).await;
     scene.asked(1).await;
     let path = format!("/_matrix/client/v3/rooms/{}/upgrade", scene.room);
     let made = scene.ada.client.post(&path, &json!({ "new_version": "10" })).send().await.expect(200).json();
@@ -133,5 +134,4 @@ async fn a_room_of_a_real_homeserver_is_upgraded_and_the_bot_goes_along() {
     .await;
     let txn = scene.world.pause(2).await;
     scene.ada.sees("the message in the new room", &new, |event| says(event, &format!("{txn}"))).await;
-    scene.end().await;
 }

@@ -1,8 +1,10 @@
 //! A bot that is removed from a room of a real homeserver, or that may not write there. The command line, the page and
 //! the metric report that until it is fixed.
 
+use pyxis_testkit::engines;
+
 use super::{Address, Client, Homeserver, User, json, says, until};
-use crate::support::{Browser, Setup, World, both_engines};
+use crate::support::{Browser, Setup, World};
 
 const ADMIN: &str = "admin@people.example";
 
@@ -117,7 +119,7 @@ async fn kicked(setup: Setup, alias: Option<&str>) {
     office.shown("/after").await;
 }
 
-both_engines! {
+engines! {
     async fn a_bot_that_is_kicked_is_named_until_it_is_invited_again(setup: Setup) {
         kicked(setup, None).await;
     }

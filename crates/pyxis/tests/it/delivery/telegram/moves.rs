@@ -1,6 +1,7 @@
 //! Groups that become supergroups, and chats that the bot can no longer reach.
 
 use pyxis_gateway::admin::policies;
+use pyxis_testkit::engines;
 
 use super::*;
 
@@ -50,7 +51,7 @@ impl Scene {
     }
 }
 
-both_engines! {
+engines! {
     async fn a_group_that_became_a_supergroup_is_followed_at_the_next_message(scene: &mut Scene) {
         scene.link(ADA).await;
         scene.set_default(GROUP).await;

@@ -1,6 +1,7 @@
 //! Requests that a message shows only in part, and the place to approve them.
 
 use axum::body::Body;
+use pyxis_testkit::engines;
 
 use super::*;
 
@@ -78,7 +79,7 @@ async fn approved_elsewhere(scene: &mut Scene, all: Vec<Asked>) {
     }
 }
 
-both_engines! {
+engines! {
     async fn a_request_that_a_message_shows_in_part_is_approved_elsewhere(scene: &mut Scene) {
         approved_elsewhere(scene, around_the_body()).await;
     }

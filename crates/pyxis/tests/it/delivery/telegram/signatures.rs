@@ -1,9 +1,11 @@
 //! Requests for signatures: the payload in a message, and the place to approve it.
 
+use pyxis_testkit::engines;
+
 use super::*;
 use crate::delivery::payloads;
 
-both_engines! {
+engines! {
     async fn a_signature_is_approved_by_button_where_the_message_shows_every_field(scene: &mut Scene) {
         scene.link(ADA).await;
         scene.world.signing_key(POLICY).await;
