@@ -8,6 +8,7 @@
 //! with all that are registered (`docs/guides/add-a-chat-platform.md`).
 
 mod approval_message;
+pub mod examination;
 mod flat;
 mod identity;
 pub mod matrix;
@@ -18,6 +19,7 @@ pub mod platform;
 mod reader;
 pub mod settings;
 pub mod telegram;
+pub(crate) mod unreachable;
 
 use std::sync::Arc;
 
@@ -79,6 +81,7 @@ pub(crate) fn start(state: &State, stop: &Stop, loops: &mut JoinSet<()>) {
             }));
         }
     }
+    examination::start(state, stop, loops);
 }
 
 /// Posts and edits everything due now on the connected platforms.

@@ -7,7 +7,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use pyxis_core::chat::ChatPlatform;
 use pyxis_core::clock::UnixMillis;
 use pyxis_gateway::Error as Service;
-use pyxis_gateway::admin::channels::Unshown;
+use pyxis_gateway::admin::channels::{UnreachableChat, Unshown};
 use pyxis_gateway::admin::push::Subscription;
 use pyxis_gateway::admin::{channels, push};
 use pyxis_gateway::channels::PLATFORMS;
@@ -25,7 +25,8 @@ use crate::headers::RunsWorker;
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::notifications::{
-    AccountLine, BrowserLine, LinkCodePage, NotificationsPage, PlatformLine, RefusedLine, UnshownLine,
+    AccountLine, BrowserLine, LinkCodePage, NotificationsPage, PlatformLine, RefusedLine, UnreachableLine,
+    UnshownLine,
 };
 use crate::view::{Problems, RoomField, Timestamp};
 use crate::{Error, State, text};
@@ -144,13 +145,20 @@ fn unshown_line(Unshown { platform, message }: Unshown, now: UnixMillis) -> Unsh
     }
 }
 
-/// Chats that cannot be posted to, for those who can fix that.
-async fn unreachable(state: &State, who: &SignedIn) -> Result<Vec<UnshownLine>, Error> {
+/// Configured chats that the bot cannot work in, for those who can fix that.
+async fn unreachable(state: &State, who: &SignedIn) -> Result<Vec<UnreachableLine>, Error> {
     if !who.person.user.role.is_manager() {
         return Ok(Vec::new());
     }
+    let now = state.gateway.now();
     let found = channels::unreachable(&state.gateway, who.person.workspace()).await?;
-    Ok(found.into_iter().map(|unshown| unshown_line(unshown, state.gateway.now())).collect())
+    let line = |chat: UnreachableChat| UnreachableLine {
+        platform: chat.platform.spec().label.to_owned(),
+        chat: chat.chat,
+        why: super::sentence(&text::visible(&chat.why)),
+        since: Timestamp::new(chat.since, now),
+    };
+    Ok(found.into_iter().map(line).collect())
 }
 
 /// Browsers that are not notified, for those who can fix that.

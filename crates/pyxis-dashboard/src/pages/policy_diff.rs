@@ -27,18 +27,18 @@ fn difference(field: String, old: Vec<String>, new: Vec<String>) -> Option<Diffe
 type Field = (&'static str, fn(&Policy) -> Vec<String>);
 
 const FIELDS: &[Field] = &[
-    ("Methods that pass", |policy| names(&policy.auto_approve_methods)),
-    ("Methods that ask", |policy| names(&policy.require_approval_methods)),
-    ("Methods that are denied", |policy| names(&policy.deny_methods)),
-    ("Addresses that are never sent", |policy| policy.deny_urls.clone()),
-    ("Addresses that always ask", |policy| policy.require_approval_urls.clone()),
-    ("Addresses that pass", |policy| policy.auto_approve_urls.clone()),
-    ("People who must approve", |policy| vec![policy.min_approvals.to_string()]),
-    ("Only these may approve", |policy| policy.allowed_approvers.clone()),
-    ("A passkey is needed", |policy| vec![yes_or_no(policy.passkey_required)]),
-    ("A reason is needed", |policy| vec![yes_or_no(policy.require_reason)]),
+    ("Allowed methods", |policy| names(&policy.auto_approve_methods)),
+    ("Methods that need approval", |policy| names(&policy.require_approval_methods)),
+    ("Denied methods", |policy| names(&policy.deny_methods)),
+    ("Denied URLs", |policy| policy.deny_urls.clone()),
+    ("URLs that always need approval", |policy| policy.require_approval_urls.clone()),
+    ("Allowed URLs", |policy| policy.auto_approve_urls.clone()),
+    ("Approvals needed", |policy| vec![policy.min_approvals.to_string()]),
+    ("Allowed approvers", |policy| policy.allowed_approvers.clone()),
+    ("Passkey required", |policy| vec![yes_or_no(policy.passkey_required)]),
+    ("Reason required", |policy| vec![yes_or_no(policy.require_reason)]),
     ("Time to decide", |policy| vec![window(policy.approval_timeout_secs)]),
-    ("Announced", |policy| vec![policy.channel.as_str().to_owned()]),
+    ("Channel", |policy| vec![policy.channel.as_str().to_owned()]),
 ];
 
 fn names(methods: &[Method]) -> Vec<String> {
@@ -50,7 +50,7 @@ fn yes_or_no(on: bool) -> String {
 }
 
 fn window(seconds: Option<u32>) -> String {
-    seconds.map_or_else(|| "the server's".to_owned(), |seconds| text::duration(u64::from(seconds)))
+    seconds.map_or_else(|| "server default".to_owned(), |seconds| text::duration(u64::from(seconds)))
 }
 
 #[cfg(test)]
@@ -71,12 +71,12 @@ mod tests {
             told,
             [
                 Difference {
-                    field: "Addresses that are never sent".to_owned(),
+                    field: "Denied URLs".to_owned(),
                     removed: vec!["/old".to_owned()],
                     added: vec!["/new".to_owned()],
                 },
                 Difference {
-                    field: "People who must approve".to_owned(),
+                    field: "Approvals needed".to_owned(),
                     removed: vec!["1".to_owned()],
                     added: vec!["2".to_owned()],
                 },
@@ -87,13 +87,15 @@ mod tests {
 
     #[test]
     fn every_field_of_a_policy_is_compared() {
-        let full = policy(
+        let mut full = policy(
             r#"{"auto_approve_methods":["GET"],"require_approval_methods":["POST"],"deny_methods":["PUT"],
                 "auto_approve_urls":["/a"],"require_approval_urls":["/b"],"deny_urls":["/c"],
-                "allowed_approvers":["a@b.example"],"channel":"dashboard","telegram_chat":"1",
-                "matrix_room":"!r:x.example","min_approvals":2,"passkey_required":true,"require_reason":true,
+                "allowed_approvers":["a@b.example"],"channel":"dashboard","min_approvals":2,"passkey_required":true,"require_reason":true,
                 "approval_timeout_secs":60}"#,
         );
+        for platform in ChatPlatform::ALL {
+            full.rooms.set(*platform, Some("a-room".to_owned()));
+        }
         let fields = serde_json::to_value(&full).unwrap().as_object().unwrap().len();
         assert_eq!(changes(Some(&Policy::default()), &full).len(), fields);
     }

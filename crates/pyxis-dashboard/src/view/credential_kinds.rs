@@ -110,46 +110,46 @@ impl KindField {
 }
 
 const TOKEN_URL: KindField =
-    KindField::line("token_url", "Token address", "https://login.example.com/oauth/token")
-        .hint("Where the provider gives out access tokens.");
+    KindField::line("token_url", "Token URL", "https://login.example.com/oauth/token")
+        .hint("The provider's token endpoint.");
 const SCOPE: KindField = KindField::line("scope", "Scope", "read write")
-    .hint("What the token may do, separated by spaces.")
+    .hint("Permissions to request, separated by spaces.")
     .optional();
 const CLIENT_AUTH: KindField = KindField::choice(
     "client_auth",
-    "Client identifies itself",
-    &[("basic", "by HTTP Basic"), ("body", "in the form that is posted")],
+    "Client authentication",
+    &[("basic", "HTTP Basic"), ("body", "Form body")],
 );
 const CLIENT_ID: KindField = KindField::line("client_id", "Client id", "");
 const PRIVATE_KEY: KindField =
-    KindField::secret("private_key", "Private key").secret_lines().hint("PEM, as the provider gave it out.");
+    KindField::secret("private_key", "Private key").secret_lines().hint("PEM, as issued by the provider.");
 
 const AWS: &[KindField] = &[
     KindField::line("region", "Region", "eu-central-1"),
     KindField::line("service", "Service", "s3")
-        .hint("The name that stands in host names: s3, sts, execute-api."),
+        .hint("The service name in host names, such as s3, sts or execute-api."),
 ];
 const AWS_SECRET: &[KindField] = &[
     KindField::line("access_key_id", "Access key id", "AKIA…"),
     KindField::secret("secret_access_key", "Secret access key"),
-    KindField::secret("session_token", "Session token").optional().hint("Only with temporary credentials."),
+    KindField::secret("session_token", "Session token").optional().hint("Only for temporary credentials."),
 ];
 const OAUTH1: &[KindField] = &[KindField::choice(
     "without_token",
     "Without an access token",
-    &[("omit", "oauth_token is left out"), ("empty", "oauth_token is sent empty, as some servers want")],
+    &[("omit", "Omit oauth_token"), ("empty", "Send an empty oauth_token, as some servers require")],
 )];
 const OAUTH1_SECRET: &[KindField] = &[
     KindField::line("consumer_key", "Consumer key", ""),
     KindField::secret("consumer_secret", "Consumer secret"),
     KindField::line("token", "Access token", "")
         .optional()
-        .hint("Without a token, only the application signs."),
+        .hint("Leave blank to sign as the application only."),
     KindField::secret("token_secret", "Access token secret").optional(),
 ];
 const HMAC: &[KindField] = &[
-    KindField::line("content", "What is signed", r"{timestamp}{method}{target}{body}").lines().hint(
-        r"Parts of the request in braces: {method}, {host}, {path}, {query}, {target}, {body}, {body_sha256}, {timestamp}, {timestamp_ms}, {timestamp_iso}, {nonce}, {secret.id}. \n is a line end.",
+    KindField::line("content", "Signed content", r"{timestamp}{method}{target}{body}").lines().hint(
+        r"Placeholders for parts of the request: {method}, {host}, {path}, {query}, {target}, {body}, {body_sha256}, {timestamp}, {timestamp_ms}, {timestamp_iso}, {nonce}, {secret.id}. \n is a line break.",
     ),
     KindField::choice(
         "hash",
@@ -158,58 +158,54 @@ const HMAC: &[KindField] = &[
     ),
     KindField::choice(
         "key_encoding",
-        "The key is written as",
-        &[("text", "text: its bytes are the key"), ("hex", "hexadecimal digits"), ("base64", "Base64")],
+        "Key encoding",
+        &[("text", "Text: its bytes are the key"), ("hex", "Hexadecimal"), ("base64", "Base64")],
     ),
     KindField::choice(
         "signature_encoding",
-        "The signature is written as",
-        &[("hex", "hexadecimal digits"), ("base64", "Base64"), ("base64url", "Base64 for URLs")],
+        "Signature encoding",
+        &[("hex", "Hexadecimal"), ("base64", "Base64"), ("base64url", "Base64 for URLs")],
     ),
 ];
 const HMAC_SECRET: &[KindField] = &[
     KindField::secret("key", "Key"),
     KindField::line("id", "Key id", "")
         .optional()
-        .hint("For APIs that want to know whose key it is; {secret.id} stands for it."),
+        .hint("For APIs that need to know which key signed. Use it as {secret.id}."),
 ];
 const MTLS_SECRET: &[KindField] = &[
     KindField::line("certificate", "Certificate", "-----BEGIN CERTIFICATE-----")
         .lines()
-        .hint("PEM: the client's certificate, then those in between."),
+        .hint("PEM: the client certificate, followed by any intermediate certificates."),
     PRIVATE_KEY,
 ];
 const ACCOUNT: &[KindField] = &[
-    KindField::line(
-        "authorization_url",
-        "Authorization address",
-        "https://login.example.com/oauth/authorize",
-    )
-    .hint("The provider's page of consent. Without it, bring a refresh token along.")
-    .optional(),
+    KindField::line("authorization_url", "Authorization URL", "https://login.example.com/oauth/authorize")
+        .hint("The provider's consent page. Without it, enter a refresh token below.")
+        .optional(),
     TOKEN_URL,
     SCOPE,
     KindField::line(
         "authorization_parameters",
-        "Further authorization parameters",
+        "Extra authorization parameters",
         "access_type=offline&prompt=consent",
     )
-    .hint("What the provider wants besides, to give a refresh token.")
+    .hint("Parameters that the provider needs to issue a refresh token.")
     .optional(),
     CLIENT_AUTH,
 ];
 const ACCOUNT_SECRET: &[KindField] = &[
     CLIENT_ID,
-    KindField::secret("client_secret", "Client secret").optional().hint("A public client has none."),
+    KindField::secret("client_secret", "Client secret").optional().hint("Leave blank for a public client."),
     KindField::secret("refresh_token", "Refresh token")
         .optional()
-        .hint("Only if you have one; else connect the account once it is added."),
+        .hint("Only if you have one. Otherwise connect the account after adding it."),
 ];
 const CLIENT: &[KindField] = &[
     TOKEN_URL,
     SCOPE,
     KindField::line("audience", "Audience", "https://api.example.com")
-        .hint("Some providers ask for it.")
+        .hint("Only if the provider requires it.")
         .optional(),
     CLIENT_AUTH,
 ];
@@ -217,13 +213,15 @@ const CLIENT_SECRET: &[KindField] = &[CLIENT_ID, KindField::secret("client_secre
 const ASSERTION: &[KindField] = &[
     TOKEN_URL,
     KindField::line("issuer", "Issuer", "robot@project.iam.gserviceaccount.com")
-        .hint("Whose assertion it is (iss)."),
-    KindField::line("subject", "Subject", "").hint("For whom (sub), if not for the issuer.").optional(),
+        .hint("Issuer of the assertion (iss)."),
+    KindField::line("subject", "Subject", "")
+        .hint("Subject of the assertion (sub), if not the issuer.")
+        .optional(),
     KindField::line("audience", "Audience", "")
-        .hint("For whose eyes (aud), if not the token address.")
+        .hint("Audience of the assertion (aud), if not the token URL.")
         .optional(),
     SCOPE,
-    KindField::line("key_id", "Key id", "").hint("Which of the issuer's keys (kid).").optional(),
+    KindField::line("key_id", "Key id", "").hint("Id of the issuer's key (kid).").optional(),
     KindField::choice(
         "algorithm",
         "Algorithm",
@@ -231,11 +229,11 @@ const ASSERTION: &[KindField] = &[
     ),
 ];
 const GITHUB: &[KindField] = &[
-    KindField::line("app_id", "App id", "123456").hint("Id or client id, on the page of the app's settings."),
+    KindField::line("app_id", "App id", "123456").hint("App id or client id, from the app's settings page."),
     KindField::line("installation_id", "Installation id", "98765432")
-        .hint("The number at the end of the installation's address."),
-    KindField::line("api_url", "API address", "https://api.github.com")
-        .hint("Only for a server of your own.")
+        .hint("The number at the end of the installation's URL."),
+    KindField::line("api_url", "API URL", "https://api.github.com")
+        .hint("Only for GitHub Enterprise Server.")
         .optional(),
 ];
 const KEY_ALONE: &[KindField] = &[PRIVATE_KEY];
@@ -243,13 +241,13 @@ const KEY_ALONE: &[KindField] = &[PRIVATE_KEY];
 impl CredentialKind {
     /// All kinds in the order of the page, in named groups.
     pub const GROUPS: [(&'static str, &'static [Self]); 4] = [
-        ("The secret itself", &[Self::Bearer, Self::Header, Self::Basic, Self::Query, Self::Cookie]),
-        ("A signature", &[Self::Oauth1, Self::AwsSigv4, Self::Hmac, Self::Mtls]),
+        ("Sent as is", &[Self::Bearer, Self::Header, Self::Basic, Self::Query, Self::Cookie]),
+        ("Request signing", &[Self::Oauth1, Self::AwsSigv4, Self::Hmac, Self::Mtls]),
         (
-            "A token fetched with it",
+            "Fetched token",
             &[Self::Oauth2Refresh, Self::Oauth2ClientCredentials, Self::JwtBearer, Self::GithubApp],
         ),
-        ("Somewhere else", &[Self::Sidecar, Self::SigningKey]),
+        ("Other", &[Self::Sidecar, Self::SigningKey]),
     ];
 
     /// The value in forms and links. It is the admin API's name of the kind, if it has one.
@@ -305,27 +303,23 @@ impl CredentialKind {
             Self::Bearer => "Sent as Authorization: Bearer followed by the secret. Most APIs use this.",
             Self::Header => "Sent in one or more headers of your choice, each made from a format.",
             Self::Basic => "Sent as a user name and password (HTTP Basic).",
-            Self::Query => "Added to the address as a query parameter.",
+            Self::Query => "Added to the URL as a query parameter.",
             Self::Cookie => "Sent as a cookie.",
             Self::Oauth1 => "Each request is signed with OAuth 1.0a (HMAC-SHA1).",
-            Self::AwsSigv4 => "Each request is signed as Amazon Web Services take it (Signature Version 4).",
-            Self::Hmac => {
-                "Parts of each request are signed with a shared key, and headers carry the signature."
-            }
-            Self::Mtls => "Connections show a client certificate.",
+            Self::AwsSigv4 => "Each request is signed with AWS Signature Version 4.",
+            Self::Hmac => "Parts of each request are signed with a shared key. Headers carry the signature.",
+            Self::Mtls => "The TLS connection presents a client certificate.",
             Self::Oauth2Refresh => {
-                "You connect an account at a provider; requests carry access tokens that are renewed by themselves."
+                "You connect an account at a provider. Requests carry access tokens that are renewed automatically."
             }
             Self::Oauth2ClientCredentials => {
-                "Requests carry an access token that is fetched with a client id and secret."
+                "Requests carry an access token fetched with a client id and secret."
             }
-            Self::JwtBearer => {
-                "Requests carry an access token that is fetched with a signed assertion (JWT)."
-            }
-            Self::GithubApp => "Requests carry the token of an installation of a GitHub App.",
+            Self::JwtBearer => "Requests carry an access token fetched with a signed assertion (JWT).",
+            Self::GithubApp => "Requests carry the installation token of a GitHub App.",
             Self::Sidecar => "Requests go to a signing sidecar, which signs and forwards them.",
             Self::SigningKey => {
-                "Signs payloads that a person has read and approved; it is never sent anywhere."
+                "Signs payloads that a person has read and approved. The key is never sent anywhere."
             }
         }
     }

@@ -24,7 +24,7 @@ engines! {
         assert_eq!(elsewhere.get(ACCOUNT).await.status, StatusCode::OK);
         let done = change(&mut here, PASSWORD, OTHER, OTHER).await;
         assert_eq!((done.status, done.location()), (StatusCode::SEE_OTHER, ACCOUNT));
-        assert!(here.get(ACCOUNT).await.text.contains("Every other session of yours has ended"));
+        assert!(here.get(ACCOUNT).await.text.contains("All your other sessions have ended"));
         assert!(elsewhere.get(ACCOUNT).await.location().starts_with("/sign-in"));
         assert_eq!(elsewhere.sign_in("ana@example.com", PASSWORD).await.status, StatusCode::UNAUTHORIZED);
         assert_eq!(elsewhere.sign_in("ana@example.com", OTHER).await.status, StatusCode::SEE_OTHER);
@@ -37,10 +37,10 @@ engines! {
     async fn what_does_not_fit_changes_nothing_and_is_said_at_its_field(world: World) {
         let (_, mut owner) = world.with_owner().await;
         for (present, new, again, says) in [
-            ("wrong", OTHER, OTHER, "not your present password"),
-            (PASSWORD, OTHER, "something else", "The two passwords differ"),
+            ("wrong", OTHER, OTHER, "current password is wrong"),
+            (PASSWORD, OTHER, "something else", "The passwords differ"),
             (PASSWORD, "short", "short", "12 to 256 characters"),
-            (PASSWORD, PASSWORD, PASSWORD, "The same as before"),
+            (PASSWORD, PASSWORD, PASSWORD, "Must differ from the current password"),
         ] {
             let refused = change(&mut owner, present, new, again).await;
             assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{says}");

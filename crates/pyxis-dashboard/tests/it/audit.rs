@@ -58,7 +58,7 @@ engines! {
             let exported = (csv.contains("/v1/invoices"), csv.contains("/v1/messages"));
             assert_eq!(exported, (waiting, denied), "{query}: {csv}");
         }
-        assert!(owner.get("/app/audit?q=nothing+like+it").await.text.contains("Nothing matches"));
+        assert!(owner.get("/app/audit?q=nothing+like+it").await.text.contains("No matching events"));
     }
 
     async fn the_chart_can_be_read_without_being_seen(world: World) {
@@ -70,12 +70,12 @@ engines! {
         assert!(page.contains("<title id=\"chart-svg-title\">Requests by decision</title>"), "{page}");
         let sentence = "<desc id=\"chart-svg-desc\">2 requests from ";
         let (_, described) = page.split_once(sentence).expect("a sentence");
-        let counts = ": 0 passed, 0 by grant, 1 asked a person, 1 denied or refused.</desc>";
+        let counts = ": 0 allowed, 0 allowed by a grant, 1 sent for approval, 1 denied or refused.</desc>";
         assert!(described.contains(counts), "{page}");
         let cells: String = [0, 0, 1, 1].map(|n| format!("<td class=\"num\">{n}</td>")).concat();
         let row = format!("<tr><th scope=\"row\">2026-01-01 00:00</th>{cells}</tr>");
         assert!(page.contains(&row), "{page}");
-        let tip = "<title>2026-01-01 00:00: 1 asked a person, 1 denied or refused</title>";
+        let tip = "<title>2026-01-01 00:00: 1 sent for approval, 1 denied or refused</title>";
         assert!(page.contains(tip), "{page}");
     }
 }

@@ -164,7 +164,7 @@ engines! {
         let opened = scene.opened().await;
         let (_, page) = scene.open(&early).await;
         assert_eq!(page.status, StatusCode::CONFLICT);
-        assert!(page.text.contains("somebody else made"), "{}", page.text);
+        assert!(page.text.contains("another person made the link"), "{}", page.text);
         let refused = people::link(&scene.world.gateway, &cleo, scene.id(BO).await).await;
         assert!(matches!(refused, Err(Error::Conflict(_))));
         assert_eq!(scene.opened().await, opened);
@@ -178,7 +178,7 @@ engines! {
     async fn a_session_of_a_link_brings_the_first_passkey_and_no_further_one(scene: &Scene) {
         let mut bo = scene.bo.clone();
         register(&mut bo, &mut Authenticator::new(ORIGIN_URL, 1), "first").await;
-        let again = "sign in again first, with the password or a passkey";
+        let again = "sign out and in again first, with the password or a passkey";
         assert!(refused_a_passkey(&mut bo, again).await, "an invitation");
         let page = bo.get(ACCOUNT).await.text;
         let id = page.split("/app/account/passkeys/").nth(1).unwrap().split('/').next().unwrap().to_owned();
@@ -195,7 +195,7 @@ engines! {
         let mut password = scene.world.browser();
         password.sign_in(BO, PASSWORD).await;
         for browser in [&mut linked, &mut password] {
-            assert!(refused_a_passkey(browser, "a passkey from before").await);
+            assert!(refused_a_passkey(browser, "an earlier passkey").await);
         }
     }
 

@@ -24,7 +24,7 @@ use pyxis_verify::service::issuers as proof_issuers;
 
 use crate::support::{Browser, World};
 
-const NOTHING: &str = "Nothing here contains";
+const NOTHING: &str = "No results for";
 
 /// Adds an endpoint despite the egress guard, which admits only public hosts; returns its page.
 async fn endpoint(world: &World, team: WorkspaceId, url: &str) -> String {
@@ -82,12 +82,12 @@ fn group(n: u8) -> Group {
 engines! {
     async fn the_inbox_is_searched_and_what_is_decided_has_pages_of_its_own(world: World) {
         let (team, mut owner) = world.with_owner().await;
-        assert!(owner.get("/app/decided").await.text.contains("Nothing was decided yet"));
+        assert!(owner.get("/app/decided").await.text.contains("No decided requests yet"));
         let invoice = world.ask(&team, "/v1/invoices", "for the March invoice", "{}").await;
         let refund = world.ask(&team, "/v1/refunds", "for the refund", "{}").await;
         let found = owner.get("/app/inbox?q=MARCH").await.text;
         assert!(found.contains(&invoice) && !found.contains(&refund));
-        assert!(owner.get("/app/inbox?q=nothing+like+it").await.text.contains("Nothing that waits contains"));
+        assert!(owner.get("/app/inbox?q=nothing+like+it").await.text.contains("No pending request contains"));
         // A search text is not a pattern.
         assert!(!owner.get("/app/inbox?q=%25").await.text.contains(&invoice));
 
@@ -188,7 +188,7 @@ engines! {
             assert_eq!(link(&second, "Newest</a>"), list);
         }
         assert_eq!(on(&get("/app/audit?q=v1%2Fmarch").await), 1);
-        assert!(get("/app/audit?q=nobody").await.contains("<h2>Nothing matches</h2>"));
+        assert!(get("/app/audit?q=nobody").await.contains("<h2>No matching events</h2>"));
 
         let rows = |page: &str| -> BTreeSet<String> {
             page.split("/app/deliveries/").skip(1).map(|rest| rest[..36].to_owned()).collect()
@@ -203,7 +203,7 @@ engines! {
         assert_eq!(found.len(), 1);
         assert!(get(&format!("/app/deliveries/{}", found.first().unwrap())).await.contains(&asked[7]));
         for query in ["?q=nobody", "?q=approval.decided", "?status=failed"] {
-            assert!(get(&format!("{endpoint}{query}")).await.contains("None of these."), "{query}");
+            assert!(get(&format!("{endpoint}{query}")).await.contains("No matching deliveries."), "{query}");
         }
     }
 

@@ -174,7 +174,7 @@ engines! {
         assert!(page.contains("value=\"laptop\""), "the first needs no more than a session");
         let refused = owner.submit(ACCOUNT, "/app/account/passkeys/begin", &[("name", "phone")]).await;
         assert_eq!(refused.status, StatusCode::CONFLICT);
-        assert!(refused.text.contains("sign in again first"), "{}", refused.text);
+        assert!(refused.text.contains("sign out and in again first"), "{}", refused.text);
         let id = page.split("/app/account/passkeys/").nth(1).unwrap().split('/').next().unwrap();
         let path = format!("/app/account/passkeys/{id}/remove");
         assert_eq!(owner.submit(ACCOUNT, &path, &[]).await.status, StatusCode::CONFLICT);
@@ -471,7 +471,7 @@ engines! {
         let stored = async || policies::get(&world.gateway, team.id, "billing").await.unwrap().unwrap().1;
         assert_eq!(stored().await.min_approvals, 1, "nothing before the passkey");
         let page = member.get(&staged).await.text;
-        assert!(page.contains("People who must approve") && page.contains("Confirm with passkey"), "{page}");
+        assert!(page.contains("Approvals needed") && page.contains("Confirm with passkey"), "{page}");
         // A manager sees it and cannot confirm it in the maker's place.
         assert!(!owner.get(&staged).await.text.contains("Confirm with passkey"));
         assert_eq!(owner.submit(&staged, &format!("{staged}/begin"), &[]).await.status, StatusCode::NOT_FOUND);

@@ -86,7 +86,7 @@ async fn five_wrong_passwords_lock_even_the_right_one_out_for_a_while() {
     }
     let locked = browser.sign_in("ana@example.com", PASSWORD).await;
     assert_eq!(locked.status, StatusCode::TOO_MANY_REQUESTS);
-    assert!(locked.text.contains("Too many tries"));
+    assert!(locked.text.contains("Too many failed attempts"));
     world.later(Duration::from_mins(15));
     assert_eq!(browser.sign_in("ana@example.com", PASSWORD).await.status, StatusCode::SEE_OTHER);
 }

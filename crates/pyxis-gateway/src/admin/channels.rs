@@ -1,6 +1,6 @@
 //! Chats of a workspace, and its users' accounts on chat platforms.
 
-use std::collections::BTreeSet;
+use std::collections::HashMap;
 use std::time::Duration;
 
 use pyxis_core::chat::ChatPlatform;
@@ -12,10 +12,13 @@ use pyxis_store::chat_identities::{self, ChatIdentityRow, LinkCodeRow};
 use pyxis_store::chat_messages::{self, ChatMessageRow};
 use serde_json::json;
 
-use crate::channels::{self, code_hash, moves};
+use crate::channels::{self, code_hash, examination, unreachable};
 use crate::error::{Error, Result};
 use crate::identity::actor::{Actor, Change};
+use crate::runtime::chat_health::ChatHealth;
 use crate::runtime::state::State;
+
+pub use crate::channels::unreachable::UnreachableChat;
 
 /// Lifetime of a link code.
 const CODE_LIFETIME: Duration = Duration::from_mins(10);
@@ -110,9 +113,14 @@ pub async fn set_default_chat(
 /// Refuses a room if the platform reports that the bot cannot work in it.
 pub(crate) async fn check_room(state: &State, platform: ChatPlatform, room: &str) -> Result<()> {
     let Some(bot) = channels::bot(state, platform) else { return Ok(()) };
+    let spec = platform.spec();
     match bot.admit(state, room).await {
-        None => Ok(()),
-        Some(wrong) => Err(Error::field(platform.spec().room_field, wrong)),
+        ChatHealth::Unusable(why) => Err(Error::field(spec.room_field, why)),
+        ChatHealth::Moved(to) => {
+            let moved = format!("the {} became {to}: name that one", spec.room_noun);
+            Err(Error::field(spec.room_field, moved))
+        }
+        ChatHealth::Usable | ChatHealth::Unknown => Ok(()),
     }
 }
 
@@ -135,37 +143,41 @@ pub async fn in_trouble(state: &State, workspace: WorkspaceId) -> Result<Vec<Uns
     Ok(found)
 }
 
-/// Checks each bot and each named room for operators. Returns each part with its problem, if any.
+/// Examines each bot and each configured chat, for operators. Returns each part with its problem, if any.
 pub async fn examine(state: &State) -> Result<Vec<(String, Option<String>)>> {
     let mut parts = Vec::new();
     for (platform, bot) in channels::bots(state) {
-        let spec = platform.spec();
-        let wrong = bot.sign_in(state).await;
-        let silent = wrong.is_some();
-        parts.push((format!("{} bot", spec.label), wrong));
-        if silent {
+        let trouble = bot.sign_in(state).await;
+        let is_silent = trouble.is_some();
+        parts.push((format!("{} bot", platform.spec().label), trouble));
+        if is_silent {
             continue;
         }
-        for room in named(state, platform).await? {
-            let wrong = bot.examine(state, &room).await;
-            parts.push((format!("{} {} {room}", spec.label, spec.room_noun), wrong));
+        let named = examination::named(state, platform).await?;
+        let chats = named.iter().cloned().collect();
+        for (chat, health) in examination::examine(state, &*bot, chats, Duration::MAX).await {
+            state.chat_examinations.note(platform, &chat, &health, state.now());
         }
+        let wrong: HashMap<String, String> = unreachable::list(state, platform)
+            .await?
+            .into_iter()
+            .map(|found| (found.chat, found.why))
+            .collect();
+        let part = |name: String| {
+            let why = wrong.get(&name).cloned();
+            (format!("{} {name}", platform.room_label()), why)
+        };
+        parts.extend(named.into_iter().map(part));
     }
     Ok(parts)
 }
 
-/// All chats and rooms named by a workspace or a policy.
-async fn named(state: &State, platform: ChatPlatform) -> Result<BTreeSet<String>> {
-    Ok(moves::configured(state, platform).await?.into_iter().map(|(_, chat)| chat).collect())
-}
-
-/// Unreachable configured chats of a workspace, each with its newest rejected message.
-pub async fn unreachable(state: &State, workspace: WorkspaceId) -> Result<Vec<Unshown>> {
+/// Configured chats of a workspace that the bot cannot work in.
+pub async fn unreachable(state: &State, workspace: WorkspaceId) -> Result<Vec<UnreachableChat>> {
     let mut found = Vec::new();
     for platform in ChatPlatform::ALL.iter().copied() {
-        let rows = moves::unreachable(state, platform).await?;
-        let own = rows.into_iter().filter(|row| row.workspace_id == workspace);
-        found.extend(own.map(|message| Unshown { platform, message }));
+        found.extend(unreachable::list(state, platform).await?);
     }
+    found.retain(|chat| chat.workspace == workspace);
     Ok(found)
 }

@@ -19,6 +19,8 @@ use serde_json::{Value, json};
 
 use super::approval_message::{ApprovalMessage, DecideIn};
 use super::platform::{ChatBot, Delivery, DeliveryError, PlatformDescriptor, PlatformPage, no_routes};
+use crate::error::Result;
+use crate::runtime::chat_health::ChatHealth;
 use crate::runtime::state::State;
 use crate::runtime::work::Stop;
 
@@ -123,7 +125,7 @@ impl ChatBot for Bot {
                 let key = format!("{}-{}", message.id, name_of(reaction));
                 // The message counts without them: people can type reactions themselves.
                 if let Err(trouble) = self.send(state, &room, "m.reaction", &key, &content).await {
-                    tracing::debug!(?trouble, "a reaction could not be offered");
+                    tracing::debug!(?trouble, "cannot add a reaction");
                 }
             }
         })
@@ -154,12 +156,21 @@ impl ChatBot for Bot {
         Box::pin(room::sign_in(self, state))
     }
 
-    fn examine<'a>(&'a self, state: &'a State, room: &'a str) -> BoxFuture<'a, Option<String>> {
+    fn examine<'a>(&'a self, state: &'a State, room: &'a str) -> BoxFuture<'a, ChatHealth> {
         Box::pin(room::examine(self, state, room, false))
     }
 
-    fn admit<'a>(&'a self, state: &'a State, room: &'a str) -> BoxFuture<'a, Option<String>> {
+    fn admit<'a>(&'a self, state: &'a State, room: &'a str) -> BoxFuture<'a, ChatHealth> {
         Box::pin(room::examine(self, state, room, true))
+    }
+
+    fn follow<'a>(
+        &'a self,
+        state: &'a State,
+        room: &'a str,
+        _to: &'a str,
+    ) -> BoxFuture<'a, Result<Option<ChatHealth>>> {
+        Box::pin(room::follow(self, state, room))
     }
 }
 

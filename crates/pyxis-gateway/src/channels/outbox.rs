@@ -13,8 +13,8 @@ use pyxis_core::chat::ChatPlatform;
 use pyxis_store::chat_messages::{self, ChatMessageRow};
 
 use super::approval_message::{ApprovalMessage, Common};
-use super::moves;
 use super::platform::{ChatBot, DeliveryError};
+use super::{moves, unreachable};
 use crate::error::Result;
 use crate::runtime::state::State;
 use crate::runtime::survival::caught;
@@ -47,7 +47,7 @@ pub(super) async fn run(state: State, platform: ChatPlatform, bot: Arc<dyn ChatB
         let nap = match caught(platform.as_str(), ticked).await {
             Ok(nap) => nap,
             Err(error) => {
-                tracing::warn!(platform = platform.as_str(), %error, "messages could not be read");
+                tracing::warn!(platform = platform.as_str(), %error, "cannot read messages");
                 NAP
             }
         };
@@ -61,7 +61,7 @@ pub(super) async fn run(state: State, platform: ChatPlatform, bot: Arc<dyn ChatB
 
 /// Tells how many chats that are configured cannot be reached.
 async fn measure(state: &State, platform: ChatPlatform) -> Result<()> {
-    let count = u32::try_from(moves::unreachable(state, platform).await?.len()).unwrap_or(u32::MAX);
+    let count = u32::try_from(unreachable::list(state, platform).await?.len()).unwrap_or(u32::MAX);
     metrics::gauge!("pyxis_chats_unreachable", "platform" => platform.as_str()).set(count);
     Ok(())
 }
@@ -85,7 +85,7 @@ pub(super) async fn tick(state: &State, platform: ChatPlatform, bot: &dyn ChatBo
                 // Of a message that panics the claim runs out; the others of the round are served.
                 let serving = serve(state, bot, &message, limited, common);
                 if let Err(error) = caught(platform.as_str(), serving).await {
-                    tracing::warn!(message = %message.id, %error, "a message could not be shown or noted");
+                    tracing::warn!(message = %message.id, %error, "cannot show or record a message");
                 }
             }
         })
@@ -129,6 +129,7 @@ async fn serve(
     match told {
         Ok(name) => {
             chat_messages::shown(store, message, card.state, &name, state.now()).await?;
+            state.chat_examinations.works(platform, &message.chat);
             if message.message_ref.is_none() {
                 bot.add_reactions(state, message, &name, &card).await;
             }
@@ -143,7 +144,7 @@ async fn serve(
         Err(DeliveryError::Failed(why)) => {
             let given_up = message.message_ref.is_some() && message.attempts >= EDITS;
             let next = (!given_up).then(|| state.now().plus(wait_after(message.attempts)));
-            tracing::warn!(platform = platform.as_str(), message = %message.id, why, "a message could not be shown");
+            tracing::warn!(platform = platform.as_str(), message = %message.id, why, "cannot show a message");
             chat_messages::failed(store, message, &why, next).await?;
         }
         Err(DeliveryError::Moved(to)) => moves::follow(state, platform, &message.chat, &to).await?,

@@ -12,6 +12,8 @@ use pyxis_store::chat_messages::ChatMessageRow;
 use super::approval_message::ApprovalMessage;
 use super::settings::{SettingKey, SettingsSource};
 use crate::config::ChatSettings;
+use crate::error::Result;
+use crate::runtime::chat_health::ChatHealth;
 use crate::runtime::state::State;
 use crate::runtime::work::Stop;
 
@@ -67,9 +69,9 @@ pub(crate) enum DeliveryError {
 impl std::fmt::Display for DeliveryError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Later(wait) => write!(f, "it limits the bot for {} seconds", wait.as_secs()),
+            Self::Later(wait) => write!(f, "the bot is rate limited for {} seconds", wait.as_secs()),
             Self::Failed(why) | Self::Refused(why) => f.write_str(why),
-            Self::Moved(to) => write!(f, "the chat became {to}; the setting follows with the next message"),
+            Self::Moved(to) => write!(f, "the chat moved to {to}"),
         }
     }
 }
@@ -115,12 +117,22 @@ pub(crate) trait ChatBot: Send + Sync {
     /// Problem of the bot itself.
     fn sign_in<'a>(&'a self, state: &'a State) -> BoxFuture<'a, Option<String>>;
 
-    /// Problem of a room. `None` also if the platform cannot tell.
-    fn examine<'a>(&'a self, state: &'a State, room: &'a str) -> BoxFuture<'a, Option<String>>;
+    /// Examines a room, and changes nothing.
+    fn examine<'a>(&'a self, state: &'a State, room: &'a str) -> BoxFuture<'a, ChatHealth>;
 
-    /// Problem that refuses a room as a setting. A bot that can enters the room first.
-    fn admit<'a>(&'a self, _state: &'a State, _room: &'a str) -> BoxFuture<'a, Option<String>> {
-        Box::pin(std::future::ready(None))
+    /// Examines a room that is to become a setting. The bot may join it.
+    fn admit<'a>(&'a self, _state: &'a State, _room: &'a str) -> BoxFuture<'a, ChatHealth> {
+        Box::pin(std::future::ready(ChatHealth::Unknown))
+    }
+
+    /// Changes the settings that name a room which became `to`. Returns the reason if that is not possible yet.
+    fn follow<'a>(
+        &'a self,
+        _state: &'a State,
+        _room: &'a str,
+        _to: &'a str,
+    ) -> BoxFuture<'a, Result<Option<ChatHealth>>> {
+        Box::pin(std::future::ready(Ok(None)))
     }
 }
 

@@ -19,7 +19,10 @@ use pyxis_store::chat_messages::ChatMessageRow;
 use serde_json::{Value, json};
 
 use super::approval_message::{ApprovalMessage, DecideIn};
+use super::moves;
 use super::platform::{ChatBot, Delivery, DeliveryError, PlatformDescriptor, PlatformPage};
+use crate::error::Result;
+use crate::runtime::chat_health::ChatHealth;
 use crate::runtime::state::State;
 use crate::runtime::work::Stop;
 
@@ -101,8 +104,20 @@ impl ChatBot for Bot {
         Box::pin(me::sign_in(self, state))
     }
 
-    fn examine<'a>(&'a self, state: &'a State, room: &'a str) -> BoxFuture<'a, Option<String>> {
+    fn examine<'a>(&'a self, state: &'a State, room: &'a str) -> BoxFuture<'a, ChatHealth> {
         Box::pin(me::examine(self, state, room))
+    }
+
+    fn follow<'a>(
+        &'a self,
+        state: &'a State,
+        room: &'a str,
+        to: &'a str,
+    ) -> BoxFuture<'a, Result<Option<ChatHealth>>> {
+        Box::pin(async move {
+            moves::follow(state, ChatPlatform::TELEGRAM, room, to).await?;
+            Ok(None)
+        })
     }
 }
 

@@ -16,6 +16,7 @@ pub(crate) struct Work {
     expiry: Notify,
     deliveries: Notify,
     chats: BTreeMap<ChatPlatform, Notify>,
+    examinations: Notify,
     push: Notify,
     slots: Arc<Semaphore>,
     queue: Mutex<Vec<(WorkspaceId, TxnId)>>,
@@ -29,6 +30,7 @@ impl Default for Work {
             expiry: Notify::new(),
             deliveries: Notify::new(),
             chats: ChatPlatform::ALL.iter().map(|platform| (*platform, Notify::new())).collect(),
+            examinations: Notify::new(),
             push: Notify::new(),
             slots: Arc::new(Semaphore::new(SENDING_AT_ONCE)),
             queue: Mutex::default(),
@@ -82,6 +84,11 @@ impl Work {
             Some(signal) => signal.notified().await,
             None => std::future::pending().await,
         }
+    }
+
+    /// Signals that a bot may have been let into a chat or put out of one.
+    pub(crate) const fn examinations(&self) -> &Notify {
+        &self.examinations
     }
 
     /// Signals that a push message may be due.

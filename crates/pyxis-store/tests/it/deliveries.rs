@@ -44,7 +44,7 @@ fn failed(next_at: Option<UnixMillis>) -> Attempt {
         millis: 7,
         response_status: Some(500),
         response_excerpt: Some("no".to_owned()),
-        error: Some("the answer was 500".to_owned()),
+        error: Some("the endpoint responded with 500".to_owned()),
     }
 }
 
@@ -152,7 +152,7 @@ engines! {
         let row = deliveries::find(&world.store, world.ws, id).await.unwrap().unwrap();
         assert_eq!((row.attempts, row.next_at, row.last_attempt_at), (1, Some(at(15_000)), Some(at(50))));
         assert_eq!((row.response_status, row.last_millis), (Some(500), Some(7)));
-        assert_eq!((row.response_excerpt.as_deref(), row.error.as_deref()), (Some("no"), Some("the answer was 500")));
+        assert_eq!((row.response_excerpt.as_deref(), row.error.as_deref()), (Some("no"), Some("the endpoint responded with 500")));
         let claimed = claim(world, hook.id, at(15_000), 1).await.remove(0);
         assert!(deliveries::record(&world.store, &claimed, &delivered()).await.unwrap());
         let row = deliveries::find(&world.store, world.ws, id).await.unwrap().unwrap();

@@ -154,7 +154,7 @@ engines! {
         assert!(read.is_some_and(|lines| lines < u64::from(LINES)) && stored > Some(0), "{left}");
 
         let ran = desk.app.cli(&["stamps", "import", name, "--threads", "2", "--json"]).await.expect(1);
-        assert!(ran.stderr.contains("going on with an interrupted import"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("resuming an interrupted import"), "{}", ran.stderr);
         let done = ran.json();
         assert_eq!((&done["lines"], &done["rejected"]), (&json!(LINES), &json!(LINES as usize - good)));
         // The last block before the end may have been stored without a checkpoint.

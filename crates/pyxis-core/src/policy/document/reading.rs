@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::{Policy, PolicyError};
 use crate::approval_mode::Channel;
 use crate::chat::ChatPlatform;
+use crate::nearest::suggestion;
 use crate::pattern;
 use crate::policy::Method;
 use crate::policy::limits::{MAX_EMAIL_BYTES, MAX_LIST, MAX_ROOM_BYTES, MIN_APPROVALS, TIMEOUT_SECS};
@@ -57,13 +58,34 @@ impl Policy {
             }
             _ => match ChatPlatform::of_room_field(field) {
                 Some(platform) => self.rooms.set(platform, optional(value, room)?),
-                None => {
-                    return Err("is not a field of a policy; remove it or correct its spelling".to_owned());
-                }
+                None => return Err(unknown_field(field)),
             },
         }
         Ok(())
     }
+}
+
+/// Every field of a policy document, except those of rooms.
+const FIELDS: &[&str] = &[
+    "auto_approve_methods",
+    "require_approval_methods",
+    "deny_methods",
+    "auto_approve_urls",
+    "require_approval_urls",
+    "deny_urls",
+    "allowed_approvers",
+    "channel",
+    "min_approvals",
+    "passkey_required",
+    "require_reason",
+    "approval_timeout_secs",
+];
+
+fn unknown_field(field: &str) -> Detail {
+    let rooms = ChatPlatform::ALL.iter().map(|platform| platform.spec().room_field);
+    let known: Vec<_> = FIELDS.iter().copied().chain(rooms).collect();
+    let suggestion = suggestion(field, known.iter().copied());
+    format!("unknown policy field{suggestion}; known fields: {}", known.join(", "))
 }
 
 fn methods(value: &Value) -> Result<Vec<Method>, Detail> {
@@ -120,11 +142,11 @@ fn each(value: &Value, check: impl Fn(&str) -> Result<(), Detail>) -> Result<Vec
 }
 
 fn texts(value: &Value) -> Result<Vec<&str>, Detail> {
-    let list = value.as_array().ok_or("must be a list of texts; write [] for none")?;
+    let list = value.as_array().ok_or("must be a list of strings; write [] for none")?;
     if list.len() > MAX_LIST {
-        return Err(format!("has {} entries; at most {MAX_LIST} are possible", list.len()));
+        return Err(format!("has {} entries; at most {MAX_LIST} are allowed", list.len()));
     }
-    list.iter().map(|entry| entry.as_str().ok_or_else(|| "every entry must be a text".to_owned())).collect()
+    list.iter().map(|entry| entry.as_str().ok_or_else(|| "every entry must be a string".to_owned())).collect()
 }
 
 fn channel(value: &Value) -> Result<Channel, Detail> {

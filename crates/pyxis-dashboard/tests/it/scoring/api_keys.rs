@@ -48,7 +48,7 @@ engines! {
         assert_eq!(asked(&world, &key, "/v2/stamps/metadata").await, StatusCode::FORBIDDEN);
         let wrong = browser.submit(&path, &edit, &[("name", "x"), ("stamps_tier", "1")]).await;
         assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
-        assert!(wrong.text.contains("Tick at least one"));
+        assert!(wrong.text.contains("Select at least one permission"));
     }
 
     async fn a_key_is_shown_once_works_and_ends_when_it_is_revoked(world: World) {
@@ -73,19 +73,19 @@ engines! {
             assert!(!text.contains(&key), "{page}");
             assert!(text.contains("1 of 5,000"), "{page}: used in this window");
         }
-        assert!(browser.get(&path).await.text.contains("1 request answered and 0 refused over the budget"));
+        assert!(browser.get(&path).await.text.contains("1 request answered and 0 refused over the limit"));
         browser.submit("/app/api-keys", &format!("{path}/revoke"), &[]).await;
         assert_eq!(asked(&world, &key, "/v2/stamps/metadata").await, StatusCode::UNAUTHORIZED);
-        assert!(browser.get(&path).await.text.contains("every request with it gets 401"));
+        assert!(browser.get(&path).await.text.contains("Requests with this key get 401"));
     }
 
     async fn a_key_form_names_what_is_wrong_with_it(world: World) {
         let (team, mut browser) = world.with_owner().await;
         let cases: [(&[(&str, &str)], &str); 4] = [
-            (&[("name", "a"), ("stamps_tier", "1")], "Tick at least one"),
+            (&[("name", "a"), ("stamps_tier", "1")], "Select at least one permission"),
             (
                 &[("name", "a"), ("can_read", "on"), ("stamps_tier", "4"), ("stamps_limit", "many")],
-                "Write a whole number",
+                "as a whole number",
             ),
             (
                 &[("name", "a"), ("can_read", "on"), ("stamps_tier", "4"), ("stamps_limit", "100")],
@@ -119,7 +119,7 @@ engines! {
             assert_eq!(may().await, granted, "{verb}");
             assert!(browser.get(&path).await.text.contains(said), "{said}");
             browser.submit("/app/api-keys", &to, &[]).await;
-            assert!(browser.get("/app/api-keys").await.text.contains("settled already"), "{verb} twice");
+            assert!(browser.get("/app/api-keys").await.text.contains("Already decided"), "{verb} twice");
         }
         browser.submit(&path, &format!("{path}/withdraw"), &[]).await;
         assert!(!may().await);

@@ -40,7 +40,7 @@ engines! {
         // The fingerprint is that of the earlier catalogue.
         let late = browser.submit("/app/catalogue", "/app/catalogue/Discord", &fields).await;
         assert_eq!(late.status, StatusCode::CONFLICT);
-        assert!(late.text.contains("Somebody else changed the catalogue"));
+        assert!(late.text.contains("someone else changed the catalogue"));
         browser.submit("/app/catalogue", "/app/reset/catalogue", &[]).await;
         assert!(!catalogue::get(&world.scoring, team.id).await.unwrap().own);
     }
@@ -64,7 +64,7 @@ engines! {
             ]
         };
         for (id, stamp, said) in [
-            ("Discord", "ForumMember", "exists already"),
+            ("Discord", "ForumMember", "is taken"),
             ("For um", "ForumMember", "letters, digits"),
             ("Forum", "Forum Member", "Row 1: a name has no spaces"),
             ("Forum", "Google", "there twice"),
@@ -92,7 +92,7 @@ engines! {
 
     async fn an_issuer_is_listed_and_taken_off_the_list(world: World) {
         let (team, mut browser) = world.with_owner().await;
-        assert!(browser.get("/app/issuers").await.text.contains("Nobody is believed yet"));
+        assert!(browser.get("/app/issuers").await.text.contains("No trusted issuers yet"));
         let wrong = [("did", "did:web:x"), ("name", "X")];
         let wrong = browser.submit("/app/issuers", "/app/issuers", &wrong).await;
         assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);

@@ -28,16 +28,16 @@ engines! {
         for shown in [
             "Does not pass",
             "16.026",
-            "It lacks 3.974.",
+            "3.974 below the threshold.",
             "Deduplicated",
-            "Another address, 0x11…11111111, verified the same first, so it counts there.",
-            "This scorer gives it no weight.",
-            "It gives its whole weight.",
+            "The same account was verified first by 0x11…11111111, so the Stamp counts there",
+            "This scorer gives this Stamp no weight.",
+            "Counts with its full weight.",
             "Our issuer",
             "/assets/stamps/Discord.svg",
             // The bar in words.
             "aria-labelledby=\"meter-title meter-desc\"",
-            "<desc id=\"meter-desc\">16.026 of the 20 that are needed, from 1 Stamp.</desc>",
+            "<desc id=\"meter-desc\">Score 16.026, threshold 20, from 1 Stamp.</desc>",
             "<title>HolonymGovIdProvider: 16.026</title>",
         ] {
             assert!(text.contains(shown), "{shown}");
@@ -93,7 +93,7 @@ engines! {
         let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let done = browser.submit(&page, &format!("/app/stamps/{digest}/revoke"), &fields).await;
         assert_eq!(done.location(), page);
-        assert!(browser.get(&page).await.text.contains("This address has no Stamp"));
+        assert!(browser.get(&page).await.text.contains("This address has no Stamps"));
         let other = browser.get(&format!("/app/explorer?address={OTHER}&scorer={}", scorer.id)).await.text;
         assert!(other.contains("0.516") && !other.contains("Deduplicated"));
         for digest in ["00", "zz", &"0".repeat(63)] {
@@ -112,8 +112,8 @@ engines! {
         add_scorer(&world, &team).await;
         let wrong = browser.get("/app/explorer?address=vitalik.eth").await;
         assert_eq!(wrong.status, StatusCode::OK);
-        assert!(wrong.text.contains("40 hexadecimal digits") && wrong.text.contains("value=\"vitalik.eth\""));
+        assert!(wrong.text.contains("40 hex characters") && wrong.text.contains("value=\"vitalik.eth\""));
         let empty = browser.get(&format!("/app/explorer?address={HOLDER}")).await.text;
-        assert!(empty.contains("This address has no Stamp") && empty.contains("curl -X POST"));
+        assert!(empty.contains("This address has no Stamps") && empty.contains("curl -X POST"));
     }
 }

@@ -41,11 +41,11 @@ engines! {
         let (_, mut browser) = world.with_owner().await;
         let text = browser.get("/app/models").await.text;
         for shown in [
-            "How good they are",
+            "Model quality",
             "by cluster",
             "transferred to",
             "partly circular",
-            "No activity was taken in",
+            "No activity imported",
             "<svg",
         ] {
             assert!(text.contains(shown), "{shown}");
@@ -53,13 +53,13 @@ engines! {
         take_in(&world, format!("chain,from,to\nbase,{HOLDER},{HOLDER}\nbase,{HOLDER},{HOLDER}\n")).await;
         let text = browser.get(&format!("/app/models?address={HOLDER}")).await.text;
         for shown in
-            ["weighs 100 %", "Transferred: this model never saw labels", "What was seen", "Speaks for"]
+            ["weight 100 %", "Transferred: this model was not trained on labels", "Feature", "Suggests"]
         {
             assert!(text.contains(shown), "{shown}");
         }
         let text = browser.get(&format!("/app/models?address={HOLDER}&model=nft")).await.text;
         assert!(text.contains("Too little data: fewer than 2 transfers"));
-        assert!(browser.get("/app/models?address=vitalik.eth").await.text.contains("That is no address"));
+        assert!(browser.get("/app/models?address=vitalik.eth").await.text.contains("Enter an address"));
     }
 
     async fn a_model_of_ones_own_is_called_custom_wherever_it_answers(world: World) {
@@ -85,7 +85,7 @@ engines! {
         let (store, now) = (&world.scoring.store, world.scoring.now());
         models::install(store, None, &bundle.fingerprint(), bundle.to_bytes(), now).await.unwrap();
         let looked = browser.get(&format!("/app/models?address={HOLDER}&model=base")).await.text;
-        for shown in ["25.00", "Custom: your own model night"] {
+        for shown in ["25.00", "Custom: this score comes from your model night"] {
             assert!(looked.contains(shown), "{shown}");
         }
         let listed = browser.get("/app/models").await.text;
@@ -99,7 +99,7 @@ engines! {
         let (_, browser) = world.with_owner().await;
         let mut browser = browser.elsewhere(world.asking(Arc::new(Down)));
         let page = browser.get("/app/models").await;
-        assert!(!page.text.contains("No activity was taken in"));
+        assert!(!page.text.contains("No activity imported"));
         let page = browser.get(&format!("/app/models?address={HOLDER}")).await;
         assert_eq!(page.status.as_u16(), 200);
         assert!(page.text.contains("the indexer of base does not answer"), "{}", page.text);

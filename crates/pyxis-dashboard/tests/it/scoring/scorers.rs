@@ -42,7 +42,7 @@ engines! {
         let (team, mut browser, before) = with_scorer(&world).await;
         let path = format!("/app/scorers/{}", before.id);
         let page = browser.get(&path).await;
-        for shown in ["Airdrop", "githubContributionActivityGte#30", "All Stamps together"] {
+        for shown in ["Airdrop", "githubContributionActivityGte#30", "Sum of weights"] {
             assert!(page.text.contains(shown), "{shown}");
         }
         assert!(!page.text.contains("Not in the catalogue"), "a new scorer weighs what the catalogue has");
@@ -57,7 +57,7 @@ engines! {
         expected.insert("Discord".parse().unwrap(), "3.5".parse().unwrap());
         expected.remove("Google");
         assert_eq!((after.terms.weights, after.terms.threshold), (expected, before.terms.threshold));
-        assert!(browser.get(&path).await.text.contains("Saved. Each score follows"));
+        assert!(browser.get(&path).await.text.contains("Scorer saved. Each score is recomputed"));
     }
 
     async fn a_new_name_alone_leaves_every_score_as_it_is(world: World) {
@@ -76,8 +76,8 @@ engines! {
         send(&mut browser, &mine, &path, &[("weight.Google", "9")]).await;
         let refused = send(&mut browser, &mine, &path, &[("weight.Discord", "4")]).await;
         assert_eq!(refused.status, StatusCode::CONFLICT);
-        assert!(refused.text.contains("Somebody else saved this scorer while you were editing"));
-        assert!(refused.text.contains("stored now: 9"), "what they saved stands beside my draft");
+        assert!(refused.text.contains("someone else changed this scorer while you were editing"));
+        assert!(refused.text.contains("stored: 9"), "what they saved stands beside my draft");
         let stored = terms(&world, &team, scorer.id).await.terms.weights;
         assert_eq!(
             (stored["Google"].to_string(), stored["Discord"].to_string()),
@@ -105,12 +105,12 @@ engines! {
             "What this draft would change",
             "2 addresses",
             "1 (50 %)",
-            "1 begin to pass and 0 no longer pass",
+            "1 newly pass and 0 no longer pass",
             "aria-labelledby=\"chart-svg-title chart-svg-desc\"",
-            "<desc id=\"chart-svg-desc\">2 addresses: 0 pass now, 1 with this draft; 1 begin to pass and 0 no longer pass.</desc>",
-            "<summary>Numbers behind the chart</summary>",
+            "<desc id=\"chart-svg-desc\">2 addresses: 0 pass now, 1 pass with this draft; 1 newly pass and 0 no longer pass.</desc>",
+            "<summary>Chart data</summary>",
             "value=\"21\"",
-            "stored now: 0.516",
+            "stored: 0.516",
         ] {
             assert!(preview.text.contains(shown), "{shown}");
         }
@@ -148,13 +148,13 @@ engines! {
 
     async fn a_scorer_is_added_and_removed(world: World) {
         let (team, mut browser) = world.with_owner().await;
-        assert!(browser.get("/app/scorers").await.text.contains("No scorer yet"));
+        assert!(browser.get("/app/scorers").await.text.contains("No scorers yet"));
         let fields = [("name", "Forum"), ("threshold", "7.5"), ("start", "empty")];
         let added = browser.submit("/app/new/scorer", "/app/scorers", &fields).await;
         assert_eq!(added.status, StatusCode::SEE_OTHER);
         let row = &scorers::list(&world.scoring, team.id).await.unwrap()[0];
         assert_eq!((row.name.as_str(), row.threshold.to_string().as_str()), ("Forum", "7.50000"));
-        assert!(browser.get(added.location()).await.text.contains("Nobody can pass"));
+        assert!(browser.get(added.location()).await.text.contains("No address can pass"));
         let bad = [("name", "Forum"), ("threshold", "x"), ("start", "empty")];
         let bad = browser.submit("/app/new/scorer", "/app/scorers", &bad).await;
         assert_eq!(bad.status, StatusCode::UNPROCESSABLE_ENTITY);

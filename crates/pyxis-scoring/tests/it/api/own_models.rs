@@ -96,7 +96,7 @@ engines! {
             vec![("coefficients", Attribute::Floats(numbers)), ("intercepts", Attribute::Floats(vec![0.25]))];
         // Trials with many transfers detect it.
         let why = Custom::new(&file.bytes(), wanted(Model::Polygon, Some(0.0))).unwrap_err();
-        assert!(why.to_string().contains("must answer a probability"), "{why}");
+        assert!(why.to_string().contains("must return a probability"), "{why}");
         // So small that only a wallet with very many transfers would show it.
         let small = |scale: f32| {
             let mut numbers = vec![0.0; features::ALL];

@@ -214,8 +214,8 @@ engines! {
         let summed = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1Beaed";
         let answer = post(json!({"addresses": [good, short, good, "vitalik.eth", summed]}).to_string()).await;
         assert_eq!((answer.status.as_u16(), &answer.json()["detail"]), (400, &json!("Invalid address.")));
-        let form = "not an address: 0x and 40 hexadecimal digits";
-        let sum = "wrong checksum (ERC-55): look for a typing error, or write it in lower case";
+        let form = "not an address: write 0x followed by 40 hex characters";
+        let sum = "wrong checksum (ERC-55): look for a typo, or write it in lower case";
         let invalid = json!([
             {"index": 1, "value": short, "reason": form},
             {"index": 3, "value": "vitalik.eth", "reason": form},

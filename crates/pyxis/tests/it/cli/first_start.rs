@@ -14,7 +14,7 @@ use crate::support::client::{Address, Client};
 use crate::support::{App, Setup, until};
 use pyxis_testkit::postgres::Database;
 
-const INVITES: &str = "first start: sign in once at ";
+const INVITES: &str = "first start: sign in with this link, which works once: ";
 
 /// Serves once with everything logged, until the server is up and was told to stop. Log readers expect JSON.
 async fn serve_once(app: &App, arguments: &[&str], level: &str) -> Ran {

@@ -218,7 +218,7 @@ async fn story(database: TestDatabase, homeserver: &Homeserver) {
     let link = format!("Approve with your passkey: https://px.example.com/approve/{txn}");
     scene.ada.sees("the link", &scene.room, |event| says(event, &link)).await;
     scene.ada.react(&scene.room, &event, "✅").await;
-    scene.ada.sees("the refusal", &scene.room, |event| says(event, "Only a passkey")).await;
+    scene.ada.sees("the refusal", &scene.room, |event| says(event, "This request needs a passkey")).await;
     assert_eq!(scene.state(txn).await, ApprovalState::Pending);
     encrypted(&scene).await;
 }
@@ -454,7 +454,7 @@ engines! {
         }
         let refusals = |server: &StandIn| {
             let all = server.messages();
-            let refused = all.iter().filter(|message| message.text.starts_with("Only a passkey approves this: "));
+            let refused = all.iter().filter(|message| message.text.starts_with("This request needs a passkey. Approve it here:"));
             (refused.count() == 2).then_some(())
         };
         homeserver.until(refusals).await;
@@ -491,13 +491,13 @@ engines! {
         for (txn, says) in asked {
             let message = homeserver.until(|server| offered(server, txn)).await;
             assert!(message.text.contains(says), "{says}: {}", message.text);
-            assert!(message.text.contains("Read it all and approve there: "), "{}", message.text);
+            assert!(message.text.contains("Read the full request and approve: "), "{}", message.text);
             assert_eq!(message.offered, ["❌"], "{says}");
             // People can type any reaction, whatever is offered.
             for key in ["✅", "⏳"] {
                 homeserver.react(&message, ADA, key);
             }
-            let refusal = format!("A chat does not show enough of this. Approve it there: {}", page(txn));
+            let refusal = format!("The chat does not show the full request. Read and approve it here: {}", page(txn));
             let refusals = |server: &StandIn| {
                 let all = server.messages();
                 (all.iter().filter(|message| message.text == refusal).count() == 2).then_some(())

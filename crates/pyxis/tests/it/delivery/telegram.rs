@@ -36,6 +36,7 @@ struct Scene {
     workers: Workers,
 }
 
+mod examination;
 mod moves;
 mod parts;
 mod signatures;
@@ -49,6 +50,13 @@ impl Fixture for Scene {
 impl Scene {
     async fn with_webhook(database: TestDatabase, webhook_secret: Option<&str>) -> Self {
         let telegram = Telegram::start().await;
+        let world = Self::world(database, &telegram, webhook_secret).await;
+        let workers = world.work().await;
+        Self { workers, world, telegram }
+    }
+
+    /// A world with the bot, whose workers do not run.
+    async fn world(database: TestDatabase, telegram: &Telegram, webhook_secret: Option<&str>) -> World {
         let config = Config {
             base_url: "https://px.example.com".to_owned(),
             chats: ChatSettings::default().with(TelegramConfig {
@@ -61,8 +69,7 @@ impl Scene {
         };
         let world = World::with_config(database, config).await;
         world.policy(POLICY).await;
-        let workers = world.work().await;
-        Self { workers, world, telegram }
+        world
     }
 
     /// Links an account to the first owner.
@@ -139,7 +146,7 @@ impl Scene {
     /// A message that does not show enough of its request says so and where to approve it, and approves nothing here.
     async fn sends_elsewhere(&self, txn: TxnId, message: &ChatMessage, says: &str) {
         let link = format!("https://px.example.com/approve/{txn}");
-        let way = format!("Read it all and approve there: {link}");
+        let way = format!("Read the full request and approve: {link}");
         assert!(message.text.contains(says) && message.text.contains(&way), "{says}: {}", message.text);
         assert_eq!(message.labels(), ["Read and approve", "Deny"], "{says}");
         assert_eq!(message.buttons[0].1["url"], link);
@@ -148,7 +155,8 @@ impl Scene {
         for old in ["a", "g"] {
             self.telegram.press_with(message, &format!("{old}:{nonce}"), ADA);
         }
-        self.heard(&format!("A chat does not show enough of this. Approve it there: {link}"), 2).await;
+        self.heard(&format!("The chat does not show the full request. Read and approve it here: {link}"), 2)
+            .await;
         assert_eq!(self.state(txn).await, ApprovalState::Pending, "{says}");
         let given = votes::list(&self.world.state.store, self.world.workspace, txn).await.unwrap();
         assert!(given.is_empty(), "{says}");
@@ -219,7 +227,7 @@ engines! {
         scene.world.policy(policy).await;
         scene.link(ADA).await;
         let (txn, message) = scene.asked(1).await;
-        assert!(message.text.contains("Approvals: 0 of 2") && !message.text.contains("A grant of"), "{}", message.text);
+        assert!(message.text.contains("Approvals: 0 of 2") && !message.text.contains("30 min grant"), "{}", message.text);
         scene.telegram.press(&message, "Approve", ADA);
         let voted = scene.edited(&message, "Approvals: 1 of 2").await;
         assert_eq!(voted.buttons.len(), 2, "the others still decide");
@@ -236,7 +244,7 @@ engines! {
         scene.link_to(MEMBER, member, "mem@example.com").await;
         scene.link(ADA).await;
         let (txn, message) = scene.asked(1).await;
-        let refused = "You may not decide this";
+        let refused = "You cannot decide this";
         scene.telegram.press(&message, "Approve", MEMBER);
         scene.heard(refused, 1).await;
         let set = async |approve| {
@@ -287,7 +295,7 @@ engines! {
         assert!(message.text.starts_with("Acme · Approval needed\n"), "{}", message.text);
         assert!(message.text.ends_with("\nSecured by Pyxis"));
         assert!(message.text.contains("\nReason: “for the March invoice”\n"), "{}", message.text);
-        let lately = "\nA grant of 30 min: Of the last 1 request, 1 was like this, by default-agent.\n";
+        let lately = "\n30 min grant: 1 of 1 recent request matches, from default-agent.\n";
         assert!(message.text.contains(lately), "{}", message.text);
         assert_eq!(scene.preview("sendMessage"), json!({ "is_disabled": true }), "nothing is fetched");
         // The logo, once there is one, and nothing else that anyone could put there.
@@ -391,7 +399,7 @@ engines! {
         let nonce = message.button("Deny").split_once(':').unwrap().1;
         scene.telegram.press_with(&message, &format!("a:{nonce}"), ADA);
         scene.telegram.press_with(&message, &format!("g:{nonce}"), ADA);
-        scene.heard("Only a passkey", 2).await;
+        scene.heard("This request needs a passkey", 2).await;
         assert_eq!(scene.state(txn).await, ApprovalState::Pending);
         let page = pyxis_store::Page::first(10);
         let (state, now) = (&scene.world.state, scene.world.clock_now());
@@ -489,10 +497,10 @@ engines! {
         let (withdrawn, first) = scene.asked(1).await;
         let (_, second) = scene.asked(2).await;
         scene.world.withdraw(withdrawn).await;
-        scene.edited(&first, "The agent withdrew it.").await;
+        scene.edited(&first, "The agent withdrew the request.").await;
         scene.world.advance(Duration::from_hours(1));
         workers::expire_tick(&scene.world.state).await.unwrap();
-        assert!(scene.edited(&second, "Nobody decided in time.").await.buttons.is_empty());
+        assert!(scene.edited(&second, "No one decided in time.").await.buttons.is_empty());
     }
 }
 

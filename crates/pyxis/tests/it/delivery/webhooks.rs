@@ -277,7 +277,7 @@ engines! {
         let row = &stored(world, &hook).await[0];
         assert_eq!((row.status, row.attempts, row.next_at), (DeliveryStatus::Failed, 5, None));
         assert_eq!((row.response_status, row.response_excerpt.as_deref()), (Some(503), Some("busy")));
-        assert_eq!(row.error.as_deref(), Some("the answer was 503"));
+        assert_eq!(row.error.as_deref(), Some("the endpoint responded with 503"));
         world.advance(Duration::from_hours(2));
         deliver_due(&world.state).await.unwrap();
 

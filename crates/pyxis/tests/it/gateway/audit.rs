@@ -127,7 +127,7 @@ engines! {
         std::fs::remove_file(world.app.data().join("audit-head.json")).unwrap();
         assert_eq!(verdict(&world, 0).await["anchored"], false);
         let told = world.app.cli(&["audit", "verify"]).await.expect(0).stdout;
-        assert!(told.contains("audit-head.json is not there"), "{told}");
+        assert!(told.contains("audit-head.json is missing"), "{told}");
     }
 }
 
@@ -201,7 +201,7 @@ engines! {
         let log = world.app.logs();
         let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
         let said = |text: &str| lines.iter().any(|line| line["message"] == text);
-        assert!(said("stopping: open requests may finish"), "{log}");
+        assert!(said("stopping; waiting for open requests"), "{log}");
         assert!(lines.iter().all(|line| line["level"].is_string() && line["timestamp"].is_string()), "{log}");
         for secret in [SECRET, &world.agent.key, world.app.owner_token()] {
             assert_eq!(found(secret, log.as_bytes()), Vec::<String>::new());

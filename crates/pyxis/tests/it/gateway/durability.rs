@@ -84,7 +84,7 @@ engines! {
         // The attempt cannot be recorded, so the approved request stops right before it.
         hold_attempts(&world);
         world.owner.approve(&txn).await;
-        crate::support::until("the attempt", async || world.app.logs().contains("carried out yet").then_some(()))
+        crate::support::until("the attempt", async || world.app.logs().contains("cannot execute").then_some(()))
             .await;
         world.app.kill().await;
         assert_eq!(world.upstream.requests().len(), 0);
@@ -135,7 +135,7 @@ engines! {
         world.app.sql("ALTER TABLE audit_records RENAME TO audit_records_away");
         release.go();
         crate::support::until("the first try", async || {
-            world.app.logs().contains("could not be stored yet").then_some(())
+            world.app.logs().contains("cannot store the outcome").then_some(())
         })
         .await;
         world.app.sql("ALTER TABLE audit_records_away RENAME TO audit_records");

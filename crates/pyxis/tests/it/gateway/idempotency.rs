@@ -97,7 +97,7 @@ async fn an_answer_too_large_to_keep_still_reaches_the_agent_once() {
     world.upstream.reply(Reply::ok(body.clone()));
     assert_eq!(keyed(&world, "GET", "/x", "k").send().await.forwarded(200).text(), body);
     let again = keyed(&world, "GET", "/x", "k").send().await.problem(502, "upstream_error");
-    assert!(again["detail"].as_str().unwrap().contains("too large to be kept"), "{again}");
+    assert!(again["detail"].as_str().unwrap().contains("too large to store"), "{again}");
     assert_eq!(world.upstream.requests().len(), 1);
 }
 

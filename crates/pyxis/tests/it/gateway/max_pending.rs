@@ -22,7 +22,7 @@ async fn ask(world: &World, agent: &Agent, path: &str) -> Answer {
 fn refused(answer: &Answer, limit: u32) -> Value {
     let problem = answer.problem(429, "too_many_pending");
     assert_eq!(problem["max_pending"], limit, "{problem}");
-    assert!(problem["detail"].as_str().unwrap().contains("already wait for a person"), "{problem}");
+    assert!(problem["detail"].as_str().unwrap().contains("already wait for approval"), "{problem}");
     assert!(problem["agent_action"].as_str().unwrap().contains("withdraw"), "{problem}");
     assert!(answer.header("retry-after").is_some());
     problem

@@ -417,7 +417,7 @@ async fn an_answer_over_the_cap_is_never_given_as_a_whole_one() {
     world.owner.approve(&txn).await;
     for answer in [waiting.await.unwrap(), ask().send().await] {
         let problem = answer.problem(502, "upstream_error");
-        assert!(problem["detail"].as_str().unwrap().contains("too large to be kept"), "{problem}");
+        assert!(problem["detail"].as_str().unwrap().contains("too large to store"), "{problem}");
     }
     assert_eq!(world.agent.poll(&txn).await["response"]["body"], "y".repeat(1000));
     assert_eq!(world.upstream.requests().len(), 1);

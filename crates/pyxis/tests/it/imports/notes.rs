@@ -65,7 +65,7 @@ engines! {
         std::fs::write(&note, left.to_string()).expect("a file");
 
         let ran = desk.app.cli(&["stamps", "import", name, "--json"]).await.expect(1);
-        assert!(ran.stderr.contains("going on with an interrupted import"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("resuming an interrupted import"), "{}", ran.stderr);
         assert_eq!((&ran.json()["lines"], &ran.json()["accepted"]), (&json!(42), &json!(40)));
         assert_eq!(desk.stored(), ["32"]);
         let path = format!("{name}.rejects.jsonl");
@@ -79,7 +79,7 @@ engines! {
 
         std::fs::write(&note, "{").expect("a file");
         let damaged = desk.app.cli(&["stamps", "import", name]).await.expect(1);
-        assert!(damaged.stderr.contains("--restart begins anew"), "{}", damaged.stderr);
+        assert!(damaged.stderr.contains("use --restart to start over"), "{}", damaged.stderr);
     }
 
     async fn another_file_under_the_same_name_is_read_from_its_beginning(setup: Setup) {
@@ -103,8 +103,8 @@ engines! {
             let ran = desk.app.cli(&["stamps", "import", file.to_str().expect("text"), "--json"]).await;
             let done = ran.json();
             assert_eq!(json!([done["accepted"], done["unchanged"]]), json!(expected), "{name}");
-            let goes_on = ran.stderr.contains("going on with an interrupted import");
-            let is_other = ran.stderr.contains("not the file whose import was interrupted");
+            let goes_on = ran.stderr.contains("resuming an interrupted import");
+            let is_other = ran.stderr.contains("the interrupted import was of another file");
             assert_eq!((goes_on, is_other), (name == "longer.jsonl", name != "longer.jsonl"), "{}", ran.stderr);
         }
     }
@@ -131,7 +131,7 @@ engines! {
             (with("/rejects_bytes", longer), elsewhere, [0, 20]),
             (with("/progress/last", json!(vec![7; 32])), there, [0, 20]),
             (with("/progress/last", Value::Null), there, [0, 20]),
-            (fits.clone(), "going on with an interrupted import", [10, 10]),
+            (fits.clone(), "resuming an interrupted import", [10, 10]),
         ] {
             desk.file("stamps.jsonl.rejects.jsonl", &written);
             desk.file("stamps.jsonl.import.json", &left.to_string());

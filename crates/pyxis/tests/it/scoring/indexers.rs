@@ -75,7 +75,7 @@ engines! {
         // One that fails is named, and the existing file stays.
         indexer.meets(&[IndexerFault::Gibberish; 300]);
         let failed = stage.app.cli(&score).await.expect(1);
-        assert!(failed.stderr.contains("cannot be scored") && failed.stderr.contains("0x"), "{}", failed.stderr);
+        assert!(failed.stderr.contains("cannot score") && failed.stderr.contains("0x"), "{}", failed.stderr);
         assert_eq!(std::fs::read_to_string(&out).unwrap(), whole);
         assert!(!std::path::Path::new(&format!("{out}.part")).exists());
     }

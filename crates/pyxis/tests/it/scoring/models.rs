@@ -146,7 +146,7 @@ engines! {
         let bad: Vec<String> = (0..30).map(|number| format!("nobody{number},{b}\n")).collect();
         let bad = bad.concat();
         let (words, told) = import("bad.csv", format!("from,to\n{a},{b}\n{bad}"), 1).await;
-        assert!(words.contains("refused: line 3: from: \"nobody0\"") && words.contains("and 10 more"), "{words}");
+        assert!(words.contains("rejected: line 3: from: \"nobody0\"") && words.contains("and 10 more"), "{words}");
         assert_eq!((told["rejects"].as_array().unwrap().len(), &told["rejected"]), (20, &json!(30)));
         assert_eq!((&told["rejects"][19]["line"], &told["first_rejected"]["line"]), (&json!(22), &json!(3)));
     }

@@ -61,7 +61,7 @@ engines! {
         assert_eq!((&listed["revision"], &listed["customs"][0]), (&json!(1), &added["custom"]));
         assert_eq!(stage.get("/admin/models").await["customs"], listed["customs"]);
         let text = app.cli(&["models", "list"]).await.expect(0).stdout;
-        assert!(text.contains("custom model \"busy\" answers for polygon"), "{text}");
+        assert!(text.contains("custom model \"busy\" replaces polygon"), "{text}");
         let list = file(&stage, "list.txt", format!("{}\n{}\n", address(1), address(2)));
         let out = app.directory().join("scores.csv");
         let out = out.to_str().unwrap();
@@ -91,7 +91,7 @@ engines! {
             (vec![narrow.as_str()], "pyxis models features prints it"),
             (vec![&text], "this is not an ONNX file"),
             (vec![&line], "--unknown NUMBER"),
-            (vec![&good, "--features", "00"], "train again on what"),
+            (vec![&good, "--features", "00"], "train again on the output"),
             (vec![&good, "--human", "2"], "there is no column 2"),
             (vec![&good, "--output", "label"], "(outputs: probabilities)"),
             (vec!["nowhere.onnx"], "cannot use nowhere.onnx"),
@@ -148,6 +148,6 @@ engines! {
         assert!((score - 90.0).abs() < 2.0, "{score}");
         let few = file(&stage, "few.csv", format!("address,label\n{},human\n", address(2)));
         let refused = app.cli(&["models", "add", &path, "--model", "polygon", "--labels", &few]).await.expect(1);
-        assert!(refused.stderr.contains("to calibrate takes 50 humans"), "{}", refused.stderr);
+        assert!(refused.stderr.contains("calibration needs 50 humans"), "{}", refused.stderr);
     }
 }

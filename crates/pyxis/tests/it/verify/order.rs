@@ -68,7 +68,7 @@ engines! {
         let holds = json!({"result": true, "expirationDate": live.expires_at});
         stage.register(live.clone()).await;
         let expired = stage.submit(Statement::Register(signed(1, 7, 730 * DAY, 365))).await.expect(422).json();
-        assert_eq!(expired["detail"], "expires_at: lies in the past");
+        assert_eq!(expired["detail"], "expires_at: is in the past");
         superseded(stage.submit(Statement::Register(signed(1, 7, 3600, 1))).await);
         superseded(stage.submit(Statement::Register(signed(1, 8, 3600, 365))).await);
         // Of two from the same second, the one that lasts longer holds.

@@ -170,7 +170,7 @@ async fn errors_of_strategies_come_with_their_words() {
     }
     // Each bad address is named, up to twenty of them.
     let entry = |index: usize, value: &str| {
-        let reason = "not an address: 0x and 40 hexadecimal digits";
+        let reason = "not an address: write 0x followed by 40 hex characters";
         json!({"index": index, "value": value, "reason": reason})
     };
     let mixed = format!("{user},0x1,{user},vitalik.eth");

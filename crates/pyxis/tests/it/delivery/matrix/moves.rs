@@ -1,5 +1,6 @@
 //! Rooms that are upgraded, and rooms that the bot is removed from.
 
+use pyxis_gateway::channels::examination::tick;
 use pyxis_store::audit::{self, AuditFilter};
 use pyxis_testkit::database::TestDatabase;
 use pyxis_testkit::engines;
@@ -88,7 +89,7 @@ engines! {
         show(&world).await;
         let found = channels::unreachable(&world.state, world.workspace).await.unwrap();
         assert_eq!(found.len(), 1);
-        let why = found[0].message.error.clone().unwrap();
+        let why = found[0].why.clone();
         assert!(why.contains("was upgraded to !new:px.test") && why.contains("invite it there"), "{why}");
         assert_eq!(rooms(&world).await.0.as_deref(), Some(ROOM), "nothing is changed");
         assert!(!wrong(&world).await.is_empty());
@@ -114,6 +115,56 @@ engines! {
         show(&world).await;
         assert!(channels::unreachable(&world.state, world.workspace).await.unwrap().is_empty());
         assert!(wrong(&world).await.is_empty());
+    }
+}
+
+/// Each unreachable room, with the reason.
+async fn unreachable(world: &World) -> Vec<(String, String)> {
+    let found = channels::unreachable(&world.state, world.workspace).await.unwrap();
+    found.into_iter().map(|found| (found.chat, found.why)).collect()
+}
+
+engines! {
+    async fn a_room_that_the_bot_was_put_out_of_is_named_before_a_message_is_due(database: TestDatabase) {
+        let (world, homeserver) = quiet(database, POLICY).await;
+        tick(&world.state).await.unwrap();
+        assert!(unreachable(&world).await.is_empty());
+        homeserver.shut(ROOM);
+        tick(&world.state).await.unwrap();
+        let known = unreachable(&world).await;
+        assert!(known.len() == 1 && known[0].0 == ROOM && known[0].1.contains("M_FORBIDDEN"), "{known:?}");
+        assert_eq!(wrong(&world).await, [known[0].1.clone()], "the doctor says the same");
+        // A homeserver that is down says nothing about its rooms.
+        homeserver.set_down(true);
+        tick(&world.state).await.unwrap();
+        assert_eq!(unreachable(&world).await, known);
+        homeserver.set_down(false);
+        homeserver.open(ROOM);
+        tick(&world.state).await.unwrap();
+        assert!(unreachable(&world).await.is_empty() && wrong(&world).await.is_empty());
+        homeserver.set_down(true);
+        tick(&world.state).await.unwrap();
+        assert!(unreachable(&world).await.is_empty(), "nothing is known");
+        homeserver.set_down(false);
+        homeserver.encrypt(ROOM);
+        tick(&world.state).await.unwrap();
+        assert!(unreachable(&world).await[0].1.contains("encrypted"));
+    }
+
+    async fn settings_follow_an_upgraded_room_without_a_message(database: TestDatabase) {
+        let (world, homeserver) = quiet(database, POLICY).await;
+        homeserver.shut(NEW);
+        homeserver.upgrade(ROOM, NEW);
+        tick(&world.state).await.unwrap();
+        let found = unreachable(&world).await;
+        assert!(found[0].1.contains("was upgraded to !new:px.test"), "{found:?}");
+        assert!(found[0].1.contains("invite it there"), "{found:?}");
+        assert_eq!(rooms(&world).await.0.as_deref(), Some(ROOM), "nothing is changed");
+        homeserver.open(NEW);
+        tick(&world.state).await.unwrap();
+        assert_eq!(rooms(&world).await.0.as_deref(), Some(NEW));
+        assert_eq!(moves(&world).await, 1);
+        assert!(unreachable(&world).await.is_empty() && wrong(&world).await.is_empty());
     }
 }
 

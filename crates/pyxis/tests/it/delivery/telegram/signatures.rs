@@ -52,6 +52,6 @@ engines! {
         let (_, message) = &approved[0];
         let over = message.button("Deny").replacen('d', "a", 1);
         scene.telegram.press_with(message, &over, ADA);
-        scene.heard("Too late: it is approved.", 1).await;
+        scene.heard("Too late: the request is already approved.", 1).await;
     }
 }
