@@ -52,7 +52,7 @@ impl Scene {
         let telegram = Telegram::start().await;
         let world = Self::world(database, &telegram, webhook_secret).await;
         let workers = world.work().await;
-        Self { workers, world, telegram }
+        Self { world, telegram, workers }
     }
 
     /// A world with the bot, whose workers do not run.
