@@ -23,7 +23,7 @@ const GRANT_SECS: u64 = 1800;
 const STRANGER: &str = "This account is not linked to a person in Pyxis, so nothing was changed. \
                         Link it in the dashboard under Notifications.";
 
-/// What somebody hears whose code does not work.
+/// Answer to a wrong or expired code.
 const BAD_CODE: &str =
     "This code is wrong or has expired. Create a new one in the dashboard under Notifications.";
 

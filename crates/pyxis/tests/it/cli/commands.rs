@@ -96,7 +96,7 @@ async fn a_command_that_finds_everything_so_already_exits_with_three() {
     for (command, name) in [("agent", "default-agent"), ("user", "a@people.example")] {
         world.app.cli(&[command, "disable", name]).await.expect(0);
         let again = world.app.cli(&[command, "disable", name]).await.expect(3);
-        assert!(again.stderr.contains("disabled already"), "{again:?}");
+        assert!(again.stderr.contains("already disabled"), "{again:?}");
         world.app.cli(&[command, "enable", name]).await.expect(0);
         world.app.cli(&[command, "enable", name]).await.expect(3);
     }

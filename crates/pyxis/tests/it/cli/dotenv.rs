@@ -60,7 +60,7 @@ engines! {
             (3, Some("GITHUB_TOKEN"), Some("github"), "stored"),
             (4, Some("STRIPE_SECRET_KEY"), Some("stripe"), "stored"),
             (6, Some("DATABASE_URL"), None, "skipped: no preset uses it"),
-            (7, Some("AWS_SECRET_ACCESS_KEY"), Some("aws"), "needs AWS_ACCESS_KEY_ID too"),
+            (7, Some("AWS_SECRET_ACCESS_KEY"), Some("aws"), "also needs AWS_ACCESS_KEY_ID"),
             (8, None, None, "skipped: sets no variable"),
             (9, None, None, "skipped: sets no variable"),
         ]);
@@ -95,7 +95,7 @@ engines! {
                 6,
                 Some("GITHUB_APP_ID"),
                 Some("github-app"),
-                "needs GITHUB_APP_INSTALLATION_ID and GITHUB_APP_PRIVATE_KEY too",
+                "also needs GITHUB_APP_INSTALLATION_ID and GITHUB_APP_PRIVATE_KEY",
             ),
             (7, Some("MAILGUN_API_KEY"), Some("mailgun"), "stored"),
             (8, Some("JIRA_API_TOKEN"), Some("jira"), "stored"),

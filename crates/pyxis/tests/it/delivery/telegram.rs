@@ -343,7 +343,7 @@ engines! {
                 telegram.write(7, "/link NOTHING");
             })
             .await;
-        scene.said("sendMessage", "does not work").await;
+        scene.said("sendMessage", "wrong or has expired").await;
         let calls = scene.telegram.calls();
         let polls: Vec<_> = calls[before..].iter().filter(|call| call.method == "getUpdates").collect();
         assert_eq!(polls[0].body["offset"], 701);
@@ -364,7 +364,7 @@ engines! {
     async fn a_link_code_works_once_and_only_for_a_while(scene: &mut Scene) {
         scene.link(ADA).await;
         scene.telegram.write(7, "/link ABCDEFGHJKLM");
-        scene.said("sendMessage", "does not work").await;
+        scene.said("sendMessage", "wrong or has expired").await;
         let owner = scene.world.approver(1, DecisionSurface::Dashboard);
         let actor = scene.world.actor();
         let (code, until) = channels::link_code(&scene.world.state, &actor, owner.user, ChatPlatform::TELEGRAM).await.unwrap();
@@ -375,7 +375,7 @@ engines! {
             let mut to_8 = calls.iter().filter(|call| call.method == "sendMessage" && call.body["chat_id"] == 8);
             to_8.next_back().map(|call| call.body["text"].as_str().unwrap().to_owned())
         };
-        assert!(scene.telegram.until(refused).await.contains("does not work"));
+        assert!(scene.telegram.until(refused).await.contains("wrong or has expired"));
         assert!(channels::accounts(&scene.world.state, scene.world.workspace, owner.user).await.unwrap().is_empty());
     }
 
