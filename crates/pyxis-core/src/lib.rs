@@ -11,6 +11,7 @@ pub mod approval_mode;
 pub mod auth;
 pub mod brand;
 pub mod catalogue;
+pub mod chat;
 pub mod clock;
 pub mod csv;
 pub mod decimal;

@@ -179,6 +179,23 @@ impl Problems {
     }
 }
 
+/// Form field that names a room on a chat platform.
+#[derive(Clone, Debug)]
+pub struct RoomField {
+    /// `telegram_chat`, `matrix_room`.
+    pub name: &'static str,
+    /// `Telegram chat`, `Matrix room`.
+    pub label: String,
+    /// Effect of a blank field.
+    pub blank: String,
+    /// Example of a room.
+    pub example: &'static str,
+    /// Condition of a room.
+    pub hint: Option<&'static str>,
+    /// The room as stored or typed.
+    pub value: String,
+}
+
 /// Decision about a request: badge word, icon and state color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecisionBadge {

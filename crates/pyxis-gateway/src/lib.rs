@@ -19,9 +19,9 @@ pub mod workers;
 
 use axum::Router;
 use axum::extract::State as Extract;
-use axum::routing::{any, get, post};
+use axum::routing::{any, get};
 
-pub use config::{Config, MatrixConfig, TelegramConfig};
+pub use config::{ChatSettings, Config};
 pub use error::{BoxError, Error, Result};
 pub use forwarding::forward::base_url_proxy;
 pub use forwarding::forward::forward;
@@ -35,15 +35,8 @@ pub const FORWARD: &str = "/forward";
 
 /// All routes of the proxy.
 pub fn router(state: State) -> Router {
-    // The webhook route exists only if it is used.
-    let by_webhook = state.config.telegram.as_ref().is_some_and(|bot| bot.webhook_secret.is_some());
-    let chat = if by_webhook {
-        Router::new().route("/telegram/webhook", post(channels::telegram::webhook))
-    } else {
-        Router::new()
-    };
     Router::new()
-        .merge(chat)
+        .merge(channels::routes(&state))
         .route("/forward", any(|Extract(state), request| async move { forward(&state, request).await }))
         .route(
             "/sign",

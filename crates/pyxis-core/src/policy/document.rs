@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::Method;
 use crate::approval_mode::Channel;
+use crate::chat::Rooms;
 
 mod reading;
 
@@ -28,10 +29,9 @@ pub struct Policy {
     pub allowed_approvers: Vec<String>,
     /// Channel where approvals are announced.
     pub channel: Channel,
-    /// Overrides the default chat of the first chat platform.
-    pub telegram_chat: Option<String>,
-    /// Overrides the default room of the second chat platform.
-    pub matrix_room: Option<String>,
+    /// Override the default rooms of chat platforms. In the document, each platform has a field of its own.
+    #[serde(flatten)]
+    pub rooms: Rooms,
     /// Approvers needed, 1 to 20.
     pub min_approvals: u32,
     /// True if an approval needs a passkey ceremony.
@@ -53,8 +53,7 @@ impl Default for Policy {
             deny_urls: Vec::new(),
             allowed_approvers: Vec::new(),
             channel: Channel::AgentReflected,
-            telegram_chat: None,
-            matrix_room: None,
+            rooms: Rooms::default(),
             min_approvals: 1,
             passkey_required: false,
             require_reason: false,

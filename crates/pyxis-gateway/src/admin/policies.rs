@@ -1,6 +1,7 @@
 //! Policies: editing, explaining, and replaying past requests.
 
 use pyxis_core::approval_mode::ApprovalMode;
+use pyxis_core::chat::Rooms;
 use pyxis_core::grant;
 use pyxis_core::id::{CredentialId, WorkspaceId};
 use pyxis_core::policy::{self, CompiledPolicy, Method, Operations, Policy, PolicyError, Rule, Verdict};
@@ -121,14 +122,18 @@ pub async fn put(state: &State, actor: &Actor, name: &str, policy: &Policy) -> R
     Ok(version)
 }
 
-/// Checks the policy's chat room if it has changed.
+/// Checks the policy's rooms that have changed.
 pub(super) async fn check_chat(state: &State, credential: &CredentialRow, policy: &Policy) -> Result<()> {
-    let Some(room) = &policy.matrix_room else { return Ok(()) };
-    let stored = by_id(state, credential.workspace_id, credential.id).await?;
-    if stored.and_then(|stored| stored.matrix_room).as_ref() == Some(room) {
+    if policy.rooms == Rooms::default() {
         return Ok(());
     }
-    channels::check_room(state, room).await
+    let stored = by_id(state, credential.workspace_id, credential.id).await?;
+    for (platform, room) in policy.rooms.iter() {
+        if stored.as_ref().and_then(|stored| stored.rooms.get(platform)) != Some(room) {
+            channels::check_room(state, platform, room).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Locks and reads the policy before a change. From here on, no grant is opened under it.

@@ -1,11 +1,12 @@
 //! Who a chat account is, and what its word does.
 
 use pyxis_core::approval_mode::ApprovalState;
+use pyxis_core::chat::ChatPlatform;
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_store::audit::{self, AuditRecord};
 use pyxis_store::chat_identities::{self, ChatIdentityRow};
-use pyxis_store::chat_messages::{ChatMessageRow, ChatPlatform};
+use pyxis_store::chat_messages::ChatMessageRow;
 use pyxis_store::users;
 use serde_json::json;
 

@@ -4,6 +4,7 @@
 //! share are added here, so that no operation lacks them. Examples are those to a missing key and to a body that is not
 //! JSON.
 
+mod chats;
 mod details;
 
 use http::StatusCode;
@@ -70,6 +71,7 @@ pub fn document(base_url: &str) -> Result<Value, Error> {
     for area in AREAS {
         merge(&mut document, serde_json::from_str(area)?);
     }
+    chats::add(&mut document);
     merge(&mut document, problems()?);
     merge(&mut document, details::responses()?);
     for (path, operation) in operations(&mut document) {

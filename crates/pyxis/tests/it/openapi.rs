@@ -74,6 +74,14 @@ fn closing(text: &str) -> Option<usize> {
     })
 }
 
+/// Sources of the chat platforms, whose routes are in their own files.
+fn chat_platforms() -> Vec<String> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../pyxis-gateway/src/channels");
+    let files =
+        std::fs::read_dir(folder).expect("the chat platforms").map(|entry| entry.expect("a file").path());
+    files.filter_map(|path| std::fs::read_to_string(path).ok()).collect()
+}
+
 fn served() -> BTreeSet<Route> {
     let sources = [
         GATEWAY,
@@ -87,6 +95,7 @@ fn served() -> BTreeSet<Route> {
         DESCRIPTION,
     ];
     let mut routes: BTreeSet<Route> = sources.into_iter().flat_map(routes_in).collect();
+    routes.extend(chat_platforms().iter().flat_map(|source| routes_in(source)));
     // On its own listener.
     routes.remove(&("GET".to_owned(), "/metrics".to_owned()));
     // A separate prefix, for every method.

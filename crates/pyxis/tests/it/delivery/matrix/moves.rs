@@ -11,8 +11,8 @@ const NEW: &str = "!new:px.test";
 
 async fn rooms(world: &World) -> (Option<String>, Option<String>) {
     let policy = policies::get(&world.state, world.workspace, "api").await.unwrap().unwrap().1;
-    let default = channels::default_chat(&world.state, world.workspace, ChatPlatform::Matrix).await.unwrap();
-    (policy.matrix_room, default)
+    let default = channels::default_chat(&world.state, world.workspace, ChatPlatform::MATRIX).await.unwrap();
+    (policy.rooms.get(ChatPlatform::MATRIX).map(str::to_owned), default)
 }
 
 async fn moves(world: &World) -> usize {
@@ -46,7 +46,7 @@ engines! {
     async fn an_upgraded_room_is_followed_at_the_next_message(database: TestDatabase) {
         let (world, homeserver) = quiet(database, POLICY).await;
         let actor = world.actor();
-        channels::set_default_chat(&world.state, &actor, ChatPlatform::Matrix, ROOM).await.unwrap();
+        channels::set_default_chat(&world.state, &actor, ChatPlatform::MATRIX, ROOM).await.unwrap();
         let asked = world.pause(1).await;
         show(&world).await;
         assert!(in_room(&homeserver, asked, ROOM).is_some());
