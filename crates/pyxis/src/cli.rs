@@ -8,6 +8,7 @@ mod verification;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use pyxis_core::audit_event::AuditEvent;
 
 use crate::config::Flags;
 
@@ -571,7 +572,15 @@ pub enum AuditCommand {
         /// Number of records.
         #[arg(short = 'n', long, default_value_t = 20)]
         lines: u32,
+        /// Event to show, by its present or an earlier name. May be repeated.
+        #[arg(long = "kind", value_name = "EVENT", value_parser = event)]
+        events: Vec<AuditEvent>,
     },
+}
+
+fn event(name: &str) -> Result<AuditEvent, String> {
+    AuditEvent::from_name(name)
+        .ok_or_else(|| "no such event; docs/reference/audit-events.md lists them".to_owned())
 }
 
 /// Formats of an export.

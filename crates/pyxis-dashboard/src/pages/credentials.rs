@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::approval_mode::ApprovalMode;
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::auth::Connector;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::hosts::over_public_suffix;
@@ -244,7 +245,7 @@ async fn replaced(state: &State, who: &SignedIn, row: &CredentialRow) -> Result<
         return Ok(row.created_at);
     }
     let filter = AuditFilter {
-        kinds: vec!["credential.secret_replaced".to_owned()],
+        events: vec![AuditEvent::CredentialSecretReplaced],
         credential: Some(row.name.clone()),
         limit: 1,
         ..AuditFilter::default()

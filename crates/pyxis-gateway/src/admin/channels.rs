@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy;
 use pyxis_core::id::{UserId, WorkspaceId};
@@ -56,7 +57,7 @@ pub async fn link_code(
     };
     let mut change = Change::begin(state, actor).await?;
     chat_identities::insert_code(&mut change.tx, &row).await?;
-    change.commit("chat.code_created", None, json!({ "platform": platform.as_str() })).await?;
+    change.commit(AuditEvent::ChatCodeCreated, None, json!({ "platform": platform.as_str() })).await?;
     Ok((SecretString::new(code), expires_at))
 }
 
@@ -77,7 +78,9 @@ pub async fn unlink(
     if !chat_identities::unlink(&mut change.tx, actor.workspace, user, platform, account).await? {
         return Err(Error::NotFound("account"));
     }
-    change.commit("chat.unlinked", None, json!({ "platform": platform.as_str(), "account": account })).await
+    change
+        .commit(AuditEvent::ChatUnlinked, None, json!({ "platform": platform.as_str(), "account": account }))
+        .await
 }
 
 /// Default chat of a platform, used unless a policy names another.
@@ -106,7 +109,7 @@ pub async fn set_default_chat(
     }
     let mut change = Change::begin(state, actor).await?;
     chat_identities::set_default_chat(&mut change.tx, actor.workspace, platform, chat).await?;
-    change.commit("settings.changed", None, json!({ field: chat })).await
+    change.commit(AuditEvent::SettingsChanged, None, json!({ field: chat })).await
 }
 
 /// Refuses a Matrix room if the homeserver reports that the bot cannot work in it.

@@ -3,6 +3,7 @@
 use http::header::USER_AGENT;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use pyxis_core::approval_mode::ApprovalMode;
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::auth::{Auth, Connector};
 use pyxis_core::hosts::AllowedHosts;
 use pyxis_core::id::{CredentialId, WorkspaceId};
@@ -108,7 +109,7 @@ pub async fn create(state: &State, actor: &Actor, mut input: CredentialInput) ->
         other => other?,
     }
     let detail = json!({ "connector": new.connector, "allowed_hosts": input.allowed_hosts });
-    change.commit("credential.created", Some(&input.name), detail).await?;
+    change.commit(AuditEvent::CredentialCreated, Some(&input.name), detail).await?;
     get(state, actor.workspace, &input.name).await
 }
 
@@ -180,7 +181,7 @@ pub async fn update(
     let mut change = Change::begin(state, actor).await?;
     credentials::update(&mut change.tx, actor.workspace, row.id, wanted, state.now()).await?;
     let detail = json!({ "allowed_hosts": patch.allowed_hosts, "allow_http": patch.allow_http });
-    change.commit("credential.updated", Some(&row.name), detail).await?;
+    change.commit(AuditEvent::CredentialUpdated, Some(&row.name), detail).await?;
     get(state, actor.workspace, name).await
 }
 
@@ -207,7 +208,9 @@ pub async fn replace_secret(state: &State, actor: &Actor, name: &str, secret: Se
         credentials::update(&mut change.tx, actor.workspace, row.id, wanted, now).await?;
     }
     grants::end_for_credential(&mut change.tx, actor.workspace, row.id, "secret replaced", now).await?;
-    change.commit("credential.secret_replaced", Some(&row.name), json!({ "version": version })).await?;
+    change
+        .commit(AuditEvent::CredentialSecretReplaced, Some(&row.name), json!({ "version": version }))
+        .await?;
     Ok(version)
 }
 
@@ -218,7 +221,7 @@ pub async fn remove(state: &State, actor: &Actor, name: &str) -> Result<()> {
     let now = state.now();
     grants::end_for_credential(&mut change.tx, actor.workspace, row.id, "credential removed", now).await?;
     credentials::remove(&mut change.tx, actor.workspace, row.id).await?;
-    change.commit("credential.removed", Some(&row.name), json!({})).await
+    change.commit(AuditEvent::CredentialRemoved, Some(&row.name), json!({})).await
 }
 
 /// Sends one GET with the credential to a URL within its allowed hosts. Returns only the status.
@@ -235,7 +238,7 @@ pub async fn verify(state: &State, actor: &Actor, name: &str, url: Option<&str>)
     let redactor = Redactor::of_workspace(state, actor.workspace, &[credential.row.id]).await?;
     let change = Change::begin(state, actor).await?;
     let detail = json!({ "target": redactor.text(&target.route()) });
-    change.commit("credential.verify", Some(&credential.row.name), detail).await?;
+    change.commit(AuditEvent::CredentialVerified, Some(&credential.row.name), detail).await?;
     let headers = probe_headers(credential.auth.as_ref(), &target);
     let outbound =
         Outbound { credential: &credential, method: Method::Get, target: &target, headers, is_fresh: false };

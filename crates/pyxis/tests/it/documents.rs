@@ -2,6 +2,7 @@
 //!
 //! `PX_UPDATE_DOCS=1 cargo nextest run -p pyxis documents` writes the generated pages again.
 
+mod audit_events;
 mod command_line;
 mod lists;
 mod markdown;

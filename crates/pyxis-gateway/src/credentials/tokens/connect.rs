@@ -6,6 +6,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use pyxis_core::approval_mode::ApprovalMode;
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::auth::Auth;
 use pyxis_core::auth::derived::Connected;
 use pyxis_core::entropy;
@@ -185,7 +186,7 @@ async fn keep(state: &State, actor: &Actor, mut subject: TokenRequest, granted: 
     if let Some(scope) = differing(&subject.row, stored.granted_scope) {
         detail["granted_scope"] = scope.into();
     }
-    change.commit("credential.connected", Some(&subject.row.name), detail).await
+    change.commit(AuditEvent::CredentialConnected, Some(&subject.row.name), detail).await
 }
 
 async fn find(state: &State, actor: &Actor, name: &str) -> Result<ResolvedCredential> {
