@@ -7,6 +7,7 @@
 mod details;
 
 use http::StatusCode;
+use pyxis_core::auth::{Connector, CredentialKind};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -70,6 +71,7 @@ pub fn document(base_url: &str) -> Result<Value, Error> {
     for area in AREAS {
         merge(&mut document, serde_json::from_str(area)?);
     }
+    document["components"]["schemas"]["Auth"]["oneOf"] = kinds();
     merge(&mut document, problems()?);
     merge(&mut document, details::responses()?);
     for (path, operation) in operations(&mut document) {
@@ -77,6 +79,12 @@ pub fn document(base_url: &str) -> Result<Value, Error> {
     }
     merge(&mut document, pages()?);
     Ok(document)
+}
+
+/// Schemas of the credential kinds.
+fn kinds() -> Value {
+    let kinds = CredentialKind::ALL.iter().filter(|kind| kind.connector == Connector::Direct);
+    kinds.flat_map(|kind| kind.schemas()).collect()
 }
 
 /// Merges the members of `from` into `into`, level by level.

@@ -4,6 +4,7 @@
 
 mod audit_events;
 mod command_line;
+mod credential_kinds;
 mod lists;
 mod markdown;
 
