@@ -69,7 +69,7 @@ test("what a signature is over is shown field by field, and a bare hash with a w
   assert.match(await say(txn, "approve", await formKey()), /approved \(1 of 1 approvals\)/);
   const blind = await world.agent.askToSign("treasury", { payload: "ab".repeat(32), algorithm: "secp256k1" });
   shown = await (await fetch(base)).text();
-  assert.match(shown, /<p role="alert"><strong>Only a hash is shown: .*<\/p><pre>(ab){32}<\/pre>/);
+  assert.match(shown, /<p role="alert"><strong>Only a hash is shown, so .*<\/p><pre>(ab){32}<\/pre>/);
   await world.agent.withdraw(blind);
 });
 
@@ -81,7 +81,7 @@ test("the page shows what waits, decides it, and leaves a passkey to its own ori
   assert.match(await say(approved, "approve", key), /approved \(1 of 1 approvals\)/);
   assert.match(await say(approved, "approve", key), /already_decided/);
   assert.match(await say(denied, "deny", key), /denied/);
-  assert.match(await say(denied, "deny", "wrong"), /not ours/);
+  assert.match(await say(denied, "deny", "wrong"), /form is not valid/);
   const answer = await world.admin("PUT", "/admin/policies/billing-api", { passkey_required: true });
   assert.equal(answer.status, 200);
   const guarded = await world.agent.ask("/three");

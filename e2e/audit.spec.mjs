@@ -49,7 +49,7 @@ async function inTheMiddle(page, txn) {
   await page.goto("/app/brand");
   await page.getByLabel("Accent color").fill("red");
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("Six hex digits like #4338ca").waitFor();
+  await page.getByText("Must be six hex digits such as #4338ca").waitFor();
   found.refused = await findings(page);
   await page.goto(`/app/approvals/${txn}`);
   await page.locator("summary", { hasText: "Approve for" }).first().click();

@@ -26,26 +26,26 @@ const KINDS = [
   ["AWS", [["Region", "eu-central-1"], ["Service", "s3"], ["Access key id", "AKIA1"], ["Secret access key", CANARY]], [], "AWS"],
   [
     "HMAC",
-    [["What is signed", "{timestamp}{method}{target}{body}"], ...HMAC_HEADERS, ["Key", CANARY]],
-    [["Hash", "sha512"], ["The signature is written as", "base64"]],
+    [["Signed content", "{timestamp}{method}{target}{body}"], ...HMAC_HEADERS, ["Key", CANARY]],
+    [["Hash", "sha512"], ["Signature encoding", "base64"]],
     "HMAC",
   ],
   ["Client certificate", [["Certificate", file("server.pem")], ["Private key", file("server.key")]], [], "Client certificate"],
   [
     "OAuth 2.0 account",
-    [["Token address", "https://login.example.com/token"], ["Client id", "me"], ["Refresh token", CANARY]],
-    [["Client identifies itself", "body"]],
+    [["Token URL", "https://login.example.com/token"], ["Client id", "me"], ["Refresh token", CANARY]],
+    [["Client authentication", "body"]],
     "OAuth 2.0 account",
   ],
   [
     "OAuth 2.0 client",
-    [["Token address", "https://login.example.com/token"], ["Client id", "me"], ["Client secret", CANARY]],
+    [["Token URL", "https://login.example.com/token"], ["Client id", "me"], ["Client secret", CANARY]],
     [],
     "OAuth 2.0 client",
   ],
   [
     "Signed assertion",
-    [["Token address", "https://login.example.com/token"], ["Issuer", "me@example.com"], ["Private key", ed25519()]],
+    [["Token URL", "https://login.example.com/token"], ["Issuer", "me@example.com"], ["Private key", ed25519()]],
     [["Algorithm", "EdDSA"]],
     "Signed assertion",
   ],
@@ -55,7 +55,7 @@ const KINDS = [
 /** Opens the form of a kind by its link. */
 async function open(page, label) {
   await page.goto("/app/new/credential");
-  await page.getByRole("navigation", { name: "How it is sent" }).getByRole("link", { name: label, exact: true }).click();
+  await page.getByRole("navigation", { name: "Credential kind" }).getByRole("link", { name: label, exact: true }).click();
   await page.locator("nav [aria-current=page]", { hasText: label }).waitFor();
 }
 
@@ -89,13 +89,13 @@ test("what is wrong stands beside its field, and what was typed stays, but for s
   await world.asOwner(async (page) => {
     await open(page, "OAuth 2.0 client");
     await page.getByLabel("Name", { exact: true }).fill("wrong");
-    await field(page, "Token address").fill("http://tokens.example.com/token");
+    await field(page, "Token URL").fill("http://tokens.example.com/token");
     await field(page, "Scope").fill("kept scope");
     await field(page, "Client id").fill("kept-id");
     await field(page, "Client secret").fill(CANARY);
     await page.getByRole("button", { name: "Add credential" }).click();
     await page.getByText("Must start with https://").waitFor();
-    const address = field(page, "Token address");
+    const address = field(page, "Token URL");
     assert.equal(await address.getAttribute("aria-invalid"), "true");
     assert.match(await address.getAttribute("aria-describedby"), /token_url-problem/);
     assert.equal(await address.inputValue(), "http://tokens.example.com/token");
@@ -124,14 +124,14 @@ test("a pasted .env file becomes credentials, and what was left out is told by n
   await world.asOwner(async (page) => {
     await page.goto("/app/new/credential");
     await page.getByRole("link", { name: "Import a .env file" }).click();
-    await page.getByLabel("The file").fill(`# ours\nexport OPENAI_API_KEY="${CANARY}"\nOWN_THING=${CANARY}\nstray\n`);
+    await page.getByLabel("File content").fill(`# ours\nexport OPENAI_API_KEY="${CANARY}"\nOWN_THING=${CANARY}\nstray\n`);
     await page.getByRole("button", { name: "Import" }).click();
     await page.getByRole("row", { name: /2 OPENAI_API_KEY openai stored/ }).waitFor();
-    await page.getByRole("row", { name: /3 OWN_THING .*no preset knows it/ }).waitFor();
+    await page.getByRole("row", { name: /3 OWN_THING .*no preset uses it/ }).waitFor();
     await page.getByRole("row", { name: /4 .*sets no variable/ }).waitFor();
     assert.doesNotMatch(await page.content(), new RegExp(CANARY));
     await page.getByRole("link", { name: "openai", exact: true }).click();
     await page.waitForURL("**/app/credentials/openai");
-    assert.equal(await page.getByLabel("Address to try").getAttribute("placeholder"), "https://api.openai.com/v1/models");
+    assert.equal(await page.getByLabel("URL to try").getAttribute("placeholder"), "https://api.openai.com/v1/models");
   });
 });

@@ -11,7 +11,7 @@ test("a request appears in the open inbox, is approved, sent once with the secre
   const { agent, upstream } = world;
   await world.asOwner(async (page) => {
     await page.goto("/app/inbox");
-    await page.getByText("No request has waited yet").waitFor();
+    await page.getByText("No requests yet").waitFor();
     await page.evaluate(() => { globalThis.notReloaded = true; });
 
     // The focus shows that somebody is here: the page says what is new, and does not load itself anew.
@@ -25,7 +25,7 @@ test("a request appears in the open inbox, is approved, sent once with the secre
     await page.getByRole("link", { name: "Show" }).click();
     await card(page, txn).getByText("to bill the customer").waitFor();
     await card(page, txn).getByRole("button", { name: "Approve", exact: true }).click();
-    await page.getByText("Approved. The request is sent now, once.").waitFor();
+    await page.getByText("Approved. The request is being sent.").waitFor();
 
     const outcome = await agent.outcome(txn);
     assert.equal(outcome.status, "approved");
@@ -62,7 +62,7 @@ test("a request that its agent withdrew cannot be approved from a page that does
     await page.goto(`/app/approvals/${txn}`);
     await world.agent.withdraw(txn);
     await card(page, txn).getByRole("button", { name: "Approve", exact: true }).click();
-    await page.getByText("already decided or has expired").waitFor();
+    await page.getByText("Already decided or expired").waitFor();
     await card(page, txn).getByText("Withdrawn by the agent").waitFor();
     assert.equal(await page.locator("[data-approve]").count(), 0);
     assert.deepEqual(world.upstream.at("/withdrawn"), []);
@@ -75,7 +75,7 @@ test("without scripts the approval page works the same", async () => {
     await page.goto(`/approve/${txn}`);
     await page.getByRole("button", { name: "Approve", exact: true }).click();
     // Told once: the page may have looked again by now.
-    const approved = page.getByText("Approved. The request is sent now, once.");
+    const approved = page.getByText("Approved. The request is being sent.");
     await approved.or(page.getByText("200 from upstream")).first().waitFor();
     assert.equal((await world.agent.outcome(txn)).upstream_status, 200);
     // The page looks again by itself until the answer is there.
@@ -98,7 +98,7 @@ test("a request is found in the inbox by what stands in it, and among the decide
     await card(page, txn).getByText("Deny…").click();
     await card(page, txn).getByRole("button", { name: "Deny this request" }).click();
     await page.getByText("Denied. Nothing was sent.").waitFor();
-    await page.getByRole("link", { name: "All that is decided" }).click();
+    await page.getByRole("link", { name: "All decided requests" }).click();
     await page.waitForURL("**/app/decided");
     await page.getByRole("searchbox").fill("marmalade");
     await page.getByRole("button", { name: "Search" }).click();
@@ -106,6 +106,6 @@ test("a request is found in the inbox by what stands in it, and among the decide
     assert.equal(await page.getByRole("main").locator("tbody tr").count(), 1);
     await page.getByRole("searchbox").fill("no such thing");
     await page.getByRole("button", { name: "Search" }).click();
-    await page.getByText("Nothing here contains").waitFor();
+    await page.getByText("No results for").waitFor();
   });
 });

@@ -13,7 +13,7 @@ function approve(page, txn) {
 
 /** Waits for the word of the approval, which is told once, or for what the page says when it has looked again. */
 function approved(page, then) {
-  return page.getByText("Approved. The request is sent now, once.").or(page.getByText(then)).first().waitFor();
+  return page.getByText("Approved. The request is being sent.").or(page.getByText(then)).first().waitFor();
 }
 
 /** Visits the page of one request. Each start of the server has its own origin, thus its own visit. */
@@ -66,7 +66,7 @@ test("a request whose answer was lost to kill -9 is shown as such and never sent
   const outcome = await world.agent.outcome(txn);
   assert.deepEqual([outcome.status, outcome.error, outcome.response], ["approved", "outcome_unknown", null]);
   await atRequest(txn, async (page) => {
-    await card(page, txn).getByText("sent, but no answer came: it may have happened; it is not sent again").waitFor();
+    await card(page, txn).getByText("sent, but no response arrived: it may have taken effect; it is not sent again").waitFor();
     assert.equal(await page.locator("[data-approve]").count(), 0);
   });
   assert.equal(world.upstream.at("/killed").length, 1);

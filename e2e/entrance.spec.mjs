@@ -30,7 +30,7 @@ test("an approval link asks to sign in first and then shows the request", async 
   const txn = await world.agent.ask("/after-sign-in");
   await world.asStranger(async (page) => {
     await page.goto(`/approve/${txn}`);
-    await page.getByText("Sign in to decide the request an agent sent you.").waitFor();
+    await page.getByText("Sign in to decide an agent's request.").waitFor();
     await trySignIn(page, PASSWORD);
     await page.getByRole("heading", { name: "An agent asks for your approval" }).waitFor();
     assert.equal(new URL(page.url()).pathname, `/approve/${txn}`);
@@ -47,7 +47,7 @@ test("after five wrong passwords the right one is not even tried", async () => {
       await page.getByText("E-mail address or password is wrong.").waitFor();
     }
     await trySignIn(page, PASSWORD);
-    await page.getByText("Too many tries. Wait 15 minutes").waitFor();
+    await page.getByText("Too many failed attempts. Wait 15 minutes").waitFor();
     assert.equal(new URL(page.url()).pathname, "/sign-in");
   }, { refusals: [401, 429] });
 });

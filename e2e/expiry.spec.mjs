@@ -24,8 +24,8 @@ test("an expired request leaves the inbox by itself", async () => {
 
     const outcome = await world.agent.outcome(txn);
     assert.deepEqual([outcome.status, outcome.response, outcome.error], ["expired", null, null]);
-    await inbox.getByText("Nothing waits for you").waitFor();
-    await inbox.getByText("Nobody decided in time").waitFor();
+    await inbox.getByText("No pending requests").waitFor();
+    await inbox.getByText("No decision in time").waitFor();
     assert.equal(await inbox.locator("[data-approve]").count(), 0);
     assert.equal((await world.agent.poll(txn)).status, "expired");
     assert.deepEqual(world.upstream.requests, []);
@@ -39,8 +39,8 @@ test("an expired request cannot be approved from a page that does not update its
     await page.goto(`/app/approvals/${txn}`);
     assert.equal((await world.agent.outcome(txn)).status, "expired");
     await card(page, txn).getByRole("button", { name: "Approve", exact: true }).click();
-    await page.getByText("already decided or has expired").waitFor();
-    await card(page, txn).getByText("Nobody decided in time").waitFor();
+    await page.getByText("Already decided or expired").waitFor();
+    await card(page, txn).getByText("No decision in time").waitFor();
     assert.equal(await page.locator("[data-approve]").count(), 0);
     assert.deepEqual(world.upstream.requests, []);
   }, { javaScriptEnabled: false });

@@ -12,9 +12,9 @@ test("a grant from the approval page lets the next request through, is listed, a
   await world.asOwner(async (page) => {
     const txn = await agent.ask("/items");
     await page.goto(`/approve/${txn}`);
-    await page.getByLabel("Also allow identical requests for 30 min").check();
+    await page.getByLabel(/Also allow every .* for 30 min/).check();
     await page.getByRole("button", { name: "Approve", exact: true }).click();
-    await page.getByText("Approved, and the grant is open.").waitFor();
+    await page.getByText("Approved with a grant.").waitFor();
     assert.equal((await agent.outcome(txn)).upstream_status, 200);
 
     assert.equal((await agent.forward("POST", "/items", { body: `{"note":"hello"}` })).status, 200);
@@ -24,10 +24,10 @@ test("a grant from the approval page lets the next request through, is listed, a
 
     await page.goto("/app/policies");
     const grant = page.getByRole("row", { name: `POST ${upstream.url("/items")}` });
-    assert.equal(await grant.locator("[data-label=With]").textContent(), "billing-api");
-    assert.equal(await grant.locator("[data-label=Used]").textContent(), "1 time");
+    assert.equal(await grant.locator("[data-label=Credential]").textContent(), "billing-api");
+    assert.equal(await grant.locator("[data-label=Uses]").textContent(), "1 time");
     await grant.getByRole("button", { name: "Revoke" }).click();
-    await page.getByText("Grant revoked. The next such request asks again.").waitFor();
+    await page.getByText("Grant revoked. The next matching request needs approval.").waitFor();
     assert.equal(await grant.count(), 0);
 
     await agent.ask("/items");

@@ -46,7 +46,7 @@ test("j, k, a and d reach every request and both answers", async () => {
     await focused(card(page, older).getByRole("button", { name: "Approve", exact: true }));
     assert.equal((await agent.poll(older)).status, "pending");
     await keyboard.press("Enter");
-    await page.getByText("Approved. The request is sent now, once.").waitFor();
+    await page.getByText("Approved. The request is being sent.").waitFor();
     assert.equal((await agent.outcome(older)).upstream_status, 200);
     assert.deepEqual(upstream.requests.map(({ url }) => url), ["/older"]);
   });

@@ -37,7 +37,7 @@ test("an open standalone page shows by itself that the request has expired", asy
   await world.asOwner(async (page) => {
     const txn = await world.agent.ask("/expired");
     await page.goto(`/approve/${txn}`);
-    await card(page, txn).getByText("Nobody decided in time").waitFor({ timeout: 3 * WINDOW_SECS * 1000 });
+    await card(page, txn).getByText("No decision in time").waitFor({ timeout: 3 * WINDOW_SECS * 1000 });
     assert.equal(await page.locator("[data-approve]").count(), 0);
   });
   assert.equal((await world.admin("DELETE", "/admin/policies/billing-api")).status, 204);
@@ -77,13 +77,13 @@ test("an inbox longer than a page shows the rest on the next", async () => {
     const all = [];
     for (let number = 0; number <= PAGE; number += 1) all.push(await world.agent.ask(`/many/${number}`));
     await page.goto("/app/inbox");
-    await page.getByText(`${PAGE} of ${PAGE + 1} that wait`).waitFor();
+    await page.getByText(`${PAGE} of ${PAGE + 1} pending`).waitFor();
     assert.equal(await page.locator("[data-request]").count(), PAGE);
     await card(page, all[0]).waitFor();
     await page.getByRole("link", { name: "More" }).click();
-    await page.getByText(`1 of ${PAGE + 1} that wait`).waitFor();
+    await page.getByText(`1 of ${PAGE + 1} pending`).waitFor();
     await card(page, all.at(-1)).getByRole("button", { name: "Approve", exact: true }).click();
-    await page.getByText("Approved. The request is sent now, once.").waitFor();
+    await page.getByText("Approved. The request is being sent.").waitFor();
     // The others come onto the page one after the other.
     await page.locator("[data-request]").nth(PAGE - 1).waitFor();
     assert.equal(await page.locator("[data-request]").count(), PAGE);

@@ -41,10 +41,10 @@ test("the page shows the score that the API answers, with reasons in words", asy
   await world.asOwner(async (page) => {
     await page.goto("/app/models");
     await page.getByLabel("Address").fill(wallet(3));
-    await page.getByRole("button", { name: "Look" }).click();
+    await page.getByRole("button", { name: "Show score" }).click();
     const verdict = page.getByRole("region", { name: "Score", exact: true });
     await verdict.getByText(score.toFixed(2)).waitFor();
-    await page.getByRole("heading", { name: /^polygon: .* weighs/ }).waitFor();
+    await page.getByRole("heading", { name: /^polygon: .* weight/ }).waitFor();
     await page.getByRole("rowheader", { name: "users in the group that direct transfers connect it to" }).first().waitFor();
     await page.getByRole("img", { name: "Scores served" }).waitFor();
   });
@@ -55,7 +55,7 @@ test("cards, plots and suspected groups stand on the page, on a phone too", asyn
     await world.asOwner(
       async (page) => {
         await page.goto("/app/models");
-        await page.getByRole("heading", { name: "How good they are" }).waitFor();
+        await page.getByRole("heading", { name: "Model quality" }).waitFor();
         for (const name of ["ROC curve", "Precision and recall", "Calibration", "Scores"]) {
           await page.getByRole("img", { name, exact: true }).waitFor();
         }
@@ -74,7 +74,7 @@ test("cards, plots and suspected groups stand on the page, on a phone too", asyn
 test("what is no address is said so, and a wallet without activity has too little data", async () => {
   await world.asOwner(async (page) => {
     await page.goto("/app/models?address=vitalik.eth");
-    await page.getByText("That is no address").waitFor();
+    await page.getByText("Enter an address").waitFor();
     await page.goto(`/app/models?address=${wallet(77)}`);
     await page.getByText("Too little data").first().waitFor();
   });

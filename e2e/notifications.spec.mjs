@@ -50,7 +50,7 @@ test("a browser is allowed to notify, is told of a request, and opens it", async
     }, subscription());
     await page.goto("/app/notifications");
     await page.getByRole("button", { name: "Notify this browser" }).click();
-    await page.getByText("This browser is notified from now on.").waitFor();
+    await page.getByText("This browser now receives notifications.").waitFor();
 
     const policy = await world.admin("PUT", "/admin/policies/billing-api", { channel: "dashboard" });
     assert.equal(policy.status, 200);
@@ -74,7 +74,7 @@ test("a browser is allowed to notify, is told of a request, and opens it", async
     assert.deepEqual(shown, { title: "Acme: approval needed", path: `/approve/${txn}` });
 
     await page.getByRole("button", { name: "Stop" }).click();
-    await page.getByText("That browser is not notified any more.").waitFor();
+    await page.getByText("Notifications stopped for that browser.").waitFor();
   });
 });
 
@@ -109,10 +109,10 @@ test("a brand is previewed before it is saved, and its logo is checked", async (
     await page.getByLabel("Display name").fill("Acme <b>");
     await page.getByLabel("Accent color").fill("red");
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Six hex digits like #4338ca").waitFor();
+    await page.getByText("Must be six hex digits such as #4338ca").waitFor();
     await page.getByLabel("Accent color").fill("#ffe066");
     await page.getByRole("button", { name: "Preview" }).click();
-    await page.getByRole("heading", { name: "Preview of what is not saved yet" }).waitFor();
+    await page.getByRole("heading", { name: "Preview of unsaved changes" }).waitFor();
     const strip = page.locator(".brand-strip");
     assert.equal(await strip.textContent(), "Acme <b> · Approval needed");
     // The colors come in a stylesheet of their own.
@@ -131,12 +131,12 @@ test("a brand is previewed before it is saved, and its logo is checked", async (
     await upload("logo.png", Buffer.from("<svg xmlns='http://www.w3.org/2000/svg'/>"));
     await page.getByText("A PNG, JPEG or WebP picture").waitFor();
     await upload("logo.png", png(40));
-    await page.getByText("The logo was drawn anew and set.").waitFor();
+    await page.getByText("Logo saved.").waitFor();
     const brand = await (await world.admin("GET", "/admin/brand")).json();
     assert.deepEqual([brand.display_name, brand.accent, brand.secured_by], ["Acme <b>", "#ffe066", "Secured by Pyxis"]);
     assert.equal((await fetch(brand.logo_url)).headers.get("content-type"), "image/png");
     assert.equal((await world.admin("PUT", "/admin/brand", { display_name: "x" })).status, 405);
     await page.getByRole("button", { name: "Remove logo" }).click();
-    await page.getByText("The logo was removed.").waitFor();
+    await page.getByText("Logo removed.").waitFor();
   }, { refusals: [422] });
 });

@@ -22,13 +22,13 @@ async function get(credential, path) {
 /** Adds the account by the form of its kind. */
 async function addAccount(page, name) {
   await page.goto("/app/new/credential");
-  await page.getByRole("navigation", { name: "How it is sent" }).getByRole("link", { name: "OAuth 2.0 account" }).click();
+  await page.getByRole("navigation", { name: "Credential kind" }).getByRole("link", { name: "OAuth 2.0 account" }).click();
   await page.getByText(world.server.url("/app/oauth/callback")).waitFor();
   await page.getByLabel("Name", { exact: true }).fill(name);
-  await page.getByLabel("Authorization address").fill(oauth.url("/auth"));
-  await page.getByLabel("Token address").fill(oauth.url("/token"));
+  await page.getByLabel("Authorization URL").fill(oauth.url("/auth"));
+  await page.getByLabel("Token URL").fill(oauth.url("/token"));
   await page.getByLabel("Scope").fill("openid offline_access");
-  await page.getByLabel("Further authorization parameters").fill("prompt=consent");
+  await page.getByLabel("Extra authorization parameters").fill("prompt=consent");
   await page.getByLabel("Client id", { exact: true }).fill("pyxis");
   await page.getByLabel("Client secret").fill(CLIENT_SECRET);
   await page.getByLabel("Allowed hosts").fill(oauth.host);
@@ -49,8 +49,8 @@ async function connect(page, answer) {
 
 async function finish(page) {
   await page.waitForURL("**/app/oauth/callback?*");
-  await page.getByRole("button", { name: "Finish" }).click();
-  await page.getByText("Connected. Tokens are renewed by themselves from now on.").waitFor();
+  await page.getByRole("button", { name: "Store the connection" }).click();
+  await page.getByText("Connected. Tokens are renewed automatically.").waitFor();
 }
 
 test("an account is connected in the browser, renewed with every refresh token used once, and connected again", async () => {
@@ -107,10 +107,10 @@ test("a withdrawn consent ends in reauthorization_required, whose link leads to 
     assert.equal(oauth.given.length, asked);
 
     await page.goto(ended.body.url);
-    await page.getByText("The provider no longer takes what is stored of this account").waitFor();
+    await page.getByText("The provider rejects the stored tokens").waitFor();
     await connect(page, "Allow");
     await finish(page);
-    assert.equal(await page.getByText("The provider no longer takes").count(), 0);
+    assert.equal(await page.getByText("The provider rejects the stored tokens").count(), 0);
     assert.deepEqual(await get("bo", "/me"), { status: 200, body: { sub: "ana" } });
   });
 });
@@ -120,7 +120,7 @@ test("a client without a person fetches its own token, and a wrong secret is tol
     for (const [name, secret] of [["robot", CLIENT_SECRET], ["robot-wrong", "cs-canary-wrong"]]) {
       await page.goto("/app/new/credential?kind=oauth2_client_credentials");
       await page.getByLabel("Name", { exact: true }).fill(name);
-      await page.getByLabel("Token address").fill(oauth.url("/token"));
+      await page.getByLabel("Token URL").fill(oauth.url("/token"));
       await page.getByLabel("Scope").fill("count");
       await page.getByLabel("Client id", { exact: true }).fill("robot");
       await page.getByLabel("Client secret").fill(secret);
@@ -142,8 +142,8 @@ test("a client without a person fetches its own token, and a wrong secret is tol
 
     // The page can try it too.
     await page.goto("/app/credentials/robot");
-    await page.getByLabel("Address to try").fill(oauth.url("/robots"));
+    await page.getByLabel("URL to try").fill(oauth.url("/robots"));
     await page.getByRole("button", { name: "Verify" }).click();
-    await page.getByText(/^200, .*the API took the request/).waitFor();
+    await page.getByText(/^200, .*the API accepted the request/).waitFor();
   });
 });

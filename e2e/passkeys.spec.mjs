@@ -37,15 +37,15 @@ test("what asks for a passkey is approved by the ceremony, from the inbox and th
     // A person who is not verified changes nothing.
     await authenticator.verify(false);
     await card(page, first).getByRole("button", { name: "Approve with passkey" }).click();
-    await card(page, first).getByText("was not used, or took too long").waitFor();
+    await card(page, first).getByText("was not used, or it took too long").waitFor();
     await authenticator.verify(true);
     await card(page, first).getByRole("button", { name: "Approve with passkey" }).click();
-    await page.getByText("Approved. The request is sent now, once.").waitFor();
+    await page.getByText("Approved. The request is being sent.").waitFor();
     const second = await world.agent.ask("/second");
     await page.goto(`/approve/${second}`);
-    await page.getByLabel(/Also allow identical requests/).check();
+    await page.getByLabel(/Also allow every/).check();
     await page.getByRole("button", { name: "Approve with passkey" }).click();
-    await page.getByText("the grant is open").waitFor();
+    await page.getByText("Approved with a grant").waitFor();
   });
   await policy({});
 });
@@ -62,10 +62,10 @@ test("a member proposes a policy, sees the difference, and applies it with their
     await setPassword(page, link);
     await registerPasskey(page, "Key");
     await page.goto("/app/policies/billing-api");
-    await page.getByLabel("People who must approve").fill("2");
+    await page.getByLabel("Approvals needed").fill("2");
     await page.getByRole("button", { name: "Propose change" }).click();
-    await page.getByText("It applies once your passkey confirms it.").waitFor();
-    const row = page.getByRole("row", { name: /People who must approve/ });
+    await page.getByText("It takes effect once you confirm it with your passkey.").waitFor();
+    const row = page.getByRole("row", { name: /Approvals needed/ });
     assert.match(await row.innerText(), /1[\s\S]*2/);
     for (const colorScheme of ["light", "dark"]) {
       // Without motion: colors on their way from one scheme to the other are neither's.
@@ -73,7 +73,7 @@ test("a member proposes a policy, sees the difference, and applies it with their
       assert.deepEqual(await findings(page), [], colorScheme);
     }
     await page.getByRole("button", { name: "Confirm with passkey" }).click();
-    await page.getByText("Confirmed. The policy holds from the next request on.").waitFor();
+    await page.getByText("Change confirmed. The policy applies from the next request.").waitFor();
   });
   const stored = await (await world.admin("GET", "/admin/policies/billing-api")).json();
   assert.equal(stored.min_approvals, 2);

@@ -19,15 +19,15 @@ test("a member is invited, granted one credential, and decides its requests only
     await page.getByRole("link", { name: "Done" }).click();
     await page.getByRole("row", { name: /mem@localhost/ }).getByRole("link", { name: "nothing yet" }).click();
     await page.getByLabel("Decides requests of billing-api").check();
-    await page.getByRole("button", { name: "Save grants" }).click();
-    await page.getByText("Saved. It holds from the next request on.").waitFor();
+    await page.getByRole("button", { name: "Save rights" }).click();
+    await page.getByText("Saved. It applies from the next request.").waitFor();
     return shown;
   });
   const mine = await world.agent.ask("/mine");
   await world.asStranger(async (page) => {
     await setPassword(page, link);
     await card(page, mine).getByRole("button", { name: "Approve", exact: true }).click();
-    await page.getByText("Approved. The request is sent now, once.").waitFor();
+    await page.getByText("Approved. The request is being sent.").waitFor();
     const navigation = page.getByRole("navigation", { name: "Main", exact: true });
     assert.equal(await navigation.getByRole("link", { name: "Agents" }).count(), 0);
     await page.goto("/app/agents");
@@ -42,7 +42,7 @@ test("an agent that went astray is stopped, and what it waits for is denied", as
     await page.getByRole("link", { name: "default-agent" }).click();
     await page.getByText("Deny all…").click();
     await page.getByRole("button", { name: "Disable and deny all" }).click();
-    await page.getByText("Everything it waited for").waitFor();
+    await page.getByText("Its pending requests that you may decide were denied").waitFor();
     await page.goto(`/app/approvals/${txn}`);
     await page.getByText("nothing was sent").first().waitFor();
   });
@@ -60,16 +60,16 @@ test("somebody changes their own password, and their other browser is signed out
   await world.asStranger(async (page) => {
     await signIn(page, "pat@localhost", PASSWORD);
     await page.goto("/app/account");
-    await page.getByLabel("Present password").fill("not this one at all");
+    await page.getByLabel("Current password").fill("not this one at all");
     await page.getByLabel("New password").fill(other);
-    await page.getByLabel("The same again").fill(other);
+    await page.getByLabel("Repeat password").fill(other);
     await page.getByRole("button", { name: "Change password" }).click();
-    await page.getByText("That is not your present password. Nothing was changed.").waitFor();
-    await page.getByLabel("Present password").fill(PASSWORD);
+    await page.getByText("The current password is wrong. Nothing was changed.").waitFor();
+    await page.getByLabel("Current password").fill(PASSWORD);
     await page.getByLabel("New password").fill(other);
-    await page.getByLabel("The same again").fill(other);
+    await page.getByLabel("Repeat password").fill(other);
     await page.getByRole("button", { name: "Change password" }).click();
-    await page.getByText("Changed. Every other session of yours has ended.").waitFor();
+    await page.getByText("Password changed. All your other sessions have ended.").waitFor();
   }, { refusals: [422] });
   await world.asStranger(async (page) => {
     await page.goto("/app/account");

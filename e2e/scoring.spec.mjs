@@ -51,7 +51,7 @@ async function prepare() {
     await page.getByLabel("DID").fill(issuer.did);
     await page.getByLabel("Name").fill("Our own issuer");
     await page.getByRole("button", { name: "Add issuer" }).click();
-    await page.getByText("Listed. Credentials of this issuer are taken").waitFor();
+    await page.getByText("Issuer added. Its credentials are accepted").waitFor();
   });
   await bring(FIRST, "Discord", "v1:one-account");
   await score(FIRST);
@@ -72,9 +72,9 @@ test("a weight is tried on stored addresses, saved, and changes the score that t
     assert.equal(await weight.inputValue(), "21.5");
     assert.equal((await score(FIRST)).score, "0.51600", "a preview saves nothing");
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Saved. Each score follows").waitFor();
-    await page.getByRole("button", { name: "Compute now" }).click();
-    await page.getByText("Outdated scores are being computed").waitFor();
+    await page.getByText("Scorer saved. Each score is recomputed").waitFor();
+    await page.getByRole("button", { name: "Recompute scores" }).click();
+    await page.getByText("Recomputing outdated scores").waitFor();
     await reloadUntil(page, page.getByText("All are up to date."));
   });
   const after = await score(FIRST);
@@ -89,12 +89,12 @@ test("who saves second is told, keeps the draft, and decides", async () => {
       await theirs.goto(editor());
       await theirs.locator('[name="weight.Google"]').fill("9");
       await theirs.getByRole("button", { name: "Save" }).click();
-      await theirs.getByText("Saved. Each score follows").waitFor();
+      await theirs.getByText("Scorer saved. Each score is recomputed").waitFor();
     });
     await mine.getByRole("button", { name: "Save" }).click();
-    await mine.getByRole("alert").getByText("Somebody else saved this scorer").waitFor();
+    await mine.getByRole("alert").getByText("someone else changed this scorer").waitFor();
     assert.equal(await mine.locator('[name="weight.Lens"]').inputValue(), "4");
-    await mine.getByText("stored now: 9").waitFor();
+    await mine.getByText("stored: 9").waitFor();
   }, { refusals: [409] });
 });
 
@@ -121,11 +121,11 @@ test("a key made in the portal works at once and no longer once it is revoked", 
     assert.match(key, /^px_api_/);
     assert.equal((await score(FIRST, key)).address, FIRST);
     await page.getByRole("link", { name: "I have stored the key" }).click();
-    await page.getByRole("img", { name: "Requests of the last 24 hours" }).waitFor();
+    await page.getByRole("img", { name: "Requests in the last 24 hours" }).waitFor();
     assert.ok(!(await page.content()).includes(key), "it is shown once");
     await page.getByText("Revoke…").click();
     await page.getByRole("button", { name: "Revoke the key" }).click();
-    await page.getByText("every request with it gets 401").waitFor();
+    await page.getByText("Requests with this key get 401").waitFor();
     assert.equal((await api("/v2/stamps/metadata", { key })).status, 401);
   });
 });
@@ -135,9 +135,9 @@ test("history is asked for with a use case and approved by a person", async () =
     await page.goto("/app/api-keys");
     await page.getByRole("link", { name: "default", exact: true }).click();
     await page.getByLabel("Use case").fill("Rewards by the score of the snapshot");
-    await page.getByRole("button", { name: "Ask" }).click();
+    await page.getByRole("button", { name: "Request access" }).click();
     await page.getByRole("button", { name: "Approve history for default" }).click();
-    await page.getByText("Approved. The key reads history").waitFor();
+    await page.getByText("Access approved. The key can read history").waitFor();
   });
   const path = `/v2/stamps/${world.server.bootstrap.scorer_id}/score/${FIRST}/history?created_at=2999-01-01`;
   assert.equal((await api(path)).status, 200);
@@ -149,9 +149,9 @@ test("the explorer says why a deduplicated Stamp does not count and leads to the
     await page.getByLabel("Address").fill(SECOND);
     await page.getByRole("button", { name: "Explore" }).click();
     const stamp = page.getByRole("listitem").filter({ has: page.getByRole("heading", { name: "Discord" }) });
-    assert.match(await stamp.innerText(), /Deduplicated.*Another address, 0x1a…1a1a1a1a, verified the same first/s);
-    await stamp.getByRole("link", { name: "Look at that address" }).click();
-    await page.getByText("It gives its whole weight.").waitFor();
+    assert.match(await stamp.innerText(), /Deduplicated.*The same account was verified first by 0x1a…1a1a1a1a/s);
+    await stamp.getByRole("link", { name: "Show that address" }).click();
+    await page.getByText("Counts with its full weight.").waitFor();
     assert.equal(await page.getByLabel("Address").inputValue(), FIRST);
   });
 });
@@ -164,7 +164,7 @@ test("a revoked credential goes from the explorer and from the API", async () =>
     await page.getByText("Revoke…").click();
     await page.getByLabel("Reason").fill("sold");
     await page.getByRole("button", { name: "Revoke the credential" }).click();
-    await page.getByText("This address has no Stamp").waitFor();
+    await page.getByText("This address has no Stamps").waitFor();
   });
   assert.deepEqual((await score(address)).stamps, {});
 });
@@ -196,12 +196,12 @@ test("the catalogue says what its editor saved, until the built-in one is taken 
     await page.getByLabel("Row 1, what it says").fill("Talks to people");
     assert.deepEqual(await discord(), builtIn, "typing saves nothing");
     await page.getByRole("button", { name: "Save changes" }).click();
-    await page.getByText("Saved. Programs read the new catalogue from now on.").waitFor();
+    await page.getByText("Catalogue saved. Programs read it from now on.").waitFor();
     assert.deepEqual(await discord(), ["Show us that you talk to people.", "Talks to people"]);
-    await page.getByText("This workspace has a catalogue of its own").waitFor();
-    await page.getByText("Go back…").click();
-    await page.getByRole("button", { name: "Use the built-in catalogue" }).click();
-    await page.getByText("The built-in catalogue is in force again.").waitFor();
+    await page.getByText("This workspace has its own catalogue").waitFor();
+    await page.getByText("Restore…").click();
+    await page.getByRole("button", { name: "Restore the built-in catalogue" }).click();
+    await page.getByText("Built-in catalogue restored.").waitFor();
   });
   assert.deepEqual(await discord(), builtIn);
 });
@@ -215,7 +215,7 @@ test("an issuer that is removed is believed no more, and what it signed before c
     const row = page.getByRole("row", { name: /Another issuer/ });
     await row.getByText("Remove…").click();
     await row.getByRole("button", { name: "Remove the issuer" }).click();
-    await page.getByText("Removed. New credentials of this issuer are refused.").waitFor();
+    await page.getByText("Issuer removed. Its new credentials are refused.").waitFor();
     await page.getByRole("row", { name: /Our own issuer/ }).waitFor();
     assert.equal(await row.count(), 0);
   });
@@ -248,7 +248,7 @@ test("scores computed anew show at a terminal how far they are", async () => {
   await cli("scorer", "set-weights", String(id), "Lens=3");
   const shown = await world.server.atTerminal("scorer", "rescore", String(id));
   assert.match(shown, /scores .*\b[123]\/3\b/);
-  assert.match(shown, /3 of 3 stored scores computed anew/);
+  assert.match(shown, /recomputed 3 of 3 stored scores/);
 });
 
 test("on a phone nothing is wider than the window, in the middle of work too", async () => {

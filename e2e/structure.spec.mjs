@@ -12,7 +12,7 @@ const REQUEST = `
   - heading "POST HOST" [level=2]
   - text: Pending
   - paragraph: /orders
-  - paragraph: "Plain http: anybody on the way can read and change this request."
+  - paragraph: "Plain http: anyone on the network path can read and change this request."
   - paragraph:
     - strong: default-agent
     - text: wants to use
@@ -21,7 +21,7 @@ const REQUEST = `
     - paragraph: “to place the order”
   - term: Paused by
   - definition: POST needs approval (workspace mode)
-  - term: Asked
+  - term: Requested
   - definition:
     - time: AGO
   - term: Expires
@@ -30,28 +30,28 @@ const REQUEST = `
   - region "Body":
     - paragraph: JSON body 16 bytes application/json SHA-256 498207608015
     - text: "{ \\"note\\": \\"hello\\" }"
-    - group: As sent`;
+    - group: Raw body`;
 
 const INBOX_ANSWERS = `
   - button "Approve"
   - group: Approve for 30 min…
   - group: Deny…
-  - paragraph: Approving sends exactly this request, once, right away. There is no undo.`;
+  - paragraph: Approving sends exactly this request, once, immediately. There is no undo.`;
 
-const COVERS = "Also allow identical requests for 30 minutes: any POST to http://HOST/orders with billing-api, " +
-  "until CLOCK, whatever their query and body. Of the last 1 request, 1 was like this, by default-agent.";
+const COVERS = "Also allow every POST to http://HOST/orders with billing-api " +
+  "for 30 minutes (until CLOCK), with any query and body. 1 of 1 recent request matches, from default-agent.";
 
 const STANDALONE_ANSWERS = `
-  - 'checkbox "${COVERS}"'
-  - text: "${COVERS}"
+  - checkbox "${COVERS}"
+  - text: ${COVERS}
   - button "Approve"
   - group: Deny…
-  - paragraph: Approving sends exactly this request, once, right away. There is no undo.`;
+  - paragraph: Approving sends exactly this request, once, immediately. There is no undo.`;
 
 const STANDALONE = `
 - main:
   - heading "An agent asks for your approval" [level=1]
-  - paragraph: Workspace default. Only approve what you expected.${indented(REQUEST + STANDALONE_ANSWERS)}
+  - paragraph: Workspace default. Approve only what you expected.${indented(REQUEST + STANDALONE_ANSWERS)}
   - paragraph:
     - link "Open the inbox":
       - /url: /app/inbox`;

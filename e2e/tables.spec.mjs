@@ -70,9 +70,9 @@ test("a request is counted on the page of usage, by who made it", async () => {
     const navigation = page.getByRole("navigation", { name: "Main", exact: true });
     await navigation.getByRole("list", { name: "Record" }).getByRole("link", { name: "Usage" }).click();
     const row = page.getByRole("row", { name: /default-agent/ });
-    await row.getByRole("img", { name: /^Requests of default-agent over time, at most 1 from/ }).waitFor();
+    await row.getByRole("img", { name: /^Requests of default-agent over time, highest 1 at/ }).waitFor();
     assert.match(await row.innerText(), /1\s+1\s+0$/);
-    await page.getByRole("img", { name: "Requests of agents" }).waitFor();
+    await page.getByRole("img", { name: "Agent requests" }).waitFor();
     await page.getByRole("link", { name: "30 days" }).click();
     await page.waitForURL("**/app/usage?range=30d");
     assert.match(await row.innerText(), /1\s+1\s+0$/);

@@ -81,17 +81,17 @@ test("the owner sees networks, issuers and proofs, and why an address has proved
     await page.goto("/app/inbox");
     await page.getByRole("navigation", { name: "Main", exact: true }).getByRole("link", { name: "Verification" }).click();
     const networks = page.getByRole("region", { name: "Networks" });
-    await networks.getByRole("row", { name: /optimism 10 .* registry, blocks counted here \d+ .+ (under 1|\d+) ms/ }).waitFor();
+    await networks.getByRole("row", { name: /optimism 10 .* registry, block numbers counted by Pyxis \d+ .+ (under 1|\d+) ms/ }).waitFor();
     await page.getByRole("region", { name: "Issuers" }).getByRole("row", { name: /Our verifier Government ID, Phone/ }).waitFor();
     assert.equal(await page.locator("svg desc").first().textContent(), "4 proofs registered in 30 days, by kind and day.");
 
     await page.getByLabel("Address").fill(PROVED);
     await page.getByRole("button", { name: "Check" }).click();
-    const checked = page.getByRole("region", { name: "What it has proved" });
-    await checked.getByRole("row", { name: /Government ID optimism Yes It expires/ }).waitFor();
-    await checked.getByRole("row", { name: /Phone optimism No It never proved this/ }).waitFor();
-    await checked.getByRole("row", { name: /US residence optimism No It never proved this/ }).waitFor();
-    await checked.getByRole("row", { name: /Clean hands optimism No It never proved this/ }).waitFor();
+    const checked = page.getByRole("region", { name: "Proofs of this address" });
+    await checked.getByRole("row", { name: /Government ID optimism Yes Expires/ }).waitFor();
+    await checked.getByRole("row", { name: /Phone optimism No No proof registered/ }).waitFor();
+    await checked.getByRole("row", { name: /US residence optimism No No proof registered/ }).waitFor();
+    await checked.getByRole("row", { name: /Clean hands optimism No No proof registered/ }).waitFor();
     const asked = await checked.getByRole("row").evaluateAll((rows) => (
       rows.map(({ cells }) => `${cells[0].textContent} ${cells[1].textContent}`)
     ));
@@ -100,14 +100,14 @@ test("the owner sees networks, issuers and proofs, and why an address has proved
 
     await page.getByLabel("Action id").fill("5");
     await page.getByRole("button", { name: "Check" }).click();
-    await checked.getByRole("row", { name: /Government ID optimism No It proved this for another action only/ }).waitFor();
+    await checked.getByRole("row", { name: /Government ID optimism No The proof is for another action id/ }).waitFor();
 
     await page.getByLabel("Address").fill(OTHER);
     await page.getByRole("button", { name: "Check" }).click();
-    await checked.getByRole("row", { name: /Government ID optimism No It never proved this/ }).waitFor();
+    await checked.getByRole("row", { name: /Government ID optimism No No proof registered/ }).waitFor();
     await page.getByLabel("Address").fill("vitalik.eth");
     await page.getByRole("button", { name: "Check" }).click();
-    await page.getByText("That is no address").waitFor();
+    await page.getByText("Enter an address").waitFor();
   });
 });
 
@@ -115,23 +115,23 @@ test("the owner sees which node is dead, and every reason for a no", async () =>
   await world.asOwner(async (page) => {
     await page.goto("/app/verification");
     const networks = page.getByRole("region", { name: "Networks" });
-    await networks.getByRole("row", { name: /base-sepolia 84532 .* registry and evm, blocks of its nodes Not known/ }).waitFor();
-    const checked = page.getByRole("region", { name: "What it has proved" });
+    await networks.getByRole("row", { name: /base-sepolia 84532 .* registry and evm, block numbers from its RPC nodes Unknown/ }).waitFor();
+    const checked = page.getByRole("region", { name: "Proofs of this address" });
     const check = async (address) => {
       await page.getByLabel("Address").fill(address);
       await page.getByRole("button", { name: "Check" }).click();
-      await checked.getByRole("row", { name: /Phone base-sepolia Not known/ }).waitFor();
+      await checked.getByRole("row", { name: /Phone base-sepolia Unknown/ }).waitFor();
     };
     const tells = (why) => checked.getByRole("row", { name: new RegExp(`Government ID optimism No ${why}`) });
     await check(REVOKED);
-    await tells("Its proof was revoked").waitFor();
+    await tells("The proof was revoked").waitFor();
     await check(BLOCKED);
     await tells("The address is blocked").waitFor();
-    do await check(EXPIRED); while (await tells("Its proof has expired").count() === 0);
+    do await check(EXPIRED); while (await tells("The proof has expired").count() === 0);
   });
 });
 
 test("an import of proofs shows at a terminal how far it is", () => {
   assert.match(imported, / (\d[\d.]*) KiB\/\1 KiB/);
-  assert.match(imported, / lines: 3 registered, 0 were so already, 0 rejected/);
+  assert.match(imported, / lines: 3 registered, 0 already registered, 0 rejected/);
 });

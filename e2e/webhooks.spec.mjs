@@ -19,7 +19,7 @@ after(() => receiver?.stop());
 test("an endpoint is added, its secret is shown once, and a delivery that failed is sent again", async () => {
   await world.asOwner(async (page) => {
     await page.goto("/app/webhooks");
-    await page.getByRole("heading", { name: "No endpoint yet" }).waitFor();
+    await page.getByRole("heading", { name: "No endpoints yet" }).waitFor();
     await page.getByRole("link", { name: "Add endpoint" }).first().click();
     await page.getByLabel("URL").fill("https://10.0.0.1/in");
     await page.getByRole("button", { name: "Add endpoint" }).click();
@@ -31,7 +31,7 @@ test("an endpoint is added, its secret is shown once, and a delivery that failed
     const secret = await page.getByLabel("Signing secret", { exact: true }).textContent();
     assert.match(secret, /^whsec_/);
     await page.getByRole("link", { name: "I have stored the secret" }).click();
-    await page.getByText("Nothing has been sent here yet.").waitFor();
+    await page.getByText("No deliveries yet.").waitFor();
     assert.ok(!(await page.content()).includes(secret));
 
     receiver.status = 503;
@@ -41,13 +41,13 @@ test("an endpoint is added, its secret is shown once, and a delivery that failed
     await page.getByRole("link", { name: "approval.requested" }).click();
     await page.waitForURL("**/app/deliveries/*");
     // The receiver has the delivery before the server has put the answer on record.
-    await reloadUntil(page, page.getByText("The answer was 503").or(page.getByText("the answer was 503")));
+    await reloadUntil(page, page.getByText("The endpoint responded with 503").or(page.getByText("the endpoint responded with 503")));
     await page.getByText("not today").waitFor();
-    assert.match(await page.getByLabel("Body of the message").textContent(), new RegExp(txn));
+    assert.match(await page.getByLabel("Message body").textContent(), new RegExp(txn));
 
     receiver.status = 204;
-    await page.getByRole("button", { name: "Send again" }).click();
-    await page.getByText("It is sent again now.").waitFor();
+    await page.getByRole("button", { name: "Resend" }).click();
+    await page.getByText("Resending now.").waitFor();
     const [first, second] = await receiver.until(2);
     assert.equal(second.body, first.body);
     assert.equal(second.headers["px-delivery"], first.headers["px-delivery"]);
@@ -60,7 +60,7 @@ test("an endpoint is added, its secret is shown once, and a delivery that failed
       await page.getByRole("button", { name: "Show" }).click();
       await page.waitForURL(`**?q=${encodeURIComponent(words)}&status=`);
       assert.equal(await row.count(), found, words);
-      assert.equal(await page.getByText("None of these.").count(), 1 - found, words);
+      assert.equal(await page.getByText("No matching deliveries.").count(), 1 - found, words);
     }
   }, { refusals: [422] });
 });

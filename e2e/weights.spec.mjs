@@ -6,7 +6,7 @@ import test from "node:test";
 import { World } from "./support/world.mjs";
 
 const world = World.forThisFile({});
-const NUMBER = "Write a number such as 1.5, with at most five digits after the point.";
+const NUMBER = "Enter a number such as 1.5, with at most five decimal places.";
 
 function editor() {
   return `/app/scorers/${world.server.bootstrap.scorer_id}`;
@@ -46,12 +46,12 @@ test("sum, threshold and what is enough follow every key", async () => {
     }
     const alone = page.locator("[data-alone]");
     assert.match(await alone.innerText(), /^Discord 21\.503/);
-    await page.getByLabel("Passes at").fill("21.504");
+    await page.getByLabel("Threshold").fill("21.504");
     assert.equal(await page.locator("[data-needed]").innerText(), "21.504");
-    assert.equal(await alone.innerText(), "no Stamp");
+    assert.equal(await alone.innerText(), "none");
     assert.match(await page.locator("[data-together]").innerText(), /^At least 2 Stamps, for example Discord \+ /);
-    await page.getByLabel("Name of the Stamp").fill("Our#Own");
-    await page.getByLabel("Its weight").fill("30");
+    await page.getByLabel("Stamp name").fill("Our#Own");
+    await page.getByLabel("Stamp weight").fill("30");
     assert.match(await alone.innerText(), /^Our#Own 30/);
     assert.equal(await sum(), others + units("21.503") + units("30"));
   });
@@ -66,28 +66,28 @@ test("what is no number is named where it stands, and nothing that was typed is 
     await weight(page, "Google").fill("2.25");
     await weight(page, "Lens").fill("-1");
     await page.getByLabel("Name", { exact: true }).fill("Forum");
-    await page.getByLabel("Name of the Stamp").fill("two words");
-    await page.getByLabel("Its weight").fill("4");
+    await page.getByLabel("Stamp name").fill("two words");
+    await page.getByLabel("Stamp weight").fill("4");
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByRole("alert").getByText("Nothing was saved: 3 fields to mend below.").waitFor();
+    await page.getByRole("alert").getByText("Not saved. Fix the 3 fields marked below.").waitFor();
     for (const [stamp, typed] of [["Discord", "1,5"], ["Lens", "-1"]]) {
       const field = weight(page, stamp);
       assert.equal(await field.inputValue(), typed);
       assert.equal(await field.getAttribute("aria-invalid"), "true");
       assert.ok((await page.locator("[data-row]", { has: field }).innerText()).includes(NUMBER), stamp);
     }
-    await page.getByText("Write the name as issuers sign it").waitFor();
+    await page.getByText("Enter the name that issuers sign").waitFor();
     assert.equal(await page.locator("[data-row] .problem").count(), 2, "the others are not blamed");
     assert.equal(await weight(page, "Google").inputValue(), "2.25");
     assert.equal(await page.getByLabel("Name", { exact: true }).inputValue(), "Forum");
-    assert.equal(await page.getByLabel("Name of the Stamp").inputValue(), "two words");
-    assert.equal(await page.getByLabel("Its weight").inputValue(), "4");
+    assert.equal(await page.getByLabel("Stamp name").inputValue(), "two words");
+    assert.equal(await page.getByLabel("Stamp weight").inputValue(), "4");
     assert.deepEqual(await stored(), before);
     await weight(page, "Discord").fill("1.5");
     await weight(page, "Lens").fill("");
-    await page.getByLabel("Name of the Stamp").fill("TwoWords");
+    await page.getByLabel("Stamp name").fill("TwoWords");
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByRole("status").getByText("Saved. Each score follows").waitFor();
+    await page.getByRole("status").getByText("Scorer saved. Each score is recomputed").waitFor();
   }, { refusals: [422] });
   const { name, weights } = await stored();
   const { Discord, Google, Lens, TwoWords } = weights;
@@ -106,7 +106,7 @@ test("a weight is found, changed and saved by keys alone", async () => {
     assert.equal(await weight(page, "Discord").evaluate((field) => field === document.activeElement), true);
     await keyboard.type("7.125");
     await keyboard.press("Enter");
-    await page.getByRole("status").getByText("Saved. Each score follows").waitFor();
+    await page.getByRole("status").getByText("Scorer saved. Each score is recomputed").waitFor();
     assert.equal((await stored()).weights.Discord, "7.12500");
   });
 });
@@ -124,7 +124,7 @@ test("the button that saves is reached from a weight by Tab", async () => {
       await keyboard.press("Tab");
     }
     await keyboard.press("Space");
-    await page.getByRole("status").getByText("Saved. Each score follows").waitFor();
+    await page.getByRole("status").getByText("Scorer saved. Each score is recomputed").waitFor();
   });
   assert.equal((await stored()).weights.Discord, "8.00000");
 });

@@ -25,5 +25,5 @@ export async function registerPasskey(page, name) {
   await page.goto("/app/account");
   await page.getByLabel("Name of the new passkey").fill(name);
   await page.getByRole("button", { name: "Register a passkey" }).click();
-  await page.getByText("The passkey is registered.").waitFor();
+  await page.getByText("Passkey registered.").waitFor();
 }

@@ -94,7 +94,7 @@ export class World {
 export async function setPassword(page, link) {
   await page.goto(link);
   await page.getByLabel("New password").fill(PASSWORD);
-  await page.getByLabel("The same again").fill(PASSWORD);
+  await page.getByLabel("Repeat password").fill(PASSWORD);
   await page.getByRole("button", { name: "Set password and sign in" }).click();
   await page.waitForURL("**/app/inbox");
 }

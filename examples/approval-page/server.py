@@ -62,7 +62,7 @@ def signature(signing):
         payload = f"<table>{''.join(rows)}</table>"
     else:
         payload = f"<pre>{text(signing['bytes'] if signing['text'] is None else signing['text'])}</pre>"
-    return f"<p>To be signed: {head}</p>{warning}{payload}{words if signing['description'] else ''}"
+    return f"<p>Payload to sign: {head}</p>{warning}{payload}{words if signing['description'] else ''}"
 
 
 def card(txn):
@@ -108,26 +108,26 @@ def answer_to(txn, verb, reason):
         return text(f"{told['status']} ({count} approvals)")
     if status == 412:
         # Only a passkey approves this, and a passkey works on the origin it was made for.
-        return f'This needs your passkey: <a href="{text(told["url"])}">approve it there</a>'
+        return f'This request needs a passkey: <a href="{text(told["url"])}">approve it in Pyxis</a>'
     return text(f"{told['code']}: {told['detail']}")
 
 
 class Page(BaseHTTPRequestHandler):
     def do_GET(self):
         if self.path != "/":
-            return self.show(404, "<p>There is nothing here.</p>")
+            return self.show(404, "<p>Page not found.</p>")
         status, told = call("GET", "/approvals?state=pending")
         if status != 200:
             return self.show(502, f"<p>{text(told['code'])}: {text(told['detail'])}</p>")
         cards = "".join(card(one["txn_id"]) for one in told["approvals"])
-        return self.show(200, cards or "<p>Nothing waits for you.</p>")
+        return self.show(200, cards or "<p>No pending requests.</p>")
 
     def do_POST(self):
         length = min(int(self.headers.get("Content-Length") or 0), 10_000)
         fields = urllib.parse.parse_qs(self.rfile.read(length).decode())
         first = {name: values[0] for name, values in fields.items()}
         if not secrets.compare_digest(first.get("key", ""), FORM_KEY):
-            return self.show(403, "<p>The form is not ours.</p>")
+            return self.show(403, "<p>This form is not valid. Reload the page.</p>")
         told = answer_to(self.path[1:], first.get("verb"), first.get("reason", ""))
         return self.show(200, f'<p role="status">{told}</p><p><a href="/">Back</a></p>')
 

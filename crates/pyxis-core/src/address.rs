@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// The text is not an address.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("not an address: 0x and 40 hexadecimal digits")]
+#[error("not an address: write 0x followed by 40 hex characters")]
 pub struct InvalidAddress;
 
 /// A 20-byte EVM address. Displayed in lower case with `0x`.

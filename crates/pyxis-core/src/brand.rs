@@ -64,10 +64,10 @@ pub fn display_name(text: &str) -> Result<Option<String>, &'static str> {
         return Ok(None);
     }
     if name.chars().count() > MAX_NAME {
-        return Err("at most 60 characters");
+        return Err("must have at most 60 characters");
     }
     if name.chars().any(|c| c.is_control() || crate::preview::visible(c) != c) {
-        return Err("must not hold control characters or signs that turn the direction of text");
+        return Err("must not contain control characters or characters that change the direction of text");
     }
     Ok(Some(name.to_owned()))
 }

@@ -108,9 +108,9 @@ mod tests {
         assert_eq!(
             text,
             "{\"id\":\"Discord\",\"icon\":\"/assets/stamps/Discord.svg\",\"name\":\"Discord\",\
-             \"description\":\"An account of some age on Discord, where communities talk\",\
+             \"description\":\"An established Discord account\",\
              \"connectMessage\":\"Connect your Discord account.\",\"groups\":[{\"name\":\"Account Verification\",\
-             \"stamps\":[{\"name\":\"Discord\",\"description\":\"Holds a Discord account in lasting use\",\
+             \"stamps\":[{\"name\":\"Discord\",\"description\":\"Holds an established, active Discord account\",\
              \"hash\":\"0x47024beb35c119cb9ca37d810b63c51b538c48fc98c7b88a52d78b633e5600df\"}]}]}"
         );
     }

@@ -41,16 +41,16 @@ pub enum DurationError {
     #[error("the policy needs more than one approver, so no grant can be opened; approve without one")]
     SeveralApprovers,
     /// Only managers open grants here; members use other surfaces.
-    #[error("only workspace managers open grants in the dashboard; approve without a grant")]
+    #[error("only owners and admins can open grants in the dashboard; approve without a grant")]
     ManagersOnly,
     /// Not the only permitted length.
-    #[error("a grant lasts exactly {seconds} seconds here; ask for that")]
+    #[error("a grant lasts exactly {seconds} seconds here; request that duration")]
     Exactly {
         /// The permitted length.
         seconds: u64,
     },
     /// Outside the permitted range.
-    #[error("a grant lasts from {min} to {max} seconds here; ask for a length between them")]
+    #[error("a grant lasts {min} to {max} seconds here; request a duration in that range")]
     OutOfRange {
         /// The shortest, in seconds.
         min: u64,

@@ -173,7 +173,7 @@ pub struct ScorerId(i64);
 
 /// The text or number is not a scorer's.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("not a scorer: a positive integer")]
+#[error("not a scorer number: write a positive integer")]
 pub struct InvalidScorerId;
 
 impl ScorerId {
@@ -216,7 +216,7 @@ pub struct ApiKeyId([u8; 8]);
 
 /// The text is not the identifier of an API key.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("not the identifier of an API key: key_ and 16 hexadecimal digits")]
+#[error("not an API key id: write key_ followed by 16 hex characters")]
 pub struct InvalidApiKeyId;
 
 impl ApiKeyId {

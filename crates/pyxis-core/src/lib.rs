@@ -26,6 +26,7 @@ pub mod headers;
 pub mod hex;
 pub mod hosts;
 pub mod id;
+pub mod nearest;
 pub mod pattern;
 pub mod policy;
 pub mod presets;

@@ -101,16 +101,20 @@ impl Rule {
     /// One sentence for people who ask for the reason.
     pub const fn detail(&self) -> &'static str {
         match self {
-            Self::RequireUrl => "the URL matches require_approval_urls, which wins over everything but deny",
-            Self::AutoUrl => "the URL matches auto_approve_urls, whatever the method",
+            Self::RequireUrl => {
+                "the URL matches require_approval_urls, which overrides every rule except deny"
+            }
+            Self::AutoUrl => "the URL matches auto_approve_urls, which allow any method",
             Self::AutoMethod => "the method is in auto_approve_methods (HEAD follows GET)",
             Self::RequireMethod => "the method is in require_approval_methods (HEAD follows GET)",
             Self::Default => "no rule of the policy matches, so approval is required",
-            Self::GatedDefault => "no policy, gated workspace: GET and HEAD pass, everything else asks",
-            Self::AutonomousDefault => "no policy, autonomous workspace: everything passes",
-            Self::Deny => "deny_methods or deny_urls refuses it",
-            Self::Grant => "a grant that is still open covers this request",
-            Self::Target => "the target cannot be used",
+            Self::GatedDefault => {
+                "no policy; the workspace default (gated) allows GET and HEAD and requires approval for the rest"
+            }
+            Self::AutonomousDefault => "no policy; the workspace default (autonomous) allows everything",
+            Self::Deny => "deny_methods or deny_urls denies the request",
+            Self::Grant => "an open grant covers this request",
+            Self::Target => "the target is invalid",
             Self::AllowedHosts => "the host is not in the credential's allowed_hosts",
         }
     }
@@ -133,7 +137,7 @@ impl Decision<'_> {
     pub const fn detail(&self) -> &'static str {
         match (self.rule, self.pattern) {
             (Rule::RequireUrl, None) => {
-                "the path is not valid UTF-8, has NUL or can be read in too many ways, so it may be a protected one"
+                "the path is not valid UTF-8, contains NUL or has too many readings, so it may match a protected path"
             }
             (rule, _) => rule.detail(),
         }

@@ -1,7 +1,6 @@
 //! Presets: settings for common APIs. Data in `data/presets.json`, facts only.
 
 use std::collections::BTreeMap;
-use std::mem::discriminant;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -139,9 +138,8 @@ fn reaches(preset: &Preset, target: &Target) -> bool {
 
 /// The first value among presets of this kind; one with exactly this configuration takes precedence.
 fn of_kind<T>(auth: &Auth, known: impl Fn(&'static Preset) -> Option<T>) -> Option<T> {
-    // A signature for one service or region is invalid for another.
-    let scoped = matches!(auth, Auth::AwsSigv4(_));
-    let alike = |preset: &&Preset| !scoped && discriminant(&preset.auth) == discriminant(auth);
+    let kind = auth.kind();
+    let alike = |preset: &&Preset| kind.shares_probes && preset.auth.kind().name == kind.name;
     let mut same = ALL.iter().filter(|preset| preset.auth == *auth);
     same.find_map(&known).or_else(|| ALL.iter().filter(alike).find_map(&known))
 }

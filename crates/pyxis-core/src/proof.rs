@@ -75,7 +75,9 @@ pub struct ActionId(pub FieldElement);
 
 /// The text is not an action id.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
-#[error("not an action id: a decimal number from 1 to below the order of the bn254 scalar field")]
+#[error(
+    "not an action id: write a decimal number of at least 1 and below the order of the bn254 scalar field"
+)]
 pub struct InvalidActionId;
 
 impl FromStr for ActionId {
@@ -115,7 +117,7 @@ impl fmt::Display for ProofNullifier {
 
 /// The text is not an address.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
-#[error("not an address: 0x and 40 hexadecimal digits, or up to 64 on Sui")]
+#[error("not an address: write 0x followed by 40 hex characters (up to 64 on Sui)")]
 pub struct InvalidSubject;
 
 /// Characters of an EVM address.
@@ -204,7 +206,7 @@ impl fmt::Debug for Subject {
 
 /// The text is not a network's name.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
-#[error("not a network's name: 1 to 64 of a to z, 0 to 9 and -")]
+#[error("not a network name: use 1 to 64 characters of a-z, 0-9 and -")]
 pub struct InvalidNetworkName;
 
 /// The name of a network, as used in paths: `optimism`, `base-sepolia`.

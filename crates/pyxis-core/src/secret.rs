@@ -53,7 +53,7 @@ impl<'de, T: Zeroize + Deserialize<'de>> Deserialize<'de> for Secret<T> {
 pub enum BadEntry {
     /// A character that no key or password has.
     #[error(
-        "has the invisible character U+{code:04X} at character {at}; remove it (only a key in PEM has several lines)"
+        "has the invisible character U+{code:04X} at character {at}; remove it (only PEM keys may have several lines)"
     )]
     Control {
         /// The code point.

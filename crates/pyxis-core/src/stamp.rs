@@ -13,12 +13,12 @@ pub const MAX_NULLIFIER: usize = 256;
 
 /// The text is not a Stamp name.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("not a Stamp name: 1 to {MAX_STAMP_NAME} printable ASCII characters without spaces")]
+#[error("not a Stamp name: use 1 to {MAX_STAMP_NAME} printable ASCII characters without spaces")]
 pub struct InvalidStampName;
 
 /// The text is not a nullifier.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("not a nullifier: 1 to {MAX_NULLIFIER} bytes of printable text")]
+#[error("not a nullifier: use 1 to {MAX_NULLIFIER} bytes of printable text")]
 pub struct InvalidNullifier;
 
 macro_rules! text {

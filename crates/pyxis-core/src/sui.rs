@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 /// The text is not a Sui address.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
-#[error("not a Sui address: 0x and up to 64 hexadecimal digits")]
+#[error("not a Sui address: write 0x followed by up to 64 hex characters")]
 pub struct InvalidSuiAddress;
 
 /// A 32-byte Sui address. Displayed in full, in lower case with `0x`.

@@ -38,7 +38,7 @@ pub enum TargetError {
     NotAbsolute,
     /// `user:password@`, even if empty.
     #[error(
-        "the target has user information: remove everything up to the @ sign, the proxy adds the credential"
+        "the target has a user name or password: remove everything up to the @ sign; the proxy adds the credential"
     )]
     Userinfo,
     /// No host, or not one this proxy accepts.

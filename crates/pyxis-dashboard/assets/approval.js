@@ -1,5 +1,5 @@
 // The page of one request that waits. When it is decided, withdrawn or expires elsewhere, the page is
-// made anew; a person in the middle of an answer is told first.
+// reloaded; a person in the middle of an answer is told first.
 
 const request = document.querySelector("[data-live]");
 const news = document.querySelector("[data-news]");

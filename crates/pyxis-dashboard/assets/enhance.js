@@ -60,7 +60,7 @@ if (navigator.clipboard) {
         await navigator.clipboard.writeText(box.querySelector("[data-copy-source]").textContent);
         label.textContent = "Copied";
       } catch {
-        label.textContent = "Select and copy by hand";
+        label.textContent = "Select the text and copy it";
       }
       announce(label.textContent);
       setTimeout(() => { label.textContent = "Copy"; }, 2 * SECOND);

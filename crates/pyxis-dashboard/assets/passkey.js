@@ -18,7 +18,7 @@ async function begin(form) {
   });
   if (answer.ok) return answer.json();
   const told = answer.headers.get("content-type")?.includes("json") ? (await answer.json()).detail : null;
-  throw new Error(told ?? "The server did not begin the ceremony. Reload the page and try again.");
+  throw new Error(told ?? "The server did not start the passkey check. Reload the page and try again.");
 }
 
 async function ask(form, options) {
@@ -31,8 +31,8 @@ async function ask(form, options) {
 }
 
 function words(error) {
-  if (error.name === "InvalidStateError") return "This passkey is registered already.";
-  if (error.name === "NotAllowedError") return "The passkey was not used, or took too long. Nothing was changed.";
+  if (error.name === "InvalidStateError") return "This passkey is already registered.";
+  if (error.name === "NotAllowedError") return "The passkey was not used, or it took too long. Nothing was changed.";
   return error.message;
 }
 
@@ -58,6 +58,6 @@ for (const form of document.querySelectorAll("form[data-ceremony]")) {
     }
   });
   if (!globalThis.PublicKeyCredential?.parseRequestOptionsFromJSON) {
-    note(form, "This browser knows no passkeys. Use another one.");
+    note(form, "This browser does not support passkeys. Use another browser.");
   }
 }

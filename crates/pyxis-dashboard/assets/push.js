@@ -31,7 +31,7 @@ async function enable() {
   try {
     const permission = await Notification.requestPermission();
     if (permission !== "granted") {
-      say("The browser was told not to show notifications. Its settings for this site can change that.");
+      say("Notifications are blocked for this site. Allow them in the browser's settings.");
       return;
     }
     const registration = await navigator.serviceWorker.register(worker);
@@ -45,7 +45,7 @@ async function enable() {
     for (const [name, value] of Object.entries(fields)) form.elements[name].value = value;
     form.submit();
   } catch (error) {
-    say(`This browser could not be subscribed: ${error.message}`);
+    say(`Notifications could not be enabled: ${error.message}`);
   } finally {
     button.disabled = false;
   }
@@ -55,8 +55,8 @@ if (section && "serviceWorker" in navigator && "PushManager" in window && "Notif
   button.hidden = false;
   say(
     Notification.permission === "denied"
-      ? "The browser was told not to show notifications. Its settings for this site can change that."
-      : "The browser asks you once whether it may show them.",
+      ? "Notifications are blocked for this site. Allow them in the browser's settings."
+      : "The browser asks you once for permission.",
   );
   button.addEventListener("click", enable);
 }

@@ -52,7 +52,7 @@ function together(all, needed) {
     used.push(one.name);
     if (sum >= needed) return `At least ${used.length} Stamps, for example ${used.join(" + ")} = ${write(sum)}.`;
   }
-  return "Not even all of them: nobody can pass.";
+  return "All of them together are not enough, so no address can pass.";
 }
 
 function count() {
@@ -65,7 +65,7 @@ function count() {
   const alone = all.filter(({ units }) => units >= needed);
   const box = place("alone");
   box.replaceChildren(...alone.flatMap((one) => [chip(one), " "]));
-  if (alone.length === 0) box.textContent = "no Stamp";
+  if (alone.length === 0) box.textContent = "none";
   place("together-box").hidden = alone.length > 0;
   place("together").textContent = alone.length > 0 ? "" : together(all, needed);
 }

@@ -108,15 +108,13 @@ fn page_of(error: &Error) -> ErrorPage {
         Error::StaleForm => ErrorPage::stale_form(None),
         Error::BadForm(status) => ErrorPage::refused(
             status.as_u16(),
-            "The form could not be read: it is too large, or damaged on its way. Nothing was changed.",
+            "The form could not be read: it is too large or was damaged in transit. Nothing was changed.",
         ),
         Error::LinkUsed => ErrorPage::link_used(None),
         Error::NotFound => ErrorPage::not_found(None),
-        Error::MethodNotAllowed => {
-            ErrorPage::refused(405, "This address does not take that kind of request.")
-        }
+        Error::MethodNotAllowed => ErrorPage::refused(405, "This URL does not support that method."),
         Error::TooManyStreams => {
-            ErrorPage::refused(503, "Too many inboxes are open. Reload this one by hand.")
+            ErrorPage::refused(503, "Too many inboxes are open. Close one and reload this page.")
         }
         Error::Service(error) => page_of_service(error),
         Error::Scoring(error) => page_of_scoring(error),
@@ -130,13 +128,13 @@ fn page_of_service(error: &gateway::Error) -> ErrorPage {
     match error {
         E::NotFound(_) => ErrorPage::not_found(None),
         E::Forbidden(_) => ErrorPage::forbidden(None),
-        E::NotEligible(why) => ErrorPage::refused(403, &format!("You may not decide this: {why}.")),
+        E::NotEligible(why) => ErrorPage::refused(403, &format!("You cannot decide this request: {why}.")),
         E::AlreadyDecided(state) => ErrorPage::conflict(decided(*state), None),
         E::NameTaken(name) => ErrorPage::refused(409, &format!("The name {name} is taken. Choose another.")),
-        E::Conflict(why) => ErrorPage::refused(409, &format!("It cannot be done now: {why}.")),
+        E::Conflict(why) => ErrorPage::refused(409, &format!("Not possible now: {why}.")),
         E::Unavailable(_) => ErrorPage { status: 503, ..ErrorPage::internal(None) },
         E::Internal(_) => ErrorPage::internal(None),
-        other => ErrorPage::refused(422, &format!("It was refused: {other}.")),
+        other => ErrorPage::refused(422, &format!("Refused: {other}.")),
     }
 }
 
@@ -144,17 +142,16 @@ fn page_of_scoring(error: &scoring::Error) -> ErrorPage {
     use scoring::Error as E;
     match error {
         E::NotFound(_) => ErrorPage::not_found(None),
-        E::Conflict(why) => ErrorPage::refused(409, &format!("It cannot be done now: {why}.")),
-        E::Changed { .. } => ErrorPage::refused(
-            409,
-            "Somebody else changed it meanwhile. Nothing of yours was saved; go back and reload.",
-        ),
-        E::InvalidField { field, detail } => {
-            ErrorPage::refused(422, &format!("It was refused: {field}: {detail}."))
+        E::Conflict(why) => ErrorPage::refused(409, &format!("Not possible now: {why}.")),
+        E::Changed { .. } => {
+            ErrorPage::refused(409, "Not saved: someone else changed it in the meantime. Go back and reload.")
         }
-        E::Busy => ErrorPage::refused(503, "Others are changing the same. Nothing was changed; try again."),
+        E::InvalidField { field, detail } => ErrorPage::refused(422, &format!("Refused: {field}: {detail}.")),
+        E::Busy => {
+            ErrorPage::refused(503, "Someone else is changing this now. Nothing was changed. Try again.")
+        }
         E::Source(chain) => {
-            ErrorPage::refused(502, &format!("The indexer of {chain} does not answer. Try again later."))
+            ErrorPage::refused(502, &format!("The indexer of {chain} does not respond. Try again later."))
         }
         E::Unavailable(_) => ErrorPage { status: 503, ..ErrorPage::internal(None) },
         E::Internal(_) => ErrorPage::internal(None),
@@ -166,10 +163,8 @@ fn page_of_verification(error: &verification::Error) -> ErrorPage {
     match error {
         E::NotFound(_) => ErrorPage::not_found(None),
         E::Forbidden => ErrorPage::forbidden(None),
-        E::Conflict(why) => ErrorPage::refused(409, &format!("It cannot be done now: {why}.")),
-        E::InvalidField { field, detail } => {
-            ErrorPage::refused(422, &format!("It was refused: {field}: {detail}."))
-        }
+        E::Conflict(why) => ErrorPage::refused(409, &format!("Not possible now: {why}.")),
+        E::InvalidField { field, detail } => ErrorPage::refused(422, &format!("Refused: {field}: {detail}.")),
         E::Unavailable(_) => ErrorPage { status: 503, ..ErrorPage::internal(None) },
         E::Internal(_) => ErrorPage::internal(None),
     }
@@ -177,9 +172,9 @@ fn page_of_verification(error: &verification::Error) -> ErrorPage {
 
 const fn decided(state: ApprovalState) -> &'static str {
     match state {
-        ApprovalState::Pending => "You have voted on this request already.",
-        ApprovalState::Approved => "This request is approved already.",
-        ApprovalState::Denied => "This request is denied already. Nothing was sent.",
+        ApprovalState::Pending => "You have already voted on this request.",
+        ApprovalState::Approved => "This request is already approved.",
+        ApprovalState::Denied => "This request is already denied. Nothing was sent.",
         ApprovalState::Expired => "This request has expired or was withdrawn. Nothing was sent.",
     }
 }

@@ -43,98 +43,98 @@ macro_rules! notices {
 }
 
 notices! {
-    Approved = "approved", true, "Approved. The request is sent now, once.";
+    Approved = "approved", true, "Approved. The request is being sent.";
     ApprovedWithGrant = "approved-grant", true,
-        "Approved, and the grant is open. You can revoke it under Policies & grants.";
+        "Approved with a grant. You can revoke the grant under Policies & grants.";
     OneApproval = "one-approval", true,
-        "Your approval counts. The request is sent once enough people have approved.";
+        "Your approval counts. The request is sent when enough people have approved.";
     Denied = "denied", true, "Denied. Nothing was sent.";
-    TooLate = "too-late", false, "This request was already decided or has expired; what you see is how it stands.";
-    NotEligible = "not-eligible", false, "You may not decide this request. Nothing was changed.";
+    TooLate = "too-late", false, "Already decided or expired. The current state is shown.";
+    NotEligible = "not-eligible", false, "You cannot decide this request. Nothing was changed.";
     PasskeyNeeded = "passkey", false, "This request needs a passkey. Nothing was changed.";
     BadGrant = "bad-grant", false,
-        "A grant of that length is not possible here. Nothing was decided; choose another or approve once.";
-    ReasonTooLong = "reason-long", false, "The reason is too long. Nothing was decided; shorten it.";
+        "A grant of that length is not available here. Nothing was decided. Choose another length or approve once.";
+    ReasonTooLong = "reason-long", false, "The reason is too long. Nothing was decided. Shorten it and deny again.";
     Saved = "saved", true, "Changes saved.";
-    AgentDisabled = "agent-off", true, "Disabled. Its requests are refused from now on.";
-    AgentEnabled = "agent-on", true, "Enabled. Its key works again.";
-    AgentRemoved = "agent-gone", true, "The agent was removed.";
+    AgentDisabled = "agent-off", true, "Agent disabled. Its requests are refused.";
+    AgentEnabled = "agent-on", true, "Agent enabled. Its key works again.";
+    AgentRemoved = "agent-gone", true, "Agent removed.";
     CredentialAdded = "credential-new", true,
-        "Added. The secret is stored and cannot be shown again; the workspace's mode applies until you write a policy.";
-    SecretReplaced = "secret-new", true, "The secret was replaced, and the grants of this credential ended.";
-    CredentialRemoved = "credential-gone", true, "The credential, its policy and its grants were removed.";
-    Verified = "verified", true, "One request was sent; the API's answer stands under Verify.";
-    ProbeUrl = "probe-url", false, "Say which address to try: a whole http or https URL.";
+        "Credential added. The secret cannot be shown again. The workspace mode applies until you write a policy.";
+    SecretReplaced = "secret-new", true, "Secret replaced. The credential's grants ended.";
+    CredentialRemoved = "credential-gone", true, "Credential removed, with its policy and grants.";
+    Verified = "verified", true, "One request was sent. The API's response is shown under Verify.";
+    ProbeUrl = "probe-url", false, "Enter the URL to try: a full http or https URL.";
     ProbeHost = "probe-host", false,
-        "Not sent: the address is outside the allowed hosts, or not one that Pyxis may reach.";
-    ProbeFailed = "probe-failed", false, "Sent nothing useful: the host could not be reached or broke off.";
-    ProbeToken = "probe-token", false, "Not sent: the token endpoint gave no access token.";
+        "Not sent: the URL is outside the allowed hosts, or Pyxis may not connect to it.";
+    ProbeFailed = "probe-failed", false, "No response: the host could not be reached or closed the connection.";
+    ProbeToken = "probe-token", false, "Not sent: the token endpoint did not issue an access token.";
     ProbeConnect = "probe-connect", false, "Not sent: connect the account first, or replace the secret.";
-    Connected = "connected", true, "Connected. Tokens are renewed by themselves from now on.";
+    Connected = "connected", true, "Connected. Tokens are renewed automatically.";
     NotConnected = "not-connected", false,
-        "Not connected: the provider refused, or it took too long. Nothing was changed; try again.";
-    ProbeTimeout = "probe-timeout", false, "The host did not answer in time.";
-    PolicySaved = "policy-saved", true, "Policy saved. It holds from the next request on.";
-    PolicyRemoved = "policy-gone", true, "Policy removed. The workspace's mode decides again.";
-    GrantRevoked = "grant-gone", true, "Grant revoked. The next such request asks again.";
-    GrantOver = "grant-over", false, "That grant was over already.";
-    PersonDisabled = "person-off", true, "Disabled, and signed out everywhere.";
-    PersonEnabled = "person-on", true, "Enabled. A new sign-in link may be needed.";
-    RoleChanged = "role", true, "Role changed. The person has to sign in again.";
-    MembersOnly = "members-only", false, "Grants are for members you may change. Owners and admins decide everywhere.";
-    RightsSaved = "rights-saved", true, "Saved. It holds from the next request on.";
-    InvitationWithdrawn = "invite-gone", true, "Withdrawn. The link no longer works.";
-    SignedInAlready = "signed-in-already", false, "They have signed in meanwhile. Disable them instead.";
-    PolicyStaged = "policy-staged", true, "Proposed. It applies once your passkey confirms it.";
-    StagedWithdrawn = "staged-gone", true, "Withdrawn. The policy stays as it is.";
+        "Not connected: the provider refused, or it took too long. Nothing was changed. Try again.";
+    ProbeTimeout = "probe-timeout", false, "The host did not respond in time.";
+    PolicySaved = "policy-saved", true, "Policy saved. It applies from the next request.";
+    PolicyRemoved = "policy-gone", true, "Policy removed. The workspace mode applies again.";
+    GrantRevoked = "grant-gone", true, "Grant revoked. The next matching request needs approval.";
+    GrantOver = "grant-over", false, "The grant had already ended.";
+    PersonDisabled = "person-off", true, "Person disabled and signed out everywhere.";
+    PersonEnabled = "person-on", true, "Person enabled. They may need a new sign-in link.";
+    RoleChanged = "role", true, "Role changed. The person must sign in again.";
+    MembersOnly = "members-only", false, "You can assign rights only to members. Owners and admins already decide for every credential.";
+    RightsSaved = "rights-saved", true, "Saved. It applies from the next request.";
+    InvitationWithdrawn = "invite-gone", true, "Invitation withdrawn. The link no longer works.";
+    SignedInAlready = "signed-in-already", false, "Not withdrawn: this person has signed in. Disable them instead.";
+    PolicyStaged = "policy-staged", true, "Change proposed. It takes effect once you confirm it with your passkey.";
+    StagedWithdrawn = "staged-gone", true, "Proposal withdrawn. The policy does not change.";
     StagedOutdated = "staged-old", false,
-        "The policy has changed since this was proposed, so nothing was applied. Propose the change again.";
-    StagedApplied = "staged-applied", true, "Confirmed. The policy holds from the next request on.";
+        "Not applied: the policy has changed since this proposal. Propose the change again.";
+    StagedApplied = "staged-applied", true, "Change confirmed. The policy applies from the next request.";
     PasskeyFailed = "passkey-failed", false,
-        "The passkey could not be checked: it took too long, or it was for something else. Nothing was changed; try again.";
-    PasskeyAdded = "passkey-added", true, "The passkey is registered. Try it the next time you sign in.";
-    PasskeyRenamed = "passkey-named", true, "Renamed.";
-    PasskeyRemoved = "passkey-gone", true, "Removed. It neither signs in nor approves any more.";
-    PasswordChanged = "password", true, "Changed. Every other session of yours has ended.";
-    TokenRevoked = "token-gone", true, "Revoked. The token no longer works.";
-    DeniedAll = "denied-all", true, "Disabled. Everything it waited for and that you may decide was denied.";
-    LastOwner = "last-owner", false, "A workspace needs an enabled owner. Make somebody else an owner first.";
-    OwnersOnly = "owners-only", false, "Only an owner can change owners or make links for them.";
-    WebhookDisabled = "webhook-off", true, "Disabled. Nothing is sent there from now on.";
-    WebhookEnabled = "webhook-on", true, "Enabled. Events are sent there from now on.";
-    WebhookRemoved = "webhook-gone", true, "The endpoint and its deliveries were removed.";
-    LogoSet = "logo", true, "The logo was drawn anew and set.";
-    LogoRemoved = "logo-gone", true, "The logo was removed.";
-    BrowserAdded = "browser-new", true, "This browser is notified from now on.";
+        "The passkey was not accepted: it took too long or was meant for another action. Nothing was changed. Try again.";
+    PasskeyAdded = "passkey-added", true, "Passkey registered. You can use it the next time you sign in.";
+    PasskeyRenamed = "passkey-named", true, "Passkey renamed.";
+    PasskeyRemoved = "passkey-gone", true, "Passkey removed. It can no longer sign in or approve.";
+    PasswordChanged = "password", true, "Password changed. All your other sessions have ended.";
+    TokenRevoked = "token-gone", true, "Token revoked. It no longer works.";
+    DeniedAll = "denied-all", true, "Agent disabled. Its pending requests that you may decide were denied.";
+    LastOwner = "last-owner", false, "A workspace needs an enabled owner. Make someone else an owner first.";
+    OwnersOnly = "owners-only", false, "Only an owner can change owners or create links for them.";
+    WebhookDisabled = "webhook-off", true, "Endpoint disabled. It receives no more events.";
+    WebhookEnabled = "webhook-on", true, "Endpoint enabled. It receives events again.";
+    WebhookRemoved = "webhook-gone", true, "Endpoint removed, with its deliveries.";
+    LogoSet = "logo", true, "Logo saved.";
+    LogoRemoved = "logo-gone", true, "Logo removed.";
+    BrowserAdded = "browser-new", true, "This browser now receives notifications.";
     BrowserRefused = "browser-bad", false,
-        "Not added: the browser's push service is not one that Pyxis may reach, or there are too many browsers.";
-    BrowserRemoved = "browser-gone", true, "Stopped. That browser is not notified any more.";
-    AccountUnlinked = "unlinked", true, "Unlinked. What is pressed from that account decides nothing.";
-    Resent = "resent", true, "It is sent again now. Reload in a moment to see how that went.";
-    ResendDisabled = "resend-off", false, "The endpoint is disabled. Enable it, then send again.";
-    ScorerAdded = "scorer-new", true, "Added. Programs name it by its number.";
-    RescoreStarted = "rescore-started", true, "Outdated scores are being computed. Reload the page to see how far it is.";
-    NothingToRescore = "nothing-to-rescore", true, "Every stored score is up to date.";
-    ScorerSaved = "scorer-saved", true, "Saved. Each score follows when it is next asked for.";
-    ScorerRemoved = "scorer-gone", true, "The scorer was removed, with its scores and their history.";
-    KeySaved = "api-key-saved", true, "Saved. It holds from the next request on.";
-    KeyRevoked = "api-key-gone", true, "Revoked. The key no longer works.";
-    HistoryAsked = "history-asked", true, "Asked. An owner or admin has to approve the use case.";
-    HistoryApproved = "history-yes", true, "Approved. The key reads history from the next request on.";
-    HistoryRefused = "history-no", true, "Refused. The key still reads no history.";
-    HistoryWithdrawn = "history-gone", true, "Withdrawn. The key no longer reads history.";
+        "Not added: Pyxis may not connect to the browser's push service, or too many browsers are registered.";
+    BrowserRemoved = "browser-gone", true, "Notifications stopped for that browser.";
+    AccountUnlinked = "unlinked", true, "Account unlinked. It can no longer decide requests.";
+    Resent = "resent", true, "Resending now. Reload in a moment to see the result.";
+    ResendDisabled = "resend-off", false, "Not sent: the endpoint is disabled. Enable it, then resend.";
+    ScorerAdded = "scorer-new", true, "Scorer added. Programs refer to it by its ID.";
+    RescoreStarted = "rescore-started", true, "Recomputing outdated scores. Reload the page to see the progress.";
+    NothingToRescore = "nothing-to-rescore", true, "All stored scores are up to date.";
+    ScorerSaved = "scorer-saved", true, "Scorer saved. Each score is recomputed when it is next requested.";
+    ScorerRemoved = "scorer-gone", true, "Scorer removed, with its scores and their history.";
+    KeySaved = "api-key-saved", true, "Saved. It applies from the next request.";
+    KeyRevoked = "api-key-gone", true, "Key revoked. It no longer works.";
+    HistoryAsked = "history-asked", true, "Access requested. An owner or admin must approve the use case.";
+    HistoryApproved = "history-yes", true, "Access approved. The key can read history.";
+    HistoryRefused = "history-no", true, "Access refused. The key still cannot read history.";
+    HistoryWithdrawn = "history-gone", true, "Access withdrawn. The key can no longer read history.";
     HistorySettled = "history-settled", false,
-        "That was settled already, by somebody else or by a change of the key; what you see is how it stands.";
-    StampRevoked = "stamp-revoked", true, "Revoked. The credential no longer counts and cannot come back in.";
-    StampRevokedBefore = "stamp-revoked-before", false, "That credential was revoked already.";
-    PlatformSaved = "platform-saved", true, "Saved. Programs read the new catalogue from now on.";
-    PlatformRemoved = "platform-gone", true, "The platform is no longer in the catalogue.";
+        "Already decided. The current state is shown.";
+    StampRevoked = "stamp-revoked", true, "Credential revoked. It no longer counts and cannot be submitted again.";
+    StampRevokedBefore = "stamp-revoked-before", false, "The credential was already revoked.";
+    PlatformSaved = "platform-saved", true, "Catalogue saved. Programs read it from now on.";
+    PlatformRemoved = "platform-gone", true, "Platform removed from the catalogue.";
     LastPlatform = "last-platform", false,
-        "A catalogue needs a platform. Add another first, or go back to the built-in catalogue.";
-    CatalogueReset = "catalogue-reset", true, "The built-in catalogue is in force again.";
-    IssuerAdded = "issuer-new", true, "Listed. Credentials of this issuer are taken from now on.";
-    IssuerRenamed = "issuer-renamed", true, "The issuer was listed already; it has the new name.";
-    IssuerRemoved = "issuer-gone", true, "Removed. New credentials of this issuer are refused.";
+        "A catalogue needs at least one platform. Add another first, or restore the built-in catalogue.";
+    CatalogueReset = "catalogue-reset", true, "Built-in catalogue restored.";
+    IssuerAdded = "issuer-new", true, "Issuer added. Its credentials are accepted.";
+    IssuerRenamed = "issuer-renamed", true, "Issuer renamed. It was already trusted.";
+    IssuerRemoved = "issuer-gone", true, "Issuer removed. Its new credentials are refused.";
 }
 
 impl Notice {

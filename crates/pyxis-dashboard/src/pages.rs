@@ -69,7 +69,7 @@ fn problem(
     match error {
         Service::InvalidField { field, detail } => problems.add(field_of(&field), sentence(&detail)),
         Service::NameTaken(name) => {
-            problems.add(name_field, format!("{name} exists already. Choose another."));
+            problems.add(name_field, format!("The name {name} is taken. Choose another."));
         }
         other => return Err(other),
     }

@@ -199,7 +199,7 @@ impl DecisionBadge {
     /// The word on the badge.
     pub const fn word(self) -> &'static str {
         match self {
-            Self::Passed => "Passed",
+            Self::Passed => "Allowed",
             Self::Pending => "Pending",
             Self::Approved => "Approved",
             Self::Denied => "Denied",

@@ -152,7 +152,7 @@ impl Chain {
         }
         let block = self.ask_block(&format!("{number:#x}")).await?;
         if block.number != number {
-            return Err(Error::Malformed("another block than was asked for"));
+            return Err(Error::Malformed("another block than the requested one"));
         }
         let head = self.known_head().map_or(0, |head| head.number);
         if number.saturating_add(confirmations) <= head {
@@ -186,7 +186,7 @@ impl Chain {
     pub async fn call_many(&self, block: u64, calls: &[Call]) -> Result<Vec<CallResult>, Error> {
         let mut asked = calls::Calls::new(self.multicall, block, calls);
         match self.nodes.answer(&mut asked).await {
-            Ok(()) => asked.finish().ok_or(Error::Malformed("a call without an answer")),
+            Ok(()) => asked.finish().ok_or(Error::Malformed("a call without a response")),
             Err(error) => asked.finish().ok_or(error),
         }
     }

@@ -12,7 +12,7 @@ pub enum Error {
     #[error("the node took too long")]
     Timeout,
     /// The node refused the whole request.
-    #[error("the node answered {0}")]
+    #[error("the node responded with {0}")]
     Status(u16),
     /// The node refused one call.
     #[error("the node refused a call: {code}, {message}")]
@@ -42,16 +42,16 @@ pub enum Error {
         block: u64,
     },
     /// Some calls need more gas or time than the node allows. The others were answered.
-    #[error("a call needs more gas or time than the node allows")]
+    #[error("the call needs more gas or time than the node allows")]
     Unfinished,
     /// The configured Multicall3 address belongs to another contract.
     #[error("the contract at the address of Multicall3 is another one")]
     OtherContract,
     /// The response does not match the request.
-    #[error("the node's answer cannot be read: {0}")]
+    #[error("the node's response cannot be read: {0}")]
     Malformed(&'static str),
     /// The URL of a node cannot be used.
-    #[error("the url of a node cannot be used")]
+    #[error("the URL of a node cannot be used")]
     Url,
 }
 

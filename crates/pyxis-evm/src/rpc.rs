@@ -98,7 +98,7 @@ impl Endpoint {
                 }
             }
         }
-        outcomes.into_iter().collect::<Option<_>>().ok_or(Error::Malformed("a call without an answer"))
+        outcomes.into_iter().collect::<Option<_>>().ok_or(Error::Malformed("a call without a response"))
     }
 
     /// Maximum calls that the node accepts in one request, if fewer than Pyxis sends.
@@ -236,7 +236,7 @@ impl Nodes {
     pub(crate) async fn ask(&self, call: Request1) -> Result<CallOutcome, Error> {
         let mut single = Single { call: [call], outcome: None };
         self.answer(&mut single).await?;
-        single.outcome.ok_or(Error::Malformed("a call without an answer"))
+        single.outcome.ok_or(Error::Malformed("a call without a response"))
     }
 }
 

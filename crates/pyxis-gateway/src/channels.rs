@@ -4,6 +4,7 @@
 //! an outbox posts and edits them, and a reader receives people's actions. Nothing else waits for either.
 
 mod approval_message;
+pub mod examination;
 mod flat;
 mod identity;
 pub mod matrix;
@@ -12,6 +13,7 @@ mod outbox;
 mod payload;
 mod reader;
 pub mod telegram;
+pub(crate) mod unreachable;
 
 use pyxis_core::hex;
 use sha2::{Digest, Sha256};
@@ -29,6 +31,7 @@ pub(crate) fn start(state: &State, stop: &Stop, loops: &mut JoinSet<()>) {
     if let Some(bot) = matrix::Bot::of(state) {
         matrix::start(state, bot, stop, loops);
     }
+    examination::start(state, stop, loops);
 }
 
 /// Posts and edits everything due now on the configured platforms.

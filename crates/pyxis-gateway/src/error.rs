@@ -65,19 +65,19 @@ pub enum Error {
         reason: Option<String>,
     },
     /// Not decided in time while `Prefer: wait` held the connection.
-    #[error("nobody decided in time")]
+    #[error("the request expired before it was decided")]
     ApprovalExpired {
         /// Transaction id.
         txn: TxnId,
     },
     /// The first request with this `Idempotency-Key` is still in progress.
-    #[error("the first request with this idempotency key is still under way")]
+    #[error("the first request with this idempotency key is still in progress")]
     IdempotencyInProgress,
     /// The `Idempotency-Key` was used for a different request.
     #[error("the idempotency key was used for another request")]
     IdempotencyKeyReused,
     /// The upstream responded in a content coding that cannot be scrubbed.
-    #[error("content coding that cannot be scrubbed")]
+    #[error("the response's content coding cannot be scrubbed")]
     UnknownContentCoding {
         /// Status of the response.
         status: StatusCode,
@@ -106,7 +106,7 @@ pub enum Error {
         reset: Duration,
     },
     /// The agent has the maximum number of pending requests.
-    #[error("too many pending requests: {limit} of this agent already wait for a person")]
+    #[error("too many pending requests: {limit} requests of this agent already wait for approval")]
     TooManyPending {
         /// Maximum pending requests.
         limit: i64,
@@ -168,7 +168,7 @@ pub enum Error {
     #[error("wrong e-mail or password")]
     WrongPassword,
     /// Too many failures.
-    #[error("locked after too many failures")]
+    #[error("locked after too many failed sign-ins; try again later")]
     Locked {
         /// End of the lock.
         until: UnixMillis,
@@ -225,7 +225,7 @@ pub enum Error {
 }
 
 /// Error for a text field that contains NUL, which cannot be stored.
-pub(crate) const NO_NUL: &str = "must not hold the NUL character";
+pub(crate) const NO_NUL: &str = "must not contain the NUL character";
 
 /// The result of most functions here.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -285,7 +285,7 @@ impl From<pyxis_net::Error> for Error {
 }
 
 const SUPPORTED: &str = "supported: X-PX-Key, X-PX-Credential, X-PX-Target, X-PX-Method, X-PX-Reason, \
-                         Idempotency-Key, Prefer: wait=N; the body goes in the body";
+    Idempotency-Key, Prefer: wait=N; the body of this request is forwarded";
 
 impl From<&Error> for Problem {
     #[expect(clippy::too_many_lines, reason = "one table, one row an error, no wildcard")]
@@ -322,7 +322,7 @@ impl From<&Error> for Problem {
                     .with("agent_action", "do not send the same request again; tell the person")
             }
             Error::ApprovalExpired { txn } => {
-                Self::new(S::FORBIDDEN, "approval_expired", "nobody decided in time")
+                Self::new(S::FORBIDDEN, "approval_expired", "the request expired before it was decided")
                     .with("txn_id", txn.to_string())
                     .with("agent_action", "ask the person whether to send the request again")
             }
@@ -337,7 +337,8 @@ impl From<&Error> for Problem {
                 S::BAD_GATEWAY,
                 "unknown_content_coding",
                 format!(
-                    "the host answered {}, but the answer's Content-Encoding cannot be checked for secrets, so it is withheld",
+                    "the host answered {}, but the response is withheld: its Content-Encoding cannot be \
+                     searched for secrets",
                     status.as_u16()
                 ),
             )
@@ -362,7 +363,7 @@ impl From<&Error> for Problem {
                     .with_header(RETRY_AFTER, HeaderValue::from_static("30"))
                     .with(
                         "agent_action",
-                        "ask your person to decide the requests that wait, or withdraw some: DELETE their poll_url",
+                        "ask your person to decide pending requests, or withdraw some with DELETE on their poll_url",
                     )
             }
             Error::BodyTooLarge { max } => Self::new(
@@ -377,7 +378,7 @@ impl From<&Error> for Problem {
             Error::ConnectTimeout => Self::new(S::GATEWAY_TIMEOUT, "upstream_timeout", said()),
             Error::Upstream(why) => Self::new(S::BAD_GATEWAY, "upstream_error", why.to_string()),
             Error::UpstreamTimeout => {
-                Self::new(S::GATEWAY_TIMEOUT, "upstream_timeout", "the target did not answer in time")
+                Self::new(S::GATEWAY_TIMEOUT, "upstream_timeout", "the target did not respond in time")
             }
             Error::BrokenAnswer { status, .. } => Self::new(S::BAD_GATEWAY, "upstream_error", said())
                 .with("upstream_status", status.as_u16()),
@@ -392,13 +393,13 @@ impl From<&Error> for Problem {
             Error::Unavailable(_) => Self::new(
                 S::SERVICE_UNAVAILABLE,
                 "unavailable",
-                "the store cannot be reached, so nothing was sent",
+                "the database is unavailable, so nothing was sent",
             )
             .with_header(RETRY_AFTER, HeaderValue::from_static("5")),
             Error::Unauthenticated => Self::new(
                 S::UNAUTHORIZED,
                 "unauthenticated",
-                "send a live session token: Authorization: Bearer <token>",
+                "send a valid session token: Authorization: Bearer <token>",
             ),
             Error::WrongPassword => Self::new(S::UNAUTHORIZED, "wrong_password", said()),
             Error::Locked { until, wait } => Self::new(S::TOO_MANY_REQUESTS, "locked", said())
@@ -447,7 +448,7 @@ fn outcome_unknown(lost: LostAnswer) -> Problem {
     };
     problem.with(
         "agent_action",
-        "it may or may not have happened: check at the target before you send the same request again",
+        "the request may have been executed: check at the target before you send it again",
     )
 }
 
@@ -457,7 +458,7 @@ fn rate_limited(limit: u32, reset: Duration) -> Problem {
     Problem::new(
         StatusCode::TOO_MANY_REQUESTS,
         "rate_limited",
-        format!("this agent may send {limit} requests an hour"),
+        format!("rate limit reached: this agent may send {limit} requests per hour"),
     )
     .with_header(RETRY_AFTER, seconds.into())
     .with_header(header("ratelimit-limit"), limit.into())
@@ -469,7 +470,7 @@ fn rate_limited(limit: u32, reset: Duration) -> Problem {
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
         if let Self::Internal(_) | Self::Unavailable(_) = self {
-            tracing::error!(error = %Chain(&self), "request could not be served");
+            tracing::error!(error = %Chain(&self), "cannot serve a request");
         }
         Problem::from(&self).into_response()
     }

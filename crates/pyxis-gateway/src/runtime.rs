@@ -1,6 +1,7 @@
 //! Shared process state: caches, counters, wakeups and shutdown.
 
 pub(crate) mod anchor;
+pub(crate) mod chat_health;
 pub(crate) mod exchange_metrics;
 pub(crate) mod last_used;
 pub(crate) mod login_throttle;

@@ -95,7 +95,7 @@ async fn every(
             _ = stop.wait_for(|stop| *stop) => return,
         }
         if let Err(error) = caught(name, tick(&state)).await {
-            tracing::warn!(%error, "background work failed; it will be tried again");
+            tracing::warn!(%error, "a background task failed; will retry");
         }
     }
 }
@@ -131,7 +131,7 @@ async fn send_approved(state: State, mut stop: Stop) {
     let mut under_way = JoinSet::new();
     loop {
         if let Err(error) = caught("sending", send_tick(&state, &mut under_way)).await {
-            tracing::warn!(%error, "approved requests could not be read; they will be tried again");
+            tracing::warn!(%error, "cannot read approved requests; will retry");
         }
         tokio::select! {
             () = state.work.to_send().notified() => {}
@@ -156,7 +156,7 @@ async fn send_tick(state: &State, under_way: &mut JoinSet<()>) -> Result<()> {
         let span = tracing::trace_span!(target: "pyxis::trace", "execute", pyxis.txn = %txn);
         let work = async move {
             if let Err(error) = caught("sending", Box::pin(execute::execute(&state, workspace, txn))).await {
-                tracing::warn!(%txn, %error, "an approved request could not be carried out yet");
+                tracing::warn!(%txn, %error, "cannot execute an approved request yet; will retry");
             }
             drop(slot);
         };
@@ -178,7 +178,7 @@ async fn expire_on_time(state: State, mut stop: Stop) {
         let nap = match caught("expiry", expire_tick(&state)).await {
             Ok(next) => next.map_or(EXPIRY_NAP, |next| next.since(state.now()).min(EXPIRY_NAP)),
             Err(error) => {
-                tracing::warn!(%error, "expiry failed; it will be tried again");
+                tracing::warn!(%error, "cannot expire overdue requests; will retry");
                 EXPIRY_NAP
             }
         };
@@ -263,7 +263,7 @@ async fn sign_head(state: &State) -> Result<()> {
     {
         tracing::error!(
             seq = before.seq,
-            "the audit trail no longer has a record that a signed head names; run pyxis audit verify"
+            "a record named by a signed audit head is missing; run pyxis audit verify"
         );
         return Ok(());
     }

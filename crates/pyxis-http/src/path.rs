@@ -17,6 +17,6 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let path = axum::extract::Path::<T>::from_request_parts(parts, state).await;
         path.map(|path| Self(path.0))
-            .map_err(|_| Problem::new(StatusCode::NOT_FOUND, "not_found", "there is nothing at this path"))
+            .map_err(|_| Problem::new(StatusCode::NOT_FOUND, "not_found", "unknown path"))
     }
 }

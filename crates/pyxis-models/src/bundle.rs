@@ -202,8 +202,9 @@ impl Bundle {
     /// Deserializes the output of [`Bundle::to_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let damaged = || Error::unreadable("the model file", "it is damaged");
-        let rest =
-            bytes.strip_prefix(MAGIC).ok_or_else(|| Error::unreadable("the model file", "it is none"))?;
+        let rest = bytes
+            .strip_prefix(MAGIC)
+            .ok_or_else(|| Error::unreadable("the model file", "it is not a model file"))?;
         let (length, rest) = rest.split_at_checked(4).ok_or_else(damaged)?;
         let length = length.iter().rev().fold(0, |sum, byte| sum << 8 | usize::from(*byte));
         let (head, mut rest) = rest.split_at_checked(length).ok_or_else(damaged)?;
@@ -215,7 +216,10 @@ impl Bundle {
         // A bundle without parts uses the built-in ones, and their card.
         let own = !head.company.parts.is_empty();
         if head.features != features::ALL || (others && own) {
-            return Err(Error::unreadable("the model file", "it is made for other features; train it again"));
+            return Err(Error::unreadable(
+                "the model file",
+                "it was made for other features; train it again",
+            ));
         }
         let (company, after) = Family::from_parts(head.company, rest)?;
         rest = after;

@@ -131,9 +131,11 @@ impl Custom {
     /// Restores a stored model. A file that differs from its card, or was made for other features, is refused.
     pub(crate) fn stored(card: CustomCard, file: &[u8]) -> Result<Self, Error> {
         let refused = |why: &str| Error::unreadable("the custom model", format!("{}: {why}", card.name));
-        let model = Model::from_name(&card.model).ok_or_else(|| refused("it answers for no known model"))?;
+        let model = Model::from_name(&card.model).ok_or_else(|| refused("it replaces no known model"))?;
         if card.features_sha256 != features::digest(model) {
-            return Err(refused("it is made for other features; export it again and add it again"));
+            return Err(refused(
+                "it was made for other features; train it on the current ones and add it again",
+            ));
         }
         if card.file_sha256 != hex::encode(&Sha256::digest(file)) {
             return Err(refused("its file is damaged"));
@@ -196,7 +198,8 @@ impl Custom {
         let humans = answers.iter().filter(|(_, human, _)| *human).count();
         if humans < LEAST || answers.len() - humans < LEAST {
             return Err(Error::Training(format!(
-                "to calibrate takes {LEAST} humans and {LEAST} Sybils that {} has data of; the labels have {humans} and {}",
+                "calibration needs {LEAST} humans and {LEAST} Sybils with data for {}; the labels have \
+                 {humans} and {}",
                 self.card.model,
                 answers.len() - humans
             )));

@@ -47,7 +47,7 @@ pub fn feature_label(place: usize) -> String {
         _ if place < SCOPE => format!("{}, on all chains", scope::NAMES[place].1),
         _ if place < SCOPE + COMPANY => wallet::NAMES[place - SCOPE].1.to_owned(),
         _ if place < WALLET => co_arrival::NAMES[place - SCOPE - COMPANY].1.to_owned(),
-        _ => format!("{}, here", scope::NAMES[place - WALLET].1),
+        _ => format!("{}, in the model's scope", scope::NAMES[place - WALLET].1),
     }
 }
 

@@ -29,7 +29,7 @@ pub fn precision_recall(quality: &Quality) -> String {
         .map(|(recall, precision)| format!("precision {precision:.3} at recall {recall}"))
         .collect();
     let mut plot = Plot::new("Precision and recall", &format!("{}.", words.join(", ")));
-    plot.axes("Sybils flagged", "right among the flagged");
+    plot.axes("Sybils flagged", "share of flagged that are Sybils");
     plot.line(&quality.precision_recall, false);
     plot.end()
 }
@@ -44,7 +44,7 @@ pub fn calibration(quality: &Quality) -> String {
         quality.calibration.iter().map(|(mean, share, _)| (*mean, *share)).collect();
     plot.line(&points, false);
     for point in points {
-        plot.dot(point, 3, &format!("said {:.2}, were {:.2}", point.0, point.1));
+        plot.dot(point, 3, &format!("predicted {:.2}, observed {:.2}", point.0, point.1));
     }
     plot.note(0.5, 0.1, &format!("ECE {:.4}", quality.calibration_error));
     plot.end()

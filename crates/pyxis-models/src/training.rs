@@ -164,20 +164,20 @@ impl Lesson<'_> {
     }
 }
 
-const SPLIT: &str = "five parts, each left out once: single addresses at random, and whole groups that direct \
-    transfers, a small funder or sink, or nearly the same counterparties connect; calibration and weights are \
-    fitted on the other parts too";
+const SPLIT: &str = "five folds, each left out once: single addresses at random, and whole groups connected by direct \
+    transfers, a small funder or sink, or nearly the same counterparties; calibration and weights are fitted on the \
+    other folds too";
 
 const LIMITS: [&str; 5] = [
-    "Labels that were themselves drawn from transfers make a high figure partly circular: the models find \
-     again what the reviewers looked for.",
-    "A score says how much an address resembles the labelled ones. It is no proof, and nobody should lose \
-     anything by it alone.",
-    "Of a wallet that only an indexer knows, less can be told: no figure of wallets that were imported holds for \
-     it. Those that do are told apart, for wallets of whose counterparties nothing is known, too.",
-    "A transferred model never saw labels of the activity that it judges; its figure by chain says how it \
-     fares there at best.",
-    "Wallets of exchanges and contracts are no users; what is said of them means little.",
+    "If the labels were themselves drawn from transfers, high figures are partly circular: the models find again \
+     what the reviewers looked for.",
+    "A score says how much an address resembles the labeled ones. It is not a proof, and no one should lose \
+     anything because of a score alone.",
+    "Less is known about a wallet that only an indexer reports, so the figures of imported wallets do not apply \
+     to it. Figures for wallets without known counterparties are listed separately.",
+    "A transferred model never saw labels of the activity that it scores; its figure by chain is the best that \
+     can be expected there.",
+    "Wallets of exchanges and contracts are not users; their scores mean little.",
 ];
 
 /// A model to train.

@@ -33,7 +33,7 @@ impl std::fmt::Display for Wait {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClientCertificateRefusal {
     /// The upstream requires a certificate, and none was presented.
-    #[error("it wants a client certificate")]
+    #[error("it requires a client certificate")]
     Missing,
     /// The upstream does not accept the presented certificate.
     #[error("it does not accept the client certificate")]
@@ -81,7 +81,7 @@ pub enum InvalidRequest {
     #[error(transparent)]
     Uri(#[from] NotAnOrigin),
     /// The URI has a user name or password.
-    #[error("url with user information")]
+    #[error("the URL has a user name or password")]
     UserInfo,
     /// CONNECT would turn the connection into a tunnel.
     #[error("method CONNECT")]
@@ -121,12 +121,12 @@ pub enum Error {
     /// The host refused the request over HTTP/2 before processing any of it (RFC 9113, section 8.7).
     #[error("the stream was refused")]
     Unprocessed(#[source] Arc<dyn StdError + Send + Sync>),
-    /// The host's response cannot be parsed.
-    #[error("the answer cannot be read")]
+    /// The host's response cannot be parsed, over HTTP/1 or HTTP/2.
+    #[error("the response cannot be read")]
     Protocol(#[source] Arc<dyn StdError + Send + Sync>),
     /// The response head exceeds [`MAX_ANSWER_LINES`](crate::MAX_ANSWER_LINES) or
     /// [`MAX_ANSWER_HEAD`](crate::MAX_ANSWER_HEAD).
-    #[error("the head of the answer is too large")]
+    #[error("the head of the response is too large")]
     HeadTooLarge,
     /// The caller's own request body failed.
     #[error("the request body failed")]
@@ -170,24 +170,24 @@ impl Error {
             Self::Blocked(_) => "the egress guard refuses the host",
             Self::Resolve(_) => "the host name does not resolve",
             Self::Connect(_) => "cannot connect to the host",
-            Self::Tls(_) => "no secure connection: the host's certificate was not accepted",
+            Self::Tls(_) => "no secure connection: the host's certificate is not trusted",
             Self::Refused(ClientCertificateRefusal::Missing) => {
-                "the host wants a client certificate, and none was shown"
+                "the host requires a client certificate, and none was sent"
             }
             Self::Refused(ClientCertificateRefusal::NotAccepted) => {
                 "the host does not accept the client certificate"
             }
-            Self::Timeout(_) => "the host did not answer in time",
-            Self::Closed { .. } => "the host broke off the connection",
+            Self::Timeout(_) => "the host did not respond in time",
+            Self::Closed { .. } => "the host closed the connection early",
             Self::Unprocessed(_) => {
-                "the host refused the request before it processed any of it: it may be sent again"
+                "the host refused the request before processing any of it: it may be sent again"
             }
-            Self::Protocol(_) => "the host answered, but its answer is malformed and cannot be read",
+            Self::Protocol(_) => "the host answered, but its response is malformed",
             Self::HeadTooLarge => {
-                "the host answered, but with more than 1000 header lines or 256 KiB of headers, which is not read"
+                "the host answered, but with more than the limit of 1000 header lines or 256 KiB of headers"
             }
-            Self::RequestBody(_) => "the body of the request broke off",
-            Self::TooLarge { .. } => "the host's answer is too large",
+            Self::RequestBody(_) => "the body of the request ended early",
+            Self::TooLarge { .. } => "the host's response is too large",
             Self::Invalid(_) => "the request cannot be sent as it is",
         }
     }
@@ -222,7 +222,7 @@ impl Error {
             Some(cause) if is_refused_stream(cause) => Self::Unprocessed(Arc::new(error)),
             Some(cause) if cause.is_user() => Self::RequestBody(Arc::new(error)),
             Some(cause) if cause.is_parse_too_large() => Self::HeadTooLarge,
-            Some(cause) if cause.is_parse() => Self::Protocol(Arc::new(error)),
+            Some(cause) if is_unreadable(cause) => Self::Protocol(Arc::new(error)),
             _ => Self::Closed { sent: assigned, source: Arc::new(error) },
         }
     }
@@ -230,16 +230,36 @@ impl Error {
 
 /// True where the peer reset the stream without processing it.
 fn is_refused_stream(error: &hyper::Error) -> bool {
-    let cause = error.source().and_then(<dyn StdError>::downcast_ref::<h2::Error>);
-    cause.is_some_and(|cause| {
+    http2_cause(error).is_some_and(|cause| {
         cause.is_reset() && cause.is_remote() && cause.reason() == Some(h2::Reason::REFUSED_STREAM)
+    })
+}
+
+/// True where the host sent bytes that are not a response, in its head or its body. False where the connection ended
+/// or the host reset it.
+fn is_unreadable(error: &hyper::Error) -> bool {
+    // Over HTTP/2, the library itself ends a stream or a connection only for a violation by the host: a bad frame, a
+    // bad header block, too many headers, bytes beyond the window.
+    error.is_parse() || http2_cause(error).is_some_and(h2::Error::is_library) || is_bad_chunk(error)
+}
+
+fn http2_cause(error: &hyper::Error) -> Option<&h2::Error> {
+    error.source().and_then(<dyn StdError>::downcast_ref)
+}
+
+/// True for a malformed chunk of an HTTP/1 body. TLS reports bad records with the same kind of I/O error.
+fn is_bad_chunk(error: &hyper::Error) -> bool {
+    let cause = error.source().and_then(<dyn StdError>::downcast_ref::<io::Error>);
+    cause.is_some_and(|cause| {
+        let is_tls = cause.get_ref().is_some_and(<dyn StdError + Send + Sync>::is::<rustls::Error>);
+        matches!(cause.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) && !is_tls
     })
 }
 
 /// Converts a failure while the response body streams.
 impl From<hyper::Error> for Error {
     fn from(error: hyper::Error) -> Self {
-        if error.is_parse() {
+        if is_unreadable(&error) {
             Self::Protocol(Arc::new(error))
         } else {
             Self::Closed { sent: true, source: Arc::new(error) }

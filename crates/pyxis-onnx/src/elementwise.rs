@@ -284,7 +284,7 @@ pub(crate) fn clip(
         result = arithmetic(builder, "Clip", operation, &[result, bound])?;
     }
     if result.shape != input.shape {
-        return Err(format!("Clip of shape {:?} with bounds that are no single numbers", input.shape));
+        return Err(format!("Clip of shape {:?} with bounds that are not single numbers", input.shape));
     }
     Ok(result)
 }

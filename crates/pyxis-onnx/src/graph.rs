@@ -68,14 +68,14 @@ pub(crate) struct Planned {
 
 /// Checks a file.
 pub(crate) fn check<'a>(model: &'a Model<'a>, spec: &ModelSpec) -> Result<Checked<'a>, LoadError> {
-    let graph = model.graph.as_ref().ok_or_else(|| LoadError::NotOnnx("it holds no model".to_owned()))?;
+    let graph = model.graph.as_ref().ok_or_else(|| LoadError::NotOnnx("it contains no model".to_owned()))?;
     if graph.has_sparse_initializers || model.has_functions {
         return Err(LoadError::Operators("sparse weights or functions of its own".to_owned()));
     }
     let weights: HashMap<&str, &TensorProto<'_>> =
         graph.initializers.iter().map(|tensor| (tensor.name, tensor)).collect();
     if weights.len() != graph.initializers.len() {
-        return Err(LoadError::Damaged("two tables of weights have the same name".to_owned()));
+        return Err(LoadError::Damaged("two weights have the same name".to_owned()));
     }
     let input = input(graph, &weights, spec.features)?;
     let producers = producers(graph, &weights, input)?;
@@ -88,7 +88,7 @@ pub(crate) fn check<'a>(model: &'a Model<'a>, spec: &ModelSpec) -> Result<Checke
         table = node.inputs.first().copied().unwrap_or("");
     }
     if !producers.contains_key(table) {
-        return Err(LoadError::Damaged(format!("nothing computes the output {output}")));
+        return Err(LoadError::Damaged(format!("no operator computes the output {output}")));
     }
     let nodes = leading_to(graph, &producers, table);
     check_operators(&nodes)?;

@@ -21,7 +21,9 @@ pub enum LoadError {
     #[error("the model has {0} operators; the limit is {MOST_OPERATORS}: train a smaller model")]
     TooMany(usize),
     /// An answer costs more than [`MOST_STEPS`].
-    #[error("an answer takes {0} steps; the limit is {MOST_STEPS}: use fewer or smaller trees or layers")]
+    #[error(
+        "one evaluation takes {0} steps; the limit is {MOST_STEPS}: use fewer or smaller trees or layers"
+    )]
     TooSlow(usize),
     /// The input differs from the features.
     #[error("the input is {found}; it must be one float tensor of shape [n, {features}]: {hint}")]
@@ -44,7 +46,7 @@ pub enum LoadError {
     Damaged(String),
     /// The output is not a probability.
     #[error(
-        "the model answers {answer} when every feature is {tried}; it must answer a probability from 0 to 1: \
+        "the model returns {answer} when every feature is {tried}; it must return a probability from 0 to 1: \
          export probabilities (predict_proba), not classes, margins or regressions, or name another output \
          (--output)"
     )]
@@ -56,8 +58,8 @@ pub enum LoadError {
     },
     /// The output is NaN if features are unknown.
     #[error(
-        "the model answers NaN when features are unknown: put an imputer in front of it, or set the value that \
-         replaces unknown features (--unknown NUMBER)"
+        "the model returns NaN when features are unknown: put an imputer in front of it, or set the value \
+         that replaces unknown features (--unknown NUMBER)"
     )]
     Unknown,
     /// The human column does not exist.

@@ -133,7 +133,7 @@ pub(crate) fn batch(
     let mut numbers = [const { Vec::new() }; 4];
     for (numbers, parameter) in numbers.iter_mut().zip(parameters) {
         let data =
-            builder.value(parameter).ok_or("BatchNormalization with parameters that are no weights")?;
+            builder.value(parameter).ok_or("BatchNormalization with parameters that are not weights")?;
         *numbers = (0..data.len()).filter_map(|index| data.number(index)).collect::<Vec<f64>>();
         if numbers.len() != *channels {
             return Err(format!(

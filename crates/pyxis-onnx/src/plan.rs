@@ -152,7 +152,7 @@ impl Builder {
         }
         self.work = self.work.saturating_add(length).saturating_add(work);
         if self.work > MOST_WORK {
-            return Err("an answer takes too many operations".to_owned());
+            return Err("one evaluation takes too many operations".to_owned());
         }
         let output = self.tensors.len();
         self.tensors.push((element, length));
@@ -240,7 +240,7 @@ impl Builder {
         let live = buffers.iter().map(|(_, capacity)| capacity).sum::<usize>();
         if live > MOST_LIVE_NUMBERS {
             return Err(format!(
-                "an answer needs {live} numbers at a time; the limit is {MOST_LIVE_NUMBERS}"
+                "one evaluation needs {live} numbers at a time; the limit is {MOST_LIVE_NUMBERS}"
             ));
         }
         let output = match output.source {

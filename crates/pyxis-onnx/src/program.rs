@@ -105,7 +105,7 @@ impl Program {
         let columns = answer.columns();
         let human = columns.get(self.metadata.human).copied().filter(|_| is_probable(columns));
         human.map(|probability| probability.clamp(0.0, 1.0)).ok_or_else(|| {
-            EvaluationError(format!("the model answers {columns:?}, which is no probability from 0 to 1"))
+            EvaluationError(format!("the model returns {columns:?}, which is not a probability from 0 to 1"))
         })
     }
 

@@ -20,13 +20,13 @@ pub enum ActivityError {
     #[error(transparent)]
     Unreadable(#[from] pyxis_models::Error),
     /// Another import of the same file is running.
-    #[error("another import of this file is under way")]
+    #[error("another import of this file is running")]
     Overtaken,
     /// A later rebuild does this rebuild's work.
-    #[error("another process computes what models see of wallets; it takes in what is stored")]
+    #[error("another process is computing the features of wallets, including what was just stored")]
     Elsewhere,
     /// Canceled.
-    #[error("the work was stopped")]
+    #[error("the work was canceled")]
     Stopped,
 }
 

@@ -11,7 +11,7 @@ pub enum WrongAddress {
     #[error(transparent)]
     Form(#[from] InvalidAddress),
     /// Mixed case that does not match the checksum.
-    #[error("wrong checksum (ERC-55): look for a typing error, or write it in lower case")]
+    #[error("wrong checksum (ERC-55): look for a typo, or write it in lower case")]
     Checksum,
 }
 

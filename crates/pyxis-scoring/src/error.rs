@@ -32,7 +32,7 @@ pub enum Error {
     #[error("invalid addresses: {0}")]
     InvalidAddresses(BadEntries),
     /// List entries that are not strings.
-    #[error("not texts: {0}")]
+    #[error("not strings: {0}")]
     NotTexts(&'static str, BadEntries),
     /// Outside 1 to 1000.
     #[error("invalid limit")]
@@ -41,7 +41,7 @@ pub enum Error {
     #[error("invalid token")]
     InvalidToken,
     /// The activity source failed.
-    #[error("the source of activity fails")]
+    #[error("the source of activity failed")]
     Source(#[source] crate::models::SourceError),
     /// The path does not accept this method; its `Allow` header lists the methods that it does.
     #[error("method not allowed")]
@@ -75,7 +75,7 @@ pub enum Error {
     #[error("too busy")]
     Busy,
     /// The database does not respond.
-    #[error("the database does not answer")]
+    #[error("the database does not respond")]
     Unavailable(#[source] StoreError),
     /// A fault of the server.
     #[error("internal error")]

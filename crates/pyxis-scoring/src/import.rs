@@ -149,7 +149,7 @@ impl Stored {
                     refused.push((
                         line,
                         "superseded",
-                        "a credential issued later is there already".to_owned(),
+                        "a credential that was issued later is already stored".to_owned(),
                     ));
                 }
                 IngestOutcome::Revoked => {

@@ -44,7 +44,7 @@ pub fn parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync + S
 pub fn read(address: EvmAddress, features: &[u8]) -> Result<Features, Error> {
     Features::from_bytes(features).ok_or_else(|| Error::Unreadable {
         what: "stored activity",
-        why: format!("that of {address} is damaged; run pyxis activity rebuild"),
+        why: format!("the features of {address} are damaged; run pyxis activity rebuild"),
     })
 }
 

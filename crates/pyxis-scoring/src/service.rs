@@ -51,10 +51,10 @@ fn check_text(field: impl Into<String>, text: &str, most: usize) -> Result<()> {
         return Err(Error::field(field, "must not be empty"));
     }
     if text.len() > most {
-        return Err(Error::field(field, format!("at most {most} bytes")));
+        return Err(Error::field(field, format!("must have at most {most} bytes")));
     }
     if text.chars().any(char::is_control) {
-        return Err(Error::field(field, "must not hold control characters"));
+        return Err(Error::field(field, "must not contain control characters"));
     }
     Ok(())
 }

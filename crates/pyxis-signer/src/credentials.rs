@@ -52,7 +52,7 @@ pub enum EnvironmentError {
     },
     /// The value is not one of the variable's choices.
     #[error(
-        "{0} must be omit or empty: whether a request without an access token leaves oauth_token out or sends it empty"
+        "{0} must be omit or empty: for a request without an access token, omit oauth_token or send it empty"
     )]
     Choice(String),
     /// The credential name is empty or cannot be used in a request.

@@ -55,16 +55,16 @@ pub enum Error {
     #[error("{0}; nothing was sent")]
     Unreachable(&'static str),
     /// Connecting to the target timed out; nothing was sent.
-    #[error("no connection to the target in time; nothing was sent")]
+    #[error("connecting to the target timed out; nothing was sent")]
     ConnectTimeout,
     /// The target closed the connection early.
     #[error("{0}")]
     Upstream(&'static str),
     /// The target did not answer in time.
-    #[error("the target did not answer in time")]
+    #[error("the target did not respond in time")]
     UpstreamTimeout,
     /// A request that changes something got no response, and may have been executed.
-    #[error("{why}: the request may have been carried out; it is not sent again")]
+    #[error("{why}; the request may have been executed and is not sent again")]
     OutcomeUnknown {
         /// Description of the failure.
         why: &'static str,
@@ -72,7 +72,7 @@ pub enum Error {
         is_timeout: bool,
     },
     /// Unknown path.
-    #[error("there is nothing at this path; the signer serves / and /health")]
+    #[error("unknown path; the signer serves / and /health")]
     NotFound,
     /// `/health` supports only GET and HEAD.
     #[error("/health answers GET and HEAD")]

@@ -84,7 +84,9 @@ fn read<'a>(
     let target = Target::parse(target).map_err(|error| Error::InvalidTarget(error.to_string()))?;
     if target.scheme() == Scheme::Http && !state.allow_http {
         return Err(Error::InvalidTarget(
-            "plain http: set OAUTH_SIGNER_ALLOW_HTTP=true if the network may read along".to_owned(),
+            "plain http is not allowed: the request would be sent unencrypted; set \
+             OAUTH_SIGNER_ALLOW_HTTP=true to allow it"
+                .to_owned(),
         ));
     }
     let tokens = state
@@ -137,7 +139,7 @@ fn wire_method(method: Method) -> http::Method {
 }
 
 fn uri(target: &Target) -> Result<Uri, Error> {
-    target.to_string().parse().map_err(|_| Error::InvalidTarget("it is not a URI".to_owned()))
+    target.to_string().parse().map_err(|_| Error::InvalidTarget("not a URI".to_owned()))
 }
 
 /// `unlengthed` means that the response announces the length of a body that the caller will not receive, although it

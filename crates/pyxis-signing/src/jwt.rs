@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 /// The private key cannot be used with its algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a private key for {0}: a PEM file that starts with -----BEGIN … PRIVATE KEY-----")]
+#[error("not a private key for {0}: use PEM that starts with -----BEGIN … PRIVATE KEY-----")]
 pub struct BadKey(&'static str);
 
 /// Key that signs assertions.

@@ -16,7 +16,7 @@ pub use pyxis_core::auth::KeyAlgorithm as Algorithm;
 
 /// The private key is invalid: not 32 bytes, or outside the curve's range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a private key of this curve: write its 32 bytes as hexadecimal digits")]
+#[error("not a private key of this curve: write its 32 bytes as 64 hex characters")]
 pub struct BadKey;
 
 /// Input of a signature.

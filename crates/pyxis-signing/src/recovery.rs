@@ -12,10 +12,10 @@ use crate::eip712::words::{Word, keccak};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadSignature {
     /// The signature is not 65 bytes, `r` or `s` is outside the curve's range, or `v` is not 0, 1, 27 or 28.
-    #[error("not a signature: 65 bytes, r, s and v, of which v is 27 or 28, or 0 or 1")]
+    #[error("not a signature: write 65 bytes (r, s and v), with a v of 27, 28, 0 or 1")]
     Malformed,
     /// The signature has a high `s`. Anyone can derive such a variant from a valid signature.
-    #[error("not the signature with the low s")]
+    #[error("the signature has a high s; use its low-s form")]
     HighS,
 }
 

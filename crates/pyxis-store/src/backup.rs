@@ -112,7 +112,7 @@ pub async fn write(
     mut progress: impl FnMut(BackupProgress) + Send + 'static,
 ) -> Result<(), StoreError> {
     if path.exists() {
-        return Err(StoreError::Backup(format!("the file {} exists", path.display())));
+        return Err(StoreError::Backup(format!("{} already exists; choose a new file name", path.display())));
     }
     match store.backend() {
         Backend::Sqlite(database) => {
@@ -146,7 +146,7 @@ pub async fn restore(
     let file = path.to_owned();
     tokio::task::spawn_blocking(move || check_file(&file)).await.map_err(StoreError::unavailable)??;
     if store.schema_version().await? != Store::wanted_schema_version() {
-        return Err(StoreError::Backup("migrate the database before restoring into it".to_owned()));
+        return Err(StoreError::Backup("run pyxis migrate before restoring into this database".to_owned()));
     }
     let generation = crate::generations::read(store).await?;
     let mut tx = store.begin().await?;
@@ -213,7 +213,10 @@ fn check_file(path: &Path) -> Result<(), StoreError> {
     let wanted = Store::wanted_schema_version();
     match crate::migrate::missing(&applied, crate::Engine::Sqlite) {
         Ok([]) => Ok(()),
-        _ => Err(StoreError::Backup(format!("the backup does not have schema version {wanted}"))),
+        _ => Err(StoreError::Backup(format!(
+            "the backup does not have schema version {wanted}; restore it with the version of Pyxis that \
+             made it"
+        ))),
     }
 }
 

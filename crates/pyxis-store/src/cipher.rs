@@ -30,16 +30,16 @@ pub enum CipherError {
     #[error("not a sealed value")]
     Malformed,
     /// The value was sealed with a data key that is not loaded; see [`Keyring::refresh`].
-    #[error("sealed with unknown data key number {0}")]
+    #[error("sealed with the unknown data key {0}")]
     UnknownKey(u32),
     /// The value was changed or belongs to another row.
     #[error("the sealed value does not open: it was changed, or belongs to another row")]
     Rejected,
     /// The master key is not the one that the database was created with.
-    #[error("the encryption key does not open this database")]
+    #[error("the master key does not match this database")]
     WrongMasterKey,
     /// The text is not 32 bytes as hex or base64.
-    #[error("an encryption key is 32 bytes written as 64 hex digits or as base64")]
+    #[error("a master key is 32 bytes, written as 64 hex characters or as base64")]
     NotAKey,
     /// A database error.
     #[error(transparent)]

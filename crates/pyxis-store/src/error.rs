@@ -20,7 +20,7 @@ pub enum StoreError {
     #[error("a row that this one refers to does not exist, or is still in use")]
     Reference,
     /// A text contains NUL, which cannot be stored. PostgreSQL refuses it, so SQLite must do the same.
-    #[error("a text holds the NUL character, which cannot be stored")]
+    #[error("a text contains the NUL character, which cannot be stored")]
     Text,
     /// A stored value is invalid.
     #[error("corrupt value in {table}.{column}, row {row}")]
@@ -112,7 +112,7 @@ pub(crate) fn is_busy(error: &StoreError) -> bool {
 
 /// The deadline passed before the job's turn, so nothing was done.
 #[derive(Debug, thiserror::Error)]
-#[error("somebody else has been writing to the database for too long; nothing was done")]
+#[error("another writer has held the database for too long; nothing was done")]
 pub(crate) struct Busy;
 
 /// The thread or task that serves the database has ended.
@@ -122,7 +122,7 @@ pub(crate) struct Closed;
 
 /// The caller no longer waits for the answer.
 #[derive(Debug, thiserror::Error)]
-#[error("nobody waits for this any more")]
+#[error("the caller no longer waits for this")]
 pub(crate) struct ReceiverDropped;
 
 #[cfg(test)]

@@ -170,12 +170,14 @@ pub(crate) fn missing(applied: &[(i64, String)], engine: Engine) -> Result<&'sta
     for (index, (version, checksum)) in applied.iter().enumerate() {
         let Some(known) = MIGRATIONS.get(index).filter(|known| known.version == *version) else {
             return Err(StoreError::Schema(format!(
-                "the database has migration {version}, which this version of the program does not know: \
-                 use a newer version"
+                "the database has migration {version}, which this version of Pyxis does not know: use a newer version"
             )));
         };
         if known.checksum(engine) != *checksum {
-            return Err(StoreError::Schema(format!("migration {} was applied in another form", known.name)));
+            return Err(StoreError::Schema(format!(
+                "migration {} was applied in another form; use the version of Pyxis that applied it",
+                known.name
+            )));
         }
     }
     Ok(&MIGRATIONS[applied.len()..])

@@ -91,7 +91,7 @@ fn postgres_config(url: &str) -> Result<Config, StoreError> {
             Some("prefer") => mode = SslMode::Prefer,
             Some("require" | "verify-ca" | "verify-full") => mode = SslMode::Require,
             Some(_) => {
-                return Err(StoreError::Address("sslmode is disable, prefer, require or verify-full"));
+                return Err(StoreError::Address("sslmode must be disable, prefer, require or verify-full"));
             }
             None => kept.push(option),
         }

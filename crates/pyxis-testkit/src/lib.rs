@@ -3,6 +3,7 @@
 
 pub mod anvil;
 pub mod authenticator;
+pub mod database;
 pub mod indexer;
 pub mod issuer;
 pub mod matrix;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pyxis_core::entropy::{self, OsEntropy};
 
-/// A database for one test.
+/// A database for one test, dropped with this value.
 pub struct Database {
     admin: String,
     name: String,
@@ -76,10 +76,27 @@ impl Database {
         Held { client, driver }
     }
 
-    /// Drops the database, even with open connections.
-    pub async fn remove(self) {
-        run(&self.admin, &format!("DROP DATABASE {} WITH (FORCE)", self.name)).await;
+    /// Like [`Database::run`], from code that is not async. Blocks the thread.
+    pub fn run_blocking(&self, statements: &str) -> Vec<String> {
+        blocking(self.run(statements)).expect("statements that succeed")
     }
+}
+
+impl Drop for Database {
+    /// Drops the database, even with open connections, and even while the test's runtime shuts down.
+    fn drop(&mut self) {
+        // A test that has failed already must not end the process here.
+        drop(blocking(run(&self.admin, &format!("DROP DATABASE {} WITH (FORCE)", self.name))));
+    }
+}
+
+/// Runs on a thread with its own runtime, so that it can be called from anywhere.
+fn blocking<T: Send>(work: impl Future<Output = T> + Send) -> std::thread::Result<T> {
+    let run = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.expect("a runtime").block_on(work)
+    };
+    std::thread::scope(|scope| scope.spawn(run).join())
 }
 
 /// An open transaction.

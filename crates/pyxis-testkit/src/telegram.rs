@@ -204,14 +204,17 @@ impl Telegram {
         self.shared.change(|inner| inner.barred.insert(chat.to_string(), (status, words.to_owned())));
     }
 
+    /// Makes a chat refuse the bot, and sends an update about it.
+    pub fn put_out(&self, chat: i64, status: u16, words: &str) {
+        self.bar(chat, status, words);
+        self.shared.change(|inner| inner.tell_of_membership(chat, "member", "kicked"));
+    }
+
     /// Lets the bot back into a chat and sends an update about it.
     pub fn let_in(&self, chat: i64) {
         self.shared.change(|inner| {
             inner.barred.remove(&chat.to_string());
-            inner.push(json!({ "my_chat_member": {
-                "chat": { "id": chat, "type": "supergroup" }, "from": person(1), "date": 1,
-                "old_chat_member": { "status": "kicked" }, "new_chat_member": { "status": "member" },
-            } }))
+            inner.tell_of_membership(chat, "kicked", "member");
         });
     }
 
@@ -251,6 +254,13 @@ impl Drop for Telegram {
 }
 
 impl Inner {
+    fn tell_of_membership(&mut self, chat: i64, before: &str, now: &str) {
+        self.push(json!({ "my_chat_member": {
+            "chat": { "id": chat, "type": "supergroup" }, "from": person(1), "date": 1,
+            "old_chat_member": { "status": before }, "new_chat_member": { "status": now },
+        } }));
+    }
+
     fn push(&mut self, mut update: Value) -> Value {
         update["update_id"] = self.next_update.into();
         self.next_update += 1;

@@ -68,9 +68,9 @@ fn other_clock(network: &Network) -> Error {
         ClockKind::Local => ("by its nodes", "here", "put rpc into its settings again"),
     };
     Error::OtherClock(format!(
-        "networks.{}: its blocks were counted {before} until now, and its settings have them counted {now}. What \
-         was answered about old heights would change. Either {mend}, or start with a new database and import \
-         the proofs again",
+        "networks.{}: its blocks were counted {before} until now, but its settings now have them counted \
+         {now}. That would change answers about past heights. Either {mend}, or start with a new database \
+         and import the proofs again",
         network.name
     ))
 }
@@ -152,7 +152,7 @@ async fn fetch_head(state: &State, network: &Network) -> Result<(NetworkName, Op
         Ok(block) => Some((block.height, network.clock())),
         Err(error @ (Error::Unavailable(_) | Error::Behind(_))) => {
             let error = std::error::Error::source(&error).map(ToString::to_string);
-            tracing::warn!(error, network = %network.name, "the newest block is not known");
+            tracing::warn!(error, network = %network.name, "the newest block is unknown");
             None
         }
         Err(error) => return Err(error),

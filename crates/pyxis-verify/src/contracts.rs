@@ -96,7 +96,7 @@ pub enum Cause {
     #[error("the contract reverted: {}", .0.as_deref().unwrap_or("without a reason"))]
     Reverted(Option<String>),
     /// It returned something that such a contract never does.
-    #[error("the contract's answer cannot be read; is its address right?")]
+    #[error("the contract's response cannot be read; check its address")]
     Unreadable,
 }
 

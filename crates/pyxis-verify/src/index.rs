@@ -139,7 +139,7 @@ impl Index {
         }
         if !self.breaker.admits(now) {
             return Err(Error::Index(
-                "it failed several times in a row, and is left alone for a while".into(),
+                "it failed several times in a row and is not queried for a while".into(),
             ));
         }
         let read = self.all(url, address).await;
@@ -164,11 +164,11 @@ impl Index {
                 return if number == 1 {
                     Ok(rows)
                 } else {
-                    Err("the index lost the address half way".into())
+                    Err("the index dropped the address midway".into())
                 };
             };
             if page.number.is_some_and(|told| told != number) {
-                return Err("the index gave another page than was asked for".into());
+                return Err("the index returned another page than the requested one".into());
             }
             let read = page.rows.len() as u64;
             rows.extend(page.rows);
@@ -176,14 +176,14 @@ impl Index {
             match (page.total, page.size) {
                 (Some(total), _) if so_far >= total => return Ok(rows),
                 (Some(_), _) if read == 0 => {
-                    return Err("the index gave fewer attestations than it counts".into());
+                    return Err("the index returned fewer attestations than it counted".into());
                 }
                 (None, Some(size)) if read >= size && read > 0 => {}
                 (None, _) => return Ok(rows),
                 (Some(_), _) => {}
             }
         }
-        Err("the index has more pages than are read".into())
+        Err("the index has more pages than Pyxis reads".into())
     }
 
     /// One page; `None` for 404.
@@ -204,11 +204,11 @@ impl Index {
             StatusCode::OK => {
                 let envelope: Envelope = serde_json::from_slice(&bytes)?;
                 if envelope.success == Some(false) {
-                    return Err("the index says that it failed".into());
+                    return Err("the index reported a failure".into());
                 }
                 Ok(Some(envelope.data))
             }
-            other => Err(format!("the index answered {other}").into()),
+            other => Err(format!("the index responded with {other}").into()),
         }
     }
 }

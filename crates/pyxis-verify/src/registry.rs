@@ -46,10 +46,10 @@ pub struct StatementEffect {
 #[derive(Debug, thiserror::Error)]
 pub enum StatementRejection {
     /// The issuer is not on the list of this kind, or the proof is another issuer's.
-    #[error("the issuer is not allowed to say so about this kind")]
+    #[error("the issuer is not trusted for this kind")]
     IssuerNotAllowed,
     /// The signature is not the issuer's over this statement.
-    #[error("the signature does not fit the statement and its issuer")]
+    #[error("the signature does not match the statement and its issuer")]
     BadSignature,
     /// Another address has the nullifier.
     #[error("another address is registered with this nullifier")]
@@ -58,13 +58,13 @@ pub enum StatementRejection {
     #[error("the new address is registered with another nullifier")]
     AddressTaken,
     /// A statement that was signed later has already taken effect.
-    #[error("a later statement about this address took effect already")]
+    #[error("a later statement about this address is already in effect")]
     Superseded,
     /// The proof of this very statement has ended.
     #[error("this registration has ended: {}", .0.as_str())]
     HasEnded(Ended),
     /// There is no such live proof.
-    #[error("there is no live proof like that")]
+    #[error("there is no such proof in force")]
     NotFound,
     /// A field has an invalid value.
     #[error("{field}: {reason}")]
@@ -75,7 +75,7 @@ pub enum StatementRejection {
         reason: &'static str,
     },
     /// The block of a network is unknown, or the database does not respond.
-    #[error("the registry cannot be written to")]
+    #[error("cannot write to the registry")]
     Unavailable(#[source] BoxError),
     /// A fault of the server.
     #[error("internal error")]
@@ -103,7 +103,7 @@ impl From<StoreError> for StatementRejection {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Unavailable(_) => Self::Unavailable(error.into()),
-            StoreError::Text => Self::Field { field: "nonce", reason: "must not hold the NUL character" },
+            StoreError::Text => Self::Field { field: "nonce", reason: "must not contain the NUL character" },
             other => Self::Internal(other.into()),
         }
     }
@@ -112,7 +112,7 @@ impl From<StoreError> for StatementRejection {
 impl From<Error> for StatementRejection {
     fn from(error: Error) -> Self {
         match error {
-            Error::UnsupportedNetwork => Self::Field { field: "network", reason: "there is no such network" },
+            Error::UnsupportedNetwork => Self::Field { field: "network", reason: "unknown network" },
             Error::Unavailable(error) => Self::Unavailable(error),
             error @ (Error::OtherClock(_) | Error::Behind(_)) => Self::Unavailable(error.into()),
             other => Self::Internal(other.into()),

@@ -116,7 +116,7 @@ fn indexer(config: &Config, net: &Client, store: &Store) -> Option<Arc<dyn Sourc
 /// Opens and migrates the database.
 pub async fn open_store(config: &Config) -> Result<Store> {
     let store = connect_store(config)?;
-    store.migrate().await.context("cannot bring the database's schema up to date")?;
+    store.migrate().await.context("cannot migrate the database schema")?;
     Ok(store)
 }
 
@@ -144,7 +144,8 @@ pub fn master_key(config: &Config, entropy: &dyn Entropy) -> Result<MasterKey> {
     let path = key_path(config);
     if path.exists() {
         let text = read_secret(&path)?;
-        return MasterKey::parse(text.expose()).with_context(|| format!("{} is damaged", path.display()));
+        return MasterKey::parse(text.expose())
+            .with_context(|| format!("{} is damaged; restore it from a backup", path.display()));
     }
     let key = MasterKey::generate(entropy);
     write_key(&path, &key)?;
@@ -175,10 +176,11 @@ pub async fn keyring(
         && let Ok(keyring) = Keyring::load(store, &next, entropy, now).await
     {
         fs::rename(next_key_path(config), key_path(config)).context("cannot replace the master key")?;
-        tracing::warn!("the master key's rotation had been cut short and is finished now");
+        tracing::warn!("finished an interrupted rotation of the master key");
         return Ok(keyring);
     }
-    Err(wrong).context("the master key does not open this database; is it the right key?")
+    Err(wrong)
+        .context("cannot open the data keys; use the master key that this database was last started with")
 }
 
 /// Writes a master key that only this user can read. Never replaces an existing one.
@@ -228,7 +230,10 @@ pub fn lock_dir(config: &Config) -> Result<DirLock> {
     match file.try_lock() {
         Ok(()) => Ok(DirLock(file)),
         Err(fs::TryLockError::WouldBlock) => {
-            bail!("another pyxis serves {}; stop it first, or use PostgreSQL", config.data_dir.display())
+            bail!(
+                "another pyxis process is using {}; stop it, or use PostgreSQL to run several",
+                config.data_dir.display()
+            )
         }
         Err(fs::TryLockError::Error(error)) => Err(error).context("cannot lock the data directory"),
     }

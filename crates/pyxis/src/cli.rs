@@ -42,19 +42,19 @@ pub struct Global {
     /// Read settings from this file instead of ./pyxis.toml.
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<String>,
-    /// Directory of the database and the generated master key.
+    /// Directory of the database and the generated master key [default: ./pyxis-data].
     #[arg(long, global = true, value_name = "DIR")]
     data_dir: Option<String>,
-    /// sqlite:PATH, postgres://…, or the path of a SQLite file.
+    /// Database: sqlite:PATH, postgres://… or the path of a SQLite file [default: pyxis.db in the data directory].
     #[arg(long, global = true, value_name = "URL")]
     database: Option<String>,
     /// Source of the master key: <file:PATH> or env:NAME. Never the key itself.
     #[arg(long, global = true, value_name = "SOURCE")]
     encryption_key: Option<String>,
-    /// Log filter, for example debug.
+    /// Log filter, for example info or debug.
     #[arg(long, global = true, value_name = "FILTER")]
     log: Option<String>,
-    /// Name of the workspace to work on; default: the first.
+    /// Workspace to work on [default: the first].
     #[arg(long, global = true, value_name = "NAME")]
     pub workspace: Option<String>,
 }
@@ -85,11 +85,11 @@ impl Global {
 /// The command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Go from nothing to a running server with something to try. Safe to run again.
+    /// Set up and run a server with sample data to try. Safe to run again.
     Quickstart {
         #[command(flatten)]
         listen: Serving,
-        /// Add a demo upstream, a demo credential and curl lines to paste.
+        /// Add a demo upstream, a demo credential and curl commands to paste.
         #[arg(long, default_value_t = true, action = clap::ArgAction::Set)]
         demo: bool,
     },
@@ -100,82 +100,82 @@ pub enum Command {
     },
     /// Run the OAuth 1.0a signing sidecar, with credentials from `OAUTH_CRED_*` variables.
     Signer {
-        /// Address to listen on; without a port, it is that of `OAUTH_SIGNER_PORT`, 8080 by default.
+        /// Address to listen on; without a port, the port is `OAUTH_SIGNER_PORT`, or 8080.
         #[arg(long, value_name = "ADDR", default_value = "127.0.0.1")]
         listen: String,
     },
-    /// Create the first workspace, owner and keys, without a server. Exit 3 if they already exist.
+    /// Create the first workspace, owner and keys without starting a server. Exit 3 if they already exist.
     Bootstrap {
-        /// The owner's e-mail address.
+        /// Owner's e-mail address.
         #[arg(long, default_value = "owner@localhost")]
         owner_email: String,
     },
-    /// Bring the database's schema up to date.
+    /// Migrate the database schema to this version. Exit 3 if it is current.
     Migrate,
-    /// Check every part and say how to fix what is wrong.
+    /// Check the installation and print how to fix each problem.
     Doctor,
     /// Write a backup of the running database to a new file.
     Backup {
-        /// The file to write.
+        /// File to write; it must not exist.
         file: PathBuf,
     },
     /// Restore a backup into an empty database.
     Restore {
-        /// The file to read.
+        /// Backup file to read.
         file: PathBuf,
     },
-    /// The master key.
+    /// Generate or replace the master key.
     #[command(subcommand)]
     Key(KeyCommand),
-    /// Workspaces of this installation.
+    /// Manage workspaces.
     #[command(subcommand)]
     Workspace(WorkspaceCommand),
-    /// People.
+    /// Manage people, their roles and their rights.
     #[command(subcommand)]
     User(UserCommand),
-    /// Agents and their keys.
+    /// Manage agents and their keys.
     #[command(subcommand)]
     Agent(AgentCommand),
-    /// Stored credentials.
+    /// Manage stored credentials.
     #[command(subcommand)]
     Credential(CredentialCommand),
-    /// Policies of credentials.
+    /// Set, print and explain policies.
     #[command(subcommand)]
     Policy(PolicyCommand),
-    /// Grants.
+    /// List and end grants.
     #[command(subcommand)]
     Grant(GrantCommand),
-    /// Webhook endpoints and their deliveries.
+    /// Manage webhook endpoints and their deliveries.
     #[command(subcommand)]
     Webhook(WebhookCommand),
-    /// Scorers: weights and thresholds.
+    /// Manage scorers: weights and thresholds.
     #[command(subcommand)]
     Scorer(ScorerCommand),
-    /// API keys of the scoring surface.
+    /// Manage API keys for scoring.
     #[command(subcommand)]
     ApiKey(ApiKeyCommand),
-    /// Stamps of an address.
+    /// Import, explain and revoke Stamps.
     #[command(subcommand)]
     Stamps(StampsCommand),
-    /// Activity of wallets, from which models score.
+    /// Import the wallet activity that models score.
     #[command(subcommand)]
     Activity(ActivityCommand),
-    /// Models that score wallets by their activity.
+    /// Train, inspect and run models that score wallets by their activity.
     #[command(subcommand)]
     Models(ModelsCommand),
-    /// Trusted issuers of credentials.
+    /// Manage trusted issuers of verifiable credentials.
     #[command(subcommand)]
     Issuer(IssuerCommand),
-    /// Proofs of unique humans: the registry, its issuers and blocked addresses.
+    /// Manage proofs, their issuers and blocked addresses.
     #[command(subcommand)]
     Proofs(ProofsCommand),
-    /// Networks of the verification checks.
+    /// List networks of the verification checks.
     #[command(subcommand)]
     Network(NetworkCommand),
-    /// Checks of an address.
+    /// Check an address.
     #[command(subcommand)]
     Check(CheckCommand),
-    /// The audit trail.
+    /// Verify and print the audit trail.
     #[command(subcommand)]
     Audit(AuditCommand),
 }
@@ -183,13 +183,13 @@ pub enum Command {
 /// Addresses to listen on and surfaces to serve.
 #[derive(Debug, Args)]
 pub struct Serving {
-    /// Address and port; port 0 picks a free one.
+    /// Address and port to listen on; port 0 picks a free one [default: 127.0.0.1:8700].
     #[arg(long, value_name = "ADDR")]
     listen: Option<String>,
-    /// Address and port of the Prometheus metrics; port 0 picks a free one, `off` disables them.
+    /// Address and port for Prometheus metrics; port 0 picks a free one, `off` disables them [default: 127.0.0.1:8701 if free].
     #[arg(long, value_name = "ADDR")]
     metrics_listen: Option<String>,
-    /// Surfaces to serve: scoring,verification,proxy,dashboard.
+    /// Surfaces to serve, comma-separated: scoring, verification, proxy, dashboard [default: all].
     #[arg(long, value_name = "LIST")]
     surfaces: Option<String>,
 }
@@ -210,11 +210,11 @@ impl Serving {
 /// `pyxis key …`
 #[derive(Debug, Subcommand)]
 pub enum KeyCommand {
-    /// Print a new master key.
+    /// Generate and print a master key.
     Generate,
     /// Wrap the data keys with a new master key; a running server keeps working.
     Rotate {
-        /// The new key: <file:PATH> or env:NAME. Default: a new key replaces master.key.
+        /// Source of the new key: <file:PATH> or env:NAME [default: generate one and replace master.key].
         #[arg(long, value_name = "SOURCE")]
         new_key: Option<String>,
     },
@@ -223,14 +223,14 @@ pub enum KeyCommand {
 /// `pyxis workspace …`
 #[derive(Debug, Subcommand)]
 pub enum WorkspaceCommand {
-    /// Add a workspace; it starts with the agent key default-agent.
+    /// Add a workspace and its first agent, default-agent, and print the agent's key, once.
     Add {
-        /// Its name.
+        /// Workspace name.
         name: String,
-        /// Decision about requests without a policy.
+        /// Approval mode: the decision about requests to credentials without a policy.
         #[arg(long, value_enum, default_value = "gated")]
         mode: Mode,
-        /// E-mail address of its first owner.
+        /// E-mail address of the first owner.
         #[arg(long)]
         owner_email: Option<String>,
     },
@@ -250,7 +250,7 @@ pub enum Mode {
 /// `pyxis user …`
 #[derive(Debug, Subcommand)]
 pub enum UserCommand {
-    /// Add a person and print their sign-in link.
+    /// Add a person and print a sign-in link for them.
     Add {
         /// E-mail address.
         #[arg(long)]
@@ -258,10 +258,10 @@ pub enum UserCommand {
         /// Role.
         #[arg(long, value_enum, default_value = "admin")]
         role: UserRole,
-        /// A credential whose requests a member may decide; may be repeated.
+        /// Credential whose requests a member may decide; repeat for several.
         #[arg(long, value_name = "CREDENTIAL")]
         approve: Vec<String>,
-        /// A credential whose policy a member may propose changes to; may be repeated.
+        /// Credential whose policy a member may propose changes to; repeat for several.
         #[arg(long, value_name = "CREDENTIAL")]
         policy: Vec<String>,
     },
@@ -272,7 +272,7 @@ pub enum UserCommand {
     },
     /// List people.
     List,
-    /// Give a person another role, which ends their sessions.
+    /// Change a person's role and end their sessions.
     Role {
         /// E-mail address.
         email: String,
@@ -280,16 +280,16 @@ pub enum UserCommand {
         #[arg(value_enum)]
         role: UserRole,
     },
-    /// Set a member's rights for a credential; without --approve and --policy: none.
+    /// Set a member's rights for a credential; without --approve and --policy, remove them.
     Grant {
         /// E-mail address.
         email: String,
-        /// The credential.
+        /// Credential name.
         credential: String,
-        /// Let them decide its requests.
+        /// Right to decide its requests.
         #[arg(long)]
         approve: bool,
-        /// Let them propose changes to its policy.
+        /// Right to propose changes to its policy.
         #[arg(long)]
         policy: bool,
     },
@@ -308,11 +308,11 @@ pub enum UserCommand {
 /// Roles that the command line gives.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum UserRole {
-    /// Can also change owners.
+    /// Manages the workspace and its owners.
     Owner,
     /// Manages the workspace.
     Admin,
-    /// Decides what was granted, credential by credential.
+    /// Has rights for single credentials only.
     Member,
 }
 
@@ -321,21 +321,21 @@ pub enum UserRole {
 pub enum AgentCommand {
     /// Add an agent and print its key, once.
     Add {
-        /// Its name.
+        /// Agent name.
         name: String,
-        /// Requests per hour; without it there is no limit.
+        /// Requests per hour [default: no limit].
         #[arg(long)]
         rate_limit_per_hour: Option<u32>,
         /// Requests that may wait for approval at once, 1 to 100000 [default: 100].
         #[arg(long)]
         max_pending: Option<u32>,
-        /// A credential that the agent may use; repeat for several. Without it: all.
+        /// Credential that the agent may use; repeat for several [default: all].
         #[arg(long = "credential", value_name = "NAME")]
         credentials: Vec<String>,
     },
-    /// Change an agent's limits; omitted ones stay.
+    /// Change an agent's limits; omitted options keep their values.
     Limit {
-        /// Its name.
+        /// Agent name.
         name: String,
         /// Requests per hour; 0 removes the limit.
         #[arg(long)]
@@ -348,22 +348,22 @@ pub enum AgentCommand {
     List,
     /// Enable a disabled agent.
     Enable {
-        /// Its name.
+        /// Agent name.
         name: String,
     },
     /// Disable an agent.
     Disable {
-        /// Its name.
+        /// Agent name.
         name: String,
     },
-    /// Replace its key and print the new one, once.
+    /// Replace an agent's key and print the new one, once.
     Rotate {
-        /// Its name.
+        /// Agent name.
         name: String,
     },
     /// Remove an agent.
     Remove {
-        /// Its name.
+        /// Agent name.
         name: String,
     },
 }
@@ -377,33 +377,33 @@ pub enum CredentialCommand {
     List,
     /// List presets: common APIs with their hosts and kinds.
     Presets {
-        /// Words to find in the name or the hosts.
+        /// Words to search for in names and hosts.
         search: Vec<String>,
     },
     /// Store a credential for each preset whose variables are in a .env file.
     ImportEnv {
-        /// The file; - reads standard input.
+        /// File of variables; - reads standard input.
         file: PathBuf,
     },
     /// Generate or import a key that signs payloads (`POST /sign`); it never leaves Pyxis.
     GenerateKey(GenerateKey),
-    /// Replace the secret; its version increases and its grants end.
+    /// Replace a credential's secret, which increases its version and ends its grants.
     SetSecret {
-        /// Its name.
+        /// Credential name.
         name: String,
         #[command(flatten)]
         secret: SecretSource,
     },
     /// Remove a credential.
     Remove {
-        /// Its name.
+        /// Credential name.
         name: String,
     },
-    /// Send one GET with the credential and print the status.
+    /// Send one GET request with a credential and print the status.
     Verify {
-        /// Its name.
+        /// Credential name.
         name: String,
-        /// The URL to try; default: the preset's URL for its kind and hosts, otherwise the root of its first host.
+        /// URL to try [default: the preset's URL for its kind and hosts, or the root of its first host].
         #[arg(long)]
         url: Option<String>,
     },
@@ -412,19 +412,19 @@ pub enum CredentialCommand {
 /// `pyxis credential generate-key`
 #[derive(Debug, Args)]
 pub struct GenerateKey {
-    /// Its name.
+    /// Credential name.
     #[arg(long)]
     pub name: String,
     /// Signature algorithm.
     #[arg(long, value_enum)]
     pub algorithm: SigningAlgorithm,
-    /// Description for people.
+    /// Description.
     #[arg(long, default_value = "")]
     pub description: String,
-    /// Import the key (32 bytes as hexadecimal digits) from this file instead of making one.
+    /// File with the key to import, 32 bytes as 64 hex characters [default: generate a key].
     #[arg(long, value_name = "FILE", conflicts_with = "import_env")]
     pub import_file: Option<PathBuf>,
-    /// Import it from this environment variable.
+    /// Environment variable with the key to import.
     #[arg(long, value_name = "NAME")]
     pub import_env: Option<String>,
 }
@@ -445,19 +445,19 @@ pub enum SigningAlgorithm {
 /// `pyxis credential add`
 #[derive(Debug, Args)]
 pub struct AddCredential {
-    /// Its name.
+    /// Credential name.
     #[arg(long)]
     pub name: String,
-    /// Description for people.
+    /// Description.
     #[arg(long, default_value = "")]
     pub description: String,
-    /// Kind of the credential: the way to attach its secret.
+    /// Auth kind: the way to attach the secret.
     #[arg(long, value_name = "KIND", value_parser = kinds(), required_unless_present_any = ["auth_json", "preset"])]
     pub auth: Option<&'static CredentialKind>,
-    /// Way to attach it, as the JSON of the admin API, for example `{"kind":"mtls"}`. Supports every kind.
+    /// Auth kind as JSON of the admin API, for example `{"kind":"mtls"}`; supports every kind.
     #[arg(long, value_name = "JSON", conflicts_with = "auth")]
     pub auth_json: Option<String>,
-    /// Use hosts and kind of the preset with this name; see `pyxis credential presets`.
+    /// Preset whose hosts and kind to use; see `pyxis credential presets`.
     #[arg(long, value_name = "PRESET", conflicts_with_all = ["auth", "auth_json"])]
     pub preset: Option<String>,
     /// Setting of the kind, for example `app_id=12`, never a secret; repeat for several.
@@ -466,13 +466,13 @@ pub struct AddCredential {
     /// Header name (header, hmac), parameter (query) or cookie name (cookie).
     #[arg(long, value_name = "NAME")]
     pub auth_name: Option<String>,
-    /// Format of the header, with {secret} in it; {signature} for hmac.
+    /// Header value, with {secret} in it [default: {secret}]; {signature} for hmac.
     #[arg(long, value_name = "FORMAT")]
     pub auth_format: Option<String>,
-    /// The sidecar's address; with --auth oauth1. Without it, requests are signed here.
+    /// URL of the sidecar that signs requests, with --auth oauth1 [default: Pyxis signs them].
     #[arg(long, value_name = "URL")]
     pub api_base: Option<String>,
-    /// A host that targets may name; repeat for several.
+    /// Host that the credential may be sent to; repeat for several.
     #[arg(long = "allow-host", value_name = "HOST")]
     pub allow_hosts: Vec<String>,
     /// Allow plain http targets.
@@ -486,10 +486,10 @@ pub struct AddCredential {
 #[derive(Debug, Args)]
 #[group(multiple = false)]
 pub struct SecretSource {
-    /// Read the secret from this file.
+    /// File with the secret.
     #[arg(long, value_name = "FILE")]
     pub secret_file: Option<PathBuf>,
-    /// Read the secret from this environment variable.
+    /// Environment variable with the secret.
     #[arg(long, value_name = "NAME")]
     pub secret_env: Option<String>,
 }
@@ -506,25 +506,25 @@ fn kinds() -> impl TypedValueParser<Value = &'static CredentialKind> {
 pub enum PolicyCommand {
     /// Replace a credential's policy with a JSON document.
     Set {
-        /// The credential.
+        /// Credential name.
         credential: String,
-        /// The document; - reads standard input.
+        /// Policy document; - reads standard input.
         file: PathBuf,
     },
     /// Print a credential's policy.
     Show {
-        /// The credential.
+        /// Credential name.
         credential: String,
     },
-    /// Explain the decision about a request.
+    /// Explain how a request would be decided.
     Explain {
-        /// The credential.
+        /// Credential name.
         credential: String,
         /// HTTP method.
         method: String,
         /// Full URL.
         url: String,
-        /// Count this agent's own grants.
+        /// Agent whose own grants count too.
         #[arg(long)]
         agent: Option<String>,
     },
@@ -535,13 +535,13 @@ pub enum PolicyCommand {
 pub enum GrantCommand {
     /// List grants.
     List {
-        /// Also list grants that have ended.
+        /// Also list ended grants.
         #[arg(long)]
         ended: bool,
     },
     /// End a grant now.
     Revoke {
-        /// Its id.
+        /// Grant id.
         id: String,
     },
 }
@@ -549,11 +549,11 @@ pub enum GrantCommand {
 /// `pyxis audit …`
 #[derive(Debug, Subcommand)]
 pub enum AuditCommand {
-    /// Check every record, the chain and the signed heads.
+    /// Verify every record, the hash chain and the signed heads.
     Verify,
     /// Print records, oldest first.
     Export {
-        /// Format.
+        /// Output format.
         #[arg(long, value_enum, default_value = "jsonl")]
         format: ExportFormat,
     },

@@ -29,7 +29,7 @@ mod workspaces;
 
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use pyxis_gateway::{self as gateway, Actor};
 use pyxis_store::workspaces::WorkspaceRow;
 
@@ -133,11 +133,15 @@ fn quiet(mut flags: Flags) -> Flags {
 /// The workspace that a command works on.
 async fn workspace(app: &App, global: &Global) -> Result<WorkspaceRow> {
     let all = gateway::admin::workspaces::list(&app.gateway).await?;
-    let found = match &global.workspace {
-        None => all.into_iter().next(),
-        Some(name) => all.into_iter().find(|workspace| workspace.name.eq_ignore_ascii_case(name)),
+    if all.is_empty() {
+        bail!("there is no workspace yet; `pyxis bootstrap` creates the first one");
+    }
+    let Some(name) = &global.workspace else {
+        return all.into_iter().next().context("the first workspace");
     };
-    found.context("there is no such workspace; `pyxis bootstrap` makes the first one")
+    let names: Vec<String> = all.iter().map(|workspace| workspace.name.clone()).collect();
+    let found = all.into_iter().find(|workspace| workspace.name.eq_ignore_ascii_case(name));
+    found.with_context(|| format!("unknown workspace {name}; known: {}", names.join(", ")))
 }
 
 /// An open application and the workspace to work on, as the command line's actor.

@@ -61,7 +61,7 @@ impl LiveNode {
     pub fn recovered(&mut self) {
         for gone in self.gone.drain(..) {
             if let Err(error) = fs::remove_file(&gone.path) {
-                tracing::warn!(%error, "the mark of a dead node could not be removed");
+                tracing::warn!(%error, "cannot remove the lock file of a dead node");
             }
         }
     }

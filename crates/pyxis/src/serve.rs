@@ -65,12 +65,13 @@ async fn bind_metrics(wanted: MetricsListen) -> Result<Option<TcpListener>> {
         MetricsListen::Off => Ok(None),
         MetricsListen::At(address) => {
             let bound = TcpListener::bind(address).await;
-            bound.map(Some).with_context(|| format!("cannot show metrics on {address}"))
+            bound.map(Some).with_context(|| format!("cannot serve metrics on {address}"))
         }
         MetricsListen::IfFree(address) => match TcpListener::bind(address).await {
             Ok(listener) => Ok(Some(listener)),
             Err(error) => {
-                tracing::warn!(%address, %error, "no metrics: their port is taken; set PX_METRICS_LISTEN");
+                tracing::warn!(%address, %error, "no metrics: the port is in use; set PX_METRICS_LISTEN to \
+                    another one");
                 Ok(None)
             }
         },
@@ -110,20 +111,21 @@ pub async fn run(app: App, bound: Bound, traces: Option<Traces>) -> Result<()> {
     };
     tokio::spawn(async move {
         stop_signal().await;
-        tracing::info!("stopping: open requests may finish");
+        tracing::info!("stopping; waiting for open requests");
         stop.send_replace(true);
     });
     let finished = serve::serve_peers(bound.listener, |peer| front.for_peer(peer), until(stopped)).await;
     if !finished {
-        tracing::warn!("some requests did not finish in time and were cut");
+        tracing::warn!("some requests did not finish in time and were aborted");
     }
     let drained = tokio::time::timeout(serve::DRAIN, async { while workers.join_next().await.is_some() {} });
     if drained.await.is_err() {
-        tracing::warn!("some background work did not finish in time");
+        tracing::warn!("some background tasks did not finish in time");
     }
     if tokio::time::timeout(serve::DRAIN, app.scoring.settled()).await.is_err() {
         tracing::warn!(
-            "what was reserved for some API keys could not be given back; their windows are a little stricter"
+            "cannot release the requests reserved for some API keys; their rate limits are slightly stricter \
+             in this window"
         );
     }
     gateway::workers::bookkeeping_tick(&app.gateway).await?;
@@ -189,9 +191,7 @@ const OPEN: [&str; 8] = [
 
 /// Pages of other origins may read a 404 below an open API.
 async fn not_found(request: Request) -> Response {
-    let nothing = || {
-        Problem::new(StatusCode::NOT_FOUND, "not_found", "there is nothing at this path; see /openapi.json")
-    };
+    let nothing = || Problem::new(StatusCode::NOT_FOUND, "not_found", "unknown path; see /openapi.json");
     if !OPEN.iter().any(|open| request.uri().path().starts_with(open)) {
         return nothing().into_response();
     }
@@ -205,7 +205,7 @@ async fn method_not_allowed() -> Response {
     Problem::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "method_not_allowed",
-        "see Allow for the methods of this path",
+        "method not allowed; the Allow header lists the methods of this path",
     )
     .into_response()
 }

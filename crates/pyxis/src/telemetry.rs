@@ -63,17 +63,17 @@ fn describe() {
     }
     describe_counter!("pyxis_rate_limited_total", "Requests refused by an agent's hourly limit.");
     counter!("pyxis_rate_limited_total").absolute(0);
-    describe_counter!("pyxis_upstream_failures_total", "Requests that got no whole answer.");
+    describe_counter!("pyxis_upstream_failures_total", "Requests without a complete response.");
     counter!("pyxis_upstream_failures_total").absolute(0);
-    describe_counter!("pyxis_redactions_total", "Places where a secret was removed from an answer.");
+    describe_counter!("pyxis_redactions_total", "Secrets removed from responses, by occurrence.");
     counter!("pyxis_redactions_total").absolute(0);
     describe_counter!(
         "pyxis_background_panics_total",
-        "Panics in background work, which goes on after a pause."
+        "Panics in background tasks, which restart after a pause."
     );
     describe_histogram!(
         "pyxis_upstream_seconds",
         metrics::Unit::Seconds,
-        "Time to the head of an upstream answer."
+        "Time to the head of an upstream response."
     );
 }

@@ -66,7 +66,7 @@ impl Traces {
     pub async fn finish(self) {
         let done = tokio::task::spawn_blocking(move || self.0.shutdown_with_timeout(FAREWELL)).await;
         if let Ok(Err(error)) = done {
-            tracing::warn!(%error, "the last traces did not reach the collector");
+            tracing::warn!(%error, "cannot send the last traces to the collector");
         }
     }
 }
@@ -104,7 +104,7 @@ impl Outlet {
         if head.status.is_success() {
             Ok(http::Response::from_parts(head, body))
         } else {
-            Err(format!("the collector answered {}", head.status).into())
+            Err(format!("the collector responded with {}", head.status).into())
         }
     }
 
@@ -113,7 +113,7 @@ impl Outlet {
         if let Err(error) = outcome
             && !failed
         {
-            tracing::warn!(%error, "traces cannot be sent to the collector and are dropped");
+            tracing::warn!(%error, "cannot send traces to the collector; they are dropped");
         }
     }
 }

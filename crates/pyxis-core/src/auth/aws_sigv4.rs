@@ -10,24 +10,26 @@ pub(super) const KIND: CredentialKind = CredentialKind {
     name: "aws_sigv4",
     group: KindGroup::Signature,
     label: "AWS",
-    explanation: "Each request is signed as Amazon Web Services take it (Signature Version 4).",
+    explanation: "Each request is signed with AWS Signature Version 4.",
     description: "Signature Version 4 of Amazon Web Services. The secret has `access_key_id`, `secret_access_key` and perhaps `session_token`.",
     settings: &[
         KindField::line("region", "Region", "eu-central-1"),
         KindField::line("service", "Service", "s3")
-            .hint("The name that stands in host names: s3, sts, execute-api."),
+            .hint("The service name in host names, such as s3, sts or execute-api."),
     ],
     secret: SecretForm::Fields(&[
         KindField::line("access_key_id", "Access key id", "AKIA…"),
         KindField::secret("secret_access_key", "Secret access key"),
         KindField::secret("session_token", "Session token")
             .optional()
-            .hint("Only with temporary credentials."),
+            .hint("Only for temporary credentials."),
     ]),
     secret_words: "object: `access_key_id`, `secret_access_key`, `session_token` (optional)",
     example: "`--auth aws_sigv4 --set region=eu-central-1 --set service=s3`",
     is_secret: |name| name != "access_key_id",
     is_derived: true,
+    // A signature for one service or region is invalid for another.
+    shares_probes: false,
     ..CredentialKind::PLAIN
 };
 

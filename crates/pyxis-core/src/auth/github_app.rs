@@ -10,15 +10,15 @@ pub(super) const KIND: CredentialKind = CredentialKind {
     name: "github_app",
     group: KindGroup::Token,
     label: "GitHub App",
-    explanation: "Requests carry the token of an installation of a GitHub App.",
+    explanation: "Requests carry the installation token of a GitHub App.",
     description: "An installation of a GitHub App. The secret is the app's private key as PEM.",
     settings: &[
         KindField::line("app_id", "App id", "123456")
-            .hint("Id or client id, on the page of the app's settings."),
+            .hint("App id or client id, from the app's settings page."),
         KindField::line("installation_id", "Installation id", "98765432")
-            .hint("The number at the end of the installation's address."),
-        KindField::line("api_url", "API address", "https://api.github.com")
-            .hint("Only for a server of your own.")
+            .hint("The number at the end of the installation's URL."),
+        KindField::line("api_url", "API URL", "https://api.github.com")
+            .hint("Only for GitHub Enterprise Server.")
             .optional()
             .default("https://api.github.com"),
     ],

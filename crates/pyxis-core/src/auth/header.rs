@@ -46,7 +46,7 @@ pub(super) const KIND: CredentialKind = CredentialKind {
     secret: SecretForm::TextOrObject(
         KindField::SECRET
             .secret_lines()
-            .hint("One value, or a JSON object of texts if the formats name fields."),
+            .hint("One value, or a JSON object of strings if the formats name fields."),
     ),
     secret_words: "text or object",
     example: "`--auth header --auth-name X-Api-Key --auth-format '{secret}'`",

@@ -11,11 +11,11 @@ pub(super) const KIND: CredentialKind = CredentialKind {
     name: "hmac",
     group: KindGroup::Signature,
     label: "HMAC",
-    explanation: "Parts of each request are signed with a shared key, and headers carry the signature.",
+    explanation: "Parts of each request are signed with a shared key. Headers carry the signature.",
     description: "HMAC over parts of the request. Templates name `{method}`, `{host}`, `{path}`, `{query}`, `{target}`, `{body}`, `{body_sha256}`, `{timestamp}`, `{timestamp_ms}`, `{timestamp_iso}`, `{nonce}`, `{secret.field}`, and in headers `{signature}`. The secret is the key, or an object with `key`.",
     settings: &[
-        KindField::line("content", "What is signed", r"{timestamp}{method}{target}{body}").lines().hint(
-            r"Parts of the request in braces: {method}, {host}, {path}, {query}, {target}, {body}, {body_sha256}, {timestamp}, {timestamp_ms}, {timestamp_iso}, {nonce}, {secret.id}. \n is a line end.",
+        KindField::line("content", "Signed content", r"{timestamp}{method}{target}{body}").lines().hint(
+            r"Placeholders for parts of the request: {method}, {host}, {path}, {query}, {target}, {body}, {body_sha256}, {timestamp}, {timestamp_ms}, {timestamp_iso}, {nonce}, {secret.id}. \n is a line break.",
         ),
         KindField::choice(
             "hash",
@@ -24,13 +24,13 @@ pub(super) const KIND: CredentialKind = CredentialKind {
         ),
         KindField::choice(
             "key_encoding",
-            "The key is written as",
-            &[("text", "text: its bytes are the key"), ("hex", "hexadecimal digits"), ("base64", "Base64")],
+            "Key encoding",
+            &[("text", "Text: its bytes are the key"), ("hex", "Hexadecimal"), ("base64", "Base64")],
         ),
         KindField::choice(
             "signature_encoding",
-            "The signature is written as",
-            &[("hex", "hexadecimal digits"), ("base64", "Base64"), ("base64url", "Base64 for URLs")],
+            "Signature encoding",
+            &[("hex", "Hexadecimal"), ("base64", "Base64"), ("base64url", "Base64 for URLs")],
         ),
     ],
     headers: Some(HeaderUse {
@@ -49,7 +49,7 @@ pub(super) const KIND: CredentialKind = CredentialKind {
         KindField::secret("key", "Key"),
         KindField::line("id", "Key id", "")
             .optional()
-            .hint("For APIs that want to know whose key it is; {secret.id} stands for it."),
+            .hint("For APIs that need to know which key signed. Use it as {secret.id}."),
     ]),
     secret_words: "the key, or an object with `key`",
     example: "see [HMAC](#hmac)",

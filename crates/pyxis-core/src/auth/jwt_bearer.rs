@@ -11,18 +11,20 @@ pub(super) const KIND: CredentialKind = CredentialKind {
     name: "jwt_bearer",
     group: KindGroup::Token,
     label: "Signed assertion",
-    explanation: "Requests carry an access token that is fetched with a signed assertion (JWT).",
+    explanation: "Requests carry an access token fetched with a signed assertion (JWT).",
     description: "RFC 7523. The secret is a private key as PEM.",
     settings: &[
         TOKEN_URL,
         KindField::line("issuer", "Issuer", "robot@project.iam.gserviceaccount.com")
-            .hint("Whose assertion it is (iss)."),
-        KindField::line("subject", "Subject", "").hint("For whom (sub), if not for the issuer.").optional(),
+            .hint("Issuer of the assertion (iss)."),
+        KindField::line("subject", "Subject", "")
+            .hint("Subject of the assertion (sub), if not the issuer.")
+            .optional(),
         KindField::line("audience", "Audience", "")
-            .hint("For whose eyes (aud), if not the token address.")
+            .hint("Audience of the assertion (aud), if not the token URL.")
             .optional(),
         SCOPE,
-        KindField::line("key_id", "Key id", "").hint("Which of the issuer's keys (kid).").optional(),
+        KindField::line("key_id", "Key id", "").hint("Id of the issuer's key (kid).").optional(),
         KindField::choice(
             "algorithm",
             "Algorithm",

@@ -24,10 +24,10 @@ impl KindGroup {
     /// Heading of the group.
     pub const fn title(self) -> &'static str {
         match self {
-            Self::Plain => "The secret itself",
-            Self::Signature => "A signature",
-            Self::Token => "A token fetched with it",
-            Self::Elsewhere => "Somewhere else",
+            Self::Plain => "Sent as is",
+            Self::Signature => "Request signing",
+            Self::Token => "Fetched token",
+            Self::Elsewhere => "Other",
         }
     }
 }
@@ -35,6 +35,7 @@ impl KindGroup {
 /// Everything about a kind that is not code. Forms, the command line, the API document and the reference page are made
 /// from it.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "a description that forms and checks read, not a state")]
 pub struct CredentialKind {
     /// The name on the wire and in forms.
     pub name: &'static str,
@@ -67,6 +68,9 @@ pub struct CredentialKind {
     pub has_pem_key: bool,
     /// True if a person can connect an account.
     pub connects_account: bool,
+    /// True if a secret that one configuration accepts may be tried with another: a probe of any preset of this kind
+    /// then serves all.
+    pub shares_probes: bool,
     /// True if it is sent somewhere, so that it needs allowed hosts.
     pub has_hosts: bool,
     /// Route of requests.
@@ -91,6 +95,7 @@ impl CredentialKind {
         is_derived: false,
         has_pem_key: false,
         connects_account: false,
+        shares_probes: true,
         has_hosts: true,
         connector: Connector::Direct,
     };
@@ -236,7 +241,7 @@ impl KindField {
     pub(super) const SECRET: Self = Self::secret("secret", "Secret").note("write-only: never shown again");
     /// A private key of a secret with parts.
     pub(super) const PRIVATE_KEY: Self =
-        Self::secret("private_key", "Private key").secret_lines().hint("PEM, as the provider gave it out.");
+        Self::secret("private_key", "Private key").secret_lines().hint("PEM, as issued by the provider.");
 
     const fn new(name: &'static str, label: &'static str, input: KindInput) -> Self {
         Self {

@@ -9,12 +9,12 @@ pub(super) const KIND: CredentialKind = CredentialKind {
     name: "mtls",
     group: KindGroup::Signature,
     label: "Client certificate",
-    explanation: "Connections show a client certificate.",
+    explanation: "The TLS connection presents a client certificate.",
     description: "A client certificate. The secret has `certificate` (a chain) and `private_key`, both PEM.",
     secret: SecretForm::Fields(&[
         KindField::line("certificate", "Certificate", "-----BEGIN CERTIFICATE-----")
             .lines()
-            .hint("PEM: the client's certificate, then those in between."),
+            .hint("PEM: the client certificate, followed by any intermediate certificates."),
         KindField::PRIVATE_KEY,
     ]),
     secret_words: "object: `certificate`, `private_key`, both PEM",

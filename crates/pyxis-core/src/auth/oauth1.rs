@@ -15,14 +15,14 @@ pub(super) const KIND: CredentialKind = CredentialKind {
     settings: &[KindField::choice(
         "without_token",
         "Without an access token",
-        &[("omit", "oauth_token is left out"), ("empty", "oauth_token is sent empty, as some servers want")],
+        &[("omit", "Omit oauth_token"), ("empty", "Send an empty oauth_token, as some servers require")],
     )],
     secret: SecretForm::Fields(&[
         KindField::line("consumer_key", "Consumer key", ""),
         KindField::secret("consumer_secret", "Consumer secret"),
         KindField::line("token", "Access token", "")
             .optional()
-            .hint("Without a token, only the application signs."),
+            .hint("Leave blank to sign as the application only."),
         KindField::secret("token_secret", "Access token secret").optional(),
     ]),
     secret_words: "object: `consumer_key`, `consumer_secret`, `token`, `token_secret`",

@@ -7,15 +7,15 @@ use super::kind::{CredentialKind, KindField, KindGroup, SecretForm};
 use super::settings::{KindSettings, SettingError};
 
 pub(super) const TOKEN_URL: KindField =
-    KindField::line("token_url", "Token address", "https://login.example.com/oauth/token")
-        .hint("Where the provider gives out access tokens.");
+    KindField::line("token_url", "Token URL", "https://login.example.com/oauth/token")
+        .hint("The provider's token endpoint.");
 pub(super) const SCOPE: KindField = KindField::line("scope", "Scope", "read write")
-    .hint("What the token may do, separated by spaces.")
+    .hint("Permissions to request, separated by spaces.")
     .optional();
 pub(super) const CLIENT_AUTH: KindField = KindField::choice(
     "client_auth",
-    "Client identifies itself",
-    &[("basic", "by HTTP Basic"), ("body", "in the form that is posted")],
+    "Client authentication",
+    &[("basic", "HTTP Basic"), ("body", "Form body")],
 );
 pub(super) const CLIENT_ID: KindField = KindField::line("client_id", "Client id", "");
 
@@ -23,13 +23,13 @@ pub(super) const KIND: CredentialKind = CredentialKind {
     name: "oauth2_client_credentials",
     group: KindGroup::Token,
     label: "OAuth 2.0 client",
-    explanation: "Requests carry an access token that is fetched with a client id and secret.",
+    explanation: "Requests carry an access token fetched with a client id and secret.",
     description: "RFC 6749, section 4.4. The secret has `client_id` and `client_secret`. Tokens are kept until they end.",
     settings: &[
         TOKEN_URL,
         SCOPE,
         KindField::line("audience", "Audience", "https://api.example.com")
-            .hint("Some providers ask for it.")
+            .hint("Only if the provider requires it.")
             .optional(),
         CLIENT_AUTH,
     ],

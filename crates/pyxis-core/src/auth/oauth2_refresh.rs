@@ -12,33 +12,35 @@ pub(super) const KIND: CredentialKind = CredentialKind {
     name: "oauth2_refresh",
     group: KindGroup::Token,
     label: "OAuth 2.0 account",
-    explanation: "You connect an account at a provider; requests carry access tokens that are renewed by themselves.",
+    explanation: "You connect an account at a provider. Requests carry access tokens that are renewed automatically.",
     description: "RFC 6749, section 6. The secret has `client_id`, perhaps `client_secret`, and `refresh_token` unless a person connects the account in the dashboard.",
     settings: &[
         KindField::line(
             "authorization_url",
-            "Authorization address",
+            "Authorization URL",
             "https://login.example.com/oauth/authorize",
         )
-        .hint("The provider's page of consent. Without it, bring a refresh token along.")
+        .hint("The provider's consent page. Without it, enter a refresh token below.")
         .optional(),
         TOKEN_URL,
         SCOPE,
         KindField::line(
             "authorization_parameters",
-            "Further authorization parameters",
+            "Extra authorization parameters",
             "access_type=offline&prompt=consent",
         )
-        .hint("What the provider wants besides, to give a refresh token.")
+        .hint("Parameters that the provider needs to issue a refresh token.")
         .optional(),
         CLIENT_AUTH,
     ],
     secret: SecretForm::Fields(&[
         CLIENT_ID,
-        KindField::secret("client_secret", "Client secret").optional().hint("A public client has none."),
+        KindField::secret("client_secret", "Client secret")
+            .optional()
+            .hint("Leave blank for a public client."),
         KindField::secret("refresh_token", "Refresh token")
             .optional()
-            .hint("Only if you have one; else connect the account once it is added."),
+            .hint("Only if you have one. Otherwise connect the account after adding it."),
     ]),
     secret_words: "object: `client_id`, `client_secret` (optional), `refresh_token`",
     example: "see [OAuth 2.0](#oauth-20)",

@@ -8,7 +8,7 @@ use super::settings::{KindSettings, SettingError};
 pub(super) const KIND: CredentialKind = CredentialKind {
     name: "query",
     label: "Query",
-    explanation: "Added to the address as a query parameter.",
+    explanation: "Added to the URL as a query parameter.",
     description: "A query parameter.",
     settings: &[KindField::line("parameter", "Parameter", "api_key")],
     example: "`--auth query --set parameter=api_key`",

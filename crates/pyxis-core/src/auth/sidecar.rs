@@ -14,7 +14,7 @@ pub(super) const KIND: CredentialKind = CredentialKind {
         KindField::secret("secret", "Sidecar token")
             .optional()
             .note("optional, write-only")
-            .hint("Sent to the sidecar as a bearer token, and never further."),
+            .hint("Sent to the sidecar as a bearer token, and only to the sidecar."),
     ),
     connector: Connector::Sidecar,
     ..CredentialKind::PLAIN

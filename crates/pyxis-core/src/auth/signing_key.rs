@@ -9,7 +9,7 @@ pub(super) const KIND: CredentialKind = CredentialKind {
     name: "signing_key",
     group: KindGroup::Elsewhere,
     label: "Signing key",
-    explanation: "Signs payloads that a person has read and approved; it is never sent anywhere.",
+    explanation: "Signs payloads that a person has read and approved. The key is never sent anywhere.",
     description: "A key for `POST /sign`; it has no allowed hosts. The secret is 32 bytes in hexadecimal digits, and made by the program where it is left out.",
     settings: &[KindField::choice(
         "algorithm",
@@ -25,8 +25,8 @@ pub(super) const KIND: CredentialKind = CredentialKind {
     secret: SecretForm::Text(
         KindField::secret("secret", "Private key")
             .optional()
-            .note("leave empty to make a new one")
-            .hint("32 bytes as hexadecimal digits. It is never shown again."),
+            .note("leave empty to generate a new one")
+            .hint("32 bytes in hexadecimal. It is never shown again."),
     ),
     secret_words: "32 bytes in hex, or made by Pyxis",
     example: "[Signing keys](signing.md)",

@@ -85,10 +85,10 @@ impl Operations {
     pub const fn warning(self) -> &'static str {
         match self {
             Self::GraphQl => {
-                "this looks like a GraphQL endpoint: the body says what a request does, so every mutation passes without a question"
+                "this looks like a GraphQL endpoint: the operation is in the body, so every mutation is allowed without approval"
             }
             Self::JsonRpc => {
-                "this looks like an RPC endpoint: the body says what a request does, so every call passes without a question"
+                "this looks like an RPC endpoint: the operation is in the body, so every call is allowed without approval"
             }
         }
     }

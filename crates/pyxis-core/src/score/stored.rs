@@ -14,7 +14,7 @@ use crate::decimal::Decimal;
 
 /// The text is not a stored record.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("not a score record as it is stored")]
+#[error("not a stored score record")]
 pub struct DamagedRecord;
 
 impl ScoreRecord<'_> {

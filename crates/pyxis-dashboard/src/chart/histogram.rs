@@ -154,10 +154,10 @@ impl Axis {
             Mark { x: self.x(at), label, anchor, old }
         };
         if before == after {
-            return vec![mark(after, "passes at", "middle", false)];
+            return vec![mark(after, "threshold", "middle", false)];
         }
         let (left, right) = if after < before { ("start", "end") } else { ("end", "start") };
-        vec![mark(before, "now", left, true), mark(after, "passes at", right, false)]
+        vec![mark(before, "now", left, true), mark(after, "threshold", right, false)]
     }
 }
 
@@ -192,7 +192,7 @@ mod tests {
     fn a_threshold_that_moves_is_marked_twice_with_words_that_turn_away() {
         let chart = drawn("3", "1.5");
         let marks: Vec<_> = chart.needed.iter().map(|mark| (mark.label.as_str(), mark.anchor)).collect();
-        assert_eq!(marks, [("now 3", "start"), ("passes at 1.5", "end")]);
+        assert_eq!(marks, [("now 3", "start"), ("threshold 1.5", "end")]);
         assert!(chart.needed[1].x < chart.needed[0].x);
     }
 

@@ -102,9 +102,9 @@ pub(super) fn token_form(who: &SignedIn, typed: Option<&Fields>, problems: Probl
         label: format!("{name}: {label}"),
         chosen: ticked(name),
     };
-    let mut scopes = vec![scope(Scopes::APPROVE, "see and decide requests")];
+    let mut scopes = vec![scope(Scopes::APPROVE, "read and decide approval requests")];
     if who.person.user.role.is_manager() {
-        scopes.push(scope(Scopes::ADMIN, "administer agents, credentials, policies and people"));
+        scopes.push(scope(Scopes::ADMIN, "manage agents, credentials, policies and people"));
     }
     let days = typed.map_or("90", |fields| fields.get("expires_in_days"));
     let lifetime = |value: &str, label: &str| Choice {
@@ -119,7 +119,7 @@ pub(super) fn token_form(who: &SignedIn, typed: Option<&Fields>, problems: Probl
             lifetime("30", "30 days"),
             lifetime("90", "90 days"),
             lifetime("365", "1 year"),
-            lifetime("", "until it is revoked"),
+            lifetime("", "Until revoked"),
         ],
         problems,
     }
@@ -158,7 +158,9 @@ async fn make_token(
     let scopes = Scopes::parse(fields.all("scope"))?;
     let days = match fields.get("expires_in_days") {
         "" => None,
-        text => Some(text.parse().map_err(|_| Service::field("expires_in_days", "choose one of these"))?),
+        text => Some(
+            text.parse().map_err(|_| Service::field("expires_in_days", "choose one of the listed values"))?,
+        ),
     };
     let name = fields.trimmed("name");
     let (row, token) = tokens::create(&state.gateway, &who.person, &name, scopes, days).await?;

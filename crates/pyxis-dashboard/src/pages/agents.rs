@@ -157,8 +157,8 @@ fn limits(fields: &Fields) -> Result<(Option<u32>, Option<u32>), Problems> {
         }
         read
     };
-    let rate = number("rate_limit_per_hour", "Write a whole number, or nothing for no limit.");
-    let pending = number("max_pending", "Write a whole number, or nothing for 100.");
+    let rate = number("rate_limit_per_hour", "Enter a whole number, or leave blank for no limit.");
+    let pending = number("max_pending", "Enter a whole number, or leave blank for 100.");
     if problems.is_empty() { Ok((rate, pending)) } else { Err(problems) }
 }
 

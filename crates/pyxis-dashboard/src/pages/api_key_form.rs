@@ -27,7 +27,7 @@ fn tiers(chosen: i64, limit: fn(i64, Option<i64>) -> i64) -> Vec<Choice> {
         .map(|tier| Choice {
             value: tier.to_string(),
             label: if tier == OWN {
-                "Tier 4, a number of its own each 15 minutes, above 2,000:".to_owned()
+                "Tier 4: custom, more than 2,000 per 15 minutes".to_owned()
             } else {
                 budget(tier, limit(tier, None))
             },
@@ -84,7 +84,7 @@ pub(super) fn read(fields: &Fields) -> Result<ApiKeyInput, Problems> {
     let models = tier(fields, "models_tier", "models_limit", &mut problems);
     let (can_read, can_write) = (fields.on("can_read"), fields.on("can_write"));
     if !can_read && !can_write {
-        problems.add("can_read", "Tick at least one: a key that may do nothing is of no use.");
+        problems.add("can_read", "Select at least one permission.");
     }
     let wanted = ApiKeyInput { name: fields.trimmed("name"), stamps, models, can_read, can_write };
     if problems.is_empty() { Ok(wanted) } else { Err(problems) }
@@ -97,7 +97,7 @@ fn tier(fields: &Fields, tier: &str, limit: &'static str, problems: &mut Problem
     }
     let own = fields.trimmed(limit).parse().ok();
     if own.is_none() {
-        problems.add(limit, "Write a whole number: how many requests in 15 minutes.");
+        problems.add(limit, "Enter the number of requests per 15 minutes as a whole number.");
     }
     Tier { tier: OWN, limit: own }
 }

@@ -137,8 +137,8 @@ pub(crate) async fn page(
         },
         summary: match (entries.len(), more) {
             (0, _) => "no events".to_owned(),
-            (n, true) if asked.sort.is_empty() => format!("{n} events, and older ones"),
-            (n, true) => format!("{n} events, and more"),
+            (n, true) if asked.sort.is_empty() => format!("{n} events and older ones"),
+            (n, true) => format!("{n} events and more"),
             (n, false) => text::counted(n as u64, "event"),
         },
         rows: entries.iter().map(|entry| row(entry, now)).collect(),
@@ -210,11 +210,11 @@ async fn chart(state: &State, workspace: WorkspaceId, wanted: &Wanted) -> Result
             totals[series] += count;
         }
     }
-    let series = ["Passed", "Passed by grant", "Asked a person", "Denied or refused"];
+    let series = ["Allowed", "Allowed by a grant", "Sent for approval", "Denied or refused"];
     let classes = ["chart-1", "chart-2", "chart-4", "chart-3"];
     let named = series.iter().zip(classes).map(|(name, class)| Series { name: (*name).to_owned(), class });
     let description = format!(
-        "{} from {} to {}: {} passed, {} by grant, {} asked a person, {} denied or refused.",
+        "{} from {} to {}: {} allowed, {} allowed by a grant, {} sent for approval, {} denied or refused.",
         text::counted(totals.iter().sum(), "request"),
         text::absolute(from),
         text::absolute(to),

@@ -12,9 +12,9 @@ use crate::view::{DecisionBadge, Timestamp};
 
 /// Outcomes to filter by: the value, the words, the record's decision.
 pub(super) const OUTCOMES: &[(&str, &str, Option<&str>)] = &[
-    ("passed", "Passed by policy", Some("auto")),
-    ("grant", "Passed by a grant", Some("grant")),
-    ("asked", "Asked a person", Some("pending")),
+    ("passed", "Allowed by policy", Some("auto")),
+    ("grant", "Allowed by a grant", Some("grant")),
+    ("asked", "Sent for approval", Some("pending")),
     ("approved", "Approved and sent", Some("approved")),
     ("denied-by-person", "Denied by a person", None),
     ("expired", "Expired or withdrawn", None),
@@ -200,6 +200,6 @@ mod tests {
         let after = serde_json::json!({ "total_micros": 84_100 });
         assert_eq!(result(Some(200), &after), "200 · 85 ms");
         let failed = serde_json::json!({ "error": "upstream_timeout", "total_micros": 1 });
-        assert_eq!(result(None, &failed), "the host did not answer in time");
+        assert_eq!(result(None, &failed), "the host did not respond in time");
     }
 }

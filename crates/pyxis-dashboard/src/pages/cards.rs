@@ -89,7 +89,7 @@ impl Cards {
             credential: row.credential_name.clone(),
             reason: row.reason.clone(),
             rule: if row.kind == ApprovalKind::Sign {
-                "every signature asks".to_owned()
+                "every signature needs approval".to_owned()
             } else {
                 labels::rule(&row.rule, row.pattern.as_deref(), &row.method)
             },
@@ -125,7 +125,7 @@ impl Cards {
     fn state(&self, view: &ApprovalView, target: Option<&Target>, stands: ViewerStatus) -> CardState {
         let row = &view.row;
         let at = self.when(row.decided_at.unwrap_or(row.expires_at));
-        let by = row.decided_by_email.clone().unwrap_or_else(|| "somebody".to_owned());
+        let by = row.decided_by_email.clone().unwrap_or_else(|| "someone".to_owned());
         match row.state {
             ApprovalState::Pending => match stands.bar {
                 None => CardState::Open { grant: self.offer(view, target, stands.needed), passkey: false },
@@ -146,7 +146,7 @@ impl Cards {
     fn why(&self, view: &ApprovalView, bar: Blocker, needed: u32) -> String {
         match bar {
             Blocker::NotEligible(why) => {
-                format!("You may not decide this: {why}. Somebody else must.")
+                format!("You cannot decide this: {why}. Another approver must.")
             }
             Blocker::Voted(at) => {
                 let given = u32::try_from(self.approvals(view).len()).unwrap_or(u32::MAX);
@@ -158,7 +158,7 @@ impl Cards {
                 format!("You approved this {ago}. {more} must approve before it is sent.")
             }
             Blocker::Passkey => {
-                "Approving takes a passkey, and you have none yet. Register one under Account, \
+                "Approving requires a passkey, and you have none. Register one under Account, \
                              then come back."
                     .to_owned()
             }
@@ -168,27 +168,29 @@ impl Cards {
     fn offer(&self, view: &ApprovalView, target: Option<&Target>, needed: u32) -> GrantOffer {
         let row = &view.row;
         let Some(target) = target else {
-            return GrantOffer::Unavailable("The address cannot be read, so no grant can cover it.".into());
+            return GrantOffer::Unavailable("The URL cannot be parsed, so no grant can cover it.".into());
         };
         if row.kind == ApprovalKind::Sign {
-            return GrantOffer::Unavailable("Every signature is approved by itself.".into());
+            return GrantOffer::Unavailable("Each signature needs its own approval.".into());
         }
         if needed > 1 {
-            return GrantOffer::Unavailable("A grant cannot stand in for several approvals.".into());
+            return GrantOffer::Unavailable("A grant cannot replace several approvals.".into());
         }
         if row.rule == Rule::RequireUrl.as_str() {
-            return GrantOffer::Unavailable("This address always asks, so a grant would not help.".into());
+            return GrantOffer::Unavailable(
+                "This URL always needs approval, so a grant has no effect.".into(),
+            );
         }
         let seconds = match self.place {
             ReturnTo::Standalone => STANDALONE_GRANTS,
             ReturnTo::Inbox | ReturnTo::Approval if self.approver.role.is_manager() => DASHBOARD_GRANTS,
             ReturnTo::Inbox | ReturnTo::Approval => {
-                return GrantOffer::Unavailable("Only owners and admins open grants here.".into());
+                return GrantOffer::Unavailable("Only owners and admins can open grants here.".into());
             }
         };
         let route = target.route();
         let covers =
-            format!("any {} to {} with {}", row.method, labels::short_route(&route), row.credential_name);
+            format!("every {} to {} with {}", row.method, labels::short_route(&route), row.credential_name);
         let lately = self.recent.of(&row.credential_name, &row.method, &route);
         GrantOffer::Choices {
             covers,

@@ -158,7 +158,7 @@ fn platform(form: &PlatformForm) -> Result<Platform, Problems> {
             let row = row + 1;
             problems.add(
                 "stamp",
-                format!("Row {row}: a name has no spaces and only plain letters, digits and signs."),
+                format!("Row {row}: use ASCII letters, digits and punctuation, without spaces."),
             );
             continue;
         };
@@ -197,8 +197,8 @@ pub(crate) async fn save(
     store(&state, &scoring, &who, form, Some(&id)).await
 }
 
-const OVERTAKEN: &str = "Somebody else changed the catalogue while you were editing. \
-                         Look at what you typed, and save again to put it in.";
+const OVERTAKEN: &str = "Not saved: someone else changed the catalogue while you were editing. \
+                         Check your entries, and save again to overwrite theirs.";
 
 async fn store(
     state: &State,
@@ -240,7 +240,7 @@ async fn store(
 
 fn taken(id: &str) -> Problems {
     let mut problems = Problems::default();
-    problems.add("id", format!("{id} exists already. Choose another."));
+    problems.add("id", format!("The id {id} is taken. Choose another."));
     problems
 }
 

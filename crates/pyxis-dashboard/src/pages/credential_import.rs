@@ -22,7 +22,7 @@ pub(crate) async fn import(
 ) -> Result<Response, Error> {
     let mut problems = Problems::default();
     if fields.trimmed("env").is_empty() {
-        problems.add("env", "Paste the file.");
+        problems.add("env", "Paste the content of a .env file.");
         let page = ImportPage { shell: who.shell(&state).await?, lines: None, problems };
         return Ok(unprocessable(html(&page)?));
     }

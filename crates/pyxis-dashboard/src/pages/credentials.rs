@@ -94,8 +94,8 @@ impl Lines {
     fn policy(&self, id: CredentialId) -> String {
         match (self.policies.get(&id), self.mode) {
             (Some(policy), _) => text::counted(labels::policy_rules(policy).len() as u64, "rule"),
-            (None, ApprovalMode::Gated) => "Gated: GET and HEAD pass".to_owned(),
-            (None, ApprovalMode::Autonomous) => "Autonomous: everything passes".to_owned(),
+            (None, ApprovalMode::Gated) => "Gated: GET and HEAD are allowed".to_owned(),
+            (None, ApprovalMode::Autonomous) => "Autonomous: everything is allowed".to_owned(),
         }
     }
 
@@ -227,10 +227,10 @@ fn wide_hosts(row: &CredentialRow) -> Vec<(String, String)> {
 fn verified(at: UnixMillis, status: i64, now: UnixMillis) -> ProbeResult {
     let ago = text::relative(at, now);
     let meaning = match status {
-        200..=399 => "the API took the request",
-        401 | 403 => "the API does not take this secret for that address",
-        404 => "the API knows no such address; try another one",
-        _ => "the API did not like the request",
+        200..=399 => "the API accepted the request",
+        401 | 403 => "the API does not accept this secret for this URL",
+        404 => "the API has no such URL; try another one",
+        _ => "the API rejected the request",
     };
     ProbeResult { good: (200..400).contains(&status), text: format!("{status}, {ago}: {meaning}.") }
 }
@@ -315,7 +315,7 @@ pub(crate) async fn replace_secret(
         Err(problems) => problems,
         Ok(None) => {
             let mut problems = Problems::default();
-            problems.add("secret", "Write the new secret.");
+            problems.add("secret", "Enter the new secret.");
             problems
         }
         Ok(Some(secret)) => {

@@ -36,7 +36,7 @@ pub(crate) async fn begin(
     PathId(id): PathId,
     Form { who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
-    let wish = wish(&fields).map_err(|()| Service::field("grant_seconds", "choose one of these"));
+    let wish = wish(&fields).map_err(|()| Service::field("grant_seconds", "choose one of the listed values"));
     let approver = who.person.approver(surface(place(&fields)));
     ceremony::challenge(match wish {
         Ok(wish) => by_passkey::begin(&state.gateway, &approver, txn(&id)?, wish).await,

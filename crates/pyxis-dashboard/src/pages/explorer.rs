@@ -40,7 +40,7 @@ pub(crate) struct ExplorerParams {
 
 const HERE: &str = "/app/explorer";
 const NO_ADDRESS: &str =
-    "That is no address: write 0x and 40 hexadecimal digits. Names such as vitalik.eth are not looked up.";
+    "Enter an address: 0x followed by 40 hex characters. Names such as vitalik.eth are not supported.";
 
 pub(crate) async fn page(
     Extract(state): Extract<State>,
@@ -140,7 +140,7 @@ fn found(
     let gives: Vec<_> =
         contributing.map(|line| (line.stamp.provider.to_string(), line.contribution)).collect();
     let description = format!(
-        "{} of the {} that are needed, from {}.",
+        "Score {}, threshold {}, from {}.",
         plain(explored.score),
         plain(threshold),
         counted(gives.len() as u64, "Stamp")
@@ -175,10 +175,10 @@ fn rank(line: &StampLine) -> u8 {
 fn margin(explored: &Explored, threshold: Decimal) -> String {
     let by = |units: i64| plain(Decimal::from_units(units.abs()));
     match (explored.passing, explored.score.units() - threshold.units()) {
-        (true, 0) => "It passes exactly.".to_owned(),
-        (true, more) => format!("It passes by {}.", by(more)),
-        (false, less) if less < 0 => format!("It lacks {}.", by(less)),
-        (false, _) => "Without a Stamp nobody passes.".to_owned(),
+        (true, 0) => "The score is exactly the threshold.".to_owned(),
+        (true, more) => format!("{} above the threshold.", by(more)),
+        (false, less) if less < 0 => format!("{} below the threshold.", by(less)),
+        (false, _) => "An address without Stamps never passes.".to_owned(),
     }
 }
 
@@ -216,7 +216,7 @@ impl Known<'_> {
                 .issuers
                 .get(&issuer_did(&stamp.issuer).unwrap_or_else(|_| stamp.issuer.clone()))
                 .cloned()
-                .unwrap_or_else(|| "not listed any more".to_owned()),
+                .unwrap_or_else(|| "no longer trusted".to_owned()),
             did: stamp.issuer.clone(),
             digest: hex(&stamp.digest),
         }
@@ -235,19 +235,19 @@ fn standing(stands: Stands) -> StampStatus {
 
 fn why(line: &StampLine) -> String {
     match line.standing {
-        Stands::Counts => "It gives its whole weight.".to_owned(),
-        Stands::NoWeight => "This scorer gives it no weight.".to_owned(),
+        Stands::Counts => "Counts with its full weight.".to_owned(),
+        Stands::NoWeight => "This scorer gives this Stamp no weight.".to_owned(),
         Stands::Deduplicated { holder, until } => {
             let Middle { head, tail, .. } = Middle::new(&holder.to_string(), 12);
             format!(
-                "Another address, {head}…{}, verified the same first, so it counts there. \
-                 That ends on {} unless it is renewed.",
+                "The same account was verified first by {head}…{}, so the Stamp counts there \
+                 until {} unless it is renewed.",
                 tail.unwrap_or_default(),
                 day(until)
             )
         }
-        Stands::Expired => format!("It was valid until {}.", day(line.stamp.expires_at)),
-        Stands::NotYetValid => format!("It is valid from {} on.", day(line.stamp.issued_at)),
+        Stands::Expired => format!("Expired on {}.", day(line.stamp.expires_at)),
+        Stands::NotYetValid => format!("Valid from {}.", day(line.stamp.issued_at)),
     }
 }
 

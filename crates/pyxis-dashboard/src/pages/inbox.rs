@@ -86,9 +86,9 @@ pub(crate) async fn inbox(
     let load = load(&state, &who).await?;
     let pages = (more.is_some() || beyond.is_some()).then(|| Pages {
         summary: if q.is_empty() {
-            format!("{} of {} that wait", pending.len(), shell.pending)
+            format!("{} of {} pending", pending.len(), shell.pending)
         } else {
-            format!("{} that contain “{q}”", pending.len())
+            format!("{} with “{q}”", pending.len())
         },
         next: more.map(|cursor| beyond_link(&start, &cursor)),
         start: beyond.map(|_| start),
@@ -138,7 +138,7 @@ async fn decided(state: &State, who: &SignedIn, q: &str) -> Result<Vec<ApprovalV
 /// should approve what they could not see.
 async fn waiting_card(state: &State, cards: &Cards, view: ApprovalView) -> Result<Card, Error> {
     let mut card = if view.row.body_bytes > MAX_OPENED {
-        cards.card(&view, BodyView::absent(size(&view.row), "It is too large for this list."))
+        cards.card(&view, BodyView::absent(size(&view.row), "The body is too large for this list."))
     } else {
         let whole = view::one(&state.gateway, view.row.workspace_id, view.row.txn_id).await?;
         cards.card(&whole, body(&whole, HEAD))
@@ -167,7 +167,7 @@ fn body(view: &ApprovalView, limit: usize) -> BodyView {
                 None => shown,
             }
         }
-        None => BodyView::absent(size(&view.row), "It was erased after the retention time."),
+        None => BodyView::absent(size(&view.row), "The body was erased after the retention period."),
     }
 }
 

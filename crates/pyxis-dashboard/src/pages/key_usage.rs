@@ -14,13 +14,13 @@ pub(super) const HOURS: u32 = 24;
 /// Length of a window, in milliseconds.
 const QUARTER: i64 = 15 * 60 * 1000;
 
-/// `Tier 2: 350 each 15 minutes`.
+/// `Tier 2: 350 per 15 minutes`.
 pub(super) fn budget(tier: i64, limit: i64) -> String {
     let limit = text::grouped(count(limit));
     if tier == 4 {
-        format!("Its own: {limit} each 15 minutes")
+        format!("Custom: {limit} per 15 minutes")
     } else {
-        format!("Tier {tier}: {limit} each 15 minutes")
+        format!("Tier {tier}: {limit} per 15 minutes")
     }
 }
 
@@ -57,9 +57,9 @@ pub(super) fn chart(usage: &Usage) -> StackedBars {
     }
     let kinds = [
         ("Answered", "chart-1"),
-        ("Over the budget", "chart-3"),
+        ("Over the limit", "chart-3"),
         ("Models", "chart-2"),
-        ("Models, over", "chart-4"),
+        ("Models, over the limit", "chart-4"),
     ];
     let shown = if totals[2] + totals[3] == 0 { 2 } else { 4 };
     for bucket in &mut buckets {
@@ -67,12 +67,12 @@ pub(super) fn chart(usage: &Usage) -> StackedBars {
     }
     let series = kinds[..shown].iter().map(|(name, class)| Series { name: (*name).to_owned(), class });
     let description = format!(
-        "{} answered and {} refused over the budget in the 24 hours to {}.",
+        "{} answered and {} refused over the limit in the 24 hours to {}.",
         text::counted(totals[0] + totals[2], "request"),
         text::grouped(totals[1] + totals[3]),
         text::absolute(usage.to)
     );
-    StackedBars::new("Requests of the last 24 hours", description, series.collect(), buckets)
+    StackedBars::new("Requests in the last 24 hours", description, series.collect(), buckets)
 }
 
 #[cfg(test)]
@@ -115,7 +115,7 @@ mod tests {
         let used = usage(vec![row(Surface::Stamps, 0), row(Surface::Models, 0)]);
         assert_eq!(part(in_window(&used, NOW), used.stamps_limit), "1,200 of 1,350");
         assert_eq!(in_window(&usage(vec![row(Surface::Stamps, 1)]), NOW), 0);
-        assert_eq!(budget(2, 350), "Tier 2: 350 each 15 minutes");
-        assert_eq!(budget(4, 5000), "Its own: 5,000 each 15 minutes");
+        assert_eq!(budget(2, 350), "Tier 2: 350 per 15 minutes");
+        assert_eq!(budget(4, 5000), "Custom: 5,000 per 15 minutes");
     }
 }

@@ -5,6 +5,8 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::policy::{Method, Policy, Rule};
 use pyxis_store::approvals::ApprovalRow;
 
+use crate::text;
+
 /// Patterns that are named individually; the rest are counted.
 const NAMED: usize = 6;
 
@@ -16,16 +18,16 @@ pub(super) const fn enabled(disabled_at: Option<UnixMillis>) -> &'static str {
 /// Effect of the mode on a credential without a policy, in one sentence.
 pub(super) const fn mode(mode: ApprovalMode) -> &'static str {
     match mode {
-        ApprovalMode::Gated => "GET and HEAD pass, everything else asks.",
-        ApprovalMode::Autonomous => "everything passes without asking.",
+        ApprovalMode::Gated => "GET and HEAD are allowed, everything else needs approval.",
+        ApprovalMode::Autonomous => "everything is allowed.",
     }
 }
 
 /// The same as rules.
 pub(super) fn mode_rules(mode: ApprovalMode) -> Vec<String> {
     let rules: &[&str] = match mode {
-        ApprovalMode::Gated => &["GET and HEAD pass", "everything else asks"],
-        ApprovalMode::Autonomous => &["everything passes"],
+        ApprovalMode::Gated => &["GET and HEAD are allowed", "everything else needs approval"],
+        ApprovalMode::Autonomous => &["everything is allowed"],
     };
     rules.iter().map(|rule| (*rule).to_owned()).collect()
 }
@@ -42,14 +44,14 @@ pub(super) fn policy_rules(policy: &Policy) -> Vec<String> {
             rules.push(format!("{listed} {verb}"));
         }
     };
-    methods(&policy.auto_approve_methods, "passes", "pass");
-    methods(&policy.require_approval_methods, "asks", "ask");
+    methods(&policy.auto_approve_methods, "is allowed", "are allowed");
+    methods(&policy.require_approval_methods, "needs approval", "need approval");
     methods(&policy.deny_methods, "is denied", "are denied");
-    urls(&mut rules, &policy.deny_urls, "is never sent");
-    urls(&mut rules, &policy.require_approval_urls, "always asks");
-    urls(&mut rules, &policy.auto_approve_urls, "passes");
+    urls(&mut rules, &policy.deny_urls, "is denied", "are denied");
+    urls(&mut rules, &policy.require_approval_urls, "always needs approval", "always need approval");
+    urls(&mut rules, &policy.auto_approve_urls, "is allowed", "are allowed");
     if rules.is_empty() {
-        rules.push("everything asks".to_owned());
+        rules.push("everything needs approval".to_owned());
     }
     if policy.min_approvals > 1 {
         rules.push(format!("{} people must approve", policy.min_approvals));
@@ -60,10 +62,10 @@ pub(super) fn policy_rules(policy: &Policy) -> Vec<String> {
         several => rules.push(format!("{} people may approve", several.len())),
     }
     if policy.passkey_required {
-        rules.push("a passkey is needed".to_owned());
+        rules.push("approving requires a passkey".to_owned());
     }
     if policy.require_reason {
-        rules.push("a reason must be given".to_owned());
+        rules.push("the agent must give a reason".to_owned());
     }
     rules
 }
@@ -80,10 +82,11 @@ const fn names(method: Method) -> &'static [&'static str] {
     }
 }
 
-fn urls(rules: &mut Vec<String>, patterns: &[String], verb: &str) {
-    rules.extend(patterns.iter().take(NAMED).map(|pattern| format!("{pattern} {verb}")));
+fn urls(rules: &mut Vec<String>, patterns: &[String], one: &str, several: &str) {
+    rules.extend(patterns.iter().take(NAMED).map(|pattern| format!("{pattern} {one}")));
     if let Some(more) = patterns.len().checked_sub(NAMED).filter(|more| *more > 0) {
-        rules.push(format!("{more} more addresses: {verb}"));
+        let verb = if more == 1 { one } else { several };
+        rules.push(format!("{} {verb}", text::counted(more as u64, "more URL")));
     }
 }
 
@@ -94,17 +97,17 @@ pub(super) fn rule(name: &str, pattern: Option<&str>, method: &str) -> String {
     };
     match (rule, pattern) {
         (Rule::RequireUrl, Some(pattern)) => format!("matches {pattern}"),
-        (Rule::RequireUrl, None) => "the path is not valid UTF-8 or can be read in too many ways".to_owned(),
-        (Rule::AutoUrl, Some(pattern)) => format!("passes, matches {pattern}"),
-        (Rule::AutoMethod, _) => format!("{method} passes"),
+        (Rule::RequireUrl, None) => "the path is not valid UTF-8 or has too many readings".to_owned(),
+        (Rule::AutoUrl, Some(pattern)) => format!("allowed, matches {pattern}"),
+        (Rule::AutoMethod, _) => format!("{method} is allowed"),
         (Rule::RequireMethod, _) => format!("{method} needs approval"),
-        (Rule::Default, _) => format!("no rule lets {method} pass"),
+        (Rule::Default, _) => format!("no rule allows {method}"),
         (Rule::GatedDefault, _) if matches!(method, "GET" | "HEAD") => {
-            format!("{method} passes (workspace mode)")
+            format!("{method} is allowed (workspace mode)")
         }
         (Rule::GatedDefault, _) => format!("{method} needs approval (workspace mode)"),
-        (Rule::AutonomousDefault, _) => "everything passes (workspace mode)".to_owned(),
-        (Rule::Deny, Some(pattern)) => format!("never sent, matches {pattern}"),
+        (Rule::AutonomousDefault, _) => "everything is allowed (workspace mode)".to_owned(),
+        (Rule::Deny, Some(pattern)) => format!("denied, matches {pattern}"),
         (Rule::Deny, None) => format!("{method} is denied"),
         (other, _) => other.detail().to_owned(),
     }
@@ -115,17 +118,19 @@ pub(super) fn refusal(code: &str) -> &str {
     match code {
         "denied_by_policy" => "denied by policy",
         "host_not_allowed" => "the host is not in the credential's allowed hosts",
-        "target_not_allowed" => "the address is not one that Pyxis may reach",
-        "invalid_target" => "the address cannot be used",
+        "target_not_allowed" => "Pyxis may not connect to this URL",
+        "invalid_target" => "the URL is invalid",
         "rate_limited" => "the agent's hourly limit is used up",
         "body_too_large" => "the body is too large to wait for approval",
-        "upstream_timeout" => "the host did not answer in time",
-        "upstream_error" => "the host could not be reached, broke off or gave an unreadable answer",
-        "outcome_unknown" => "sent, but no answer came: it may have happened; it is not sent again",
-        "no_longer_allowed" => "not sent: no longer allowed when it was approved",
-        "missing_header" => "a control header is missing",
-        "unknown_content_coding" => "the answer could not be checked for secrets",
-        "incomplete_body" => "the agent broke off",
+        "upstream_timeout" => "the host did not respond in time",
+        "upstream_error" => {
+            "the host could not be reached, closed the connection or sent an invalid response"
+        }
+        "outcome_unknown" => "sent, but no response arrived: it may have taken effect; it is not sent again",
+        "no_longer_allowed" => "not sent: no longer allowed at the time of approval",
+        "missing_header" => "a required X-PX header is missing",
+        "unknown_content_coding" => "the response could not be checked for secrets",
+        "incomplete_body" => "the agent closed the connection",
         other => other,
     }
 }

@@ -29,7 +29,7 @@ pub(crate) struct ModelsParams {
 }
 
 const NO_ADDRESS: &str =
-    "That is no address: write 0x and 40 hexadecimal digits. Names such as vitalik.eth are not looked up.";
+    "Enter an address: 0x followed by 40 hex characters. Names such as vitalik.eth are not supported.";
 
 pub(crate) async fn page(
     Extract(state): Extract<State>,
@@ -44,7 +44,7 @@ pub(crate) async fn page(
         Ok(address) => match models::look(&scoring, address, chosen).await {
             Ok(told) => (Some(found(address, chosen, &told)), None),
             Err(failed @ ServiceError::Source(_)) => {
-                (None, Some(format!("There is no score now: {failed}. A source that fails never makes one.")))
+                (None, Some(format!("No score, because a data source failed: {failed}.")))
             }
             Err(other) => return Err(other.into()),
         },
@@ -80,7 +80,7 @@ pub(crate) async fn page(
         customs: overview.customs.iter().map(custom).collect(),
         served: models::served_plot(&overview.served),
         unserved: (unserved > 0).then(|| {
-            format!("{} more said -1: too little data.", counted(unserved.unsigned_abs(), "answer"))
+            format!("{} returned -1: too little data.", counted(unserved.unsigned_abs(), "more answer"))
         }),
         search,
         groups: groups.iter().map(group).collect(),
@@ -92,8 +92,8 @@ fn origin(overview: &Overview) -> String {
     let Card { trained_at, data, .. } = &overview.card;
     let day = trained_at.split('T').next().unwrap_or_default();
     let from = match overview.revision {
-        None => "They come with the program".to_owned(),
-        Some(number) => format!("They are revision {number} of this server"),
+        None => "Built into the program".to_owned(),
+        Some(number) => format!("Revision {number} on this server"),
     };
     format!(
         "{from}, trained on {day} with {} labeled addresses ({} human) and {} transfers.",
@@ -153,8 +153,8 @@ fn precision(quality: &Quality) -> String {
 fn found(address: EvmAddress, model: Model, told: &WalletExplanation) -> ModelScoreView {
     let words = match told.score {
         None => format!("Too little data: {}.", told.missing.clone().unwrap_or_default()),
-        Some(score) if score >= 50.0 => "It resembles the humans among the labeled wallets.".to_owned(),
-        Some(_) => "It resembles the Sybils among the labeled wallets.".to_owned(),
+        Some(score) if score >= 50.0 => "Its activity resembles that of human wallets.".to_owned(),
+        Some(_) => "Its activity resembles that of Sybil wallets.".to_owned(),
     };
     ModelScoreView {
         address: address.to_string(),
@@ -203,7 +203,10 @@ fn group(group: &Group) -> GroupLine {
         shared(&group.shared_funder, "received from"),
         shared(&group.shared_sink, "sent to"),
         (group.same_day > 0).then(|| {
-            format!("{} first bridged within a day of another.", counted(group.same_day as u64, "member"))
+            format!(
+                "{} made their first bridge transfer within a day of another member.",
+                counted(group.same_day as u64, "member")
+            )
         }),
         (group.transfers_within > 0)
             .then(|| format!("{} between members.", counted(group.transfers_within as u64, "transfer"))),

@@ -6,7 +6,7 @@ use axum::response::Response;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use pyxis_core::clock::UnixMillis;
 use pyxis_gateway::Error as Service;
-use pyxis_gateway::admin::channels::Unshown;
+use pyxis_gateway::admin::channels::{UnreachableChat, Unshown};
 use pyxis_gateway::admin::push::Subscription;
 use pyxis_gateway::admin::{channels, push};
 use pyxis_store::chat_messages::ChatPlatform;
@@ -22,7 +22,8 @@ use crate::headers::RunsWorker;
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::notifications::{
-    AccountLine, BrowserLine, LinkCodePage, NotificationsPage, PlatformLine, RefusedLine, UnshownLine,
+    AccountLine, BrowserLine, LinkCodePage, NotificationsPage, PlatformLine, RefusedLine, UnreachableLine,
+    UnshownLine,
 };
 use crate::view::{Problems, Timestamp};
 use crate::{Error, State, text};
@@ -117,11 +118,7 @@ async fn unshown(state: &State, who: &SignedIn) -> Result<Vec<UnshownLine>, Erro
 
 fn unshown_line(Unshown { platform, message }: Unshown, now: UnixMillis) -> UnshownLine {
     UnshownLine {
-        platform: PLATFORMS
-            .iter()
-            .find(|(known, _)| *known == platform)
-            .map_or("", |(_, name)| name)
-            .to_owned(),
+        platform: label(platform),
         chat: message.chat,
         txn: message.txn_id.to_string(),
         why: super::sentence(&text::visible(&message.error.unwrap_or_default())),
@@ -130,13 +127,25 @@ fn unshown_line(Unshown { platform, message }: Unshown, now: UnixMillis) -> Unsh
     }
 }
 
-/// Chats that cannot be posted to, for those who can fix that.
-async fn unreachable(state: &State, who: &SignedIn) -> Result<Vec<UnshownLine>, Error> {
+fn label(platform: ChatPlatform) -> String {
+    let found = PLATFORMS.iter().find(|(known, _)| *known == platform);
+    found.map_or("", |(_, label)| label).to_owned()
+}
+
+/// Configured chats that the bot cannot work in, for those who can fix that.
+async fn unreachable(state: &State, who: &SignedIn) -> Result<Vec<UnreachableLine>, Error> {
     if !who.person.user.role.is_manager() {
         return Ok(Vec::new());
     }
+    let now = state.gateway.now();
     let found = channels::unreachable(&state.gateway, who.person.workspace()).await?;
-    Ok(found.into_iter().map(|unshown| unshown_line(unshown, state.gateway.now())).collect())
+    let line = |chat: UnreachableChat| UnreachableLine {
+        platform: label(chat.platform),
+        chat: chat.chat,
+        why: super::sentence(&text::visible(&chat.why)),
+        since: Timestamp::new(chat.since, now),
+    };
+    Ok(found.into_iter().map(line).collect())
 }
 
 /// Browsers that are not notified, for those who can fix that.

@@ -24,7 +24,7 @@ pub(crate) async fn change(
     match set(&state, &who, &fields).await {
         Ok(()) => return Ok(Notice::PasswordChanged.then(&state, HERE)),
         Err(Service::WrongPassword) => {
-            problems.add("password", "That is not your present password. Nothing was changed.");
+            problems.add("password", "The current password is wrong. Nothing was changed.");
         }
         Err(Service::Locked { until, .. }) => {
             let seconds = until.since(state.gateway.now()).as_secs();
@@ -45,7 +45,7 @@ const AGAIN: &str = "new_password_again";
 async fn set(state: &State, who: &SignedIn, fields: &Fields) -> Result<(), Service> {
     let differ = fields.get("new_password") != fields.get(AGAIN);
     if differ {
-        return Err(Service::field(AGAIN, "the two passwords differ: type the same one twice"));
+        return Err(Service::field(AGAIN, "the passwords differ; enter the same password twice"));
     }
     let typed = |name: &str| SecretString::new(fields.get(name).to_owned());
     sessions::change_password(&state.gateway, &who.person, &typed("password"), &typed("new_password")).await

@@ -120,7 +120,7 @@ pub(crate) async fn add(
     let problems = match role.filter(|role| may_change(&who, *role)) {
         None => {
             let mut problems = Problems::default();
-            problems.add("role", "You cannot give this role.");
+            problems.add("role", "You cannot assign this role.");
             problems
         }
         Some(role) => match people::add(&state.gateway, &who.person.actor(), &email, role).await {

@@ -265,7 +265,7 @@ fn explained(said: Explanation, method: &str) -> PolicyExplanation {
     let (outcome, decision) = decision(said.decision);
     // The words name the pattern if one matched; the page shows it once.
     let rule = match &said.pattern {
-        Some(_) => "the address matches".to_owned(),
+        Some(_) => "the URL matches".to_owned(),
         None => labels::rule(said.rule, None, method),
     };
     PolicyExplanation {
@@ -282,10 +282,10 @@ fn explained(said: Explanation, method: &str) -> PolicyExplanation {
 
 fn decision(name: &str) -> (DecisionBadge, &'static str) {
     match name {
-        "auto_approve" => (DecisionBadge::Passed, "Passes"),
+        "auto_approve" => (DecisionBadge::Passed, "Allowed"),
         "require_approval" => (DecisionBadge::Pending, "Needs approval"),
-        "deny" => (DecisionBadge::Denied, "Is denied"),
-        _ => (DecisionBadge::Failed, "Is refused before any policy"),
+        "deny" => (DecisionBadge::Denied, "Denied"),
+        _ => (DecisionBadge::Failed, "Refused before any policy"),
     }
 }
 

@@ -22,20 +22,20 @@ pub(super) fn changes(before: Option<&Policy>, after: &Policy) -> Vec<Difference
 type Field = (&'static str, fn(&Policy) -> Vec<String>);
 
 const FIELDS: &[Field] = &[
-    ("Methods that pass", |policy| names(&policy.auto_approve_methods)),
-    ("Methods that ask", |policy| names(&policy.require_approval_methods)),
-    ("Methods that are denied", |policy| names(&policy.deny_methods)),
-    ("Addresses that are never sent", |policy| policy.deny_urls.clone()),
-    ("Addresses that always ask", |policy| policy.require_approval_urls.clone()),
-    ("Addresses that pass", |policy| policy.auto_approve_urls.clone()),
-    ("People who must approve", |policy| vec![policy.min_approvals.to_string()]),
-    ("Only these may approve", |policy| policy.allowed_approvers.clone()),
-    ("A passkey is needed", |policy| vec![yes_or_no(policy.passkey_required)]),
-    ("A reason is needed", |policy| vec![yes_or_no(policy.require_reason)]),
+    ("Allowed methods", |policy| names(&policy.auto_approve_methods)),
+    ("Methods that need approval", |policy| names(&policy.require_approval_methods)),
+    ("Denied methods", |policy| names(&policy.deny_methods)),
+    ("Denied URLs", |policy| policy.deny_urls.clone()),
+    ("URLs that always need approval", |policy| policy.require_approval_urls.clone()),
+    ("Allowed URLs", |policy| policy.auto_approve_urls.clone()),
+    ("Approvals needed", |policy| vec![policy.min_approvals.to_string()]),
+    ("Allowed approvers", |policy| policy.allowed_approvers.clone()),
+    ("Passkey required", |policy| vec![yes_or_no(policy.passkey_required)]),
+    ("Reason required", |policy| vec![yes_or_no(policy.require_reason)]),
     ("Time to decide", |policy| vec![window(policy.approval_timeout_secs)]),
-    ("Announced", |policy| vec![policy.channel.as_str().to_owned()]),
-    ("First chat", |policy| policy.telegram_chat.clone().into_iter().collect()),
-    ("Second chat's room", |policy| policy.matrix_room.clone().into_iter().collect()),
+    ("Channel", |policy| vec![policy.channel.as_str().to_owned()]),
+    ("Telegram chat", |policy| policy.telegram_chat.clone().into_iter().collect()),
+    ("Matrix room", |policy| policy.matrix_room.clone().into_iter().collect()),
 ];
 
 fn names(methods: &[Method]) -> Vec<String> {
@@ -47,7 +47,7 @@ fn yes_or_no(on: bool) -> String {
 }
 
 fn window(seconds: Option<u32>) -> String {
-    seconds.map_or_else(|| "the server's".to_owned(), |seconds| text::duration(u64::from(seconds)))
+    seconds.map_or_else(|| "server default".to_owned(), |seconds| text::duration(u64::from(seconds)))
 }
 
 #[cfg(test)]
@@ -68,12 +68,12 @@ mod tests {
             told,
             [
                 Difference {
-                    field: "Addresses that are never sent",
+                    field: "Denied URLs",
                     removed: vec!["/old".to_owned()],
                     added: vec!["/new".to_owned()],
                 },
                 Difference {
-                    field: "People who must approve",
+                    field: "Approvals needed",
                     removed: vec!["1".to_owned()],
                     added: vec!["2".to_owned()],
                 },

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::sentence;
 use crate::State;
 use crate::form::Fields;
+use crate::text;
 use crate::view::policies::{MethodRule, PolicyForm};
 use crate::view::{Choice, Problems};
 
@@ -103,10 +104,10 @@ fn rule_of(fields: &Fields, method: Method) -> MethodRule {
 /// The available channels, and the stored one even if it is no longer available.
 fn channel_choices(chosen: &str, stored: Channel, chats: Chats) -> Vec<Choice> {
     let label = |channel: Channel| match channel {
-        Channel::AgentReflected => "In the agent's answer, and in the inbox",
-        Channel::Dashboard => "In the inbox, with browser notifications",
-        Channel::ChatPrimary => "On Telegram, and in the inbox",
-        Channel::ChatSecondary => "On Matrix, and in the inbox",
+        Channel::AgentReflected => "Agent's response and inbox",
+        Channel::Dashboard => "Inbox and browser notifications",
+        Channel::ChatPrimary => "Telegram and inbox",
+        Channel::ChatSecondary => "Matrix and inbox",
     };
     [Channel::AgentReflected, Channel::Dashboard, Channel::ChatPrimary, Channel::ChatSecondary]
         .into_iter()
@@ -224,29 +225,39 @@ pub(super) fn warnings(policy: &Policy, able: &[Approver], chats: Chats) -> Vec<
     let mut warnings = Vec::new();
     if !chats.offers(policy.channel) {
         warnings.push(
-            "This server has no bot on the chat that the policy names, so requests only appear in the inbox."
-                .to_owned(),
+            "No bot is connected to the policy's chat, so requests appear only in the inbox.".to_owned(),
         );
     }
     if policy.auto_approve_methods.is_empty() && policy.auto_approve_urls.is_empty() {
-        warnings.push("Nothing passes by itself: every request will ask.".to_owned());
+        warnings.push("Nothing is allowed automatically. Every request needs approval.".to_owned());
     }
     if policy.auto_approve_urls.iter().any(|pattern| pattern == "/") {
-        warnings.push("The pattern / lets every address pass, whatever the method.".to_owned());
+        warnings.push("The pattern / allows every URL with any method.".to_owned());
     }
     let count = |people: usize| u32::try_from(people).unwrap_or(u32::MAX);
     if count(able.len()) < policy.min_approvals {
         warnings.push(format!(
-            "{} of the people here may approve and {} must, so nothing that asks can ever be sent. Add people, or lower the number.",
-            able.len(), policy.min_approvals
+            "This policy needs {}, but {}. Requests that need approval can never be sent. Add people or lower the number.",
+            text::counted(policy.min_approvals.into(), "approver"),
+            qualifying(able.len(), "qualifies", "qualify")
         ));
     }
     let with_passkey = able.iter().filter(|approver| approver.has_passkey).count();
     if policy.passkey_required && count(with_passkey) < policy.min_approvals {
         warnings.push(format!(
-            "{with_passkey} of those who may approve have a passkey and {} must, so nothing that asks can be sent yet. Each registers one under Account.",
-            policy.min_approvals
+            "This policy needs {} with a passkey, but {} one. Requests that need approval cannot be sent until enough approvers register a passkey under Account.",
+            text::counted(policy.min_approvals.into(), "approver"),
+            qualifying(with_passkey, "has", "have")
         ));
     }
     warnings
+}
+
+/// `no one has`, `only 1 has`, `only 2 have`.
+fn qualifying(people: usize, one: &str, several: &str) -> String {
+    match people {
+        0 => format!("no one {one}"),
+        1 => format!("only 1 {one}"),
+        n => format!("only {n} {several}"),
+    }
 }

@@ -16,7 +16,7 @@ use crate::view::scorers::{ScorerForm, WeightGroup, WeightRow};
 
 /// Prefix of the names of weight fields.
 const WEIGHT: &str = "weight.";
-const NUMBER: &str = "Write a number such as 1.5, with at most five digits after the point.";
+const NUMBER: &str = "Enter a number such as 1.5, with at most five decimal places.";
 
 /// Draft of a scorer.
 pub(super) struct Draft {
@@ -106,7 +106,7 @@ impl Draft {
             (Err(_), _) => {
                 self.problems.add(
                     "extra_name",
-                    "Write the name as issuers sign it: no spaces, at most 200 characters.",
+                    "Enter the name that issuers sign: no spaces, at most 200 characters.",
                 );
                 self.extra = (name, weight);
             }
@@ -177,10 +177,10 @@ impl Draft {
             changed.push(text::counted(weights as u64, "weight"));
         }
         if self.threshold != Some(stored.terms.threshold) {
-            changed.push("the score needed".to_owned());
+            changed.push("threshold".to_owned());
         }
         if self.name != stored.name {
-            changed.push("the name".to_owned());
+            changed.push("name".to_owned());
         }
         (!changed.is_empty()).then(|| changed.join(", "))
     }

@@ -77,7 +77,7 @@ fn line((scorer, addresses): Counted, now: UnixMillis) -> ScorerLine {
         id: scorer.id.to_string(),
         name: scorer.name,
         threshold: text::plain(scorer.terms.threshold),
-        stamps: format!("{stamps}, together {}", text::plain(sum)),
+        stamps: format!("{stamps}, sum {}", text::plain(sum)),
         addresses: text::grouped(count(addresses)),
         created: Timestamp::new(scorer.created_at, now),
     }
@@ -118,7 +118,7 @@ pub(crate) async fn add(
             Err(error) => problems = problem(error, field)?,
         }
     } else {
-        problems.add("threshold", "Write a number such as 20, with at most five digits after the point.");
+        problems.add("threshold", "Enter a number such as 20, with at most five decimal places.");
     }
     let page = NewScorerPage { shell: who.shell(&state).await?, name, threshold, empty, problems };
     Ok(unprocessable(html(&page)?))
@@ -284,7 +284,7 @@ fn shown(found: &preview::Preview, (before, after): (Decimal, Decimal)) -> Previ
         after: bucket.after.into(),
     });
     let description = format!(
-        "{}: {} pass now, {} with this draft; {} begin to pass and {} no longer pass.",
+        "{}: {} pass now, {} pass with this draft; {} newly pass and {} no longer pass.",
         addresses(found.sampled.into()),
         found.passing_before,
         found.passing_after,
@@ -297,7 +297,7 @@ fn shown(found: &preview::Preview, (before, after): (Decimal, Decimal)) -> Previ
     };
     Preview {
         sample: if found.sampled < preview::SAMPLE {
-            format!("{} with Stamps: all there are", addresses(found.sampled.into()))
+            format!("all {} with Stamps", addresses(found.sampled.into()))
         } else {
             format!("a sample of {} with Stamps", addresses(found.sampled.into()))
         },

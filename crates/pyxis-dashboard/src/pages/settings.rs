@@ -64,12 +64,12 @@ fn facts(config: &Config, engine: Engine) -> Vec<Fact> {
         Engine::Postgres => "PostgreSQL",
     };
     vec![
-        fact("Address", config.base_url.clone(), "PX_BASE_URL"),
+        fact("URL", config.base_url.clone(), "PX_BASE_URL"),
         fact("Approval window", seconds(config.approval_timeout), "PX_APPROVAL_TIMEOUT_SECS"),
-        fact("Upstream time limit", seconds(config.forward_timeout), "PX_FORWARD_TIMEOUT_SECS"),
-        fact("Largest body that can wait", text::size(config.pending_body_max as u64), ""),
-        fact("Largest answer that is kept", text::size(config.response_max as u64), ""),
-        fact("Bodies and answers are kept", seconds(config.retention), ""),
+        fact("Upstream timeout", seconds(config.forward_timeout), "PX_FORWARD_TIMEOUT_SECS"),
+        fact("Largest body of a pending request", text::size(config.pending_body_max as u64), ""),
+        fact("Largest stored response", text::size(config.response_max as u64), ""),
+        fact("Retention of bodies and responses", seconds(config.retention), ""),
         fact("Database", engine.to_owned(), "PX_DATABASE_URL"),
         fact("Version", env!("CARGO_PKG_VERSION").to_owned(), ""),
     ]
@@ -85,8 +85,10 @@ pub(crate) async fn save(
     let problems = match policy_form::seconds(&typed, stored_window(before.approval_timeout_secs)) {
         None if !typed.is_empty() => {
             let mut problems = Problems::default();
-            problems
-                .add("approval_timeout_minutes", "Write whole minutes, or nothing for the server's window.");
+            problems.add(
+                "approval_timeout_minutes",
+                "Enter whole minutes, or leave blank for the server's default.",
+            );
             problems
         }
         seconds => {

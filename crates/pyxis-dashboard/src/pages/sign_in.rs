@@ -46,7 +46,7 @@ pub(super) fn page(visit: &Visit, email: &str, next: &str, state: SignInState) -
         csrf: visit.csrf().to_owned(),
         email: email.to_owned(),
         next: next.to_owned(),
-        purpose: deciding.then(|| "Sign in to decide the request an agent sent you.".to_owned()),
+        purpose: deciding.then(|| "Sign in to decide an agent's request.".to_owned()),
         state,
     }
 }
@@ -162,8 +162,8 @@ fn password_problem(fields: &Fields, required: bool) -> Option<String> {
     }
     let (min, max) = (sessions::PASSWORD.start(), sessions::PASSWORD.end());
     if !sessions::PASSWORD.contains(&password.chars().count()) {
-        return Some(format!("The password needs {min} to {max} characters. Nothing was changed."));
+        return Some(format!("Use {min} to {max} characters. Nothing was changed."));
     }
     let differ = password != fields.get("password_again");
-    differ.then(|| "The two passwords differ. Type the same one twice.".to_owned())
+    differ.then(|| "The passwords differ. Enter the same password twice.".to_owned())
 }

@@ -117,20 +117,20 @@ struct Askers {
 }
 
 const AGENT: Askers = Askers {
-    title: "Requests of agents",
+    title: "Agent requests",
     id: "agents",
     noun: "Agent",
     icon: "agent",
-    meaning: "Admitted: passed, or waited for a person. Refused: denied by policy, or not allowed.",
+    meaning: "Admitted: allowed or sent for approval. Refused: denied by a policy or not permitted.",
     table: Table { name: "agent-usage", place: ListSlot::First, columns: COLUMNS, usual: "-requests" },
 };
 
 const KEY: Askers = Askers {
-    title: "Requests of API keys",
+    title: "API key requests",
     id: "keys",
     noun: "API key",
     icon: "api",
-    meaning: "Admitted: answered. Refused: over the budget of the key.",
+    meaning: "Admitted: answered. Refused: over the key's limit.",
     table: Table { name: "api-key-usage", place: ListSlot::Second, columns: COLUMNS, usual: "-requests" },
 };
 
@@ -237,7 +237,7 @@ fn line(used: Used, labels: &[String], most: u64) -> UsageLine {
     let busiest = used.bars.iter().zip(labels).max_by_key(|(bar, _)| bar[0] + bar[1]);
     let description = match busiest {
         Some((bar, label)) if bar[0] + bar[1] > 0 => {
-            format!("Requests of {} over time, at most {} from {label}", used.name, grouped(bar[0] + bar[1]))
+            format!("Requests of {} over time, highest {} at {label}", used.name, grouped(bar[0] + bar[1]))
         }
         _ => format!("No requests of {}", used.name),
     };

@@ -124,6 +124,10 @@ const CHECKED: Table<CheckLine> = Table {
     usual: "",
 };
 
+const NO_ADDRESS: &str = "Enter an address: 0x followed by 40 hex characters (up to 64 on Sui).";
+const NO_ACTION_ID: &str =
+    "Enter an action id: a positive decimal number below the order of the bn254 scalar field.";
+
 /// The proofs of an address, or the problem with the question.
 async fn checked(
     verify: &verify::State,
@@ -133,8 +137,8 @@ async fn checked(
     match (address.parse::<Subject>(), action_id.parse::<ActionId>()) {
         _ if address.is_empty() => (Vec::new(), None),
         (Ok(subject), Ok(action_id)) => (proofs::check(verify, subject, action_id).await, None),
-        (Err(error), _) => (Vec::new(), Some(format!("That is no address: {error}."))),
-        (_, Err(error)) => (Vec::new(), Some(format!("That is no action id: {error}."))),
+        (Err(_), _) => (Vec::new(), Some(NO_ADDRESS.to_owned())),
+        (_, Err(_)) => (Vec::new(), Some(NO_ACTION_ID.to_owned())),
     }
 }
 
@@ -142,25 +146,25 @@ fn check_line(checked: &AddressReport, now: UnixMillis) -> CheckLine {
     let (word, icon, class, why) = match &checked.verdict {
         Ok(CheckVerdict::Valid(until)) => {
             let why = until.map_or_else(
-                || "A contract says so; it does not say until when.".to_owned(),
-                |until| format!("It expires {}.", text::relative(until, now)),
+                || "A contract confirms it, without an expiry date.".to_owned(),
+                |until| format!("Expires {}.", text::relative(until, now)),
             );
             ("Yes", "check", "green", why)
         }
         Ok(CheckVerdict::Invalid(reason)) => ("No", "cross", "gray", because(*reason).to_owned()),
-        Err(error) => ("Not known", "alert", "red", format!("{error}.")),
+        Err(error) => ("Unknown", "alert", "red", format!("{error}.")),
     };
     CheckLine { kind: kind_word(checked.kind), network: checked.network.to_string(), word, icon, class, why }
 }
 
 const fn because(reason: Reason) -> &'static str {
     match reason {
-        Reason::None => "It never proved this.",
-        Reason::Expired => "Its proof has expired.",
-        Reason::Revoked => "Its proof was revoked.",
-        Reason::Rebound => "The human behind it has another address now.",
-        Reason::OtherAction => "It proved this for another action only.",
-        Reason::OtherIssuer => "Its proof is of an issuer that is not trusted.",
+        Reason::None => "No proof registered.",
+        Reason::Expired => "The proof has expired.",
+        Reason::Revoked => "The proof was revoked.",
+        Reason::Rebound => "The person has moved the proof to another address.",
+        Reason::OtherAction => "The proof is for another action id.",
+        Reason::OtherIssuer => "The proof comes from an issuer that is not trusted.",
         Reason::Blocked => "The address is blocked.",
     }
 }
@@ -178,7 +182,11 @@ const fn kind_word(kind: Kind) -> &'static str {
 
 fn network_line(standing: NetworkStatus<'_>, now: UnixMillis) -> NetworkLine {
     let kinds: Vec<&str> = standing.kinds.iter().map(|kind| kind_word(*kind)).collect();
-    let counted = if standing.clock == "rpc" { "blocks of its nodes" } else { "blocks counted here" };
+    let counted = if standing.clock == "rpc" {
+        "block numbers from its RPC nodes"
+    } else {
+        "block numbers counted by Pyxis"
+    };
     let (head, problem) = match standing.head {
         Ok((block, took)) => {
             let at = Timestamp::new(block.at, now);
@@ -228,7 +236,7 @@ async fn chart(verify: &verify::State, now: UnixMillis) -> Served<StackedBars> {
         .map(|(kind, class)| Series { name: kind_word(*kind).to_owned(), class });
     let description =
         format!("{} registered in {DAYS} days, by kind and day.", text::counted(total, "proof"));
-    Ok(StackedBars::new("Proofs of the last 30 days", description, series.collect(), buckets))
+    Ok(StackedBars::new("Proofs in the last 30 days", description, series.collect(), buckets))
 }
 
 async fn issuer_lines(verify: &verify::State) -> Served<Vec<ProofIssuerLine>> {
@@ -251,7 +259,7 @@ mod tests {
     #[test]
     fn every_reason_for_a_no_is_told_in_words_of_its_own() {
         let told = [
-            (Reason::None, "never proved"),
+            (Reason::None, "No proof registered"),
             (Reason::Expired, "has expired"),
             (Reason::Revoked, "was revoked"),
             (Reason::Rebound, "another address"),

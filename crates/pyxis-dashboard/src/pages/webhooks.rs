@@ -93,7 +93,7 @@ const TABLE: Table<Counted> = Table {
 
 fn events(webhook: &Webhook) -> String {
     if webhook.events.is_empty() {
-        return "all events of approvals".to_owned();
+        return "all approval events".to_owned();
     }
     webhook.events.iter().map(|event| event.as_str()).collect::<Vec<_>>().join(", ")
 }
@@ -101,9 +101,9 @@ fn events(webhook: &Webhook) -> String {
 fn line(webhook: Webhook, counts: [i64; 3]) -> WebhookLine {
     let [pending, delivered, failed] = counts.map(|count| u64::try_from(count).unwrap_or(0));
     let counts = match (pending, delivered) {
-        (0, 0) if failed == 0 => "nothing yet".to_owned(),
+        (0, 0) if failed == 0 => "no deliveries yet".to_owned(),
         (0, _) => format!("{delivered} delivered"),
-        (_, _) => format!("{delivered} delivered, {pending} waiting"),
+        (_, _) => format!("{delivered} delivered, {pending} pending"),
     };
     let events = events(&webhook);
     let row = webhook.row;
@@ -121,9 +121,9 @@ fn line(webhook: Webhook, counts: [i64; 3]) -> WebhookLine {
 
 fn choices(chosen: impl Fn(WebhookEvent) -> bool) -> Vec<Choice> {
     let label = |event| match event {
-        WebhookEvent::Requested => "a request waits for a person",
+        WebhookEvent::Requested => "a request needs approval",
         WebhookEvent::Decided => "a person approved or denied it",
-        WebhookEvent::Expired => "nobody decided in time, or the agent withdrew",
+        WebhookEvent::Expired => "no one decided in time, or the agent withdrew the request",
         WebhookEvent::ScoreChanged => "the score of an address changed in a scorer",
     };
     let choice = |event: &WebhookEvent| Choice {
@@ -271,7 +271,7 @@ fn word(status: Option<DeliveryStatus>) -> &'static str {
 fn statuses(chosen: Option<DeliveryStatus>) -> Vec<Choice> {
     let all = [
         (None, "All"),
-        (Some(DeliveryStatus::Pending), "Waiting"),
+        (Some(DeliveryStatus::Pending), "Pending"),
         (Some(DeliveryStatus::Delivered), "Delivered"),
         (Some(DeliveryStatus::Failed), "Failed"),
     ];
@@ -287,7 +287,7 @@ fn delivery_line(row: &DeliveryRow, now: UnixMillis) -> DeliveryLine {
     let count = |number: i64| u64::try_from(number).unwrap_or(0);
     let mut attempts = text::counted(count(row.attempts), "attempt");
     if row.resends > 0 {
-        attempts = format!("{attempts}, sent again {}", text::counted(count(row.resends), "time"));
+        attempts = format!("{attempts}, resent {}", text::counted(count(row.resends), "time"));
     }
     DeliveryLine {
         id: row.id.to_string(),
@@ -300,7 +300,7 @@ fn delivery_line(row: &DeliveryRow, now: UnixMillis) -> DeliveryLine {
         attempts,
         answer: match (row.response_status, &row.error) {
             (Some(status), _) => status.to_string(),
-            (None, Some(_)) => "no answer".to_owned(),
+            (None, Some(_)) => "no response".to_owned(),
             (None, None) => "not attempted yet".to_owned(),
         },
         created: Timestamp::new(row.created_at, now),

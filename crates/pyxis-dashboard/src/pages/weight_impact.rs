@@ -17,9 +17,9 @@ pub(super) fn reach(weights: &Weights, threshold: Decimal) -> Reach {
         .map(|(stamp, weight)| (stamp.to_string(), plain(**weight)))
         .collect();
     let warning = if threshold == Decimal::ZERO {
-        Some("Every address with a Stamp passes, because the score needed is 0.".to_owned())
+        Some("Every address with a Stamp passes, because the threshold is 0.".to_owned())
     } else if sum < threshold {
-        Some(format!("Nobody can pass: all Stamps together give {}.", plain(sum)))
+        Some(format!("No address can pass: all weights together are {}.", plain(sum)))
     } else {
         None
     };
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn terms_that_nobody_or_everybody_meets_are_warned_of() {
-        assert!(of(&[("A", "1")], "20").warning.is_some_and(|text| text.starts_with("Nobody can pass")));
+        assert!(of(&[("A", "1")], "20").warning.is_some_and(|text| text.starts_with("No address can pass")));
         assert!(of(&[], "0").warning.is_some_and(|text| text.starts_with("Every address with a Stamp")));
         assert!(of(&[], "20").together.is_none());
     }

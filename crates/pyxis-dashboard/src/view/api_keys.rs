@@ -31,7 +31,7 @@ pub struct ApiKeyLine {
     pub hint: String,
     /// True if it still works.
     pub live: bool,
-    /// `Tier 2: 350 each 15 minutes`.
+    /// `Tier 2: 350 per 15 minutes`.
     pub tier: String,
     /// Usage in the current window: `12 of 350`.
     pub used: String,

@@ -59,7 +59,7 @@ impl Load {
 /// A list that is longer than a page.
 #[derive(Clone, Debug)]
 pub struct Pages {
-    /// `50 of 120 that wait`.
+    /// `50 of 120 pending`.
     pub summary: String,
     /// The first page, unless this is it.
     pub start: Option<String>,
@@ -246,7 +246,7 @@ pub enum CardState {
 pub enum GrantOffer {
     /// Available, for one of `choices` (the standalone page offers 30 minutes only).
     Choices {
-        /// Scope of the grant, to be followed by `until 14:30 UTC`: `any POST to api.example.com/v1/items with
+        /// Scope of the grant, to be followed by a duration: `every POST to api.example.com/v1/items with
         /// billing-api`.
         covers: String,
         /// Count of recent requests that it would have covered, in one sentence.
@@ -254,7 +254,7 @@ pub enum GrantOffer {
         /// Durations, shortest first.
         choices: Vec<GrantChoice>,
     },
-    /// Not available, with the reason: `A grant cannot stand in for two approvals.`
+    /// Not available, with the reason: `A grant cannot replace several approvals.`
     Unavailable(String),
 }
 

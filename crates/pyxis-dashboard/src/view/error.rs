@@ -33,25 +33,25 @@ impl ErrorPage {
 
     /// 403: signed in, but not allowed.
     pub fn forbidden(request_id: Option<String>) -> Self {
-        let why = "Only owners and admins of this workspace can do this. Ask one of them, or sign in as somebody else.";
-        Self::new(403, "You may not do this", why, request_id)
+        let why = "Only owners and admins of this workspace can do this. Ask one of them, or sign in with another account.";
+        Self::new(403, "Not allowed", why, request_id)
     }
 
     /// 403: the form is older than the session.
     pub fn stale_form(request_id: Option<String>) -> Self {
-        let why = "The form was opened in an earlier session, or from another site. Nothing was changed. Open the page again and repeat what you did.";
+        let why = "The form belongs to an earlier session or another site. Nothing was changed. Open the page again and repeat the action.";
         Self::new(403, "This form is no longer valid", why, request_id)
     }
 
     /// 404.
     pub fn not_found(request_id: Option<String>) -> Self {
-        let why = "The address is wrong, or what it named was removed, or it belongs to another workspace.";
-        Self::new(404, "There is nothing here", why, request_id)
+        let why = "The URL is wrong, or the page was removed or belongs to another workspace.";
+        Self::new(404, "Page not found", why, request_id)
     }
 
     /// 404 for a link that was used or has expired.
     pub fn link_used(request_id: Option<String>) -> Self {
-        let why = "A sign-in link works once and for a limited time. Ask a workspace manager for a new one, or make one on the server: pyxis user link --email you@example.com";
+        let why = "A sign-in link works once and for a limited time. Ask a workspace manager for a new one, or create one on the server: pyxis user link --email you@example.com";
         let mut page = Self::new(404, "This link has been used or has expired", why, request_id);
         "/sign-in".clone_into(&mut page.next);
         "Go to sign-in".clone_into(&mut page.next_label);
@@ -60,17 +60,17 @@ impl ErrorPage {
 
     /// 409: someone else was faster. `what` says what it is now.
     pub fn conflict(what: &str, request_id: Option<String>) -> Self {
-        Self::new(409, "Somebody else was faster", what, request_id)
+        Self::new(409, "Already decided", what, request_id)
     }
 
     /// Anything else that was refused; `why` says what to do.
     pub fn refused(status: u16, why: &str) -> Self {
-        Self::new(status, "This could not be done", why, None)
+        Self::new(status, "Request refused", why, None)
     }
 
     /// 500 and 503.
     pub fn internal(request_id: Option<String>) -> Self {
-        let why = "Pyxis could not finish this, and nothing was sent upstream because of it. Try again; if it stays, the server's log has the cause under the request id below.";
+        let why = "Pyxis could not complete this, and nothing was sent upstream because of it. Try again. If the error persists, look up the request id below in the server log.";
         Self::new(500, "Something went wrong on our side", why, request_id)
     }
 }

@@ -21,7 +21,7 @@ pub struct NotificationsPage {
     /// The workspace's messages that could not be shown, newest first; for managers.
     pub unshown: Vec<UnshownLine>,
     /// Configured chats that cannot be reached; for managers.
-    pub unreachable: Vec<UnshownLine>,
+    pub unreachable: Vec<UnreachableLine>,
     /// The workspace's browsers whose push services refuse messages; for managers.
     pub refused: Vec<RefusedLine>,
     /// Default Telegram chat.
@@ -46,6 +46,19 @@ pub struct UnshownLine {
     pub again: bool,
     /// Time of the message.
     pub at: Timestamp,
+}
+
+/// A configured chat that the bot cannot work in.
+#[derive(Clone, Debug)]
+pub struct UnreachableLine {
+    /// `Telegram`, `Matrix`.
+    pub platform: String,
+    /// The chat or room.
+    pub chat: String,
+    /// Reason, and the remedy.
+    pub why: String,
+    /// Time when this became known.
+    pub since: Timestamp,
 }
 
 /// A notified browser.

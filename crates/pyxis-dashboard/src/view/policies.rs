@@ -40,7 +40,7 @@ pub struct PolicyLine {
     pub credential: String,
     /// True if it has a policy of its own; otherwise the workspace's mode decides.
     pub own: bool,
-    /// One sentence for each rule: `GET and HEAD pass`, `/payments always asks`.
+    /// One sentence for each rule: `GET and HEAD are allowed`, `/payments always needs approval`.
     pub rules: Vec<String>,
 }
 

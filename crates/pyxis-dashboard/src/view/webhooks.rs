@@ -112,7 +112,7 @@ impl DeliveryBadge {
     /// The word on the badge.
     pub const fn word(self) -> &'static str {
         match self {
-            Self::Waiting => "Waiting",
+            Self::Waiting => "Pending",
             Self::Delivered => "Delivered",
             Self::Failed => "Failed",
         }

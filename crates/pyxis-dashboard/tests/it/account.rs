@@ -5,8 +5,9 @@ use std::time::Duration;
 use http::StatusCode;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_store::audit::{self, AuditFilter};
+use pyxis_testkit::engines;
 
-use crate::support::{Browser, PASSWORD, Page, World, both_engines};
+use crate::support::{Browser, PASSWORD, Page, World};
 
 const ACCOUNT: &str = "/app/account";
 const OTHER: &str = "four unrelated words here";
@@ -16,16 +17,15 @@ async fn change(browser: &mut Browser, present: &str, new: &str, again: &str) ->
     browser.submit(ACCOUNT, "/app/account/password", &fields).await
 }
 
-both_engines! {
-    async fn a_password_is_changed_after_the_present_one_and_other_sessions_end() {
-        let world = World::new().await;
+engines! {
+    async fn a_password_is_changed_after_the_present_one_and_other_sessions_end(world: World) {
         let (team, mut here) = world.with_owner().await;
         let mut elsewhere = world.browser();
         elsewhere.sign_in("ana@example.com", PASSWORD).await;
         assert_eq!(elsewhere.get(ACCOUNT).await.status, StatusCode::OK);
         let done = change(&mut here, PASSWORD, OTHER, OTHER).await;
         assert_eq!((done.status, done.location()), (StatusCode::SEE_OTHER, ACCOUNT));
-        assert!(here.get(ACCOUNT).await.text.contains("Every other session of yours has ended"));
+        assert!(here.get(ACCOUNT).await.text.contains("All your other sessions have ended"));
         assert!(elsewhere.get(ACCOUNT).await.location().starts_with("/sign-in"));
         assert_eq!(elsewhere.sign_in("ana@example.com", PASSWORD).await.status, StatusCode::UNAUTHORIZED);
         assert_eq!(elsewhere.sign_in("ana@example.com", OTHER).await.status, StatusCode::SEE_OTHER);
@@ -35,14 +35,13 @@ both_engines! {
         assert_eq!(records[0].record.record.actor_name, "ana@example.com");
     }
 
-    async fn what_does_not_fit_changes_nothing_and_is_said_at_its_field() {
-        let world = World::new().await;
+    async fn what_does_not_fit_changes_nothing_and_is_said_at_its_field(world: World) {
         let (_, mut owner) = world.with_owner().await;
         for (present, new, again, says) in [
-            ("wrong", OTHER, OTHER, "not your present password"),
-            (PASSWORD, OTHER, "something else", "The two passwords differ"),
+            ("wrong", OTHER, OTHER, "current password is wrong"),
+            (PASSWORD, OTHER, "something else", "The passwords differ"),
             (PASSWORD, "short", "short", "12 to 256 characters"),
-            (PASSWORD, PASSWORD, PASSWORD, "The same as before"),
+            (PASSWORD, PASSWORD, PASSWORD, "Must differ from the current password"),
         ] {
             let refused = change(&mut owner, present, new, again).await;
             assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{says}");
@@ -53,8 +52,7 @@ both_engines! {
         assert_eq!(elsewhere.sign_in("ana@example.com", PASSWORD).await.status, StatusCode::SEE_OTHER);
     }
 
-    async fn an_open_session_is_no_place_to_try_passwords_at() {
-        let world = World::new().await;
+    async fn an_open_session_is_no_place_to_try_passwords_at(world: World) {
         let (_, mut owner) = world.with_owner().await;
         for _ in 0..5 {
             change(&mut owner, "wrong", OTHER, OTHER).await;

@@ -2,8 +2,9 @@
 
 use axum::body::Body;
 use http::{Request, StatusCode};
+use pyxis_testkit::engines;
 
-use crate::support::{Browser, Page, World, both_engines};
+use crate::support::{Browser, Page, World};
 
 /// The key that the page shows.
 fn key(page: &Page) -> String {
@@ -31,9 +32,8 @@ async fn asks(world: &World, key: &str) -> StatusCode {
     world.send(request.body(Body::empty()).unwrap()).await
 }
 
-both_engines! {
-    async fn the_key_of_a_new_agent_is_shown_once_and_works() {
-        let world = World::new().await;
+engines! {
+    async fn the_key_of_a_new_agent_is_shown_once_and_works(world: World) {
         let (_, mut owner) = world.with_owner().await;
         let (page, key) = add(&mut owner).await;
         assert_eq!(asks(&world, &key).await, StatusCode::ACCEPTED);
@@ -45,8 +45,7 @@ both_engines! {
         }
     }
 
-    async fn name_limit_and_credentials_of_an_agent_are_changed_on_its_page() {
-        let world = World::new().await;
+    async fn name_limit_and_credentials_of_an_agent_are_changed_on_its_page(world: World) {
         let (_, mut owner) = world.with_owner().await;
         let (page, key) = add(&mut owner).await;
         let to = format!("{page}/edit");
@@ -73,8 +72,7 @@ both_engines! {
         assert!(owner.get(&page).await.text.contains("value=\"robot\""), "nothing was changed");
     }
 
-    async fn an_agent_whose_key_is_replaced_or_who_is_disabled_or_removed_is_refused() {
-        let world = World::new().await;
+    async fn an_agent_whose_key_is_replaced_or_who_is_disabled_or_removed_is_refused(world: World) {
         let (_, mut owner) = world.with_owner().await;
         let (page, old) = add(&mut owner).await;
         let new = key(&owner.submit(&page, &format!("{page}/rotate"), &[]).await);

@@ -10,8 +10,9 @@ use pyxis_gateway::Actor;
 use pyxis_gateway::admin::{grants, policies};
 use pyxis_gateway::approvals::view::{self, Filter};
 use pyxis_gateway::notifications::brand;
+use pyxis_testkit::engines;
 
-use crate::support::{Browser, Team, World, both_engines};
+use crate::support::{Browser, Team, World};
 
 async fn state(world: &World, team: &Team, txn: &str) -> ApprovalState {
     let txn: TxnId = txn.parse().unwrap();
@@ -51,8 +52,8 @@ async fn a_waiting_request_is_approved_from_the_inbox() {
     assert_eq!(approve(&mut browser, "/app/inbox", &txn, &[("from", "inbox")]).await, "/app/inbox");
     assert_eq!(state(&world, &team, &txn).await, ApprovalState::Approved);
     let after = browser.get("/app/inbox").await;
-    assert!(after.text.contains("Approved. The request is sent now, once."));
-    assert!(!browser.get("/app/inbox").await.text.contains("sent now, once"), "a notice is told once");
+    assert!(after.text.contains("Approved. The request is being sent."));
+    assert!(!browser.get("/app/inbox").await.text.contains("request is being sent"), "a notice is told once");
 }
 
 #[tokio::test]
@@ -77,7 +78,7 @@ async fn a_second_word_changes_nothing_and_the_page_shows_how_it_stands() {
     browser.submit(&page, &format!("{page}/deny"), &[("from", "inbox")]).await;
     assert_eq!(approve(&mut browser, "/app/settings", &txn, &[("from", "inbox")]).await, page);
     assert_eq!(state(&world, &team, &txn).await, ApprovalState::Denied);
-    assert!(browser.get(&page).await.text.contains("was already decided"));
+    assert!(browser.get(&page).await.text.contains("Already decided or expired"));
 }
 
 #[tokio::test]
@@ -88,7 +89,7 @@ async fn an_expired_request_cannot_be_approved_and_says_so() {
     world.later(std::time::Duration::from_secs(3601));
     approve(&mut browser, "/app/settings", &txn, &[("from", "standalone")]).await;
     assert_eq!(state(&world, &team, &txn).await, ApprovalState::Expired);
-    assert!(browser.get(&format!("/approve/{txn}")).await.text.contains("Nobody decided in time"));
+    assert!(browser.get(&format!("/approve/{txn}")).await.text.contains("No decision in time"));
 }
 
 #[tokio::test]
@@ -152,14 +153,13 @@ async fn whoever_is_not_listed_sees_why_and_cannot_decide() {
     policies::put(&world.gateway, &Actor::cli(team.id), "billing", &policy).await.unwrap();
     let txn = world.ask(&team, "/v1/items", "", "{}").await;
     let page = format!("/app/approvals/{txn}");
-    assert!(browser.get(&page).await.text.contains("You may not decide this"));
+    assert!(browser.get(&page).await.text.contains("You cannot decide this"));
     approve(&mut browser, &page, &txn, &[("from", "approval")]).await;
     assert_eq!(state(&world, &team, &txn).await, ApprovalState::Pending);
 }
 
-both_engines! {
-    async fn a_request_of_another_workspace_is_not_there() {
-        let world = World::new().await;
+engines! {
+    async fn a_request_of_another_workspace_is_not_there(world: World) {
         let (team, _) = world.with_owner().await;
         let other = world.team("rival", "eve@example.com").await;
         let mut eve = world.browser();
@@ -211,7 +211,10 @@ async fn what_the_inbox_shows_in_part_is_approved_where_all_of_it_stands() {
         let inbox = browser.get("/app/inbox").await.text;
         assert!(!inbox.contains("the end") && !inbox.contains("data-approve"), "{length}");
         assert!(!inbox.contains("/approve\"") && !inbox.contains("grant_seconds"), "{length}");
-        assert!(inbox.contains(&format!("href=\"{page}\" data-read>Read all of it to approve")), "{length}");
+        assert!(
+            inbox.contains(&format!("href=\"{page}\" data-read>Read the full request to approve")),
+            "{length}"
+        );
 
         let denied = browser.submit("/app/inbox", &format!("{page}/deny"), &[("from", "inbox")]).await;
         assert_eq!(denied.location(), "/app/inbox");
@@ -253,11 +256,11 @@ async fn one_byte_that_is_no_text_hides_nothing_of_a_body() {
         let txn = ask_with(&world, &team, &form, body.clone()).await;
         let inbox = browser.get("/app/inbox").await.text;
         assert!(!inbox.contains("to=eve") && !inbox.contains("data-approve"), "{inbox}");
-        assert!(inbox.contains("Read all of it to approve"));
+        assert!(inbox.contains("Read the full request to approve"));
         for page in [format!("/app/approvals/{txn}"), format!("/approve/{txn}")] {
             let text = browser.get(&page).await.text;
             assert!(text.contains("to=eve") && text.contains("data-approve"), "{page}");
-            assert!(!text.contains("You see the first"), "{page}");
+            assert!(!text.contains("This shows the first"), "{page}");
         }
         let deny = format!("/app/approvals/{txn}/deny");
         browser.submit("/app/inbox", &deny, &[("from", "inbox")]).await;
@@ -312,7 +315,7 @@ async fn whoever_may_not_decide_reads_a_long_body_on_its_own_page_too() {
     policies::put(&world.gateway, &Actor::cli(team.id), "billing", &policy).await.unwrap();
     let txn = world.ask(&team, "/v1/upload", "", &"x".repeat(8193)).await;
     let inbox = browser.get("/app/inbox").await.text;
-    assert!(inbox.contains("You may not decide this") && !inbox.contains("data-deny"));
+    assert!(inbox.contains("You cannot decide this") && !inbox.contains("data-deny"));
     assert!(inbox.contains(&format!("<a href=\"/app/approvals/{txn}\">Read all of it</a>")));
 }
 
@@ -347,7 +350,7 @@ async fn one_person_cannot_take_the_event_streams_of_the_others() {
     assert!(open.iter().all(|stream| stream.status() == StatusCode::OK));
     let refused = browser.get("/app/events").await;
     assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE);
-    assert!(refused.text.contains("Reload this one by hand"));
+    assert!(refused.text.contains("Close one and reload this page"));
     assert_eq!(other.open("/app/events").await.status(), StatusCode::OK);
     open.pop();
     assert_eq!(browser.open("/app/events").await.status(), StatusCode::OK, "one that was closed makes room");
@@ -420,7 +423,7 @@ async fn a_long_inbox_is_paged_in_both_orders_and_misses_nothing() {
             let text = browser.get(&path).await.text;
             let shown: Vec<&str> =
                 text.split("id=\"r-").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
-            assert!(text.contains(&format!("{} of 103 that wait", shown.len())));
+            assert!(text.contains(&format!("{} of 103 pending", shown.len())));
             assert_eq!(text.contains("Start</a>"), path != start, "{path}");
             sizes.push(shown.len());
             seen.extend(shown.into_iter().map(str::to_owned));
@@ -438,7 +441,7 @@ async fn a_long_inbox_is_paged_in_both_orders_and_misses_nothing() {
     // A page on which everything is decided, and an invalid cursor, lead to the start.
     let beyond = format!("/app/inbox?after=99999999999999.{}", all[0]);
     assert_eq!(browser.get(&beyond).await.location(), "/app/inbox");
-    assert!(browser.get("/app/inbox?after=nonsense").await.text.contains("50 of 103 that wait"));
+    assert!(browser.get("/app/inbox?after=nonsense").await.text.contains("50 of 103 pending"));
 }
 
 #[tokio::test]
@@ -458,7 +461,7 @@ async fn whoever_signs_reads_what_will_be_signed_and_is_warned_of_a_blind_hash()
     for page in [format!("/app/approvals/{txn}"), format!("/approve/{txn}"), "/app/inbox".to_owned()] {
         let text = browser.get(&page).await.text;
         for shown in [
-            "Will be signed",
+            "Payload to sign",
             "Ethereum typed data (EIP-712)",
             "Pay the rent",
             "domain.name",

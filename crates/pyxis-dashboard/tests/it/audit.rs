@@ -6,8 +6,9 @@ use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::policy::Policy;
 use pyxis_gateway::Actor;
 use pyxis_gateway::admin::policies;
+use pyxis_testkit::engines;
 
-use crate::support::{Browser, Team, World, both_engines};
+use crate::support::{Browser, Team, World};
 
 /// A pending request with `billing`, and one with `mail` that the policy denies.
 async fn two_requests(world: &World, team: &Team) {
@@ -29,9 +30,8 @@ async fn rows(owner: &mut Browser, query: &str) -> String {
     rows.to_owned()
 }
 
-both_engines! {
-    async fn search_and_filters_leave_the_records_that_fit() {
-        let world = World::new().await;
+engines! {
+    async fn search_and_filters_leave_the_records_that_fit(world: World) {
         let (team, mut owner) = world.with_owner().await;
         two_requests(&world, &team).await;
         let both = rows(&mut owner, "").await;
@@ -62,11 +62,10 @@ both_engines! {
             let exported = (csv.contains("/v1/invoices"), csv.contains("/v1/messages"));
             assert_eq!(exported, (waiting, denied), "{query}: {csv}");
         }
-        assert!(owner.get("/app/audit?q=nothing+like+it").await.text.contains("Nothing matches"));
+        assert!(owner.get("/app/audit?q=nothing+like+it").await.text.contains("No matching events"));
     }
 
-    async fn the_filter_lists_every_event_by_label() {
-        let world = World::new().await;
+    async fn the_filter_lists_every_event_by_label(world: World) {
         let (_, mut owner) = world.with_owner().await;
         let page = owner.get("/app/audit?event=sign_in").await.text;
         let list = page.split("<select id=\"event\"").nth(1).unwrap().split("</select>").next().unwrap();
@@ -84,8 +83,7 @@ both_engines! {
         }
     }
 
-    async fn the_chart_can_be_read_without_being_seen() {
-        let world = World::new().await;
+    async fn the_chart_can_be_read_without_being_seen(world: World) {
         let (team, mut owner) = world.with_owner().await;
         assert!(!owner.get("/app/audit").await.text.contains("chart-svg-title"), "nothing to draw");
         two_requests(&world, &team).await;
@@ -94,12 +92,12 @@ both_engines! {
         assert!(page.contains("<title id=\"chart-svg-title\">Requests by decision</title>"), "{page}");
         let sentence = "<desc id=\"chart-svg-desc\">2 requests from ";
         let (_, described) = page.split_once(sentence).expect("a sentence");
-        let counts = ": 0 passed, 0 by grant, 1 asked a person, 1 denied or refused.</desc>";
+        let counts = ": 0 allowed, 0 allowed by a grant, 1 sent for approval, 1 denied or refused.</desc>";
         assert!(described.contains(counts), "{page}");
         let cells: String = [0, 0, 1, 1].map(|n| format!("<td class=\"num\">{n}</td>")).concat();
         let row = format!("<tr><th scope=\"row\">2026-01-01 00:00</th>{cells}</tr>");
         assert!(page.contains(&row), "{page}");
-        let tip = "<title>2026-01-01 00:00: 1 asked a person, 1 denied or refused</title>";
+        let tip = "<title>2026-01-01 00:00: 1 sent for approval, 1 denied or refused</title>";
         assert!(page.contains(tip), "{page}");
     }
 }

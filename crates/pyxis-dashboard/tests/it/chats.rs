@@ -11,9 +11,11 @@ use pyxis_gateway::admin::{channels, people};
 use pyxis_gateway::{Actor, Config, TelegramConfig};
 use pyxis_store::chat_messages::{self, ChatPlatform, NewChatMessage};
 use pyxis_store::push::{self, PushSubscriptionRow};
+use pyxis_testkit::database::TestDatabase;
+use pyxis_testkit::engines;
 use serde_json::json;
 
-use crate::support::{World, both_engines};
+use crate::support::World;
 
 const HERE: &str = "/app/notifications";
 const SECRET: &str = "the-secret-of-the-hook";
@@ -29,9 +31,9 @@ fn with_bot() -> Config {
     Config { telegram: Some(telegram), ..Config::default() }
 }
 
-both_engines! {
-    async fn an_account_is_linked_by_the_code_of_the_page_and_unlinked_there() {
-        let world = World::with(with_bot()).await;
+engines! {
+    async fn an_account_is_linked_by_the_code_of_the_page_and_unlinked_there(database: TestDatabase) {
+        let world = World::with(database, with_bot()).await;
         let (_, mut owner) = world.with_owner().await;
         assert!(owner.get(HERE).await.text.contains("No account of yours is linked"));
         let fields = [("platform", "telegram")];
@@ -53,8 +55,8 @@ both_engines! {
         assert_eq!(again.status, StatusCode::NOT_FOUND);
     }
 
-    async fn a_chat_that_cannot_be_reached_is_named_until_a_message_arrives_there() {
-        let world = World::with(with_bot()).await;
+    async fn a_chat_that_cannot_be_reached_is_named_until_a_message_arrives_there(database: TestDatabase) {
+        let world = World::with(database, with_bot()).await;
         let (team, mut owner) = world.with_owner().await;
         let (state, actor) = (&world.gateway, Actor::cli(team.id));
         channels::set_default_chat(state, &actor, ChatPlatform::Telegram, "-100200").await.unwrap();
@@ -87,8 +89,8 @@ both_engines! {
         assert!(!owner.get(HERE).await.text.contains("cannot be reached"));
     }
 
-    async fn a_browser_whose_push_service_refuses_is_shown_to_its_person_and_to_managers() {
-        let world = World::with(with_bot()).await;
+    async fn a_browser_whose_push_service_refuses_is_shown_to_its_person_and_to_managers(database: TestDatabase) {
+        let world = World::with(database, with_bot()).await;
         let (team, mut owner) = world.with_owner().await;
         let state = &world.gateway;
         let mut member = world.with_person(&team, "mem@example.com", Role::Member).await;
@@ -122,8 +124,8 @@ both_engines! {
         assert!(!owner.get(HERE).await.text.contains("are not notified"));
     }
 
-    async fn a_platform_that_this_server_does_not_speak_on_gives_no_code() {
-        let world = World::with(with_bot()).await;
+    async fn a_platform_that_this_server_does_not_speak_on_gives_no_code(database: TestDatabase) {
+        let world = World::with(database, with_bot()).await;
         let (_, mut owner) = world.with_owner().await;
         for platform in ["matrix", "smoke signals"] {
             let page = owner.submit(HERE, "/app/notifications/link", &[("platform", platform)]).await;

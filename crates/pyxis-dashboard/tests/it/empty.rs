@@ -4,16 +4,16 @@ use pyxis_core::approval_mode::Role;
 use pyxis_gateway::Actor;
 use pyxis_gateway::admin::{agents, credentials, people};
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
+use pyxis_testkit::engines;
 
-use crate::support::{ORIGIN_URL, World, both_engines};
+use crate::support::{ORIGIN_URL, World};
 
-both_engines! {
-    async fn an_empty_page_has_the_command_that_fills_it() {
-        let world = World::new().await;
+engines! {
+    async fn an_empty_page_has_the_command_that_fills_it(world: World) {
         let (team, mut owner) = world.with_owner().await;
         let curl = format!("data-copy-source>curl {ORIGIN_URL}/forward ");
         let inbox = owner.get("/app/inbox").await.text;
-        assert!(inbox.contains("No request has waited yet") && inbox.contains(&curl), "{inbox}");
+        assert!(inbox.contains("No requests yet") && inbox.contains(&curl), "{inbox}");
         assert!(inbox.contains("X-PX-Credential: billing"), "with what there is: {inbox}");
 
         let actor = Actor::cli(team.id);
@@ -21,34 +21,33 @@ both_engines! {
         agents::remove(&world.gateway, &actor, agent.row.id).await.unwrap();
         credentials::remove(&world.gateway, &actor, "billing").await.unwrap();
         let page = owner.get("/app/agents").await.text;
-        assert!(page.contains("No agent yet") && page.contains(&curl), "{page}");
+        assert!(page.contains("No agents yet") && page.contains(&curl), "{page}");
         let page = owner.get("/app/credentials").await.text;
         let add = "data-copy-source>pyxis credential add --name billing-api ";
-        assert!(page.contains("No credential yet") && page.contains(add), "{page}");
+        assert!(page.contains("No credentials yet") && page.contains(add), "{page}");
     }
 
-    async fn a_list_without_anything_in_it_says_so_and_what_to_do() {
-        let world = World::new().await;
+    async fn a_list_without_anything_in_it_says_so_and_what_to_do(world: World) {
         let (team, owner) = world.with_owner().await;
         let actor = Actor::cli(team.id);
         credentials::remove(&world.gateway, &actor, "billing").await.unwrap();
         let mut owner = owner.elsewhere(world.with_verification().1);
         for (page, nothing, what_to_do) in [
-            ("decided", "Nothing was decided yet", "Whatever you approve or deny is listed here"),
-            ("policies", "No credential to protect yet", "href=\"/app/new/credential\""),
-            ("policies", "Grants in force", "A grant is opened together with an approval"),
-            ("people", "You decide alone", "Add a second person"),
+            ("decided", "No decided requests yet", "Requests that you approve or deny are listed here"),
+            ("policies", "No credentials yet", "href=\"/app/new/credential\""),
+            ("policies", "Active grants", "A grant is opened with an approval"),
+            ("people", "You are the only approver", "Add a second person"),
             ("account", "No passkey yet", "sign in without a password"),
-            ("account", "Personal access tokens", "None yet."),
-            ("webhooks", "No endpoint yet", "Add the https address of a program"),
+            ("account", "Personal access tokens", "No tokens yet."),
+            ("webhooks", "No endpoints yet", "Add the https URL of a program"),
             ("notifications", "This server speaks on no chat platform", "PX_TELEGRAM_BOT_TOKEN"),
-            ("scorers", "No scorer yet", "Add one: it starts with published weights"),
-            ("api-keys", "No API key yet", "Add one, and put it into the environment"),
-            ("explorer", "No scorer to look through", "href=\"/app/new/scorer\""),
-            ("issuers", "Nobody is believed yet", "Add its DID below"),
-            ("models", "No activity was taken in", "pyxis activity import"),
-            ("verification", "No proof came in", "Issuers sign proofs and register them"),
-            ("verification", "Nobody is believed yet", "Until an issuer is listed, every proof is refused"),
+            ("scorers", "No scorers yet", "Add one. It starts with published weights"),
+            ("api-keys", "No API keys yet", "Add one and set it in your server"),
+            ("explorer", "No scorers yet", "href=\"/app/new/scorer\""),
+            ("issuers", "No trusted issuers yet", "Add the issuer's DID below"),
+            ("models", "No activity imported", "pyxis activity import"),
+            ("verification", "No proofs registered", "Issuers sign proofs and register them"),
+            ("verification", "No trusted issuers yet", "Every proof is refused until its issuer is listed"),
         ] {
             let text = owner.get(&format!("/app/{page}")).await.text;
             assert!(text.contains(nothing) && text.contains(what_to_do), "{page}: {nothing}");
@@ -56,10 +55,10 @@ both_engines! {
         let mut member = world.with_person(&team, "mem@example.com", Role::Member).await;
         let user = people::by_email(&world.gateway, team.id, "mem@example.com").await.unwrap();
         let rights = owner.get(&format!("/app/people/{}", user.id)).await.text;
-        assert!(rights.contains("No credential to grant yet") && rights.contains("/app/new/credential"));
-        assert!(member.get("/app/account").await.text.contains("Nothing yet. An owner or admin grants you"));
-        assert!(member.get("/app/policies").await.text.contains("No policy is yours to change"));
+        assert!(rights.contains("No credentials yet") && rights.contains("/app/new/credential"));
+        assert!(member.get("/app/account").await.text.contains("None yet. An owner or admin assigns you"));
+        assert!(member.get("/app/policies").await.text.contains("No policies you can change"));
         api_keys::create(&world.scoring, &actor, ApiKeyInput::named("server")).await.unwrap();
-        assert!(owner.get("/app/api-keys").await.text.contains("Nobody has asked."));
+        assert!(owner.get("/app/api-keys").await.text.contains("No requests yet."));
     }
 }

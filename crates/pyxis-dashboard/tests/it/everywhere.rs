@@ -129,7 +129,7 @@ async fn a_stored_secret_is_on_no_page_and_not_even_in_a_form_that_failed() {
     let fields = [("kind", "bearer"), ("name", "billing"), ("secret", CANARY)];
     let again = browser.submit("/app/new/credential", "/app/credentials", &fields).await;
     assert_eq!(again.status, StatusCode::UNPROCESSABLE_ENTITY);
-    assert!(again.text.contains("billing exists already"));
+    assert!(again.text.contains("The name billing is taken"));
     assert!(!again.text.contains(CANARY));
     let bad =
         [("kind", "header"), ("name", "x"), ("header_name", "x-key"), ("secret", "{\"a\": canary-Zq8w")];

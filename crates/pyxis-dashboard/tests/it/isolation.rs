@@ -8,8 +8,10 @@ use pyxis_gateway::Actor;
 use pyxis_gateway::admin::agents::{self, AgentInput, AgentScope};
 use pyxis_gateway::admin::{credentials, grants, people, policies};
 use pyxis_gateway::approvals::view;
+use pyxis_testkit::database::{Fixture, TestDatabase};
+use pyxis_testkit::engines;
 
-use crate::support::{Browser, Page, Team, World, both_engines};
+use crate::support::{Browser, Page, Team, World};
 
 /// An unused id, and a transaction that does not exist.
 const NOBODY: &str = "0190a2b4-0000-7000-8000-000000000001";
@@ -43,9 +45,9 @@ impl Ids {
     }
 }
 
-impl Scene {
-    async fn new() -> Self {
-        let world = World::new().await;
+impl Fixture for Scene {
+    async fn start(database: TestDatabase) -> Self {
+        let world = World::start(database).await;
         let (ours, mut ana) = world.with_owner().await;
         let theirs = world.team("rival", "eve@example.com").await;
         let mut eve = world.browser();
@@ -71,7 +73,9 @@ impl Scene {
         let ids = Ids { agent: bot.row.id.to_string(), person: bo.id.to_string(), grant, waiting };
         Self { world, ours, ana, theirs, eve, ids }
     }
+}
 
+impl Scene {
     /// Everything of the team that a stranger could want to change.
     async fn ours(&self) -> String {
         let (gateway, team) = (&self.world.gateway, self.ours.id);
@@ -103,9 +107,9 @@ async fn post(browser: &mut Browser, path: &str, fields: &[(&str, &str)]) -> Pag
 /// Texts that only the team has.
 const OURS: [&str; 5] = ["acme/", "acme-bot", "acme.example", "acme wants", "ana@"];
 
-both_engines! {
-    async fn no_page_shows_what_another_workspace_has() {
-        let Scene { world, mut ana, mut eve, .. } = Scene::new().await;
+engines! {
+    async fn no_page_shows_what_another_workspace_has(scene: Scene) {
+        let Scene { world, mut ana, mut eve, .. } = scene;
         world.gateway.audit.flush().await.unwrap();
         for (path, told) in [
             ("/app/inbox", true),
@@ -133,8 +137,7 @@ both_engines! {
         }
     }
 
-    async fn what_another_workspace_has_is_like_nothing_to_every_page_and_form() {
-        let mut scene = Scene::new().await;
+    async fn what_another_workspace_has_is_like_nothing_to_every_page_and_form(scene: &mut Scene) {
         let before = scene.ours().await;
         let ids = scene.ids.clone();
         let Ids { agent, person, grant, waiting } = &ids;
@@ -169,8 +172,7 @@ both_engines! {
         assert_eq!(scene.ours().await, before);
     }
 
-    async fn what_has_the_same_name_is_each_workspaces_own() {
-        let mut scene = Scene::new().await;
+    async fn what_has_the_same_name_is_each_workspaces_own(scene: &mut Scene) {
         let before = scene.ours().await;
         let policy = [("method_POST", "auto"), ("min_approvals", "1"), ("channel", "dashboard")];
         post(&mut scene.eve, "/app/policies/billing", &policy).await;
@@ -186,8 +188,8 @@ both_engines! {
         assert_eq!(scene.ours().await, before);
     }
 
-    async fn the_events_of_another_workspace_are_not_told() {
-        let Scene { world, ours, theirs, mut eve, .. } = Scene::new().await;
+    async fn the_events_of_another_workspace_are_not_told(scene: Scene) {
+        let Scene { world, ours, theirs, mut eve, .. } = scene;
         let mut stream = eve.open("/app/events").await.into_body();
         let mut next = async || {
             let frame = stream.frame().await.expect("a message").unwrap();

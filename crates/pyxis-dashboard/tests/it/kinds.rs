@@ -291,17 +291,17 @@ async fn a_pasted_env_file_becomes_credentials_and_is_never_shown_again() {
         "OPENAI_API_KEY",
         "href=\"/app/credentials/openai\"",
         "UNKNOWN_THING",
-        "no preset knows it",
+        "no preset uses it",
         "sets no variable",
         "href=\"/app/credentials/twilio\"",
-        "needs JIRA_EMAIL too",
+        "also needs JIRA_EMAIL",
     ] {
         assert!(told.text.contains(said), "{said}: {}", told.text);
     }
     let stored = credentials::get(&world.gateway, team.id, "openai").await.unwrap();
     assert_eq!(stored.allowed_hosts, "[\"api.openai.com\"]");
     let again = browser.submit(page, page, &[("env", &file)]).await;
-    assert!(again.text.contains("exists already"));
+    assert!(again.text.contains("already exists"));
     let empty = browser.submit(page, page, &[("env", " \r\n")]).await;
     assert_eq!(empty.status, StatusCode::UNPROCESSABLE_ENTITY);
     assert!(empty.text.contains("id=\"env-problem\""));
@@ -320,7 +320,7 @@ async fn presets_are_searched_beside_the_form() {
     let by_host = browser.get("/app/new/credential?search=api.openai.com").await.text;
     assert!(by_host.contains("href=\"/app/new/credential?preset=openai\""));
     let nothing = browser.get("/app/new/credential?search=nonsense+of+ours").await.text;
-    assert!(nothing.contains("No preset fits") && !nothing.contains("?preset="));
+    assert!(nothing.contains("No matching preset") && !nothing.contains("?preset="));
 }
 
 #[tokio::test]
@@ -332,11 +332,13 @@ async fn a_wildcard_over_a_public_suffix_is_refused_by_the_form_and_a_stored_one
     let refused = owner.submit(page, &format!("{page}/edit"), &edit).await;
     assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
     assert!(refused.text.contains("covers a public suffix") && refused.text.contains("*.co.uk"));
-    assert!(!owner.get(page).await.text.contains("which anyone can register"));
+    assert!(!owner.get(page).await.text.contains("where anyone can register one"));
     let row = credentials::get(&world.gateway, team.id, "billing").await.unwrap();
     let change =
         CredentialChange { allowed_hosts: Some(r#"["*.co.uk"]"#.to_owned()), ..CredentialChange::default() };
     let (store, now) = (&world.gateway.store, world.gateway.now());
     assert!(pyxis_store::credentials::update(store, team.id, row.id, change, now).await.unwrap());
-    assert!(owner.get(page).await.text.contains("admits any name under co.uk, which anyone can register"));
+    assert!(
+        owner.get(page).await.text.contains("covers every name under co.uk, where anyone can register one")
+    );
 }

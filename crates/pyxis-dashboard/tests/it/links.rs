@@ -13,10 +13,12 @@ use pyxis_gateway::admin::sessions::{self, LinkHolder};
 use pyxis_gateway::{Actor, Error};
 use pyxis_store::sign_in_links::{self, SignInLinkRow};
 use pyxis_testkit::authenticator::Authenticator;
+use pyxis_testkit::database::{Fixture, TestDatabase};
+use pyxis_testkit::engines;
 use sha2::{Digest, Sha256};
 
 use crate::passkeys::{begin, finish, register, set_policy, state};
-use crate::support::{Browser, ORIGIN_URL, PASSWORD, Page, Team, World, both_engines};
+use crate::support::{Browser, ORIGIN_URL, PASSWORD, Page, Team, World};
 
 const ACCOUNT: &str = "/app/account";
 const ANA: &str = "ana@example.com";
@@ -30,16 +32,18 @@ struct Scene {
     bo: Browser,
 }
 
-impl Scene {
-    async fn new() -> Self {
-        let world = World::new().await;
+impl Fixture for Scene {
+    async fn start(database: TestDatabase) -> Self {
+        let world = World::start(database).await;
         let (team, ana) = world.with_owner().await;
         let bo = world.with_person(&team, BO, Role::Admin).await;
         set_policy(&world, &team, r#"{"min_approvals":2}"#).await;
         world.later(Duration::from_secs(1));
         Self { world, team, ana, bo }
     }
+}
 
+impl Scene {
     async fn id(&self, email: &str) -> UserId {
         people::by_email(&self.world.gateway, self.team.id, email).await.unwrap().id
     }
@@ -93,9 +97,8 @@ async fn refused_a_passkey(browser: &mut Browser, why: &str) -> bool {
     page.status == StatusCode::CONFLICT && page.text.contains(why)
 }
 
-both_engines! {
-    async fn a_link_that_an_account_makes_for_itself_does_not_make_it_another_persons() {
-        let mut scene = Scene::new().await;
+engines! {
+    async fn a_link_that_an_account_makes_for_itself_does_not_make_it_another_persons(scene: &mut Scene) {
         let ana = scene.id(ANA).await;
         scene.open(&scene.link(&scene.actor(ANA).await).await).await;
         let opened = scene.opened().await;
@@ -120,8 +123,7 @@ both_engines! {
         assert_eq!(scene.both_approve(&mut puppet).await, ApprovalState::Pending);
     }
 
-    async fn a_passkey_that_came_after_the_first_link_gives_no_account_back_whatever_links_follow() {
-        let mut scene = Scene::new().await;
+    async fn a_passkey_that_came_after_the_first_link_gives_no_account_back_whatever_links_follow(scene: &mut Scene) {
         let ana = scene.actor(ANA).await;
         let (mut puppet, _) = scene.open(&scene.link(&ana).await).await;
         let opened = scene.opened().await;
@@ -135,8 +137,7 @@ both_engines! {
         assert_eq!(scene.both_approve(&mut puppet).await, ApprovalState::Pending);
     }
 
-    async fn a_passkey_from_before_or_a_link_of_the_command_line_gives_the_account_back() {
-        let mut scene = Scene::new().await;
+    async fn a_passkey_from_before_or_a_link_of_the_command_line_gives_the_account_back(scene: &mut Scene) {
         let (ana, cli) = (scene.actor(ANA).await, Actor::cli(scene.team.id));
         let mut key = Authenticator::new(ORIGIN_URL, 2);
         let mut bo = scene.bo.clone();
@@ -155,8 +156,7 @@ both_engines! {
         assert_eq!(scene.both_approve(&mut real).await, ApprovalState::Approved);
     }
 
-    async fn nobody_takes_the_place_of_whoever_opened_an_account() {
-        let mut scene = Scene::new().await;
+    async fn nobody_takes_the_place_of_whoever_opened_an_account(scene: &mut Scene) {
         scene.world.with_person(&scene.team, "cleo@example.com", Role::Admin).await;
         let (ana, cleo) = (scene.actor(ANA).await, scene.actor("cleo@example.com").await);
         let (early, late) = (scene.link(&cleo).await, scene.link(&ana).await);
@@ -164,7 +164,7 @@ both_engines! {
         let opened = scene.opened().await;
         let (_, page) = scene.open(&early).await;
         assert_eq!(page.status, StatusCode::CONFLICT);
-        assert!(page.text.contains("somebody else made"), "{}", page.text);
+        assert!(page.text.contains("another person made the link"), "{}", page.text);
         let refused = people::link(&scene.world.gateway, &cleo, scene.id(BO).await).await;
         assert!(matches!(refused, Err(Error::Conflict(_))));
         assert_eq!(scene.opened().await, opened);
@@ -175,11 +175,10 @@ both_engines! {
         assert_eq!(scene.opened().await.0, cleo.user_id());
     }
 
-    async fn a_session_of_a_link_brings_the_first_passkey_and_no_further_one() {
-        let scene = Scene::new().await;
+    async fn a_session_of_a_link_brings_the_first_passkey_and_no_further_one(scene: &Scene) {
         let mut bo = scene.bo.clone();
         register(&mut bo, &mut Authenticator::new(ORIGIN_URL, 1), "first").await;
-        let again = "sign in again first, with the password or a passkey";
+        let again = "sign out and in again first, with the password or a passkey";
         assert!(refused_a_passkey(&mut bo, again).await, "an invitation");
         let page = bo.get(ACCOUNT).await.text;
         let id = page.split("/app/account/passkeys/").nth(1).unwrap().split('/').next().unwrap().to_owned();
@@ -196,12 +195,11 @@ both_engines! {
         let mut password = scene.world.browser();
         password.sign_in(BO, PASSWORD).await;
         for browser in [&mut linked, &mut password] {
-            assert!(refused_a_passkey(browser, "a passkey from before").await);
+            assert!(refused_a_passkey(browser, "an earlier passkey").await);
         }
     }
 
-    async fn an_account_with_nothing_but_passkeys_takes_its_first_password_from_no_session_of_a_link() {
-        let scene = Scene::new().await;
+    async fn an_account_with_nothing_but_passkeys_takes_its_first_password_from_no_session_of_a_link(scene: &Scene) {
         let gateway = &scene.world.gateway;
         let (_, link) = people::add(gateway, &Actor::cli(scene.team.id), "cleo@example.com", Role::Admin).await.unwrap();
         let token = link.expose().rsplit('/').next().unwrap();

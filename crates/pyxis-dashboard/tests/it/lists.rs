@@ -17,12 +17,13 @@ use pyxis_scoring::service::scorers::{self, ScorerInput};
 use pyxis_scoring::service::{catalogue, history_requests, issuers};
 use pyxis_store::chat_messages::{self, ChatPlatform, NewChatMessage};
 use pyxis_store::models;
+use pyxis_testkit::engines;
 use pyxis_verify::registry::Issuer;
 use pyxis_verify::service::issuers as proof_issuers;
 
-use crate::support::{Browser, World, both_engines};
+use crate::support::{Browser, World};
 
-const NOTHING: &str = "Nothing here contains";
+const NOTHING: &str = "No results for";
 
 /// Adds an endpoint despite the egress guard, which admits only public hosts; returns its page.
 async fn endpoint(world: &World, team: WorkspaceId, url: &str) -> String {
@@ -77,16 +78,15 @@ fn group(n: u8) -> Group {
     }
 }
 
-both_engines! {
-    async fn the_inbox_is_searched_and_what_is_decided_has_pages_of_its_own() {
-        let world = World::new().await;
+engines! {
+    async fn the_inbox_is_searched_and_what_is_decided_has_pages_of_its_own(world: World) {
         let (team, mut owner) = world.with_owner().await;
-        assert!(owner.get("/app/decided").await.text.contains("Nothing was decided yet"));
+        assert!(owner.get("/app/decided").await.text.contains("No decided requests yet"));
         let invoice = world.ask(&team, "/v1/invoices", "for the March invoice", "{}").await;
         let refund = world.ask(&team, "/v1/refunds", "for the refund", "{}").await;
         let found = owner.get("/app/inbox?q=MARCH").await.text;
         assert!(found.contains(&invoice) && !found.contains(&refund));
-        assert!(owner.get("/app/inbox?q=nothing+like+it").await.text.contains("Nothing that waits contains"));
+        assert!(owner.get("/app/inbox?q=nothing+like+it").await.text.contains("No pending request contains"));
         // A search text is not a pattern.
         assert!(!owner.get("/app/inbox?q=%25").await.text.contains(&invoice));
 
@@ -108,8 +108,7 @@ both_engines! {
         assert!(owner.get("/app/decided?q=nobody").await.text.contains(NOTHING));
     }
 
-    async fn issuers_grants_endpoints_and_the_catalogue_are_searched() {
-        let world = World::new().await;
+    async fn issuers_grants_endpoints_and_the_catalogue_are_searched(world: World) {
         let (team, mut owner) = world.with_owner().await;
         let actor = Actor::cli(team.id);
         for n in 0..51_u8 {
@@ -143,8 +142,7 @@ both_engines! {
         assert!(owner.get("/app/catalogue?q=nobody").await.text.contains(NOTHING));
     }
 
-    async fn every_list_that_is_read_whole_has_a_search_pages_and_a_word_for_nothing() {
-        let world = World::new().await;
+    async fn every_list_that_is_read_whole_has_a_search_pages_and_a_word_for_nothing(world: World) {
         let (team, mut owner) = world.with_owner().await;
         let actor = Actor::cli(team.id);
         for n in 0..51 {
@@ -172,8 +170,7 @@ both_engines! {
         }
     }
 
-    async fn deliveries_and_the_audit_trail_go_back_page_by_page_and_keep_what_is_looked_for() {
-        let world = World::new().await;
+    async fn deliveries_and_the_audit_trail_go_back_page_by_page_and_keep_what_is_looked_for(world: World) {
         let (team, mut owner) = world.with_owner().await;
         let endpoint = endpoint(&world, team.id, "https://127.0.0.1:9/in").await;
         let mut asked = vec![world.ask(&team, "/v1/march", "", "{}").await];
@@ -190,7 +187,7 @@ both_engines! {
             assert_eq!(link(&second, "Newest</a>"), list);
         }
         assert_eq!(on(&get("/app/audit?q=v1%2Fmarch").await), 1);
-        assert!(get("/app/audit?q=nobody").await.contains("<h2>Nothing matches</h2>"));
+        assert!(get("/app/audit?q=nobody").await.contains("<h2>No matching events</h2>"));
 
         let rows = |page: &str| -> BTreeSet<String> {
             page.split("/app/deliveries/").skip(1).map(|rest| rest[..36].to_owned()).collect()
@@ -205,12 +202,11 @@ both_engines! {
         assert_eq!(found.len(), 1);
         assert!(get(&format!("/app/deliveries/{}", found.first().unwrap())).await.contains(&asked[7]));
         for query in ["?q=nobody", "?q=approval.decided", "?status=failed"] {
-            assert!(get(&format!("{endpoint}{query}")).await.contains("None of these."), "{query}");
+            assert!(get(&format!("{endpoint}{query}")).await.contains("No matching deliveries."), "{query}");
         }
     }
 
-    async fn grants_and_proposals_have_pages_of_their_own_below_the_policies() {
-        let world = World::new().await;
+    async fn grants_and_proposals_have_pages_of_their_own_below_the_policies(world: World) {
         let (team, mut owner) = world.with_owner().await;
         let mut member = world.with_person(&team, "mem@example.com", Role::Member).await;
         let user = people::by_email(&world.gateway, team.id, "mem@example.com").await.unwrap();
@@ -234,8 +230,7 @@ both_engines! {
         assert!(found.contains(&proposal(7)) && !found.contains(&proposal(8)));
     }
 
-    async fn requests_for_history_and_a_long_catalogue_have_pages_of_their_own() {
-        let world = World::new().await;
+    async fn requests_for_history_and_a_long_catalogue_have_pages_of_their_own(world: World) {
         let (team, mut owner) = world.with_owner().await;
         let (actor, state) = (Actor::cli(team.id), &world.scoring);
         for n in 0..51 {
@@ -253,8 +248,7 @@ both_engines! {
         is_paged(&mut owner, "/app/catalogue", "page", |n| format!("/app/catalogue/{}\"", id(n))).await;
     }
 
-    async fn what_belongs_to_one_person_is_searched() {
-        let world = World::new().await;
+    async fn what_belongs_to_one_person_is_searched(world: World) {
         let (_, mut owner) = world.with_owner().await;
         assert!(!owner.get("/app/account").await.text.contains("role=\"search\""), "nothing to search");
         for name in ["night job", "day job"] {
@@ -266,8 +260,7 @@ both_engines! {
         assert!(owner.get("/app/account?q=nobody").await.text.contains(NOTHING));
     }
 
-    async fn the_rights_of_a_member_have_pages_and_keep_what_another_page_has() {
-        let world = World::new().await;
+    async fn the_rights_of_a_member_have_pages_and_keep_what_another_page_has(world: World) {
         let (team, mut owner) = world.with_owner().await;
         for n in 0..51_u8 {
             world.add_bearer(team.id, &format!("api-{n:02}"), "api.example.com").await;
@@ -290,8 +283,7 @@ both_engines! {
         assert!(owner.get(&format!("{page}?q=nobody")).await.text.contains(NOTHING));
     }
 
-    async fn messages_that_did_not_arrive_have_pages() {
-        let world = World::new().await;
+    async fn messages_that_did_not_arrive_have_pages(world: World) {
         let (team, mut owner) = world.with_owner().await;
         let store = &world.gateway.store;
         let txn = world.ask(&team, "/v1/items", "", "{}").await.parse().unwrap();
@@ -316,8 +308,7 @@ both_engines! {
         assert!(owner.get("/app/notifications?q=nobody").await.text.contains(NOTHING));
     }
 
-    async fn issuers_of_proofs_and_suspected_groups_are_searched() {
-        let world = World::new().await;
+    async fn issuers_of_proofs_and_suspected_groups_are_searched(world: World) {
         let (team, owner) = world.with_owner().await;
         let (verification, pages) = world.with_verification();
         let mut owner = owner.elsewhere(pages);

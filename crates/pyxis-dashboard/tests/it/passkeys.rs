@@ -11,9 +11,11 @@ use pyxis_gateway::Actor;
 use pyxis_gateway::admin::{grants, people, policies};
 use pyxis_gateway::approvals::view;
 use pyxis_testkit::authenticator::Authenticator;
+use pyxis_testkit::database::{Fixture, TestDatabase};
+use pyxis_testkit::engines;
 use serde_json::Value;
 
-use crate::support::{Browser, ORIGIN_URL, PASSWORD, Page, Team, World, both_engines};
+use crate::support::{Browser, ORIGIN_URL, PASSWORD, Page, Team, World};
 
 const ACCOUNT: &str = "/app/account";
 
@@ -87,9 +89,9 @@ struct Scene {
     txn: String,
 }
 
-impl Scene {
-    async fn new() -> Self {
-        let world = World::new().await;
+impl Fixture for Scene {
+    async fn start(database: TestDatabase) -> Self {
+        let world = World::start(database).await;
         let (team, mut owner) = world.with_owner().await;
         set_policy(&world, &team, r#"{"passkey_required":true}"#).await;
         let mut key = Authenticator::new(ORIGIN_URL, 1);
@@ -97,7 +99,9 @@ impl Scene {
         let txn = world.ask(&team, "/v1/pay", "", "{}").await;
         Self { world, team, owner, key, txn }
     }
+}
 
+impl Scene {
     fn page(&self) -> String {
         format!("/app/approvals/{}", self.txn)
     }
@@ -137,9 +141,8 @@ pub(crate) async fn state(world: &World, team: &Team, txn: &str) -> ApprovalStat
     view::one(&world.gateway, team.id, txn).await.unwrap().row.state
 }
 
-both_engines! {
-    async fn a_passkey_is_registered_named_used_and_removed() {
-        let world = World::new().await;
+engines! {
+    async fn a_passkey_is_registered_named_used_and_removed(world: World) {
         let (_, mut owner) = world.with_owner().await;
         let (mut laptop, mut phone) = (Authenticator::new(ORIGIN_URL, 1), Authenticator::new(ORIGIN_URL, 2));
         assert_eq!(register(&mut owner, &mut laptop, "laptop").await.location(), ACCOUNT);
@@ -162,8 +165,7 @@ both_engines! {
         assert!(!owner.get(ACCOUNT).await.text.contains("value=\"again\""));
     }
 
-    async fn an_old_session_neither_adds_a_further_passkey_nor_removes_one() {
-        let world = World::new().await;
+    async fn an_old_session_neither_adds_a_further_passkey_nor_removes_one(world: World) {
         let (_, mut owner) = world.with_owner().await;
         world.later(Duration::from_mins(10));
         let (mut laptop, mut phone) = (Authenticator::new(ORIGIN_URL, 1), Authenticator::new(ORIGIN_URL, 2));
@@ -172,7 +174,7 @@ both_engines! {
         assert!(page.contains("value=\"laptop\""), "the first needs no more than a session");
         let refused = owner.submit(ACCOUNT, "/app/account/passkeys/begin", &[("name", "phone")]).await;
         assert_eq!(refused.status, StatusCode::CONFLICT);
-        assert!(refused.text.contains("sign in again first"), "{}", refused.text);
+        assert!(refused.text.contains("sign out and in again first"), "{}", refused.text);
         let id = page.split("/app/account/passkeys/").nth(1).unwrap().split('/').next().unwrap();
         let path = format!("/app/account/passkeys/{id}/remove");
         assert_eq!(owner.submit(ACCOUNT, &path, &[]).await.status, StatusCode::CONFLICT);
@@ -185,8 +187,7 @@ both_engines! {
         assert!(page.contains("value=\"phone\"") && !page.contains("value=\"laptop\""));
     }
 
-    async fn registration_refuses_whatever_does_not_hold() {
-        let world = World::new().await;
+    async fn registration_refuses_whatever_does_not_hold(world: World) {
         let (_, mut owner) = world.with_owner().await;
         let lies: [(&str, Lie); 6] = [
             ("another origin", |key| key.origin = "https://evil.example".into()),
@@ -212,8 +213,7 @@ both_engines! {
         }
     }
 
-    async fn a_passkey_signs_its_person_in_and_nobody_else() {
-        let scene = Scene::new().await;
+    async fn a_passkey_signs_its_person_in_and_nobody_else(scene: Scene) {
         let (world, mut key) = (scene.world, scene.key);
         world.later(Duration::from_mins(30));
         let mut fresh = world.browser();
@@ -246,8 +246,7 @@ both_engines! {
         assert_eq!(thief.get(ACCOUNT).await.status, StatusCode::SEE_OTHER);
     }
 
-    async fn only_the_ceremony_approves_what_asks_for_a_passkey() {
-        let mut scene = Scene::new().await;
+    async fn only_the_ceremony_approves_what_asks_for_a_passkey(scene: &mut Scene) {
         let page = scene.page();
         scene.owner.submit(&page, &format!("{page}/approve"), &[]).await;
         assert_eq!(scene.state().await, ApprovalState::Pending, "a session alone");
@@ -262,8 +261,7 @@ both_engines! {
         }
     }
 
-    async fn every_check_of_an_assertion_refuses_its_lie() {
-        let mut scene = Scene::new().await;
+    async fn every_check_of_an_assertion_refuses_its_lie(scene: &mut Scene) {
         scene.refuses("another origin", |key| key.origin = "http://localhost:8701".into()).await;
         scene.refuses("another site", |key| key.rp_id = "evil.example".into()).await;
         scene.refuses("another kind", |key| key.kind = Some("webauthn.create".to_owned())).await;
@@ -285,8 +283,7 @@ both_engines! {
         assert_eq!(scene.state().await, ApprovalState::Approved);
     }
 
-    async fn no_ceremony_in_a_frame_of_another_site_counts() {
-        let mut scene = Scene::new().await;
+    async fn no_ceremony_in_a_frame_of_another_site_counts(scene: &mut Scene) {
         for members in FRAMED {
             scene.refuses(members, |key| key.members = members).await;
             // Signing in.
@@ -311,8 +308,7 @@ both_engines! {
         assert_eq!(scene.state().await, ApprovalState::Approved);
     }
 
-    async fn a_proposal_is_not_applied_from_a_frame_of_another_site() {
-        let scene = Scene::new().await;
+    async fn a_proposal_is_not_applied_from_a_frame_of_another_site(scene: Scene) {
         let (world, team) = (scene.world, scene.team);
         let (mut member, mut key) = proposer(&world, &team).await;
         let staged = propose(&mut member).await;
@@ -331,8 +327,7 @@ both_engines! {
         assert_eq!(stored().await.min_approvals, 2);
     }
 
-    async fn a_counter_that_does_not_rise_is_refused() {
-        let mut scene = Scene::new().await;
+    async fn a_counter_that_does_not_rise_is_refused(scene: &mut Scene) {
         let mut copy = scene.key.clone();
         let begun = scene.begin(&[]).await;
         let given = scene.key.get(&begun["options"]);
@@ -345,8 +340,7 @@ both_engines! {
         assert_eq!(scene.state().await, ApprovalState::Pending, "a copy with an old counter");
     }
 
-    async fn an_answer_works_once_and_for_two_minutes() {
-        let mut scene = Scene::new().await;
+    async fn an_answer_works_once_and_for_two_minutes(scene: &mut Scene) {
         let begun = scene.begin(&[]).await;
         let given = scene.key.get(&begun["options"]);
         scene.world.later(Duration::from_mins(2));
@@ -362,8 +356,7 @@ both_engines! {
         assert_eq!(scene.state().await, ApprovalState::Pending, "replayed");
     }
 
-    async fn an_answer_is_for_one_request_one_action_and_one_person() {
-        let mut scene = Scene::new().await;
+    async fn an_answer_is_for_one_request_one_action_and_one_person(scene: &mut Scene) {
         let other = scene.world.ask(&scene.team, "/v1/other", "", "{}").await;
         // For another request.
         let begun = scene.begin(&[]).await;
@@ -411,8 +404,7 @@ both_engines! {
         assert_eq!(scene.state().await, ApprovalState::Pending, "a sign-in");
     }
 
-    async fn only_the_ceremony_opens_a_grant_and_tightening_ends_what_was_opened_before() {
-        let world = World::new().await;
+    async fn only_the_ceremony_opens_a_grant_and_tightening_ends_what_was_opened_before(world: World) {
         let (team, mut owner) = world.with_owner().await;
         let txn = world.ask(&team, "/v1/pay", "", "{}").await;
         let page = format!("/app/approvals/{txn}");
@@ -432,8 +424,7 @@ both_engines! {
         assert_eq!((state(&world, &team, &txn).await, alive().await), (ApprovalState::Approved, 1));
     }
 
-    async fn an_approval_from_before_a_passkey_was_needed_counts_only_once_it_is_given_again_with_one() {
-        let world = World::new().await;
+    async fn an_approval_from_before_a_passkey_was_needed_counts_only_once_it_is_given_again_with_one(world: World) {
         let (team, mut ana) = world.with_owner().await;
         let mut bo = world.with_person(&team, "bo@example.com", Role::Admin).await;
         let (mut anas, mut bos) = (Authenticator::new(ORIGIN_URL, 1), Authenticator::new(ORIGIN_URL, 2));
@@ -461,8 +452,7 @@ both_engines! {
         assert_eq!(state(&world, &team, &txn).await, ApprovalState::Approved);
     }
 
-    async fn without_a_passkey_the_page_says_what_to_do() {
-        let world = World::new().await;
+    async fn without_a_passkey_the_page_says_what_to_do(world: World) {
         let (team, mut owner) = world.with_owner().await;
         set_policy(&world, &team, r#"{"passkey_required":true}"#).await;
         let txn = world.ask(&team, "/v1/pay", "", "{}").await;
@@ -473,8 +463,7 @@ both_engines! {
         assert!(refused.text.contains("no passkey yet"), "{}", refused.text);
     }
 
-    async fn a_proposed_policy_applies_by_its_makers_passkey_only() {
-        let scene = Scene::new().await;
+    async fn a_proposed_policy_applies_by_its_makers_passkey_only(scene: Scene) {
         let (world, team, mut owner, owners) = (scene.world, scene.team, scene.owner, scene.key);
         let (mut member, mut key) = proposer(&world, &team).await;
         let staged = propose(&mut member).await;
@@ -482,7 +471,7 @@ both_engines! {
         let stored = async || policies::get(&world.gateway, team.id, "billing").await.unwrap().unwrap().1;
         assert_eq!(stored().await.min_approvals, 1, "nothing before the passkey");
         let page = member.get(&staged).await.text;
-        assert!(page.contains("People who must approve") && page.contains("Confirm with passkey"), "{page}");
+        assert!(page.contains("Approvals needed") && page.contains("Confirm with passkey"), "{page}");
         // A manager sees it and cannot confirm it in the maker's place.
         assert!(!owner.get(&staged).await.text.contains("Confirm with passkey"));
         assert_eq!(owner.submit(&staged, &format!("{staged}/begin"), &[]).await.status, StatusCode::NOT_FOUND);
@@ -502,8 +491,7 @@ both_engines! {
         assert_eq!(member.get(&staged).await.status, StatusCode::NOT_FOUND, "it is gone");
     }
 
-    async fn a_proposal_is_not_applied_once_the_right_is_gone_or_a_day_has_passed() {
-        let scene = Scene::new().await;
+    async fn a_proposal_is_not_applied_once_the_right_is_gone_or_a_day_has_passed(scene: Scene) {
         let (world, team) = (scene.world, scene.team);
         let (mut member, mut key) = proposer(&world, &team).await;
         let staged = propose(&mut member).await;
@@ -523,8 +511,7 @@ both_engines! {
         assert_eq!(stored().await.min_approvals, 1);
     }
 
-    async fn a_proposal_over_a_policy_that_changed_meanwhile_is_not_applied() {
-        let scene = Scene::new().await;
+    async fn a_proposal_over_a_policy_that_changed_meanwhile_is_not_applied(scene: Scene) {
         let (world, team) = (scene.world, scene.team);
         let (mut member, mut key) = proposer(&world, &team).await;
         let staged = propose(&mut member).await;
@@ -537,8 +524,7 @@ both_engines! {
         assert!(member.get(&staged).await.text.contains("has changed since"));
     }
 
-    async fn an_account_that_somebody_else_opened_counts_with_them_until_its_passkey_signs_in() {
-        let world = World::new().await;
+    async fn an_account_that_somebody_else_opened_counts_with_them_until_its_passkey_signs_in(world: World) {
         let (team, mut ana) = world.with_owner().await;
         set_policy(&world, &team, r#"{"min_approvals":2}"#).await;
         let mut bo = world.with_person(&team, "bo@example.com", Role::Admin).await;

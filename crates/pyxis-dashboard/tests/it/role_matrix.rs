@@ -8,9 +8,10 @@ use pyxis_dashboard::view::routes::ROUTES;
 use pyxis_gateway::Actor;
 use pyxis_gateway::admin::{grants, policies};
 use pyxis_gateway::approvals::view;
+use pyxis_testkit::engines;
 use pyxis_testkit::rights::{Action, Outcome, Terms, Who, outcome};
 
-use crate::support::{Browser, ORIGIN_URL, Team, World, both_engines};
+use crate::support::{Browser, ORIGIN_URL, Team, World};
 
 const OWNER: &str = "ana@example.com";
 
@@ -85,9 +86,8 @@ fn path(route: &str, credential: &str, txn: &str) -> String {
         .replace("{did}", "none")
 }
 
-both_engines! {
-    async fn every_page_asks_for_the_role_it_needs() {
-        let world = World::new().await;
+engines! {
+    async fn every_page_asks_for_the_role_it_needs(world: World) {
         let (team, people) = everybody(&world).await;
         let txn = world.ask(&team, "/v1/items", "", "{}").await;
         let mut checked = 0;
@@ -187,9 +187,8 @@ fn state(outcome: Outcome) -> ApprovalState {
     }
 }
 
-both_engines! {
-    async fn every_action_in_every_state_of_the_credential_asks_for_the_right_it_needs() {
-        let world = World::new().await;
+engines! {
+    async fn every_action_in_every_state_of_the_credential_asks_for_the_right_it_needs(world: World) {
         let (team, mut people) = everybody(&world).await;
         let mut granted = 0;
         for terms in Terms::all() {

@@ -20,8 +20,9 @@ use pyxis_scoring::service::api_keys::ApiKeyInput;
 use pyxis_scoring::service::scorers::{Scorer, ScorerInput};
 use pyxis_scoring::service::{api_keys as keys, issuers, scorers as scorer_service};
 use pyxis_store::users;
+use pyxis_testkit::engines;
 
-use crate::support::{Browser, ORIGIN_URL, Team, World, both_engines};
+use crate::support::{Browser, ORIGIN_URL, Team, World};
 
 const HOLDER: EvmAddress = EvmAddress([0x11; 20]);
 const OTHER: EvmAddress = EvmAddress([0x22; 20]);
@@ -95,9 +96,8 @@ fn routes(method: &str) -> Vec<String> {
         .collect()
 }
 
-both_engines! {
-    async fn without_scoring_its_pages_and_its_navigation_are_not_there() {
-        let world = World::new().await;
+engines! {
+    async fn without_scoring_its_pages_and_its_navigation_are_not_there(world: World) {
         let (_, mut browser) = world.with_owner().await;
         assert!(browser.get("/app/inbox").await.text.contains("href=\"/app/scorers\""));
         let mut browser = browser.elsewhere(world.without_scoring());
@@ -114,8 +114,7 @@ both_engines! {
         }
     }
 
-    async fn no_form_of_scoring_is_taken_from_elsewhere_or_without_its_token() {
-        let world = World::new().await;
+    async fn no_form_of_scoring_is_taken_from_elsewhere_or_without_its_token(world: World) {
         let (team, mut browser, _) = with_scorer(&world).await;
         let csrf = browser.get("/app/scorers").await.csrf();
         let token = [("csrf", csrf.as_str())];
@@ -129,8 +128,7 @@ both_engines! {
         assert_eq!(scorer_service::list(&world.scoring, team.id).await.unwrap().len(), 1);
     }
 
-    async fn nothing_of_another_workspace_can_be_seen_or_changed() {
-        let world = World::new().await;
+    async fn nothing_of_another_workspace_can_be_seen_or_changed(world: World) {
         let (team, _, scorer) = with_scorer(&world).await;
         let input = ApiKeyInput::named("server");
         let (key, _) = keys::create(&world.scoring, &Actor::cli(team.id), input).await.unwrap();
@@ -150,8 +148,7 @@ both_engines! {
         assert_eq!(keys::get(&world.scoring, team.id, key.id).await.unwrap().revoked_at, None);
     }
 
-    async fn who_does_not_manage_sees_none_of_it() {
-        let world = World::new().await;
+    async fn who_does_not_manage_sees_none_of_it(world: World) {
         let (team, mut owner, _) = with_scorer(&world).await;
         let fields = [("email", "bo@example.com"), ("role", "admin")];
         let added = owner.submit("/app/new/person", "/app/people", &fields).await;

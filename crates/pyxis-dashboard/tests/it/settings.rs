@@ -6,8 +6,9 @@ use http::StatusCode;
 use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_gateway::admin::workspaces;
 use pyxis_gateway::approvals::view;
+use pyxis_testkit::engines;
 
-use crate::support::{Team, World, both_engines};
+use crate::support::{Team, World};
 
 /// Stored mode and window.
 async fn stored(world: &World, team: &Team) -> (ApprovalMode, Option<i64>) {
@@ -15,9 +16,8 @@ async fn stored(world: &World, team: &Team) -> (ApprovalMode, Option<i64>) {
     (row.mode, row.approval_timeout_secs)
 }
 
-both_engines! {
-    async fn mode_and_window_are_saved_and_hold_from_then_on() {
-        let world = World::new().await;
+engines! {
+    async fn mode_and_window_are_saved_and_hold_from_then_on(world: World) {
         let (team, mut owner) = world.with_owner().await;
         let mut save = async |mode: &str, minutes: &str| {
             let fields = [("default_approval_mode", mode), ("approval_timeout_minutes", minutes)];
@@ -40,8 +40,7 @@ both_engines! {
         assert!(page.contains("value=\"gated\" checked") && !page.contains("value=\"5\""), "{page}");
     }
 
-    async fn a_window_that_is_none_is_refused_beside_its_field_and_changes_nothing() {
-        let world = World::new().await;
+    async fn a_window_that_is_none_is_refused_beside_its_field_and_changes_nothing(world: World) {
         let (team, mut owner) = world.with_owner().await;
         for typed in ["x", "0", "-5", "1.5"] {
             let fields = [("default_approval_mode", "autonomous"), ("approval_timeout_minutes", typed)];

@@ -7,8 +7,9 @@ use http::header::{ORIGIN, SET_COOKIE};
 use pyxis_core::approval_mode::Role;
 use pyxis_gateway::Actor;
 use pyxis_gateway::admin::{agents, people};
+use pyxis_testkit::engines;
 
-use crate::support::{ORIGIN_URL, PASSWORD, World, both_engines};
+use crate::support::{ORIGIN_URL, PASSWORD, World};
 
 type Pairs<'a> = &'a [(&'a str, &'a str)];
 
@@ -53,9 +54,8 @@ async fn opening_a_link_uses_nothing_up_and_the_button_works_once() {
     assert_eq!(world.browser().get(&team.link).await.status, StatusCode::NOT_FOUND);
 }
 
-both_engines! {
-    async fn an_invitation_opens_for_two_days_and_no_longer() {
-        let world = World::new().await;
+engines! {
+    async fn an_invitation_opens_for_two_days_and_no_longer(world: World) {
         let (team, _) = world.with_owner().await;
         let invite = async |email: &str| {
             let (_, link) = people::add(&world.gateway, &Actor::cli(team.id), email, Role::Member).await.unwrap();
@@ -86,7 +86,7 @@ async fn five_wrong_passwords_lock_even_the_right_one_out_for_a_while() {
     }
     let locked = browser.sign_in("ana@example.com", PASSWORD).await;
     assert_eq!(locked.status, StatusCode::TOO_MANY_REQUESTS);
-    assert!(locked.text.contains("Too many tries"));
+    assert!(locked.text.contains("Too many failed attempts"));
     world.later(Duration::from_mins(15));
     assert_eq!(browser.sign_in("ana@example.com", PASSWORD).await.status, StatusCode::SEE_OTHER);
 }

@@ -25,7 +25,8 @@ use pyxis_net::{Client, ClientConfig, Guard};
 use pyxis_store::agents::{self, AgentChange};
 use pyxis_store::audit::{Appender, AuditKeys};
 use pyxis_store::cipher::{Keyring, MasterKey};
-use pyxis_store::{DatabaseUrl, OpenOptions, Store};
+use pyxis_store::{OpenOptions, Store};
+use pyxis_testkit::database::{Fixture, TestDatabase};
 use tokio::sync::watch;
 use tower::ServiceExt;
 
@@ -34,35 +35,6 @@ pub(crate) const CANARY: &str = "canary-Zq8wR5tY2uI9-secret";
 pub(crate) const PASSWORD: &str = "correct horse battery";
 const NOW: UnixMillis = UnixMillis(1_767_225_600_000);
 const UPSTREAM: &str = "127.0.0.1:9";
-
-tokio::task_local! {
-    /// Location of a test's databases; without it each world gets its own SQLite file.
-    pub(crate) static DATABASE: DatabaseUrl;
-}
-
-/// Expands a test to one for each engine.
-macro_rules! both_engines {
-    ($(async fn $name:ident() $body:block)+) => {$(
-        mod $name {
-            use super::*;
-
-            async fn body() $body
-
-            #[tokio::test]
-            async fn sqlite() {
-                body().await;
-            }
-
-            #[tokio::test]
-            async fn postgres() {
-                let database = pyxis_testkit::postgres::Database::create(stringify!($name)).await;
-                crate::support::DATABASE.scope(database.url(), body()).await;
-                database.remove().await;
-            }
-        }
-    )+};
-}
-pub(crate) use both_engines;
 
 /// A workspace with one owner, one agent and the credential `billing`.
 pub(crate) struct Team {
@@ -78,20 +50,25 @@ pub(crate) struct World {
     pub(crate) clock: Arc<FixedClock>,
     pub(crate) pages: Router,
     proxy: Router,
-    _directory: tempfile::TempDir,
+    /// Removed last.
+    _database: TestDatabase,
+}
+
+impl Fixture for World {
+    async fn start(database: TestDatabase) -> Self {
+        Self::with(database, Config::default()).await
+    }
 }
 
 impl World {
+    /// On SQLite.
     pub(crate) async fn new() -> Self {
-        Self::with(Config::default()).await
+        Self::start(TestDatabase::sqlite()).await
     }
 
     /// With other than the usual settings.
-    pub(crate) async fn with(config: Config) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let own = || DatabaseUrl::sqlite(directory.path().join("px.db"));
-        let url = DATABASE.try_with(Clone::clone).unwrap_or_else(|_| own());
-        let store = Store::open(&OpenOptions::new(url)).unwrap();
+    pub(crate) async fn with(database: TestDatabase, config: Config) -> Self {
+        let store = Store::open(&OpenOptions::new(database.url())).unwrap();
         store.migrate().await.unwrap();
         let keyring = Keyring::load(&store, &MasterKey::generate(&OsEntropy), &OsEntropy, NOW).await.unwrap();
         let audit_keys = AuditKeys::new(&keyring);
@@ -112,7 +89,7 @@ impl World {
         let stopping = watch::channel(false).1;
         let pages = pyxis_dashboard::router(State::new(gateway.clone(), Some(scoring.clone()), stopping));
         let proxy = pyxis_gateway::router(gateway.clone());
-        Self { gateway, scoring, clock, pages, proxy, _directory: directory }
+        Self { gateway, scoring, clock, pages, proxy, _database: database }
     }
 
     /// A credential whose secret is the canary, for a host over http as well.

@@ -11,9 +11,10 @@ use pyxis_gateway::admin::webhooks::{self, WebhookInput};
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
 use pyxis_scoring::service::scorers::{self, ScorerInput};
 use pyxis_scoring::service::{history_requests, issuers};
+use pyxis_testkit::engines;
 use pyxis_verify::service::issuers as proof_issuers;
 
-use crate::support::{Browser, CANARY, World, both_engines};
+use crate::support::{Browser, CANARY, World};
 
 /// Names for three of everything listed, chosen so that no list has them in their order of creation.
 const NAMES: [&str; 3] = ["mm-second", "ZZ-third", "aa-first"];
@@ -94,9 +95,8 @@ async fn csv(owner: &mut Browser, path: &str) -> String {
     file.text
 }
 
-both_engines! {
-    async fn every_list_is_sorted_by_a_heading_and_its_file_has_the_same_order() {
-        let world = World::new().await;
+engines! {
+    async fn every_list_is_sorted_by_a_heading_and_its_file_has_the_same_order(world: World) {
         let (team, owner) = world.with_owner().await;
         fill(&world, team.id).await;
         let (verification, pages) = world.with_verification();
@@ -128,8 +128,7 @@ both_engines! {
         }
     }
 
-    async fn an_order_and_a_search_stay_while_pages_turn_and_a_file_has_all_that_was_found() {
-        let world = World::new().await;
+    async fn an_order_and_a_search_stay_while_pages_turn_and_a_file_has_all_that_was_found(world: World) {
         let (team, mut owner) = world.with_owner().await;
         for n in 0..120 {
             let input = AgentInput {
@@ -154,8 +153,7 @@ both_engines! {
         assert!(!file.contains("default-agent"), "only what was found");
     }
 
-    async fn no_cell_of_a_list_is_a_formula() {
-        let world = World::new().await;
+    async fn no_cell_of_a_list_is_a_formula(world: World) {
         let (team, mut owner) = world.with_owner().await;
         for name in ["=cmd|'/c calc'!A1", "+1", "-1", "@SUM(A1)"] {
             api_keys::create(&world.scoring, &Actor::cli(team.id), ApiKeyInput::named(name)).await.unwrap();
@@ -176,9 +174,8 @@ fn places(page: &str, asked: &[String]) -> Vec<usize> {
     found.into_iter().map(|(_, n)| n).collect()
 }
 
-both_engines! {
-    async fn what_was_decided_is_sorted_by_the_database_page_by_page_and_exported_whole() {
-        let world = World::new().await;
+engines! {
+    async fn what_was_decided_is_sorted_by_the_database_page_by_page_and_exported_whole(world: World) {
         let (team, mut owner) = world.with_owner().await;
         let mut asked = Vec::new();
         for n in 0..52 {
@@ -211,8 +208,7 @@ both_engines! {
         assert_eq!(csv(&mut owner, "/app/decided?q=nobody&export=decided").await.lines().count(), 1);
     }
 
-    async fn the_trail_is_sorted_by_the_database_page_by_page() {
-        let world = World::new().await;
+    async fn the_trail_is_sorted_by_the_database_page_by_page(world: World) {
         let (team, mut owner) = world.with_owner().await;
         let mut asked = Vec::new();
         for n in 0..51 {

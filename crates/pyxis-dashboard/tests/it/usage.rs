@@ -9,8 +9,9 @@ use pyxis_gateway::Actor;
 use pyxis_gateway::admin::{agents, policies};
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
 use pyxis_store::usage::{self, Batch, Surface};
+use pyxis_testkit::engines;
 
-use crate::support::{Browser, PASSWORD, Team, World, both_engines};
+use crate::support::{Browser, PASSWORD, Team, World};
 
 /// Four pending requests and one that the policy denies.
 async fn five_requests(world: &World, team: &Team) {
@@ -49,14 +50,13 @@ async fn usage_page(owner: &mut Browser, query: &str) -> String {
     owner.get(&format!("/app/usage{query}")).await.text
 }
 
-both_engines! {
-    async fn requests_are_told_by_agent_and_by_key_and_leave_the_page_with_time() {
-        let world = World::new().await;
+engines! {
+    async fn requests_are_told_by_agent_and_by_key_and_leave_the_page_with_time(world: World) {
         let (team, mut owner) = world.with_owner().await;
         let input = ApiKeyInput::named("checkout");
         let (key, _) = api_keys::create(&world.scoring, &Actor::cli(team.id), input).await.unwrap();
         let empty = usage_page(&mut owner, "").await;
-        assert_eq!(empty.matches("Nothing in these 24 hours").count(), 2, "{empty}");
+        assert_eq!(empty.matches("No requests in the last 24 hours").count(), 2, "{empty}");
         assert!(empty.contains("/forward \\") && empty.contains("/v2/stamps/1/score/"), "{empty}");
 
         five_requests(&world, &team).await;
@@ -67,7 +67,7 @@ both_engines! {
         for told in [
             "<desc id=\"agents-svg-desc\">4 requests admitted and 1 refused from ",
             "<desc id=\"keys-svg-desc\">5 requests admitted and 2 refused from ",
-            "aria-label=\"Requests of default-agent over time, at most 5 from 2026-01-01 00:00\"",
+            "aria-label=\"Requests of default-agent over time, highest 5 at 2026-01-01 00:00\"",
             "2026-01-01 00:00</th><td class=\"num\">4</td><td class=\"num\">1</td></tr>",
         ] {
             assert!(page.contains(told), "{told}: {page}");
@@ -85,11 +85,10 @@ both_engines! {
         }
         later(&world, &mut owner, 24 * 30).await;
         let month = usage_page(&mut owner, "?range=30d").await;
-        assert_eq!(month.matches("Nothing in these 30 days").count(), 2, "{month}");
+        assert_eq!(month.matches("No requests in the last 30 days").count(), 2, "{month}");
     }
 
-    async fn usage_is_searched_sorted_and_exported_within_its_range() {
-        let world = World::new().await;
+    async fn usage_is_searched_sorted_and_exported_within_its_range(world: World) {
         let (team, mut owner) = world.with_owner().await;
         five_requests(&world, &team).await;
         let actor = Actor::cli(team.id);
@@ -108,11 +107,10 @@ both_engines! {
         assert_eq!(file, "name,requests,admitted,refused\r\ndefault-agent,5,4,1\r\n");
         let found = usage_page(&mut owner, "?q=MANY").await;
         assert!(!found.contains(">few</a>") && found.contains(">many</a>"), "{found}");
-        assert!(found.contains("No Agent whose name contains"), "{found}");
+        assert!(found.contains("Agents named like"), "{found}");
     }
 
-    async fn who_is_gone_keeps_its_requests_and_other_workspaces_have_none_of_them() {
-        let world = World::new().await;
+    async fn who_is_gone_keeps_its_requests_and_other_workspaces_have_none_of_them(world: World) {
         let (team, mut owner) = world.with_owner().await;
         five_requests(&world, &team).await;
         let actor = Actor::cli(team.id);
@@ -125,8 +123,8 @@ both_engines! {
         let rival = world.team("rival", "eve@example.com").await;
         let mut eve = world.browser();
         eve.use_link(&rival.link).await;
-        assert!(usage_page(&mut eve, "?range=30d").await.contains("Nothing in these 30 days"));
+        assert!(usage_page(&mut eve, "?range=30d").await.contains("No requests in the last 30 days"));
         let without = owner.elsewhere(world.without_scoring()).get("/app/usage").await.text;
-        assert!(without.contains("Requests of agents") && !without.contains("Requests of API keys"));
+        assert!(without.contains("Agent requests") && !without.contains("API key requests"));
     }
 }

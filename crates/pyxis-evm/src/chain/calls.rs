@@ -89,7 +89,7 @@ impl<'c> Calls<'c> {
             Some(CallOutcome::Result(told)) => told.data().ok_or(Error::Malformed("not hexadecimal"))?,
             Some(CallOutcome::Unfinished) => return Err(Error::Unfinished),
             Some(CallOutcome::Reverted(_)) => return Err(Error::OtherContract),
-            None => return Err(Error::Malformed("a call without an answer")),
+            None => return Err(Error::Malformed("a call without a response")),
         };
         if told.is_empty() {
             // Multicall3 did not exist yet at this block.

@@ -136,7 +136,7 @@ pub(crate) fn read(text: &Bytes, count: usize) -> Result<Answers, Error> {
         }
     }
     if answers.failure.is_none() && answers.outcomes.contains(&None) {
-        answers.failure = Some(Error::Malformed("a call without an answer"));
+        answers.failure = Some(Error::Malformed("a call without a response"));
     }
     Ok(answers)
 }
@@ -147,9 +147,9 @@ impl Answers {
         let alone = self.outcomes.len() == 1 && place.is_none() && !matches!(outcome, CallOutcome::Result(_));
         let place = if alone { Some(0) } else { place };
         let slot = place.and_then(|place| self.outcomes.get_mut(place));
-        let slot = slot.ok_or(Error::Malformed("an answer to no call"))?;
+        let slot = slot.ok_or(Error::Malformed("a response to no call"))?;
         if slot.replace(outcome).is_some() {
-            return Err(Error::Malformed("two answers to one call"));
+            return Err(Error::Malformed("two responses to one call"));
         }
         Ok(())
     }
@@ -166,7 +166,7 @@ fn outcome(text: &Bytes, one: &Received<'_>, count: usize) -> Result<CallOutcome
     if one.error.is_null() {
         let result = one.result.ok_or(Error::Malformed("neither result nor error"))?.get();
         if result == "null" {
-            return Err(Error::Behind("it answered null".to_owned()));
+            return Err(Error::Behind("it responded with null".to_owned()));
         }
         return Ok(CallOutcome::Result(RawJson(text.slice_ref(result.as_bytes()))));
     }
@@ -228,7 +228,7 @@ mod tests {
         let failure = answers(r#"{"id":0,"result":null}"#, 1).unwrap().failure.unwrap();
         assert!(failure.is_behind(), "{failure}");
         let failure = answers(r#"{"id":0}"#, 1).unwrap().failure.unwrap();
-        assert_eq!(failure.to_string(), "the node's answer cannot be read: neither result nor error");
+        assert_eq!(failure.to_string(), "the node's response cannot be read: neither result nor error");
     }
 
     #[test]

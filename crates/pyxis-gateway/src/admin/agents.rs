@@ -198,7 +198,7 @@ fn hash_of(key: &SecretString) -> String {
 
 fn check_limit(limit: Option<u32>) -> Result<()> {
     match limit {
-        Some(0) => Err(Error::field("rate_limit_per_hour", "must be at least 1; leave it out for no cap")),
+        Some(0) => Err(Error::field("rate_limit_per_hour", "must be at least 1; omit it for no limit")),
         _ => Ok(()),
     }
 }
@@ -207,7 +207,7 @@ fn check_pending(limit: Option<u32>) -> Result<()> {
     match limit {
         Some(limit) if !(1..=MOST_PENDING).contains(&limit) => Err(Error::field(
             "max_pending",
-            format!("must be 1 to {MOST_PENDING}; leave it out for {MAX_PENDING}"),
+            format!("must be 1 to {MOST_PENDING}; omit it for {MAX_PENDING}"),
         )),
         _ => Ok(()),
     }
@@ -229,8 +229,7 @@ async fn resolve_scope(tx: &mut Tx, workspace: WorkspaceId, scope: &AgentScope) 
     let mut ids = Vec::with_capacity(names.len());
     for name in names {
         let found = credentials::find_by_name(&mut *tx, workspace, name).await?;
-        let found =
-            found.ok_or_else(|| Error::field("credentials", format!("there is no credential {name}")))?;
+        let found = found.ok_or_else(|| Error::field("credentials", format!("unknown credential {name}")))?;
         if !ids.contains(&found.id) {
             ids.push(found.id);
         }

@@ -47,7 +47,11 @@ impl Caller {
 
     /// Fails unless the caller is an owner or admin.
     pub fn require_manager(&self) -> Result<()> {
-        if self.user.role.is_manager() { Ok(()) } else { Err(Error::Forbidden("for owners and admins")) }
+        if self.user.role.is_manager() {
+            Ok(())
+        } else {
+            Err(Error::Forbidden("only owners and admins can do this"))
+        }
     }
 
     pub fn is_owner(&self) -> bool {

@@ -1,6 +1,6 @@
 //! Chats of a workspace, and its users' accounts on chat platforms.
 
-use std::collections::BTreeSet;
+use std::collections::HashMap;
 use std::time::Duration;
 
 use pyxis_core::audit_event::AuditEvent;
@@ -12,10 +12,13 @@ use pyxis_store::chat_identities::{self, ChatIdentityRow, LinkCodeRow};
 use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
 use serde_json::json;
 
-use crate::channels::{code_hash, matrix, moves, telegram};
+use crate::channels::{code_hash, examination, matrix, unreachable};
 use crate::error::{Error, Result};
 use crate::identity::actor::{Actor, Change};
+use crate::runtime::chat_health::ChatHealth;
 use crate::runtime::state::State;
+
+pub use crate::channels::unreachable::UnreachableChat;
 
 /// Lifetime of a link code.
 const CODE_LIFETIME: Duration = Duration::from_mins(10);
@@ -115,8 +118,11 @@ pub async fn set_default_chat(
 /// Refuses a Matrix room if the homeserver reports that the bot cannot work in it.
 pub(crate) async fn check_room(state: &State, room: &str) -> Result<()> {
     match matrix::room::examine(state, room, true).await {
-        None => Ok(()),
-        Some(wrong) => Err(Error::field("matrix_room", wrong)),
+        ChatHealth::Unusable(why) => Err(Error::field("matrix_room", why)),
+        ChatHealth::Moved(to) => {
+            Err(Error::field("matrix_room", format!("the room became {to}: name that one")))
+        }
+        ChatHealth::Usable | ChatHealth::Unknown => Ok(()),
     }
 }
 
@@ -139,49 +145,42 @@ pub async fn in_trouble(state: &State, workspace: WorkspaceId) -> Result<Vec<Uns
     Ok(found)
 }
 
-/// Checks each bot and each named room for operators. Returns each part with its problem, if any.
+/// Examines each bot and each configured chat, for operators. Returns each part with its problem, if any.
 pub async fn examine(state: &State) -> Result<Vec<(String, Option<String>)>> {
     let mut parts = Vec::new();
-    if state.config.telegram.is_some() {
-        let bot = telegram::me::sign_in(state).await;
-        let silent = bot.is_some();
-        parts.push(("Telegram bot".to_owned(), bot));
-        if !silent {
-            for chat in named(state, ChatPlatform::Telegram).await? {
-                let wrong = telegram::me::examine(state, &chat).await;
-                parts.push((format!("Telegram chat {chat}"), wrong));
-            }
+    for platform in examination::configured_platforms(state) {
+        let (bot, chat) = match platform {
+            ChatPlatform::Telegram => ("Telegram bot", "Telegram chat"),
+            ChatPlatform::Matrix => ("Matrix bot", "Matrix room"),
+        };
+        let trouble = examination::sign_in(state, platform).await;
+        let is_silent = trouble.is_some();
+        parts.push((bot.to_owned(), trouble));
+        if is_silent {
+            continue;
         }
-    }
-    if state.config.matrix.is_none() {
-        return Ok(parts);
-    }
-    let bot = matrix::room::sign_in(state).await;
-    let silent = bot.is_some();
-    parts.push(("Matrix bot".to_owned(), bot));
-    if silent {
-        return Ok(parts);
-    }
-    for room in named(state, ChatPlatform::Matrix).await? {
-        let wrong = matrix::room::examine(state, &room, false).await;
-        parts.push((format!("Matrix room {room}"), wrong));
+        let named = examination::named(state, platform).await?;
+        let chats = named.iter().cloned().collect();
+        for (chat, health) in examination::examine(state, platform, chats, Duration::MAX).await {
+            state.chat_examinations.note(platform, &chat, &health, state.now());
+        }
+        let wrong: HashMap<String, String> = unreachable::list(state, platform)
+            .await?
+            .into_iter()
+            .map(|found| (found.chat, found.why))
+            .collect();
+        parts.extend(named.into_iter().map(|name| (format!("{chat} {name}"), wrong.get(&name).cloned())));
     }
     Ok(parts)
 }
 
-/// All chats and rooms named by a workspace or a policy.
-async fn named(state: &State, platform: ChatPlatform) -> Result<BTreeSet<String>> {
-    Ok(moves::configured(state, platform).await?.into_iter().map(|(_, chat)| chat).collect())
-}
-
-/// Unreachable configured chats of a workspace, each with its newest rejected message.
-pub async fn unreachable(state: &State, workspace: WorkspaceId) -> Result<Vec<Unshown>> {
+/// Configured chats of a workspace that the bot cannot work in.
+pub async fn unreachable(state: &State, workspace: WorkspaceId) -> Result<Vec<UnreachableChat>> {
     let mut found = Vec::new();
     for platform in [ChatPlatform::Telegram, ChatPlatform::Matrix] {
-        let rows = moves::unreachable(state, platform).await?;
-        let own = rows.into_iter().filter(|row| row.workspace_id == workspace);
-        found.extend(own.map(|message| Unshown { platform, message }));
+        found.extend(unreachable::list(state, platform).await?);
     }
+    found.retain(|chat| chat.workspace == workspace);
     Ok(found)
 }
 

@@ -34,7 +34,7 @@ const MAX_SECRET: usize = 64 * 1024;
 const MAX_PARTS: usize = 64;
 /// Error when neither the caller nor a preset names a URL to probe.
 const NO_PROBE: &str =
-    "say which URL to try: no exact host is allowed, or its API answers a bad secret like a good one";
+    "name a URL to try: no exact host is allowed, or the API responds to a bad secret as to a good one";
 
 /// Settings of a new credential. The default has no hosts and no secret, and forwards directly.
 #[derive(Debug, Default)]
@@ -131,8 +131,8 @@ pub fn warnings(state: &State, row: &CredentialRow) -> Vec<String> {
     let short = kinds::short_parts(credential.auth.as_ref(), opened.secret());
     let warning = |field: String| {
         format!(
-            "{field} has fewer than {} characters: answers are not searched for it on its own, since ordinary text \
-             is full of such words. Use a longer one if the service has it.",
+            "{field} has fewer than {} characters, so responses are not searched for it alone: ordinary text \
+             is full of such words. Use a longer one if the service allows it.",
             sought::MIN_CHARS
         )
     };
@@ -289,7 +289,7 @@ pub(crate) fn check_name(field: &str, name: &str) -> Result<()> {
     }
     Err(Error::field(
         field,
-        "1 to 64 letters, digits, dots, dashes or underscores, starting with a letter or digit",
+        "must be 1 to 64 letters, digits, dots, dashes or underscores, starting with a letter or digit",
     ))
 }
 

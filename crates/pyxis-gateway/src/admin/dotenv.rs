@@ -51,13 +51,15 @@ impl ImportOutcome {
     pub fn words(&self) -> String {
         match self {
             Self::Stored => "stored".to_owned(),
-            Self::StoredShort => "stored, but the secret is too short to be looked for in answers".to_owned(),
-            Self::Exists => "exists already, left as it is".to_owned(),
-            Self::NeedsMore(names) => format!("needs {} too", names.join(" and ")),
-            Self::Unfit(None) => "does not fit, left out".to_owned(),
-            Self::Unfit(Some(why)) => format!("does not fit, left out: {why}"),
-            Self::Unknown => "no preset knows it, left out".to_owned(),
-            Self::Unreadable => "sets no variable, left out".to_owned(),
+            Self::StoredShort => {
+                "stored, but the secret is too short to be searched for in responses".to_owned()
+            }
+            Self::Exists => "already exists, unchanged".to_owned(),
+            Self::NeedsMore(names) => format!("also needs {}", names.join(" and ")),
+            Self::Unfit(None) => "skipped: the values are not valid".to_owned(),
+            Self::Unfit(Some(why)) => format!("skipped: {why}"),
+            Self::Unknown => "skipped: no preset uses it".to_owned(),
+            Self::Unreadable => "skipped: sets no variable".to_owned(),
         }
     }
 }

@@ -21,7 +21,7 @@ pub async fn revoke(state: &State, actor: &Actor, id: GrantId) -> Result<()> {
     let found = grants::find(&mut change.tx, actor.workspace, id).await?.ok_or(Error::NotFound("grant"))?;
     let reason = format!("revoked by {}", actor.name);
     if !grants::end(&mut change.tx, actor.workspace, id, &reason, state.now()).await? {
-        return Err(Error::Conflict("the grant is over already"));
+        return Err(Error::Conflict("the grant has already ended"));
     }
     change.commit(AuditEvent::GrantRevoked, None, json!({ "grant": id, "route": found.route })).await
 }

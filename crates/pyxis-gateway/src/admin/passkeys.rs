@@ -40,7 +40,7 @@ pub async fn begin_register(state: &State, person: &Person) -> Result<Challenge>
         sessions::check_fresh(state, person).await?;
     }
     if known.len() >= MAX {
-        return Err(Error::Conflict("20 passkeys are enough for one person; remove some first"));
+        return Err(Error::Conflict("a person can have at most 20 passkeys; remove one first"));
     }
     let exclude = known.iter().map(|row| ceremony::key(row).map(|key| key.cred_id().clone()));
     let exclude = exclude.collect::<Result<Vec<_>>>()?;
@@ -87,7 +87,7 @@ pub async fn register(
     let actor = caller.actor();
     let mut change = Change::begin(state, &actor).await?;
     match passkeys::insert(&mut change.tx, &row).await {
-        Err(StoreError::Conflict { .. }) => return Err(Error::PasskeyRefused("it is registered already")),
+        Err(StoreError::Conflict { .. }) => return Err(Error::PasskeyRefused("it is already registered")),
         other => other?,
     }
     change.commit(AuditEvent::PasskeyAdded, None, json!({ "passkey": name, "id": row.id })).await?;
@@ -168,7 +168,9 @@ pub async fn apply(
     let staged = staged::get(state, caller.workspace(), id).await?;
     check_apply(&staged, caller)?;
     if !rights::of(state, &caller.user).await?.may_edit(staged.credential.id) {
-        return Err(Error::Forbidden("this credential is no longer assigned to you with the Policy grant"));
+        return Err(Error::Forbidden(
+            "you no longer have the Policy right for this credential; ask an owner or admin",
+        ));
     }
     let verified = verify(state, answer, Purpose::Policy, Some(caller.user.id)).await?;
     verified.check_binding(&staged.binding())?;

@@ -24,8 +24,8 @@ use crate::runtime::state::State;
 pub const LINK_LIFETIME: Duration = Duration::from_hours(48);
 
 /// Error when a link cannot be created or opened.
-pub(super) const OPENED_BY_ANOTHER: &str = "the account was opened with a link that somebody else made; they make \
-     the next one, or the command line does";
+pub(super) const OPENED_BY_ANOTHER: &str = "another person made the link that opened this account; they can \
+    make the next one, or use pyxis user link";
 
 /// Name of a credential and a member's rights on it.
 pub type Grant = (String, Right);
@@ -56,7 +56,10 @@ pub async fn invite(
 ) -> Result<(UserRow, SecretString)> {
     let email = check_email(email)?;
     if role != Role::Member && !grants.is_empty() {
-        return Err(Error::field("credentials", "for members only; owners and admins may do everything"));
+        return Err(Error::field(
+            "credentials",
+            "only members have rights; owners and admins may do everything",
+        ));
     }
     let now = state.now();
     let id = UserId::new(now, &*state.entropy);
@@ -78,7 +81,7 @@ pub async fn invite(
     for (name, right) in grants {
         let name = match rights::put(&mut change.tx, &user, name, *right).await {
             Err(Error::NotFound(_)) => {
-                return Err(Error::field("credentials", format!("there is no credential {name}")));
+                return Err(Error::field("credentials", format!("unknown credential {name}")));
             }
             other => other?,
         };
@@ -114,7 +117,7 @@ pub async fn withdraw_invitation(state: &State, actor: &Actor, id: UserId) -> Re
     let user = user.ok_or(Error::NotFound("invitation"))?;
     let mut change = begin(state, actor).await?;
     if !users::remove_invited(&mut change.tx, actor.workspace, id).await? {
-        return Err(Error::Conflict("they have signed in already; disable them instead"));
+        return Err(Error::Conflict("this person has already signed in; disable them instead"));
     }
     keep_an_owner(&mut change.tx, &user).await?;
     change.commit(AuditEvent::UserInvitationWithdrawn, None, json!({ "email": user.email })).await
@@ -128,7 +131,7 @@ pub async fn link(state: &State, actor: &Actor, id: UserId) -> Result<SecretStri
     if let Some(maker) = actor.user_id() {
         if maker == id {
             return Err(Error::Forbidden(
-                "another owner or admin makes your sign-in link, or the command line",
+                "no one can make their own sign-in link; ask another owner or admin, or use pyxis user link",
             ));
         }
         if user.opened_by.is_some_and(|by| by != maker) {
@@ -217,7 +220,7 @@ async fn keep_an_owner(tx: &mut Tx, changed: &UserRow) -> Result<()> {
     if left.iter().any(|user| user.role == Role::Owner && user.disabled_at.is_none()) {
         return Ok(());
     }
-    Err(Error::Conflict("a workspace needs an enabled owner"))
+    Err(Error::Conflict("a workspace needs an enabled owner; add or enable another one first"))
 }
 
 fn check_email(email: &str) -> Result<String> {

@@ -195,7 +195,10 @@ pub async fn explain(
         return Ok(refuse(Rule::Target, reason.to_owned()));
     }
     let Some(method) = Method::parse(method) else {
-        return Ok(refuse(Rule::Target, "the method cannot be forwarded".to_owned()));
+        return Ok(refuse(
+            Rule::Target,
+            "the method must be GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS".to_owned(),
+        ));
     };
     let target = match Target::parse(url) {
         Ok(target) => target,
@@ -229,7 +232,7 @@ pub async fn explain(
                 decision: "auto_approve",
                 rule: Rule::Grant.as_str(),
                 pattern: None,
-                detail: format!("a grant covers it until {}", found.expires_at.to_rfc3339()),
+                detail: format!("a grant covers this request until {}", found.expires_at.to_rfc3339()),
                 warning: warning(method, &target),
             });
         }
@@ -252,7 +255,7 @@ fn passing(decision: &policy::Decision<'_>, method: Method, target: &Target) -> 
 pub fn warnings(credential: &CredentialRow, policy: Option<&Policy>, mode: ApprovalMode) -> Vec<String> {
     let by_pattern = policy.into_iter().flat_map(|policy| &policy.auto_approve_urls).filter_map(|pattern| {
         let found = Operations::of_pattern(pattern)?;
-        Some(format!("Pattern {pattern} passes: {}.", found.warning()))
+        Some(format!("{pattern} is allowed, but {}.", found.warning()))
     });
     let compiled = policy.cloned().map(|policy| policy.compile());
     let hosts: Vec<String> = serde_json::from_str(&credential.allowed_hosts).unwrap_or_default();
@@ -261,7 +264,7 @@ pub fn warnings(credential: &CredentialRow, policy: Option<&Policy>, mode: Appro
         let target = Target::parse(&url).ok()?;
         let decision = policy::evaluate(compiled.as_ref(), mode, Method::Post, &target);
         let found = passing(&decision, Method::Post, &target)?;
-        Some(format!("POST to {url} passes: {found}."))
+        Some(format!("POST to {url} is allowed, but {found}."))
     });
     by_pattern.chain(by_host).collect()
 }

@@ -43,7 +43,7 @@ pub fn public_key(state: &State) -> String {
 /// Adds a subscription. Replaces an earlier one with the same endpoint.
 pub async fn subscribe(state: &State, actor: &Actor, user: UserId, new: Subscription) -> Result<()> {
     let keys = read_keys(&new.p256dh, &new.auth)
-        .ok_or_else(|| Error::field("p256dh", "not the keys of a browser"))?;
+        .ok_or_else(|| Error::field("p256dh", "not the keys of a browser subscription"))?;
     let host = check_endpoint(state, &new.endpoint).await?;
     let id = PushSubscriptionId::new(state.now(), &*state.entropy);
     let aad = push::keys_aad(actor.workspace, id);
@@ -63,7 +63,7 @@ pub async fn subscribe(state: &State, actor: &Actor, user: UserId, new: Subscrip
     };
     let mut change = Change::begin(state, actor).await?;
     if push::list_for_user(&mut change.tx, actor.workspace, user).await?.len() >= MAX_BROWSERS {
-        return Err(Error::Conflict("a person has at most 20 browsers; stop one that is not used"));
+        return Err(Error::Conflict("a person can have at most 20 browsers; remove one first"));
     }
     push::subscribe(&mut change.tx, &row).await?;
     change.commit(AuditEvent::PushSubscribed, None, json!({ "service": host })).await
@@ -99,13 +99,13 @@ pub async fn unsubscribe(state: &State, actor: &Actor, user: UserId, id: PushSub
 async fn check_endpoint(state: &State, endpoint: &str) -> Result<String> {
     let refused = |detail: String| Error::field("endpoint", detail);
     if endpoint.len() > MAX_ENDPOINT {
-        return Err(refused("at most 2048 bytes".to_owned()));
+        return Err(refused("must have at most 2048 bytes".to_owned()));
     }
     let target = Target::parse(endpoint).map_err(|error| refused(error.to_string()))?;
     if target.scheme() != Scheme::Https {
-        return Err(refused("must be https".to_owned()));
+        return Err(refused("must be an https URL".to_owned()));
     }
-    let uri: http::Uri = endpoint.parse().map_err(|_| refused("not a url".to_owned()))?;
+    let uri: http::Uri = endpoint.parse().map_err(|_| refused("not a URL".to_owned()))?;
     let host = HostPort::from_uri(&uri).map_err(|error| refused(error.to_string()))?;
     state.net.check(&host).await.map_err(|error| refused(error.to_string()))?;
     Ok(host.host().to_owned())

@@ -82,7 +82,7 @@ pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<(UserId, 
 pub async fn set(state: &State, actor: &Actor, user: UserId, name: &str, wanted: Right) -> Result<UserRow> {
     let person = users::find(&state.store, actor.workspace, user).await?.ok_or(Error::NotFound("user"))?;
     if person.role != Role::Member {
-        return Err(Error::Conflict("owners and admins may do everything; grants are for members"));
+        return Err(Error::Conflict("only members have rights; owners and admins may do everything"));
     }
     let mut change = Change::begin(state, actor).await?;
     let credential = put(&mut change.tx, &person, name, wanted).await?;

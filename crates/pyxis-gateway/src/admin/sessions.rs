@@ -135,9 +135,9 @@ pub async fn sign_in(
             Err(Error::WrongPassword)
         }
         [user] => open(state, user, holder, SESSION_LIFETIME).await,
-        _ => {
-            Err(Error::Conflict("this address and password fit several workspaces; use different passwords"))
-        }
+        _ => Err(Error::Conflict(
+            "this address and password match several workspaces; use different passwords",
+        )),
     }
 }
 
@@ -197,15 +197,15 @@ pub(super) async fn check_fresh(state: &State, person: &Person) -> Result<()> {
     let user = users::find(&state.store, person.workspace(), person.user.id).await?;
     if user.is_none_or(|user| user.opened_by.is_some()) {
         return Err(Error::Conflict(
-            "the account was opened with a link that somebody else made; sign in with a passkey from before, or have \
-             a link made on the command line",
+            "another person made the link that opened this account; sign in with an earlier passkey, or get \
+             a link from pyxis user link",
         ));
     }
     let old = person.session.created_at.plus(FRESH) <= state.now();
     if old || sign_in_links::opened(&state.store, &person.session.token_hash).await? {
         return Err(Error::Conflict(
-            "sign out and sign in again first, with the password or a passkey: passkeys are changed within ten \
-             minutes of that",
+            "sign out and in again first, with the password or a passkey; passkeys can be changed for ten \
+             minutes after signing in",
         ));
     }
     Ok(())
@@ -286,7 +286,7 @@ pub async fn change_password(
             return Err(Error::WrongPassword);
         }
         if present.matches(new.expose().as_bytes()) {
-            return Err(Error::field("password", "the same as before"));
+            return Err(Error::field("password", "must differ from the current password"));
         }
     } else if !passkeys::list(&state.store, user.workspace_id, user.id).await?.is_empty() {
         check_fresh(state, person).await?;
@@ -317,7 +317,7 @@ async fn record(state: &State, user: &UserRow, event: AuditEvent) -> Result<()> 
 async fn hash_password(state: &State, password: &SecretString) -> Result<String> {
     let length = password.expose().chars().count();
     if !PASSWORD.contains(&length) {
-        return Err(Error::field("password", "12 to 256 characters"));
+        return Err(Error::field("password", "must have 12 to 256 characters"));
     }
     let salt = entropy::bytes::<16>(&*state.entropy);
     let password = password.clone();

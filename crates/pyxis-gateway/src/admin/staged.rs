@@ -79,7 +79,7 @@ async fn check_right(state: &State, user: &UserRow, credential: &CredentialRow) 
     if rights::of(state, user).await?.may_edit(credential.id) {
         return Ok(());
     }
-    Err(Error::Forbidden("this credential was not assigned to you with the Policy grant"))
+    Err(Error::Forbidden("you do not have the Policy right for this credential; ask an owner or admin"))
 }
 
 /// The proposal with this id.

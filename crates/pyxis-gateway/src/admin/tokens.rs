@@ -50,7 +50,7 @@ impl Scopes {
             match name {
                 Self::APPROVE => scopes.approve = true,
                 Self::ADMIN => scopes.admin = true,
-                _ => return Err(Error::field("scopes", "px:approve and px:admin are the scopes there are")),
+                _ => return Err(Error::field("scopes", "unknown scope; use px:approve, px:admin or both")),
             }
         }
         if scopes == Self::default() {
@@ -84,12 +84,12 @@ pub async fn create(
         caller.require_manager()?;
     }
     if days.is_some_and(|days| !DAYS.contains(&days)) {
-        return Err(Error::field("expires_in_days", "from 1 to 3650; leave it out for no end"));
+        return Err(Error::field("expires_in_days", "must be 1 to 3650; omit it for no expiry"));
     }
     let (workspace, user) = (caller.workspace(), caller.user.id);
     let mine = access_tokens::list(&state.store, workspace, Some(user)).await?;
     if mine.len() >= MAX {
-        return Err(Error::Conflict("50 tokens are enough for one person; revoke some first"));
+        return Err(Error::Conflict("a person can have at most 50 tokens; revoke one first"));
     }
     if mine.iter().any(|token| token.name.eq_ignore_ascii_case(name)) {
         return Err(Error::NameTaken(name.to_owned()));
@@ -121,7 +121,7 @@ pub async fn create(
 pub(super) fn check_label(name: &str) -> Result<&str> {
     let name = name.trim();
     if name.is_empty() || name.chars().count() > 64 || name.chars().any(char::is_control) {
-        return Err(Error::field("name", "1 to 64 characters on one line"));
+        return Err(Error::field("name", "must have 1 to 64 characters on one line"));
     }
     Ok(name)
 }

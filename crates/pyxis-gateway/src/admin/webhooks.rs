@@ -91,7 +91,7 @@ pub async fn create(state: &State, actor: &Actor, input: WebhookInput) -> Result
     };
     let mut change = Change::begin(state, actor).await?;
     if webhooks::list(&mut change.tx, actor.workspace).await?.len() >= MAX_ENDPOINTS {
-        return Err(Error::Conflict("a workspace has at most 50 endpoints; remove one that is not needed"));
+        return Err(Error::Conflict("a workspace can have at most 50 endpoints; remove one first"));
     }
     webhooks::insert(&mut change.tx, &row).await?;
     change
@@ -172,7 +172,7 @@ pub async fn rotate(state: &State, actor: &Actor, id: WebhookId) -> Result<(Secr
         now,
     );
     if !rotated.await? {
-        return Err(Error::Conflict("the secret was replaced by somebody else just now"));
+        return Err(Error::Conflict("someone else just replaced the secret; try again"));
     }
     let detail = json!({ "id": id, "host": host_of(&before.url), "both_sign_until": until.to_rfc3339() });
     change.commit(AuditEvent::WebhookSecretReplaced, None, detail).await?;
@@ -238,7 +238,7 @@ fn read_names(names: &[String]) -> Result<Vec<WebhookEvent>> {
     for name in names {
         let event = WebhookEvent::from_name(name).ok_or_else(|| {
             let known: Vec<_> = WebhookEvent::ALL.iter().map(|event| event.as_str()).collect();
-            Error::field("events", format!("there is no event {name}; {}", known.join(", ")))
+            Error::field("events", format!("unknown event {name}; use {}", known.join(", ")))
         })?;
         if !events.contains(&event) {
             events.push(event);
@@ -251,16 +251,16 @@ fn read_names(names: &[String]) -> Result<Vec<WebhookEvent>> {
 async fn check_url(state: &State, url: &str) -> Result<String> {
     let refused = |detail: &str| Error::field("url", detail);
     if url.len() > MAX_URL {
-        return Err(refused("at most 2048 bytes"));
+        return Err(refused("must have at most 2048 bytes"));
     }
     let target = Target::parse(url).map_err(|error| refused(&error.to_string()))?;
     if target.scheme() != Scheme::Https {
-        return Err(refused("must be https"));
+        return Err(refused("must be an https URL"));
     }
     if url.contains('#') {
         return Err(refused("must have no fragment"));
     }
-    let uri: Uri = url.parse().map_err(|_| refused("not a url; percent-encode what is not ASCII"))?;
+    let uri: Uri = url.parse().map_err(|_| refused("not a URL; percent-encode characters outside ASCII"))?;
     let host = HostPort::from_uri(&uri).map_err(|error| refused(&error.to_string()))?;
     match state.net.check(&host).await {
         Ok(()) => Ok(host.host().to_owned()),

@@ -87,7 +87,7 @@ pub async fn update(
         Some(None) => None,
         Some(Some(window)) if WINDOW.contains(&window.as_secs()) => i64::try_from(window.as_secs()).ok(),
         Some(Some(_)) => {
-            return Err(Error::field("approval_timeout_secs", "from 1 second to 7 days"));
+            return Err(Error::field("approval_timeout_secs", "must be 1 second to 7 days"));
         }
     };
     let mut change = Change::begin(state, actor).await?;

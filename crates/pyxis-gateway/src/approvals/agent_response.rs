@@ -166,12 +166,13 @@ async fn upstream(state: &State, row: &ApprovalRow) -> Result<Response> {
             _ => Error::Upstream("the approved request could not be completed".into()),
         });
     }
-    let kept = open(state, row).await?.ok_or(Error::NotFound("the answer is no longer kept"))?;
+    let kept = open(state, row).await?.ok_or(Error::NotFound("the response is no longer stored"))?;
     if kept.truncated {
         // Sent as the response, its beginning would be mistaken for the whole.
         return Err(Error::Upstream(
             format!(
-                "the request was sent and answered {}; the answer was too large to be kept, too slow, or broke off; the transaction shows how it begins",
+                "the request was sent and the host answered {}; the response was too large to store, too \
+                 slow or incomplete; the transaction has its beginning",
                 kept.status.as_u16()
             )
             .into(),
@@ -193,7 +194,7 @@ fn accepted(state: &State, row: &ApprovalRow) -> Response {
     let approval_url = format!("{base}/approve/{}", row.txn_id);
     let agent_hint = if row.state == ApprovalState::Approved {
         format!(
-            "The {} request to {} is approved and under way. Poll for its answer",
+            "The {} request to {} is approved and in progress. Poll for the response",
             row.method, row.target_host
         )
     } else {

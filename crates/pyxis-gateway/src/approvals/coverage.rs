@@ -82,17 +82,14 @@ impl RecentRequests {
 impl GrantCoverage {
     /// The summary as a sentence.
     pub fn in_words(&self) -> String {
-        let of = match self.looked_at {
-            1 => "1 request".to_owned(),
-            n => format!("{n} requests"),
-        };
-        let were = if self.covered == 1 { "was" } else { "were" };
-        let by = match self.agents.as_slice() {
-            [] => return format!("None of the last {of} was like this."),
+        let requests = if self.looked_at == 1 { "request" } else { "requests" };
+        let matches = if self.covered == 1 { "matches" } else { "match" };
+        let from = match self.agents.as_slice() {
+            [] => return "No recent request matches.".to_owned(),
             [one] => one.clone(),
             [first, _] => format!("{first} and 1 other agent"),
             [first, rest @ ..] => format!("{first} and {} other agents", rest.len()),
         };
-        format!("Of the last {of}, {} {were} like this, by {by}.", self.covered)
+        format!("{} of {} recent {requests} {matches}, from {from}.", self.covered, self.looked_at)
     }
 }

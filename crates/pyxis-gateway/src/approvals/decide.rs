@@ -188,7 +188,7 @@ struct DecisionContext<'a> {
 fn checked(reason: Option<String>) -> Result<Option<String>> {
     let reason = reason.map(|reason| reason.trim().to_owned()).filter(|reason| !reason.is_empty());
     if reason.as_ref().is_some_and(|reason| reason.len() > MAX_REASON) {
-        return Err(Error::field("reason", format!("at most {MAX_REASON} bytes")));
+        return Err(Error::field("reason", format!("must have at most {MAX_REASON} bytes")));
     }
     if reason.as_ref().is_some_and(|reason| reason.contains('\0')) {
         return Err(Error::field("reason", NO_NUL));
@@ -287,7 +287,10 @@ impl DecisionContext<'_> {
 
     fn check_wish(&self, wish: GrantRequest, needed: u32) -> Result<()> {
         if self.row.kind == ApprovalKind::Sign {
-            return Err(Error::field("grant_seconds", "every signature is approved by itself"));
+            return Err(Error::field(
+                "grant_seconds",
+                "every signature needs its own approval; approve without a grant",
+            ));
         }
         let asked = Duration::from_secs(wish.seconds);
         grant::check_duration(self.approver.surface, self.voter.user.role, asked, needed)
@@ -345,7 +348,7 @@ impl DecisionContext<'_> {
         let route = target.route();
         if self.redactor.text(&route) != route {
             let detail =
-                "the address holds a stored secret, and no grant is opened for one; approve without it";
+                "the URL contains a stored secret, so no grant can be opened; approve without a grant";
             return Err(Error::field("grant_seconds", detail));
         }
         let grant = NewGrant {

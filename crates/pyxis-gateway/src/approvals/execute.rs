@@ -77,10 +77,10 @@ async fn clear(state: &State, row: &ApprovalRow) -> Result<Cleared> {
     let (store, workspace) = (&state.store, row.workspace_id);
     let agent = agents::find(store, workspace, row.agent_id).await?;
     if agent.is_none_or(|agent| agent.disabled_at.is_some()) {
-        return Err(Error::NoLongerAllowed("the agent is disabled or gone"));
+        return Err(Error::NoLongerAllowed("the agent was disabled or removed"));
     }
     let found = credentials::find(store, workspace, row.credential_id).await?;
-    let credential = found.ok_or(Error::NoLongerAllowed("the credential is gone"))?;
+    let credential = found.ok_or(Error::NoLongerAllowed("the credential was removed"))?;
     if credential.version != row.credential_version {
         return Err(Error::NoLongerAllowed(
             "the credential's secret was replaced, or its account connected again",
@@ -88,7 +88,7 @@ async fn clear(state: &State, row: &ApprovalRow) -> Result<Cleared> {
     }
     let assigned = agents::may_use(store, workspace, row.agent_id, row.credential_id).await?;
     if !assigned {
-        return Err(Error::NoLongerAllowed("the credential was taken from the agent"));
+        return Err(Error::NoLongerAllowed("the agent may no longer use the credential"));
     }
     let policy = policies::find(store, workspace, row.credential_id).await?;
     let mode = workspaces::find(store, workspace).await?.map_or(ApprovalMode::Gated, |found| found.mode);
@@ -96,7 +96,7 @@ async fn clear(state: &State, row: &ApprovalRow) -> Result<Cleared> {
     let credential = ResolvedCredential::parse(credential, document, mode)?;
     let request = open_request(state, row).await?;
     if request_digest(&request, &row.method, &credential.row, row.agent_id) != row.digest {
-        return Err(Error::NoLongerAllowed("the stored request is not the one that was approved"));
+        return Err(Error::NoLongerAllowed("the stored request differs from the approved one"));
     }
     let method = Method::parse(&row.method).ok_or(Error::InvalidMethod)?;
     let target = Target::parse(&request.target).map_err(|error| Error::Internal(Box::new(error)))?;
@@ -104,7 +104,7 @@ async fn clear(state: &State, row: &ApprovalRow) -> Result<Cleared> {
     if row.kind == ApprovalKind::Forward {
         authorize::check_allowed_hosts(&credential, &target)?;
         if authorize::decide(&credential, method, &target).verdict == Verdict::Deny {
-            return Err(Error::NoLongerAllowed("the policy denies it now"));
+            return Err(Error::NoLongerAllowed("the policy now denies it"));
         }
         state.net.check(&authorize::host_port(&target)).await?;
     }
@@ -182,7 +182,7 @@ async fn keep(state: &State, answer: UpstreamResponse, facts: &mut ExchangeMetri
             Ok(None) => break,
             Ok(Some(Ok(frame))) => frame,
             Ok(Some(Err(error))) => {
-                tracing::debug!(error = %error, "the answer to an approved request broke off");
+                tracing::debug!(error = %error, "the response to an approved request ended early");
                 facts.error = Some("upstream_error");
                 truncated = true;
                 break;
@@ -236,7 +236,7 @@ async fn finish(
     for pause in AGAIN {
         match store_end(state, row, &end, &record).await {
             Err(error @ Error::Unavailable(_)) => {
-                tracing::warn!(%txn, %error, "the end of an approved request could not be stored yet");
+                tracing::warn!(%txn, %error, "cannot store the outcome of an approved request yet; will retry");
             }
             outcome => return outcome,
         }

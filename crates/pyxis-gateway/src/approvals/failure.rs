@@ -133,9 +133,9 @@ mod tests {
         for error in [
             Error::ConnectTimeout,
             Error::Unreachable("cannot connect to the host"),
-            Error::Upstream("the host broke off the connection".into()),
+            Error::Upstream("the host closed the connection early".into()),
             Error::UnknownContentCoding { status },
-            Error::BrokenAnswer { status, why: "that is not a final answer".into() },
+            Error::BrokenAnswer { status, why: "that is not a final response".into() },
             Error::OutcomeUnknown(LostAnswer::Timeout),
             Error::OutcomeUnknown(LostAnswer::Missing),
         ] {

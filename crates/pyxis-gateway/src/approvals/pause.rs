@@ -75,7 +75,7 @@ pub(crate) async fn store(
             Err(error) => return Err(error),
         }
     }
-    Err(Error::Conflict("an identical request is being decided right now; send it again"))
+    Err(Error::Conflict("an identical request is being decided right now; send this one again"))
 }
 
 async fn join(state: &State, claim: Option<&Claimed>, twin: &ApprovalRow) -> Result<()> {

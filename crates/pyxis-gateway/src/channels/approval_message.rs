@@ -105,10 +105,10 @@ impl ApprovalMessage {
                 let recent = common.recent(state, row.workspace_id).await?;
                 lines.extend(recent.of_view(&seen, needed).map(|lately| grant_line(&lately.in_words())));
             }
-            lines.push(format!("Until {}", time_of_day(row.expires_at)));
+            lines.push(format!("Expires at {}", time_of_day(row.expires_at)));
             let way = match place {
-                DecideIn::Chat => "Everything about it",
-                DecideIn::Page => "Read it all and approve there",
+                DecideIn::Chat => "Details",
+                DecideIn::Page => "Read the full request and approve",
                 DecideIn::Ceremony => "Approve with your passkey",
             };
             lines.push(format!("{way}: {url}"));
@@ -177,7 +177,7 @@ fn asked(seen: &ApprovalView, brand: &Brand) -> (Vec<String>, bool) {
     let name = brand.display_name.as_deref().unwrap_or(DEFAULT_NAME);
     let wish = match row.kind {
         ApprovalKind::Forward => "to use",
-        ApprovalKind::Sign => "a signature of",
+        ApprovalKind::Sign => "a signature with",
     };
     let mut lines = vec![
         format!("{} · {}", one_line(name), headline(row.state)),
@@ -213,7 +213,7 @@ fn forwarded(seen: &ApprovalView) -> (Vec<String>, bool) {
             lines.extend(text.lines().map(|line| format!("{}{line}", payload::MARK)));
         }
         None if body.is_empty() => {}
-        None => lines.push(format!("Body: not shown here, {} bytes", body.len())),
+        None => lines.push(format!("Body: {} bytes not shown here", body.len())),
     }
     (lines, all_headers && all_body && one_line(&seen.target) == seen.target)
 }
@@ -229,7 +229,7 @@ fn headers(seen: &ApprovalView) -> (Vec<String>, bool) {
     let mut lines = vec!["Headers:".to_owned()];
     lines.extend(texts.iter().map(marked));
     if lines.join("\n").encode_utf16().count() > HEADERS {
-        return (vec![format!("Headers: not shown here, {} of them", texts.len())], false);
+        return (vec![format!("Headers: {} not shown here", texts.len())], false);
     }
     let whole = texts.iter().all(|text| one_line(text) == *text);
     (lines, whole)
@@ -256,19 +256,19 @@ fn ending(seen: &ApprovalView) -> Vec<String> {
     match row.state {
         ApprovalState::Pending => Vec::new(),
         ApprovalState::Approved | ApprovalState::Denied => {
-            let by = row.decided_by_email.as_deref().unwrap_or("somebody");
+            let by = row.decided_by_email.as_deref().unwrap_or("someone");
             let at = row.decided_at.unwrap_or(row.expires_at);
             let decided = format!("{} by {} at {}", headline(row.state), one_line(by), time_of_day(at));
             let reason = row.deny_reason.as_ref().map(|reason| format!("Reason: “{}”", one_line(reason)));
             std::iter::once(decided).chain(reason).collect()
         }
-        ApprovalState::Expired if row.withdrawn => vec!["The agent withdrew it.".to_owned()],
-        ApprovalState::Expired => vec!["Nobody decided in time.".to_owned()],
+        ApprovalState::Expired if row.withdrawn => vec!["The agent withdrew the request.".to_owned()],
+        ApprovalState::Expired => vec!["No one decided in time.".to_owned()],
     }
 }
 
 fn grant_line(lately: &str) -> String {
-    format!("A grant of 30 min: {}", one_line(lately))
+    format!("30 min grant: {}", one_line(lately))
 }
 
 /// Text as HTML that says the same, blanks included.

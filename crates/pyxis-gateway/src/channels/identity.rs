@@ -21,11 +21,11 @@ const GRANT_SECS: u64 = 1800;
 
 /// What somebody hears whose account nobody linked.
 const STRANGER: &str = "This account is not linked to a person in Pyxis, so nothing was changed. \
-                        Link it in the dashboard, under Notifications.";
+                        Link it in the dashboard under Notifications.";
 
 /// What somebody hears whose code does not work.
 const BAD_CODE: &str =
-    "This code does not work, or no longer. Make a new one in the dashboard, under Notifications.";
+    "This code is wrong or has expired. Create a new one in the dashboard under Notifications.";
 
 /// A button, or a reaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub(super) async fn act(
         && let Some(url) = approval_message::must_be_read_at(state, message).await?
     {
         return Ok(IncomingDecision {
-            text: format!("A chat does not show enough of this. Approve it there: {url}"),
+            text: format!("The chat does not show the full request. Read and approve it here: {url}"),
             done: false,
         });
     }
@@ -88,20 +88,22 @@ pub(super) async fn act(
     let text = match outcome {
         Ok(decided) => match (decided.state, decided.grant) {
             (ApprovalState::Approved, Some(_)) => {
-                "Approved, and the same request may pass for 30 minutes.".to_owned()
+                "Approved. Matching requests are allowed for 30 minutes.".to_owned()
             }
-            (ApprovalState::Approved, None) => "Approved. The request is sent now.".to_owned(),
+            (ApprovalState::Approved, None) => "Approved. The request is being sent.".to_owned(),
             (ApprovalState::Denied, _) => "Denied. Nothing was sent.".to_owned(),
             (ApprovalState::Pending | ApprovalState::Expired, _) => {
                 format!("Your approval counts: {} of {}.", decided.approvals, decided.min_approvals)
             }
         },
-        Err(Error::AlreadyDecided(ApprovalState::Pending)) => "You have decided already.".to_owned(),
-        Err(Error::AlreadyDecided(now)) => format!("Too late: it is {now}."),
-        Err(Error::NotEligible(why)) => format!("You may not decide this: {why}."),
-        Err(Error::PasskeyRequired { url }) => format!("Only a passkey approves this: {url}"),
+        Err(Error::AlreadyDecided(ApprovalState::Pending)) => "You have already decided.".to_owned(),
+        Err(Error::AlreadyDecided(now)) => format!("Too late: the request is already {now}."),
+        Err(Error::NotEligible(why)) => format!("You cannot decide this: {why}."),
+        Err(Error::PasskeyRequired { url }) => {
+            format!("This request needs a passkey. Approve it here: {url}")
+        }
         Err(Error::InvalidField { detail, .. }) => format!("Not possible: {detail}."),
-        Err(Error::NotFound(_)) => "The request is gone.".to_owned(),
+        Err(Error::NotFound(_)) => "The request no longer exists.".to_owned(),
         Err(error) => return Err(error),
     };
     Ok(IncomingDecision { text, done })
@@ -148,7 +150,7 @@ pub(super) async fn link(state: &State, account: &Account<'_>, code: &str) -> Re
     };
     let user = users::find(&mut tx, taken.workspace_id, taken.user_id).await?;
     let Some(user) = user.filter(|user| user.disabled_at.is_none()) else {
-        return Ok("The person who made this code may no longer come in.".to_owned());
+        return Ok("The person who created this code can no longer sign in.".to_owned());
     };
     let row = ChatIdentityRow {
         workspace_id: taken.workspace_id,
@@ -168,5 +170,5 @@ pub(super) async fn link(state: &State, account: &Account<'_>, code: &str) -> Re
     }));
     audit::append_in(&mut tx, &state.audit_keys, &[record]).await?;
     tx.commit().await?;
-    Ok(format!("Linked to {}. Your buttons and reactions count from now on.", user.email))
+    Ok(format!("Linked to {}. Your buttons and reactions now count.", user.email))
 }

@@ -115,7 +115,7 @@ impl ChatPlatformClient for Bot {
             let key = format!("{}-{}", message.id, name_of(reaction));
             // The message counts without them: people can type reactions themselves.
             if let Err(trouble) = self.send(state, &room, "m.reaction", &key, &content).await {
-                tracing::debug!(?trouble, "a reaction could not be offered");
+                tracing::debug!(?trouble, "cannot add a reaction");
             }
         }
     }

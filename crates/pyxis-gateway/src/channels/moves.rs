@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::policy::Policy;
-use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
+use pyxis_store::chat_messages::{self, ChatPlatform};
 use pyxis_store::{chat_identities, credentials, policies, workspaces};
 use serde_json::json;
 
@@ -29,17 +29,6 @@ pub(crate) async fn configured(
         }
     }
     Ok(chats)
-}
-
-/// The newest refused message of each chat that is configured and cannot be reached.
-pub(crate) async fn unreachable(state: &State, platform: ChatPlatform) -> Result<Vec<ChatMessageRow>> {
-    let refused = chat_messages::unreachable(&state.store, platform).await?;
-    if refused.is_empty() {
-        return Ok(refused);
-    }
-    let configured = configured(state, platform).await?;
-    let named = |row: &ChatMessageRow| configured.contains(&(row.workspace_id, row.chat.clone()));
-    Ok(refused.into_iter().filter(named).collect())
 }
 
 /// Changes every setting that names the chat `from` to `to`, with an audit record in each workspace. Where another node
@@ -98,7 +87,7 @@ async fn follow_in(
     if !default && changed.is_empty() && messages == 0 {
         return Ok(true);
     }
-    tracing::info!(platform = platform.as_str(), from, to, "a chat moved, and the settings with it");
+    tracing::info!(platform = platform.as_str(), from, to, "a chat moved; the settings now name the new one");
     let detail = json!({
         "platform": platform.as_str(), "from": from, "to": to, "default": default, "policies": changed,
     });

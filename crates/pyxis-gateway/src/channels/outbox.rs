@@ -11,7 +11,7 @@ use pyxis_core::approval_mode::ApprovalState;
 use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
 
 use super::approval_message::{ApprovalMessage, Common};
-use super::moves;
+use super::{moves, unreachable};
 use crate::error::Result;
 use crate::runtime::state::State;
 use crate::runtime::survival::caught;
@@ -49,9 +49,9 @@ pub(crate) enum DeliveryError {
 impl std::fmt::Display for DeliveryError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Later(wait) => write!(f, "it limits the bot for {} seconds", wait.as_secs()),
+            Self::Later(wait) => write!(f, "the bot is rate limited for {} seconds", wait.as_secs()),
             Self::Failed(why) | Self::Refused(why) => f.write_str(why),
-            Self::Moved(to) => write!(f, "the chat became {to}; the setting follows with the next message"),
+            Self::Moved(to) => write!(f, "the chat moved to {to}"),
         }
     }
 }
@@ -101,7 +101,7 @@ pub(super) async fn run<P: ChatPlatformClient>(state: State, poster: std::sync::
         let nap = match caught(P::PLATFORM.as_str(), ticked).await {
             Ok(nap) => nap,
             Err(error) => {
-                tracing::warn!(platform = P::PLATFORM.as_str(), %error, "messages could not be read");
+                tracing::warn!(platform = P::PLATFORM.as_str(), %error, "cannot read messages");
                 NAP
             }
         };
@@ -115,7 +115,7 @@ pub(super) async fn run<P: ChatPlatformClient>(state: State, poster: std::sync::
 
 /// Tells how many chats that are configured cannot be reached.
 async fn measure(state: &State, platform: ChatPlatform) -> Result<()> {
-    let count = u32::try_from(moves::unreachable(state, platform).await?.len()).unwrap_or(u32::MAX);
+    let count = u32::try_from(unreachable::list(state, platform).await?.len()).unwrap_or(u32::MAX);
     metrics::gauge!("pyxis_chats_unreachable", "platform" => platform.as_str()).set(count);
     Ok(())
 }
@@ -139,7 +139,7 @@ pub(super) async fn tick<P: ChatPlatformClient>(state: &State, poster: &P) -> Re
                 // Of a message that panics the claim runs out; the others of the round are served.
                 let serving = serve(state, poster, &message, limited, common);
                 if let Err(error) = caught(P::PLATFORM.as_str(), serving).await {
-                    tracing::warn!(message = %message.id, %error, "a message could not be shown or noted");
+                    tracing::warn!(message = %message.id, %error, "cannot show or record a message");
                 }
             }
         })
@@ -181,6 +181,7 @@ async fn serve<P: ChatPlatformClient>(
     match told {
         Ok(name) => {
             chat_messages::shown(store, message, card.state, &name, state.now()).await?;
+            state.chat_examinations.works(P::PLATFORM, &message.chat);
             if message.message_ref.is_none() {
                 poster.add_reactions(state, message, &name, &card).await;
             }
@@ -195,7 +196,7 @@ async fn serve<P: ChatPlatformClient>(
         Err(DeliveryError::Failed(why)) => {
             let given_up = message.message_ref.is_some() && message.attempts >= EDITS;
             let next = (!given_up).then(|| state.now().plus(wait_after(message.attempts)));
-            tracing::warn!(platform = P::PLATFORM.as_str(), message = %message.id, why, "a message could not be shown");
+            tracing::warn!(platform = P::PLATFORM.as_str(), message = %message.id, why, "cannot show a message");
             chat_messages::failed(store, message, &why, next).await?;
         }
         Err(DeliveryError::Moved(to)) => moves::follow(state, P::PLATFORM, &message.chat, &to).await?,

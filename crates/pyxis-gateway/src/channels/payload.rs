@@ -22,7 +22,7 @@ pub(super) fn told(shown: &PayloadView) -> (Vec<String>, bool) {
         quote.lines.push("The agent says:".to_owned());
     }
     quote.text(shown.description.as_deref());
-    let mut lines = vec![format!("To be signed: {}", shown.what()), format!("Digest: {}", shown.digest)];
+    let mut lines = vec![format!("Payload to sign: {}", shown.what()), format!("Digest: {}", shown.digest)];
     lines.extend(shown.warning.map(|warning| format!("Warning: {warning}")));
     let enough = quote.is_whole() && shown.warning.is_none();
     lines.append(&mut quote.lines);

@@ -24,7 +24,7 @@ pub(super) async fn poll_loop(
         _ = stop.wait_for(|stop| *stop) => {}
     }
     if let Err(error) = leases::release(&state.store, lease, state.node).await {
-        tracing::debug!(lease, %error, "a lease could not be handed back");
+        tracing::debug!(lease, %error, "cannot release a lease");
     }
 }
 

@@ -171,7 +171,7 @@ fn refuse_failed(status: StatusCode, answer: &HeaderMap) -> Result<()> {
         None => Ok(()),
         Some(b"outcome_unknown") => Err(Error::OutcomeUnknown(LostAnswer::of_sidecar(status))),
         Some(b"upstream_error") => {
-            Err(Error::Upstream("the sidecar has no answer of the host that it can read".into()))
+            Err(Error::Upstream("the sidecar got no readable response from the host".into()))
         }
         Some(b"upstream_timeout") => Err(Error::UpstreamTimeout),
         Some(b"unauthenticated") => {
@@ -182,7 +182,7 @@ fn refuse_failed(status: StatusCode, answer: &HeaderMap) -> Result<()> {
             Err(Error::Upstream("the sidecar's egress guard refuses the host".into()))
         }
         Some(b"oauth_parameter") => {
-            Err(Error::Upstream("the request brings oauth_* parameters of its own".into()))
+            Err(Error::Upstream("the request has its own oauth_* parameters; remove them".into()))
         }
         Some(b"body_too_large") => {
             Err(Error::Upstream("the form is larger than the sidecar can sign".into()))
@@ -221,7 +221,7 @@ fn wrap(
     let (parts, body) = response.into_parts();
     if parts.status.is_informational() {
         // The agent's wish to switch protocols was not passed on.
-        return Err(Error::BrokenAnswer { status: parts.status, why: "that is not a final answer".into() });
+        return Err(Error::BrokenAnswer { status: parts.status, why: "that is not a final response".into() });
     }
     let unknown = |Unscrubbable| Error::UnknownContentCoding { status: parts.status };
     let coding = content_coding(&parts.headers).map_err(unknown)?;

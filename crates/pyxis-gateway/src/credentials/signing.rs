@@ -110,9 +110,9 @@ pub struct PayloadField {
     pub value: String,
 }
 
-const BLIND: &str = "Only a hash is shown: nobody can tell what this signature will stand for. Approve it only if \
-                     you made the hash yourself.";
-const OPAQUE: &str = "The payload is not text: find out what these bytes mean before you approve.";
+const BLIND: &str = "Only a hash is shown, so the signed content is unknown. Approve only if \
+                     you computed the hash yourself.";
+const OPAQUE: &str = "The payload is not text. Find out what these bytes mean before you approve.";
 
 /// What a stored request asks to have signed; `None` if it no longer reads.
 pub fn shown(body: &[u8]) -> Option<PayloadView> {

@@ -95,8 +95,8 @@ impl fmt::Display for TokenRefusal {
                 let direction = if ahead > 0 { "behind" } else { "ahead of" };
                 write!(
                     f,
-                    "; this machine's clock is {} seconds {direction} the endpoint's, and a signed assertion is only good \
-                     at its time: check both clocks",
+                    "; this machine's clock is {} seconds {direction} the endpoint's, and a signed assertion \
+                     is valid only for a short time: check both clocks",
                     ahead.unsigned_abs()
                 )
             }
@@ -210,7 +210,7 @@ pub(crate) async fn code(
 /// The client says who it is: in the form, or in the returned header. Without a secret it is a public
 /// client and says its id in the form.
 fn identify(how: ClientAuth, secret: &SecretValue, form: &mut Form) -> Result<Option<HeaderValue>> {
-    let id = secret.field("client_id").ok_or_else(|| Error::field("secret.client_id", "is needed"))?;
+    let id = secret.field("client_id").ok_or_else(|| Error::field("secret.client_id", "is required"))?;
     let password = secret.field("client_secret").filter(|text| !text.is_empty());
     match (how, password) {
         (ClientAuth::Basic, Some(password)) => {

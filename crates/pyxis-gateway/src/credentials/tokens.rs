@@ -136,7 +136,7 @@ pub(crate) async fn rejected(state: &State, credential: &ResolvedCredential, tok
     let ended =
         oauth_tokens::end(&state.store, row.workspace_id, row.id, (fresh.version, fresh.expires_at), now);
     if let Err(error) = ended.await {
-        tracing::warn!(%error, credential = %row.id, "a rejected access token stays stored");
+        tracing::warn!(%error, credential = %row.id, "cannot remove a rejected access token");
     }
 }
 
@@ -155,7 +155,7 @@ async fn shared(state: &State, credential: &TokenRequest) -> Result<Fresh> {
             return fetched;
         }
         if tokio::time::Instant::now() >= deadline {
-            return Err(Error::TokenEndpoint("another node did not finish in time".to_owned()));
+            return Err(Error::TokenEndpoint("another node did not finish fetching it in time".to_owned()));
         }
         tokio::time::sleep(LOOK_AGAIN).await;
     }

@@ -53,21 +53,23 @@ impl LostAnswer {
 
     pub(crate) const fn detail(self) -> &'static str {
         match self {
-            Self::NotStored => "the request was sent but its answer was lost; it is not sent again",
+            Self::NotStored => "the request was sent, but its response was lost; it is not sent again",
             Self::Closed => {
-                "the host closed the connection before it answered: the request may have been carried out; it is not sent again"
+                "the host closed the connection before it responded; the request may have been executed and \
+                 is not sent again"
             }
             Self::ClosedAfterCertificate => {
-                "the host closed the connection before it answered (does it accept the client certificate?): the request may have been carried out; it is not sent again"
+                "the host closed the connection before it responded (it may not accept the client \
+                 certificate); the request may have been executed and is not sent again"
             }
             Self::Timeout => {
-                "the host did not answer in time: the request may have been carried out; it is not sent again"
+                "the host did not respond in time; the request may have been executed and is not sent again"
             }
             Self::Unreadable => {
-                "the host's answer cannot be read: the request may have been carried out; it is not sent again"
+                "the host's response cannot be read; the request may have been executed and is not sent again"
             }
             Self::Missing => {
-                "no readable answer of the host came back: the request may have been carried out; it is not sent again"
+                "no readable response came from the host; the request may have been executed and is not sent again"
             }
         }
     }

@@ -328,8 +328,8 @@ async fn respond(
         }
         Ok(None) => *response.body_mut() = Body::new(OutcomeBody::new(body, outcome)),
         Err(broken) => {
-            tracing::debug!(error = %broken, "answer broke off");
-            let error = Error::BrokenAnswer { status, why: "broke off its answer".into() };
+            tracing::debug!(error = %broken, "response ended early");
+            let error = Error::BrokenAnswer { status, why: "its response ended early".into() };
             outcome.failed(&error);
             return Err(error);
         }

@@ -63,9 +63,10 @@ impl CeremonyResponse {
 
     fn parse<T: Credential>(&self) -> Result<T> {
         if self.credential.len() > MAX_ANSWER {
-            return Err(Error::PasskeyRefused("the answer is too long"));
+            return Err(Error::PasskeyRefused("the response is too long"));
         }
-        serde_json::from_str(&self.credential).map_err(|_| Error::PasskeyRefused("the answer cannot be read"))
+        serde_json::from_str(&self.credential)
+            .map_err(|_| Error::PasskeyRefused("the response cannot be read"))
     }
 }
 
@@ -87,7 +88,7 @@ impl VerifiedAssertion {
         if self.binding == wanted {
             Ok(())
         } else {
-            Err(Error::PasskeyRefused("it was given for something else than what is to be done now"))
+            Err(Error::PasskeyRefused("it was given for another action; try again"))
         }
     }
 
@@ -96,14 +97,15 @@ impl VerifiedAssertion {
         if passkeys::record_use(&mut *tx, &self.row, &self.document, now).await? {
             Ok(())
         } else {
-            Err(Error::PasskeyRefused("the same passkey was used elsewhere at this moment"))
+            Err(Error::PasskeyRefused("the same passkey was used elsewhere at the same moment; try again"))
         }
     }
 }
 
 /// The relying party: this origin and its host name.
 pub(crate) fn relying_party(state: &State) -> Result<Webauthn> {
-    const NO_NAME: Error = Error::Conflict("passkeys need a PX_BASE_URL with a host name, not an address");
+    const NO_NAME: Error =
+        Error::Conflict("passkeys need a base URL (PX_BASE_URL) with a host name, not an IP address");
     let origin = Url::parse(&state.config.base_url).map_err(broken)?;
     let name = origin.domain().ok_or(NO_NAME)?.to_owned();
     let builder = WebauthnBuilder::new(&name, &origin).map_err(|_| NO_NAME)?;
@@ -121,13 +123,15 @@ pub(crate) fn refused(error: &WebauthnError) -> Error {
     Error::PasskeyRefused(match error {
         WebauthnError::InvalidRPOrigin => "it was used on another origin",
         WebauthnError::InvalidRPIDHash => "it belongs to another site",
-        WebauthnError::MismatchedChallenge => "it answers another challenge",
+        WebauthnError::MismatchedChallenge => "it is a response to another challenge",
         WebauthnError::CredentialCrossOrigin => "it was used in a frame of another site",
-        WebauthnError::InvalidClientDataType => "it is an answer to another kind of question",
-        WebauthnError::UserNotPresent => "nobody was present",
+        WebauthnError::InvalidClientDataType => "it is a response to another kind of request",
+        WebauthnError::UserNotPresent => "the presence of a person was not confirmed",
         WebauthnError::UserNotVerified => "the person was not verified by PIN, fingerprint or face",
-        WebauthnError::CredentialPossibleCompromise => "its counter went back: there may be a copy of it",
-        _ => "its answer does not hold",
+        WebauthnError::CredentialPossibleCompromise => {
+            "its counter went backward, so there may be a copy of it"
+        }
+        _ => "its response is not valid",
     })
 }
 
@@ -199,7 +203,7 @@ pub(crate) async fn take(
     let found = ceremonies::take(&state.store, answer.ceremony, state.now()).await?;
     found
         .filter(|row| row.purpose == purpose && row.user_id == user)
-        .ok_or(Error::PasskeyRefused("the ceremony is over; begin again"))
+        .ok_or(Error::PasskeyRefused("the passkey request has ended; start again"))
 }
 
 /// Checks the answer to a ceremony: challenge, origin, frame, site, presence, verification, signature, counter, and the
@@ -241,12 +245,12 @@ async fn check(
     let row = passkeys::find_by_credential(&state.store, &text(given.get_credential_id())).await?;
     let row = row.ok_or(Error::PasskeyRefused("it is not registered here"))?;
     if user.is_some_and(|user| user != row.user_id) {
-        return Err(Error::PasskeyRefused("it is somebody else's"));
+        return Err(Error::PasskeyRefused("it belongs to someone else"));
     }
     let handle = given.get_user_unique_id();
     let theirs = row.user_id.to_string().replace('-', "");
     if handle.is_some_and(|handle| hex::encode(handle) != theirs) {
-        return Err(Error::PasskeyRefused("it is somebody else's"));
+        return Err(Error::PasskeyRefused("it belongs to someone else"));
     }
     let pending: DiscoverableAuthentication = serde_json::from_str(&begun.state).map_err(broken)?;
     let mut key = key(&row)?;

@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 const MAX_CHAIN: usize = 16;
 
 /// Message for a member without rights on a credential.
-pub const NOT_YOURS: &str = "this credential was not assigned to you with the Approve grant";
+pub const NOT_YOURS: &str = "you do not have the Approve right for this credential; ask an owner or admin";
 
 /// A person in their current state.
 pub(crate) struct Voter {
@@ -133,8 +133,8 @@ pub(crate) async fn counted(
 pub(crate) async fn check_distinct(tx: &mut Tx, voter: &Voter, people: &[UserId]) -> Result<()> {
     if people.contains(&behind(tx, &voter.user).await?) {
         return Err(Error::NotEligible(
-            "your account was opened with a link that another approver made, so both count as one person; \
-             sign in with a passkey from before, or have a link made on the command line",
+            "another approver made the link that opened your account, so you both count as one person; sign \
+             in with an earlier passkey, or get a link from pyxis user link",
         ));
     }
     Ok(())

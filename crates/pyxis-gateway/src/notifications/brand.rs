@@ -81,8 +81,8 @@ pub fn check(display_name: &str, accent: &str) -> Result<Brand> {
     let accent = match accent.trim() {
         "" => None,
         text => {
-            let accent =
-                Accent::parse(text).ok_or_else(|| Error::field("accent", "six hex digits like #4338ca"))?;
+            let accent = Accent::parse(text)
+                .ok_or_else(|| Error::field("accent", "must be six hex digits such as #4338ca"))?;
             Some(accent.to_string())
         }
     };
@@ -123,7 +123,7 @@ pub async fn set_logo(state: &State, actor: &Actor, file: Option<Vec<u8>>) -> Re
 fn draw(file: &[u8]) -> Result<Vec<u8>> {
     let refused = |detail: &str| Error::field("logo", detail);
     if file.len() > MAX_LOGO {
-        return Err(refused("at most 256 KB"));
+        return Err(refused("must have at most 256 KB"));
     }
     let mut reader = ImageReader::new(Cursor::new(file)).with_guessed_format().map_err(|_| refused(KINDS))?;
     if !matches!(reader.format(), Some(ImageFormat::Png | ImageFormat::Jpeg | ImageFormat::WebP)) {
@@ -147,7 +147,7 @@ fn draw(file: &[u8]) -> Result<Vec<u8>> {
     Ok(out.into_inner())
 }
 
-const KINDS: &str = "a PNG, JPEG or WebP picture";
+const KINDS: &str = "must be a PNG, JPEG or WebP picture";
 
 #[cfg(test)]
 mod tests {
@@ -209,7 +209,7 @@ mod tests {
         let of = |size: usize| commented(&vec![b'x'; size - commented(b"").len()]);
         draw(&of(256 * 1024)).unwrap();
         let refused = draw(&of(256 * 1024 + 1)).unwrap_err();
-        assert_eq!(refused.to_string(), "invalid field logo: at most 256 KB");
+        assert_eq!(refused.to_string(), "invalid field logo: must have at most 256 KB");
     }
 
     /// An image with a text chunk after its header: length, kind, text, checksum.

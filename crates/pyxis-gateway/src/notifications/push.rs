@@ -82,7 +82,7 @@ pub(crate) async fn run(state: State, mut stop: Stop) {
         let nap = match caught("push", start_due(&state, &mut under_way)).await {
             Ok(nap) => nap,
             Err(error) => {
-                tracing::warn!(%error, "notifications could not be read; they will be tried again");
+                tracing::warn!(%error, "cannot read notifications; will retry");
                 NAP
             }
         };
@@ -118,7 +118,7 @@ async fn start_due(state: &State, under_way: &mut JoinSet<()>) -> Result<Duratio
         let state = state.clone();
         under_way.spawn(async move {
             if let Err(error) = caught("push", serve(&state, &message)).await {
-                tracing::warn!(txn = %message.txn_id, %error, "a notification could not be sent or noted");
+                tracing::warn!(txn = %message.txn_id, %error, "cannot send or record a notification");
             }
         });
     }
@@ -156,7 +156,7 @@ async fn serve(state: &State, message: &PushMessageRow) -> Result<()> {
     let outcome = match timeout(CALL, send(state, request)).await {
         Ok(Ok(outcome)) => outcome,
         Ok(Err(error)) => {
-            tracing::debug!(%error, "a push service cannot be reached");
+            tracing::debug!(%error, "cannot reach a push service");
             PushOutcome::Later(None)
         }
         Err(_) => PushOutcome::Later(None),

@@ -88,10 +88,10 @@ impl<'a> Control<'a> {
 
     fn check_lengths(&self) -> Result<()> {
         if self.reason.is_some_and(|reason| reason.len() > MAX_REASON) {
-            return Err(Error::InvalidHeader { name: "X-PX-Reason", detail: "at most 1024 bytes" });
+            return Err(Error::InvalidHeader { name: "X-PX-Reason", detail: "must have at most 1024 bytes" });
         }
         if self.idempotency_key.is_some_and(|key| key.is_empty() || key.len() > MAX_IDEMPOTENCY_KEY) {
-            return Err(Error::InvalidHeader { name: "Idempotency-Key", detail: "1 to 255 bytes" });
+            return Err(Error::InvalidHeader { name: "Idempotency-Key", detail: "must have 1 to 255 bytes" });
         }
         Ok(())
     }
@@ -121,7 +121,7 @@ fn wait(headers: &HeaderMap) -> Result<Option<Duration>> {
         return Err(Error::DuplicateHeader("Prefer"));
     }
     let bad =
-        Error::InvalidHeader { name: "Prefer", detail: "wait takes whole seconds, for example wait=30" };
+        Error::InvalidHeader { name: "Prefer", detail: "wait must be whole seconds, for example wait=30" };
     let Ok(text) = value.to_str() else { return Err(bad) };
     for preference in text.split([',', ';']) {
         let (name, argument) = preference.split_once('=').unwrap_or((preference, ""));

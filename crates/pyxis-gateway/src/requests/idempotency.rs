@@ -76,7 +76,7 @@ impl Drop for Claimed {
                     idempotency::release(&state.store, workspace, agent, &key_hash).await
                 };
                 let Err(error) = done else { return };
-                tracing::warn!(%error, "an idempotency key could not be settled yet");
+                tracing::warn!(%error, "cannot store the outcome of an idempotency key yet; will retry");
                 tokio::time::sleep(AGAIN).await;
             }
         }));
@@ -143,7 +143,7 @@ fn again(
     let kept = StoredResponse::decode(&bytes).map_err(|error| Error::Internal(Box::new(error)))?;
     if kept.truncated {
         return Err(Error::Upstream(
-            "the request was sent and answered; the answer was too large to be kept".into(),
+            "the request was sent and answered; the response was too large to store".into(),
         ));
     }
     let mut response = (kept.status, kept.body).into_response();
@@ -210,7 +210,7 @@ impl Claimed {
         match idempotency::complete(&state.store, self.workspace, self.agent, &self.key_hash, sealed).await {
             Ok(_) => self.tied(),
             // The agent receives its response anyway; dropping the claim records that it is not stored.
-            Err(error) => tracing::warn!(%error, "an answer could not be kept for its idempotency key"),
+            Err(error) => tracing::warn!(%error, "cannot store a response for its idempotency key"),
         }
         Ok(Response::from_parts(parts, body))
     }
@@ -227,7 +227,7 @@ async fn read(mut body: Body, most: usize) -> Result<Length> {
     let mut length = 0;
     while let Some(frame) = body.frame().await {
         let frame =
-            frame.map_err(|_| Error::Upstream("the host answered, but broke off its answer".into()))?;
+            frame.map_err(|_| Error::Upstream("the host answered, but its response ended early".into()))?;
         let Ok(data) = frame.into_data() else { continue };
         length += data.len();
         pieces.push(data);

@@ -42,7 +42,7 @@ async fn write(path: &Path, checkpoint: &Checkpoint) {
         tokio::fs::rename(&next, path).await
     };
     if let Err(error) = written.await {
-        tracing::warn!(%error, "the signed audit head could not be written beside the database");
+        tracing::warn!(%error, "cannot write the signed audit head to audit-head.json");
     }
 }
 

@@ -58,9 +58,7 @@ impl SecretValue {
             Self::Fields(fields) => {
                 for (name, text) in fields {
                     if entered_some(name) != Ok(name.as_str()) {
-                        let why = format!(
-                            "the field name {name:?} has characters that nobody sees; write it again"
-                        );
+                        let why = format!("the field name {name:?} has invisible characters; write it again");
                         return Err(Error::field("secret", why));
                     }
                     *text = Zeroizing::new(meant(name, text)?);

@@ -11,6 +11,7 @@ use pyxis_store::cipher::Keyring;
 
 use crate::config::Config;
 use crate::runtime::anchor::Anchor;
+use crate::runtime::chat_health::ChatExaminations;
 use crate::runtime::last_used::LastUsedBuffer;
 use crate::runtime::login_throttle::UnknownEmailThrottle;
 use crate::runtime::metrics_recorder::MetricsRecorder;
@@ -76,6 +77,7 @@ pub struct Inner {
     pub(crate) mtls_clients: MtlsClients,
     pub(crate) login_throttle: UnknownEmailThrottle,
     pub(crate) anchor: Anchor,
+    pub(crate) chat_examinations: ChatExaminations,
     meters: OnceLock<MetricsRecorder>,
 }
 
@@ -102,6 +104,7 @@ impl State {
             mtls_clients: MtlsClients::default(),
             login_throttle: UnknownEmailThrottle::default(),
             anchor: Anchor::default(),
+            chat_examinations: ChatExaminations::default(),
             meters: OnceLock::new(),
         }))
     }

@@ -13,7 +13,7 @@ const PAUSE: Duration = Duration::from_secs(3);
 
 /// Error that replaces the result of panicked work.
 #[derive(Debug, thiserror::Error)]
-#[error("the work `{0}` panicked")]
+#[error("the background task `{0}` panicked")]
 struct Panicked(&'static str);
 
 /// Runs `work` and converts a panic to an error. The panic hook handles the message.
@@ -24,7 +24,7 @@ pub(crate) async fn caught<T>(name: &'static str, work: impl Future<Output = Res
     AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
         tracing::error!(
             work = name,
-            "background work panicked; it goes on after a pause. Please report this bug"
+            "a background task panicked and restarts after a pause; please report this bug"
         );
         metrics::counter!("pyxis_background_panics_total", "work" => name).increment(1);
         Err(Error::Internal(Panicked(name).into()))
@@ -79,7 +79,7 @@ mod tests {
             panic!("out of cheese")
         });
         let Err(Error::Internal(source)) = caught.await else { panic!("not caught") };
-        assert_eq!(source.to_string(), "the work `test` panicked");
+        assert_eq!(source.to_string(), "the background task `test` panicked");
     }
 
     #[tokio::test]

@@ -16,6 +16,7 @@ pub(crate) struct Work {
     deliveries: Notify,
     telegram: Notify,
     matrix: Notify,
+    examinations: Notify,
     push: Notify,
     slots: Arc<Semaphore>,
     queue: Mutex<Vec<(WorkspaceId, TxnId)>>,
@@ -30,6 +31,7 @@ impl Default for Work {
             deliveries: Notify::new(),
             telegram: Notify::new(),
             matrix: Notify::new(),
+            examinations: Notify::new(),
             push: Notify::new(),
             slots: Arc::new(Semaphore::new(SENDING_AT_ONCE)),
             queue: Mutex::default(),
@@ -76,6 +78,11 @@ impl Work {
             ChatPlatform::Telegram => &self.telegram,
             ChatPlatform::Matrix => &self.matrix,
         }
+    }
+
+    /// Signals that a bot may have been let into a chat or put out of one.
+    pub(crate) const fn examinations(&self) -> &Notify {
+        &self.examinations
     }
 
     /// Signals that a push message may be due.

@@ -189,7 +189,7 @@ impl RequestBody {
 
 /// No data arrived for [`BODY_TIMEOUT`].
 #[derive(Debug, thiserror::Error)]
-#[error("the rest of the body did not come in time")]
+#[error("the rest of the body did not arrive in time")]
 struct StallError;
 
 impl Watch {

@@ -71,7 +71,7 @@ impl MalformedRequest {
     /// The response. Over HTTP/1 it closes the connection, because the start of the next request is unknown.
     pub(super) fn response(self) -> Response {
         let mut response = self.problem().render(None);
-        tracing::debug!(status = response.status().as_u16(), reason = ?self, "request refused by its head");
+        tracing::debug!(status = response.status().as_u16(), reason = ?self, "request refused because of its head");
         let headers = response.headers_mut();
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
         // The origin may be unknown, and the response is the same for everyone.
@@ -124,7 +124,7 @@ impl MalformedRequest {
                 "Content-Length must be one decimal number, sent once".to_owned()
             }
             Self::TransferEncoding => {
-                "the only Transfer-Encoding that is taken is a single `chunked`, over HTTP/1.1".to_owned()
+                "the only supported Transfer-Encoding is a single `chunked`, over HTTP/1.1".to_owned()
             }
             Self::LengthAndEncoding => {
                 "Content-Length and Transfer-Encoding exclude each other: send one of them".to_owned()
@@ -133,7 +133,7 @@ impl MalformedRequest {
                 format!("the head of the request took longer than {} seconds", HEAD_TIMEOUT.as_secs())
             }
             Self::SlowBody => format!(
-                "nothing came of the rest of the body for {} seconds: send the request again",
+                "the rest of the body did not arrive for {} seconds: send the request again",
                 BODY_TIMEOUT.as_secs()
             ),
         }

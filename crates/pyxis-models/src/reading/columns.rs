@@ -412,7 +412,7 @@ fn chain(text: &str) -> Result<Chain, String> {
         .or_else(|| Chain::from_name(&text.to_ascii_lowercase()))
         .ok_or_else(|| {
             format!(
-                "{text:?} is not a known chain; known are {} and their ids",
+                "{text:?} is not a known chain; use {} or their ids",
                 names(Chain::ALL, |chain| chain.as_str())
             )
         })
@@ -427,7 +427,7 @@ fn kind(text: &str) -> Result<Kind, String> {
     }
     .ok_or_else(|| {
         let known = names(Kind::ALL, |kind| kind.as_str());
-        format!("{text:?} is not a known kind of transfer; known are {known}, erc721 and erc1155")
+        format!("{text:?} is not a known kind of transfer; use {known}, erc721 or erc1155")
     })
 }
 
@@ -437,8 +437,8 @@ fn names<T>(all: &[T], name: impl Fn(&T) -> &'static str) -> String {
 
 fn usd(text: &str) -> Result<f32, String> {
     let volume: f32 =
-        if text.is_empty() { 0.0 } else { text.parse().map_err(|_| format!("{text:?} is no number"))? };
-    if volume.is_finite() { Ok(volume) } else { Err(format!("{text:?} is no number")) }
+        if text.is_empty() { 0.0 } else { text.parse().map_err(|_| format!("{text:?} is not a number"))? };
+    if volume.is_finite() { Ok(volume) } else { Err(format!("{text:?} is not a number")) }
 }
 
 #[cfg(test)]

@@ -164,7 +164,7 @@ impl Table {
             for column in columns {
                 column.read(wanted)?;
                 if column.cells.len() != wanted {
-                    return Err(damaged("its columns are not of one length"));
+                    return Err(damaged("its columns differ in length"));
                 }
             }
             Ok(())

@@ -1,6 +1,7 @@
 //! Response heads up to the limit, and the error for larger ones.
 
 use http::HeaderName;
+use http_body_util::BodyExt;
 use pyxis_net::{Client, ClientConfig, Error, MAX_ANSWER_HEAD, MAX_ANSWER_LINES};
 use pyxis_testkit::resolver::ScriptedResolver;
 use pyxis_testkit::tls::Authority;
@@ -84,6 +85,24 @@ async fn an_answer_that_cannot_be_read_says_that_the_host_answered() {
         let (error, told) = told(answer.to_owned()).await;
         assert!(matches!(error, Error::Protocol(_)), "{answer:?} {error:?}");
         assert!(told.starts_with("the host answered") && !told.contains("HTTP"), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_cannot_be_read_is_told_from_one_that_was_broken_off() {
+    for (body, is_unreadable) in [
+        ("x\r\nabc\r\n", true),
+        ("3\r\nabcdef", true),
+        ("fffffffffffffffff\r\n", true),
+        ("0\r\nbad trailer\r\n\r\n", true),
+        ("5\r\nabc", false),
+        ("", false),
+    ] {
+        let url = raw(format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{body}")).await;
+        let response = client().send(get(&url), PATIENCE).await.unwrap();
+        let error = Error::from(response.into_body().collect().await.expect_err("a failure"));
+        assert_eq!(matches!(error, Error::Protocol(_)), is_unreadable, "{body:?} {error:?}");
+        assert!(error.was_sent(), "{body:?}");
     }
 }
 

@@ -14,3 +14,4 @@ mod rebind;
 mod support;
 mod timeouts;
 mod tls;
+mod unreadable;

@@ -7,15 +7,14 @@ use std::time::Duration;
 use http_body_util::BodyExt;
 use pyxis_net::{Client, ClientConfig, Error, body};
 use pyxis_testkit::resolver::ScriptedResolver;
-use pyxis_testkit::tls::{Authority, HTTP_2};
+use pyxis_testkit::tls::Authority;
 use pyxis_testkit::upstream::{Reply, Upstream};
 
 use http::Request;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
-use tokio_rustls::TlsAcceptor;
 
-use crate::support::{PATIENCE, client, config, post, read};
+use crate::support::{Frame, PATIENCE, answers_with_frame, client, config, post, read};
 
 /// Sends numbered POSTs while the server drops its connections at every possible moment. Compares the client's results
 /// with the requests that the server saw.
@@ -188,39 +187,6 @@ async fn an_idle_time_longer_than_the_pools_own_changes_nothing() {
     assert_eq!(upstream.connections(), 1);
 }
 
-/// Builds a frame for the stream with this id.
-type Frame = fn([u8; 4]) -> Vec<u8>;
-
-/// A host that reads one HTTP/2 request head, sends this frame for its stream and closes.
-async fn answers_with_frame(authority: &Authority, frame: Frame) -> SocketAddr {
-    let acceptor = TlsAcceptor::from(authority.server(&["api.example.com"], &[HTTP_2]));
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move {
-        let (stream, _) = listener.accept().await.unwrap();
-        let mut stream = acceptor.accept(stream).await.unwrap();
-        // Empty settings.
-        stream.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0]).await.unwrap();
-        stream.read_exact(&mut [0; 24]).await.unwrap();
-        let id = loop {
-            let mut head = [0; 9];
-            stream.read_exact(&mut head).await.unwrap();
-            let [high, middle, low, kind, _, id @ ..] = head;
-            let length = u32::from_be_bytes([0, high, middle, low]);
-            stream.read_exact(&mut vec![0; usize::try_from(length).unwrap()]).await.unwrap();
-            // HEADERS
-            if kind == 1 {
-                break id;
-            }
-        };
-        stream.write_all(&frame(id)).await.unwrap();
-        // Until the client ends the connection.
-        let _ = stream.shutdown().await;
-        while stream.read(&mut [0; 1024]).await.is_ok_and(|read| read > 0) {}
-    });
-    address
-}
-
 fn reset(id: [u8; 4], reason: u8) -> Vec<u8> {
     [&[0, 0, 4, 3, 0][..], &id, &[0, 0, 0, reason]].concat()
 }
@@ -239,11 +205,7 @@ async fn only_a_refused_stream_is_known_to_be_unprocessed() {
         (|id| [&[0, 0, 8, 7, 0, 0, 0, 0, 0][..], &id, &[0, 0, 0, 0]].concat(), false),
     ];
     for (number, (frame, unprocessed)) in frames.into_iter().enumerate() {
-        let address = answers_with_frame(&authority, frame).await;
-        let resolver = ScriptedResolver::new().answer("api.example.com", &["127.0.0.1"]);
-        let config = ClientConfig { extra_roots: vec![authority.root()], ..config(resolver) };
-        let client = Client::new(&config).unwrap();
-        let url = format!("https://api.example.com:{}/", address.port());
+        let (client, url) = answers_with_frame(&authority, frame).await;
         let error = client.send(post(&url, "x"), PATIENCE).await.unwrap_err();
         assert_eq!(matches!(error, Error::Unprocessed(_)), unprocessed, "{number}: {error:?}");
         assert_eq!(error.was_sent(), !unprocessed, "{number}: {error:?}");

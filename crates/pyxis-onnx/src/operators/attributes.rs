@@ -78,7 +78,7 @@ pub(super) fn constant_ints(builder: &Builder, kind: &str, operand: &Operand) ->
     let value = builder.value(operand);
     value
         .and_then(TensorData::ints)
-        .ok_or_else(|| format!("{kind} with axes or a shape that are no whole weights"))
+        .ok_or_else(|| format!("{kind} with axes or a shape that are not integer weights"))
 }
 
 /// Shape after `Reshape`: 0 keeps a dimension, and -1 is inferred from the rest.

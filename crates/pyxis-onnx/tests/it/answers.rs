@@ -128,7 +128,7 @@ fn an_answer_out_of_range_is_a_failure_and_never_a_score() {
     let program = Program::load(&linear.bytes(), &ModelSpec { unknown: Some(0.0), ..spec(1) }).unwrap();
     assert!((program.probability(&[1000.0]).unwrap() - 0.2).abs() < 1e-6);
     let failed = program.probability(&[10_000.0]).unwrap_err();
-    assert!(failed.to_string().contains("no probability"), "{failed}");
+    assert!(failed.to_string().contains("not a probability"), "{failed}");
     assert!(program.probability(&[f32::INFINITY]).is_err());
     assert!(program.probability(&[1.0, 2.0]).is_err(), "too many features");
 }

@@ -57,7 +57,7 @@ fn outputs_that_leave_a_choice_want_a_name() {
     let two = Model { outputs: vec!["a", "b"], ..stump(2, 0, 1.0, 0.2, 0.8) };
     refused(&two, 2, "(outputs: a, b): name one of them with --output");
     let one = Model { outputs: vec!["a"], ..stump(2, 0, 1.0, 0.2, 0.8) };
-    refused(&one, 2, "nothing computes the output a");
+    refused(&one, 2, "no operator computes the output a");
     let bytes = stump(2, 0, 1.0, 0.2, 0.8).bytes();
     let why = Program::load(&bytes, &ModelSpec { output: Some("x".to_owned()), ..spec(2) }).unwrap_err();
     assert!(matches!(why, LoadError::Output { .. }), "{why}");
@@ -226,7 +226,7 @@ fn shapes_and_types_that_do_not_fit_are_named() {
     known(&weighted(read("MatMul"), vec![3, 1]), "MatMul of shapes [1, 2] and [3, 1]");
     known(&weighted(read("Add"), vec![3]), "Add of shapes [1, 2] and [3]");
     known(&weighted(read("Gather"), vec![1]), "Gather with indices of type float");
-    known(&weighted(read("Reshape"), vec![2]), "no whole weights");
+    known(&weighted(read("Reshape"), vec![2]), "not integer weights");
     known(&weighted(read("Sigmoid"), vec![2]), "Sigmoid with 2 inputs");
     let alone = |kind| Model::of(2).with(operator(kind, vec!["features"], "probabilities"));
     known(&alone("Not"), "Not of type float");

@@ -115,7 +115,9 @@ fn tier(limit_field: &str, tier: Option<i64>, limit: Option<i64>) -> Result<Opti
     match (tier, limit) {
         (Some(tier), limit) => Ok(Some(Tier { tier, limit })),
         (None, None) => Ok(None),
-        (None, Some(_)) => Err(Error::field(limit_field, "say the tier beside it: only tier 4 has one")),
+        (None, Some(_)) => {
+            Err(Error::field(limit_field, "set the tier with it: only tier 4 has its own limit"))
+        }
     }
 }
 

@@ -75,8 +75,8 @@ fn nullifiers(subject: &Object<'_>) -> Result<Vec<Nullifier>, Rejection> {
     let list = match (subject.get("nullifiers"), subject.get("hash")) {
         (Some(JsonNode::List(list)), None) => list.as_slice(),
         (None, Some(hash)) => std::slice::from_ref(hash),
-        (Some(_), None) => return Err(invalid("nullifiers must be a list of texts")),
-        (None, None) => return Err(invalid("nullifiers (or the older hash) must be there")),
+        (Some(_), None) => return Err(invalid("nullifiers must be a list of strings")),
+        (None, None) => return Err(invalid("nullifiers (or the older hash) are missing")),
         (Some(_), Some(_)) => return Err(invalid("there must be nullifiers or the older hash, not both")),
     };
     if list.is_empty() || list.len() > MAX_NULLIFIERS {
@@ -87,7 +87,7 @@ fn nullifiers(subject: &Object<'_>) -> Result<Vec<Nullifier>, Rejection> {
         let nullifier: Nullifier = node
             .as_text()
             .and_then(|text| text.parse().ok())
-            .ok_or(invalid("each must be a text of 1 to 256 printable bytes"))?;
+            .ok_or(invalid("each must be a string of 1 to 256 printable bytes"))?;
         if nullifiers.contains(&nullifier) {
             return Err(invalid("all must be different"));
         }

@@ -83,7 +83,7 @@ impl From<Invalid> for Rejection {
             Invalid::Unsigned(path) => Self::unsigned(&path),
             Invalid::Types(reason) => Self::InvalidTypedData { reason },
             Invalid::UnknownType(_) => {
-                Self::InvalidTypedData { reason: "a member has a type that is neither standard nor given" }
+                Self::InvalidTypedData { reason: "a member has a type that is neither standard nor defined" }
             }
             Invalid::Twice(key) => Self::DuplicateKey { key },
             Invalid::Form => Self::InvalidTypedData { reason: "it is not typed data" },

@@ -51,7 +51,7 @@ fn parse_signature(text: Option<&str>) -> Result<Signature, Rejection> {
     Signature::from_bytes(&bytes).map_err(|bad| match bad {
         BadSignature::HighS => Rejection::HighS,
         BadSignature::Malformed => Rejection::MalformedSignature {
-            expected: "proofValue must be 0x and 130 hexadecimal digits, r, s and v",
+            expected: "proofValue must be 0x followed by 130 hex characters: r, s and v",
         },
     })
 }

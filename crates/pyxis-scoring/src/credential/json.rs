@@ -114,7 +114,7 @@ impl<'a> Object<'a> {
     pub(super) fn text(&self, key: &str) -> Result<&str, Rejection> {
         match self.member(key)? {
             JsonNode::Text(text) => Ok(text),
-            _ => Err(Rejection::form(key, "a text")),
+            _ => Err(Rejection::form(key, "a string")),
         }
     }
 

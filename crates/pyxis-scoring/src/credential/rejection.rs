@@ -47,19 +47,21 @@ pub enum Rejection {
         expected: &'static str,
     },
     /// `type` or `@context` is not that of a credential.
-    #[error("not a Verifiable Credential of version 1: look at type and @context")]
+    #[error("not a Verifiable Credential of version 1: check type and @context")]
     NotACredential,
     /// The proof type is not supported.
     #[error("unknown proof type; supported are EthereumEip712Signature2021 and Ed25519Signature2018")]
     UnsupportedProof,
     /// The proof was made for a purpose other than issuing.
-    #[error("the proof is not made for assertionMethod; ask the issuer for a credential that is")]
+    #[error("the proof does not have the purpose assertionMethod; ask the issuer for a credential that does")]
     WrongProofPurpose,
     /// The proof names a key that is not the issuer's.
     #[error("verificationMethod is not a key of the issuer; both must carry the same DID")]
     WrongVerificationMethod,
     /// The typed data cannot be hashed, or is ambiguous.
-    #[error("the typed data of the proof is invalid ({reason}); ask the issuer for a credential by EIP-712")]
+    #[error(
+        "the typed data of the proof is invalid ({reason}); ask the issuer for a credential that follows EIP-712"
+    )]
     InvalidTypedData {
         /// Fault of the typed data.
         reason: &'static str,
@@ -86,7 +88,7 @@ pub enum Rejection {
     #[error("the signature has a high s; send it in its canonical form, as it was issued")]
     HighS,
     /// The signature is not the issuer's over this content.
-    #[error("the signature is not the issuer's over this content; send the credential as it was issued")]
+    #[error("the signature does not match this issuer and content; send the credential as it was issued")]
     SignatureMismatch,
     /// An issuer of this kind cannot make this proof.
     #[error("issuer must be a DID of this proof type: {expected}")]
@@ -101,7 +103,7 @@ pub enum Rejection {
         issuer: String,
     },
     /// A date field does not hold a date.
-    #[error("{field} must be a date and time by RFC 3339, for example 2026-01-31T09:05:00Z")]
+    #[error("{field} must be a date and time in RFC 3339 form, for example 2026-01-31T09:05:00Z")]
     InvalidDate {
         /// Path of the date field.
         field: String,
@@ -123,7 +125,8 @@ pub enum Rejection {
     ExpiresBeforeIssuance,
     /// The subject is not an address.
     #[error(
-        "credentialSubject.id must be did:pkh:eip155:1: and an address of 0x and 40 hexadecimal digits, not {found:?}"
+        "credentialSubject.id must be did:pkh:eip155:1: followed by an address (0x and 40 hex characters), \
+         not {found:?}"
     )]
     InvalidSubject {
         /// The subject, shortened.
@@ -147,7 +150,7 @@ pub enum Rejection {
         expected: &'static str,
     },
     /// An unknown JSON-LD context, or one with forbidden definitions.
-    #[error("{field} is not a context that is supported; use the credentials context and plain terms")]
+    #[error("{field} is not a supported context; use the credentials context and plain terms")]
     UnsupportedContext {
         /// Path of the context.
         field: String,

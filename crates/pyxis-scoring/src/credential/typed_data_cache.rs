@@ -109,7 +109,7 @@ fn check_domain(domain: &Object<'_>) -> Result<(), Rejection> {
         "name" if value.as_text() == Some(DOMAIN_NAME) => None,
         "name" => Some("must be VerifiableCredential"),
         "version" if value.as_text().is_some() => None,
-        "version" => Some("must be a text"),
+        "version" => Some("must be a string"),
         "chainId" if is_positive(value) => None,
         "chainId" => Some("must be an integer above 0"),
         _ => Some("must be absent"),
@@ -143,7 +143,7 @@ fn check_texts(types: &Types) -> Result<(), Rejection> {
         // A missing one is found when the document is compared with its types.
         if members.iter().filter_map(written).any(|written| written != expected) {
             return Err(Rejection::InvalidTypedData {
-                reason: "a text of the credential is not signed as string",
+                reason: "a string of the credential is not signed as string",
             });
         }
     }

@@ -207,7 +207,7 @@ impl Shared {
         note: impl FnOnce(&mut KeyWindow, std::result::Result<T, StoreError>) -> U,
     ) -> Option<U> {
         if let Err(error) = &outcome {
-            tracing::warn!(%error, "requests could not be counted");
+            tracing::warn!(%error, "cannot count requests");
         }
         self.lock().get_mut(&key).map(|lane| note(lane, outcome))
     }

@@ -93,7 +93,7 @@ impl Slot {
         let place = (HEADER + NUMBER * usize::from(self.number)) as u64;
         let written = self.ledger.file.write_all_at(&spent.to_le_bytes(), place);
         if let Err(error) = &written {
-            tracing::warn!(%error, "what is let in cannot be noted, so every request waits for its count");
+            tracing::warn!(%error, "cannot log admitted requests, so every request waits until it is counted");
         }
         written.is_ok()
     }

@@ -120,10 +120,10 @@ fn missing(model: Model, scores: &Scores) -> String {
     match model {
         Model::Aggregate => "no model had enough data".to_owned(),
         _ if scores.singles.is_empty() => {
-            format!("fewer than {LEAST_TRANSFERS} transfers are known, on any chain")
+            format!("fewer than {LEAST_TRANSFERS} known transfers on any chain")
         }
         single => {
-            format!("fewer than {LEAST_TRANSFERS} transfers are known that the model {single} looks at")
+            format!("fewer than {LEAST_TRANSFERS} known transfers in the scope of the model {single}")
         }
     }
 }

@@ -73,7 +73,7 @@ impl Shared {
             counts.into_iter().map(|((model, bucket), served)| (model, bucket, served)).collect();
         rows.sort_unstable();
         if let Err(error) = models::count_serves(&self.store, &rows).await {
-            tracing::warn!(%error, "what models served could not be counted");
+            tracing::warn!(%error, "cannot count the scores that models served");
         }
         true
     }

@@ -114,7 +114,8 @@ fn item<'a>(
         Some(IngestOutcome::Replaced) => "replaced",
         Some(IngestOutcome::Unchanged) => "unchanged",
         Some(IngestOutcome::Superseded) => {
-            let detail = "a credential issued at the same time or later is there already".to_owned();
+            let detail =
+                "a credential that was issued at the same time or later is already stored".to_owned();
             return refused(provider, "superseded", detail);
         }
         Some(IngestOutcome::Revoked) => {
@@ -139,14 +140,13 @@ pub(crate) async fn remove_stamps(
             place: "query",
             name: "provider",
             kind: "missing",
-            message: "Name the Stamps to remove: ?provider=NAME, with # written %23; it may stand several times",
+            message: "Name the Stamps to remove: ?provider=NAME, with # written %23; repeat it for several",
         }))?;
         if !caller.can_write {
             return Err(Error::Forbidden);
         }
         let address = segments.address()?;
-        let removed =
-            engine::remove(&state.books, caller.workspace, address, &names, state.now()).await?;
+        let removed = engine::remove(&state.books, caller.workspace, address, &names, state.now()).await?;
         Ok(json(format!("{{\"removed\":{removed}}}")))
     })
     .await

@@ -77,7 +77,7 @@ pub(crate) async fn list_scores(
 fn texts(addresses: &[Value]) -> Result<Vec<&str>> {
     let mut bad = BadEntries::default();
     for (index, value) in addresses.iter().enumerate().filter(|(_, value)| !value.is_string()) {
-        bad.add(index, &value.to_string(), "not a text");
+        bad.add(index, &value.to_string(), "not a string");
     }
     let texts = addresses.iter().filter_map(Value::as_str).collect();
     bad.or(texts).map_err(|bad| Error::NotTexts("addresses", bad))

@@ -115,8 +115,8 @@ async fn page(
     let items = found
         .into_iter()
         .filter_map(|stamp| {
-            let text = stamp.credential.ok_or("it cannot be unpacked");
-            let credential = text.and_then(|text| RawValue::from_string(text).map_err(|_| "it is no JSON"));
+            let text = stamp.credential.ok_or("it cannot be decompressed");
+            let credential = text.and_then(|text| RawValue::from_string(text).map_err(|_| "it is not JSON"));
             let credential = credential.inspect_err(
                 |reason| tracing::error!(%address, stamp.id, reason, "a stored credential is damaged"),
             );

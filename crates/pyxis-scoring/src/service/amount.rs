@@ -41,7 +41,7 @@ impl<'de> Visitor<'de> for ByName {
     type Value = Amounts;
 
     fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        to.write_str("an object with a decimal number for the name of each Stamp")
+        to.write_str("must be an object from Stamp names to decimal numbers")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Amounts, A::Error> {
@@ -50,7 +50,10 @@ impl<'de> Visitor<'de> for ByName {
             match weights.entry(name) {
                 Entry::Vacant(free) => free.insert(weight),
                 Entry::Occupied(taken) => {
-                    return Err(de::Error::custom(format_args!("the Stamp {} stands twice", taken.key())));
+                    return Err(de::Error::custom(format_args!(
+                        "the Stamp {} is listed twice; keep one",
+                        taken.key()
+                    )));
                 }
             };
         }
@@ -89,6 +92,6 @@ mod tests {
         let read = |json| serde_json::from_str::<Amounts>(json).map(weights);
         assert_eq!(read(r#"{"A": 1, "B": "2.5"}"#).unwrap().len(), 2);
         let refused = read(r#"{"A": 1, "B": 2, "\u0041": 1}"#).unwrap_err().to_string();
-        assert!(refused.starts_with("the Stamp A stands twice"), "{refused}");
+        assert!(refused.starts_with("the Stamp A is listed twice; keep one"), "{refused}");
     }
 }

@@ -125,7 +125,7 @@ pub async fn update(state: &State, actor: &Actor, id: ApiKeyId, wanted: ApiKeyCh
     let mut change = Change::begin(state, actor).await?;
     let row = api_keys::find_by_id(&mut change.tx, actor.workspace, id).await?;
     if row.ok_or(Error::NotFound("API key"))?.revoked_at.is_some() {
-        return Err(Error::Conflict("the key is revoked, for good"));
+        return Err(Error::Conflict("the key is permanently revoked; create a new one"));
     }
     let tier = |tier: Tier| json!({ "tier": tier.tier, "limit": tier.limit });
     let detail = json!({
@@ -153,7 +153,7 @@ pub async fn revoke(state: &State, actor: &Actor, id: ApiKeyId) -> Result<bool> 
 /// The requests of a key in the last hours, including the current window; 1 to [`MAX_USAGE_HOURS`].
 pub async fn usage(state: &State, workspace: WorkspaceId, id: ApiKeyId, hours: u32) -> Result<Usage> {
     if !(1..=MAX_USAGE_HOURS).contains(&hours) {
-        return Err(Error::field("hours", format!("1 to {MAX_USAGE_HOURS}")));
+        return Err(Error::field("hours", format!("must be 1 to {MAX_USAGE_HOURS}")));
     }
     let row = get(state, workspace, id).await?;
     let to = window::quarter_end(state.now());
@@ -183,15 +183,15 @@ fn check_tier(surface: &str, tier: Tier) -> Result<()> {
     match tier {
         Tier { tier: 1..OWN_TIER, limit: None } => Ok(()),
         Tier { tier: 1..OWN_TIER, limit: Some(_) } => {
-            Err(Error::field(format!("{surface}_limit"), "only tier 4 has a limit of its own"))
+            Err(Error::field(format!("{surface}_limit"), "only tier 4 has its own limit"))
         }
         Tier { tier: OWN_TIER, limit: Some(limit) } if limit > TIER_3 && limit <= MOST => Ok(()),
         Tier { tier: OWN_TIER, .. } => Err(Error::field(
             format!("{surface}_limit"),
             format!(
-                "tier 4 has a limit of its own: more than {TIER_3}, at most {MOST} requests in 15 minutes"
+                "tier 4 needs its own limit: more than {TIER_3} and at most {MOST} requests per 15 minutes"
             ),
         )),
-        Tier { .. } => Err(Error::field(format!("{surface}_tier"), "1, 2, 3 or 4")),
+        Tier { .. } => Err(Error::field(format!("{surface}_tier"), "must be 1, 2, 3 or 4")),
     }
 }

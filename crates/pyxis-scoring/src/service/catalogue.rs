@@ -77,18 +77,21 @@ fn check(platforms: &mut [Platform]) -> Result<()> {
     if platforms.is_empty() {
         return Err(Error::field(
             "platforms",
-            "name at least one; to go back to the built-in catalogue, delete",
+            "list at least one; use DELETE to restore the built-in catalogue",
         ));
     }
     if platforms.len() > MAX_PLATFORMS {
-        return Err(Error::field("platforms", format!("at most {MAX_PLATFORMS}")));
+        return Err(Error::field("platforms", format!("must have at most {MAX_PLATFORMS}")));
     }
     let (mut ids, mut names) = (BTreeSet::new(), BTreeSet::new());
     for (index, platform) in platforms.iter_mut().enumerate() {
         let at = format!("platforms[{index}]");
         check_platform(&at, platform)?;
         if !ids.insert(platform.id.clone()) {
-            return Err(Error::field(format!("{at}.id"), format!("{} is there twice", platform.id)));
+            return Err(Error::field(
+                format!("{at}.id"),
+                format!("{} is listed twice; keep one", platform.id),
+            ));
         }
         for (index, group) in platform.groups.iter_mut().enumerate() {
             check_group(&format!("{at}.groups[{index}]"), group, &mut names)?;
@@ -101,7 +104,7 @@ fn check_platform(at: &str, platform: &Platform) -> Result<()> {
     let Platform { id, icon, name, description, connect_message, groups: _ } = platform;
     let fits = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
     if id.is_empty() || id.len() > MAX_ID || !fits {
-        let detail = format!("1 to {MAX_ID} letters, digits, dots, dashes or underscores");
+        let detail = format!("must be 1 to {MAX_ID} letters, digits, dots, dashes or underscores");
         return Err(Error::field(format!("{at}.id"), detail));
     }
     let texts =
@@ -110,7 +113,7 @@ fn check_platform(at: &str, platform: &Platform) -> Result<()> {
         check_text(format!("{at}.{field}"), text, MAX_TEXT)?;
     }
     if !icon.starts_with('/') && !icon.starts_with("https://") {
-        return Err(Error::field(format!("{at}.icon"), "a path that starts with /, or an https URL"));
+        return Err(Error::field(format!("{at}.icon"), "must be a path that starts with /, or an https URL"));
     }
     Ok(())
 }
@@ -121,7 +124,10 @@ fn check_group(at: &str, group: &mut Group, names: &mut BTreeSet<StampName>) -> 
         let at = format!("{at}.stamps[{index}]");
         check_entry(&at, entry)?;
         if !names.insert(entry.name.clone()) {
-            return Err(Error::field(format!("{at}.name"), format!("{} is there twice", entry.name)));
+            return Err(Error::field(
+                format!("{at}.name"),
+                format!("{} is listed twice; keep one", entry.name),
+            ));
         }
     }
     Ok(())
@@ -131,7 +137,7 @@ fn check_entry(at: &str, entry: &mut CatalogueStamp) -> Result<()> {
     check_text(format!("{at}.description"), &entry.description, MAX_TEXT)?;
     let hash = hash_of(&entry.name);
     if !entry.hash.is_empty() && entry.hash != hash {
-        let detail = format!("is computed from the name; leave it out, or say {hash}");
+        let detail = format!("is computed from the name; omit it, or send {hash}");
         return Err(Error::field(format!("{at}.hash"), detail));
     }
     entry.hash = hash;

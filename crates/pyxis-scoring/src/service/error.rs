@@ -20,7 +20,7 @@ pub enum Error {
     #[error("conflict: {0}")]
     Conflict(&'static str),
     /// Someone else changed the thing since it was read.
-    #[error("changed meanwhile: revision {revision} is in force; read it and decide again")]
+    #[error("changed in the meantime: revision {revision} is in force; read it and try again")]
     Changed {
         /// The current revision.
         revision: i64,
@@ -33,13 +33,13 @@ pub enum Error {
         detail: String,
     },
     /// Other transactions kept changing the same rows.
-    #[error("too busy: others change the same; try again")]
+    #[error("too busy: others are changing the same item; try again")]
     Busy,
     /// A chain's indexer returned no activity.
-    #[error("the indexer of {0} does not answer; try again later")]
+    #[error("the indexer of {0} does not respond; try again later")]
     Source(&'static str),
     /// The database does not respond.
-    #[error("the database does not answer")]
+    #[error("the database does not respond")]
     Unavailable(#[source] StoreError),
     /// A fault of the server.
     #[error("internal error")]
@@ -56,7 +56,7 @@ impl Error {
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Text => Self::field("text", "must not hold the NUL character"),
+            StoreError::Text => Self::field("text", "must not contain the NUL character"),
             _ if error.is_contended() => Self::Busy,
             StoreError::Unavailable(_) => Self::Unavailable(error),
             other => Self::Internal(Box::new(other)),
@@ -112,7 +112,7 @@ impl From<&Error> for Problem {
             Error::Unavailable(_) => Self::new(
                 S::SERVICE_UNAVAILABLE,
                 "unavailable",
-                "the store cannot be reached, so nothing was changed",
+                "the database is unavailable, so nothing was changed",
             )
             .with_header(RETRY_AFTER, soon),
             Error::Internal(_) => Self::new(S::INTERNAL_SERVER_ERROR, "internal", said),

@@ -24,12 +24,12 @@ pub async fn create(
     check_use_case(use_case)?;
     let mut change = Change::begin(state, actor).await?;
     let row = api_keys::find_by_id(&mut change.tx, actor.workspace, key).await?;
-    let row = row.ok_or_else(|| Error::field("api_key_id", "there is no such key"))?;
+    let row = row.ok_or_else(|| Error::field("api_key_id", "unknown API key"))?;
     if row.revoked_at.is_some() {
-        return Err(Error::Conflict("the key is revoked"));
+        return Err(Error::Conflict("the key is revoked; create a new one"));
     }
     if row.can_read_history {
-        return Err(Error::Conflict("the key reads history already"));
+        return Err(Error::Conflict("the key can already read history"));
     }
     let now = state.now();
     let new = NewRequest {
@@ -41,7 +41,7 @@ pub async fn create(
     };
     match history_requests::insert(&mut change.tx, actor.workspace, &new).await {
         Err(StoreError::Conflict { .. }) => {
-            return Err(Error::Conflict("a request for the key waits already"));
+            return Err(Error::Conflict("a request for this key is already pending"));
         }
         other => other?,
     }
@@ -70,7 +70,7 @@ pub async fn decide(
     let mut change = Change::begin(state, actor).await?;
     let (by, now) = (&actor.name, state.now());
     let key = history_requests::decide(&mut change.tx, actor.workspace, id, approve, by, now).await?;
-    let key = key.ok_or(Error::Conflict("the request is decided already"))?;
+    let key = key.ok_or(Error::Conflict("the request is already decided"))?;
     let event = if approve { AuditEvent::HistoryRequestApproved } else { AuditEvent::HistoryRequestRefused };
     change.commit(event, json!({ "request": id, "api_key": key })).await?;
     find(state, actor.workspace, id).await
@@ -84,13 +84,13 @@ async fn find(state: &State, workspace: WorkspaceId, id: HistoryRequestId) -> Re
 
 fn check_use_case(text: &str) -> Result<()> {
     if text.trim().is_empty() {
-        return Err(Error::field("use_case", "say what history is needed for"));
+        return Err(Error::field("use_case", "describe why history is needed"));
     }
     if text.len() > MAX_USE_CASE {
-        return Err(Error::field("use_case", format!("at most {MAX_USE_CASE} bytes")));
+        return Err(Error::field("use_case", format!("must have at most {MAX_USE_CASE} bytes")));
     }
     if text.contains('\0') {
-        return Err(Error::field("use_case", "must not hold the NUL character"));
+        return Err(Error::field("use_case", "must not contain the NUL character"));
     }
     Ok(())
 }

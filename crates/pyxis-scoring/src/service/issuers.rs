@@ -57,7 +57,7 @@ fn canonical(did: &str) -> Result<String> {
     credential::issuer_did(did).map_err(|_| {
         Error::field(
             "did",
-            "did:ethr:0x…, did:pkh:eip155:<chain>:0x…, or did:key of an Ed25519 or secp256k1 key",
+            "must be did:ethr:0x…, did:pkh:eip155:<chain>:0x…, or did:key of an Ed25519 or secp256k1 key",
         )
     })
 }

@@ -37,7 +37,7 @@ impl Lease {
             () = self.lost() => None,
         };
         if let Err(error) = leases::release(&self.state.store, &self.name, self.holder).await {
-            tracing::debug!(lease = self.name, %error, "a lease could not be handed back");
+            tracing::debug!(lease = self.name, %error, "cannot release a lease");
         }
         done
     }
@@ -51,7 +51,7 @@ impl Lease {
             match leases::acquire(&state.store, name, *holder, now, now.plus(LASTS)).await {
                 Ok(true) => {}
                 Ok(false) => return,
-                Err(error) => tracing::debug!(lease = name, %error, "a lease could not be renewed"),
+                Err(error) => tracing::debug!(lease = name, %error, "cannot renew a lease"),
             }
         }
     }

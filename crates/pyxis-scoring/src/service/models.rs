@@ -70,7 +70,7 @@ fn failed(error: SourceError) -> Error {
         SourceError::Store(error) => error.into(),
         SourceError::Damaged(error) => Error::Internal(Box::new(error)),
         SourceError::Indexer { chain, error } => {
-            tracing::warn!(chain, %error, "an indexer gave no activity");
+            tracing::warn!(chain, %error, "cannot read activity from an indexer");
             Error::Source(chain)
         }
     }

@@ -110,7 +110,7 @@ pub async fn update(state: &State, actor: &Actor, id: ScorerId, patch: ScorerPat
     }
     if with_terms {
         let read = patch.revision.ok_or_else(|| {
-            Error::field("revision", "say which revision of weights and threshold you have read")
+            Error::field("revision", "send the revision of weights and threshold that you have read")
         })?;
         let terms = Terms {
             revision: read,
@@ -203,8 +203,10 @@ pub async fn start_rescore(state: &State, actor: &Actor, id: ScorerId) -> Result
         let rescoring = engine::rescore(&state.books, workspace, id, &*state.clock, |_| ());
         match lease.keep(rescoring).await {
             Some(Ok(_)) => {}
-            Some(Err(error)) => tracing::warn!(%error, scorer = %id, "scoring everything anew broke off"),
-            None => tracing::warn!(scorer = %id, "scoring everything anew goes on elsewhere"),
+            Some(Err(error)) => {
+                tracing::warn!(%error, scorer = %id, "recomputing all scores was interrupted");
+            }
+            None => tracing::warn!(scorer = %id, "another process continues to recompute all scores"),
         }
     });
     Ok(running)
@@ -226,7 +228,7 @@ fn lease_of(id: ScorerId) -> String {
 
 pub(super) fn check_weights(weights: &Weights) -> Result<()> {
     if weights.len() > MAX_WEIGHTS {
-        return Err(Error::field("weights", format!("at most {MAX_WEIGHTS} Stamps")));
+        return Err(Error::field("weights", format!("must have at most {MAX_WEIGHTS} Stamps")));
     }
     Ok(())
 }

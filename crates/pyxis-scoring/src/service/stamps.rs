@@ -192,7 +192,7 @@ async fn revoke_once(state: &State, actor: &Actor, row: &RevocationRow) -> Resul
 
 /// Parses a signing digest: 64 hexadecimal digits in any case, with or without `0x`.
 pub fn read_digest(text: &str) -> Result<SigningDigest> {
-    let wrong = || Error::field("digest", "64 hexadecimal digits, as the Stamp shows them");
+    let wrong = || Error::field("digest", "must be 64 hex characters, as the Stamp shows them");
     let digits = text.strip_prefix("0x").unwrap_or(text).as_bytes();
     let (pairs, rest) = digits.as_chunks::<2>();
     if pairs.len() != 32 || !rest.is_empty() {

@@ -11,13 +11,13 @@ pub enum Invalid {
     #[error("bad types: {0}")]
     Types(&'static str),
     /// The type is neither standard nor defined.
-    #[error("{0} is neither a standard type nor among the types")]
+    #[error("{0} is neither a standard type nor defined in types")]
     UnknownType(String),
     /// A member of the type is missing.
     #[error("{0} is missing")]
     Missing(String),
     /// A name occurs twice in one object. Parsers disagree on which one counts.
-    #[error("the key {0} stands twice in one object; keep one of the two")]
+    #[error("the key {0} occurs twice in one object; keep one of the two")]
     Twice(String),
     /// The value is not allowed by its type.
     #[error("{path} must be {expected}")]
@@ -28,13 +28,13 @@ pub enum Invalid {
         expected: &'static str,
     },
     /// The types do not name the member, so it would not be signed.
-    #[error("{0} is not named by its type, so it would not be signed")]
+    #[error("{0} is not part of its type, so it would not be signed; remove it or add it to the type")]
     Unsigned(String),
     /// Too many types or members.
     #[error("too many types or members")]
     TooComplex,
     /// Too long to be read by a person.
-    #[error("more than {most} values: nobody could read them before they approve")]
+    #[error("more than {most} values: an approver could not read them all")]
     TooLong {
         /// Maximum number of values.
         most: usize,

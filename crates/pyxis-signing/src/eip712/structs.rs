@@ -111,8 +111,8 @@ impl Types {
 
     /// Fails unless the domain and `primary` are defined, the domain contains no struct, and every type is used.
     pub fn check_use(&self, primary: &str) -> Result<(), Invalid> {
-        let domain = self.index(DOMAIN).ok_or(Invalid::Types("EIP712Domain is not among the types"))?;
-        let primary = self.index(primary).ok_or(Invalid::Types("primaryType is not among the types"))?;
+        let domain = self.index(DOMAIN).ok_or(Invalid::Types("EIP712Domain is not defined in types"))?;
+        let primary = self.index(primary).ok_or(Invalid::Types("primaryType is not defined in types"))?;
         if self.reach(domain, 0) != 1 << domain {
             return Err(Invalid::Types("EIP712Domain has a member that is a struct"));
         }
@@ -174,7 +174,7 @@ impl Struct {
         for node in list {
             let member = StructMember::parse(node, structs)?;
             if members.iter().any(|other| other.name == member.name) {
-                return Err(Invalid::Types("a type names one member twice"));
+                return Err(Invalid::Types("a type has two members of the same name"));
             }
             members.push(member);
         }
@@ -271,10 +271,10 @@ impl MemberKind {
 
     pub(super) const fn expected(&self) -> &'static str {
         match self {
-            Self::Text => "a text, as its type says",
+            Self::Text => "a string, as its type says",
             Self::Bool => "true or false, as its type says",
-            Self::Address => "an address of 0x and 40 hexadecimal digits, as its type says",
-            Self::Bytes | Self::FixedBytes(_) => "0x and hexadecimal digits, as many as its type says",
+            Self::Address => "an address (0x and 40 hex characters), as its type says",
+            Self::Bytes | Self::FixedBytes(_) => "0x followed by as many hex characters as its type says",
             Self::Integer { .. } => "an integer within the range of its type",
             Self::Struct(_) => "an object, as its type says",
             Self::Array(..) => "a list, as long as its type says",

@@ -96,7 +96,7 @@ impl Appender {
     pub fn append_detached(&self, record: AuditRecord) {
         let entry = self.entry(Some(record), None, None);
         if let Err(error) = self.0.hand_over(entry, false) {
-            tracing::error!(%error, "an audit record could not be stored");
+            tracing::error!(%error, "cannot store an audit record");
         }
     }
 
@@ -347,7 +347,7 @@ fn tell(answers: Vec<Option<Answer>>, outcome: Result<Numbers, StoreError>) {
         }
         Err(error) => {
             let count = answers.len();
-            tracing::error!(%error, count, "audit records could not be stored");
+            tracing::error!(%error, count, "cannot store audit records");
             for answer in answers.into_iter().flatten() {
                 drop(answer.send(Err(error.clone())));
             }

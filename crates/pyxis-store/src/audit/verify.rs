@@ -29,10 +29,10 @@ impl std::fmt::Display for DamageKind {
         f.write_str(match self {
             Self::Edited => "the record was edited",
             Self::Missing => "the record is missing",
-            Self::Reordered => "the record stands at another place",
-            Self::CutTail => "the records after it were cut off",
-            Self::Checkpoint => "a signed head has a wrong signature or does not fit its record",
-            Self::Head => "the head does not fit the records",
+            Self::Reordered => "the record is in another position",
+            Self::CutTail => "the records after it were removed",
+            Self::Checkpoint => "a signed head has a bad signature or does not match its record",
+            Self::Head => "the head does not match the records",
         })
     }
 }

@@ -72,5 +72,4 @@ async fn no_statement_that_a_request_waits_for_scans_a_table_in_postgres() {
         }
     }
     assert!(slow.is_empty(), "{}", slow.join("\n"));
-    database.remove().await;
 }

@@ -2,8 +2,9 @@
 
 use pyxis_core::address::EvmAddress;
 use pyxis_store::activity::{self, Chunk, PartyRow, WalletRow};
+use pyxis_testkit::engines;
 
-use crate::support::{NOW, at, contract};
+use crate::support::{NOW, World, at};
 
 fn address(byte: u8) -> EvmAddress {
     EvmAddress([byte; 20])
@@ -18,7 +19,7 @@ fn wallet(byte: u8, digest: i64) -> WalletRow {
     WalletRow { address: address(byte), digest, features: vec![byte, 1, 2] }
 }
 
-contract! {
+engines! {
     async fn an_import_goes_on_where_it_stopped_and_takes_each_chunk_once(world: &World) {
         let store = &world.store;
         let begun = activity::begin_import(store, "aa", "a.csv", NOW).await.unwrap();

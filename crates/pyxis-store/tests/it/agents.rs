@@ -2,12 +2,11 @@
 
 use pyxis_store::agents::{self, AgentChange, CredentialScope};
 use pyxis_store::{StoreError, credentials};
+use pyxis_testkit::engines;
 
-use crate::support::{
-    NOW, add_agent, add_credential, add_workspace, at, contract, new_agent, new_credential,
-};
+use crate::support::{NOW, World, add_agent, add_credential, add_workspace, at, new_agent, new_credential};
 
-contract! {
+engines! {
     async fn an_agent_reads_back_by_id_name_and_key(world: &World) {
         let credential = add_credential(world, "api").await;
         let new = new_agent(world.ws, "Default-Agent");

@@ -4,8 +4,9 @@ use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{ApiKeyId, HistoryRequestId};
 use pyxis_store::api_keys::{self, ApiKeyChange, ApiKeyRow, Tier};
 use pyxis_store::history_requests::{self, NewRequest, RequestState};
+use pyxis_testkit::engines;
 
-use crate::support::{NOW, World, add_key, add_workspace, at, at_once, contract, exactly_one};
+use crate::support::{NOW, World, add_key, add_workspace, at, at_once, exactly_one};
 
 fn new_request(key: ApiKeyId) -> NewRequest {
     NewRequest {
@@ -25,7 +26,7 @@ async fn decide(world: &World, id: HistoryRequestId, approve: bool) -> Option<Ap
     decided
 }
 
-contract! {
+engines! {
     async fn an_api_key_is_found_by_its_hash(world: &World) {
         let (store, ws) = (&world.store, world.ws);
         let key = add_key(world).await;

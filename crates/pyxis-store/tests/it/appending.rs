@@ -7,8 +7,9 @@ use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::WorkspaceId;
 use pyxis_store::audit::{self, Appender, AuditKeys, AuditRecord};
 use pyxis_store::{Tx, generations, workspaces};
+use pyxis_testkit::engines;
 
-use crate::support::{NOW, World, at_once, contract, query_strings};
+use crate::support::{NOW, World, at_once, query_strings};
 
 fn keys(world: &World) -> AuditKeys {
     AuditKeys::new(&world.keyring)
@@ -59,7 +60,7 @@ async fn until_one_waits(world: &World) {
     tokio::time::timeout(Duration::from_secs(30), seen).await.unwrap();
 }
 
-contract! {
+engines! {
     async fn a_record_is_stored_under_the_present_generation_only(world: &World) {
         let appender = appender(world);
         let now = generation(world).await;

@@ -6,9 +6,10 @@ use pyxis_core::id::{AgentId, TxnId, UserId, WorkspaceId};
 use pyxis_store::Store;
 use pyxis_store::approvals::{self, ApprovalColumn as By, ApprovalFilter, ApprovalRow, NewApproval};
 use pyxis_store::votes::{self, Verdict, VoteRow};
+use pyxis_testkit::engines;
 
 use crate::support::{
-    NOW, add_approval, add_workspace, at, at_once, contract, exactly_one, new_approval, tamper,
+    NOW, World, add_approval, add_workspace, at, at_once, exactly_one, new_approval, tamper,
 };
 
 const FILTER: ApprovalFilter = ApprovalFilter {
@@ -55,7 +56,7 @@ fn vote(ws: WorkspaceId, txn: TxnId, millis: i64) -> VoteRow {
     }
 }
 
-contract! {
+engines! {
     async fn an_approval_reads_back_for_its_own_agent_and_workspace_only(world: &World) {
         let new = add_approval(world, "k").await;
         let row = approvals::find(&world.store, world.ws, new.txn_id).await.unwrap().unwrap();

@@ -6,8 +6,9 @@ use pyxis_store::audit::{
     self, Appender, AuditColumn, AuditFilter, AuditKeys, AuditRecord, ChainVerdict, Checkpoint, Damage,
     DamageKind,
 };
+use pyxis_testkit::engines;
 
-use crate::support::{NOW, World, add_workspace, at, at_once, contract, query_strings, tamper};
+use crate::support::{NOW, World, add_workspace, at, at_once, query_strings, tamper};
 
 fn keys(world: &World) -> AuditKeys {
     AuditKeys::new(&world.keyring)
@@ -66,7 +67,7 @@ async fn damage(world: &World) -> Option<(i64, DamageKind)> {
     verify(world, None).await.damage.map(|Damage { seq, kind }| (seq, kind))
 }
 
-contract! {
+engines! {
     async fn an_untouched_chain_verifies(world: &World) {
         assert_eq!(verify(world, None).await, ChainVerdict { records: 0, checkpoints: 0, damage: None });
         ten(world).await;

@@ -20,12 +20,13 @@ use pyxis_store::{
     addresses, api_keys, catalogue, claims, history_requests, issuers, revocations, score_history, scorers,
     scores, stamps, usage, workspaces,
 };
+use pyxis_testkit::engines;
 
 use pyxis_testkit::postgres::Database;
 
 use crate::support::{
     NOW, World, add_agent, add_approval, add_credential, add_key, add_scorer, add_stamp, add_user, address,
-    contract, new_score, new_stamp, nullifiers,
+    new_score, new_stamp, nullifiers,
 };
 
 async fn fill(world: &World) {
@@ -179,7 +180,7 @@ async fn restored_equals(world: &World, file: &Path, store: &Store) {
     assert!(matches!(refused, Err(StoreError::Backup(_))));
 }
 
-contract! {
+engines! {
     async fn a_backup_restores_into_sqlite(world: &World) {
         fill(world).await;
         let directory = tempfile::tempdir().unwrap();
@@ -201,8 +202,6 @@ contract! {
         backup::write(&world.store, &file, |_| ()).await.unwrap();
         let store = Store::open(&OpenOptions::new(database.url())).unwrap();
         restored_equals(world, &file, &store).await;
-        drop(store);
-        database.remove().await;
     }
 
     async fn a_backup_taken_while_records_are_appended_is_consistent(world: &World) {

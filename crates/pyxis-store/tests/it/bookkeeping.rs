@@ -5,8 +5,9 @@ use pyxis_core::id::{AgentId, TxnId};
 use pyxis_store::cipher::Aad;
 use pyxis_store::idempotency::{self, Claim, KeyState, NewKey};
 use pyxis_store::{leases, limits, meta, nodes};
+use pyxis_testkit::engines;
 
-use crate::support::{NOW, World, add_agent, add_workspace, at, at_once, contract, exactly_one, node};
+use crate::support::{NOW, World, add_agent, add_workspace, at, at_once, exactly_one, node};
 
 fn new_key(world: &World) -> NewKey {
     NewKey {
@@ -25,7 +26,7 @@ async fn state(world: &World, key: &NewKey) -> Option<KeyState> {
     row.map(|row| row.state)
 }
 
-contract! {
+engines! {
     async fn a_limit_of_n_admits_exactly_n_among_many(world: &World) {
         let agent = add_agent(world, "bot", &[]).await;
         let admitted = at_once(64, |_| {

@@ -1,10 +1,11 @@
 //! Brands.
 
 use pyxis_store::brands;
+use pyxis_testkit::engines;
 
-use crate::support::{NOW, add_workspace, at, contract};
+use crate::support::{NOW, World, add_workspace, at};
 
-contract! {
+engines! {
     async fn a_brand_reads_back_and_keeps_its_logo_when_the_words_change(world: &World) {
         let store = &world.store;
         assert!(brands::find(store, world.ws).await.unwrap().is_none());

@@ -8,8 +8,10 @@ use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::WorkspaceId;
 use pyxis_store::audit::{self, Appender, AuditKeys, AuditRecord};
 use pyxis_store::{OpenOptions, Store, StoreError, Tx, workspaces};
+use pyxis_testkit::database::{Fixture, TestDatabase};
+use pyxis_testkit::engines;
 
-use crate::support::{NOW, World, at_once, contract};
+use crate::support::{NOW, World, at_once};
 
 /// Far longer than any test runs, so that a test that waited for it would be killed.
 const FOREVER: Duration = Duration::from_hours(10);
@@ -55,7 +57,7 @@ fn assert_refused(outcome: &Result<(), StoreError>) {
     assert!(!error.is_contended(), "{error:?}");
 }
 
-contract! {
+engines! {
     async fn whoever_waits_for_a_busy_database_is_refused_and_nothing_of_it_is_done_later(world: &World) {
         let store = with_patience(world, Duration::from_millis(50));
         let appender = Appender::start(store.clone(), keys(world));
@@ -121,34 +123,33 @@ contract! {
     }
 }
 
-#[test]
-fn a_table_that_is_locked_costs_a_read_its_patience_and_no_more_on_postgres() {
-    crate::support::on_postgres("a_table_that_is_locked", async |world| {
-        let store = with_patience(world, Duration::from_millis(50));
-        let database = world.postgres();
-        let held = database.hold("LOCK TABLE workspaces IN ACCESS EXCLUSIVE MODE").await;
-        // More than there are connections, of each kind.
-        let outcomes = at_once(60, |number| {
-            let (store, ws) = (store.clone(), world.ws);
-            async move {
-                match number % 3 {
-                    0 => workspaces::find(&store, ws).await.map(drop),
-                    1 => workspaces::list(&store).await.map(drop),
-                    _ => {
-                        let mut tx = store.begin().await?;
-                        workspaces::update_settings(&mut tx, ws, ApprovalMode::Gated, None).await?;
-                        tx.commit().await
-                    }
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_table_that_is_locked_costs_a_read_its_patience_and_no_more_on_postgres() {
+    let world = &World::start(TestDatabase::postgres("a_table_that_is_locked").await).await;
+    let store = with_patience(world, Duration::from_millis(50));
+    let database = world.postgres();
+    let held = database.hold("LOCK TABLE workspaces IN ACCESS EXCLUSIVE MODE").await;
+    // More than there are connections, of each kind.
+    let outcomes = at_once(60, |number| {
+        let (store, ws) = (store.clone(), world.ws);
+        async move {
+            match number % 3 {
+                0 => workspaces::find(&store, ws).await.map(drop),
+                1 => workspaces::list(&store).await.map(drop),
+                _ => {
+                    let mut tx = store.begin().await?;
+                    workspaces::update_settings(&mut tx, ws, ApprovalMode::Gated, None).await?;
+                    tx.commit().await
                 }
             }
-        })
-        .await;
-        assert!(
-            outcomes.iter().all(|outcome| matches!(outcome, Err(StoreError::Unavailable(_)))),
-            "{outcomes:?}"
-        );
-        held.release().await;
-        let patient = with_patience(world, FOREVER);
-        assert!(workspaces::find(&patient, world.ws).await.unwrap().is_some());
-    });
+        }
+    })
+    .await;
+    assert!(
+        outcomes.iter().all(|outcome| matches!(outcome, Err(StoreError::Unavailable(_)))),
+        "{outcomes:?}"
+    );
+    held.release().await;
+    let patient = with_patience(world, FOREVER);
+    assert!(workspaces::find(&patient, world.ws).await.unwrap().is_some());
 }

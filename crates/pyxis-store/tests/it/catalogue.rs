@@ -3,8 +3,9 @@
 use pyxis_core::catalogue::default_catalogue;
 use pyxis_store::issuers::{self, IssuerRow};
 use pyxis_store::{catalogue, generations};
+use pyxis_testkit::engines;
 
-use crate::support::{NOW, World, add_workspace, at, contract};
+use crate::support::{NOW, World, add_workspace, at};
 
 fn issuer(did: &str, name: &str) -> IssuerRow {
     IssuerRow { did: did.to_owned(), name: name.to_owned(), created_at: NOW }
@@ -14,7 +15,7 @@ async fn generation(world: &World) -> i64 {
     generations::read(&world.store).await.unwrap()
 }
 
-contract! {
+engines! {
     async fn issuers_are_listed_renamed_and_removed(world: &World) {
         let (store, ws) = (&world.store, world.ws);
         let other = add_workspace(store, "other").await;

@@ -6,8 +6,9 @@ use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{ChatMessageId, TxnId};
 use pyxis_store::chat_identities::{self, ChatIdentityRow, LinkCodeRow};
 use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform, NewChatMessage};
+use pyxis_testkit::engines;
 
-use crate::support::{NOW, World, add_approval, add_user, add_workspace, at, at_once, contract};
+use crate::support::{NOW, World, add_approval, add_user, add_workspace, at, at_once};
 
 const TELEGRAM: ChatPlatform = ChatPlatform::Telegram;
 
@@ -34,7 +35,7 @@ async fn claim(world: &World, now: UnixMillis) -> Vec<ChatMessageRow> {
     chat_messages::claim(&world.store, TELEGRAM, now, UnixMillis(now.0 + 60_000), 10).await.unwrap()
 }
 
-contract! {
+engines! {
     async fn a_message_is_due_until_it_shows_what_is_wanted(world: &World) {
         let txn = add_approval(world, "a").await.txn_id;
         let new = add(world, txn, TELEGRAM, NOW).await;

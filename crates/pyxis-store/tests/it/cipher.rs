@@ -2,14 +2,15 @@
 
 use pyxis_core::entropy::OsEntropy;
 use pyxis_store::cipher::{Aad, CipherError, Keyring, MasterKey};
+use pyxis_testkit::engines;
 
-use crate::support::{NOW, World, at_once, contract};
+use crate::support::{NOW, World, at_once};
 
 fn aad(world: &World, id: &str) -> Aad {
     Aad::new("credentials", "sealed_secret", world.ws, id)
 }
 
-contract! {
+engines! {
     async fn a_value_opens_after_a_restart_and_only_for_its_row(world: &World) {
         let sealed = world.keyring.seal(&OsEntropy, &aad(world, "1"), b"s3cret");
         let again = Keyring::load(&world.store, &world.master, &OsEntropy, NOW).await.unwrap();

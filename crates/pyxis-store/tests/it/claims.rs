@@ -3,9 +3,10 @@
 use pyxis_core::id::ScorerId;
 use pyxis_core::score::Claim;
 use pyxis_store::claims::{self, HeldClaim};
+use pyxis_testkit::engines;
 
 use crate::support::{
-    World, add_scorer, add_workspace, address, at, at_once, contract, exactly_one, nullifiers, tamper,
+    World, add_scorer, add_workspace, address, at, at_once, exactly_one, nullifiers, tamper,
 };
 
 fn claim(nullifier: &str, holder: u8, until: i64) -> Claim {
@@ -35,7 +36,7 @@ async fn holders(world: &World, scorer: ScorerId, of: &str) -> Vec<Claim> {
     found
 }
 
-contract! {
+engines! {
     async fn a_claim_is_kept_until_it_ends(world: &World) {
         let scorer = add_scorer(world, "s").await;
         assert!(take(world, scorer, 0, &[claim("n1", 1, 10), claim("n2", 1, 10)]).await);

@@ -5,12 +5,11 @@ use pyxis_core::entropy::OsEntropy;
 use pyxis_core::hex;
 use pyxis_store::credentials::{self, CredentialChange};
 use pyxis_store::{Engine, StoreError, policies};
+use pyxis_testkit::engines;
 
-use crate::support::{
-    NOW, add_credential, add_workspace, at, contract, new_credential, query_strings, tamper,
-};
+use crate::support::{NOW, World, add_credential, add_workspace, at, new_credential, query_strings, tamper};
 
-contract! {
+engines! {
     async fn a_credential_reads_back_and_its_secret_opens(world: &World) {
         let new = new_credential(world, "Payments");
         credentials::insert(&world.store, &new).await.unwrap();

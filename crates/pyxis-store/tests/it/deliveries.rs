@@ -6,8 +6,9 @@ use pyxis_core::id::{DeliveryId, TxnId, WebhookId};
 use pyxis_core::webhook::WebhookEvent;
 use pyxis_store::deliveries::{self, Attempt, Claimed, DeliveryFilter, DeliveryStatus, NewDelivery};
 use pyxis_store::webhooks::{self, WebhookChange};
+use pyxis_testkit::engines;
 
-use crate::support::{NOW, World, add_workspace, at, at_once, contract};
+use crate::support::{NOW, World, add_workspace, at, at_once};
 use crate::webhooks::add_webhook;
 
 fn new_delivery(world: &World, webhook: WebhookId, created_at: UnixMillis) -> NewDelivery {
@@ -43,7 +44,7 @@ fn failed(next_at: Option<UnixMillis>) -> Attempt {
         millis: 7,
         response_status: Some(500),
         response_excerpt: Some("no".to_owned()),
-        error: Some("the answer was 500".to_owned()),
+        error: Some("the endpoint responded with 500".to_owned()),
     }
 }
 
@@ -51,7 +52,7 @@ fn delivered() -> Attempt {
     Attempt { status: DeliveryStatus::Delivered, response_status: Some(204), error: None, ..failed(None) }
 }
 
-contract! {
+engines! {
     async fn a_delivery_is_due_at_once_and_reads_back(world: &World) {
         let hook = add_webhook(world, "https://a.example/").await;
         let new = add(world, hook.id, 1).await.remove(0);
@@ -151,7 +152,7 @@ contract! {
         let row = deliveries::find(&world.store, world.ws, id).await.unwrap().unwrap();
         assert_eq!((row.attempts, row.next_at, row.last_attempt_at), (1, Some(at(15_000)), Some(at(50))));
         assert_eq!((row.response_status, row.last_millis), (Some(500), Some(7)));
-        assert_eq!((row.response_excerpt.as_deref(), row.error.as_deref()), (Some("no"), Some("the answer was 500")));
+        assert_eq!((row.response_excerpt.as_deref(), row.error.as_deref()), (Some("no"), Some("the endpoint responded with 500")));
         let claimed = claim(world, hook.id, at(15_000), 1).await.remove(0);
         assert!(deliveries::record(&world.store, &claimed, &delivered()).await.unwrap());
         let row = deliveries::find(&world.store, world.ws, id).await.unwrap().unwrap();

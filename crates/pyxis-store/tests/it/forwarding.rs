@@ -5,8 +5,9 @@ use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{NodeId, UserId};
 use pyxis_store::approvals::{self, Finish, NewApproval};
 use pyxis_store::nodes;
+use pyxis_testkit::engines;
 
-use crate::support::{NOW, World, add_approval, at, at_once, contract, exactly_one, node};
+use crate::support::{NOW, World, add_approval, at, at_once, exactly_one, node};
 
 async fn approved(world: &World, dedupe: &str) -> NewApproval {
     let new = add_approval(world, dedupe).await;
@@ -25,7 +26,7 @@ async fn begin(world: &World, new: &NewApproval, node: NodeId) -> bool {
     approvals::begin_attempt(&world.store, world.ws, new.txn_id, node, at(5)).await.unwrap()
 }
 
-contract! {
+engines! {
     async fn one_of_many_nodes_claims_a_request(world: &World) {
         let new = approved(world, "k").await;
         assert_eq!(approvals::list_approved(&world.store, at(2), 10).await.unwrap(), [(world.ws, new.txn_id)]);

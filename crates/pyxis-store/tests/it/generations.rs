@@ -7,10 +7,11 @@ use pyxis_core::entropy::OsEntropy;
 use pyxis_store::agents::{AgentChange, CredentialScope};
 use pyxis_store::credentials::CredentialChange;
 use pyxis_store::{agents, api_keys, credentials, generations, policies, scorers, scores, users, workspaces};
+use pyxis_testkit::engines;
 
 use crate::support::{
     NOW, World, add_agent, add_credential, add_key, add_scorer, add_stamp, add_user, add_workspace, address,
-    at, contract, new_score, new_stamp,
+    at, new_score, new_stamp,
 };
 
 /// True if `change` raises the generation.
@@ -26,7 +27,7 @@ async fn update(world: &World, agent: pyxis_core::id::AgentId, change: AgentChan
     tx.commit().await.unwrap();
 }
 
-contract! {
+engines! {
     async fn changes_of_workspaces_and_users_raise_it(world: &World) {
         let (store, ws) = (&world.store, world.ws);
         assert!(raises(world, async { let _ = add_workspace(store, "w2").await; }).await);

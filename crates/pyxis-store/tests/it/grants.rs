@@ -4,8 +4,9 @@ use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{AgentId, CredentialId, GrantId, UserId};
 use pyxis_store::Page;
 use pyxis_store::grants::{self, GrantLookup, NewGrant};
+use pyxis_testkit::engines;
 
-use crate::support::{NOW, World, add_workspace, at, at_once, contract};
+use crate::support::{NOW, World, add_workspace, at, at_once};
 
 fn new_grant(world: &World, credential: CredentialId) -> NewGrant {
     NewGrant {
@@ -44,7 +45,7 @@ async fn add(world: &World, change: impl FnOnce(&mut NewGrant)) -> NewGrant {
     new
 }
 
-contract! {
+engines! {
     async fn a_grant_covers_exactly_its_scope(world: &World) {
         let grant = add(world, |_| ()).await;
         let fits = wanted(world, grant.credential_id);

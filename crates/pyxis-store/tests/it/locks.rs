@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use pyxis_core::stamp::Nullifier;
 use pyxis_store::revocations::{self, RevocationRow};
 use pyxis_store::{Engine, claims};
+use pyxis_testkit::database::{Fixture, TestDatabase};
+use pyxis_testkit::engines;
 
-use crate::support::{NOW, World, add_scorer, add_workspace, at_once, contract, query_strings};
+use crate::support::{NOW, World, add_scorer, add_workspace, at_once, query_strings};
 
 /// More than fit into the lock table of a server with 300 connections.
 const VERY_MANY: usize = 40_000;
@@ -26,7 +28,7 @@ async fn held(world: &World) -> usize {
     query_strings(world, statement).await[0].parse().unwrap()
 }
 
-contract! {
+engines! {
     async fn no_number_of_values_fills_the_lock_table(world: &World) {
         for count in [1, 256, 257, VERY_MANY] {
             let mut tx = world.store.begin().await.unwrap();
@@ -100,26 +102,25 @@ contract! {
     }
 }
 
-#[test]
-fn others_are_not_waited_for_on_postgres() {
-    crate::support::on_postgres("others_are_not_waited_for", async |world| {
-        let other = add_workspace(&world.store, "other").await;
-        let lock = async |ws, nullifiers: &[Nullifier]| {
-            let mut tx = world.store.begin().await.unwrap();
-            claims::lock(&mut tx, ws, nullifiers).await.unwrap();
-            tx
-        };
-        let all = many(300);
-        // Each would wait forever if it waited for an earlier one.
-        let one = lock(world.ws, &all[..20]).await;
-        let another = lock(world.ws, &all[20..276]).await;
-        let elsewhere = lock(other, &all).await;
-        let mut bringing = Vec::new();
-        for _ in 0..2 {
-            let mut tx = world.store.begin().await.unwrap();
-            revocations::revoked_among(&mut tx, world.ws, &[[7; 32]]).await.unwrap();
-            bringing.push(tx);
-        }
-        drop((one, another, elsewhere, bringing));
-    });
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn others_are_not_waited_for_on_postgres() {
+    let world = &World::start(TestDatabase::postgres("others_are_not_waited_for").await).await;
+    let other = add_workspace(&world.store, "other").await;
+    let lock = async |ws, nullifiers: &[Nullifier]| {
+        let mut tx = world.store.begin().await.unwrap();
+        claims::lock(&mut tx, ws, nullifiers).await.unwrap();
+        tx
+    };
+    let all = many(300);
+    // Each would wait forever if it waited for an earlier one.
+    let one = lock(world.ws, &all[..20]).await;
+    let another = lock(world.ws, &all[20..276]).await;
+    let elsewhere = lock(other, &all).await;
+    let mut bringing = Vec::new();
+    for _ in 0..2 {
+        let mut tx = world.store.begin().await.unwrap();
+        revocations::revoked_among(&mut tx, world.ws, &[[7; 32]]).await.unwrap();
+        bringing.push(tx);
+    }
+    drop((one, another, elsewhere, bringing));
 }

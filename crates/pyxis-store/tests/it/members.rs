@@ -8,9 +8,10 @@ use pyxis_store::member_rights::{self, RightsRow};
 use pyxis_store::staged_policies::{self, StagedPolicyRow};
 use pyxis_store::votes::{self, Verdict, VoteRow};
 use pyxis_store::{StoreError, users};
+use pyxis_testkit::engines;
 
 use crate::support::{
-    NOW, World, add_approval, add_credential, add_user, add_workspace, at, at_once, contract, exactly_one,
+    NOW, World, add_approval, add_credential, add_user, add_workspace, at, at_once, exactly_one,
 };
 
 fn rights(world: &World, user: UserId, credential: CredentialId, can: (bool, bool)) -> RightsRow {
@@ -64,7 +65,7 @@ async fn stage(world: &World, row: &StagedPolicyRow) {
     tx.commit().await.unwrap();
 }
 
-contract! {
+engines! {
     async fn rights_are_set_replaced_and_gone_when_there_are_none(world: &World) {
         let (user, api) = (add_user(world, "m@example.com").await, add_credential(world, "api").await);
         let found = async || member_rights::find(&world.store, world.ws, user, api).await.unwrap();
@@ -195,7 +196,7 @@ contract! {
     }
 }
 
-contract! {
+engines! {
     async fn a_policy_is_put_over_the_version_it_was_made_against_only(world: &World) {
         use pyxis_store::policies;
         let api = add_credential(world, "api").await;

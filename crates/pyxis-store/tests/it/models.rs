@@ -3,10 +3,11 @@
 use pyxis_core::address::EvmAddress;
 use pyxis_store::activity::{self, WalletRow};
 use pyxis_store::{api_keys, models};
+use pyxis_testkit::engines;
 
-use crate::support::{NOW, add_key, at, contract};
+use crate::support::{NOW, World, add_key, at};
 
-contract! {
+engines! {
     async fn the_models_installed_last_are_in_force_until_all_are_taken_away(world: &World) {
         let store = &world.store;
         assert_eq!(models::revision(store).await.unwrap(), None);

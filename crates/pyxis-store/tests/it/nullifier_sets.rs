@@ -5,8 +5,9 @@ use pyxis_core::stamp::Nullifier;
 use pyxis_store::claims;
 use pyxis_store::nullifier_sets::{self, members};
 use pyxis_store::stamps::NullifierHash;
+use pyxis_testkit::engines;
 
-use crate::support::{World, add_scorer, add_workspace, address, at, at_once, contract, nullifiers};
+use crate::support::{World, add_scorer, add_workspace, address, at, at_once, nullifiers};
 
 /// Ties the space-separated nullifiers of each list.
 async fn tie(world: &World, lists: &[&str]) {
@@ -42,7 +43,7 @@ fn claim(nullifier: &str, holder: u8, since: i64, until: i64) -> Claim {
     }
 }
 
-contract! {
+engines! {
     async fn a_nullifier_is_a_set_of_its_own_until_it_is_tied(world: &World) {
         assert_eq!(names(world, "a b").await, ["a", "b"]);
         tie(world, &["a", "b"]).await;

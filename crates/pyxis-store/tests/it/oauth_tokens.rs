@@ -3,8 +3,9 @@
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{CredentialId, UserId};
 use pyxis_store::oauth_tokens::{self, ConnectionRow, TokenRow};
+use pyxis_testkit::engines;
 
-use crate::support::{NOW, World, add_credential, add_workspace, at, at_once, contract, exactly_one};
+use crate::support::{NOW, World, add_credential, add_workspace, at, at_once, exactly_one};
 
 fn tokens(world: &World, credential: CredentialId, version: i64, text: &[u8]) -> TokenRow {
     let aad = oauth_tokens::tokens_aad(world.ws, credential);
@@ -20,7 +21,7 @@ fn tokens(world: &World, credential: CredentialId, version: i64, text: &[u8]) ->
     }
 }
 
-contract! {
+engines! {
     async fn tokens_read_back_and_a_newer_secret_is_not_overwritten(world: &World) {
         let id = add_credential(world, "api").await;
         assert_eq!(oauth_tokens::find(&world.store, world.ws, id).await.unwrap(), None);

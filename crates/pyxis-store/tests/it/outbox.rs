@@ -8,8 +8,9 @@ use pyxis_core::webhook::WebhookEvent;
 use pyxis_store::deliveries::{self, DeliveryFilter};
 use pyxis_store::outbox::{self, Message, Outbox};
 use pyxis_store::webhooks::{self, WebhookChange, WebhookRow};
+use pyxis_testkit::engines;
 
-use crate::support::{NOW, World, add_workspace, at, contract};
+use crate::support::{NOW, World, add_workspace, at};
 use crate::webhooks::new_webhook;
 
 async fn endpoint(world: &World, events: &str) -> WebhookRow {
@@ -18,7 +19,7 @@ async fn endpoint(world: &World, events: &str) -> WebhookRow {
     new
 }
 
-contract! {
+engines! {
     async fn an_event_goes_to_the_endpoints_that_want_it(world: &World) {
         let all = endpoint(world, "[]").await;
         let scores = endpoint(world, r#"["score.changed"]"#).await;

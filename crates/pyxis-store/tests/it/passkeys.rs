@@ -4,8 +4,9 @@ use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{CeremonyId, PasskeyId, UserId};
 use pyxis_store::ceremonies::{self, CeremonyRow, Purpose};
 use pyxis_store::passkeys::{self, PasskeyRow};
+use pyxis_testkit::engines;
 
-use crate::support::{NOW, World, add_user, add_workspace, at, at_once, contract, exactly_one};
+use crate::support::{NOW, World, add_user, add_workspace, at, at_once, exactly_one};
 
 async fn add(world: &World, user: UserId, credential: &str) -> PasskeyRow {
     let row = PasskeyRow {
@@ -36,7 +37,7 @@ async fn begin(world: &World, user: Option<UserId>) -> CeremonyRow {
     row
 }
 
-contract! {
+engines! {
     async fn a_passkey_is_one_of_a_kind_renamed_and_removed_by_its_person(world: &World) {
         let (user, other) = (add_user(world, "a@example.com").await, add_user(world, "b@example.com").await);
         let row = add(world, user, "cred-1").await;

@@ -8,8 +8,9 @@ use pyxis_core::id::SessionId;
 use pyxis_store::sessions::{self, SessionKind, SessionRow};
 use pyxis_store::sign_in_links::{self, SignInLinkRow};
 use pyxis_store::{StoreError, users, workspaces};
+use pyxis_testkit::engines;
 
-use crate::support::{NOW, World, add_user, add_workspace, at, at_once, contract, exactly_one, tamper};
+use crate::support::{NOW, World, add_user, add_workspace, at, at_once, exactly_one, tamper};
 
 async fn add_session(world: &World, user: pyxis_core::id::UserId) -> SessionRow {
     let row = SessionRow {
@@ -42,7 +43,7 @@ async fn add_link(world: &World, user: pyxis_core::id::UserId, expires: i64) -> 
     link
 }
 
-contract! {
+engines! {
     async fn a_workspace_is_found_by_name_and_its_settings_change(world: &World) {
         let row = workspaces::find_by_name(&world.store, "MAIN").await.unwrap().unwrap();
         assert_eq!((row.id, row.mode), (world.ws, ApprovalMode::Gated));

@@ -11,8 +11,9 @@ use pyxis_store::blocklist::{self, BlockedRow};
 use pyxis_store::proof_issuers::{self, ProofIssuerRow};
 use pyxis_store::proof_log::{self, Change, LogRow, StatementRow};
 use pyxis_store::proofs::{self, Ended, Filter, NewProof, RegistryQuery};
+use pyxis_testkit::engines;
 
-use crate::support::{NOW, at, at_once, contract, exactly_one, query_strings};
+use crate::support::{NOW, World, at, at_once, exactly_one, query_strings};
 
 fn network() -> NetworkName {
     "optimism".parse().unwrap()
@@ -73,7 +74,7 @@ fn entry() -> LogRow {
     }
 }
 
-contract! {
+engines! {
     async fn a_proof_holds_from_its_first_height_until_its_last(world: &World) {
         let store = &world.store;
         let id = proofs::insert(store, &proof(1, 7, 10)).await.unwrap();

@@ -3,8 +3,9 @@
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{PushSubscriptionId, TxnId, UserId};
 use pyxis_store::push::{self, PushMessageRow, PushSubscriptionRow};
+use pyxis_testkit::engines;
 
-use crate::support::{NOW, World, add_user, add_workspace, at, contract};
+use crate::support::{NOW, World, add_user, add_workspace, at};
 
 async fn subscribe(world: &World, user: UserId, endpoint: &str) -> PushSubscriptionRow {
     let id = PushSubscriptionId::new(NOW, &OsEntropy);
@@ -42,7 +43,7 @@ async fn enqueue(world: &World, browser: &PushSubscriptionRow, txn: TxnId) {
     tx.commit().await.unwrap();
 }
 
-contract! {
+engines! {
     async fn a_browser_is_known_once_by_its_endpoint(world: &World) {
         let user = add_user(world, "a@example.com").await;
         subscribe(world, user, "https://push.example/1").await;

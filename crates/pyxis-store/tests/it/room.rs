@@ -4,8 +4,9 @@ use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::AgentId;
 use pyxis_store::agents::{self, AgentChange};
 use pyxis_store::approvals::{self, NewApproval};
+use pyxis_testkit::engines;
 
-use crate::support::{NOW, World, add_agent, add_workspace, at, at_once, contract, new_approval};
+use crate::support::{NOW, World, add_agent, add_workspace, at, at_once, new_approval};
 
 async fn limited(world: &World, name: &str, limit: i64) -> AgentId {
     let agent = add_agent(world, name, &[]).await;
@@ -30,7 +31,7 @@ async fn add(world: &World, agent: AgentId, dedupe: &str, now: i64) -> Option<Ne
     Some(new)
 }
 
-contract! {
+engines! {
     async fn exactly_as_many_are_added_as_may_wait(world: &World) {
         let agent = limited(world, "ten", 10).await;
         let (store, ws) = (world.store.clone(), world.ws);

@@ -5,8 +5,10 @@ use pyxis_core::hex;
 use pyxis_core::id::ScorerId;
 use pyxis_store::scores::{self, NewScore};
 use pyxis_store::{DatabaseUrl, OpenOptions, Store, backup};
+use pyxis_testkit::database::{Fixture, TestDatabase};
+use pyxis_testkit::engines;
 
-use crate::support::{World, add_key, add_scorer, contract, new_score, on_sqlite, query_strings, tamper};
+use crate::support::{World, add_key, add_scorer, new_score, query_strings, tamper};
 
 const SETTLE: &str = include_str!("../../migrations/sqlite/0017_score_places.sql");
 
@@ -25,7 +27,7 @@ async fn body_of(store: &Store, key: &str, scorer: ScorerId, address: EvmAddress
     found.stored.map(|stored| stored.body)
 }
 
-contract! {
+engines! {
     async fn scores_of_addresses_that_end_alike_are_kept_apart(world: &World) {
         let key = add_key(world).await.key_hash;
         let scorer = add_scorer(world, "s").await;
@@ -70,51 +72,49 @@ fn expected(scores: &[(ScorerId, EvmAddress)]) -> Vec<String> {
     rows
 }
 
-#[test]
-fn a_score_lies_in_its_place_once_it_is_stored_upgraded_or_restored() {
-    on_sqlite(async |world| {
-        let (one, two) = (add_scorer(world, "one").await, add_scorer(world, "two").await);
-        let all: Vec<_> = (1..=250).flat_map(|seed| [(one, mixed(seed)), (two, mixed(seed))]).collect();
-        for (scorer, address) in &all {
-            put(world, *scorer, *address, "{}").await;
-        }
-        assert_eq!(rows(world).await, expected(&all));
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_score_lies_in_its_place_once_it_is_stored_upgraded_or_restored() {
+    let world = &World::start(TestDatabase::sqlite()).await;
+    let (one, two) = (add_scorer(world, "one").await, add_scorer(world, "two").await);
+    let all: Vec<_> = (1..=250).flat_map(|seed| [(one, mixed(seed)), (two, mixed(seed))]).collect();
+    for (scorer, address) in &all {
+        put(world, *scorer, *address, "{}").await;
+    }
+    assert_eq!(rows(world).await, expected(&all));
 
-        let scramble = "UPDATE scores SET rowid = -rowid";
-        tamper(world, scramble).await;
-        assert_ne!(rows(world).await, expected(&all));
-        tamper(world, SETTLE).await;
-        assert_eq!(rows(world).await, expected(&all));
+    let scramble = "UPDATE scores SET rowid = -rowid";
+    tamper(world, scramble).await;
+    assert_ne!(rows(world).await, expected(&all));
+    tamper(world, SETTLE).await;
+    assert_eq!(rows(world).await, expected(&all));
 
-        tamper(world, scramble).await;
-        let directory = tempfile::tempdir().unwrap();
-        let (file, path) = (directory.path().join("backup.db"), directory.path().join("restored.db"));
-        backup::write(&world.store, &file, |_| ()).await.unwrap();
-        let store = Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&path))).unwrap();
-        store.migrate().await.unwrap();
-        backup::restore(&store, &file, |_| ()).await.unwrap();
-        assert_eq!(pyxis_testkit::sqlite::run(&path, ROWS), expected(&all));
-    });
+    tamper(world, scramble).await;
+    let directory = tempfile::tempdir().unwrap();
+    let (file, path) = (directory.path().join("backup.db"), directory.path().join("restored.db"));
+    backup::write(&world.store, &file, |_| ()).await.unwrap();
+    let store = Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&path))).unwrap();
+    store.migrate().await.unwrap();
+    backup::restore(&store, &file, |_| ()).await.unwrap();
+    assert_eq!(pyxis_testkit::sqlite::run(&path, ROWS), expected(&all));
 }
 
-#[test]
-fn a_score_that_lies_elsewhere_is_found_and_replaced_all_the_same() {
-    on_sqlite(async |world| {
-        let key = add_key(world).await.key_hash;
-        let scorer = add_scorer(world, "s").await;
-        put(world, scorer, mixed(1), "old").await;
-        put(world, scorer, mixed(2), "other").await;
-        // The place of the first one is taken by the second.
-        tamper(world, "UPDATE scores SET rowid = -rowid WHERE body = 'old'").await;
-        let place = "(SELECT -rowid FROM scores WHERE body = 'old')";
-        tamper(world, &format!("UPDATE scores SET rowid = {place} WHERE body = 'other'")).await;
-        assert_eq!(body_of(&world.store, &key, scorer, mixed(1)).await.as_deref(), Some("old"));
-        assert_eq!(body_of(&world.store, &key, scorer, mixed(2)).await.as_deref(), Some("other"));
-        put(world, scorer, mixed(1), "new").await;
-        assert_eq!(body_of(&world.store, &key, scorer, mixed(1)).await.as_deref(), Some("new"));
-        assert_eq!(body_of(&world.store, &key, scorer, mixed(2)).await.as_deref(), Some("other"));
-        tamper(world, SETTLE).await;
-        assert_eq!(body_of(&world.store, &key, scorer, mixed(1)).await.as_deref(), Some("new"));
-        assert_eq!(scores::count(&world.store, world.ws, scorer).await.unwrap(), 2);
-    });
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_score_that_lies_elsewhere_is_found_and_replaced_all_the_same() {
+    let world = &World::start(TestDatabase::sqlite()).await;
+    let key = add_key(world).await.key_hash;
+    let scorer = add_scorer(world, "s").await;
+    put(world, scorer, mixed(1), "old").await;
+    put(world, scorer, mixed(2), "other").await;
+    // The place of the first one is taken by the second.
+    tamper(world, "UPDATE scores SET rowid = -rowid WHERE body = 'old'").await;
+    let place = "(SELECT -rowid FROM scores WHERE body = 'old')";
+    tamper(world, &format!("UPDATE scores SET rowid = {place} WHERE body = 'other'")).await;
+    assert_eq!(body_of(&world.store, &key, scorer, mixed(1)).await.as_deref(), Some("old"));
+    assert_eq!(body_of(&world.store, &key, scorer, mixed(2)).await.as_deref(), Some("other"));
+    put(world, scorer, mixed(1), "new").await;
+    assert_eq!(body_of(&world.store, &key, scorer, mixed(1)).await.as_deref(), Some("new"));
+    assert_eq!(body_of(&world.store, &key, scorer, mixed(2)).await.as_deref(), Some("other"));
+    tamper(world, SETTLE).await;
+    assert_eq!(body_of(&world.store, &key, scorer, mixed(1)).await.as_deref(), Some("new"));
+    assert_eq!(scores::count(&world.store, world.ws, scorer).await.unwrap(), 2);
 }

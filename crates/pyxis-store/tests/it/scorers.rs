@@ -3,12 +3,13 @@
 use pyxis_store::scorers::{self, Terms};
 use pyxis_store::scores::NewScore;
 use pyxis_store::{StoreError, claims, score_history, scores};
+use pyxis_testkit::engines;
 
 use crate::support::{
-    NOW, add_scorer, add_workspace, at, at_once, contract, exactly_one, new_score, nullifiers, weights,
+    NOW, World, add_scorer, add_workspace, at, at_once, exactly_one, new_score, nullifiers, weights,
 };
 
-contract! {
+engines! {
     async fn scorers_have_positive_numbers_of_their_own_workspace(world: &World) {
         let (store, ws) = (&world.store, world.ws);
         let (first, second) = (add_scorer(world, "one").await, add_scorer(world, "two").await);

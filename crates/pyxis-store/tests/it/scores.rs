@@ -7,9 +7,10 @@ use pyxis_core::id::{ApiKeyId, ScorerId};
 use pyxis_store::api_keys::ApiKeyRow;
 use pyxis_store::scores::{self, NewScore, ScorerHead, StaleProgress, Stored};
 use pyxis_store::{api_keys, score_history, scorers};
+use pyxis_testkit::engines;
 
 use crate::support::{
-    NOW, World, add_key, add_scorer, add_workspace, address, at, at_once, contract, exactly_one, new_score,
+    NOW, World, add_key, add_scorer, add_workspace, address, at, at_once, exactly_one, new_score,
 };
 
 async fn put(world: &World, new: &NewScore) {
@@ -29,7 +30,7 @@ async fn history(world: &World, scorer: ScorerId, before: i64) -> Option<String>
     score_history::latest_before(&world.store, world.ws, scorer, address(1), at(before)).await.unwrap()
 }
 
-contract! {
+engines! {
     async fn one_read_finds_key_scorer_and_score(world: &World) {
         let store = &world.store;
         let (key, scorer) = (add_key(world).await, add_scorer(world, "s").await);

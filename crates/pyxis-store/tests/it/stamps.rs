@@ -4,10 +4,10 @@ use pyxis_core::address::EvmAddress;
 use pyxis_store::revocations::{self, RevocationRow};
 use pyxis_store::stamps::{Cursor, NewStamp, NullifierHash, exists_beyond, page};
 use pyxis_store::{Engine, Page, addresses, stamps};
+use pyxis_testkit::engines;
 
 use crate::support::{
-    NOW, World, add_stamp, add_workspace, address, at, at_once, contract, exactly_one, new_stamp, nullifiers,
-    tamper,
+    NOW, World, add_stamp, add_workspace, address, at, at_once, exactly_one, new_stamp, nullifiers, tamper,
 };
 
 /// Numbers of the Stamps on a page at `NOW`.
@@ -25,7 +25,7 @@ fn revocation(digest: [u8; 32], millis: i64) -> RevocationRow {
     RevocationRow { digest, revoked_at: at(millis), revoked_by: "ann".to_owned(), reason: None }
 }
 
-contract! {
+engines! {
     async fn an_address_is_known_once_it_had_a_stamp(world: &World) {
         let (store, ws) = (&world.store, world.ws);
         let mut tx = store.begin().await.unwrap();

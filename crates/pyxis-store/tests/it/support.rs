@@ -11,7 +11,8 @@ use pyxis_core::entropy::{OsEntropy, token};
 use pyxis_core::id::{AgentId, CredentialId, NodeId, TxnId, UserId, WorkspaceId};
 use pyxis_store::approvals::{ApprovalKind, NewApproval};
 use pyxis_store::cipher::{Keyring, MasterKey};
-use pyxis_store::{DatabaseUrl, OpenOptions, Store, agents, approvals, credentials, users, workspaces};
+use pyxis_store::{OpenOptions, Store, agents, approvals, credentials, users, workspaces};
+use pyxis_testkit::database::{Fixture, TestDatabase};
 use pyxis_testkit::postgres::Database;
 pub(crate) use scoring::*;
 
@@ -22,28 +23,6 @@ pub(crate) fn at(millis: i64) -> UnixMillis {
     UnixMillis(NOW.0 + millis)
 }
 
-/// Expands to one test per engine.
-macro_rules! contract {
-    ($(async fn $name:ident($world:ident: &World) $body:block)+) => {$(
-        mod $name {
-            use super::*;
-
-            async fn body($world: &$crate::support::World) $body
-
-            #[test]
-            fn sqlite() {
-                $crate::support::on_sqlite(async |world| body(world).await);
-            }
-
-            #[test]
-            fn postgres() {
-                $crate::support::on_postgres(stringify!($name), async |world| body(world).await);
-            }
-        }
-    )+};
-}
-pub(crate) use contract;
-
 /// A migrated database with a workspace and the keys that seal its values.
 pub(crate) struct World {
     pub(crate) store: Store,
@@ -51,50 +30,26 @@ pub(crate) struct World {
     pub(crate) ws: WorkspaceId,
     pub(crate) keyring: Keyring,
     pub(crate) master: MasterKey,
-    /// The PostgreSQL database, if this is one.
-    postgres: Option<Database>,
+    database: TestDatabase,
 }
 
-impl World {
-    async fn new(url: DatabaseUrl, postgres: Option<Database>) -> Self {
-        let options = OpenOptions::new(url);
+impl Fixture for World {
+    async fn start(database: TestDatabase) -> Self {
+        let options = OpenOptions::new(database.url());
         let store = Store::open(&options).unwrap();
         store.migrate().await.unwrap();
         let master = MasterKey::generate(&OsEntropy);
         let keyring = Keyring::load(&store, &master, &OsEntropy, NOW).await.unwrap();
         let ws = add_workspace(&store, "main").await;
-        Self { store, options, ws, keyring, master, postgres }
+        Self { store, options, ws, keyring, master, database }
     }
 }
 
 impl World {
     /// The PostgreSQL database of this world.
     pub(crate) fn postgres(&self) -> &Database {
-        self.postgres.as_ref().expect("a world on PostgreSQL")
+        self.database.as_postgres().expect("a world on PostgreSQL")
     }
-}
-
-pub(crate) fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
-}
-
-pub(crate) fn on_sqlite(body: impl AsyncFnOnce(&World)) {
-    let directory = tempfile::tempdir().unwrap();
-    runtime().block_on(async {
-        let world = World::new(DatabaseUrl::sqlite(directory.path().join("px.db")), None).await;
-        body(&world).await;
-    });
-}
-
-pub(crate) fn on_postgres(name: &str, body: impl AsyncFnOnce(&World)) {
-    runtime().block_on(async {
-        let database = Database::create(name).await;
-        let mut world = World::new(database.url(), Some(database)).await;
-        body(&world).await;
-        let database = world.postgres.take();
-        drop(world);
-        database.unwrap().remove().await;
-    });
 }
 
 /// Runs `count` copies of a task concurrently and collects their results.
@@ -122,10 +77,7 @@ pub(crate) async fn tamper(world: &World, statement: &str) {
 
 /// First column of the results of a custom statement.
 pub(crate) async fn query_strings(world: &World, statement: &str) -> Vec<String> {
-    match (&world.postgres, world.options.url.sqlite_path()) {
-        (Some(database), _) => database.run(statement).await,
-        (None, path) => pyxis_testkit::sqlite::run(path.unwrap(), statement),
-    }
+    world.database.run(statement).await
 }
 
 pub(crate) async fn add_workspace(store: &Store, name: &str) -> WorkspaceId {

@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use pyxis_store::{Engine, Store, StoreError, StoreEvent, addresses, meta};
+use pyxis_testkit::engines;
 
-use crate::support::{NOW, address, at_once, contract};
+use crate::support::{NOW, World, address, at_once};
 
 async fn next(events: &mut tokio::sync::broadcast::Receiver<StoreEvent>) -> StoreEvent {
     tokio::time::timeout(Duration::from_secs(20), events.recv()).await.expect("an event comes").unwrap()
 }
 
-contract! {
+engines! {
     async fn a_dropped_transaction_leaves_nothing_and_frees_the_writer(world: &World) {
         let mut tx = world.store.begin().await.unwrap();
         meta::put_if_absent(&mut tx, "a", "1").await.unwrap();

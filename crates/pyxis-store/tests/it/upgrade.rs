@@ -10,7 +10,7 @@ use pyxis_store::{DatabaseUrl, OpenOptions, Store, api_keys, issuers, nullifier_
 
 use pyxis_testkit::postgres::Database;
 
-use crate::support::{address, nullifiers, runtime};
+use crate::support::{address, nullifiers};
 
 const WORKSPACE: &str = "0190a2b4-0000-7000-8000-000000000001";
 
@@ -137,49 +137,37 @@ async fn is_upgraded(store: &Store) {
     assert_eq!(key.last_used_at.map(|at| at.0), Some(4));
 }
 
-#[test]
-fn a_first_sqlite_database_is_upgraded_with_its_rows() {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_first_sqlite_database_is_upgraded_with_its_rows() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("px.db");
     let schema = include_str!("../../migrations/sqlite/0001_init.sql");
     rusqlite::Connection::open(&path).unwrap().execute_batch(&script(schema, "1")).unwrap();
-    runtime().block_on(async {
-        is_upgraded(&Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&path))).unwrap()).await;
-    });
+    is_upgraded(&Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&path))).unwrap()).await;
 }
 
-#[test]
-fn nullifiers_of_sqlite_databases_of_version_20_are_found() {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nullifiers_of_sqlite_databases_of_version_20_are_found() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("px.db");
     let script = script_of_20("sqlite");
     rusqlite::Connection::open(&path).unwrap().execute_batch(&script).unwrap();
-    runtime().block_on(async {
-        nullifiers_are_found(&Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&path))).unwrap()).await;
-    });
+    nullifiers_are_found(&Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&path))).unwrap()).await;
 }
 
-#[test]
-fn nullifiers_of_postgres_databases_of_version_20_are_found() {
-    runtime().block_on(async {
-        let database = Database::create("upgrade_nullifiers").await;
-        database.run(&script_of_20("postgres")).await;
-        let store = Store::open(&OpenOptions::new(database.url())).unwrap();
-        nullifiers_are_found(&store).await;
-        drop(store);
-        database.remove().await;
-    });
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nullifiers_of_postgres_databases_of_version_20_are_found() {
+    let database = Database::create("upgrade_nullifiers").await;
+    database.run(&script_of_20("postgres")).await;
+    let store = Store::open(&OpenOptions::new(database.url())).unwrap();
+    nullifiers_are_found(&store).await;
 }
 
-#[test]
-fn a_first_postgres_database_is_upgraded_with_its_rows() {
-    runtime().block_on(async {
-        let database = Database::create("upgrade").await;
-        let schema = include_str!("../../migrations/postgres/0001_init.sql");
-        database.run(&script(schema, "true")).await;
-        let store = Store::open(&OpenOptions::new(database.url())).unwrap();
-        is_upgraded(&store).await;
-        drop(store);
-        database.remove().await;
-    });
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_first_postgres_database_is_upgraded_with_its_rows() {
+    let database = Database::create("upgrade").await;
+    let schema = include_str!("../../migrations/postgres/0001_init.sql");
+    database.run(&script(schema, "true")).await;
+    let store = Store::open(&OpenOptions::new(database.url())).unwrap();
+    is_upgraded(&store).await;
 }

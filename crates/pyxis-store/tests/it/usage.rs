@@ -5,8 +5,9 @@ use pyxis_core::entropy::SeededEntropy;
 use pyxis_core::id::{ApiKeyId, NodeId};
 use pyxis_store::api_keys;
 use pyxis_store::usage::{self, Batch, Counted, Surface, WindowRow};
+use pyxis_testkit::engines;
 
-use crate::support::{NOW, World, add_key, add_workspace, at, at_once, contract};
+use crate::support::{NOW, World, add_key, add_workspace, at, at_once};
 
 fn batch(key: ApiKeyId, requests: i64, limit: i64) -> Batch {
     Batch { key, surface: Surface::Stamps, window_start: NOW, requests, limit, now: at(1) }
@@ -43,7 +44,7 @@ async fn slots(world: &World, number: u64) -> Vec<i64> {
     usage::slots_of(&world.store, node(number)).await.unwrap()
 }
 
-contract! {
+engines! {
     async fn a_batch_is_admitted_as_far_as_it_fits(world: &World) {
         let key = add_key(world).await.id;
         assert_eq!(count(world, batch(key, 3, 5)).await, (3, 3));

@@ -3,8 +3,9 @@
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::WebhookId;
 use pyxis_store::webhooks::{self, WebhookChange, WebhookRow};
+use pyxis_testkit::engines;
 
-use crate::support::{NOW, World, add_workspace, at, contract};
+use crate::support::{NOW, World, add_workspace, at};
 
 pub(crate) fn new_webhook(world: &World, url: &str) -> WebhookRow {
     let id = WebhookId::new(NOW, &OsEntropy);
@@ -29,7 +30,7 @@ pub(crate) async fn add_webhook(world: &World, url: &str) -> WebhookRow {
     new
 }
 
-contract! {
+engines! {
     async fn an_endpoint_reads_back_changes_and_goes(world: &World) {
         let new = add_webhook(world, "https://a.example/1").await;
         let second = add_webhook(world, "https://a.example/2").await;

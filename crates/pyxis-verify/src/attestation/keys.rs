@@ -33,7 +33,7 @@ pub async fn active(state: &State, scheme: Scheme) -> Result<KeyRow> {
         let row = new(state, scheme, known.first().map_or(1, |row| row.id + 1))?;
         attestation_keys::insert(&state.store, &row).await?;
     }
-    Err(Error::Unavailable("others keep adding keys".into()))
+    Err(Error::Unavailable("others keep adding keys; try again".into()))
 }
 
 /// Retires the active key and activates a new one. Signatures of the old one can still be checked: it stays on the
@@ -46,7 +46,7 @@ pub async fn rotate(state: &State, actor: &Actor, scheme: Scheme) -> service::Re
     let row = new(state, scheme, known.first().map_or(1, |row| row.id + 1))?;
     let retired = attestation_keys::retire(&mut tx, old.id, state.now()).await?;
     if !retired || !attestation_keys::insert(&mut tx, &row).await? {
-        return Err(service::Error::Conflict("somebody else rotated this key just now"));
+        return Err(service::Error::Conflict("someone else just rotated this key"));
     }
     let detail = json!({ "scheme": scheme.as_str(), "old": old.public_key, "new": row.public_key });
     service::commit(state, actor, tx, AuditEvent::AttestationKeyRotated, &detail).await?;
@@ -97,5 +97,5 @@ pub(super) fn secp256k1(state: &State, id: i64) -> Result<pyxis_evm::EvmSigningK
 }
 
 fn unusable() -> Error {
-    Error::Internal("the derived bytes are no key; rotate it".into())
+    Error::Internal("the derived bytes are not a key; rotate it".into())
 }

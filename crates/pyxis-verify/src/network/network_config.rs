@@ -95,7 +95,7 @@ pub(super) fn read(text: &str) -> Result<Networks, InvalidNetworks> {
         let invalid = |reason: String| InvalidNetworks::Network { name: name.clone(), reason };
         let parsed: NetworkName = name.parse().map_err(|error| invalid(format!("{error}")))?;
         if parsed.as_str() == SUI {
-            return Err(invalid("this name is Sui's own; leave it out".to_owned()));
+            return Err(invalid("this name is reserved for Sui; use another one".to_owned()));
         }
         change(&mut networks, parsed, written).map_err(invalid)?;
     }
@@ -135,7 +135,7 @@ fn sources(network: &mut Network, written: RawNetwork) -> Result<(), String> {
             return Err("the source evm needs contracts".to_owned());
         }
         if sources.is_empty() {
-            return Err("sources: name registry, evm or both".to_owned());
+            return Err("sources must be registry, evm or both".to_owned());
         }
     }
     let wanted = written.sources.is_none_or(|sources| sources.contains(&Source::Evm));
@@ -161,12 +161,17 @@ fn check_url(url: &str) -> Result<(), String> {
         Ok(())
     } else {
         // A URL may contain a key: it is not repeated.
-        Err("rpc: http or https URLs".to_owned())
+        Err("rpc must have http or https URLs".to_owned())
     }
 }
 
 fn contracts(written: WrittenContracts) -> Result<Contracts, String> {
-    let named = |name: &str| Kind::from_name(name).ok_or_else(|| format!("there is no kind {name}"));
+    let named = |name: &str| {
+        Kind::from_name(name).ok_or_else(|| {
+            let known: Vec<&str> = Kind::ALL.into_iter().map(Kind::as_str).collect();
+            format!("unknown kind {name}; use {}", known.join(", "))
+        })
+    };
     let unique = written.unique.iter().map(|(name, address)| Ok((named(name)?, *address)));
     let hub = written.hub.map(|hub| {
         let circuit = |(name, circuit): (&String, &WrittenCircuit)| Ok((named(name)?, circuit.read()?));
@@ -189,7 +194,7 @@ impl WrittenCircuit {
 
 /// `0x` and 64 hexadecimal digits.
 fn word(text: &str) -> Result<Word, String> {
-    let wrong = || "id: 0x and 64 hexadecimal digits".to_owned();
+    let wrong = || "id must be 0x followed by 64 hex characters".to_owned();
     let digits = text.strip_prefix("0x").filter(|digits| digits.len() == 64).ok_or_else(wrong)?;
     let address: pyxis_core::sui::SuiAddress = format!("0x{digits}").parse().map_err(|_| wrong())?;
     Ok(address.0)
@@ -262,10 +267,10 @@ mod tests {
             ("[]", "networks: "),
             (r#"{"gnosis": {}}"#, "networks.gnosis: chain_id"),
             (r#"{"gnosis": {"chain_id": 10}}"#, "networks.gnosis: has the chain id of optimism"),
-            (r#"{"Gnosis": {"chain_id": 100}}"#, "networks.Gnosis: not a network's name"),
+            (r#"{"Gnosis": {"chain_id": 100}}"#, "networks.Gnosis: not a network name"),
             (r#"{"optimism": {"rcp": []}}"#, "unknown field"),
             (r#"{"optimism": {"block_ms": 0}}"#, "block_ms"),
-            (r#"{"optimism": {"rpc": ["ws://x"]}}"#, "rpc: http"),
+            (r#"{"optimism": {"rpc": ["ws://x"]}}"#, "rpc must have http"),
             (r#"{"optimism": {"sources": ["evm"]}}"#, "needs contracts"),
             (r#"{"optimism": {"sources": []}}"#, "sources"),
             (r#"{"optimism": {"contracts": {}}}"#, "needs rpc"),

@@ -105,7 +105,7 @@ impl<'a> Register<'a> {
         let height = self.next(&said.network)?;
         let (issued_at, expires_at) = (millis(said.issued_at), millis(said.expires_at));
         if expires_at <= self.now {
-            return Err(field("expires_at", "lies in the past"));
+            return Err(field("expires_at", "is in the past"));
         }
         let (network, kind, subject, action_id) = (&said.network, said.kind, said.subject, said.action_id);
         self.check_order((network, kind, subject, action_id), issued_at).await?;
@@ -340,7 +340,7 @@ impl<'a> Register<'a> {
             self.lacking = Some(network.clone());
         }
         self.heads.next(&self.clocks, network).ok_or_else(|| {
-            StatementRejection::Unavailable(format!("the newest block of {network} is not known").into())
+            StatementRejection::Unavailable(format!("the newest block of {network} is unknown").into())
         })
     }
 }
@@ -388,7 +388,7 @@ fn check_fields(
         return Err(field("issued_at", "Unix seconds"));
     }
     if issued_at > now.seconds() + CLOCK_SKEW_SECS {
-        return Err(field("issued_at", "lies in the future"));
+        return Err(field("issued_at", "is in the future"));
     }
     match statement {
         Statement::Register(said) => check_registration(said, networks),
@@ -410,7 +410,7 @@ fn check_registration(said: &Registration, networks: &Networks) -> Result<(), St
         return Err(field("nullifier", "must not be 0"));
     }
     if said.kind == Kind::ResidenceUs && said.action_id != DEFAULT_ACTION {
-        return Err(field("action_id", "must be 123456789: residence is not asked for by action"));
+        return Err(field("action_id", "must be 123456789: residence does not depend on the action"));
     }
     Ok(())
 }
@@ -422,10 +422,10 @@ fn check_place(
     networks: &Networks,
 ) -> Result<(), StatementRejection> {
     let Some(network) = networks.named(network.as_str()) else {
-        return Err(field("network", "there is no such network"));
+        return Err(field("network", "unknown network"));
     };
     if !network.registry {
-        return Err(field("network", "takes no proofs: its answers come from contracts"));
+        return Err(field("network", "accepts no proofs: its answers come from contracts"));
     }
     match (network.takes(kind, subject), network.checks(kind)) {
         (true, _) => Ok(()),

@@ -23,7 +23,7 @@ const VERSION: &str = "1";
 
 /// The text is not an issuer.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
-#[error("an issuer is an Ed25519 key (0x and 64 hexadecimal digits) or an EVM address (0x and 40)")]
+#[error("an issuer is an Ed25519 public key (0x and 64 hex characters) or an EVM address (0x and 40)")]
 pub struct InvalidIssuer;
 
 /// Signer of statements.

@@ -69,8 +69,8 @@ enum What {
 pub fn parse(text: &[u8]) -> Result<SignedStatement, InvalidStatement> {
     let wire: Wire = serde_json::from_slice(text)?;
     let issuer: Issuer = read("issuer", &wire.issuer)?;
-    let signature =
-        unhex(&wire.signature).ok_or_else(|| invalid("signature", "0x and hexadecimal digits"))?;
+    let signature = unhex(&wire.signature)
+        .ok_or_else(|| invalid("signature", "must be 0x followed by hex characters"))?;
     wire.only_its_own()?;
     Ok(SignedStatement { statement: wire.statement()?, issuer, signature })
 }

@@ -54,7 +54,7 @@ fn refused(refusal: &StatementRejection) -> Response {
     };
     if status.is_server_error() {
         let cause = std::error::Error::source(refusal).map(ToString::to_string);
-        tracing::warn!(error = %refusal, cause, "a statement could not be registered");
+        tracing::warn!(error = %refusal, cause, "cannot register a statement");
     }
     told(status, &json!({ "error": refusal.code(), "detail": refusal.to_string() }))
 }

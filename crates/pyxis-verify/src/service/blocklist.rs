@@ -94,7 +94,7 @@ pub async fn unblock(state: &State, actor: &Actor, subject: Subject, network: Op
 }
 
 fn unknown(network: &NetworkName) -> Error {
-    Error::Unavailable(format!("the newest block of {network} is not known").into())
+    Error::Unavailable(format!("the newest block of {network} is unknown").into())
 }
 
 /// The active blocks, newest first, at most a thousand.
@@ -111,7 +111,7 @@ fn places<'a>(state: &'a State, subject: Subject, name: Option<&str>) -> Result<
         .filter(|known| name.is_none_or(|name| known.as_str() == name))
         .collect();
     if found.is_empty() {
-        return Err(Error::field("network", "there is no such network for this address"));
+        return Err(Error::field("network", "unknown network for this kind of address"));
     }
     Ok(found)
 }

@@ -18,7 +18,7 @@ pub enum Error {
     #[error("not found: {0}")]
     NotFound(&'static str),
     /// The registry belongs to the installation's first workspace.
-    #[error("the registry of proofs is managed in the first workspace of this installation")]
+    #[error("proofs are managed in the first workspace of this installation")]
     Forbidden,
     /// The thing is already in that state.
     #[error("conflict: {0}")]
@@ -31,7 +31,7 @@ pub enum Error {
         detail: String,
     },
     /// The database, or a network's node, does not respond.
-    #[error("the registry cannot be written to")]
+    #[error("cannot write to the registry")]
     Unavailable(#[source] BoxError),
     /// A fault of the server.
     #[error("internal error")]
@@ -48,7 +48,7 @@ impl Error {
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Text => Self::field("text", "must not hold the NUL character"),
+            StoreError::Text => Self::field("text", "must not contain the NUL character"),
             StoreError::Unavailable(_) => Self::Unavailable(error.into()),
             other => Self::Internal(other.into()),
         }
@@ -69,7 +69,7 @@ impl From<StatementRejection> for Error {
                 Self::Conflict("the new address is registered with another nullifier")
             }
             StatementRejection::Superseded => {
-                Self::Conflict("a later statement about this address took effect already")
+                Self::Conflict("a later statement about this address is already in effect")
             }
             StatementRejection::HasEnded(_) => Self::Conflict("the proof has ended"),
             // Managers sign nothing.
@@ -83,7 +83,7 @@ impl From<StatementRejection> for Error {
 impl From<Unanswered> for Error {
     fn from(error: Unanswered) -> Self {
         match error {
-            Unanswered::UnsupportedNetwork => Self::field("network", "there is no such network"),
+            Unanswered::UnsupportedNetwork => Self::field("network", "unknown network"),
             Unanswered::Unavailable(error) => Self::Unavailable(error),
             error @ (Unanswered::OtherClock(_) | Unanswered::Behind(_)) => Self::Unavailable(error.into()),
             other => Self::Internal(other.into()),
@@ -106,7 +106,7 @@ impl From<&Error> for Problem {
             Error::Unavailable(_) => Self::new(
                 S::SERVICE_UNAVAILABLE,
                 "unavailable",
-                "the store or the node of a network cannot be reached, so nothing was changed",
+                "the database or the node of a network is unavailable, so nothing was changed",
             )
             .with_header(RETRY_AFTER, HeaderValue::from_static("5")),
             Error::Internal(_) => Self::new(S::INTERNAL_SERVER_ERROR, "internal", said),

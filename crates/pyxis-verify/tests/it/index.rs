@@ -7,7 +7,8 @@ use std::time::Duration;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::FixedClock;
 use pyxis_store::DatabaseUrl;
-use pyxis_testkit::postgres::Database;
+use pyxis_testkit::database::TestDatabase;
+use pyxis_testkit::engines;
 use pyxis_testkit::upstream::{Reply, Upstream};
 use pyxis_verify::Attestations;
 use pyxis_verify::Config;
@@ -45,19 +46,8 @@ async fn is_remembered(database: DatabaseUrl) {
     assert_eq!(server.requests().len(), 2, "what has ended is asked for again");
 }
 
-mod an_attestation_is_answered_from_memory_until_it_ends {
-    use super::*;
-
-    #[tokio::test]
-    async fn sqlite() {
-        let directory = tempfile::tempdir().unwrap();
-        is_remembered(DatabaseUrl::sqlite(directory.path().join("px.db"))).await;
-    }
-
-    #[tokio::test]
-    async fn postgres() {
-        let database = Database::create("index").await;
+engines! {
+    async fn an_attestation_is_answered_from_memory_until_it_ends(database: TestDatabase) {
         is_remembered(database.url()).await;
-        database.remove().await;
     }
 }

@@ -30,7 +30,7 @@ use pyxis_store::proof_log::{self, Change, LogRow};
 use pyxis_store::proofs::Filter;
 use pyxis_store::workspaces::{self, WorkspaceRow};
 use pyxis_store::{DatabaseUrl, OpenOptions, Store};
-use pyxis_testkit::postgres::Database;
+use pyxis_testkit::database::TestDatabase;
 use pyxis_verify::block_height::{self, Snapshot};
 use pyxis_verify::checker::{self, CheckRequest};
 use pyxis_verify::registry::{self, IssuerKey};
@@ -412,17 +412,16 @@ mod replaying_the_log_up_to_a_block_gives_the_answers_about_it {
     #[test]
     fn sqlite() {
         property(16, async |steps| {
-            let directory = tempfile::tempdir().unwrap();
-            World::new(DatabaseUrl::sqlite(directory.path().join("px.db"))).await.lives_through(&steps).await;
+            let database = TestDatabase::sqlite();
+            World::new(database.url()).await.lives_through(&steps).await;
         });
     }
 
     #[test]
     fn postgres() {
         property(8, async |steps| {
-            let database = Database::create("replay").await;
+            let database = TestDatabase::postgres("replay").await;
             World::new(database.url()).await.lives_through(&steps).await;
-            database.remove().await;
         });
     }
 }

@@ -7,13 +7,13 @@ use clap::Subcommand;
 pub enum WebhookCommand {
     /// Add an endpoint and print its signing secret, once.
     Add {
-        /// URL that deliveries are posted to: https, and a public host.
+        /// URL for deliveries: https with a public host.
         #[arg(long)]
         url: String,
-        /// An event to deliver; repeat for several. Without it: the three approval events.
+        /// Event to deliver; repeat for several [default: the three approval events].
         #[arg(long = "event", value_name = "EVENT")]
         events: Vec<String>,
-        /// Description for people.
+        /// Description.
         #[arg(long, default_value = "")]
         description: String,
     },
@@ -21,39 +21,39 @@ pub enum WebhookCommand {
     List,
     /// Enable a disabled endpoint.
     Enable {
-        /// Its id.
+        /// Endpoint id.
         id: String,
     },
     /// Disable an endpoint.
     Disable {
-        /// Its id.
+        /// Endpoint id.
         id: String,
     },
     /// Remove an endpoint and its deliveries.
     Remove {
-        /// Its id.
+        /// Endpoint id.
         id: String,
     },
-    /// Replace the signing secret and print the new one, once; both sign for 24 hours.
+    /// Replace an endpoint's signing secret and print the new one, once; both sign for 24 hours.
     RotateSecret {
-        /// Its id.
+        /// Endpoint id.
         id: String,
     },
     /// List deliveries, newest first.
     Deliveries {
-        /// Only deliveries of this endpoint.
+        /// Endpoint id, to list only its deliveries.
         #[arg(long, value_name = "ID")]
         webhook: Option<String>,
-        /// Only pending, delivered or failed ones.
+        /// Status of deliveries to list: pending, delivered or failed [default: all].
         #[arg(long)]
         status: Option<String>,
-        /// Maximum number.
+        /// Maximum number of deliveries.
         #[arg(short = 'n', long, default_value_t = 50)]
         limit: u32,
     },
-    /// Send a stored delivery again: the same bytes with a new signature.
+    /// Send a stored delivery again: same body, new signature.
     Resend {
-        /// The delivery's id.
+        /// Delivery id.
         id: String,
     },
 }

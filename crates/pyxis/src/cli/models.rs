@@ -9,27 +9,27 @@ use pyxis_models::scope::Model;
 /// `pyxis activity …`
 #[derive(Debug, Subcommand)]
 pub enum ActivityCommand {
-    /// Import activity of wallets: CSV (gzipped or not) or Parquet files of transfers (columns from, to, chain, kind,
-    /// time, amount, or as exports of explorers name them) or of first bridgings (`address`, `first_bridge_unix`,
-    /// `bridge_volume_usd`). Prints which columns were read. After an interruption, it continues where it stopped. Exit
-    /// 3 if everything was already imported and scored.
+    /// Import wallet activity from CSV (optionally gzipped) or Parquet files. They hold transfers (columns from, to,
+    /// chain, kind, time, amount, or the names in exports of block explorers) or first bridgings (`address`,
+    /// `first_bridge_unix`, `bridge_volume_usd`). Prints which columns were read. An interrupted import continues where
+    /// it stopped. Exit 3 if everything was already imported and scored.
     Import {
-        /// The files.
+        /// Activity files.
         #[arg(required = true)]
         files: Vec<PathBuf>,
-        /// Only import, with little memory for files of any size. The next import without this option computes the
+        /// Only import, with little memory for files of any size; the next import without this option computes the
         /// features.
         #[arg(long)]
         defer: bool,
     },
     /// List imported files.
     List,
-    /// Recompute and store the features of every wallet, to repair damaged ones. After an import, even an interrupted
-    /// one, `activity import` does what is needed automatically.
+    /// Recompute and store the features of every wallet, to repair damaged ones. Not needed after an import: `activity
+    /// import` computes what is missing.
     Rebuild,
-    /// Remove an imported file. Exit 3 if it is not known.
+    /// Remove an imported file. Exit 3 if it is unknown.
     Remove {
-        /// Its SHA-256, as `activity list` prints it.
+        /// SHA-256 of the file, as `activity list` prints it.
         source: String,
     },
 }
@@ -41,72 +41,72 @@ pub enum ModelsCommand {
     List,
     /// Train models on labeled addresses and put them in force.
     Train(Train),
-    /// Print the quality of models, and write plots. With labels, measures on those: by training again without parts of
-    /// them or, with --as-is, with the models in force, which must not have seen them.
+    /// Print the quality of models, and write plots. With --labels, measure on those labels: by training again without
+    /// parts of them or, with --as-is, with the models in force, which must not have been trained on them.
     Evaluate(Evaluate),
     /// Score many addresses: the same scores as the endpoint.
     Score(Score),
-    /// List groups of wallets that are suspected to be one person, with the evidence.
+    /// List groups of wallets suspected to be one person, with the evidence.
     Clusters {
-        /// Groups to list.
+        /// Maximum number of groups.
         #[arg(long, default_value_t = 50)]
         limit: i64,
-        /// Write a picture of each group into this directory.
+        /// Directory for a picture of each group.
         #[arg(long, value_name = "DIR")]
         plots: Option<PathBuf>,
     },
-    /// Put your own model in force: an ONNX file that answers for one of the models. It is inspected and tested first.
+    /// Install your own model: an ONNX file that replaces one of the models. It is inspected and tested first.
     Add(Add),
     /// Remove your own model. Exit 3 if there is none.
     Remove {
-        /// The model that it answers for.
+        /// Model that it replaces.
         #[arg(long, value_parser = model)]
         model: Model,
     },
-    /// Print the features given to a model, in their order, and the SHA-256 that identifies them. With addresses, write
-    /// their features, to train on.
+    /// Print the features that a model reads, in order, and the SHA-256 that identifies them. With --addresses, write
+    /// their features as training data.
     Features(FeaturesOf),
-    /// Remove trained models and your own, and put the built-in ones in force again. Exit 3 if they already are.
+    /// Remove trained models and your own, and use the built-in ones again. Exit 3 if they are already in use.
     Reset,
 }
 
 /// `pyxis models add`
 #[derive(Debug, Args)]
 pub struct Add {
-    /// The ONNX file: one float input of shape [n, features], and the probability of a human.
+    /// ONNX file: one float input of shape [n, features], and the probability of a human as output.
     pub file: PathBuf,
-    /// The model that it answers for; may be aggregate.
+    /// Model to replace; may be aggregate.
     #[arg(long, value_parser = model)]
     pub model: Model,
-    /// Name; default: the file's.
+    /// Name [default: the name of the file].
     #[arg(long)]
     pub name: Option<String>,
-    /// Description, for its card.
+    /// Description for its card.
     #[arg(long)]
     pub description: Option<String>,
     /// SHA-256 of the features that it was trained on, as `models features` prints it; any other value is refused.
     #[arg(long, value_name = "SHA256")]
     pub features: Option<String>,
-    /// The output that holds the probability, if the file has several.
+    /// Output that holds the probability, if the file has several.
     #[arg(long)]
     pub output: Option<String>,
-    /// The output column for a human, from 0; default: the one that the file's labels name, or the last.
+    /// Output column for a human, counted from 0 [default: the one that the file's labels name, or the last].
     #[arg(long, value_name = "COLUMN")]
     pub human: Option<usize>,
-    /// Value of an unknown feature; default: NaN, which the model must support.
+    /// Value for unknown features [default: NaN, which the model must support].
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     pub unknown: Option<f32>,
     /// Calibration of its log odds, as SLOPE,OFFSET.
     #[arg(long, value_parser = calibration, allow_hyphen_values = true, conflicts_with = "labels")]
     pub calibration: Option<Curve>,
-    /// Weight in the aggregate; default: the weight of the model that it replaces.
+    /// Weight in the aggregate [default: the weight of the replaced model].
     #[arg(long, value_parser = weight)]
     pub weight: Option<f64>,
-    /// Calibrate, weigh and measure it on these addresses, which it must not have seen: CSV with the columns
-    /// address and label.
+    /// Labeled addresses to calibrate, weigh and measure it on: CSV with the columns address and label. It must not
+    /// have been trained on them.
     #[arg(long, value_name = "FILE")]
     pub labels: Option<PathBuf>,
-    /// Files of activity for that, or a directory of them; default: the imported activity.
+    /// Activity files for the labeled addresses, or a directory of them [default: the imported activity].
     #[arg(long, value_name = "PATH", num_args = 1.., requires = "labels")]
     pub activity: Vec<PathBuf>,
 }
@@ -114,10 +114,10 @@ pub struct Add {
 /// `pyxis models features`
 #[derive(Debug, Args)]
 pub struct FeaturesOf {
-    /// The model.
+    /// Model.
     #[arg(long, default_value = "aggregate", value_parser = model)]
     pub model: Model,
-    /// One address per line; a CSV file with addresses in its first column also works.
+    /// File with one address per line, or CSV with addresses in the first column.
     #[arg(long, value_name = "FILE", requires = "out")]
     pub addresses: Option<PathBuf>,
     /// CSV file to write (address, then the features; empty means unknown).
@@ -147,10 +147,10 @@ fn weight(text: &str) -> Result<f64, String> {
 pub struct Train {
     #[command(flatten)]
     pub data: DataArgs,
-    /// Also write the models into this file.
+    /// File to write the models to as well.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Only write the file; do not put the models in force.
+    /// Only write the file, without putting the models in force.
     #[arg(long, requires = "out")]
     pub no_install: bool,
 }
@@ -161,10 +161,10 @@ pub struct DataArgs {
     /// CSV with the columns address and label (human or sybil).
     #[arg(long, value_name = "FILE")]
     pub labels: PathBuf,
-    /// Files of activity, or a directory of them; default: the imported activity.
+    /// Activity files, or a directory of them [default: the imported activity].
     #[arg(long, value_name = "PATH", num_args = 1..)]
     pub activity: Vec<PathBuf>,
-    /// Random seed: the same seed and data make the same models.
+    /// Random seed: the same seed and data produce the same models.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Trees per model; more are slower and larger.
@@ -175,10 +175,10 @@ pub struct DataArgs {
 /// `pyxis models evaluate`
 #[derive(Debug, Args)]
 pub struct Evaluate {
-    /// CSV with the columns address and label; default: the measurements on the card of the models in force.
+    /// CSV with the columns address and label [default: the measurements on the card of the models in force].
     #[arg(long, value_name = "FILE")]
     pub labels: Option<PathBuf>,
-    /// Files of activity, or a directory of them; default: the imported activity.
+    /// Activity files, or a directory of them [default: the imported activity].
     #[arg(long, value_name = "PATH", num_args = 1.., requires = "labels")]
     pub activity: Vec<PathBuf>,
     /// Measure the models in force on these labels instead of training again.
@@ -190,7 +190,7 @@ pub struct Evaluate {
     /// Trees per model.
     #[arg(long, default_value_t = 250)]
     pub trees: usize,
-    /// Write plots (SVG) into this directory.
+    /// Directory for plots (SVG).
     #[arg(long, value_name = "DIR")]
     pub plots: Option<PathBuf>,
 }
@@ -198,16 +198,16 @@ pub struct Evaluate {
 /// `pyxis models score`
 #[derive(Debug, Args)]
 pub struct Score {
-    /// One address per line; a CSV file with addresses in its first column also works.
+    /// File with one address per line, or CSV with addresses in the first column.
     #[arg(long, value_name = "FILE")]
     pub addresses: PathBuf,
     /// CSV file to write (address, score); - is standard output.
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
-    /// The model.
+    /// Model.
     #[arg(long, default_value = "aggregate", value_parser = model)]
     pub model: Model,
-    /// Every model, one column each.
+    /// Score with every model, one column each.
     #[arg(long, conflicts_with = "model")]
     pub all: bool,
 }

@@ -11,9 +11,9 @@ use pyxis_core::stamp::StampName;
 /// `pyxis scorer …`
 #[derive(Debug, Subcommand)]
 pub enum ScorerCommand {
-    /// Add a scorer; by default with the published weights and threshold.
+    /// Add a scorer, by default with the published weights and threshold.
     Add {
-        /// Its name.
+        /// Scorer name.
         name: String,
         /// Threshold: the score needed to pass.
         #[arg(long)]
@@ -26,26 +26,26 @@ pub enum ScorerCommand {
     List,
     /// Print a scorer with its weights.
     Show {
-        /// Its number.
+        /// Scorer number.
         id: ScorerId,
     },
-    /// Change weights or the threshold. Exit 3 if that changes nothing.
+    /// Change a scorer's weights or threshold. Exit 3 if that changes nothing.
     SetWeights {
-        /// Its number.
+        /// Scorer number.
         id: ScorerId,
-        /// Weights to change.
+        /// Weights to change, for example Google=1.5.
         #[arg(value_name = "NAME=WEIGHT", value_parser = weight)]
         changes: Vec<(StampName, Decimal)>,
-        /// JSON file with an object of Stamp names and weights, which first replaces all weights.
+        /// JSON file with an object of Stamp names and weights; it first replaces all weights.
         #[arg(long, value_name = "FILE")]
         file: Option<PathBuf>,
         /// Threshold: the score needed to pass.
         #[arg(long)]
         threshold: Option<Decimal>,
     },
-    /// Recompute outdated scores now. Exit 3 if none is outdated.
+    /// Recompute a scorer's stale scores now. Exit 3 if none is stale.
     Rescore {
-        /// Its number.
+        /// Scorer number.
         id: ScorerId,
     },
 }
@@ -61,31 +61,31 @@ fn weight(text: &str) -> Result<(StampName, Decimal), String> {
 /// `pyxis api-key …`
 #[derive(Debug, Subcommand)]
 pub enum ApiKeyCommand {
-    /// Add a key and print it, once.
+    /// Add an API key and print it, once.
     Add(AddApiKey),
-    /// List keys, never their text.
+    /// List API keys, without their secrets.
     List,
     /// Change an API key's tier. Exit 3 if that changes nothing.
     SetTier {
-        /// Its id.
+        /// API key id.
         id: ApiKeyId,
-        /// 1 to 4.
+        /// Tier, 1 to 4.
         tier: i64,
-        /// Requests in 15 minutes, for tier 4: more than 2000.
+        /// Requests per 15 minutes for tier 4: more than 2000.
         #[arg(long)]
         limit: Option<i64>,
-        /// Change the limit of the models endpoint instead of the Stamps endpoints.
+        /// Change the tier of the models endpoint instead of the Stamps endpoints.
         #[arg(long)]
         models: bool,
     },
     /// Let an API key read the history of scores. Exit 3 if it already may.
     AllowHistory {
-        /// Its id.
+        /// API key id.
         id: ApiKeyId,
     },
-    /// Revoke a key permanently. Exit 3 if it already is.
+    /// Revoke an API key permanently. Exit 3 if it is already revoked.
     Revoke {
-        /// Its id.
+        /// API key id.
         id: ApiKeyId,
     },
 }
@@ -93,24 +93,24 @@ pub enum ApiKeyCommand {
 /// `pyxis api-key add`
 #[derive(Debug, Args)]
 pub struct AddApiKey {
-    /// Its name, for people.
+    /// Name of the key.
     pub name: String,
     /// Tier of the Stamps endpoints, 1 to 4.
     #[arg(long, default_value_t = 1)]
     pub tier: i64,
-    /// Requests in 15 minutes there, for tier 4: more than 2000.
+    /// Requests per 15 minutes for tier 4 there: more than 2000.
     #[arg(long)]
     pub limit: Option<i64>,
     /// Tier of the models endpoint, 1 to 4.
     #[arg(long, default_value_t = 1)]
     pub models_tier: i64,
-    /// Requests in 15 minutes there, for tier 4.
+    /// Requests per 15 minutes for tier 4 there: more than 2000.
     #[arg(long)]
     pub models_limit: Option<i64>,
-    /// Let the key write Stamps.
+    /// Allow writing Stamps.
     #[arg(long)]
     pub write: bool,
-    /// Do not let the key read scores and Stamps.
+    /// Forbid reading scores and Stamps.
     #[arg(long)]
     pub no_read: bool,
 }
@@ -118,8 +118,7 @@ pub struct AddApiKey {
 /// `pyxis stamps …`
 #[derive(Debug, Subcommand)]
 pub enum StampsCommand {
-    /// Store credentials from a file with one JSON object per line. After an interruption, it continues where it
-    /// stopped.
+    /// Store credentials from a file with one JSON object per line. An interrupted import continues where it stopped.
     Import(Import),
     #[command(flatten)]
     Manage(ManageStamps),
@@ -128,24 +127,24 @@ pub enum StampsCommand {
 /// `pyxis stamps show|revoke`
 #[derive(Debug, Subcommand)]
 pub enum ManageStamps {
-    /// Explain an address's Stamps: each with its contribution to a scorer and the reason.
+    /// Explain an address's Stamps: the contribution of each to a scorer, and why.
     Show {
-        /// The address.
+        /// Address.
         address: EvmAddress,
-        /// The scorer's number; default: the first.
+        /// Scorer number [default: the first scorer].
         #[arg(long, value_name = "ID")]
         scorer: Option<ScorerId>,
     },
-    /// Revoke a credential on behalf of its issuer. It no longer counts, and cannot be added again. Exit 3 if it
-    /// already is revoked.
+    /// Revoke a credential on behalf of its issuer. It no longer counts and cannot be added again. Exit 3 if it is
+    /// already revoked.
     Revoke {
-        /// The credential's signing digest, as `stamps show` prints it.
+        /// Signing digest of the credential, as `stamps show` prints it.
         #[arg(long, conflicts_with_all = ["address", "provider"], required_unless_present = "address")]
         digest: Option<String>,
-        /// The holder, with --provider.
+        /// Address of the holder, with --provider.
         #[arg(long, requires = "provider")]
         address: Option<EvmAddress>,
-        /// The name of the Stamp, with --address.
+        /// Stamp name, with --address.
         #[arg(long, requires = "address")]
         provider: Option<StampName>,
         /// Reason, for the record.
@@ -157,15 +156,15 @@ pub enum ManageStamps {
 /// `pyxis stamps import`
 #[derive(Debug, Args)]
 pub struct Import {
-    /// The file; - reads standard input.
+    /// File of credentials; - reads standard input.
     pub file: PathBuf,
-    /// File for rejected lines and the reasons; default: FILE.rejects.jsonl.
+    /// File for rejected lines and the reasons [default: FILE.rejects.jsonl].
     #[arg(long, value_name = "FILE")]
     pub rejects: Option<PathBuf>,
     /// Start over, even if an earlier run was interrupted.
     #[arg(long)]
     pub restart: bool,
-    /// Threads that check signatures, 1 to 256; default: one for each core.
+    /// Threads that check signatures, 1 to 256 [default: one per core].
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub threads: Option<u16>,
 }
@@ -175,9 +174,10 @@ pub struct Import {
 pub enum IssuerCommand {
     /// Trust an issuer, or rename a trusted one. Exit 3 if it is already listed under this name.
     Add {
-        /// Any DID of its key: did:ethr:0x…, did:pkh:eip155:<chain>:0x…, or did:key of an Ed25519 or secp256k1 key.
+        /// Any DID of the issuer's key: did:ethr:0x…, did:pkh:eip155:<chain>:0x…, or did:key of an Ed25519 or secp256k1
+        /// key.
         did: String,
-        /// Name for people.
+        /// Display name.
         #[arg(long)]
         name: String,
     },
@@ -185,7 +185,7 @@ pub enum IssuerCommand {
     List,
     /// Stop trusting an issuer. Its Stamps stay until they expire or are revoked.
     Remove {
-        /// Its DID.
+        /// DID of the issuer.
         did: String,
     },
 }

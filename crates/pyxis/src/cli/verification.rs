@@ -11,40 +11,40 @@ use pyxis_verify::registry::Issuer;
 pub enum ProofsCommand {
     /// Register signed statements from a file with one JSON statement per line. Safe to run again.
     Import {
-        /// The file; - reads standard input.
+        /// File of statements; - reads standard input.
         file: PathBuf,
-        /// File for rejected lines and the reasons; default: FILE.rejects.jsonl.
+        /// File for rejected lines and the reasons [default: FILE.rejects.jsonl].
         #[arg(long, value_name = "FILE")]
         rejects: Option<PathBuf>,
     },
     /// List proofs, newest first.
     List {
-        /// Only proofs of this address.
+        /// Address, to list only its proofs.
         #[arg(long)]
         address: Option<Subject>,
-        /// Maximum number.
+        /// Maximum number of proofs.
         #[arg(long, default_value_t = 100)]
         limit: u32,
     },
     /// Revoke a proof, as the operator.
     Revoke {
-        /// The address that holds it.
+        /// Address that holds the proof.
         address: Subject,
         #[command(flatten)]
         what: What,
-        /// Network on which it counts.
+        /// Network of the proof.
         #[arg(long)]
         network: NetworkName,
         /// Reason, for the record.
         #[arg(long)]
         reason: String,
     },
-    /// Sign, as its issuer, a statement that moves a proof to another address, and register it.
+    /// Sign and register, as the issuer, a statement that moves a proof to another address.
     Rebind {
-        /// The current address.
+        /// Current address.
         #[arg(long)]
         from: Subject,
-        /// The new address.
+        /// New address.
         #[arg(long)]
         to: Subject,
         #[command(flatten)]
@@ -52,45 +52,45 @@ pub enum ProofsCommand {
         /// Nullifier.
         #[arg(long)]
         nullifier: ProofNullifier,
-        /// The issuer's key: <file:PATH> or env:NAME.
+        /// Source of the issuer's key: <file:PATH> or env:NAME.
         #[arg(long, value_name = "SOURCE")]
         key: String,
     },
-    /// Sign, as an issuer, a proof of an address, and print the statement for `import`.
+    /// Sign a proof of an address, as the issuer, and print the statement for `proofs import`.
     Sign {
-        /// The address.
+        /// Address.
         address: Subject,
         #[command(flatten)]
         what: What,
-        /// Network on which it counts.
+        /// Network of the proof.
         #[arg(long)]
         network: NetworkName,
         /// Nullifier: a number below the order of the bn254 scalar field.
         #[arg(long)]
         nullifier: ProofNullifier,
-        /// Days until it expires.
+        /// Days until the proof expires.
         #[arg(long, default_value_t = 365)]
         days: u16,
-        /// The issuer's key: <file:PATH> or env:NAME.
+        /// Source of the issuer's key: <file:PATH> or env:NAME.
         #[arg(long, value_name = "SOURCE")]
         key: String,
     },
-    /// Write a new issuer key (Ed25519) to a file and print the issuer.
+    /// Generate an issuer key (Ed25519), write it to a file and print the issuer.
     Keygen {
-        /// The file to write; it must not exist.
+        /// File to write; it must not exist.
         file: PathBuf,
     },
-    /// Trusted issuers of proofs.
+    /// Manage trusted issuers of proofs.
     #[command(subcommand)]
     Issuer(ProofIssuerCommand),
-    /// The keys that sign attestations.
+    /// List and rotate the keys that sign attestations.
     #[command(subcommand)]
     Keys(AttestationKeysCommand),
-    /// Block an address: its proofs no longer count anywhere. Exit 3 if it is already blocked.
+    /// Block an address, so that its proofs no longer count. Exit 3 if it is already blocked.
     Block {
-        /// The address.
+        /// Address.
         address: Subject,
-        /// Only on this network; default: on all.
+        /// Network [default: all networks].
         #[arg(long)]
         network: Option<String>,
         /// Reason, for the record.
@@ -99,9 +99,9 @@ pub enum ProofsCommand {
     },
     /// Unblock an address.
     Unblock {
-        /// The address.
+        /// Address.
         address: Subject,
-        /// Only on this network; default: on all.
+        /// Network [default: all networks].
         #[arg(long)]
         network: Option<String>,
     },
@@ -110,10 +110,10 @@ pub enum ProofsCommand {
 /// Kind and action of a proof.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct What {
-    /// gov-id, epassport, phone, biometrics, residence-us or clean-hands.
+    /// Kind of proof: gov-id, epassport, phone, biometrics, residence-us or clean-hands.
     #[arg(long, value_parser = kind)]
     pub kind: Kind,
-    /// The action, for example 123456789.
+    /// Action id, for example 123456789.
     #[arg(long)]
     pub action_id: ActionId,
 }
@@ -125,7 +125,7 @@ pub enum AttestationKeysCommand {
     List,
     /// Retire the current key and sign with a new one.
     Rotate {
-        /// ed25519 (Sui) or eip712 (EVM).
+        /// Signature scheme: ed25519 (Sui) or eip712 (EVM).
         #[arg(value_parser = ["ed25519", "eip712"])]
         scheme: String,
     },
@@ -136,12 +136,12 @@ pub enum AttestationKeysCommand {
 pub enum ProofIssuerCommand {
     /// Trust an issuer for kinds of proofs. Exit 3 if it is already trusted.
     Add {
-        /// An Ed25519 key (0x and 64 digits) or an EVM address.
+        /// Ed25519 public key (0x and 64 hex characters) or EVM address (0x and 40).
         issuer: Issuer,
-        /// The kinds, comma-separated, or all.
+        /// Kinds of proofs, comma-separated, or all.
         #[arg(long, value_parser = kinds)]
         kinds: Kinds,
-        /// Name for people.
+        /// Display name.
         #[arg(long)]
         name: String,
     },
@@ -149,9 +149,9 @@ pub enum ProofIssuerCommand {
     List,
     /// Stop trusting an issuer. Proofs that it registered stay.
     Remove {
-        /// The issuer.
+        /// Issuer.
         issuer: Issuer,
-        /// The kinds, comma-separated, or all.
+        /// Kinds of proofs, comma-separated, or all.
         #[arg(long, value_parser = kinds, default_value = "all")]
         kinds: Kinds,
     },
@@ -164,40 +164,40 @@ pub struct Kinds(pub Vec<Kind>);
 /// `pyxis network …`
 #[derive(Debug, Subcommand)]
 pub enum NetworkCommand {
-    /// List networks with their source, their newest block and the time it took to query it.
+    /// List networks with their sources, newest block and query time.
     List,
 }
 
 /// `pyxis check …`
 #[derive(Debug, Subcommand)]
 pub enum CheckCommand {
-    /// Check if an address is a unique human for an action.
+    /// Check whether an address is a unique human for an action.
     Sybil {
-        /// The address.
+        /// Address.
         address: Subject,
         #[command(flatten)]
         what: What,
-        /// The network.
+        /// Network.
         #[arg(long)]
         network: String,
-        /// Block number at which to check; default: the newest.
+        /// Block number to check at [default: the newest block].
         #[arg(long, value_name = "HEIGHT")]
         at: Option<i64>,
     },
-    /// Check if an address is a resident of the United States.
+    /// Check whether an address is a resident of the United States.
     Residence {
-        /// The address.
+        /// Address.
         address: Subject,
-        /// The network.
+        /// Network.
         #[arg(long)]
         network: String,
-        /// Block number at which to check; default: the newest.
+        /// Block number to check at [default: the newest block].
         #[arg(long, value_name = "HEIGHT")]
         at: Option<i64>,
     },
-    /// Check if an address has clean hands, using the external index.
+    /// Check whether an address has clean hands, using the external index.
     CleanHands {
-        /// The address.
+        /// Address.
         address: pyxis_core::address::EvmAddress,
     },
 }
@@ -205,7 +205,7 @@ pub enum CheckCommand {
 fn kind(name: &str) -> Result<Kind, String> {
     Kind::from_name(name).ok_or_else(|| {
         let known: Vec<&str> = Kind::ALL.into_iter().map(Kind::as_str).collect();
-        format!("one of {}", known.join(", "))
+        format!("must be one of {}", known.join(", "))
     })
 }
 

@@ -104,7 +104,7 @@ async fn import_file(app: &App, file: &Path) -> Result<Imported> {
     let report = |lines: i64| show(&bar, read.load(Ordering::Relaxed), lines);
     let done = work::import(&app.store, &source, &name, reader, SystemClock.now(), report).await;
     bar.finish_and_clear();
-    done.with_context(|| format!("{} cannot be imported", file.display()))
+    done.with_context(|| format!("cannot import {}", file.display()))
 }
 
 fn show(bar: &ProgressBar, bytes: u64, lines: i64) {
@@ -148,16 +148,17 @@ fn tell(as_json: bool, imported: &[(String, Imported)], rebuilt: Option<&Rebuilt
         return out::json(&in_json(imported, rebuilt));
     }
     for (name, done) in imported {
-        let before = if done.new { "" } else { ", all of them before" };
+        let before = if done.new { "" } else { ", all of them in an earlier import" };
         out::line(format_args!(
-            "{name}: {} lines taken in, {} refused{before}",
-            done.accepted, done.rejected
+            "{name}: {} imported, {} rejected{before}",
+            out::lines(done.accepted.unsigned_abs()),
+            done.rejected
         ));
         if done.new {
             tell_columns(done);
         }
         for (line, why) in &done.rejects {
-            out::line(format_args!("  refused: line {line}: {why}"));
+            out::line(format_args!("  rejected: line {line}: {why}"));
         }
         let more = done.rejected - i64::try_from(done.rejects.len()).unwrap_or(i64::MAX);
         if done.new && more > 0 {
@@ -165,10 +166,12 @@ fn tell(as_json: bool, imported: &[(String, Imported)], rebuilt: Option<&Rebuilt
         }
     }
     let Some(rebuilt) = rebuilt else {
-        return out::line(format_args!("not computed yet: the next import without --defer does"));
+        return out::line(format_args!(
+            "features are not computed yet; the next import without --defer computes them"
+        ));
     };
     out::line(format_args!(
-        "{} transfers of {} addresses; {} wallets can be scored, {} of them are new or changed; {} groups are suspected",
+        "{} transfers of {} addresses; {} wallets can be scored, {} of them new or changed; {} suspected groups",
         rebuilt.transfers, rebuilt.addresses, rebuilt.wallets, rebuilt.changed, rebuilt.groups
     ));
 }
@@ -182,8 +185,8 @@ fn tell_columns(done: &Imported) {
     }
     if done.layout.lacks_time() {
         out::line(
-            "  no column tells the time of transfers, so their ages are unknown; name it time (Unix seconds, or \
-             UTC such as 2023-01-31 09:05:00)",
+            "  no column has the time of transfers, so wallet ages are unknown; name it time, with Unix \
+             seconds or UTC such as 2023-01-31 09:05:00",
         );
     } else if done.without_time > 0 {
         out::line(format_args!("  transfers without a time: {}", done.without_time));

@@ -34,7 +34,7 @@ pub(super) async fn run(global: &Global, command: AgentCommand) -> Result<()> {
             } else {
                 let limit = agent.row.rate_limit_per_hour.map(|n| n.to_string());
                 out::line(format_args!(
-                    "{name}: {} requests an hour, {} pending",
+                    "{name}: {} requests per hour, {} pending approvals",
                     limit.as_deref().unwrap_or("unlimited"),
                     agent.row.max_pending
                 ));
@@ -90,7 +90,7 @@ async fn set_enabled(app: &App, actor: &Actor, name: &str, enabled: bool, as_jso
 }
 
 fn already(name: &str, enabled: bool) -> AlreadySo {
-    AlreadySo(format!("{name} is {} already", if enabled { "enabled" } else { "disabled" }))
+    AlreadySo(format!("{name} is already {}", if enabled { "enabled" } else { "disabled" }))
 }
 
 fn shown(agent: &Agent) -> Value {

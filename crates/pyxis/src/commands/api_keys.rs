@@ -103,14 +103,14 @@ async fn revoke(app: &App, actor: &Actor, id: ApiKeyId, as_json: bool) -> Result
     if as_json {
         out::json(&json!({ "id": id, "revoked": now }));
     } else {
-        out::line(format_args!("{id} {}", if now { "is revoked" } else { "was revoked before" }));
+        out::line(format_args!("{id} {}", if now { "revoked" } else { "was already revoked" }));
     }
     Ok(now)
 }
 
 fn words(tier: Tier) -> String {
     match tier.limit {
-        Some(limit) => format!("tier {} ({limit} in 15 minutes)", tier.tier),
+        Some(limit) => format!("tier {} ({limit} requests per 15 minutes)", tier.tier),
         None => format!("tier {}", tier.tier),
     }
 }

@@ -27,9 +27,13 @@ pub(super) async fn run(global: &Global, command: AuditCommand) -> Result<ExitCo
 
 async fn verify(app: &App, as_json: bool) -> Result<ExitCode> {
     let anchor = match std::fs::read_to_string(app::anchor_path(&app.config)) {
-        Ok(line) => Some(line.trim().parse::<Checkpoint>().context("audit-head.json is damaged")?),
+        Ok(line) => Some(
+            line.trim()
+                .parse::<Checkpoint>()
+                .context("audit-head.json is damaged; compare it with a backup")?,
+        ),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-        Err(error) => return Err(error).context("audit-head.json cannot be read"),
+        Err(error) => return Err(error).context("cannot read audit-head.json"),
     };
     let bar = out::progress("checking records");
     let verdict = audit::verify(&app.store, &app.audit_keys, anchor.as_ref(), |seen, _| {
@@ -50,14 +54,15 @@ async fn verify(app: &App, as_json: bool) -> Result<ExitCode> {
     } else {
         match damage {
             None => out::line(format_args!(
-                "{} records and {} signed heads are as they were written",
+                "verified {} records and {} signed heads",
                 verdict.records, verdict.checkpoints
             )),
             Some(damage) => out::line(format_args!("DAMAGED at record {}: {}", damage.seq, damage.kind)),
         }
         if anchor.is_none() {
             out::line(
-                "audit-head.json is not there: whether records and heads were cut off together cannot be told",
+                "audit-head.json is missing: the removal of the newest records together with their heads \
+                 cannot be detected",
             );
         }
     }

@@ -41,7 +41,7 @@ pub(super) async fn run(global: &Global, owner_email: &str) -> Result<ExitCode> 
         _ => None,
     };
     let Some(first) = first else {
-        tracing::warn!("this database has a workspace already; nothing was changed");
+        tracing::warn!("this database already has a workspace; nothing was changed");
         return Ok(ExitCode::from(NOTHING_TO_DO));
     };
     app.gateway.audit.stop().await?;
@@ -57,7 +57,7 @@ pub(super) async fn first_workspace(app: &App, owner_email: &str) -> Result<Opti
         Err(Error::NameTaken(_)) => return Ok(None),
         made => made?,
     };
-    let (owner, owner_link) = made.owner.context("the workspace was made without an owner")?;
+    let (owner, owner_link) = made.owner.context("the workspace was created without an owner")?;
     let session = sessions::open(state, &owner, LinkHolder::Bearer, sessions::SESSION_LIFETIME).await?;
     let actor = Actor::cli(made.workspace.id);
     let scorer = ScorerInput { name: FIRST_WORKSPACE.to_owned(), threshold: None, weights: None };
@@ -100,5 +100,5 @@ fn print(as_json: bool, first: &First) {
     ] {
         out::line(format_args!("{name}: {value}"));
     }
-    out::line("None of these is shown again.");
+    out::line("The token, the link and the keys are not shown again.");
 }

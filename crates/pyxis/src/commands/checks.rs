@@ -20,7 +20,10 @@ pub(super) async fn run(global: &Global, command: CheckCommand) -> Result<ExitCo
     match command {
         CheckCommand::Sybil { address, what: What { kind, action_id }, network, at } => {
             if !kind.is_sybil_resistance() {
-                bail!("{kind} is no sybil-resistance check");
+                bail!(
+                    "{kind} is not a Sybil-resistance check; use `pyxis check residence` or `pyxis check \
+                     clean-hands`"
+                );
             }
             check(&app, global, (address, kind, Some(action_id)), &network, at).await
         }
@@ -61,7 +64,9 @@ async fn check(
     at: Option<i64>,
 ) -> Result<ExitCode> {
     let found = app.verify.networks().named(network).filter(|network| network.checks(kind));
-    let network = found.with_context(|| format!("{network} has no checks of this kind"))?;
+    let network = found.with_context(|| {
+        format!("network {network} has no checks of this kind; `pyxis network list` shows the networks")
+    })?;
     let snapshot = at.map_or(Snapshot::Latest, Snapshot::Block);
     let verdict =
         checker::check(&app.verify, CheckRequest { network, kind, action_id, snapshot }, subject, true)

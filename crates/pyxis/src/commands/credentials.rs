@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use pyxis_core::auth::{
     Auth, Connector, CredentialKind, KeyAlgorithm, KindField, KindInput, TokenSigningKey,
 };
+use pyxis_core::nearest::suggestion;
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::admin::credentials::{self, CredentialInput};
 use pyxis_gateway::{CredentialOptions, SecretValue, State};
@@ -59,7 +60,7 @@ pub(super) async fn run(global: &Global, command: CredentialCommand) -> Result<(
             out::table(global.json, &columns, &rows);
         }
         CredentialCommand::SetSecret { name, secret } => {
-            let secret = read(&secret)?.context("give a secret")?;
+            let secret = read(&secret)?.context("no secret was given")?;
             let version = credentials::replace_secret(state, &actor, &name, value(&secret)?).await?;
             warn(state, &credentials::get(state, actor.workspace, &name).await?);
             if global.json {
@@ -141,15 +142,17 @@ fn described(
     hosts: &mut Vec<String>,
 ) -> Result<Auth> {
     if let Some(text) = json {
-        return serde_json::from_str(text).context("--auth-json is not a kind that there is");
+        return serde_json::from_str(text).context("--auth-json is not a valid auth kind");
     }
-    let name = preset.context("say --auth, --auth-json or --preset")?;
-    let preset = pyxis_core::presets::find(name)
-        .with_context(|| format!("there is no preset {name}; see pyxis credential presets"))?;
+    let name = preset.context("set --auth, --auth-json or --preset")?;
+    let preset = pyxis_core::presets::find(name).with_context(|| {
+        let suggestion = suggestion(name, pyxis_core::presets::all().iter().map(|preset| preset.id.as_str()));
+        format!("unknown preset {name}{suggestion}; `pyxis credential presets` lists all")
+    })?;
     if hosts.is_empty() {
         if preset.hosts.is_empty() {
             bail!(
-                "the preset {name} has no host, because each account has its own: name yours with --allow-host"
+                "the preset {name} has no host, because each account has its own; set yours with --allow-host"
             );
         }
         hosts.clone_from(&preset.hosts);
@@ -166,9 +169,10 @@ fn parts(set: &[String]) -> Result<Vec<(&str, &str)>> {
 fn filled(auth: &Auth, set: &[String]) -> Result<Auth> {
     let parts = parts(set)?;
     if parts.iter().any(|(name, _)| *name == "kind") {
-        bail!("the kind is the preset's: --auth-json takes any");
+        bail!("--set cannot change the preset's kind; use --auth-json for another kind");
     }
-    auth.with_parts(parts).context("--set names a part that this kind does not have")
+    auth.with_parts(parts)
+        .context("unknown part in --set; only the variable parts of the preset's kind can be set")
 }
 
 /// A kind with the given settings; a header, or the only other setting, may also be given by its name alone.
@@ -302,7 +306,7 @@ fn prompt() -> Result<SecretString> {
     std::io::stdin().lock().read_to_string(&mut text).context("cannot read the secret")?;
     let secret = entered("the secret", text)?;
     if secret.expose().is_empty() {
-        bail!("give the secret by --secret-file, --secret-env, or on standard input");
+        bail!("no secret; give it with --secret-file or --secret-env, or on standard input");
     }
     Ok(secret)
 }

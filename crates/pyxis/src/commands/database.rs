@@ -26,19 +26,19 @@ pub(super) async fn migrate(global: &Global) -> Result<()> {
     let config = settings(&quiet(global.flags()))?;
     let store = app::connect_store(&config)?;
     let before = store.schema_version().await?;
-    store.migrate().await.context("cannot bring the database's schema up to date")?;
+    store.migrate().await.context("cannot migrate the database schema")?;
     let version = store.schema_version().await?;
     if global.json {
         out::json(&json!({ "schema_version": version }));
     } else {
         out::line(format_args!("the schema is at version {version}"));
     }
-    if before == version { Err(AlreadySo("nothing was to be done".to_owned()).into()) } else { Ok(()) }
+    if before == version { Err(AlreadySo("nothing to do".to_owned()).into()) } else { Ok(()) }
 }
 
 pub(super) async fn backup(global: &Global, file: &Path) -> Result<()> {
     if file.exists() {
-        bail!("{} exists; a backup never replaces a file", file.display());
+        bail!("{} already exists; choose a new file name", file.display());
     }
     let config = settings(&quiet(global.flags()))?;
     let store = app::open_store(&config).await?;
@@ -46,7 +46,7 @@ pub(super) async fn backup(global: &Global, file: &Path) -> Result<()> {
     let shown = bar.clone();
     store_backup::write(&store, file, move |progress| shown.set_position(progress.done)).await?;
     bar.finish_and_clear();
-    let told = "the master key is not in it: keep that apart, and safe";
+    let told = "it does not contain the master key; store that separately and safely";
     if global.json {
         out::json(&json!({ "file": file, "detail": told }));
     } else {
@@ -57,7 +57,7 @@ pub(super) async fn backup(global: &Global, file: &Path) -> Result<()> {
 
 pub(super) async fn restore(global: &Global, file: &Path) -> Result<()> {
     if !file.is_file() {
-        bail!("there is no file {}", file.display());
+        bail!("{} does not exist", file.display());
     }
     let config = settings(&quiet(global.flags()))?;
     let store = app::open_store(&config).await?;
@@ -74,7 +74,10 @@ pub(super) async fn restore(global: &Global, file: &Path) -> Result<()> {
     if global.json {
         out::json(&json!({ "restored": file }));
     } else {
-        out::line(format_args!("restored from {}; use the master key of that time", file.display()));
+        out::line(format_args!(
+            "restored from {}; start the server with the master key that was in use when the backup was made",
+            file.display()
+        ));
     }
     Ok(())
 }
@@ -149,7 +152,7 @@ async fn examine(config: &Config) -> Vec<Finding> {
         findings.push(Finding::bad(
             "database",
             error,
-            "is the database server running, and the address right?",
+            "check that the database server is running and that its address is right",
         ));
         return findings;
     }
@@ -198,7 +201,7 @@ fn open_existing(config: &Config) -> Result<Store> {
     if let Some(path) = config.database.sqlite_path()
         && !path.exists()
     {
-        bail!("there is no file {}", path.display());
+        bail!("{} does not exist", path.display());
     }
     Store::open(&OpenOptions::new(config.database.clone())).context("cannot open the database")
 }
@@ -211,15 +214,15 @@ async fn schema(store: &Store) -> Finding {
     match store.schema_version().await {
         Ok(found) if found == Store::wanted_schema_version() => Finding::good(engine),
         Ok(found) => Finding::bad(engine, format!("version {found}"), "run pyxis migrate"),
-        Err(error) => Finding::bad(engine, error, "put that right, then run pyxis migrate"),
+        Err(error) => Finding::bad(engine, error, "fix this, then run pyxis migrate"),
     }
 }
 
 async fn master_key(config: &Config, store: &Store) -> (Finding, Option<Keyring>) {
     let part = "master key";
     if config.encryption_key.is_none() && !app::key_path(config).exists() {
-        let wrong = "there is none";
-        return (Finding::bad(part, wrong, "set PX_ENCRYPTION_KEY_FILE, or put master.key back"), None);
+        let wrong = "not found";
+        return (Finding::bad(part, wrong, "restore master.key, or set PX_ENCRYPTION_KEY_FILE"), None);
     }
     let key = match app::master_key(config, &OsEntropy) {
         Ok(key) => key,
@@ -239,7 +242,11 @@ async fn audit_trail(store: &Store, keys: &AuditKeys) -> Finding {
             None => Finding::good("audit trail"),
             Some(damage) => {
                 let wrong = format!("record {}: {}", damage.seq, damage.kind);
-                Finding::bad("audit trail", wrong, "somebody changed the database; compare with a backup")
+                Finding::bad(
+                    "audit trail",
+                    wrong,
+                    "the database was changed outside Pyxis; compare it with a backup",
+                )
             }
         },
         Err(error) => Finding::bad("audit trail", error, "check the database"),

@@ -34,7 +34,7 @@ pub(super) async fn run(global: &Global, command: GrantCommand) -> Result<()> {
             out::table(global.json, &columns, &rows);
         }
         GrantCommand::Revoke { id } => {
-            let id = id.parse().ok().context("not the id of a grant")?;
+            let id = id.parse().ok().context("not a grant id; `pyxis grant list` shows the ids")?;
             match grants::revoke(&app.gateway, &actor, id).await {
                 Err(Error::Conflict(why)) => return Err(AlreadySo(why.to_owned()).into()),
                 done => done?,

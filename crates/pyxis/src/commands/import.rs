@@ -42,7 +42,7 @@ pub(super) async fn run(global: &Global, wanted: Import) -> Result<ExitCode> {
         show(&bar, progress);
         let keep = |note: &Note<'_>| note.keep(progress, written.load(Ordering::Relaxed));
         if let Err(error) = note.as_ref().map_or(Ok(()), keep) {
-            tracing::warn!(%error, "how far the import got cannot be noted");
+            tracing::warn!(%error, "cannot save the progress of the import");
         }
         true
     };
@@ -89,10 +89,14 @@ fn tell(as_json: bool, done: &ImportProgress, rejects: &Path) {
         }));
     }
     out::line(format_args!(
-        "{} lines: {} stored, {} replaced, {} were there already, {} rejected",
-        done.lines, done.accepted, done.replaced, done.unchanged, done.rejected
+        "{}: {} stored, {} replaced, {} already stored, {} rejected",
+        out::lines(done.lines),
+        done.accepted,
+        done.replaced,
+        done.unchanged,
+        done.rejected
     ));
     if done.rejected > 0 {
-        out::line(format_args!("why they were rejected: {}", rejects.display()));
+        out::line(format_args!("rejected lines and reasons: {}", rejects.display()));
     }
 }

@@ -19,7 +19,7 @@ pub(super) async fn run(global: &Global, command: IssuerCommand) -> Result<ExitC
             if global.json {
                 out::json(&shown(&row));
             } else {
-                out::line(format_args!("{} is believed, as {}", row.did, row.name));
+                out::line(format_args!("{} is trusted as {}", row.did, row.name));
             }
             added != Added::Unchanged
         }
@@ -33,7 +33,7 @@ pub(super) async fn run(global: &Global, command: IssuerCommand) -> Result<ExitC
             if global.json {
                 out::json(&json!({ "removed": did }));
             } else {
-                out::line(format_args!("{did} is believed no longer"));
+                out::line(format_args!("{did} is no longer trusted"));
             }
             true
         }

@@ -40,7 +40,7 @@ async fn rotate(global: &Global, new_key: Option<&str>) -> Result<()> {
         Some(source) => {
             let new = from_source(source)?;
             Keyring::rotate_master(&store, &old, &new, &OsEntropy).await?;
-            "wrapped with the new key; start the server with it from now on".to_owned()
+            "the data keys are wrapped with the new key; start the server with it from now on".to_owned()
         }
         None => rotate_file(&config, &store, &old).await?,
     };
@@ -57,7 +57,7 @@ async fn rotate(global: &Global, new_key: Option<&str>) -> Result<()> {
 async fn rotate_file(config: &Config, store: &pyxis_store::Store, old: &MasterKey) -> Result<String> {
     if config.encryption_key.is_some() {
         bail!(
-            "the master key is configured from outside: name the new one with --new-key file:PATH or env:NAME"
+            "the current master key comes from a setting; name the new one with --new-key file:PATH or env:NAME"
         );
     }
     let (path, next) = (app::key_path(config), app::next_key_path(config));
@@ -69,7 +69,7 @@ async fn rotate_file(config: &Config, store: &pyxis_store::Store, old: &MasterKe
     app::write_key(&next, &new)?;
     Keyring::rotate_master(store, old, &new, &OsEntropy).await?;
     fs::rename(&next, &path).with_context(|| format!("cannot replace {}", path.display()))?;
-    Ok(format!("wrapped with a new key, now in {}", path.display()))
+    Ok(format!("the data keys are wrapped with a new key, now in {}", path.display()))
 }
 
 fn from_source(source: &str) -> Result<MasterKey> {

@@ -19,6 +19,11 @@ pub(super) fn notice(text: impl std::fmt::Display) {
     drop(writeln!(io::stderr().lock(), "{text}"));
 }
 
+/// A number of lines, in words.
+pub(super) fn lines(count: u64) -> String {
+    if count == 1 { "1 line".to_owned() } else { format!("{count} lines") }
+}
+
 /// Prints one JSON value on a line.
 pub(super) fn json(value: &Value) {
     line(value);

@@ -35,7 +35,7 @@ pub(super) async fn run(global: &Global, command: UserCommand) -> Result<()> {
         UserCommand::Role { email, role } => {
             let user = people::by_email(state, actor.workspace, &email).await?;
             let user = people::set_role(state, &actor, user.id, role.into()).await?;
-            let line = format!("{} is {} now and has to sign in again", user.email, user.role);
+            let line = format!("{} is now {} and must sign in again", user.email, user.role);
             tell(global, &json!({ "email": user.email, "role": user.role }), &line);
         }
         UserCommand::Grant { email, credential, approve, policy } => {
@@ -118,7 +118,7 @@ async fn set_enabled(
     let user = people::by_email(state, actor.workspace, email).await?;
     if user.disabled_at.is_none() == enabled {
         let word = if enabled { "enabled" } else { "disabled" };
-        return Err(AlreadySo(format!("{email} is {word} already")).into());
+        return Err(AlreadySo(format!("{email} is already {word}")).into());
     }
     let user = people::set_enabled(state, actor, user.id, enabled).await?;
     let line = format!("{} is {}", user.email, if enabled { "enabled" } else { "disabled" });

@@ -32,7 +32,8 @@ pub(super) async fn run(global: &Global, command: PolicyCommand) -> Result<()> {
         }
         PolicyCommand::Show { credential } => {
             let found = policies::get(state, actor.workspace, &credential).await?;
-            let (_, policy) = found.context("this credential has no policy; the workspace's mode counts")?;
+            let (_, policy) =
+                found.context("this credential has no policy; the workspace's approval mode applies")?;
             out::line(serde_json::to_string_pretty(&policy)?);
         }
         PolicyCommand::Explain { credential, method, url, agent } => {
@@ -43,7 +44,8 @@ pub(super) async fn run(global: &Global, command: PolicyCommand) -> Result<()> {
                 out::json(&serde_json::to_value(&said)?);
             } else {
                 let pattern = said.pattern.map(|pattern| format!(" {pattern}")).unwrap_or_default();
-                out::line(format_args!("{} ({}{pattern}): {}", said.decision, said.rule, said.detail));
+                let decision = decided(said.decision);
+                out::line(format_args!("{decision}: {} (rule {}{pattern})", said.detail, said.rule));
                 if let Some(warning) = said.warning {
                     out::line(format_args!("warning: {warning}"));
                 }
@@ -52,6 +54,17 @@ pub(super) async fn run(global: &Global, command: PolicyCommand) -> Result<()> {
     }
     app.gateway.audit.stop().await?;
     Ok(())
+}
+
+/// A decision as people say it.
+fn decided(decision: &str) -> &str {
+    match decision {
+        "auto_approve" => "allowed",
+        "require_approval" => "needs approval",
+        "deny" => "denied",
+        "refuse" => "refused",
+        other => other,
+    }
 }
 
 fn document(file: &Path) -> Result<Vec<u8>> {

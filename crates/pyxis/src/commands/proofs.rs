@@ -65,7 +65,7 @@ async fn manage(app: &App, actor: &Actor, global: &Global, command: ProofsComman
         }
         ProofsCommand::Unblock { address, network } => {
             let lifted = blocklist::unblock(state, actor, address, network.as_deref()).await?;
-            tell(global, &json!({ "address": address.to_string(), "networks": lifted }), "blocked no longer");
+            tell(global, &json!({ "address": address.to_string(), "networks": lifted }), "unblocked");
         }
         // These need no database.
         ProofsCommand::Keygen { .. } | ProofsCommand::Sign { .. } => {}
@@ -90,7 +90,7 @@ fn blocked(global: &Global, address: Subject, done: &blocklist::BlockOutcome) ->
         return if done.new > 0 { ExitCode::SUCCESS } else { ExitCode::from(NOTHING_TO_DO) };
     }
     let said = format!(
-        "blocked, but not on {}, whose newest block is not known: run this again when a node answers",
+        "blocked, except on {}, where the newest block is unknown; run this again when a node responds",
         unreachable.join(" and ")
     );
     tell(global, &value, &said);
@@ -183,7 +183,7 @@ async fn attestation_keys(
     let rows: Vec<Value> = match command {
         AttestationKeysCommand::List => keys::list(&app.verify).await?.iter().map(shown).collect(),
         AttestationKeysCommand::Rotate { scheme } => {
-            let scheme = Scheme::from_name(&scheme).context("no such scheme")?;
+            let scheme = Scheme::from_name(&scheme).context("unknown scheme; use ed25519 or eip712")?;
             vec![shown(&keys::rotate(&app.verify, actor, scheme).await?)]
         }
     };
@@ -220,12 +220,14 @@ async fn issuer(app: &App, actor: &Actor, global: &Global, command: ProofIssuerC
             let listed = listed.iter().filter(|row| row.issuer == text && kinds.contains(&row.kind));
             let listed: Vec<_> = listed.map(|row| row.kind).collect();
             if listed.is_empty() {
-                bail!("no such issuer is believed");
+                bail!(
+                    "this issuer is not trusted for these kinds; `pyxis proofs issuer list` shows the trusted ones"
+                );
             }
             for kind in listed {
                 issuers::remove(state, actor, kind, issuer).await?;
             }
-            tell(global, &json!({ "removed": text }), "believed no longer");
+            tell(global, &json!({ "removed": text }), "no longer trusted");
         }
     }
     Ok(if changed { ExitCode::SUCCESS } else { ExitCode::from(NOTHING_TO_DO) })

@@ -76,7 +76,7 @@ async fn prepare(app: &App, upstream: Option<&TcpListener>) -> Result<Welcome> {
     let (workspace, agent_key, link) = match all.into_iter().next() {
         None => {
             let first = bootstrap::first_workspace(app, bootstrap::DEFAULT_OWNER).await?;
-            let first = first.context("another process is making the first workspace; run this again")?;
+            let first = first.context("another process is creating the first workspace; run this again")?;
             keep(&known, first.agent_key.expose())?;
             keep(&samples::key_path(app), first.api_key.expose())?;
             (first.workspace, Some(first.agent_key.expose().clone()), first.owner_link.expose().clone())
@@ -84,7 +84,7 @@ async fn prepare(app: &App, upstream: Option<&TcpListener>) -> Result<Welcome> {
         Some(workspace) => {
             let owners = people::list(&app.gateway, workspace.id).await?;
             let owner = owners.iter().find(|user| user.role.is_manager() && user.disabled_at.is_none());
-            let owner = owner.context("nobody can sign in; `pyxis user add` adds a person")?;
+            let owner = owner.context("no one can sign in; add a person with `pyxis user add`")?;
             let link = people::link(&app.gateway, &Actor::cli(workspace.id), owner.id).await?;
             (workspace, fs::read_to_string(&known).ok(), link.expose().clone())
         }
@@ -157,16 +157,14 @@ impl Welcome {
                  -H 'X-PX-Target: {target}' -H 'X-PX-Method: {method}'{body}\n"
             )
         };
-        out::line(
-            "  1. As an agent, read something. Reading passes at once; look what became of the secret:\n",
-        );
+        out::line("  1. As an agent, read something. Reads pass at once; see what happened to the secret:\n");
         out::line(curl("GET", ""));
         out::line("  2. Now write something. It waits: approve it in the dashboard's inbox.\n");
         out::line(curl(
             "POST",
             " \\\n      -H 'X-PX-Reason: to show you how approval works' -H 'Prefer: wait=60' -d '{\"note\":\"hello\"}'",
         ));
-        out::line(format_args!("  What an agent should know: {base_url}/instructions\n"));
+        out::line(format_args!("  Instructions for agents: {base_url}/instructions\n"));
         if let Some(samples) = &self.samples {
             samples.print(base_url);
         }

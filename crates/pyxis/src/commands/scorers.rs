@@ -100,7 +100,7 @@ async fn rescore(app: &App, actor: &Actor, id: ScorerId, as_json: bool) -> Resul
         0
     } else {
         if found.running {
-            tracing::warn!("these scores are being computed elsewhere; waiting for what is left then");
+            tracing::warn!("another process is computing these scores; waiting to compute the rest");
         }
         let bar = out::progress_to("scores", u64::try_from(found.outdated).unwrap_or(0));
         let done = scorers::rescore(&app.scoring, actor, id, |done| bar.set_position(done)).await?;
@@ -110,7 +110,7 @@ async fn rescore(app: &App, actor: &Actor, id: ScorerId, as_json: bool) -> Resul
     if as_json {
         out::json(&json!({ "scorer_id": id, "stored": found.stored, "rescored": done }));
     } else {
-        out::line(format_args!("{done} of {} stored scores computed anew", found.stored));
+        out::line(format_args!("recomputed {done} of {} stored scores", found.stored));
     }
     Ok(done > 0)
 }

@@ -38,7 +38,7 @@ pub(super) async fn run(global: &Global, listen: &Serving) -> Result<ExitCode> {
 
 /// Prints the secret that is needed to sign in for the first time. It is never logged.
 fn welcome(as_json: bool, made: &First) {
-    let told = format!("first start: sign in once at {}", made.owner_link.expose());
+    let told = format!("first start: sign in with this link, which works once: {}", made.owner_link.expose());
     // A program that reads standard output expects only the address there.
     if as_json { out::notice(told) } else { out::line(told) }
 }

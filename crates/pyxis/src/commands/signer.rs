@@ -35,7 +35,7 @@ pub(super) async fn run(global: &Global, listen: &str) -> Result<ExitCode> {
     announce(global.json, address, &state);
     let finished = serve::serve(listener, Signer::new(state), stop_signal()).await;
     if !finished {
-        tracing::warn!("some requests did not finish in time and were cut");
+        tracing::warn!("some requests did not finish in time and were aborted");
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -43,10 +43,11 @@ pub(super) async fn run(global: &Global, listen: &str) -> Result<ExitCode> {
 fn state(config: &Config, env: &impl Env) -> Result<State> {
     let found = Credentials::discover(env.starting_with("OAUTH_CRED_"))?;
     for variable in &found.stray {
-        tracing::warn!(%variable, "belongs to no credential: there is no such OAUTH_CRED_*_CONSUMER_KEY");
+        tracing::warn!(%variable, "ignored a variable without a credential: there is no \
+            OAUTH_CRED_*_CONSUMER_KEY of this name");
     }
     if found.credentials.names().is_empty() {
-        tracing::warn!("no credential: set the four OAUTH_CRED_<NAME>_* variables of each");
+        tracing::warn!("no credentials: set the four OAUTH_CRED_<NAME>_* variables of each credential");
     }
     Ok(State::new(Parts {
         credentials: found.credentials,
@@ -66,7 +67,7 @@ fn token(env: &impl Env) -> Result<Option<SecretString>> {
     let token = entered(NAME, text)?;
     if token.expose().is_empty() {
         // An accidentally empty file must not lead to an open signer.
-        bail!("{NAME} is empty: set a token, or do not set the variable");
+        bail!("{NAME} is empty: set it to a token, or unset it");
     }
     Ok(Some(token))
 }
@@ -75,19 +76,23 @@ fn address(listen: &str, env: &impl Env) -> Result<SocketAddr> {
     if let Ok(host) = listen.parse::<IpAddr>() {
         return Ok(SocketAddr::new(host, port(env)?));
     }
-    listen.parse().with_context(|| format!("--listen is {listen:?}: an IP address, with or without a port"))
+    listen
+        .parse()
+        .with_context(|| format!("--listen is {listen:?}; it must be an IP address, with or without a port"))
 }
 
 fn port(env: &impl Env) -> Result<u16> {
     let Some(text) = env.var("OAUTH_SIGNER_PORT") else { return Ok(DEFAULT_PORT) };
-    text.trim().parse().with_context(|| format!("OAUTH_SIGNER_PORT is {text:?}: a port from 0 to 65535"))
+    text.trim()
+        .parse()
+        .with_context(|| format!("OAUTH_SIGNER_PORT is {text:?}; it must be a port from 0 to 65535"))
 }
 
 fn allow_http(env: &impl Env) -> Result<bool> {
     match env.var("OAUTH_SIGNER_ALLOW_HTTP").as_deref() {
         None | Some("false" | "0") => Ok(false),
         Some("true" | "1") => Ok(true),
-        Some(_) => bail!("OAUTH_SIGNER_ALLOW_HTTP is true or false"),
+        Some(_) => bail!("OAUTH_SIGNER_ALLOW_HTTP must be true or false"),
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) async fn run(global: &Global, command: ManageStamps) -> Result<ExitCo
                 StampFilter::Digest(stamps::read_digest(&digest)?)
             } else {
                 let named = address.zip(provider);
-                let (address, provider) = named.context("give --digest, or --address and --provider")?;
+                let (address, provider) = named.context("set --digest, or --address and --provider")?;
                 StampFilter::Stored(address, provider)
             };
             let (digest, done) = stamps::revoke(state, &actor, which, reason).await?;
@@ -31,8 +31,8 @@ pub(super) async fn run(global: &Global, command: ManageStamps) -> Result<ExitCo
             if global.json {
                 out::json(&json!({ "digest": digest, "revoked": done.new, "removed": done.removed }));
             } else {
-                let word = if done.new { "revoked" } else { "was revoked before" };
-                let stamp = if done.removed { "; its Stamp is gone" } else { "" };
+                let word = if done.new { "revoked" } else { "was already revoked" };
+                let stamp = if done.removed { "; its Stamp was removed" } else { "" };
                 out::line(format_args!("{digest} {word}{stamp}"));
             }
             done.new

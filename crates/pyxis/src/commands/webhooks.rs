@@ -25,7 +25,12 @@ pub(super) async fn run(global: &Global, command: WebhookCommand) -> Result<()> 
         WebhookCommand::Enable { id } => set_enabled(global, &app, &actor, &id, true).await?,
         WebhookCommand::Disable { id } => set_enabled(global, &app, &actor, &id, false).await?,
         WebhookCommand::Remove { id } => {
-            webhooks::remove(state, &actor, id.parse().ok().context("not the id of an endpoint")?).await?;
+            webhooks::remove(
+                state,
+                &actor,
+                id.parse().ok().context("not an endpoint id; `pyxis webhook list` shows the ids")?,
+            )
+            .await?;
             if global.json {
                 out::json(&json!({ "removed": id }));
             } else {
@@ -33,7 +38,7 @@ pub(super) async fn run(global: &Global, command: WebhookCommand) -> Result<()> 
             }
         }
         WebhookCommand::RotateSecret { id } => {
-            let id = id.parse().ok().context("not the id of an endpoint")?;
+            let id = id.parse().ok().context("not an endpoint id; `pyxis webhook list` shows the ids")?;
             let (secret, until) = webhooks::rotate(state, &actor, id).await?;
             let value = json!({ "id": id, "previous_secret_until": until.to_rfc3339() });
             print_secret(global.json, value, &secret);
@@ -41,7 +46,9 @@ pub(super) async fn run(global: &Global, command: WebhookCommand) -> Result<()> 
         WebhookCommand::Deliveries { webhook, status, limit } => {
             let filter = DeliveryFilter {
                 webhook: webhook
-                    .map(|id| id.parse().ok().context("not the id of an endpoint"))
+                    .map(|id| {
+                        id.parse().ok().context("not an endpoint id; `pyxis webhook list` shows the ids")
+                    })
                     .transpose()?,
                 status: status.map(|text| read_status(&text)).transpose()?,
                 ..DeliveryFilter::default()
@@ -52,12 +59,13 @@ pub(super) async fn run(global: &Global, command: WebhookCommand) -> Result<()> 
             out::table(global.json, &columns, &rows);
         }
         WebhookCommand::Resend { id } => {
-            let id = id.parse().ok().context("not the id of a delivery")?;
+            let id =
+                id.parse().ok().context("not a delivery id; `pyxis webhook deliveries` shows the ids")?;
             let row = webhooks::resend(state, &actor, id).await?;
             if global.json {
                 out::json(&delivery(&row));
             } else {
-                out::line(format_args!("{id} is sent again by the running server"));
+                out::line(format_args!("the running server sends {id} again"));
             }
         }
     }
@@ -72,7 +80,7 @@ async fn set_enabled(
     id: &str,
     enabled: bool,
 ) -> Result<()> {
-    let id = id.parse().ok().context("not the id of an endpoint")?;
+    let id = id.parse().ok().context("not an endpoint id; `pyxis webhook list` shows the ids")?;
     let patch = WebhookPatch { enabled: Some(enabled), ..WebhookPatch::default() };
     let webhook = webhooks::update(&app.gateway, actor, id, patch).await?;
     if global.json {
@@ -84,7 +92,7 @@ async fn set_enabled(
 }
 
 fn read_status(text: &str) -> Result<DeliveryStatus> {
-    DeliveryStatus::from_name(text).context("a delivery is pending, delivered or failed")
+    DeliveryStatus::from_name(text).context("unknown status; use pending, delivered or failed")
 }
 
 fn shown(webhook: &Webhook) -> Value {

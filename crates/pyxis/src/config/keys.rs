@@ -33,7 +33,7 @@ pub const KEYS: &[SettingKey] = &[
     key(
         "metrics_listen",
         "127.0.0.1:8701",
-        "Address and port of the Prometheus metrics; port 0 picks a free one, `off` disables them. If the port of the default is taken, there are no metrics; a port that was set must be free.",
+        "Address and port for Prometheus metrics; port 0 picks a free one, `off` disables them. If the default port is in use, there are no metrics; a port that was set must be free.",
     ),
     key(
         "base_url",
@@ -45,28 +45,24 @@ pub const KEYS: &[SettingKey] = &[
         "scoring,verification,proxy,dashboard",
         "Surfaces that this process serves: `scoring`, `verification`, `proxy`, `dashboard`.",
     ),
-    key("earlier_paths", "true", "True to answer the paths of the earlier Stamps API too (`/registry/…`)."),
+    key("earlier_paths", "true", "True to also serve the paths of the earlier Stamps API (`/registry/…`)."),
     key(
         "indexers",
         "",
-        "Indexers with the Etherscan-compatible API for model scores, `chain=URL` separated by spaces, for example `ethereum=https://eth.blockscout.com/api`; or, with settings of their own, a JSON object or `[indexers.CHAIN]` tables of the file with `url`, `api_key` or `api_key_file`, and `per_second`. Empty: activity comes from `pyxis activity import`.",
+        "Indexers with the Etherscan-compatible API for model scores, `chain=URL` separated by spaces, for example `ethereum=https://eth.blockscout.com/api`; or, with settings for each, a JSON object or `[indexers.CHAIN]` tables of the file with `url`, `api_key` or `api_key_file`, and `per_second`. Empty: activity comes from `pyxis activity import`.",
     ),
     key(
         "indexer_api_key",
         "",
-        "API key for every indexer without one of its own (an empty own key means none); or name a file with `PX_INDEXER_API_KEY_FILE`.",
+        "API key for indexers without their own key (an empty one means none); or name a file with `PX_INDEXER_API_KEY_FILE`.",
     ),
-    key(
-        "indexer_per_second",
-        "5",
-        "Most requests to each indexer in a second, unless it has a setting of its own.",
-    ),
+    key("indexer_per_second", "5", "Maximum requests per second to each indexer without its own setting."),
     key(
         "networks",
         "",
-        "Networks of the verification checks, as a JSON object, name to settings, or as `[networks.NAME]` tables of the file; see [verification](verification.md). `optimism`, `base-sepolia`, `optimism-goerli` and `sui` are there unless changed.",
+        "Networks of the verification checks, as a JSON object from names to settings, or as `[networks.NAME]` tables of the file; see [verification](verification.md). `optimism`, `base-sepolia`, `optimism-goerli` and `sui` are preset.",
     ),
-    key("max_addresses", "1000", "Most addresses in one request of a voting strategy."),
+    key("max_addresses", "1000", "Maximum number of addresses in one request of a voting strategy."),
     key(
         "attestation_scan_url",
         "",
@@ -75,18 +71,18 @@ pub const KEYS: &[SettingKey] = &[
     key(
         "authorized_attester",
         "",
-        "Address of the one attester whose clean-hands attestations count; `/api/scan/…` names it as well.",
+        "Address of the only attester whose clean-hands attestations count; `/api/scan/…` also names it.",
     ),
     key("clean_hands_schema", "onchain_evm_10_0x8", "Schema of clean-hands attestations."),
     key(
         "attestation_lifetime_secs",
         "3600",
-        "Seconds for which a signed attestation holds, unless the proof expires earlier.",
+        "Seconds for which a signed attestation is valid, unless the proof expires earlier.",
     ),
     key(
         "attestation_cache_secs",
         "5",
-        "Seconds for which an attestation of the index is answered from memory, never longer than it is valid.",
+        "Seconds for which an attestation from the index is cached, never longer than it is valid.",
     ),
     key(
         "verify_api_key",
@@ -96,12 +92,12 @@ pub const KEYS: &[SettingKey] = &[
     key(
         "verify_rate_limit",
         "0",
-        "Verification requests of one IP address in a minute, or of one IPv6 network of 64 bits; 0 for no limit.",
+        "Verification requests per minute from one IPv4 address or one IPv6 network of 64 bits; 0 for no limit.",
     ),
     key(
         "approval_timeout_secs",
         "3600",
-        "Seconds that an approval request waits for a decision, unless workspace or policy says otherwise.",
+        "Seconds that an approval request waits for a decision, unless the workspace or the policy sets another time.",
     ),
     key("forward_timeout_secs", "30", "Seconds to wait for the first byte of an upstream's response."),
     key(
@@ -109,20 +105,24 @@ pub const KEYS: &[SettingKey] = &[
         "60",
         "Seconds that a request to `/p/…` is held for a decision before it is answered 202.",
     ),
-    key("stream_idle_secs", "300", "Most seconds of silence within a streamed response."),
-    key("pending_body_max_bytes", "10485760", "Largest body of a request that waits for approval, in bytes."),
-    key("response_max_bytes", "10485760", "Largest response that is kept for polling, in bytes."),
+    key("stream_idle_secs", "300", "Maximum seconds of silence within a streamed response."),
+    key(
+        "pending_body_max_bytes",
+        "10485760",
+        "Maximum size of the body of a request that waits for approval, in bytes.",
+    ),
+    key("response_max_bytes", "10485760", "Maximum size of a response that is stored for polling, in bytes."),
     key(
         "egress_allow",
         "",
-        "Networks (CIDR, comma-separated) that the egress guard opens, for targets in your own network.",
+        "Networks (CIDR, comma-separated) that the egress guard allows, for targets in your own network.",
     ),
     key("egress_ca_file", "", "PEM file of additional certificate roots for outbound connections."),
     key(
         "trusted_proxies",
         "",
-        "Networks (CIDR) and addresses of reverse proxies whose `X-Forwarded-For`, or `Forwarded` \
-         where there is none, is trusted.",
+        "Networks (CIDR) and addresses of reverse proxies whose `X-Forwarded-For`, or `Forwarded` if that is \
+         missing, is trusted.",
     ),
     key(
         "telegram_bot_token",
@@ -174,7 +174,7 @@ pub fn default(name: &str) -> Option<&'static str> {
 pub fn document() -> String {
     let mut text = String::from(
         "# Configuration\n\nPrecedence: command-line flag, environment variable, `pyxis.toml` (or `--config FILE`), default.\n\
-         Unknown keys in the file and values that cannot be right refuse to start.\n\n\
+         Pyxis does not start with an unknown key in the file or with an invalid value.\n\n\
          | key in `pyxis.toml` | variable | default | meaning |\n| --- | --- | --- | --- |\n",
     );
     for key in KEYS {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use ipnet::IpNet;
+use pyxis_core::nearest::suggestion;
 use pyxis_core::secret::SecretString;
 use pyxis_core::target::{Host, Scheme, Target};
 use pyxis_models::scope::Chain;
@@ -18,11 +19,15 @@ use super::{Indexer, MetricsListen, Surfaces, keys, read_secret};
 /// The keys of a `pyxis.toml`, as text.
 pub(super) fn file(path: &Path) -> Result<BTreeMap<String, String>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let table: toml::Table = text.parse().with_context(|| format!("{} is not TOML", path.display()))?;
+    let table: toml::Table = text.parse().with_context(|| format!("{} is not valid TOML", path.display()))?;
     let mut values = BTreeMap::new();
     for (key, value) in table {
         if keys::default(&key).is_none() {
-            bail!("unknown key in {}: {key}", path.display());
+            let suggestion = suggestion(&key, keys::KEYS.iter().map(|known| known.name));
+            bail!(
+                "unknown key in {}: {key}{suggestion}; docs/reference/configuration.md lists the keys",
+                path.display()
+            );
         }
         let text = match value {
             toml::Value::String(text) => text,
@@ -78,7 +83,8 @@ pub(super) fn indexers(text: &str) -> Result<Vec<Indexer>> {
         // Does not quote the parse error: it may contain keys.
         let written: BTreeMap<String, IndexerSetting> = serde_json::from_str(text).map_err(|_| {
             anyhow::anyhow!(
-                "PX_INDEXERS: a JSON object, chain to a URL or to url, api_key or api_key_file, per_second"
+                "PX_INDEXERS must be a JSON object from chains to URLs, or to objects with url, api_key or \
+                 api_key_file, and per_second"
             )
         })?;
         return written.into_iter().map(|(name, settings)| written_indexer(&name, settings)).collect();
@@ -89,7 +95,7 @@ pub(super) fn indexers(text: &str) -> Result<Vec<Indexer>> {
             item.split_once('=').with_context(|| format!("PX_INDEXERS: write chain=URL, not {item}"))?;
         let indexer = written_indexer(name, IndexerSetting::Url(url.to_owned()))?;
         if found.iter().any(|other| other.chain == indexer.chain) {
-            bail!("PX_INDEXERS: {name} is there twice");
+            bail!("PX_INDEXERS: {name} is listed twice; keep one");
         }
         found.push(indexer);
     }
@@ -97,7 +103,10 @@ pub(super) fn indexers(text: &str) -> Result<Vec<Indexer>> {
 }
 
 fn written_indexer(name: &str, written: IndexerSetting) -> Result<Indexer> {
-    let chain = Chain::from_name(name).with_context(|| format!("PX_INDEXERS: unknown chain: {name}"))?;
+    let chain = Chain::from_name(name).with_context(|| {
+        let known: Vec<&str> = Chain::ALL.iter().map(|chain| chain.as_str()).collect();
+        format!("PX_INDEXERS: unknown chain {name}; use {}", known.join(", "))
+    })?;
     let of = match written {
         IndexerSetting::Url(url) => {
             IndexerSettings { url, api_key: None, api_key_file: None, per_second: None }
@@ -106,10 +115,10 @@ fn written_indexer(name: &str, written: IndexerSetting) -> Result<Indexer> {
     };
     let url: Url = of.url.parse().with_context(|| format!("PX_INDEXERS: {name}: not a URL"))?;
     if !matches!(url.scheme(), "http" | "https") {
-        bail!("PX_INDEXERS: {name}: not http or https");
+        bail!("PX_INDEXERS: {name}: must be an http or https URL");
     }
     let api_key = match (of.api_key, of.api_key_file) {
-        (Some(_), Some(_)) => bail!("PX_INDEXERS: {name}: api_key and api_key_file are two keys; keep one"),
+        (Some(_), Some(_)) => bail!("PX_INDEXERS: {name}: set api_key or api_key_file, not both"),
         (Some(key), None) => Some(entered(&format!("PX_INDEXERS: {name}: api_key"), key.expose().clone())?),
         (None, Some(path)) => {
             Some(read_secret(&path).with_context(|| format!("PX_INDEXERS: {name}: api_key_file"))?)
@@ -129,7 +138,7 @@ pub(super) fn metrics_listen(text: &str, written: bool) -> Result<MetricsListen>
         return Ok(MetricsListen::Off);
     }
     let address = text.parse().with_context(|| {
-        format!("PX_METRICS_LISTEN / --metrics-listen: an address and port, or off: {text}")
+        format!("PX_METRICS_LISTEN / --metrics-listen must be an address and port, or off, not {text}")
     })?;
     Ok(if written { MetricsListen::At(address) } else { MetricsListen::IfFree(address) })
 }
@@ -144,13 +153,17 @@ pub(super) fn surfaces(text: &str) -> Result<Surfaces> {
             "dashboard" => surfaces.dashboard = true,
             other => {
                 bail!(
-                    "PX_SURFACES / --surfaces: there is no surface {other}; scoring, verification, proxy, dashboard"
+                    "PX_SURFACES / --surfaces: unknown surface {other}; use scoring, verification, proxy, dashboard"
                 )
             }
         }
     }
     let any = surfaces.scoring || surfaces.verification || surfaces.proxy || surfaces.dashboard;
-    if any { Ok(surfaces) } else { bail!("PX_SURFACES names no surface") }
+    if any {
+        Ok(surfaces)
+    } else {
+        bail!("PX_SURFACES / --surfaces is empty; use scoring, verification, proxy, dashboard")
+    }
 }
 
 pub(super) fn otlp_endpoint(url: &str) -> Result<()> {
@@ -160,7 +173,8 @@ pub(super) fn otlp_endpoint(url: &str) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "PX_OTLP_ENDPOINT / OTEL_EXPORTER_OTLP_ENDPOINT: an http or https URL, for example http://localhost:4318"
+        "PX_OTLP_ENDPOINT / OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https URL, for example \
+         http://localhost:4318"
     )
 }
 
@@ -168,7 +182,7 @@ pub(super) fn otlp_endpoint(url: &str) -> Result<()> {
 pub(super) fn base_url(url: &str) -> Result<()> {
     let target = Target::parse(url).map_err(|error| anyhow::anyhow!("PX_BASE_URL: {error}"))?;
     if target.path() != "/" || target.query().is_some() {
-        bail!("PX_BASE_URL is an origin: no path and no query");
+        bail!("PX_BASE_URL must be an origin, without path and query");
     }
     let loopback = match target.host() {
         Host::Name(name) => name == "localhost" || name.ends_with(".localhost"),
@@ -176,7 +190,7 @@ pub(super) fn base_url(url: &str) -> Result<()> {
         Host::V6(address) => address.is_loopback(),
     };
     if target.scheme() == Scheme::Http && !loopback {
-        bail!("PX_BASE_URL: plain http would send session cookies in the clear; use https");
+        bail!("PX_BASE_URL: plain http would send session cookies unencrypted; use https");
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ pub fn from_source(source: &str, env: &impl Env) -> Result<SecretString> {
     match source.split_once(':') {
         Some(("file", path)) => read_secret(Path::new(path)),
         Some(("env", name)) => read_variable(name, env),
-        _ => bail!("write file:PATH or env:NAME; a key never stands on the command line"),
+        _ => bail!("write file:PATH or env:NAME; a key is never given on the command line"),
     }
 }
 

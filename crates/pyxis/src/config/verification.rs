@@ -40,7 +40,7 @@ impl Verification {
             let parsed: Option<http::Uri> = url.parse().ok();
             let scheme = parsed.as_ref().and_then(http::Uri::scheme_str);
             if !matches!(scheme, Some("http" | "https")) {
-                anyhow::bail!("PX_ATTESTATION_SCAN_URL: an http or https URL");
+                anyhow::bail!("PX_ATTESTATION_SCAN_URL must be an http or https URL");
             }
         }
         Ok(Self {

@@ -2,8 +2,7 @@
 //! (`docs/reference/behavior/proxy.md#audit-trail`).
 
 use pyxis_gateway::{Config, workers};
-use pyxis_store::DatabaseUrl;
-use pyxis_testkit::sqlite;
+use pyxis_testkit::database::TestDatabase;
 
 use crate::races::world::World;
 
@@ -14,15 +13,15 @@ const CUT: &str = "DELETE FROM audit_records WHERE seq > 1; DELETE FROM audit_ch
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_tail_that_was_cut_under_a_running_server_is_not_signed_away() {
     let dir = tempfile::tempdir().unwrap();
-    let (file, head) = (dir.path().join("own.db"), dir.path().join("audit-head.json"));
+    let head = dir.path().join("audit-head.json");
     let config = Config { anchor: Some(head.clone()), ..Config::default() };
-    let world = World::with_config(DatabaseUrl::sqlite(&file), config).await;
+    let world = World::with_config(TestDatabase::sqlite(), config).await;
     workers::bookkeeping_tick(&world.state).await.unwrap();
     world.pause(0).await;
     workers::bookkeeping_tick(&world.state).await.unwrap();
     let signed = std::fs::read_to_string(&head).unwrap();
 
-    sqlite::run(&file, CUT);
+    world.database.run(CUT).await;
     // A person who truncates the database may be able to remove the file as well. The server still remembers.
     std::fs::remove_file(&head).unwrap();
     for round in 1..3 {

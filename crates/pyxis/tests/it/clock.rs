@@ -16,9 +16,10 @@ use pyxis_gateway::admin::credentials::{self, CredentialInput};
 use pyxis_gateway::approvals::decide::{Decision, decide};
 use pyxis_gateway::workers;
 use pyxis_store::usage::{self, Batch};
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use crate::races::world::{World, both_engines};
+use crate::races::world::World;
 
 const MOMENT: Duration = Duration::from_millis(1);
 
@@ -41,7 +42,7 @@ async fn read(world: &World) -> Response<Value> {
     world.call(world.forward("GET", &world.upstream.url("/")).body(Body::empty()).unwrap()).await
 }
 
-both_engines! {
+engines! {
     async fn the_requests_of_an_api_key_are_kept_for_400_days(world: &World) {
         let now = world.clock().now();
         let key = ApiKeyId::new(&OsEntropy);

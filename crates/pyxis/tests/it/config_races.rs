@@ -17,10 +17,11 @@ use pyxis_gateway::approvals::decide::{Decision, GrantRequest, decide};
 use pyxis_gateway::{SecretValue, workers};
 use pyxis_store::audit::{self, AuditFilter, AuditRecord};
 use pyxis_store::{approvals, grants, workspaces};
+use pyxis_testkit::database::{Fixture, TestDatabase};
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use crate::postgres::Database;
-use crate::races::world::{World, both_engines};
+use crate::races::world::World;
 
 const AUTO: &str = r#"{"auto_approve_methods": ["GET"]}"#;
 
@@ -62,7 +63,7 @@ async fn approved(world: &World, wish: Option<GrantRequest>) -> TxnId {
     txn
 }
 
-both_engines! {
+engines! {
     async fn a_request_is_judged_again_when_the_configuration_changes_before_its_record(world: &World) {
         world.policy(AUTO).await;
         let hosts = credentials::get(&world.state, world.workspace, "api").await.unwrap().allowed_hosts;
@@ -168,8 +169,7 @@ mod a_grant_is_used_once_for_a_request_that_is_judged_twice {
 
     #[tokio::test]
     async fn sqlite() {
-        let dir = tempfile::tempdir().unwrap();
-        let world = World::new(pyxis_store::DatabaseUrl::sqlite(dir.path().join("moment.db"))).await;
+        let world = World::start(TestDatabase::sqlite()).await;
         // Reads run on this thread and the one writer is taken: the request runs until it writes.
         let waits = async || {
             for _ in 0..1000 {
@@ -181,10 +181,8 @@ mod a_grant_is_used_once_for_a_request_that_is_judged_twice {
 
     #[tokio::test]
     async fn postgres() {
-        let database = Database::create("grant_moment").await;
-        let world = World::new(database.url()).await;
-        a_grant_is_used_once(&world, async || database.until_one_waits().await).await;
-        drop(world);
-        database.remove().await;
+        let world = World::start(TestDatabase::postgres("a grant is used once").await).await;
+        let waits = async || world.database.as_postgres().unwrap().until_one_waits().await;
+        a_grant_is_used_once(&world, waits).await;
     }
 }

@@ -11,11 +11,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use http::Method;
 use pyxis_core::entropy::{self, OsEntropy};
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::postgres::Database;
 use crate::support::{Agent, Person, Setup, World};
 
 /// Number of times the server is killed.
@@ -118,17 +118,9 @@ fn number(target: &str) -> u64 {
     target.rsplit('/').next().unwrap().parse().unwrap()
 }
 
-mod crash_at_random_moments_loses_no_decision_and_sends_nothing_twice {
-    use super::{Database, Setup, World, crashes};
-
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn sqlite() {
-        crashes(World::new().await).await;
-    }
-
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn postgres() {
-        crashes(World::with(Setup::on(Database::create("crash").await)).await).await;
+engines! {
+    async fn crash_at_random_moments_loses_no_decision_and_sends_nothing_twice(setup: Setup) {
+        crashes(World::with(setup).await).await;
     }
 }
 

@@ -4,5 +4,6 @@ mod chaos;
 mod matrix;
 mod payloads;
 mod push;
+mod reports;
 mod telegram;
 mod webhooks;

@@ -12,10 +12,11 @@ use std::time::Duration;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::{Clock, SystemClock};
 use pyxis_core::entropy::SeededEntropy;
+use pyxis_testkit::engines;
 use pyxis_testkit::issuer::{Claim, Eip712Issuer};
 use serde_json::{Value, json};
 
-use crate::support::{App, Setup, both_engines, until};
+use crate::support::{App, Setup, until};
 
 /// Wallet number `n`.
 fn wallet(n: u32) -> EvmAddress {
@@ -83,7 +84,7 @@ fn rejects(path: &str) -> Vec<(u64, String)> {
     text.lines().map(line).collect()
 }
 
-both_engines! {
+engines! {
     async fn an_import_stores_what_is_good_says_what_is_not_and_changes_nothing_when_repeated(setup: Setup) {
         let desk = Desk::open(setup).await;
         let stranger = Eip712Issuer::new(&SeededEntropy::new(8));
@@ -153,7 +154,7 @@ both_engines! {
         assert!(read.is_some_and(|lines| lines < u64::from(LINES)) && stored > Some(0), "{left}");
 
         let ran = desk.app.cli(&["stamps", "import", name, "--threads", "2", "--json"]).await.expect(1);
-        assert!(ran.stderr.contains("going on with an interrupted import"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("resuming an interrupted import"), "{}", ran.stderr);
         let done = ran.json();
         assert_eq!((&done["lines"], &done["rejected"]), (&json!(LINES), &json!(LINES as usize - good)));
         // The last block before the end may have been stored without a checkpoint.

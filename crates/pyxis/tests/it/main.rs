@@ -28,5 +28,3 @@ mod signer;
 mod support;
 mod unfinished_attempts;
 mod verify;
-
-use pyxis_testkit::postgres;

@@ -13,8 +13,9 @@ use pyxis_gateway::approvals::decide::{Approver, Decision, GrantRequest, decide}
 use pyxis_gateway::{Error, workers};
 use pyxis_store::approvals::{self, ApprovalRow};
 use pyxis_store::{Page, grants};
+use pyxis_testkit::engines;
 
-use world::{World, both_engines};
+use world::World;
 
 /// Rounds of each race.
 const ROUNDS: usize = 1000;
@@ -44,7 +45,7 @@ async fn speak(
     spoken.await.unwrap().map(|decided| decided.state)
 }
 
-both_engines! {
+engines! {
     async fn race_of_an_approver_and_a_denier_has_one_winner(world: &World) {
         let (one, two) = (world.approver(0, DecisionSurface::Dashboard), world.approver(1, DecisionSurface::Api));
         let (mut approved, mut denied) = (0, 0);

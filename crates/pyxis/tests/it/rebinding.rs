@@ -10,8 +10,9 @@ use pyxis_core::id::TxnId;
 use pyxis_gateway::approvals::decide::{Decision, decide};
 use pyxis_gateway::workers;
 use pyxis_store::approvals;
+use pyxis_testkit::engines;
 
-use crate::races::world::{World, both_engines};
+use crate::races::world::World;
 
 const PUBLIC: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(93, 184, 216, 34));
 const PRIVATE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
@@ -36,7 +37,7 @@ async fn is_refused(world: &World, txn: TxnId) {
     assert_eq!(world.upstream.connections(), 0);
 }
 
-both_engines! {
+engines! {
     async fn a_name_that_became_private_after_the_pause_is_not_reached(world: &World) {
         let txn = approved(world).await;
         world.gate.moved_to(PRIVATE);
@@ -64,7 +65,7 @@ both_engines! {
     }
 }
 
-both_engines! {
+engines! {
     async fn what_the_request_itself_rules_out_is_refused_before_a_name_is_looked_up(world: &World) {
         world.policy(r#"{
             "deny_methods": ["DELETE"],

@@ -4,7 +4,6 @@ pub(crate) mod answer;
 pub(crate) mod app;
 pub(crate) mod browser;
 pub(crate) mod client;
-pub(crate) mod database;
 pub(crate) mod hour;
 pub(crate) mod leaks;
 pub(crate) mod parties;
@@ -20,7 +19,7 @@ pub(crate) use browser::Browser;
 pub(crate) use client::{Call, Client};
 pub(crate) use hour::in_one_hour;
 pub(crate) use parties::{Agent, Person};
-pub(crate) use setup::{Setup, both_engines};
+pub(crate) use setup::Setup;
 pub(crate) use world::{SECRET, World};
 
 /// Asks again until `reached` returns something. Each round is a request to the program, so no delay is needed. Panics

@@ -9,10 +9,12 @@ use pyxis_core::grant::DecisionSurface;
 use pyxis_gateway::approvals::decide::{Decision, decide};
 use pyxis_gateway::{Config, workers};
 use pyxis_store::approvals::{self, ApprovalRow};
+use pyxis_testkit::database::TestDatabase;
+use pyxis_testkit::engines;
 use pyxis_testkit::upstream::Reply;
 use serde_json::json;
 
-use crate::races::world::{World, both_engines};
+use crate::races::world::World;
 
 async fn row(world: &World, txn: pyxis_core::id::TxnId) -> ApprovalRow {
     approvals::find(&world.state.store, world.workspace, txn).await.unwrap().unwrap()
@@ -26,7 +28,7 @@ async fn approved(world: &World, round: usize) -> pyxis_core::id::TxnId {
     txn
 }
 
-both_engines! {
+engines! {
     async fn what_this_process_began_and_does_not_carry_out_becomes_unknown(world: &World) {
         let txn = approved(world, 0).await;
         let (store, workspace, node, now) = (&world.state.store, world.workspace, world.state.node, world.clock_now());
@@ -41,10 +43,10 @@ both_engines! {
     }
 }
 
-both_engines! {
-    async fn an_answer_that_never_ends_is_kept_as_far_as_it_came(url: DatabaseUrl) {
+engines! {
+    async fn an_answer_that_never_ends_is_kept_as_far_as_it_came(database: TestDatabase) {
         let config = Config { response_time: Duration::from_secs(2), ..Config::default() };
-        let world = World::with_config(url, config).await;
+        let world = World::with_config(database, config).await;
         let (reply, chunks) = Reply::streaming();
         world.upstream.reply(reply);
         chunks.send("one, two");
@@ -56,7 +58,7 @@ both_engines! {
     }
 }
 
-both_engines! {
+engines! {
     async fn what_is_carried_out_is_left_alone(world: &World) {
         let (reply, release) = Reply::ok("late").held();
         world.upstream.reply(reply);

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::{Policy, PolicyError};
 use crate::approval_mode::Channel;
+use crate::nearest::suggestion;
 use crate::pattern;
 use crate::policy::Method;
 use crate::policy::limits::{MAX_EMAIL_BYTES, MAX_LIST, MAX_ROOM_BYTES, MIN_APPROVALS, TIMEOUT_SECS};
@@ -56,10 +57,33 @@ impl Policy {
             "approval_timeout_secs" => {
                 self.approval_timeout_secs = optional(value, |value| whole_number(value, &TIMEOUT_SECS))?;
             }
-            _ => return Err("is not a field of a policy; remove it or correct its spelling".to_owned()),
+            _ => return Err(unknown_field(field)),
         }
         Ok(())
     }
+}
+
+/// Every field of a policy document.
+const FIELDS: &[&str] = &[
+    "auto_approve_methods",
+    "require_approval_methods",
+    "deny_methods",
+    "auto_approve_urls",
+    "require_approval_urls",
+    "deny_urls",
+    "allowed_approvers",
+    "channel",
+    "telegram_chat",
+    "matrix_room",
+    "min_approvals",
+    "passkey_required",
+    "require_reason",
+    "approval_timeout_secs",
+];
+
+fn unknown_field(field: &str) -> Detail {
+    let suggestion = suggestion(field, FIELDS.iter().copied());
+    format!("unknown policy field{suggestion}; known fields: {}", FIELDS.join(", "))
 }
 
 fn methods(value: &Value) -> Result<Vec<Method>, Detail> {
@@ -116,11 +140,11 @@ fn each(value: &Value, check: impl Fn(&str) -> Result<(), Detail>) -> Result<Vec
 }
 
 fn texts(value: &Value) -> Result<Vec<&str>, Detail> {
-    let list = value.as_array().ok_or("must be a list of texts; write [] for none")?;
+    let list = value.as_array().ok_or("must be a list of strings; write [] for none")?;
     if list.len() > MAX_LIST {
-        return Err(format!("has {} entries; at most {MAX_LIST} are possible", list.len()));
+        return Err(format!("has {} entries; at most {MAX_LIST} are allowed", list.len()));
     }
-    list.iter().map(|entry| entry.as_str().ok_or_else(|| "every entry must be a text".to_owned())).collect()
+    list.iter().map(|entry| entry.as_str().ok_or_else(|| "every entry must be a string".to_owned())).collect()
 }
 
 fn channel(value: &Value) -> Result<Channel, Detail> {

@@ -42,10 +42,10 @@ fn a_policy_reads_back_as_it_was_written() {
 #[test]
 fn a_bad_value_is_refused_by_the_name_of_its_field() {
     for (json, field, says) in [
-        (r#"{"auto_approve_method":["GET"]}"#, "auto_approve_method", "not a field"),
+        (r#"{"auto_approve_method":["GET"]}"#, "auto_approve_method", "did you mean auto_approve_methods?"),
         (r#"{"auto_approve_methods":"GET"}"#, "auto_approve_methods", "list"),
         (r#"{"auto_approve_methods":null}"#, "auto_approve_methods", "list"),
-        (r#"{"auto_approve_methods":[1]}"#, "auto_approve_methods", "text"),
+        (r#"{"auto_approve_methods":[1]}"#, "auto_approve_methods", "string"),
         (r#"{"auto_approve_methods":["head"]}"#, "auto_approve_methods", "HEAD follows GET"),
         (r#"{"require_approval_methods":["HEAD"]}"#, "require_approval_methods", "HEAD follows GET"),
         (r#"{"deny_methods":["HEAD"]}"#, "deny_methods", "HEAD follows GET"),

@@ -72,8 +72,11 @@ impl Sample {
             } else {
                 vec![self.t("api.example.com"), self.t("*.files.example.org")]
             },
-            policy: self
-                .t(["3 rules, 2 approvals", "Gated: GET and HEAD pass", "Gated: GET and HEAD pass"][n]),
+            policy: self.t([
+                "3 rules, 2 approvals",
+                "Gated: GET and HEAD are allowed",
+                "Gated: GET and HEAD are allowed",
+            ][n]),
             last_used: (n == 0).then(|| self.at(-9)),
         }
     }
@@ -368,7 +371,11 @@ impl Sample {
             grants: if some { vec![self.t("billing-api: decide requests")] } else { Vec::new() },
             token_form: TokenForm {
                 name: self.t("ci"),
-                scopes: vec![self.choice("px:approve", "px:approve: see and decide requests", true)],
+                scopes: vec![self.choice(
+                    "px:approve",
+                    "px:approve: read and decide approval requests",
+                    true,
+                )],
                 lifetimes: vec![self.choice("90", "90 days", true)],
                 problems: self.problems(&[("name", "Taken."), ("scopes", "Name one.")]),
             },

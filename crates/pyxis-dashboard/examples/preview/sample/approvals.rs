@@ -51,7 +51,7 @@ impl Sample {
         CardState::Open {
             grant: GrantOffer::Choices {
                 covers: self.t("any POST to api.example.com/v1/invoices with billing-api"),
-                lately: self.t("Of the last 1000 requests, 12 were like this, by checkout-bot."),
+                lately: self.t("12 of 1000 recent requests match, from checkout-bot."),
                 choices: choices.to_vec(),
             },
             passkey: false,
@@ -76,7 +76,7 @@ impl Sample {
 
     /// A long path, a form body, two approvals, plain http.
     fn transfer(self) -> Card {
-        let grant = GrantOffer::Unavailable(self.t("A grant cannot stand in for two approvals."));
+        let grant = GrantOffer::Unavailable(self.t("A grant cannot replace several approvals."));
         let path = "/v2/accounts/9f8e7d6c5b4a39281706/ledgers/2026-03/transfers/batch/approve-and-send?dry_run=false&notify=all";
         let form = format!("to=DE89+3704+0044+0532&amount=4%2C200.00&memo=rent{}", self.hostile);
         Card {

@@ -27,7 +27,7 @@ impl Sample {
             icon: format!("/assets/stamps/{id}.svg"),
             name: self.t(["Discord", "Ethereum", "GitHub", "Tokens of your choice"][n]),
             description: self.t([
-                "An account of some age on Discord, where communities talk",
+                "An established Discord account",
                 "How an address was used on Ethereum",
                 "Contributions to open work on GitHub",
                 "Holders of a token that you name",
@@ -88,7 +88,7 @@ impl Sample {
             ("icon", "Neither a path nor a URL."),
             ("stamp", "Row 2: a name has no spaces."),
         ]);
-        let overtaken = self.problems(&[("before", "Somebody else changed the catalogue meanwhile.")]);
+        let overtaken = self.problems(&[("before", "someone else changed the catalogue meanwhile.")]);
         let issuer = |n: usize| IssuerLine {
             did: self.t([
                 "did:ethr:0xd6fc34345bc8c8e5659a35bed9629d00f07e0b22",

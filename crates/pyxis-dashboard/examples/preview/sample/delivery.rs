@@ -18,7 +18,7 @@ impl Sample {
             id: self.t(["w1", "w2"][n]),
             url: self.t(["https://hooks.example.com/pyxis", "https://old.example.com/in"][n]),
             description: self.t(["Pages the person on duty", ""][n]),
-            events: self.t(["all events of approvals", "approval.decided"][n]),
+            events: self.t(["all approval events", "approval.decided"][n]),
             enabled: n == 0,
             pending: [1, 0][n],
             failed: [2, 0][n],
@@ -31,7 +31,7 @@ impl Sample {
             url: self.t("https://hooks.example.com/pyxis"),
             description: self.t("Pages the person on duty"),
             events: vec![
-                self.choice("approval.requested", "a request waits for a person", true),
+                self.choice("approval.requested", "a request needs approval", true),
                 self.choice("approval.decided", "a person approved or denied it", false),
             ],
             problems,
@@ -143,7 +143,7 @@ impl Sample {
         };
         let webhooks = (0..2).map(|n| self.webhook_line(n)).collect();
         let delivery = DeliveryPage {
-            shell: self.told(true, "It is sent again now."),
+            shell: self.told(true, "Resending now."),
             delivery: self.delivery_line(0),
             webhook: self.t("w1"),
             url: self.t("https://hooks.example.com/pyxis"),

@@ -30,7 +30,7 @@ impl Sample {
     pub(super) fn entrance(self) -> Vec<Rendered> {
         let locked = SignInState::Locked { wait: self.t("12 minutes") };
         let deciding = SignInPage {
-            purpose: Some(self.t("Sign in to decide the request an agent sent you.")),
+            purpose: Some(self.t("Sign in to decide an agent's request.")),
             ..self.sign_in(SignInState::Fresh, "")
         };
         let id = || Some(self.t("0198c6a2-7c1e-7d2a-9a55-0c8f6f1f2a10"));
@@ -46,7 +46,7 @@ impl Sample {
             ("/link/password", render(&self.link(true, None))),
             (
                 "/link/mismatch",
-                render(&self.link(true, Some("The two passwords differ. Type the same one twice."))),
+                render(&self.link(true, Some("The passwords differ. Enter the same password twice."))),
             ),
             ("/error/403", render(&ErrorPage::forbidden(id()))),
             ("/error/form", render(&ErrorPage::stale_form(id()))),

@@ -30,10 +30,10 @@ impl Sample {
             passkey_required: true,
             approval_timeout_minutes: String::new(),
             channels: vec![
-                self.choice("agent_reflected", "In the agent's answer, and in the inbox", true),
-                self.choice("dashboard", "In the inbox, with browser notifications", false),
-                Choice { value: "chat_primary".into(), label: self.t("On Telegram"), chosen: false },
-                Choice { value: "chat_secondary".into(), label: self.t("On Matrix"), chosen: false },
+                self.choice("agent_reflected", "Agent's response and inbox", true),
+                self.choice("dashboard", "Inbox and browser notifications", false),
+                Choice { value: "chat_primary".into(), label: self.t("Telegram and inbox"), chosen: false },
+                Choice { value: "chat_secondary".into(), label: self.t("Matrix and inbox"), chosen: false },
             ],
             telegram_chat: self.t("-1001234567890"),
             matrix_room: self.t("!ops:example.org"),
@@ -52,12 +52,12 @@ impl Sample {
             shell: self.shell(),
             credential: self.t("billing-api"),
             stored,
-            mode: self.t("GET and HEAD pass, everything else asks."),
+            mode: self.t("GET and HEAD are allowed, everything else needs approval."),
             form: self.policy_form(problems),
             warnings: if stored {
                 Vec::new()
             } else {
-                vec![self.t("Once saved, methods that are not set to pass will ask.")]
+                vec![self.t("Nothing is allowed automatically. Every request needs approval.")]
             },
             explain,
             replay,
@@ -67,11 +67,11 @@ impl Sample {
     fn staged(self, mine: bool, has_passkey: bool) -> String {
         let changes = vec![
             Difference {
-                field: "Addresses that pass",
+                field: "Allowed URLs",
                 removed: vec![self.t("/v1/old")],
                 added: vec![self.t("/v1/search"), self.t("/v1/find")],
             },
-            Difference { field: "A reason is needed", removed: vec!["no".into()], added: vec!["yes".into()] },
+            Difference { field: "Reason required", removed: vec!["no".into()], added: vec!["yes".into()] },
         ];
         render(&StagedPage {
             shell: self.shell(),
@@ -98,16 +98,16 @@ impl Sample {
                 "billing-api",
                 true,
                 &[
-                    "GET and HEAD pass",
-                    "POST, PUT and PATCH ask",
+                    "GET and HEAD are allowed",
+                    "POST, PUT and PATCH need approval",
                     "DELETE is denied",
-                    "/v1/refunds always asks",
-                    "/v1/keys is never sent",
+                    "/v1/refunds always needs approval",
+                    "/v1/keys is denied",
                     "2 people must approve",
                 ],
             ),
-            line("mail", false, &["GET and HEAD pass", "everything else asks"]),
-            line("search-api", true, &["everything passes"]),
+            line("mail", false, &["GET and HEAD are allowed", "everything else needs approval"]),
+            line("search-api", true, &["everything is allowed"]),
         ];
         let grant = |n: usize| GrantLine {
             id: self.t(["g1", "g2"][n]),
@@ -134,9 +134,9 @@ impl Sample {
         let asks = explained(
             DecisionBadge::Pending,
             "Needs approval",
-            "the address matches",
+            "the URL matches",
             Some("/v1/refunds"),
-            "An open grant would not change this: an address that always asks wins over grants.",
+            "An open grant does not change this: the rule overrides grants.",
         );
         let change = |n: usize| ReplayChange {
             count: [212, 31, 4][n],
@@ -148,8 +148,7 @@ impl Sample {
             ][n]),
             before: [DecisionBadge::Approved, DecisionBadge::Approved, DecisionBadge::Passed][n],
             after: [DecisionBadge::Passed, DecisionBadge::Denied, DecisionBadge::Denied][n],
-            rule: self
-                .t(["passes, matches /v1/search", "DELETE is denied", "never sent, matches /v1/keys"][n]),
+            rule: self.t(["allowed, matches /v1/search", "DELETE is denied", "denied, matches /v1/keys"][n]),
         };
         let replay = ReplayView { considered: 1000, changed: 247, changes: (0..3).map(change).collect() };
         let unchanged = ReplayView { considered: 1, changed: 0, changes: Vec::new() };

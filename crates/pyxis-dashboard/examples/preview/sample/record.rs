@@ -24,7 +24,14 @@ impl Sample {
             counts: vec![(hour * 7 + 11) % 29 + hour, hour * 5 % 9, hour * 3 % 4, hour % 2],
         };
         let buckets = if empty { Vec::new() } else { (0..24).map(bucket).collect() };
-        StackedBars::new("Requests by decision", self.t("24 hours to now: 588 requests, 466 passed by policy, 74 approved, 36 denied, 12 expired or failed."), series, buckets)
+        StackedBars::new(
+            "Requests by decision",
+            self.t(
+                "24 hours to now: 588 requests, 466 allowed, 74 approved, 36 denied, 12 expired or failed.",
+            ),
+            series,
+            buckets,
+        )
     }
 
     fn audit_rows(self) -> Vec<AuditRow> {
@@ -111,7 +118,7 @@ impl Sample {
                 "research-crawler",
                 "search-api",
                 "PUT api.example.com/v1/items/12/price-list/2026/spring/entries",
-                "nobody decided in time",
+                "no decision in time",
                 "",
                 true,
             ),
@@ -166,7 +173,7 @@ impl Sample {
             facts: vec![
                 fact("Base URL", "http://localhost:8700", "PX_BASE_URL"),
                 fact("Approval window", "1 hour", "PX_APPROVAL_TIMEOUT_SECS"),
-                fact("Upstream time limit", "30 seconds", "PX_FORWARD_TIMEOUT_SECS"),
+                fact("Upstream timeout", "30 seconds", "PX_FORWARD_TIMEOUT_SECS"),
                 fact("Database", "SQLite", "PX_DATABASE_URL"),
                 fact("Version", "0.1.0", ""),
             ],
@@ -183,7 +190,7 @@ impl Sample {
             requests: self.t("1,204"),
             admitted: self.t("1,180"),
             refused: self.t("24"),
-            spark: Spark::new(self.t("Requests over time, at most 15 from 2026-01-31 09:00"), &bars, 15),
+            spark: Spark::new(self.t("Requests over time, highest 15 at 2026-01-31 09:00"), &bars, 15),
         }
     }
 
@@ -192,7 +199,7 @@ impl Sample {
         UsagePart {
             noun,
             icon: "agent",
-            meaning: "Admitted: passed, or waited for a person.",
+            meaning: "Admitted: allowed or sent for approval.",
             command: self.curl(),
             requests: self.t("3,612"),
             admitted: self.t("3,540"),

@@ -81,7 +81,7 @@ impl Sample {
                 group(
                     "Discord",
                     Some("Discord"),
-                    vec![row("Discord", "Holds a Discord account in lasting use", "0.516")],
+                    vec![row("Discord", "Holds an established, active Discord account", "0.516")],
                 ),
                 group(
                     "Ethereum",
@@ -230,9 +230,9 @@ impl Sample {
             hint: self.t(["px_api_3fA9…", "px_api_b71c…", "px_api_Q0xd…"][n]),
             live: n != 2,
             tier: self.t([
-                "Tier 2: 350 each 15 minutes",
-                "own: 5,000 each 15 minutes",
-                "Tier 1: 125 each 15 minutes",
+                "Tier 2: 350 per 15 minutes",
+                "Custom: 5,000 per 15 minutes",
+                "Tier 1: 125 per 15 minutes",
             ][n]),
             used: self.t(["212 of 350", "0 of 5,000", "0 of 125"][n]),
             permissions: self.t(["reads, history", "writes", "reads"][n]),
@@ -258,16 +258,16 @@ impl Sample {
         let tiers = |first: &str| {
             vec![
                 self.choice("1", first, false),
-                self.choice("2", "Tier 2: 350 each 15 minutes", true),
-                self.choice("3", "Tier 3: 2,000 each 15 minutes", false),
-                self.choice("4", "A number of its own:", false),
+                self.choice("2", "Tier 2: 350 per 15 minutes", true),
+                self.choice("3", "Tier 3: 2,000 per 15 minutes", false),
+                self.choice("4", "Tier 4: custom, more than 2,000 per 15 minutes", false),
             ]
         };
         ApiKeyForm {
             name: self.t("checkout-server"),
-            stamps_tiers: tiers("Tier 1: 125 each 15 minutes"),
+            stamps_tiers: tiers("Tier 1: 125 per 15 minutes"),
             stamps_limit: String::new(),
-            models_tiers: tiers("Tier 1: 15 each 15 minutes"),
+            models_tiers: tiers("Tier 1: 15 per 15 minutes"),
             models_limit: String::new(),
             can_read: true,
             can_write: false,
@@ -285,7 +285,7 @@ impl Sample {
         };
         let buckets = if empty { Vec::new() } else { (0..96).map(bucket).collect() };
         StackedBars::new(
-            "Requests of the last 24 hours",
+            "Requests in the last 24 hours",
             self.t("14,102 requests answered, 180 refused because the budget was used up."),
             series,
             buckets,
@@ -308,7 +308,7 @@ impl Sample {
     pub(super) fn api_keys(self) -> Vec<Rendered> {
         let wrong = self.problems(&[
             ("name", "Write a name."),
-            ("can_read", "A key that may do nothing is of no use."),
+            ("can_read", "Select at least one permission."),
             ("stamps_limit", "Write a whole number."),
             ("models_limit", "Write a whole number."),
             ("use_case", "Say what for."),
@@ -385,17 +385,17 @@ impl Sample {
             description: self.t([
                 "Showed a government document, which stays private",
                 "Contributed on 120 days",
-                "Holds a Discord account in lasting use",
+                "Holds an established, active Discord account",
                 "Plays",
                 "Holds a Google account",
             ][n]),
             standing,
             why: self.t([
-                "It gives its whole weight.",
-                "It gives its whole weight.",
-                "Another address verified the same account first, and keeps it until 2026-03-01.",
-                "This scorer gives it no weight.",
-                "It was valid until 2025-12-01.",
+                "Counts with its full weight.",
+                "Counts with its full weight.",
+                "The same account was verified first by another address, so the Stamp counts there until 2026-03-01 unless it is renewed.",
+                "This scorer gives this Stamp no weight.",
+                "Expired on 2025-12-01.",
             ][n]),
             holder: (n == 2).then(|| self.t("0x1111111111111111111111111111111111111111")),
             weight: self.t(["16.026", "2.259", "0.516", "0", "0.525"][n]),
@@ -422,9 +422,9 @@ impl Sample {
             score: self.t(if stamps == 0 { "0" } else { "18.285" }),
             threshold: self.t("20"),
             passes: false,
-            margin: self.t("It lacks 1.715."),
+            margin: self.t("1.715 below the threshold."),
             expires: (stamps > 0).then(|| self.at(90_000)),
-            meter: Meter::new(self.t("18.285 of the 20 that are needed."), gives, decimal("20")),
+            meter: Meter::new(self.t("Score 18.285, threshold 20."), gives, decimal("20")),
             search: Search { columns: sorted("/app/explorer"), ..Search::default() },
             stamps: (0..stamps).map(|n| self.stamp(n)).collect(),
             ask: self.ask(),
@@ -442,7 +442,8 @@ impl Sample {
                 bring: self.bring(),
             })
         };
-        let passing = ExplorerResult { passes: true, margin: self.t("It passes by 2.1."), ..self.found(2) };
+        let passing =
+            ExplorerResult { passes: true, margin: self.t("2.1 above the threshold."), ..self.found(2) };
         vec![
             ("/app/explorer", page("", None, None, true)),
             ("/app/explorer/unscored", page("", None, None, false)),

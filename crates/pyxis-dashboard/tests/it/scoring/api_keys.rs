@@ -4,10 +4,11 @@ use axum::body::Body;
 use http::{Request, StatusCode};
 use pyxis_gateway::Actor;
 use pyxis_scoring::service::api_keys;
+use pyxis_testkit::engines;
 use tower::ServiceExt;
 
 use super::with_scorer;
-use crate::support::{World, both_engines};
+use crate::support::World;
 
 /// The API's status for this key.
 async fn asked(world: &World, key: &str, path: &str) -> StatusCode {
@@ -21,9 +22,8 @@ fn key_in(page: &str) -> String {
     page[page.find("px_api_").unwrap()..].chars().take_while(of_a_key).collect()
 }
 
-both_engines! {
-    async fn a_key_gets_other_permissions_and_budgets_and_says_when_it_was_used_last() {
-        let world = World::new().await;
+engines! {
+    async fn a_key_gets_other_permissions_and_budgets_and_says_when_it_was_used_last(world: World) {
         let (team, mut browser, _) = with_scorer(&world).await;
         let fields = [("name", "server"), ("can_read", "on"), ("stamps_tier", "1"), ("models_tier", "1")];
         let key = key_in(&browser.submit("/app/new/api-key", "/app/api-keys", &fields).await.text);
@@ -48,11 +48,10 @@ both_engines! {
         assert_eq!(asked(&world, &key, "/v2/stamps/metadata").await, StatusCode::FORBIDDEN);
         let wrong = browser.submit(&path, &edit, &[("name", "x"), ("stamps_tier", "1")]).await;
         assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
-        assert!(wrong.text.contains("Tick at least one"));
+        assert!(wrong.text.contains("Select at least one permission"));
     }
 
-    async fn a_key_is_shown_once_works_and_ends_when_it_is_revoked() {
-        let world = World::new().await;
+    async fn a_key_is_shown_once_works_and_ends_when_it_is_revoked(world: World) {
         let (team, mut browser, scorer) = with_scorer(&world).await;
         let fields = [
             ("name", "server"),
@@ -74,20 +73,19 @@ both_engines! {
             assert!(!text.contains(&key), "{page}");
             assert!(text.contains("1 of 5,000"), "{page}: used in this window");
         }
-        assert!(browser.get(&path).await.text.contains("1 request answered and 0 refused over the budget"));
+        assert!(browser.get(&path).await.text.contains("1 request answered and 0 refused over the limit"));
         browser.submit("/app/api-keys", &format!("{path}/revoke"), &[]).await;
         assert_eq!(asked(&world, &key, "/v2/stamps/metadata").await, StatusCode::UNAUTHORIZED);
-        assert!(browser.get(&path).await.text.contains("every request with it gets 401"));
+        assert!(browser.get(&path).await.text.contains("Requests with this key get 401"));
     }
 
-    async fn a_key_form_names_what_is_wrong_with_it() {
-        let world = World::new().await;
+    async fn a_key_form_names_what_is_wrong_with_it(world: World) {
         let (team, mut browser) = world.with_owner().await;
         let cases: [(&[(&str, &str)], &str); 4] = [
-            (&[("name", "a"), ("stamps_tier", "1")], "Tick at least one"),
+            (&[("name", "a"), ("stamps_tier", "1")], "Select at least one permission"),
             (
                 &[("name", "a"), ("can_read", "on"), ("stamps_tier", "4"), ("stamps_limit", "many")],
-                "Write a whole number",
+                "as a whole number",
             ),
             (
                 &[("name", "a"), ("can_read", "on"), ("stamps_tier", "4"), ("stamps_limit", "100")],
@@ -103,8 +101,7 @@ both_engines! {
         assert!(api_keys::list(&world.scoring, team.id).await.unwrap().is_empty());
     }
 
-    async fn history_is_read_only_after_somebody_approved_the_use_case() {
-        let world = World::new().await;
+    async fn history_is_read_only_after_somebody_approved_the_use_case(world: World) {
         let (team, mut browser) = world.with_owner().await;
         let input = api_keys::ApiKeyInput::named("server");
         let (row, _) = api_keys::create(&world.scoring, &Actor::cli(team.id), input).await.unwrap();
@@ -122,7 +119,7 @@ both_engines! {
             assert_eq!(may().await, granted, "{verb}");
             assert!(browser.get(&path).await.text.contains(said), "{said}");
             browser.submit("/app/api-keys", &to, &[]).await;
-            assert!(browser.get("/app/api-keys").await.text.contains("settled already"), "{verb} twice");
+            assert!(browser.get("/app/api-keys").await.text.contains("Already decided"), "{verb} twice");
         }
         browser.submit(&path, &format!("{path}/withdraw"), &[]).await;
         assert!(!may().await);

@@ -2,13 +2,13 @@
 
 use http::StatusCode;
 use pyxis_scoring::service::{catalogue, issuers};
+use pyxis_testkit::engines;
 
 use super::ISSUER;
-use crate::support::{World, both_engines};
+use crate::support::World;
 
-both_engines! {
-    async fn the_first_change_copies_the_catalogue_and_it_can_go_back() {
-        let world = World::new().await;
+engines! {
+    async fn the_first_change_copies_the_catalogue_and_it_can_go_back(world: World) {
         let (team, mut browser) = world.with_owner().await;
         let built_in = catalogue::get(&world.scoring, team.id).await.unwrap().platforms.len();
         let page = browser.get("/app/catalogue/Discord").await;
@@ -40,13 +40,12 @@ both_engines! {
         // The fingerprint is that of the earlier catalogue.
         let late = browser.submit("/app/catalogue", "/app/catalogue/Discord", &fields).await;
         assert_eq!(late.status, StatusCode::CONFLICT);
-        assert!(late.text.contains("Somebody else changed the catalogue"));
+        assert!(late.text.contains("someone else changed the catalogue"));
         browser.submit("/app/catalogue", "/app/reset/catalogue", &[]).await;
         assert!(!catalogue::get(&world.scoring, team.id).await.unwrap().own);
     }
 
-    async fn a_platform_is_added_with_its_stamps_and_removed() {
-        let world = World::new().await;
+    async fn a_platform_is_added_with_its_stamps_and_removed(world: World) {
         let (team, mut browser) = world.with_owner().await;
         let before = |text: &str| {
             text.split("name=\"before\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
@@ -65,7 +64,7 @@ both_engines! {
             ]
         };
         for (id, stamp, said) in [
-            ("Discord", "ForumMember", "exists already"),
+            ("Discord", "ForumMember", "is taken"),
             ("For um", "ForumMember", "letters, digits"),
             ("Forum", "Forum Member", "Row 1: a name has no spaces"),
             ("Forum", "Google", "there twice"),
@@ -91,10 +90,9 @@ both_engines! {
         assert_eq!(browser.get("/app/catalogue/Forum").await.status, StatusCode::NOT_FOUND);
     }
 
-    async fn an_issuer_is_listed_and_taken_off_the_list() {
-        let world = World::new().await;
+    async fn an_issuer_is_listed_and_taken_off_the_list(world: World) {
         let (team, mut browser) = world.with_owner().await;
-        assert!(browser.get("/app/issuers").await.text.contains("Nobody is believed yet"));
+        assert!(browser.get("/app/issuers").await.text.contains("No trusted issuers yet"));
         let wrong = [("did", "did:web:x"), ("name", "X")];
         let wrong = browser.submit("/app/issuers", "/app/issuers", &wrong).await;
         assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);

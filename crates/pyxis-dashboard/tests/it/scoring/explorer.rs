@@ -5,18 +5,18 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::id::ScorerId;
 use pyxis_scoring::engine::{self, ScoreKey};
 use pyxis_store::scores;
+use pyxis_testkit::engines;
 
 use super::{HOLDER, OTHER, add_scorer, bring, with_scorer};
-use crate::support::{Team, World, both_engines};
+use crate::support::{Team, World};
 
 async fn score(world: &World, team: &Team, scorer: ScorerId, address: EvmAddress) {
     let place = ScoreKey { workspace: team.id, scorer, address };
     engine::score(&world.scoring.books, place, world.scoring.now(), false).await.unwrap();
 }
 
-both_engines! {
-    async fn the_explorer_says_why_each_stamp_counts_or_not_and_writes_nothing() {
-        let world = World::new().await;
+engines! {
+    async fn the_explorer_says_why_each_stamp_counts_or_not_and_writes_nothing(world: World) {
         let (team, mut browser, scorer) = with_scorer(&world).await;
         bring(&world, &team, HOLDER, "Discord", "same").await;
         score(&world, &team, scorer.id, HOLDER).await;
@@ -28,16 +28,16 @@ both_engines! {
         for shown in [
             "Does not pass",
             "16.026",
-            "It lacks 3.974.",
+            "3.974 below the threshold.",
             "Deduplicated",
-            "Another address, 0x11…11111111, verified the same first, so it counts there.",
-            "This scorer gives it no weight.",
-            "It gives its whole weight.",
+            "The same account was verified first by 0x11…11111111, so the Stamp counts there",
+            "This scorer gives this Stamp no weight.",
+            "Counts with its full weight.",
             "Our issuer",
             "/assets/stamps/Discord.svg",
             // The bar in words.
             "aria-labelledby=\"meter-title meter-desc\"",
-            "<desc id=\"meter-desc\">16.026 of the 20 that are needed, from 1 Stamp.</desc>",
+            "<desc id=\"meter-desc\">Score 16.026, threshold 20, from 1 Stamp.</desc>",
             "<title>HolonymGovIdProvider: 16.026</title>",
         ] {
             assert!(text.contains(shown), "{shown}");
@@ -47,8 +47,7 @@ both_engines! {
         assert_eq!(stored, 1, "only what was scored before");
     }
 
-    async fn the_stamps_of_an_address_are_sorted_and_exported_and_stay_those_of_the_address() {
-        let world = World::new().await;
+    async fn the_stamps_of_an_address_are_sorted_and_exported_and_stay_those_of_the_address(world: World) {
         let (team, mut browser, scorer) = with_scorer(&world).await;
         for stamp in ["Discord", "HolonymGovIdProvider", "Unknown"] {
             bring(&world, &team, OTHER, stamp, stamp).await;
@@ -78,8 +77,7 @@ both_engines! {
         }
     }
 
-    async fn a_credential_is_revoked_from_the_explorer_and_the_other_address_gets_the_stamp() {
-        let world = World::new().await;
+    async fn a_credential_is_revoked_from_the_explorer_and_the_other_address_gets_the_stamp(world: World) {
         let (team, mut browser, scorer) = with_scorer(&world).await;
         bring(&world, &team, HOLDER, "Discord", "same").await;
         score(&world, &team, scorer.id, HOLDER).await;
@@ -95,7 +93,7 @@ both_engines! {
         let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let done = browser.submit(&page, &format!("/app/stamps/{digest}/revoke"), &fields).await;
         assert_eq!(done.location(), page);
-        assert!(browser.get(&page).await.text.contains("This address has no Stamp"));
+        assert!(browser.get(&page).await.text.contains("This address has no Stamps"));
         let other = browser.get(&format!("/app/explorer?address={OTHER}&scorer={}", scorer.id)).await.text;
         assert!(other.contains("0.516") && !other.contains("Deduplicated"));
         for digest in ["00", "zz", &"0".repeat(63)] {
@@ -108,15 +106,14 @@ both_engines! {
         assert_eq!(back.location(), "/app/explorer?address=&scorer=");
     }
 
-    async fn the_explorer_explains_what_an_address_is_and_teaches_what_to_bring() {
-        let world = World::new().await;
+    async fn the_explorer_explains_what_an_address_is_and_teaches_what_to_bring(world: World) {
         let (team, mut browser) = world.with_owner().await;
         assert!(browser.get("/app/explorer").await.text.contains("Add a scorer"));
         add_scorer(&world, &team).await;
         let wrong = browser.get("/app/explorer?address=vitalik.eth").await;
         assert_eq!(wrong.status, StatusCode::OK);
-        assert!(wrong.text.contains("40 hexadecimal digits") && wrong.text.contains("value=\"vitalik.eth\""));
+        assert!(wrong.text.contains("40 hex characters") && wrong.text.contains("value=\"vitalik.eth\""));
         let empty = browser.get(&format!("/app/explorer?address={HOLDER}")).await.text;
-        assert!(empty.contains("This address has no Stamp") && empty.contains("curl -X POST"));
+        assert!(empty.contains("This address has no Stamps") && empty.contains("curl -X POST"));
     }
 }

@@ -12,9 +12,10 @@ use pyxis_scoring::activity::{import, rebuild};
 use pyxis_scoring::models::{FeaturesFuture, IndexerError, Source, SourceError};
 use pyxis_store::activity::{self, WalletRow};
 use pyxis_store::models;
+use pyxis_testkit::engines;
 
 use super::HOLDER;
-use crate::support::{World, both_engines};
+use crate::support::World;
 
 async fn take_in(world: &World, text: String) {
     let reader =
@@ -35,17 +36,16 @@ impl Source for Down {
     }
 }
 
-both_engines! {
-    async fn the_page_says_how_good_models_are_and_why_a_wallet_has_its_score() {
-        let world = World::new().await;
+engines! {
+    async fn the_page_says_how_good_models_are_and_why_a_wallet_has_its_score(world: World) {
         let (_, mut browser) = world.with_owner().await;
         let text = browser.get("/app/models").await.text;
         for shown in [
-            "How good they are",
+            "Model quality",
             "by cluster",
             "transferred to",
             "partly circular",
-            "No activity was taken in",
+            "No activity imported",
             "<svg",
         ] {
             assert!(text.contains(shown), "{shown}");
@@ -53,17 +53,16 @@ both_engines! {
         take_in(&world, format!("chain,from,to\nbase,{HOLDER},{HOLDER}\nbase,{HOLDER},{HOLDER}\n")).await;
         let text = browser.get(&format!("/app/models?address={HOLDER}")).await.text;
         for shown in
-            ["weighs 100 %", "Transferred: this model never saw labels", "What was seen", "Speaks for"]
+            ["weight 100 %", "Transferred: this model was not trained on labels", "Feature", "Suggests"]
         {
             assert!(text.contains(shown), "{shown}");
         }
         let text = browser.get(&format!("/app/models?address={HOLDER}&model=nft")).await.text;
         assert!(text.contains("Too little data: fewer than 2 transfers"));
-        assert!(browser.get("/app/models?address=vitalik.eth").await.text.contains("That is no address"));
+        assert!(browser.get("/app/models?address=vitalik.eth").await.text.contains("Enter an address"));
     }
 
-    async fn a_model_of_ones_own_is_called_custom_wherever_it_answers() {
-        let world = World::new().await;
+    async fn a_model_of_ones_own_is_called_custom_wherever_it_answers(world: World) {
         let (_, mut browser) = world.with_owner().await;
         assert!(!browser.get("/app/models").await.text.contains("Your own models"));
         take_in(&world, format!("chain,from,to\nbase,{HOLDER},{HOLDER}\nbase,{HOLDER},{HOLDER}\n")).await;
@@ -86,7 +85,7 @@ both_engines! {
         let (store, now) = (&world.scoring.store, world.scoring.now());
         models::install(store, None, &bundle.fingerprint(), bundle.to_bytes(), now).await.unwrap();
         let looked = browser.get(&format!("/app/models?address={HOLDER}&model=base")).await.text;
-        for shown in ["25.00", "Custom: your own model night"] {
+        for shown in ["25.00", "Custom: this score comes from your model night"] {
             assert!(looked.contains(shown), "{shown}");
         }
         let listed = browser.get("/app/models").await.text;
@@ -96,20 +95,18 @@ both_engines! {
         assert!(![looked, listed].concat().contains("<b>owl"), "a name is text");
     }
 
-    async fn an_indexer_that_fails_is_a_sentence_and_one_that_is_named_is_activity() {
-        let world = World::new().await;
+    async fn an_indexer_that_fails_is_a_sentence_and_one_that_is_named_is_activity(world: World) {
         let (_, browser) = world.with_owner().await;
         let mut browser = browser.elsewhere(world.asking(Arc::new(Down)));
         let page = browser.get("/app/models").await;
-        assert!(!page.text.contains("No activity was taken in"));
+        assert!(!page.text.contains("No activity imported"));
         let page = browser.get(&format!("/app/models?address={HOLDER}")).await;
         assert_eq!(page.status.as_u16(), 200);
         assert!(page.text.contains("the indexer of base does not answer"), "{}", page.text);
         assert!(!page.text.contains("Too little data"));
     }
 
-    async fn what_is_damaged_is_an_error_and_no_lack_of_data() {
-        let world = World::new().await;
+    async fn what_is_damaged_is_an_error_and_no_lack_of_data(world: World) {
         let (_, mut browser) = world.with_owner().await;
         let row = WalletRow { address: HOLDER, digest: 1, features: vec![1, 2, 3] };
         activity::put_wallets(&world.scoring.store, vec![row]).await.unwrap();

@@ -2,9 +2,10 @@
 
 use http::StatusCode;
 use pyxis_scoring::service::scorers;
+use pyxis_testkit::engines;
 
 use super::{HOLDER, OTHER, bring, terms, with_scorer};
-use crate::support::{Browser, Page, World, both_engines};
+use crate::support::{Browser, Page, World};
 
 /// The editor's fields as the page has them.
 fn editor(text: &str) -> Vec<(String, String)> {
@@ -36,13 +37,12 @@ async fn send(
     browser.submit("/app/scorers", to, &fields).await
 }
 
-both_engines! {
-    async fn a_weight_is_changed_in_the_editor_and_nothing_else_is() {
-        let world = World::new().await;
+engines! {
+    async fn a_weight_is_changed_in_the_editor_and_nothing_else_is(world: World) {
         let (team, mut browser, before) = with_scorer(&world).await;
         let path = format!("/app/scorers/{}", before.id);
         let page = browser.get(&path).await;
-        for shown in ["Airdrop", "githubContributionActivityGte#30", "All Stamps together"] {
+        for shown in ["Airdrop", "githubContributionActivityGte#30", "Sum of weights"] {
             assert!(page.text.contains(shown), "{shown}");
         }
         assert!(!page.text.contains("Not in the catalogue"), "a new scorer weighs what the catalogue has");
@@ -57,11 +57,10 @@ both_engines! {
         expected.insert("Discord".parse().unwrap(), "3.5".parse().unwrap());
         expected.remove("Google");
         assert_eq!((after.terms.weights, after.terms.threshold), (expected, before.terms.threshold));
-        assert!(browser.get(&path).await.text.contains("Saved. Each score follows"));
+        assert!(browser.get(&path).await.text.contains("Scorer saved. Each score is recomputed"));
     }
 
-    async fn a_new_name_alone_leaves_every_score_as_it_is() {
-        let world = World::new().await;
+    async fn a_new_name_alone_leaves_every_score_as_it_is(world: World) {
         let (team, mut browser, before) = with_scorer(&world).await;
         let path = format!("/app/scorers/{}", before.id);
         let fields = editor(&browser.get(&path).await.text);
@@ -70,16 +69,15 @@ both_engines! {
         assert_eq!((after.name.as_str(), after.terms.revision), ("Forum", before.terms.revision));
     }
 
-    async fn a_draft_that_somebody_overtook_is_kept_and_saves_only_when_sent_again() {
-        let world = World::new().await;
+    async fn a_draft_that_somebody_overtook_is_kept_and_saves_only_when_sent_again(world: World) {
         let (team, mut browser, scorer) = with_scorer(&world).await;
         let path = format!("/app/scorers/{}", scorer.id);
         let mine = editor(&browser.get(&path).await.text);
         send(&mut browser, &mine, &path, &[("weight.Google", "9")]).await;
         let refused = send(&mut browser, &mine, &path, &[("weight.Discord", "4")]).await;
         assert_eq!(refused.status, StatusCode::CONFLICT);
-        assert!(refused.text.contains("Somebody else saved this scorer while you were editing"));
-        assert!(refused.text.contains("stored now: 9"), "what they saved stands beside my draft");
+        assert!(refused.text.contains("someone else changed this scorer while you were editing"));
+        assert!(refused.text.contains("stored: 9"), "what they saved stands beside my draft");
         let stored = terms(&world, &team, scorer.id).await.terms.weights;
         assert_eq!(
             (stored["Google"].to_string(), stored["Discord"].to_string()),
@@ -94,8 +92,7 @@ both_engines! {
         );
     }
 
-    async fn a_preview_tells_who_would_pass_and_saves_nothing() {
-        let world = World::new().await;
+    async fn a_preview_tells_who_would_pass_and_saves_nothing(world: World) {
         let (team, mut browser, scorer) = with_scorer(&world).await;
         bring(&world, &team, HOLDER, "Discord", "n1").await;
         bring(&world, &team, OTHER, "Google", "n2").await;
@@ -108,12 +105,12 @@ both_engines! {
             "What this draft would change",
             "2 addresses",
             "1 (50 %)",
-            "1 begin to pass and 0 no longer pass",
+            "1 newly pass and 0 no longer pass",
             "aria-labelledby=\"chart-svg-title chart-svg-desc\"",
-            "<desc id=\"chart-svg-desc\">2 addresses: 0 pass now, 1 with this draft; 1 begin to pass and 0 no longer pass.</desc>",
-            "<summary>Numbers behind the chart</summary>",
+            "<desc id=\"chart-svg-desc\">2 addresses: 0 pass now, 1 pass with this draft; 1 newly pass and 0 no longer pass.</desc>",
+            "<summary>Chart data</summary>",
             "value=\"21\"",
-            "stored now: 0.516",
+            "stored: 0.516",
         ] {
             assert!(preview.text.contains(shown), "{shown}");
         }
@@ -121,8 +118,7 @@ both_engines! {
         assert!(preview.text.contains("<span class=\"mono\">Discord</span> 21"), "enough alone");
     }
 
-    async fn numbers_that_are_none_are_named_where_they_stand_and_nothing_is_saved() {
-        let world = World::new().await;
+    async fn numbers_that_are_none_are_named_where_they_stand_and_nothing_is_saved(world: World) {
         let (team, mut browser, scorer) = with_scorer(&world).await;
         let path = format!("/app/scorers/{}", scorer.id);
         let fields = editor(&browser.get(&path).await.text);
@@ -141,8 +137,7 @@ both_engines! {
         assert_eq!(terms(&world, &team, scorer.id).await, scorer);
     }
 
-    async fn a_stamp_outside_the_catalogue_gets_a_row_of_its_own() {
-        let world = World::new().await;
+    async fn a_stamp_outside_the_catalogue_gets_a_row_of_its_own(world: World) {
         let (team, mut browser, scorer) = with_scorer(&world).await;
         let path = format!("/app/scorers/{}", scorer.id);
         let fields = editor(&browser.get(&path).await.text);
@@ -151,16 +146,15 @@ both_engines! {
         assert!(browser.get(&path).await.text.contains("name=\"weight.Our#Own\" value=\"2\""));
     }
 
-    async fn a_scorer_is_added_and_removed() {
-        let world = World::new().await;
+    async fn a_scorer_is_added_and_removed(world: World) {
         let (team, mut browser) = world.with_owner().await;
-        assert!(browser.get("/app/scorers").await.text.contains("No scorer yet"));
+        assert!(browser.get("/app/scorers").await.text.contains("No scorers yet"));
         let fields = [("name", "Forum"), ("threshold", "7.5"), ("start", "empty")];
         let added = browser.submit("/app/new/scorer", "/app/scorers", &fields).await;
         assert_eq!(added.status, StatusCode::SEE_OTHER);
         let row = &scorers::list(&world.scoring, team.id).await.unwrap()[0];
         assert_eq!((row.name.as_str(), row.threshold.to_string().as_str()), ("Forum", "7.50000"));
-        assert!(browser.get(added.location()).await.text.contains("Nobody can pass"));
+        assert!(browser.get(added.location()).await.text.contains("No address can pass"));
         let bad = [("name", "Forum"), ("threshold", "x"), ("start", "empty")];
         let bad = browser.submit("/app/new/scorer", "/app/scorers", &bad).await;
         assert_eq!(bad.status, StatusCode::UNPROCESSABLE_ENTITY);

@@ -26,7 +26,7 @@ impl Credentials {
         match self {
             Self::Named(names) => Ok(AgentScope::Named(names)),
             Self::Word(word) if word == "all" => Ok(AgentScope::All),
-            Self::Word(_) => Err(Error::field("credentials", "\"all\" or a list of names")),
+            Self::Word(_) => Err(Error::field("credentials", "must be \"all\" or a list of names")),
         }
     }
 }

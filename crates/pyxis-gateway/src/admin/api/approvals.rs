@@ -211,7 +211,7 @@ pub(super) async fn list(
         None => None,
         Some(name) => Some(
             ApprovalState::from_name(name)
-                .ok_or_else(|| Error::field("state", "pending, approved, denied or expired"))?,
+                .ok_or_else(|| Error::field("state", "must be pending, approved, denied or expired"))?,
         ),
     };
     let among = rights::of(&state, &caller.user).await?.approvable();

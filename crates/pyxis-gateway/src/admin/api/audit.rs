@@ -71,7 +71,7 @@ fn event(name: &str) -> Result<AuditEvent> {
 fn time(field: &str, text: Option<String>) -> Result<Option<UnixMillis>> {
     text.map(|text| {
         parse_rfc3339_of_query(&text)
-            .ok_or_else(|| Error::field(field, "RFC 3339, for example 2026-01-31T09:00:00Z"))
+            .ok_or_else(|| Error::field(field, "must be an RFC 3339 time, for example 2026-01-31T09:00:00Z"))
     })
     .transpose()
 }

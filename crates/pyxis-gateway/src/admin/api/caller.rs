@@ -78,7 +78,7 @@ impl FromRequestParts<State> for SignedIn {
         let text = bearer(&parts.headers)?;
         if text.starts_with(tokens::PREFIX) {
             tokens::find(state, text).await?;
-            return Err(Error::Forbidden("for a session only: sign in with POST /session"));
+            return Err(Error::Forbidden("only a session can do this; sign in with POST /session"));
         }
         sessions::find(state, text).await.map(Self)
     }
@@ -114,7 +114,7 @@ impl FromRequestParts<State> for Editing {
         if rights::of(state, &caller.user).await?.may_edit(credential.id) {
             return Ok(Self { caller, credential });
         }
-        Err(Error::Forbidden("this credential was not assigned to you with the Policy grant"))
+        Err(Error::Forbidden("you do not have the Policy right for this credential; ask an owner or admin"))
     }
 }
 

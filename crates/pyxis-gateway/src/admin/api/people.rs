@@ -174,7 +174,7 @@ pub(super) async fn add(
 ) -> Result<(StatusCode, Json<MemberResponse>)> {
     let role = input.role.unwrap_or(Role::Admin);
     if role == Role::Owner && !person.is_owner() {
-        return Err(Error::Forbidden("only an owner adds owners"));
+        return Err(Error::Forbidden("only an owner can add owners"));
     }
     let right = |granted: &RightResponse| Right { approve: granted.approve, policy: granted.policy };
     let grants: Vec<_> = input.credentials.iter().map(|one| (one.name.clone(), right(one))).collect();
@@ -186,7 +186,7 @@ pub(super) async fn add(
 async fn changeable(state: &State, caller: &Caller, user: &str) -> Result<UserRow> {
     let user = people::get(state, caller.workspace(), id(user)?).await?;
     if user.role == Role::Owner && !caller.is_owner() {
-        return Err(Error::Forbidden("only an owner changes owners or makes links for them"));
+        return Err(Error::Forbidden("only an owner can change owners or create links for them"));
     }
     Ok(user)
 }
@@ -199,7 +199,7 @@ pub(super) async fn update(
 ) -> Result<Json<MemberResponse>> {
     let mut now = changeable(&state, &person, &user).await?;
     if input.role == Some(Role::Owner) && !person.is_owner() {
-        return Err(Error::Forbidden("only an owner makes owners"));
+        return Err(Error::Forbidden("only an owner can make someone an owner"));
     }
     if let Some(role) = input.role {
         now = people::set_role(&state, &person.actor(), now.id, role).await?;

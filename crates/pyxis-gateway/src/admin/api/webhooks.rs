@@ -153,9 +153,18 @@ fn delivery_id(text: &str) -> Result<DeliveryId> {
     text.parse().map_err(|_| Error::NotFound("delivery"))
 }
 
-/// Reads a part of the query that must be one of something.
-fn read<T>(field: &str, text: Option<&str>, parse: impl Fn(&str) -> Option<T>) -> Result<Option<T>> {
-    text.map(|text| parse(text).ok_or_else(|| Error::field(field, format!("cannot be {text}")))).transpose()
+const UUID: &str = "a UUID";
+const STATUSES: &str = "pending, delivered or failed";
+
+/// Reads a part of the query; `expected` says what it may be.
+fn read<T>(
+    field: &str,
+    text: Option<&str>,
+    expected: &str,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<Option<T>> {
+    text.map(|text| parse(text).ok_or_else(|| Error::field(field, format!("must be {expected}, not {text}"))))
+        .transpose()
 }
 
 pub(super) async fn list(
@@ -239,11 +248,11 @@ pub(super) async fn deliveries(
     Query(which): Query<DeliveryListParams>,
 ) -> Result<Json<Deliveries>> {
     let filter = DeliveryFilter {
-        webhook: read("webhook_id", which.webhook_id.as_deref(), |text| text.parse().ok())?,
-        status: read("status", which.status.as_deref(), DeliveryStatus::from_name)?,
-        event: read("event", which.event.as_deref(), WebhookEvent::from_name)?,
-        txn: read("txn_id", which.txn_id.as_deref(), |text| text.parse().ok())?,
-        before: read("before", which.before.as_deref(), |text| text.parse().ok())?,
+        webhook: read("webhook_id", which.webhook_id.as_deref(), UUID, |text| text.parse().ok())?,
+        status: read("status", which.status.as_deref(), STATUSES, DeliveryStatus::from_name)?,
+        event: read("event", which.event.as_deref(), "the name of an event", WebhookEvent::from_name)?,
+        txn: read("txn_id", which.txn_id.as_deref(), UUID, |text| text.parse().ok())?,
+        before: read("before", which.before.as_deref(), UUID, |text| text.parse().ok())?,
     };
     let limit = which.limit.unwrap_or(PAGE).clamp(1, 500);
     let rows = webhooks::deliveries(&state, person.workspace(), &filter, limit).await?;

@@ -62,6 +62,8 @@ pub(super) struct Rooms {
     pub(super) join: BTreeMap<String, Room>,
     #[serde(default)]
     pub(super) invite: BTreeMap<String, Value>,
+    #[serde(default)]
+    pub(super) leave: BTreeMap<String, Value>,
 }
 
 #[derive(Deserialize)]
@@ -180,7 +182,7 @@ impl Bot {
         match timeout(limit, answering).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(DeliveryError::Failed(error.to_string())),
-            Err(_) => Err(DeliveryError::Failed("no answer in time".to_owned())),
+            Err(_) => Err(DeliveryError::Failed("no response in time".to_owned())),
         }
     }
 
@@ -193,8 +195,9 @@ impl Bot {
         let url = format!("{}/_matrix/client/v3/{path}", self.config.homeserver);
         let uri: Uri = url.parse().map_err(|_| DeliveryError::Refused("not an address".to_owned()))?;
         let authorization = HeaderValue::try_from(format!("Bearer {}", self.config.token.expose()));
-        let mut authorization = authorization
-            .map_err(|_| DeliveryError::Failed("the token cannot stand in a header".to_owned()))?;
+        let mut authorization = authorization.map_err(|_| {
+            DeliveryError::Failed("the token has characters that a header cannot carry".to_owned())
+        })?;
         authorization.set_sensitive(true);
         let body = body.map_or_else(pyxis_net::body::empty, |body| pyxis_net::body::full(body.to_string()));
         let mut request = Request::new(body);
@@ -208,7 +211,7 @@ impl Bot {
 
 fn read<T: DeserializeOwned>(status: StatusCode, bytes: &[u8]) -> Result<T, DeliveryError> {
     if status.is_success() {
-        let odd = |_| DeliveryError::Failed("the answer is not one of a homeserver".to_owned());
+        let odd = |_| DeliveryError::Failed("the response is not from a Matrix homeserver".to_owned());
         return serde_json::from_slice(bytes).map_err(odd);
     }
     Err(judge(status, bytes))

@@ -12,13 +12,14 @@ use super::{Bot, api};
 use crate::channels::moves;
 use crate::channels::outbox::DeliveryError;
 use crate::error::Error;
+use crate::runtime::chat_health::ChatHealth;
 use crate::runtime::state::State;
 
 /// What is said of a room that is encrypted.
-pub const ENCRYPTED: &str = "the room is encrypted, where the bot reads nothing and is read by nobody; \
-                             encryption cannot be taken back, so make another room without it and invite the bot";
+pub const ENCRYPTED: &str = "the room is encrypted, so the bot cannot read messages or be read there; \
+                             encryption cannot be turned off, so create an unencrypted room and invite the bot";
 /// Description of a room where the bot's power level is too low.
-const MUTED: &str = "the bot may not post in the room: give it the power level that messages need there";
+const MUTED: &str = "the bot may not post in the room: give it the power level for sending messages";
 /// Longest time that somebody who saves a setting waits.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -30,10 +31,9 @@ struct Resolved {
     room_id: String,
 }
 
-/// What is wrong with a room, in words; `None`: nothing, or this server has no bot, or the homeserver does
-/// not say. With `enter` the bot tries to join it first.
-pub async fn examine(state: &State, room: &str, enter: bool) -> Option<String> {
-    let bot = Bot::of(state)?;
+/// Examines a room. With `enter` the bot tries to join it first.
+pub(crate) async fn examine(state: &State, room: &str, enter: bool) -> ChatHealth {
+    let Some(bot) = Bot::of(state) else { return ChatHealth::Unknown };
     let looking = async {
         let id = if enter { bot.enter(state, room).await? } else { bot.resolve(state, room).await? };
         if !enter && !bot.is_in(state, &id).await? {
@@ -48,13 +48,35 @@ pub async fn examine(state: &State, room: &str, enter: bool) -> Option<String> {
         Ok(bot.is_encrypted(state, &id).await?.then_some(ENCRYPTED))
     };
     match timeout(PATIENCE, looking).await {
-        Ok(Ok(wrong)) => wrong.map(str::to_owned),
-        Ok(Err(DeliveryError::Refused(why))) => {
-            Some(format!("the bot cannot work in the room: invite it there first ({why})"))
-        }
-        Ok(Err(trouble @ DeliveryError::Moved(_))) => Some(trouble.to_string()),
-        Ok(Err(DeliveryError::Failed(_) | DeliveryError::Later(_))) | Err(_) => None,
+        Ok(Ok(None)) => ChatHealth::Usable,
+        Ok(Ok(Some(why))) => ChatHealth::Unusable(why.to_owned()),
+        Ok(Err(trouble)) => health(trouble),
+        Err(_) => ChatHealth::Unknown,
     }
+}
+
+fn health(trouble: DeliveryError) -> ChatHealth {
+    match trouble {
+        DeliveryError::Refused(why) => {
+            ChatHealth::Unusable(format!("the bot cannot use the room: invite it there first ({why})"))
+        }
+        DeliveryError::Moved(to) => ChatHealth::Moved(to),
+        DeliveryError::Failed(_) | DeliveryError::Later(_) => ChatHealth::Unknown,
+    }
+}
+
+/// Changes the settings that name an upgraded room. `None` once they do; otherwise the reason that they do not yet.
+pub(in crate::channels) async fn follow(state: &State, room: &str) -> Result<Option<ChatHealth>, Error> {
+    let Some(bot) = Bot::of(state) else { return Ok(None) };
+    let id = match bot.resolve(state, room).await {
+        Ok(id) => id,
+        Err(trouble) => return Ok(Some(health(trouble))),
+    };
+    Ok(match bot.follow(state, &id).await? {
+        // It names the new room, and says what to do.
+        Some(DeliveryError::Refused(why)) => Some(ChatHealth::Unusable(why)),
+        trouble => trouble.map(health),
+    })
 }
 
 /// What is wrong with the bot itself, in words.
@@ -64,7 +86,7 @@ pub async fn sign_in(state: &State) -> Option<String> {
     match timeout(PATIENCE, asked).await {
         Ok(Ok(_)) => None,
         Ok(Err(trouble)) => Some(trouble.to_string()),
-        Err(_) => Some("the homeserver does not answer".to_owned()),
+        Err(_) => Some("the homeserver does not respond".to_owned()),
     }
 }
 
@@ -137,7 +159,7 @@ impl Bot {
             if let Err(trouble) = self.post::<api::Joined>(state, &path, &serde_json::json!({})).await {
                 return Err(match trouble {
                     DeliveryError::Refused(why) => DeliveryError::Refused(format!(
-                        "the room was upgraded to {}, where the bot cannot go: invite it there ({why})",
+                        "the room was upgraded to {}, which the bot cannot join: invite it there ({why})",
                         to.room
                     )),
                     other => other,

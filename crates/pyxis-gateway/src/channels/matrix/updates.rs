@@ -26,7 +26,8 @@ const SLACK: Duration = Duration::from_secs(30);
 /// Least time between two looks that bring nothing.
 const BREATH: Duration = Duration::from_millis(500);
 /// What we want to hear of.
-const KINDS: [&str; 3] = ["m.reaction", "m.room.message", TOMBSTONE];
+const KINDS: [&str; 6] =
+    ["m.reaction", "m.room.message", TOMBSTONE, "m.room.power_levels", "m.room.encryption", "m.room.member"];
 /// State of a room that was upgraded.
 const TOMBSTONE: &str = "m.room.tombstone";
 /// Events of a room that one look brings; more are asked for page by page.
@@ -44,7 +45,7 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
             match bot.get::<WhoAmI>(&state, "account/whoami", Duration::ZERO).await {
                 Ok(me) => break me.user_id,
                 Err(trouble) => {
-                    tracing::warn!(?trouble, "the matrix bot cannot sign in yet");
+                    tracing::warn!(?trouble, "cannot sign in the matrix bot yet; will retry");
                     reader::back_off(&trouble).await;
                 }
             }
@@ -53,11 +54,11 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
             match caught("matrix", Box::pin(round(&state, &bot, &me))).await {
                 Ok(None) => {}
                 Ok(Some(trouble)) => {
-                    tracing::warn!(?trouble, "the homeserver cannot be read; what people did waits there");
+                    tracing::warn!(?trouble, "cannot read events from the homeserver; will retry");
                     reader::back_off(&trouble).await;
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "what somebody did could not be handled; it is taken again");
+                    tracing::warn!(%error, "cannot handle an event of a matrix room; will retry");
                     tokio::time::sleep(reader::WAIT).await;
                 }
             }
@@ -95,8 +96,14 @@ async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<DeliveryErro
     for room in sync.rooms.invite.keys() {
         match bot.enter(state, room).await {
             Ok(room) => invited(state, bot, &room).await?,
-            Err(trouble) => tracing::warn!(?trouble, "the matrix bot was invited and cannot join"),
+            Err(trouble) => {
+                tracing::warn!(?trouble, "the matrix bot cannot join a room that it was invited to");
+            }
         }
+    }
+    // A homeserver names a room that the bot was put out of only together with the membership event.
+    if !sync.rooms.leave.is_empty() {
+        state.work.examinations().notify_one();
     }
     if let Some(since) = &since {
         // All of it is read before anything is handled: what cannot be read yet is taken again, as a whole.
@@ -120,6 +127,7 @@ async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<DeliveryErro
 /// The bot is in a room, perhaps again: what was refused there is posted, and a room that was upgraded to this one is
 /// followed.
 async fn invited(state: &State, bot: &Bot, room: &str) -> Result<()> {
+    state.work.examinations().notify_one();
     let mut revived = chat_messages::revive(&state.store, ChatPlatform::Matrix, room, state.now()).await?;
     for (_, name) in moves::configured(state, ChatPlatform::Matrix).await? {
         if let Ok(id) = bot.resolve(state, &name).await {
@@ -160,7 +168,7 @@ async fn missed(
             Ok(page) => page,
             // The room is ours no longer, or the place is gone: what cannot be read is not waited for.
             Err(DeliveryError::Refused(why)) => {
-                tracing::warn!(room, why, "earlier events of a matrix room cannot be read");
+                tracing::warn!(room, why, "cannot read earlier events of a matrix room");
                 return Ok(missed);
             }
             Err(trouble) => return Err(trouble),
@@ -169,7 +177,7 @@ async fn missed(
         missed.extend(page.chunk);
         from = page.end.filter(|end| *end != at);
     }
-    tracing::warn!(room, "more happened in a matrix room than is read at once; the earliest is left out");
+    tracing::warn!(room, "a matrix room has more new events than are read at once; the earliest are skipped");
     Ok(missed)
 }
 
@@ -194,8 +202,12 @@ async fn handle(state: &State, bot: &Bot, room: &str, event: &RoomEvent) -> Resu
         "m.room.message" => written(state, event, &account).await?,
         TOMBSTONE if event.state_key.as_deref() == Some("") => {
             if let Some(trouble) = bot.follow(state, room).await? {
-                tracing::warn!(room, ?trouble, "an upgraded matrix room cannot be followed yet");
+                tracing::warn!(room, ?trouble, "cannot follow an upgraded matrix room yet; will retry");
             }
+            None
+        }
+        "m.room.power_levels" | "m.room.encryption" => {
+            state.work.examinations().notify_one();
             None
         }
         _ => None,
@@ -208,7 +220,7 @@ async fn handle(state: &State, bot: &Bot, room: &str, event: &RoomEvent) -> Resu
         });
         let key = format!("reply-{}", event.id);
         if let Err(trouble) = bot.send(state, room, "m.room.message", &key, &content).await {
-            tracing::debug!(?trouble, "a person could not be answered on matrix");
+            tracing::debug!(?trouble, "cannot reply to a person on matrix");
         }
     }
     Ok(())

@@ -136,17 +136,18 @@ impl Bot {
         let bytes = match timeout(limit, answering).await {
             Ok(Ok(bytes)) => bytes,
             Ok(Err(error)) => return Err(DeliveryError::Failed(error.to_string())),
-            Err(_) => return Err(DeliveryError::Failed("no answer in time".to_owned())),
+            Err(_) => return Err(DeliveryError::Failed("no response in time".to_owned())),
         };
         let answer: Answer<T> = serde_json::from_slice(&bytes)
-            .map_err(|_| DeliveryError::Failed("the answer is not one of the Bot API".to_owned()))?;
+            .map_err(|_| DeliveryError::Failed("the response is not from a Bot API server".to_owned()))?;
         judge(answer)
     }
 
     fn request(&self, method: &str, body: &Value) -> Result<Request<pyxis_net::Body>, DeliveryError> {
         let url = format!("{}/bot{}/{method}", self.config.api_base, self.config.token.expose());
-        let uri: Uri =
-            url.parse().map_err(|_| DeliveryError::Failed("the token cannot stand in a URL".to_owned()))?;
+        let uri: Uri = url.parse().map_err(|_| {
+            DeliveryError::Failed("the token has characters that a URL cannot carry".to_owned())
+        })?;
         let mut request = Request::new(pyxis_net::body::full(body.to_string()));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = uri;

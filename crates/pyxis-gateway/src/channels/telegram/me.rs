@@ -7,6 +7,7 @@ use tokio::time::timeout;
 
 use super::Bot;
 use crate::channels::outbox::DeliveryError;
+use crate::runtime::chat_health::ChatHealth;
 use crate::runtime::state::State;
 
 /// Longest time to wait for an answer.
@@ -18,18 +19,19 @@ pub async fn sign_in(state: &State) -> Option<String> {
     match timeout(PATIENCE, bot.call::<Value>(state, "getMe", &json!({}))).await {
         Ok(Ok(_)) => None,
         Ok(Err(trouble)) => Some(trouble.to_string()),
-        Err(_) => Some("the Bot API does not answer".to_owned()),
+        Err(_) => Some("the Bot API does not respond".to_owned()),
     }
 }
 
-/// What is wrong with a chat, in words; `None`: nothing, or the Bot API does not say.
-pub async fn examine(state: &State, chat: &str) -> Option<String> {
-    let bot = Bot::of(state)?;
+/// Examines a chat.
+pub(crate) async fn examine(state: &State, chat: &str) -> ChatHealth {
+    let Some(bot) = Bot::of(state) else { return ChatHealth::Unknown };
     match timeout(PATIENCE, bot.call::<Value>(state, "getChat", &json!({ "chat_id": chat }))).await {
-        Ok(Err(DeliveryError::Refused(why))) => {
-            Some(format!("the bot cannot write there: add it to the group, or name another chat ({why})"))
-        }
-        Ok(Err(trouble @ DeliveryError::Moved(_))) => Some(trouble.to_string()),
-        Ok(Ok(_) | Err(DeliveryError::Failed(_) | DeliveryError::Later(_))) | Err(_) => None,
+        Ok(Ok(_)) => ChatHealth::Usable,
+        Ok(Err(DeliveryError::Refused(why))) => ChatHealth::Unusable(format!(
+            "the bot cannot write to the chat: add it to the group, or set another chat ({why})"
+        )),
+        Ok(Err(DeliveryError::Moved(to))) => ChatHealth::Moved(to),
+        Ok(Err(DeliveryError::Failed(_) | DeliveryError::Later(_))) | Err(_) => ChatHealth::Unknown,
     }
 }

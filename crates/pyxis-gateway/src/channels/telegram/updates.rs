@@ -30,7 +30,7 @@ const BREATH: Duration = Duration::from_millis(500);
 /// What we want to hear of.
 const WANTED: [&str; 3] = ["message", "callback_query", "my_chat_member"];
 /// What a private message hears that is not a link code.
-const HELP: &str = "Make a code in the Pyxis dashboard, under Notifications, and send: /link CODE";
+const HELP: &str = "Create a code in the Pyxis dashboard under Notifications, then send: /link CODE";
 /// The header that carries the webhook secret.
 const SECRET_HEADER: &str = "x-telegram-bot-api-secret-token";
 
@@ -38,7 +38,7 @@ const SECRET_HEADER: &str = "x-telegram-bot-api-secret-token";
 pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
     let reading = async {
         while let Err(trouble) = introduce(&state, &bot).await {
-            tracing::warn!(?trouble, "the telegram bot cannot be set up yet");
+            tracing::warn!(?trouble, "cannot set up the telegram bot yet; will retry");
             // Polling shows soon enough whether it works all the same.
             if bot.config.webhook_secret.is_none() {
                 break;
@@ -52,12 +52,12 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
             match caught("telegram", Box::pin(round(&state, &bot))).await {
                 Ok(None) => {}
                 Ok(Some(trouble)) => {
-                    tracing::warn!(?trouble, "telegram updates cannot be read; they wait there");
+                    tracing::warn!(?trouble, "cannot read telegram updates; will retry");
                     reader::back_off(&trouble).await;
                     drop(introduce(&state, &bot).await);
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "a telegram update could not be handled; it is taken again");
+                    tracing::warn!(%error, "cannot handle a telegram update; will retry");
                     tokio::time::sleep(reader::WAIT).await;
                 }
             }
@@ -134,6 +134,7 @@ async fn handle(state: &State, bot: &Bot, update: Update) -> Result<()> {
     } else if let Some(membership) = update.my_chat_member {
         let is_in = matches!(membership.new_chat_member.status.as_str(), "member" | "administrator");
         let (chat, now) = (membership.chat.id.to_string(), state.now());
+        state.work.examinations().notify_one();
         if is_in && chat_messages::revive(&state.store, ChatPlatform::Telegram, &chat, now).await? > 0 {
             state.work.chats(ChatPlatform::Telegram).notify_one();
         }
@@ -161,7 +162,7 @@ fn moved(message: &Incoming) -> Option<(String, String)> {
 /// An answer to a person. What they did is done, so this is tried once.
 async fn tell(state: &State, bot: &Bot, method: &str, body: &Value) {
     if let Err(trouble) = bot.call::<Value>(state, method, body).await {
-        tracing::debug!(?trouble, method, "a person could not be answered on telegram");
+        tracing::debug!(?trouble, method, "cannot reply to a person on telegram");
     }
 }
 

@@ -74,7 +74,7 @@ fn told(credential: &ResolvedCredential, method: Method, error: pyxis_net::Error
     match error {
         Error::OutcomeUnknown(_) => Error::OutcomeUnknown(LostAnswer::ClosedAfterCertificate),
         _ => Error::Upstream(
-            "the host broke off the connection; does it accept the client certificate?".into(),
+            "the host closed the connection early; it may not accept the client certificate".into(),
         ),
     }
 }

@@ -21,9 +21,9 @@ use crate::error::BoxError;
 /// Why a stream broke off after its head had been relayed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Broken {
-    #[error("the upstream broke off its answer")]
+    #[error("the upstream's response ended early")]
     Upstream(#[source] pyxis_net::Error),
-    #[error("the upstream's content coding is damaged")]
+    #[error("the response's content coding is corrupt")]
     Coding(#[source] pyxis_scrub::DecodeError),
 }
 

@@ -29,7 +29,7 @@ use crate::runtime::state::State;
 /// How long a person may take at the provider.
 const WINDOW: Duration = Duration::from_mins(10);
 
-const CHANGED: Error = Error::Conflict("the credential was changed meanwhile; connect it again");
+const CHANGED: Error = Error::Conflict("the credential was changed in the meantime; connect it again");
 
 /// The scope that the token endpoint granted to a credential, where it is not the one asked for.
 pub async fn granted_scope(state: &State, row: &CredentialRow) -> Result<Option<String>> {
@@ -74,12 +74,12 @@ pub async fn begin(state: &State, actor: &Actor, user: UserId, name: &str) -> Re
     let credential = find(state, actor, name).await?;
     let account = account(&credential)?;
     let page = account.authorization_url.as_deref().ok_or_else(|| {
-        Error::field("auth.authorization_url", "is not set: bring the refresh token along with the secret")
+        Error::field("auth.authorization_url", "is not set; set it, or store the refresh token in the secret")
     })?;
     let page = Target::parse(page).map_err(|error| Error::InvalidTarget(error.to_string()))?;
     let opened = credential.open_needed(&state.keyring)?;
     let secret = opened.secret();
-    let client = secret.field("client_id").ok_or_else(|| Error::field("secret.client_id", "is needed"))?;
+    let client = secret.field("client_id").ok_or_else(|| Error::field("secret.client_id", "is required"))?;
     let (token, verifier) = (random(state), random(state));
     let row = &credential.row;
     let aad = oauth_tokens::verifier_aad(row.workspace_id, row.id);
@@ -193,6 +193,6 @@ async fn find(state: &State, actor: &Actor, name: &str) -> Result<ResolvedCreden
 fn account(credential: &ResolvedCredential) -> Result<&Connected> {
     match &credential.auth {
         Some(Auth::Oauth2Refresh(account)) => Ok(account),
-        _ => Err(Error::field("auth", "only an oauth2_refresh credential is connected")),
+        _ => Err(Error::field("auth", "only an oauth2_refresh credential can be connected")),
     }
 }

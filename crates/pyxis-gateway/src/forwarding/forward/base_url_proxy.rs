@@ -39,11 +39,13 @@ pub(super) async fn carry(state: &State, mut head: request::Parts, body: Body) -
         (control.method, "X-PX-Method"),
     ] {
         if header.is_some() {
-            return Err(Error::UnknownHeader(format!("{shown}, which the path says")));
+            return Err(Error::UnknownHeader(format!("{shown}; the path already says it")));
         }
     }
     if head.headers.contains_key("x-px-key") {
-        return Err(Error::UnknownHeader("X-PX-Key beside another agent key".to_owned()));
+        return Err(Error::UnknownHeader(
+            "X-PX-Key together with another agent key; send one of them".to_owned(),
+        ));
     }
     let target = match agent.credential(&state.store, &name).await.and_then(|found| origin(&found)) {
         Ok(origin) => {
@@ -115,7 +117,11 @@ fn bearer(value: &HeaderValue) -> Result<String> {
 fn origin(credential: &ResolvedCredential) -> Result<String> {
     let hosts: Vec<String> = serde_json::from_str(&credential.row.allowed_hosts).unwrap_or_default();
     let host = hosts.iter().find(|host| !host.starts_with('*'));
-    let host = host.ok_or_else(|| Error::HostNotAllowed("the credential has no exact host".to_owned()))?;
+    let host = host.ok_or_else(|| {
+        Error::HostNotAllowed(
+            "the credential has no exact host; a manager can add one to its allowed_hosts".to_owned(),
+        )
+    })?;
     let scheme = if credential.row.allow_http { "http" } else { "https" };
     Ok(format!("{scheme}://{host}"))
 }

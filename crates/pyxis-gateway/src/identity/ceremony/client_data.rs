@@ -39,7 +39,7 @@ pub(crate) fn check(bytes: &[u8]) -> Result<()> {
     let members: Members =
         serde_json::from_slice(bytes).map_err(|_| Error::PasskeyRefused("its client data cannot be read"))?;
     if members.repeated {
-        return Err(Error::PasskeyRefused("its client data has a member twice"));
+        return Err(Error::PasskeyRefused("its client data has a duplicate member"));
     }
     if members.top_origin {
         return Err(Error::PasskeyRefused(FRAMED));
@@ -51,7 +51,7 @@ pub(crate) fn check(bytes: &[u8]) -> Result<()> {
     }
 }
 
-const FRAMED: &str = "it was used in a frame of another site; open Pyxis in a tab of its own";
+const FRAMED: &str = "it was used in a frame of another site; open Pyxis in its own tab";
 
 /// Relevant members of the client data.
 #[derive(Default)]

@@ -44,7 +44,7 @@ pub fn check(contact: &str) -> Result<(), &'static str> {
         || local.contains(&last)
         || last.bytes().all(|byte| byte.is_ascii_digit())
     {
-        return Err("its host must be one that others can know, such as example.com");
+        return Err("its host must be a public name, such as example.com");
     }
     Ok(())
 }

@@ -79,13 +79,13 @@ pub(super) async fn make(state: &State, endpoint: &Endpoint, claimed: &Claimed) 
     let request = request(state, endpoint, claimed, Bytes::copy_from_slice(body.expose()));
     let answer = match timeout(ATTEMPT_TIMEOUT, send(state, endpoint, request)).await {
         Ok(answer) => answer.map_err(|error| error.to_string()),
-        Err(_) => Err(format!("no answer within {} seconds", ATTEMPT_TIMEOUT.as_secs())),
+        Err(_) => Err(format!("no response within {} seconds", ATTEMPT_TIMEOUT.as_secs())),
     };
     let millis = i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX);
     let attempt = judged(state, claimed, answer, millis);
     state.metrics().attempted(attempt.status);
     if !deliveries::record(&state.store, claimed, &attempt).await? {
-        tracing::debug!(delivery = %claimed.id, "somebody else attempted it too, or it was sent again by hand");
+        tracing::debug!(delivery = %claimed.id, "another node attempted it too, or a person sent it again");
     }
     Ok(())
 }
@@ -145,10 +145,14 @@ fn judged(
     let failed = u32::try_from(claimed.attempts + 1).unwrap_or(u32::MAX);
     let (acknowledged, error) = match &answer {
         Ok(answer) if answer.status.is_success() => (true, None),
-        Ok(answer) if answer.status.is_redirection() => {
-            (false, Some(format!("the answer was {}; redirects are not followed", answer.status.as_u16())))
-        }
-        Ok(answer) => (false, Some(format!("the answer was {}", answer.status.as_u16()))),
+        Ok(answer) if answer.status.is_redirection() => (
+            false,
+            Some(format!(
+                "the endpoint responded with {}; redirects are not followed",
+                answer.status.as_u16()
+            )),
+        ),
+        Ok(answer) => (false, Some(format!("the endpoint responded with {}", answer.status.as_u16()))),
         Err(error) => (false, Some(error.clone())),
     };
     let next_at = if acknowledged { None } else { next_attempt(failed, at) };

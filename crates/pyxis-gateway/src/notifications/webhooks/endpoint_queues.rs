@@ -47,7 +47,7 @@ pub(crate) async fn run(state: State, mut stop: Stop) {
         let nap = match caught("webhooks", lanes.start_due(&state, &stop)).await {
             Ok(nap) => nap,
             Err(error) => {
-                tracing::warn!(%error, "deliveries could not be read; they will be tried again");
+                tracing::warn!(%error, "cannot read deliveries; will retry");
                 NAP
             }
         };
@@ -107,7 +107,7 @@ async fn lane(state: State, workspace: WorkspaceId, webhook: WebhookId, more: Ar
             let free = u32::try_from(AT_ONCE - under_way.len()).unwrap_or(1);
             let taking = take(&state, workspace, webhook, free, &mut under_way);
             if let Err(error) = caught("webhooks", taking).await {
-                tracing::warn!(%webhook, %error, "deliveries could not be taken; they will be tried again");
+                tracing::warn!(%webhook, %error, "cannot claim deliveries; will retry");
                 tokio::select! {
                     () = tokio::time::sleep(TROUBLE) => {}
                     _ = stop.wait_for(|stop| *stop) => {}
@@ -144,7 +144,7 @@ async fn take(
         let (state, endpoint) = (state.clone(), Arc::clone(&endpoint));
         under_way.spawn(async move {
             if let Err(error) = caught("webhooks", attempt::make(&state, &endpoint, &claimed)).await {
-                tracing::warn!(delivery = %claimed.id, %error, "a delivery could not be attempted or noted");
+                tracing::warn!(delivery = %claimed.id, %error, "cannot attempt or record a delivery");
             }
         });
     }

@@ -74,7 +74,7 @@ fn data_has_the_members_of_its_types_and_no_others() {
     let absent = MAIL.replace(r#""name": "Bob","#, "");
     assert_eq!(hash(&absent).unwrap_err(), Rejection::missing("to.name"));
     let other = MAIL.replace("\"Hello, Bob!\"", "null");
-    assert_eq!(hash(&other).unwrap_err(), Rejection::form("contents", "a text, as its type says"));
+    assert_eq!(hash(&other).unwrap_err(), Rejection::form("contents", "a string, as its type says"));
     let extra = MAIL.replace(r#""version": "1","#, r#""version": "1", "salt": "0x00","#);
     assert_eq!(hash(&extra).unwrap_err().code(), "unsigned_property");
 }

@@ -100,7 +100,7 @@ fn the_domain_may_name_a_version_and_a_chain_and_nothing_else() {
     assert_eq!(code(&mail), "wrong_domain");
     for (text, member) in [
         (mail, "name must be VerifiableCredential"),
-        (with("version", "uint8", json!(1)), "version must be a text"),
+        (with("version", "uint8", json!(1)), "version must be a string"),
         (with("chainId", "uint256", json!(0)), "chainId must be an integer above 0"),
         (contract, "verifyingContract must be absent"),
         (with("salt", "bytes32", json!(format!("0x{}", "00".repeat(32)))), "salt must be absent"),

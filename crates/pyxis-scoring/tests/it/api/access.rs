@@ -3,8 +3,9 @@
 use axum::body::Body;
 use http::{Method, Request, StatusCode};
 use pyxis_core::id::ScorerId;
+use pyxis_testkit::engines;
 
-use super::world::{Answer, START, World, both_engines, request, score_path, wallet};
+use super::world::{Answer, START, World, request, score_path, wallet};
 
 const EARLIER: [&str; 3] = ["/registry/score/1/0x00", "/registry/stamps/0x00", "/registry/stamp-metadata"];
 
@@ -44,7 +45,7 @@ async fn detail(world: &World, key: &str, path: &str) -> Answer {
     world.get_as(key, path).await
 }
 
-both_engines! {
+engines! {
     async fn a_key_that_is_missing_wrong_or_revoked_is_401_everywhere_and_looked_at_first(world: &World) {
         let revoked = world.add_key(|key| key.revoked_at = Some(START)).await;
         for (method, path) in everything() {

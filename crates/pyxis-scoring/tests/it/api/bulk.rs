@@ -5,9 +5,10 @@ use std::io::Cursor;
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_scoring::import::{ImportProgress, Options, import};
+use pyxis_testkit::engines;
 use serde_json::Value;
 
-use super::world::{START, World, both_engines, day, wallet};
+use super::world::{START, World, day, wallet};
 
 /// Lines of the file: two blocks of 1024 and the rest.
 const LINES: u64 = 2600;
@@ -65,7 +66,7 @@ async fn run(
     (told, rejects.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), done)
 }
 
-both_engines! {
+engines! {
     async fn a_file_is_stored_in_its_order_on_any_number_of_threads_and_in_any_number_of_runs(world: &World) {
         world.on_day(1);
         let good = (1..=LINES).filter(|line| is_good(*line)).count() as u64;

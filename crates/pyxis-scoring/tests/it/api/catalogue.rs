@@ -3,9 +3,10 @@
 use http::StatusCode;
 use pyxis_core::catalogue::{default_catalogue, default_weights};
 use pyxis_store::catalogue;
+use pyxis_testkit::engines;
 use serde_json::Value;
 
-use super::world::{World, both_engines};
+use super::world::World;
 
 fn members(value: &Value) -> Vec<&str> {
     value.as_object().unwrap().keys().map(String::as_str).collect()
@@ -15,7 +16,7 @@ fn filled(value: &Value, member: &str) {
     assert!(value[member].as_str().is_some_and(|text| !text.trim().is_empty()), "{member} of {value}");
 }
 
-both_engines! {
+engines! {
     async fn every_entry_of_the_built_in_catalogue_has_all_its_fields(world: &World) {
         let answer = world.get("/v2/stamps/metadata").await;
         assert_eq!((answer.status, answer.header("content-type")), (StatusCode::OK, "application/json"));

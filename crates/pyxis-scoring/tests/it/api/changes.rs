@@ -4,9 +4,10 @@ use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{ScorerId, WebhookId};
 use pyxis_store::deliveries::{self, DeliveryFilter};
 use pyxis_store::webhooks::{self, WebhookChange, WebhookRow};
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use super::world::{START, World, both_engines, day, wallet};
+use super::world::{START, World, day, wallet};
 
 const CHANGES: &str = r#"["score.changed"]"#;
 
@@ -54,7 +55,7 @@ fn change(scorer: ScorerId, on: i64, before: (&str, bool), now: (&str, bool)) ->
     })
 }
 
-both_engines! {
+engines! {
     async fn every_cause_of_a_change_is_told_once_with_both_scores(world: &World) {
         let hook = endpoint(world, CHANGES).await;
         let scorer = world.scorer("20", &[("A", "12"), ("B", "9.5"), ("C", "1")]).await;

@@ -3,13 +3,14 @@
 
 use http::StatusCode;
 use pyxis_core::clock::UnixMillis;
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use super::world::{World, both_engines, day, score_path, shown, wallet};
+use super::world::{World, day, score_path, shown, wallet};
 
 const WEIGHTS: &[(&str, &str)] = &[("A", "1"), ("B", "2"), ("C", "4")];
 
-both_engines! {
+engines! {
     async fn the_rest_of_the_stamps_counts_and_the_record_says_so(world: &World) {
         let scorer = world.scorer("5", WEIGHTS).await;
         let broken = world.verify(wallet(1), "A", "a:1", 20).await;

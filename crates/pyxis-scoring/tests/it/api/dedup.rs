@@ -3,9 +3,10 @@
 
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::ScorerId;
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use super::world::{World, both_engines, day, score_path, shown, wallet};
+use super::world::{World, day, score_path, shown, wallet};
 
 /// A scorer that gives every Stamp of these tests a different weight.
 async fn scorer(world: &World) -> ScorerId {
@@ -31,7 +32,7 @@ async fn stamp(world: &World, scorer: ScorerId, number: u64, name: &str) -> Valu
     record["stamps"][name].clone()
 }
 
-both_engines! {
+engines! {
     async fn the_first_that_a_scorer_scores_holds_whoever_brought_it_first(world: &World) {
         let scorer = scorer(world).await;
         world.verify(wallet(1), "A", "n:1", 20).await;

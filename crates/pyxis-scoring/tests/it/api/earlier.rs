@@ -3,9 +3,10 @@
 use http::{Method, StatusCode};
 use pyxis_core::id::ScorerId;
 use pyxis_scoring::Config;
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use super::world::{Answer, World, both_engines, day, score_path, shown, wallet};
+use super::world::{Answer, World, day, score_path, shown, wallet};
 
 /// Asserts that a response is marked as deprecated and links its successor.
 fn deprecated(answer: &Answer, successor: &str) {
@@ -27,7 +28,7 @@ async fn prepared(world: &World) -> ScorerId {
     scorer
 }
 
-both_engines! {
+engines! {
     async fn a_score_has_the_earlier_shape(world: &World) {
         let scorer = prepared(world).await;
         let expected = json!({

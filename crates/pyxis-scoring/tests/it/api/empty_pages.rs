@@ -1,9 +1,10 @@
 //! Pages of Stamps whose entries all disappeared during paging
 //! (`docs/reference/behavior/scoring.md#pages-of-stamps`).
 
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use super::world::{World, both_engines, wallet};
+use super::world::{World, wallet};
 
 async fn page(world: &World, query: &str) -> Value {
     world.get(&format!("/v2/stamps/{}?limit=2{query}", wallet(1))).await.json()
@@ -32,7 +33,7 @@ async fn delete(world: &World, names: &[&str]) {
     }
 }
 
-both_engines! {
+engines! {
     async fn from_a_page_whose_stamps_went_there_is_a_way_back_to_newer_ones(world: &World) {
         add(world, &["A", "B", "C", "D"]).await;
         let newest = page(world, "").await;

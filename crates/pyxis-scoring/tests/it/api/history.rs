@@ -3,8 +3,9 @@
 use http::StatusCode;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::ScorerId;
+use pyxis_testkit::engines;
 
-use super::world::{World, both_engines, day, score_path, wallet};
+use super::world::{World, day, score_path, wallet};
 use crate::DAY;
 
 const NOTHING: &str = r#"{"items":[]}"#;
@@ -20,7 +21,7 @@ fn holding(record: &str) -> String {
     format!("{{\"items\":[{record}]}}")
 }
 
-both_engines! {
+engines! {
     async fn the_latest_record_strictly_before_the_moment_is_answered_as_it_was(world: &World) {
         let scorer = world.scorer("20", &[("A", "1"), ("B", "2")]).await;
         world.verify(wallet(1), "A", "a:1", 90).await;

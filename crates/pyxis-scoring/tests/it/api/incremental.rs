@@ -10,9 +10,10 @@ use pyxis_models::reading::Reader;
 use pyxis_scoring::activity::{Rebuilt, import, rebuild, renew};
 use pyxis_store::activity::{self, PartyRow, WalletRow};
 use pyxis_store::{Store, models};
+use pyxis_testkit::engines;
 
 use super::properties::check_cases;
-use super::world::{START, World, both_engines, wallet};
+use super::world::{START, World, wallet};
 
 /// Stories on each engine.
 const STORIES: u32 = 24;
@@ -121,7 +122,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![20 => transfers, 1 => bridging, 3 => any::<prop::sample::Index>().prop_map(Step::Goes)]
 }
 
-both_engines! {
+engines! {
     async fn pieces_in_any_order_give_the_same_rows_as_everything_at_once(world: &World) {
         let store = &world.state.store;
         let groups = Mutex::new(0);

@@ -1,11 +1,12 @@
 //! Credentials in and out over HTTP (`docs/reference/behavior/scoring.md#credentials`).
 
 use http::{Method, StatusCode};
+use pyxis_testkit::engines;
 use serde_json::json;
 
-use super::world::{START, World, both_engines, day, shown, wallet};
+use super::world::{START, World, day, shown, wallet};
 
-both_engines! {
+engines! {
     async fn each_credential_of_a_request_has_its_own_answer(world: &World) {
         let other = world.credential(wallet(2), "A", "n:1", 9);
         let good = world.credential(wallet(1), "A", "n:1", 9);

@@ -6,16 +6,18 @@ use pyxis_scoring::credential::{VerifiedCredential, parse_and_verify};
 use pyxis_scoring::engine::{IngestOutcome, ingest, revoke};
 use pyxis_scoring::service;
 use pyxis_store::issuers::{self, IssuerRow};
+use pyxis_testkit::database::{Fixture, TestDatabase};
+use pyxis_testkit::engines;
 use pyxis_testkit::issuer::{Claim, Eip712Issuer};
 use serde_json::{Value, json};
 
-use super::world::{START, World, both_engines, day, wallet};
+use super::world::{START, World, day, wallet};
 
 fn verified(text: &str) -> VerifiedCredential {
     parse_and_verify(text, wallet(1), START, |_| true).unwrap()
 }
 
-both_engines! {
+engines! {
     async fn an_issuer_that_went_while_signatures_were_checked_is_not_believed_any_more(world: &World) {
         let other = Eip712Issuer::new(&SeededEntropy::new(8));
         let row = IssuerRow { did: other.did(), name: "other".to_owned(), created_at: START };
@@ -144,7 +146,7 @@ fn signed_again(world: &World, text: &str) -> Value {
 /// SQLite has one writer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_removal_is_answered_once_nobody_stores_what_the_issuer_signed_on_postgres() {
-    let world = World::on_postgres("issuer_goes").await;
+    let world = World::start(TestDatabase::postgres("issuer_goes").await).await;
     let mut storing = world.state.store.begin().await.unwrap();
     let did = world.issuer.did();
     let held = issuers::hold(&mut storing, world.workspace, std::slice::from_ref(&did)).await.unwrap();
@@ -159,5 +161,4 @@ async fn a_removal_is_answered_once_nobody_stores_what_the_issuer_signed_on_post
     assert!(!removing.is_finished());
     storing.commit().await.unwrap();
     removing.await.unwrap().unwrap();
-    world.remove().await;
 }

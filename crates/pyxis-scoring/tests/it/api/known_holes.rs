@@ -5,10 +5,11 @@ use http::{Method, StatusCode};
 use pyxis_core::entropy::SeededEntropy;
 use pyxis_core::hex;
 use pyxis_scoring::Config;
+use pyxis_testkit::engines;
 use pyxis_testkit::issuer::{Claim, Ed25519Issuer};
 use serde_json::{Value, json};
 
-use super::world::{START, World, both_engines, day, request, score_path, send, shown, wallet};
+use super::world::{START, World, day, request, score_path, send, shown, wallet};
 use crate::changed;
 
 /// The signature with `n - s` for `s` and the other parity: the same key verifies it.
@@ -32,7 +33,7 @@ fn malleated(credential: &str) -> String {
     })
 }
 
-both_engines! {
+engines! {
     async fn a_cheap_credential_does_not_pass_under_an_expensive_name(world: &World) {
         let scorer = world.scorer("20", &[("Cheap", "0.1"), ("Dear", "30")]).await;
         let cheap = world.credential(wallet(1), "Cheap", "n:1", 9);

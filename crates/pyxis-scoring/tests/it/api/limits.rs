@@ -8,8 +8,9 @@ use pyxis_core::id::WorkspaceId;
 use pyxis_scoring::{Config, limit_of_models, limit_of_stamps};
 use pyxis_store::api_keys::{self, ApiKeyChange, ApiKeyRow, Tier};
 use pyxis_store::usage::{self, Batch, Surface};
+use pyxis_testkit::engines;
 
-use super::world::{Answer, START, World, both_engines, request, score_path, send, wallet};
+use super::world::{Answer, START, World, request, score_path, send, wallet};
 
 const QUARTER: i64 = 15 * 60 * 1000;
 
@@ -64,7 +65,7 @@ fn wrong_methods() -> [(Surface, Vec<(Method, &'static str)>); 2] {
     [(Surface::Stamps, stamps.to_vec()), (Surface::Models, models.to_vec())]
 }
 
-both_engines! {
+engines! {
     async fn a_window_admits_exactly_the_limit_of_requests_at_once_at_two_nodes(world: &World) {
         let scorer = world.scorer("20", &[]).await;
         let (key, row) = world.add_key_row(|key| (key.stamps_tier, key.stamps_limit) = (1, None)).await;

@@ -11,9 +11,10 @@ use pyxis_scoring::activity::{import, lags, rebuild};
 use pyxis_scoring::models::{Local, Source};
 use pyxis_store::usage::{self, Surface};
 use pyxis_store::{activity, models};
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use super::world::{Answer, START, World, both_engines, wallet};
+use super::world::{Answer, START, World, wallet};
 
 const NAMES: &str = "aggregate, ethereum_activity, nft, arbitrum, base, optimism, polygon, zksync";
 
@@ -68,7 +69,7 @@ pub(super) fn score(answer: &Answer, model: &str) -> f64 {
     models[model]["score"].as_f64().unwrap()
 }
 
-both_engines! {
+engines! {
     async fn a_score_is_a_number_under_the_name_of_its_model_and_aggregate_is_the_default(world: &World) {
         imported(world).await;
         let key = key(world).await;

@@ -8,11 +8,12 @@ use pyxis_models::custom::{Custom, ModelUse};
 use pyxis_models::features;
 use pyxis_models::scope::Model;
 use pyxis_store::models;
+use pyxis_testkit::engines;
 use pyxis_testkit::onnx::{Attribute, logistic, stump};
 use serde_json::json;
 
 use super::models::{get, imported, key, path, score};
-use super::world::{START, World, both_engines, wallet};
+use super::world::{START, World, wallet};
 
 fn place(name: &str) -> i64 {
     let found = (0..features::ALL).find(|place| features::feature_name(*place) == name).unwrap();
@@ -43,7 +44,7 @@ async fn add(world: &World, custom: Custom) {
     assert!(models::install(store, held.revision, &fingerprint, bytes, START).await.unwrap().is_some());
 }
 
-both_engines! {
+engines! {
     async fn a_model_of_ones_own_answers_for_its_name_from_the_next_request_on(world: &World) {
         imported(world).await;
         let key = key(world).await;
@@ -95,7 +96,7 @@ both_engines! {
             vec![("coefficients", Attribute::Floats(numbers)), ("intercepts", Attribute::Floats(vec![0.25]))];
         // Trials with many transfers detect it.
         let why = Custom::new(&file.bytes(), wanted(Model::Polygon, Some(0.0))).unwrap_err();
-        assert!(why.to_string().contains("must answer a probability"), "{why}");
+        assert!(why.to_string().contains("must return a probability"), "{why}");
         // So small that only a wallet with very many transfers would show it.
         let small = |scale: f32| {
             let mut numbers = vec![0.0; features::ALL];

@@ -3,9 +3,10 @@
 use http::StatusCode;
 use pyxis_core::clock::UnixMillis;
 use pyxis_scoring::Config;
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use super::world::{Answer, START, World, both_engines, day, wallet};
+use super::world::{Answer, START, World, day, wallet};
 
 async fn page(world: &World, query: &str) -> Value {
     let answer = world.get(&format!("/v2/stamps/{}{query}", wallet(1))).await;
@@ -36,7 +37,7 @@ fn refused(answer: &Answer) {
     answer.refuses(400, "Invalid token.");
 }
 
-both_engines! {
+engines! {
     async fn an_address_without_stamps_has_an_empty_page(world: &World) {
         for query in ["", "?limit=1", "?include_metadata=true", "?limit=1000&include_metadata=false"] {
             assert_eq!(page(world, query).await, json!({"next": null, "prev": null, "items": []}));

@@ -1,15 +1,16 @@
 //! Previews of changed terms (`docs/reference/behavior/scoring.md#managing-scorers`).
 
 use pyxis_scoring::service::preview::{Proposal, preview};
+use pyxis_testkit::engines;
 
-use super::world::{World, both_engines, wallet};
+use super::world::{World, wallet};
 
 /// More than are read at once.
 const WALLETS: u64 = 104;
 
 const AS_IT_IS: Proposal = Proposal { threshold: None, weights: None };
 
-both_engines! {
+engines! {
     async fn of_wallets_that_share_an_account_one_passes_though_none_was_scored_yet(world: &World) {
         let scorer = world.scorer("1", &[("A", "1"), ("B", "1")]).await;
         for number in 0..WALLETS {

@@ -6,9 +6,10 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::ScorerId;
+use pyxis_testkit::engines;
 use serde_json::Value;
 
-use super::world::{World, both_engines, wallet};
+use super::world::{World, wallet};
 
 /// Cases of each property on each engine.
 const CASES: u32 = 64;
@@ -82,7 +83,7 @@ async fn scorer(world: &World) -> ScorerId {
     world.scorer("20", WEIGHTS).await
 }
 
-both_engines! {
+engines! {
     async fn a_score_is_the_sum_of_what_its_stamps_contribute(world: &World) {
         let scorer = scorer(world).await;
         check(&prop::collection::vec(wallets_stamps(), 1..4), async |wallets| {

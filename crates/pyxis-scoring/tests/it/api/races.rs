@@ -13,9 +13,11 @@ use pyxis_scoring::Config;
 use pyxis_scoring::credential::parse_and_verify;
 use pyxis_scoring::engine::{Batch, IngestOutcome, ScoreKey, ingest_many, preview, score};
 use pyxis_store::addresses;
+use pyxis_testkit::database::{Fixture, TestDatabase};
+use pyxis_testkit::engines;
 use serde_json::Value;
 
-use super::world::{Node, World, both_engines, day, request, revocation, score_path, send, shown, wallet};
+use super::world::{Node, World, day, request, revocation, score_path, send, shown, wallet};
 
 /// Rounds of the race for an expired claim.
 const ROUNDS: u64 = 100;
@@ -61,7 +63,7 @@ async fn records(world: &World, other: &Node, scorer: ScorerId) -> Vec<Value> {
     records
 }
 
-both_engines! {
+engines! {
     async fn race_of_64_addresses_for_a_claim_that_expires_credits_exactly_one(world: &World) {
         let other = world.node(Config::default());
         let mut winners = std::collections::BTreeSet::new();
@@ -268,7 +270,7 @@ both_engines! {
 /// On SQLite the one writer is the lock.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_import_locks_no_nullifier_before_it_has_all_addresses_on_postgres() {
-    let world = World::on_postgres("import_order").await;
+    let world = World::start(TestDatabase::postgres("import_order").await).await;
     for number in [1, 2] {
         world.verify(wallet(number), "A", "n:1", 9).await;
     }
@@ -286,7 +288,6 @@ async fn an_import_locks_no_nullifier_before_it_has_all_addresses_on_postgres() 
     assert_eq!(world.sql(held).await, ["1"], "of the digests");
     drop(other);
     assert_eq!(importing.await.unwrap(), [IngestOutcome::Accepted; 2]);
-    world.remove().await;
 }
 
 /// The stored and answered scores equal the result of a computation that stores nothing.

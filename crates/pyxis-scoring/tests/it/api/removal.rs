@@ -5,8 +5,10 @@ use pyxis_core::actor::Actor;
 use pyxis_core::id::ScorerId;
 use pyxis_scoring::service::{self, Error};
 use pyxis_store::scorers;
+use pyxis_testkit::database::{Fixture, TestDatabase};
+use pyxis_testkit::engines;
 
-use super::world::{World, both_engines, request, score_path, send, wallet};
+use super::world::{World, request, score_path, send, wallet};
 
 const GONE: &str = "No scorer matches the given criteria.";
 
@@ -33,7 +35,7 @@ async fn left(world: &World, scorer: ScorerId) -> usize {
     rows
 }
 
-both_engines! {
+engines! {
     async fn a_removed_scorer_is_gone_with_all_that_it_scored(world: &World) {
         let (one, two) = (scorer(world).await, scorer(world).await);
         for number in 1..4 {
@@ -91,7 +93,7 @@ both_engines! {
 /// On PostgreSQL, work in progress waits for the deletion of the scorer's row. SQLite has one writer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_request_that_waits_for_a_scorer_that_goes_hears_that_it_is_gone_or_does_without_it_on_postgres() {
-    let world = World::on_postgres("scorer_goes").await;
+    let world = World::start(TestDatabase::postgres("scorer_goes").await).await;
     world.verify(wallet(1), "A", "n:1", 20).await;
     world.verify(wallet(2), "A", "n:2", 20).await;
     for round in 0..4 {
@@ -124,5 +126,4 @@ async fn a_request_that_waits_for_a_scorer_that_goes_hears_that_it_is_gone_or_do
         }
     }
     assert_eq!(world.sql("SELECT provider FROM stamps ORDER BY id").await, ["A", "A"]);
-    world.remove().await;
 }

@@ -6,8 +6,9 @@ use pyxis_scoring::credential::parse_and_verify;
 use pyxis_scoring::engine::{Batch, IngestOutcome, ingest_many};
 use pyxis_store::stamps::NewStamp;
 use pyxis_store::{addresses, stamps};
+use pyxis_testkit::engines;
 
-use super::world::{START, World, both_engines, day, revocation, score_path, shown, wallet};
+use super::world::{START, World, day, revocation, score_path, shown, wallet};
 
 /// Known wallets: more than get their credentials in one transaction.
 const KNOWN: u64 = 70;
@@ -25,7 +26,7 @@ async fn import(world: &World, credentials: &[(u64, String)]) -> Vec<IngestOutco
     outcomes
 }
 
-both_engines! {
+engines! {
     async fn wallets_that_were_imported_wait_for_each_other_from_their_first_scores_on(world: &World) {
         let scorer = world.scorer("1", &[("A", "1.5")]).await;
         world.on_day(1);

@@ -6,8 +6,9 @@ use pyxis_core::id::{NodeId, ScorerId};
 use pyxis_scoring::service::scorers::{Rescore, progress, rescore, start_rescore};
 use pyxis_scoring::{Config, State};
 use pyxis_store::leases;
+use pyxis_testkit::engines;
 
-use super::world::{START, World, both_engines, day, wallet};
+use super::world::{START, World, day, wallet};
 
 const HOLDERS: i64 = 40;
 
@@ -34,7 +35,7 @@ async fn done(state: &State, world: &World, scorer: ScorerId) {
     }
 }
 
-both_engines! {
+engines! {
     async fn two_nodes_that_are_asked_at_once_leave_nothing_outdated(world: &World) {
         let (other, actor) = (world.node(Config::default()), Actor::cli(world.workspace));
         let scorer = outdated(world).await;

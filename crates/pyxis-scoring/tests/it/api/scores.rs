@@ -2,13 +2,14 @@
 
 use http::{Method, StatusCode};
 use pyxis_core::clock::Clock;
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use super::world::{World, both_engines, day, score_path, shown, wallet};
+use super::world::{World, day, score_path, shown, wallet};
 
 const WEIGHTS: &[(&str, &str)] = &[("A", "1.5"), ("B", "2"), ("C", "19.9"), ("D", "0.1"), ("Zero", "0")];
 
-both_engines! {
+engines! {
     async fn an_address_without_stamps_has_zero_and_leaves_no_trace(world: &World) {
         let scorer = world.scorer("20", WEIGHTS).await;
         let expected = format!(
@@ -213,8 +214,8 @@ both_engines! {
         let summed = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1Beaed";
         let answer = post(json!({"addresses": [good, short, good, "vitalik.eth", summed]}).to_string()).await;
         assert_eq!((answer.status.as_u16(), &answer.json()["detail"]), (400, &json!("Invalid address.")));
-        let form = "not an address: 0x and 40 hexadecimal digits";
-        let sum = "wrong checksum (ERC-55): look for a typing error, or write it in lower case";
+        let form = "not an address: write 0x followed by 40 hex characters";
+        let sum = "wrong checksum (ERC-55): look for a typo, or write it in lower case";
         let invalid = json!([
             {"index": 1, "value": short, "reason": form},
             {"index": 3, "value": "vitalik.eth", "reason": form},

@@ -7,10 +7,11 @@ use proptest::prelude::*;
 use pyxis_core::id::ScorerId;
 use pyxis_scoring::credential::parse_and_verify;
 use pyxis_scoring::engine::{Batch, ingest_many};
+use pyxis_testkit::engines;
 use serde_json::Value;
 
 use super::properties::check_cases;
-use super::world::{World, both_engines, day, shown, wallet};
+use super::world::{World, day, shown, wallet};
 
 /// Cases of the property on each engine.
 const CASES: u32 = 24;
@@ -48,7 +49,7 @@ fn until(number: i64) -> Result<(), String> {
     Err(shown(day(number)))
 }
 
-both_engines! {
+engines! {
     async fn what_stands_beside_a_clashing_nullifier_is_the_holders(world: &World) {
         let scorer = scorer(world).await;
         for (number, marks) in [(1, "v0:x"), (2, "v0:x v1:x"), (4, "v1:x")] {

@@ -1,11 +1,13 @@
 //! An address affects other addresses only through claims that they wait for (recomputed when an input changed; one
 //! write per computed score; `docs/reference/behavior/scoring.md#scores`).
 
-use super::world::{World, both_engines, day, shown, wallet};
+use pyxis_testkit::engines;
+
+use super::world::{World, day, shown, wallet};
 
 const WEIGHTS: &[(&str, &str)] = &[("A", "1"), ("B", "2")];
 
-both_engines! {
+engines! {
     async fn a_duplicate_that_comes_and_goes_changes_nothing_for_its_holder(world: &World) {
         let scorer = world.scorer("20", WEIGHTS).await;
         world.verify(wallet(1), "A", "n:1", 20).await;

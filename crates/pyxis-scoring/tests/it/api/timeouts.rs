@@ -7,9 +7,10 @@ use axum::body::Body;
 use http::{Method, Request, StatusCode};
 use pyxis_core::id::ScorerId;
 use pyxis_scoring::{Config, FastPathScore, State};
+use pyxis_testkit::database::{Fixture, TestDatabase};
 use serde_json::json;
 
-use super::world::{Answer, Engine, World, request, score_path, send, wallet};
+use super::world::{Answer, World, request, score_path, send, wallet};
 
 const TIMED_OUT: &str = "Request timed out.";
 
@@ -91,8 +92,8 @@ async fn requests_that_wait_for_the_writer_of_sqlite_are_aborted() {
     let scorer = world.scorer("20", &[("A", "1")]).await;
     world.verify(wallet(1), "A", "n:1", 9).await;
     let node = world.node(impatient());
-    let Engine::Sqlite(path, _) = &world.engine else { panic!("another engine") };
-    let held = pyxis_testkit::sqlite::hold(path);
+    let path = world.database.file().unwrap();
+    let held = pyxis_testkit::sqlite::hold(&path);
     let routed = reads(scorer).into_iter().chain(writes_and_earlier_paths(&world, scorer));
     let plain = plain(scorer).into_iter().map(|asked| (past_the_router(node.state.clone()), asked));
     let mut asking = Vec::new();
@@ -112,7 +113,7 @@ async fn requests_that_wait_for_the_writer_of_sqlite_are_aborted() {
 
 /// Sends each request while its table is locked.
 async fn are_canceled(world: &World, router: Router, all: Vec<Asked>) {
-    let Engine::Postgres(database) = &world.engine else { panic!("another engine") };
+    let database = world.database.as_postgres().unwrap();
     for (table, method, path, body) in all {
         let ask = || send(&router, request(method.clone(), &path, &world.key, body.clone()));
         let stamps = async || world.sql("SELECT provider FROM stamps ORDER BY provider").await;
@@ -131,28 +132,25 @@ async fn are_canceled(world: &World, router: Router, all: Vec<Asked>) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn work_that_waits_in_postgres_is_cancelled_there() {
-    let world = World::on_postgres("timeouts").await;
+    let world = World::start(TestDatabase::postgres("timeouts").await).await;
     let scorer = world.scorer("20", &[("A", "1")]).await;
     world.verify(wallet(1), "A", "n:1", 9).await;
     are_canceled(&world, world.node(impatient()).router(), reads(scorer)).await;
-    world.remove().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn plain_requests_past_the_router_are_cancelled_in_postgres_too() {
-    let world = World::on_postgres("timeouts_of_plain").await;
+    let world = World::start(TestDatabase::postgres("timeouts_of_plain").await).await;
     let scorer = world.scorer("20", &[("A", "1")]).await;
     world.verify(wallet(1), "A", "n:1", 9).await;
     are_canceled(&world, past_the_router(world.node(impatient()).state), plain(scorer)).await;
-    world.remove().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writes_that_wait_in_postgres_are_cancelled_and_change_nothing() {
-    let world = World::on_postgres("timeouts_of_writes").await;
+    let world = World::start(TestDatabase::postgres("timeouts_of_writes").await).await;
     let scorer = world.scorer("20", &[("A", "1")]).await;
     world.verify(wallet(1), "A", "n:1", 9).await;
     let router = world.node(impatient()).router();
     are_canceled(&world, router, writes_and_earlier_paths(&world, scorer)).await;
-    world.remove().await;
 }

@@ -1,10 +1,11 @@
 //! Stamps without weight, and how responses report them.
 
 use pyxis_scoring::service::stamps::{StampStatus, show};
+use pyxis_testkit::engines;
 
-use super::world::{World, both_engines, score_path, wallet};
+use super::world::{World, score_path, wallet};
 
-both_engines! {
+engines! {
     async fn a_weight_of_zero_is_told_as_no_weight(world: &World) {
         let scorer = world.scorer("1", &[("A", "1"), ("Zero", "0")]).await;
         for (name, mark) in [("A", "a:1"), ("Zero", "z:1"), ("None", "n:1")] {

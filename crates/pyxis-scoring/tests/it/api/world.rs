@@ -1,6 +1,5 @@
 //! A workspace with an issuer, a key with all permissions, and whatever a test adds.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,8 +28,8 @@ use pyxis_store::revocations::RevocationRow;
 use pyxis_store::scorers::{self, Terms};
 use pyxis_store::workspaces::{self, WorkspaceRow};
 use pyxis_store::{DatabaseUrl, OpenOptions, Store};
+use pyxis_testkit::database::{Fixture, TestDatabase};
 use pyxis_testkit::issuer::{Claim, Eip712Issuer};
-use pyxis_testkit::postgres::Database;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -56,36 +55,6 @@ pub(crate) fn wallet(number: u64) -> EvmAddress {
     EvmAddress(bytes)
 }
 
-/// Expands each test to one on SQLite and one on PostgreSQL.
-macro_rules! both_engines {
-    ($(async fn $name:ident($world:ident: &World) $body:block)+) => {$(
-        mod $name {
-            use super::*;
-
-            async fn body($world: &World) $body
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn sqlite() {
-                body(&$crate::api::world::World::on_sqlite().await).await;
-            }
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn postgres() {
-                let world = $crate::api::world::World::on_postgres(stringify!($name)).await;
-                body(&world).await;
-                world.remove().await;
-            }
-        }
-    )+};
-}
-pub(crate) use both_engines;
-
-/// Database engine.
-pub(crate) enum Engine {
-    Sqlite(PathBuf, #[expect(dead_code, reason = "removed when dropped")] tempfile::TempDir),
-    Postgres(Database),
-}
-
 pub(crate) struct World {
     pub(crate) state: State,
     pub(crate) clock: Arc<FixedClock>,
@@ -93,10 +62,10 @@ pub(crate) struct World {
     pub(crate) issuer: Eip712Issuer,
     /// A key with all permissions and no practical limit.
     pub(crate) key: String,
-    pub(crate) engine: Engine,
-    url: DatabaseUrl,
     router: Router,
     pub(crate) keyring: Keyring,
+    /// Database of the state; removed last.
+    pub(crate) database: TestDatabase,
 }
 
 /// No managers in these tests.
@@ -108,20 +77,9 @@ impl ManagerAuth for Nobody {
     }
 }
 
-impl World {
-    pub(crate) async fn on_sqlite() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("px.db");
-        Self::new(DatabaseUrl::sqlite(&path), Engine::Sqlite(path, directory)).await
-    }
-
-    pub(crate) async fn on_postgres(test: &str) -> Self {
-        let database = Database::create(test).await;
-        Self::new(database.url(), Engine::Postgres(database)).await
-    }
-
-    async fn new(url: DatabaseUrl, engine: Engine) -> Self {
-        let store = Store::open(&OpenOptions::new(url.clone())).unwrap();
+impl Fixture for World {
+    async fn start(database: TestDatabase) -> Self {
+        let store = Store::open(&OpenOptions::new(database.url())).unwrap();
         store.migrate().await.unwrap();
         let keyring =
             Keyring::load(&store, &MasterKey::generate(&OsEntropy), &OsEntropy, START).await.unwrap();
@@ -133,23 +91,20 @@ impl World {
         let state = state(store, &keyring, &clock, Config::default());
         let router = pyxis_scoring::router(state.clone());
         let mut world =
-            Self { state, clock, workspace, issuer, key: String::new(), engine, url, router, keyring };
+            Self { state, clock, workspace, issuer, key: String::new(), database, router, keyring };
         world.key = world.add_key(|_| ()).await;
         world
     }
+}
 
-    /// Removes the database.
-    pub(crate) async fn remove(self) {
-        let Self { state, router, engine, .. } = self;
-        drop((state, router));
-        if let Engine::Postgres(database) = engine {
-            database.remove().await;
-        }
+impl World {
+    pub(crate) async fn on_sqlite() -> Self {
+        Self::start(TestDatabase::sqlite()).await
     }
 
     /// Another process on the same database.
     pub(crate) fn node(&self, config: Config) -> Node {
-        self.node_on(self.url.clone(), config)
+        self.node_on(self.database.url(), config)
     }
 
     /// Another process, with a different database URL.
@@ -163,7 +118,7 @@ impl World {
 
     /// Another process, with a different activity source.
     pub(crate) fn node_asking(&self, source: Arc<dyn Source>) -> Node {
-        let store = Store::open(&OpenOptions::new(self.url.clone())).unwrap();
+        let store = Store::open(&OpenOptions::new(self.database.url())).unwrap();
         let parts = parts(store, &self.keyring, &self.clock, Config::default());
         let state = State::new(Parts { activity: Some(source), ..parts });
         let router = pyxis_scoring::router(state.clone());
@@ -172,10 +127,7 @@ impl World {
 
     /// Runs statements directly on the database; returns the first column of a query.
     pub(crate) async fn sql(&self, statements: &str) -> Vec<String> {
-        match &self.engine {
-            Engine::Sqlite(path, _) => pyxis_testkit::sqlite::run(path, statements),
-            Engine::Postgres(database) => database.run(statements).await,
-        }
+        self.database.run(statements).await
     }
 
     /// Number of rows.

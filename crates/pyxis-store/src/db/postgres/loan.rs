@@ -67,8 +67,10 @@ pub(super) async fn end(client: &Object, tls: MakeRustlsConnect, closing: &'stat
         Ok(ended) => return ended.is_ok(),
         Err(_) => match tokio::time::timeout(WAIT, client.cancel_token().cancel_query(tls)).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(%error, "a statement that nobody waits for goes on"),
-            Err(_) => tracing::warn!("a statement that nobody waits for goes on: no connection to cancel it"),
+            Ok(Err(error)) => tracing::warn!(%error, "an abandoned statement keeps running"),
+            Err(_) => {
+                tracing::warn!("an abandoned statement keeps running: no connection to cancel it");
+            }
         },
     }
     false

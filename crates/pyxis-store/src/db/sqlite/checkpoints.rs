@@ -127,13 +127,13 @@ impl Checkpoints {
         std::thread::Builder::new()
             .name("store-checkpoint".to_owned())
             .spawn(run)
-            .inspect_err(|error| tracing::warn!(%error, "no thread for checkpoints"))
+            .inspect_err(|error| tracing::warn!(%error, "cannot start a thread for a checkpoint"))
             .ok()
     }
 
     fn join(&mut self, thread: Running) {
         let Ok((mover, outcome)) = thread.join() else {
-            tracing::error!("the thread of a checkpoint had panicked");
+            tracing::error!("the checkpoint thread panicked");
             return;
         };
         self.mover = Some(mover);
@@ -244,12 +244,12 @@ fn checkpoint(connection: &Connection, how: &'static str, works: &AtomicBool) ->
 /// that still holds them. The log is therefore kept until a restart, which moves all of it again.
 fn lost(works: &AtomicBool, error: &dyn std::fmt::Display) {
     works.store(false, Ordering::Release);
-    tracing::error!(%error, "the file may not be on the disk: no more writes until a restart");
+    tracing::error!(%error, "the database file may not be on disk: no writes until a restart");
 }
 
 fn told(outcome: Result<(), StoreError>) {
     if let Err(error) = outcome {
-        tracing::warn!(%error, "the write-ahead log was not moved into the file");
+        tracing::warn!(%error, "the WAL was not checkpointed");
     }
 }
 

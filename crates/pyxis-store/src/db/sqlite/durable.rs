@@ -67,7 +67,7 @@ impl WalSync {
     pub(crate) fn close(self) {
         drop(self.committed);
         if self.thread.join().is_err() {
-            tracing::error!("the thread that syncs had panicked");
+            tracing::error!("the sync thread panicked");
         }
     }
 }
@@ -81,7 +81,7 @@ fn serve(sync: &ToDisk, queue: &Receiver<Vec<SyncCallback>>, works: &AtomicBool)
         let outcome = if works.load(Ordering::Acquire) {
             sync().map_err(StoreError::unavailable).inspect_err(|error| {
                 works.store(false, Ordering::Release);
-                tracing::error!(%error, "commits can no longer be made durable: no more writes until a restart");
+                tracing::error!(%error, "commits can no longer be made durable: no writes until a restart");
             })
         } else {
             Err(StoreError::unavailable(Closed))

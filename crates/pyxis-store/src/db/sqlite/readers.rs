@@ -142,7 +142,7 @@ impl Reader {
             && let Err(error) = Session::new(&self.connection).control("ROLLBACK")
             && !self.connection.is_autocommit()
         {
-            tracing::error!(%error, "a read transaction does not end");
+            tracing::error!(%error, "cannot end a read transaction");
         }
     }
 }

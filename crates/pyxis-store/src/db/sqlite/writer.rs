@@ -413,7 +413,7 @@ impl WriterContext<'_> {
         if !self.session.connection().is_autocommit()
             && let Err(error) = self.session.control("ROLLBACK")
         {
-            tracing::error!(%error, "rolling back failed");
+            tracing::error!(%error, "cannot roll back");
         }
     }
 

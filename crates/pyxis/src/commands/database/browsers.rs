@@ -4,7 +4,7 @@ use pyxis_store::{Store, StoreError, push, workspaces};
 
 use super::Finding;
 
-const MEND: &str = "check PX_PUSH_CONTACT and this server's clock; then let the browser subscribe again";
+const MEND: &str = "check PX_PUSH_CONTACT and this server's clock; then subscribe the browser again";
 
 /// One finding for each browser that is not notified.
 pub(super) async fn examine(store: &Store) -> Vec<Finding> {
@@ -17,7 +17,11 @@ async fn refused(store: &Store) -> Result<Vec<Finding>, StoreError> {
         for row in push::list_refused(store, workspace.id).await? {
             let (status, why) = (row.refused_status.unwrap_or_default(), row.refused_why.unwrap_or_default());
             let part = format!("browser {} of {}", row.label, workspace.name);
-            findings.push(Finding::bad(part, format!("its push service answers {status} {why}"), MEND));
+            findings.push(Finding::bad(
+                part,
+                format!("its push service refuses notifications: {status} {why}"),
+                MEND,
+            ));
         }
     }
     Ok(findings)

@@ -5,7 +5,7 @@ use pyxis_store::{Store, StoreError, credentials, workspaces};
 
 use super::Finding;
 
-const MEND: &str = "edit its allowed hosts: write the names you mean in place of the wildcard";
+const MEND: &str = "edit its allowed hosts: replace the wildcard with the names that you need";
 
 /// One finding for each stored wildcard over a public suffix. New ones are refused; these were written before that, or
 /// before the suffix was on the list.

@@ -41,7 +41,7 @@ fn counted_here(network: &Network, clocks: &Result<Vec<ClockRow>, StoreError>) -
     let clock = clocks.iter().find(|clock| clock.network == network.name);
     let told = match clock.map(|clock| block_height::counted(clock, SystemClock.now())) {
         Some(block) => format!("{sources}, block {} counted here", block.height),
-        None => format!("{sources}, nobody has asked about a block yet"),
+        None => format!("{sources}, no block requested yet"),
     };
     Finding::good(format!("network {}", network.name)).told(told)
 }
@@ -57,7 +57,11 @@ async fn nodes(network: &Network, chain: Chain) -> Vec<Finding> {
         Some(newest) => {
             Finding::good(format!("network {}", network.name)).told(format!("{sources}, block {newest}"))
         }
-        None => bad(network, "no node answers", "its checks answer 503 until one does; see PX_NETWORKS"),
+        None => bad(
+            network,
+            "no node responds",
+            "its checks return 503 until one does; check the URLs in rpc of the networks setting",
+        ),
     };
     let each = all.iter().map(|node| of_node(network, node));
     std::iter::once(whole).chain(each).collect()
@@ -71,7 +75,7 @@ fn of_node(network: &Network, node: &NodeConfig) -> Finding {
             Finding::bad(
                 part,
                 format!("it is on chain {id}, not {wanted}"),
-                "name a node of this chain in PX_NETWORKS",
+                "set rpc in the networks setting to a node of this chain",
             )
         }
         Ok((block, _)) => {
@@ -83,7 +87,11 @@ fn of_node(network: &Network, node: &NodeConfig) -> Finding {
                 format!("block {}, {} ms{}", block.number, node.took.as_millis(), batch.unwrap_or_default());
             Finding::good(part).told(told)
         }
-        Err(error) => Finding::bad(part, reason(error), "does it run, and is its URL in PX_NETWORKS right?"),
+        Err(error) => Finding::bad(
+            part,
+            reason(error),
+            "check that it is running and that its URL in the networks setting is right",
+        ),
     }
 }
 

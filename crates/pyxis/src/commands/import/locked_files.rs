@@ -26,7 +26,7 @@ impl LockedFiles {
         let source = path.as_deref().unwrap_or(Path::new("/dev/stdin"));
         ensure!(
             !is_same(&rejects, source),
-            "{} is what is to be imported: name another file with --rejects",
+            "{} is the file to import; set --rejects to another file",
             rejects.display()
         );
         let open = |path: PathBuf| -> Result<_> {
@@ -71,11 +71,12 @@ fn keep_for_itself(file: &File, path: &Path) -> Result<()> {
     match file.try_lock() {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => {
-            bail!("another import that has not ended uses {}", path.display())
+            bail!("another import is using {}; wait until it ends", path.display())
         }
         // Not every file system supports locks.
         Err(TryLockError::Error(error)) => {
-            tracing::warn!(%error, file = %path.display(), "cannot be locked: let no other import use it");
+            tracing::warn!(%error, file = %path.display(), "cannot lock this file; make sure that no other \
+                import uses it");
             Ok(())
         }
     }

@@ -57,16 +57,16 @@ impl<'a> Note<'a> {
             return Ok(None);
         }
         let text = fs::read(&self.path)?;
-        let damaged = || format!("{} is damaged; --restart begins anew", self.path.display());
+        let damaged = || format!("{} is damaged; use --restart to start over", self.path.display());
         let left: Checkpoint = serde_json::from_slice(&text).with_context(damaged)?;
         let note = self.path.display();
         if let Some(why) = self.obstacle(&left, store).await {
-            tracing::warn!(%note, "{why}; the file is read from its beginning");
+            tracing::warn!(%note, "{why}; starting from the beginning of the file");
             return Ok(None);
         }
         tracing::warn!(
             line = left.progress.lines,
-            "going on with an interrupted import; --restart begins anew"
+            "resuming an interrupted import; use --restart to start over"
         );
         Ok(Some((left.progress, left.rejects_bytes)))
     }
@@ -75,20 +75,20 @@ impl<'a> Note<'a> {
     async fn obstacle(&self, left: &Checkpoint, store: &Store) -> Option<&'static str> {
         let (rejects, length) = &self.rejects;
         if !mark(self.file, left.progress.bytes).is_ok_and(|found| found == left.mark) {
-            return Some("this is not the file whose import was interrupted");
+            return Some("the interrupted import was of another file");
         }
         if left.workspace != Some(self.workspace) {
-            return Some("the import that was interrupted was into another workspace");
+            return Some("the interrupted import was into another workspace");
         }
         if left.rejects != *rejects || left.rejects_bytes > *length {
-            return Some("the import that was interrupted wrote another rejects file");
+            return Some("the interrupted import wrote another rejects file");
         }
         // The database may be another one with the same workspace, or an older state of this one from a backup.
         let stored = match &left.progress.last {
             Some(digest) => stamps::find_by_digest(store, self.workspace, digest).await.ok().flatten(),
             None => None,
         };
-        stored.is_none().then_some("what the import that was interrupted stored last is not in this database")
+        stored.is_none().then_some("the last credential of the interrupted import is not in this database")
     }
 
     /// Replaces the checkpoint in one step, so that it is never half written.

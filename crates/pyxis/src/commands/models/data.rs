@@ -74,7 +74,7 @@ fn files_in(directory: &Path) -> Result<Vec<PathBuf>> {
     }
     files.sort();
     if files.is_empty() {
-        bail!("{} has no files of activity (.csv, .csv.gz, .parquet)", directory.display());
+        bail!("{} has no activity files (.csv, .csv.gz or .parquet)", directory.display());
     }
     Ok(files)
 }

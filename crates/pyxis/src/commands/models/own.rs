@@ -44,16 +44,13 @@ pub(super) async fn add(app: &App, as_json: bool, wanted: &Add) -> Result<()> {
     let expected = features::digest(wanted.model);
     if wanted.features.as_ref().is_some_and(|named| !named.eq_ignore_ascii_case(&expected)) {
         bail!(
-            "the features of {} are now {expected}: train again on what `pyxis models features` writes",
+            "the features of {} are now {expected}; train again on the output of `pyxis models features`",
             wanted.model
         );
     }
     let size = fs::metadata(path).with_context(context)?.len();
     if size > MOST_CUSTOM_BYTES {
-        bail!(
-            "{}: the file has {size} bytes, and {MOST_CUSTOM_BYTES} are the most: train a smaller model",
-            path.display()
-        );
+        bail!("{} has {size} bytes; the limit is {MOST_CUSTOM_BYTES}: train a smaller model", path.display());
     }
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let how = ModelUse {
@@ -95,17 +92,14 @@ pub(super) async fn add(app: &App, as_json: bool, wanted: &Add) -> Result<()> {
 /// Prints a card in words.
 pub(super) fn tell(custom: &Custom) {
     let card = &custom.card;
-    out::line(format_args!(
-        "custom model {:?} answers for {} since {}",
-        card.name, card.model, card.added_at
-    ));
+    out::line(format_args!("custom model {:?} replaces {} since {}", card.name, card.model, card.added_at));
     if let Some(words) = &card.description {
         out::line(format_args!("  {words}"));
     }
     out::line(format_args!("  file {}, written by {}", card.file_sha256, card.producer));
     out::line(format_args!("  {} features {}", card.features, card.features_sha256));
     out::line(format_args!(
-        "  human is column {} of {}; {} steps through {}",
+        "  human: column {} of output {}; {} steps with {}",
         card.human_column,
         card.output,
         card.steps,

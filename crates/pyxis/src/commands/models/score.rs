@@ -117,7 +117,7 @@ pub(super) fn addresses(path: &Path) -> Result<Vec<EvmAddress>> {
             Err(error) => bad.add(index + 1, text, error),
         }
     }
-    bad.or(addresses).map_err(|bad| anyhow::anyhow!("{}: bad addresses, by line: {bad}", path.display()))
+    bad.or(addresses).map_err(|bad| anyhow::anyhow!("{}: invalid addresses, by line: {bad}", path.display()))
 }
 
 /// The scores of each address, in order; computed on all cores.
@@ -156,7 +156,7 @@ async fn asked(
         }
         let Some(done) = asking.join_next().await else { return Ok(all) };
         let (place, address, scores) = done?;
-        all[place] = scores.with_context(|| format!("{address} cannot be scored"))?;
+        all[place] = scores.with_context(|| format!("cannot score {address}"))?;
         bar.inc(1);
     }
 }

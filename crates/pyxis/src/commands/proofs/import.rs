@@ -144,10 +144,13 @@ fn tell(as_json: bool, done: &Done, rejects: &Rejects) {
         }));
     }
     out::line(format_args!(
-        "{} lines: {} registered, {} were so already, {} rejected",
-        done.lines, done.accepted, done.unchanged, done.rejected
+        "{}: {} registered, {} already registered, {} rejected",
+        out::lines(done.lines),
+        done.accepted,
+        done.unchanged,
+        done.rejected
     ));
     if let Some(path) = path {
-        out::line(format_args!("why they were rejected: {path}"));
+        out::line(format_args!("rejected lines and reasons: {path}"));
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn generate(global: &Global, path: &Path) -> Result<ExitCode> {
 /// `file:PATH` or `env:NAME`: a secret is never given on a command line.
 pub(super) fn read(source: &str) -> Result<IssuerKey> {
     let text = from_source(source, &ProcessEnv).context("--key")?;
-    let seed = seed(text.expose().trim()).context("the key must be 64 hexadecimal digits")?;
+    let seed = seed(text.expose().trim()).context("the key must be 64 hex characters")?;
     IssuerKey::from_seed(&seed).context("a key has 32 bytes")
 }
 

@@ -72,11 +72,11 @@ async fn forget_former(state: &State, actor: &Actor) -> Result<()> {
 /// Prints lines to paste.
 pub(super) fn print(address: EvmAddress, base_url: &str) {
     let action = DEFAULT_ACTION;
-    out::line("  5. Has an address proved that a unique human is behind it?\n");
+    out::line("  5. Has an address proved that it belongs to a unique human?\n");
     out::line(format_args!(
         "    curl -s '{base_url}/sybil-resistance/gov-id/optimism?user={address}&action-id={action}'\n"
     ));
-    out::line("  6. As a voting strategy asks, for many addresses at once:\n");
+    out::line("  6. Check many addresses at once, as a voting strategy does:\n");
     out::line(format_args!(
         "    curl -s '{base_url}/snapshot-strategies/sybil-resistance/phone?network=10&snapshot=latest&addresses={address}&action-id={action}'\n"
     ));

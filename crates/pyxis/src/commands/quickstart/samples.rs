@@ -119,7 +119,7 @@ async fn issue(state: &State, actor: &Actor, scorer: ScorerId) -> Result<()> {
         let outcomes = engine::ingest(&state.books, actor.workspace, address, &verified, now).await?;
         ensure!(
             !outcomes.contains(&None),
-            "the samples' issuer was removed meanwhile: start quickstart again"
+            "the issuer of the samples was removed in the meantime; run quickstart again"
         );
         let place = ScoreKey { workspace: actor.workspace, scorer, address };
         engine::score(&state.books, place, now, false).await?;
@@ -135,13 +135,13 @@ impl Samples {
         out::line(format_args!(
             "    curl -s {base_url}/v2/stamps/{scorer}/score/{address} \\\n      -H 'X-API-KEY: {api_key}'\n"
         ));
-        out::line("  4. And which Stamps is it made of?\n");
+        out::line("  4. Which Stamps make up its score?\n");
         out::line(format_args!(
             "    curl -s '{base_url}/v2/stamps/{address}?include_metadata=true&limit=3' \\\n      -H 'X-API-KEY: {api_key}'\n"
         ));
         if let Some(copy) = addresses.get(2) {
             out::line(format_args!(
-                "  {copy} shows the first one's Google account again:\n  its Stamp is deduplicated.\n"
+                "  {copy} uses the Google account of the first sample:\n  its Stamp is deduplicated.\n"
             ));
         }
     }

@@ -11,7 +11,7 @@ impl Page {
         html.markup("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
             .markup("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
             .markup("<meta name=\"color-scheme\" content=\"light dark\">\n")
-            .within("<title>Interface of ", &self.title, "</title>\n<style>")
+            .within("<title>", &self.title, " API reference</title>\n<style>")
             .markup(STYLE)
             .markup("</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to content</a>\n")
             .markup("<nav class=\"side\" aria-label=\"Contents\">\n")
@@ -28,7 +28,7 @@ impl Page {
             group.write(&mut html);
         }
         html.markup(
-            "<section id=\"schemas\">\n<h2>Schemas</h2>\n<p class=\"lead\">What bodies consist of.</p>\n",
+            "<section id=\"schemas\">\n<h2>Schemas</h2>\n<p class=\"lead\">Fields of request and response bodies.</p>\n",
         );
         for schema in &self.schemas {
             schema.write(&mut html);
@@ -39,7 +39,7 @@ impl Page {
 
     fn contents(&self, html: &mut Html) {
         html.markup(
-            "<ul>\n<li><a href=\"#main\">Introduction</a></li>\n<li><a href=\"#keys\">Who calls</a></li>\n",
+            "<ul>\n<li><a href=\"#main\">Introduction</a></li>\n<li><a href=\"#keys\">Authentication</a></li>\n",
         );
         for group in &self.groups {
             html.within("<li><a class=\"area\" href=\"#area-", &group.name, "\">").within(
@@ -62,7 +62,7 @@ impl Page {
     }
 
     fn introduction(&self, html: &mut Html) {
-        html.within("<header>\n<h1>Interface of ", &self.title, "</h1>\n")
+        html.within("<header>\n<h1>", &self.title, " API reference</h1>\n")
             .within("<p class=\"lead\">", &self.summary, "</p>\n<p class=\"facts\">")
             .within("<span>Server <code>", &self.base_url, "</code></span>")
             .markup("<span><a href=\"/openapi.json\">OpenAPI document</a></span>")
@@ -74,7 +74,7 @@ impl Page {
     }
 
     fn keys(&self, html: &mut Html) {
-        html.markup("<section id=\"keys\">\n<h2>Who calls</h2>\n<dl class=\"fields\">\n");
+        html.markup("<section id=\"keys\">\n<h2>Authentication</h2>\n<dl class=\"fields\">\n");
         for key in &self.keys {
             html.within("<div id=\"", &key.anchor, "\">")
                 .within("<dt><code>", &key.header, "</code></dt><dd><span>")
@@ -136,7 +136,7 @@ impl Operation {
                 .paragraph(&body.description);
             body.content.write(html);
         }
-        html.markup("<h4>Answers</h4>\n<ul class=\"answers\">\n");
+        html.markup("<h4>Responses</h4>\n<ul class=\"answers\">\n");
         for answer in &self.answers {
             answer.write(html);
         }

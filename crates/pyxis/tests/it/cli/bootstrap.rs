@@ -1,10 +1,12 @@
 //! `pyxis bootstrap` and `pyxis serve` (`docs/reference/behavior/operations.md#first-start`).
 
+use pyxis_testkit::engines;
+
 use crate::support::app::Process;
 use crate::support::client::{Address, Client};
-use crate::support::{App, Setup, both_engines};
+use crate::support::{App, Setup};
 
-both_engines! {
+engines! {
     async fn bootstrap_prints_what_a_script_needs_and_does_it_once(setup: Setup) {
         let app = App::bootstrapped(setup).await;
         let printed = app.bootstrap.as_object().unwrap();

@@ -2,12 +2,13 @@
 
 use std::fs;
 
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
 use crate::support::app::run;
-use crate::support::{SECRET, Setup, World, both_engines, in_one_hour};
+use crate::support::{SECRET, Setup, World, in_one_hour};
 
-both_engines! {
+engines! {
     async fn a_credential_made_on_the_command_line_works_at_once(setup: Setup) {
         let world = World::bare(setup).await;
         let host = world.upstream.addr().to_string();
@@ -277,6 +278,9 @@ async fn a_preset_with_parts_of_ones_own_says_what_is_missing_and_what_it_does_n
     assert!(refused.stderr.contains("--auth bearer has no setting a"), "{refused:?}");
 }
 
+/// A setting of the kinds that fetch tokens.
+const TOKENS: &str = "token_url=https://login.example.com/token";
+
 #[tokio::test]
 async fn every_kind_that_is_attached_is_added_by_its_name_and_its_settings() {
     let world = World::bare(Setup::new()).await;
@@ -287,7 +291,6 @@ async fn every_kind_that_is_attached_is_added_by_its_name_and_its_settings() {
     file("oauth1", r#"{"consumer_key":"ck","consumer_secret":"canary-secret"}"#);
     file("aws", r#"{"access_key_id":"id","secret_access_key":"canary-secret"}"#);
     file("client", r#"{"client_id":"id","client_secret":"canary-secret"}"#);
-    const TOKENS: &str = "token_url=https://login.example.com/token";
     let cases: &[(&str, &[&str], &str)] = &[
         ("bearer", &[], "text"),
         ("header", &["--auth-name", "X-Key"], "text"),

@@ -3,10 +3,11 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use pyxis_testkit::engines;
 use pyxis_testkit::upstream::Upstream;
 use serde_json::{Value, json};
 
-use crate::support::{App, Setup, both_engines};
+use crate::support::{App, Setup};
 
 const FILE: &str = r#"# Keys of our tools
 export OPENAI_API_KEY="sk-canary-openai" # the team's
@@ -47,7 +48,7 @@ fn outcomes(listed: &Value) -> Vec<(u64, Option<&str>, Option<&str>, &str)> {
     .collect()
 }
 
-both_engines! {
+engines! {
     async fn a_file_becomes_credentials_and_every_line_that_did_not_is_told(setup: Setup) {
         let app = App::start(setup).await;
         let path = app.directory().join(".env");
@@ -58,13 +59,13 @@ both_engines! {
             (2, Some("OPENAI_API_KEY"), Some("openai"), "stored"),
             (3, Some("GITHUB_TOKEN"), Some("github"), "stored"),
             (4, Some("STRIPE_SECRET_KEY"), Some("stripe"), "stored"),
-            (6, Some("DATABASE_URL"), None, "no preset knows it, left out"),
+            (6, Some("DATABASE_URL"), None, "skipped: no preset uses it"),
             (7, Some("AWS_SECRET_ACCESS_KEY"), Some("aws"), "needs AWS_ACCESS_KEY_ID too"),
-            (8, None, None, "sets no variable, left out"),
-            (9, None, None, "sets no variable, left out"),
+            (8, None, None, "skipped: sets no variable"),
+            (9, None, None, "skipped: sets no variable"),
         ]);
         let table = app.cli(&["credential", "import-env", file]).await.expect(0);
-        assert!(table.stdout.contains("exists already, left as it is"), "{}", table.stdout);
+        assert!(table.stdout.contains("already exists, unchanged"), "{}", table.stdout);
         let stored = app.cli_json(&["credential", "list"]).await;
         let openai = stored.as_array().unwrap().iter().find(|row| row["name"] == "openai").unwrap();
         assert_eq!(openai["allowed_hosts"], json!(["api.openai.com"]));
@@ -89,7 +90,7 @@ both_engines! {
             (2, Some("ZENDESK_EMAIL"), Some("zendesk"), "stored"),
             (3, Some("TWILIO_ACCOUNT_SID"), Some("twilio"), "stored"),
             (4, Some("ZENDESK_API_TOKEN"), Some("zendesk"), "stored"),
-            (5, Some("ZENDESK_TOKEN"), Some("zendesk"), "exists already, left as it is"),
+            (5, Some("ZENDESK_TOKEN"), Some("zendesk"), "already exists, unchanged"),
             (
                 6,
                 Some("GITHUB_APP_ID"),
@@ -108,7 +109,7 @@ both_engines! {
         .await;
         let rows = outcomes(&second).into_iter().map(|(_, _, name, outcome)| (name.unwrap(), outcome));
         let (aws, github) = (("aws", "stored"), ("github-app", "stored"));
-        let why = "does not fit, left out: secret: not a private key for RS256: a PEM file that starts with \
+        let why = "skipped: secret: not a private key for RS256: use PEM that starts with \
                    -----BEGIN … PRIVATE KEY-----";
         let google = ("google-service-account", why);
         assert_eq!(rows.collect::<Vec<_>>(), [aws, aws, aws, github, github, github, google, google]);

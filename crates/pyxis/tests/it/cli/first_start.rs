@@ -6,14 +6,15 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
 use pyxis_store::{OpenOptions, Store};
+use pyxis_testkit::engines;
 use serde_json::Value;
 
-use crate::postgres::Database;
 use crate::support::app::Ran;
 use crate::support::client::{Address, Client};
-use crate::support::{App, Setup, both_engines, until};
+use crate::support::{App, Setup, until};
+use pyxis_testkit::postgres::Database;
 
-const INVITES: &str = "first start: sign in once at ";
+const INVITES: &str = "first start: sign in with this link, which works once: ";
 
 /// Serves once with everything logged, until the server is up and was told to stop. Log readers expect JSON.
 async fn serve_once(app: &App, arguments: &[&str], level: &str) -> Ran {
@@ -42,7 +43,7 @@ fn is_logged(line: &str) -> bool {
     serde_json::from_str::<Value>(line).is_ok()
 }
 
-both_engines! {
+engines! {
     async fn the_first_owner_s_link_is_printed_below_the_address_and_not_logged(setup: Setup) {
         let mut app = App::empty(setup);
         let ran = serve_once(&app, &[], "trace").await.expect(0);

@@ -2,14 +2,15 @@
 
 use std::fs;
 
+use pyxis_testkit::engines;
 use pyxis_testkit::matrix::StandIn;
 use serde_json::json;
 
-use crate::postgres::Database;
 use crate::support::app::run;
-use crate::support::{App, SECRET, Setup, World, both_engines};
+use crate::support::{App, SECRET, Setup, World};
+use pyxis_testkit::postgres::Database;
 
-both_engines! {
+engines! {
     async fn the_master_key_rotates_under_a_running_server(setup: Setup) {
         let mut world = World::with(setup).await;
         let txn = world.pause("/x").await;
@@ -119,7 +120,7 @@ async fn doctor_signs_the_bots_in_and_looks_at_the_rooms_that_are_named() {
     assert!(ran.stdout.contains("WRONG Matrix bot"), "{ran:?}");
 }
 
-both_engines! {
+engines! {
     async fn a_backup_of_a_running_server_restores(setup: Setup) {
         let world = World::with(setup).await;
         let txn = world.pause("/x").await;

@@ -3,10 +3,11 @@
 use axum::body::Body;
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-use crate::races::world::{World, both_engines};
+use crate::races::world::World;
 
 async fn ready(world: &World) -> (StatusCode, Value) {
     let request = Request::get("/readyz").body(Body::empty()).unwrap();
@@ -15,7 +16,7 @@ async fn ready(world: &World) -> (StatusCode, Value) {
     (head.status, serde_json::from_slice(&body).unwrap())
 }
 
-both_engines! {
+engines! {
     async fn readiness_follows_the_resolver(world: &World) {
         let told = |ready: &str, resolver: &str| {
             json!({"status": ready, "database": "ok", "audit": "ok", "resolver": resolver})

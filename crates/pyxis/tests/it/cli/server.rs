@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
+use pyxis_testkit::engines;
 use pyxis_testkit::upstream::Reply;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::support::client::{Address, Client, dial};
-use crate::support::{App, SECRET, Setup, World, both_engines, until};
+use crate::support::{App, SECRET, Setup, World, until};
 
 #[tokio::test]
 async fn health_and_readiness_need_no_key() {
@@ -38,7 +39,7 @@ async fn numbers(metrics: &Client) -> BTreeMap<String, String> {
     pairs.map(|(name, number)| (name.to_owned(), number.to_owned())).collect()
 }
 
-both_engines! {
+engines! {
     async fn metrics_count_what_passed_what_paused_and_what_was_refused(setup: Setup) {
         let world = World::with(setup.env("PX_METRICS_LISTEN", "127.0.0.1:0")).await;
         let address = world.app.greeting["metrics_address"].as_str().unwrap().parse().unwrap();

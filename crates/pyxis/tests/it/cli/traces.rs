@@ -102,5 +102,5 @@ async fn a_collector_that_is_gone_disturbs_nothing_and_is_told_once() {
     drop(collector);
     world.pause("/x").await;
     assert!(world.app.stop().await.success());
-    assert_eq!(world.app.logs().matches("traces cannot be sent").count(), 1, "{}", world.app.logs());
+    assert_eq!(world.app.logs().matches("cannot send traces").count(), 1, "{}", world.app.logs());
 }

@@ -18,9 +18,11 @@ use pyxis_gateway::channels::show_due;
 use pyxis_gateway::notifications::webhooks::deliver_due;
 use pyxis_gateway::{Config, workers};
 use pyxis_gateway::{MatrixConfig, TelegramConfig};
+use pyxis_store::approvals;
 use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
 use pyxis_store::deliveries::{self, DeliveryFilter, DeliveryStatus};
-use pyxis_store::{DatabaseUrl, approvals};
+use pyxis_testkit::database::TestDatabase;
+use pyxis_testkit::engines;
 use pyxis_testkit::matrix::StandIn;
 use pyxis_testkit::telegram::{TOKEN, Telegram};
 use pyxis_testkit::upstream::{Received, Reply, Upstream};
@@ -178,7 +180,7 @@ impl Scene {
     }
 }
 
-async fn chaos(url: DatabaseUrl) {
+async fn chaos(database: TestDatabase) {
     let (telegram, matrix) = (Telegram::start().await, StandIn::start().await);
     let config = Config {
         telegram: Some(TelegramConfig {
@@ -193,10 +195,10 @@ async fn chaos(url: DatabaseUrl) {
         }),
         ..Config::default()
     };
-    let world = World::with_config(url, config).await;
+    let world = World::with_config(database, config).await;
     let (first, heard) = receiver(&world, "one.example.com").await;
     let (_second, heard_too) = receiver(&world, "two.example.com").await;
-    let (stop, mut loops) = world.work().await;
+    let workers = world.work().await;
     let scene = Scene { world, telegram, matrix, first };
     scene.announce_on(true).await;
 
@@ -207,8 +209,7 @@ async fn chaos(url: DatabaseUrl) {
         let _all = slots.acquire_many(AT_ONCE).await;
         scene.telegram.set_down(false);
         scene.matrix.set_down(false);
-        stop.send_replace(true);
-        while loops.join_next().await.is_some() {}
+        workers.end().await;
         scene.show_all().await;
     };
     let (txns, ()) = tokio::join!(deciding, ending);
@@ -280,15 +281,8 @@ async fn every_delivery(world: &World) -> Vec<deliveries::DeliveryRow> {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_thousand_decisions_while_receivers_and_chats_fail_in_turn_on_sqlite() {
-    let dir = tempfile::tempdir().unwrap();
-    chaos(DatabaseUrl::sqlite(dir.path().join("chaos.db"))).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_thousand_decisions_while_receivers_and_chats_fail_in_turn_on_postgres() {
-    let database = crate::postgres::Database::create("chaos").await;
-    chaos(database.url()).await;
-    database.remove().await;
+engines! {
+    async fn a_thousand_decisions_while_receivers_and_chats_fail_in_turn(database: TestDatabase) {
+        chaos(database).await;
+    }
 }

@@ -15,17 +15,17 @@ use pyxis_gateway::approvals::decide::{Decision, decide};
 use pyxis_gateway::channels::show_due;
 use pyxis_gateway::notifications::brand;
 use pyxis_store::chat_messages::{self, ChatPlatform};
-use pyxis_store::{DatabaseUrl, approvals, votes};
+use pyxis_store::{approvals, votes};
+use pyxis_testkit::database::TestDatabase;
+use pyxis_testkit::engines;
 use pyxis_testkit::matrix::{Homeserver, RoomMessage, StandIn};
 use serde_json::{Value, json};
-use tokio::sync::watch;
-use tokio::task::JoinSet;
 
 mod moves;
 mod real_homeserver;
 
 use super::payloads;
-use crate::races::world::{World, both_engines};
+use crate::races::world::{Workers, World};
 use crate::support::client::Address;
 use crate::support::{Client, until};
 
@@ -88,12 +88,11 @@ struct Scene {
     bot: User,
     ada: User,
     room: String,
-    stop: watch::Sender<bool>,
-    loops: JoinSet<()>,
+    _workers: Workers,
 }
 
 impl Scene {
-    async fn start(url: pyxis_store::DatabaseUrl, homeserver: &Homeserver) -> Self {
+    async fn start(database: TestDatabase, homeserver: &Homeserver) -> Self {
         let bot = User::register(homeserver, "pyxis").await;
         let ada = User::register(homeserver, "ada").await;
         let room = ada.room(&json!({ "invite": [bot.id], "preset": "private_chat" })).await;
@@ -105,21 +104,16 @@ impl Scene {
             }),
             ..Config::default()
         };
-        let world = World::with_config(url, config).await;
+        let world = World::with_config(database, config).await;
         let policy = json!({ "channel": "chat_secondary", "matrix_room": room });
         world.policy(&policy.to_string()).await;
-        let (stop, loops) = world.work().await;
+        let workers = world.work().await;
         // Anything written before the bot began to read is ignored.
         until("the bot reads", async || {
             chat_messages::cursor(&world.state.store, ChatPlatform::Matrix).await.unwrap()
         })
         .await;
-        Self { world, bot, ada, room, stop, loops }
-    }
-
-    async fn end(mut self) {
-        self.stop.send_replace(true);
-        while self.loops.join_next().await.is_some() {}
+        Self { _workers: workers, world, bot, ada, room }
     }
 
     async fn link(&self) {
@@ -158,8 +152,8 @@ impl Scene {
 }
 
 /// One homeserver for the whole story: it takes seconds to start.
-async fn story(url: pyxis_store::DatabaseUrl, homeserver: &Homeserver) {
-    let scene = Scene::start(url, homeserver).await;
+async fn story(database: TestDatabase, homeserver: &Homeserver) {
+    let scene = Scene::start(database, homeserver).await;
     scene.link().await;
 
     // Approved by a reaction. The bot has added the possible ones to its message.
@@ -222,10 +216,9 @@ async fn story(url: pyxis_store::DatabaseUrl, homeserver: &Homeserver) {
     let link = format!("Approve with your passkey: https://px.example.com/approve/{txn}");
     scene.ada.sees("the link", &scene.room, |event| says(event, &link)).await;
     scene.ada.react(&scene.room, &event, "✅").await;
-    scene.ada.sees("the refusal", &scene.room, |event| says(event, "Only a passkey")).await;
+    scene.ada.sees("the refusal", &scene.room, |event| says(event, "This request needs a passkey")).await;
     assert_eq!(scene.state(txn).await, ApprovalState::Pending);
     encrypted(&scene).await;
-    scene.end().await;
 }
 
 /// An encrypted room on the real homeserver: refused in a setting, and when a message would be sent.
@@ -251,13 +244,13 @@ async fn encrypted(scene: &Scene) {
     assert_eq!(scene.state(txn).await, ApprovalState::Pending, "the inbox has it all the same");
 }
 
-both_engines! {
-    async fn a_room_where_the_bot_cannot_work_is_refused_when_it_is_named(url: DatabaseUrl) {
+engines! {
+    async fn a_room_where_the_bot_cannot_work_is_refused_when_it_is_named(database: TestDatabase) {
         let homeserver = StandIn::start().await;
         homeserver.encrypt("!secret:px.test");
         homeserver.shut("!strange:px.test");
         let matrix = MatrixConfig { homeserver: homeserver.base(), token: SecretString::new("t".to_owned()) };
-        let world = World::with_config(url, Config { matrix: Some(matrix), ..Config::default() }).await;
+        let world = World::with_config(database, Config { matrix: Some(matrix), ..Config::default() }).await;
         let (state, actor) = (&world.state, world.actor());
         let set = async |room: &str| channels::set_default_chat(state, &actor, ChatPlatform::Matrix, room).await;
         let put = async |room: &str| {
@@ -287,10 +280,10 @@ both_engines! {
         assert!(told.is_empty());
     }
 
-    async fn a_message_for_a_room_that_became_encrypted_is_given_up_and_shown(url: DatabaseUrl) {
+    async fn a_message_for_a_room_that_became_encrypted_is_given_up_and_shown(database: TestDatabase) {
         let homeserver = StandIn::start().await;
         let matrix = MatrixConfig { homeserver: homeserver.base(), token: SecretString::new("t".to_owned()) };
-        let world = World::with_config(url, Config { matrix: Some(matrix), ..Config::default() }).await;
+        let world = World::with_config(database, Config { matrix: Some(matrix), ..Config::default() }).await;
         world.policy(r#"{"channel": "chat_secondary", "matrix_room": "!ops:px.test"}"#).await;
         homeserver.encrypt("!ops:px.test");
         let txn = world.pause(1).await;
@@ -308,34 +301,22 @@ const ROOM: &str = "!ops:px.test";
 const ADA: &str = "@ada:px.test";
 
 /// A world whose bot talks to a fake homeserver; nothing is posted or read automatically.
-async fn quiet(url: DatabaseUrl, policy: &str) -> (World, StandIn) {
+async fn quiet(database: TestDatabase, policy: &str) -> (World, StandIn) {
     let homeserver = StandIn::start().await;
     let matrix = MatrixConfig { homeserver: homeserver.base(), token: SecretString::new("t".to_owned()) };
-    let world = World::with_config(url, Config { matrix: Some(matrix), ..Config::default() }).await;
+    let world = World::with_config(database, Config { matrix: Some(matrix), ..Config::default() }).await;
     world.policy(policy).await;
     (world, homeserver)
 }
 
-/// The workers, until they are stopped.
-struct Working {
-    stop: watch::Sender<bool>,
-    loops: JoinSet<()>,
-}
-
-impl Working {
-    async fn start(world: &World) -> Self {
-        let (stop, loops) = world.work().await;
-        until("the bot reads", async || {
-            chat_messages::cursor(&world.state.store, ChatPlatform::Matrix).await.unwrap()
-        })
-        .await;
-        Self { stop, loops }
-    }
-
-    async fn end(mut self) {
-        self.stop.send_replace(true);
-        while self.loops.join_next().await.is_some() {}
-    }
+/// Starts the workers; returns once the bot reads.
+async fn working(world: &World) -> Workers {
+    let workers = world.work().await;
+    until("the bot reads", async || {
+        chat_messages::cursor(&world.state.store, ChatPlatform::Matrix).await.unwrap()
+    })
+    .await;
+    workers
 }
 
 /// Links [`ADA`] to the first owner.
@@ -353,10 +334,10 @@ fn posted(homeserver: &StandIn, text: &str) -> Option<RoomMessage> {
     homeserver.messages().into_iter().find(|message| message.text.contains(text))
 }
 
-both_engines! {
-    async fn the_count_of_approvals_is_shown_as_it_grows_in_a_room(url: DatabaseUrl) {
+engines! {
+    async fn the_count_of_approvals_is_shown_as_it_grows_in_a_room(database: TestDatabase) {
         let policy = json!({ "channel": "chat_secondary", "matrix_room": ROOM, "min_approvals": 2 });
-        let (world, homeserver) = quiet(url, &policy.to_string()).await;
+        let (world, homeserver) = quiet(database, &policy.to_string()).await;
         let txn = world.pause(1).await;
         show_due(&world.state).await.unwrap();
         let only = || -> RoomMessage {
@@ -373,9 +354,9 @@ both_engines! {
         assert_eq!(only().edits, 2);
     }
 
-    async fn the_brand_colours_the_first_line_and_nothing_of_others_is_markup(url: DatabaseUrl) {
+    async fn the_brand_colours_the_first_line_and_nothing_of_others_is_markup(database: TestDatabase) {
         let policy = json!({ "channel": "chat_secondary", "matrix_room": ROOM });
-        let (world, homeserver) = quiet(url, &policy.to_string()).await;
+        let (world, homeserver) = quiet(database, &policy.to_string()).await;
         world.pause(1).await;
         show_due(&world.state).await.unwrap();
         assert_eq!(homeserver.messages()[0].html, None, "without a color it is plain text");
@@ -396,8 +377,8 @@ both_engines! {
         assert!(posted(&homeserver, "round 2").unwrap().html.unwrap().starts_with(&line("Denied")));
     }
 
-    async fn messages_go_to_the_policys_room_else_to_the_workspaces(url: DatabaseUrl) {
-        let (world, homeserver) = quiet(url, r#"{"channel": "chat_secondary"}"#).await;
+    async fn messages_go_to_the_policys_room_else_to_the_workspaces(database: TestDatabase) {
+        let (world, homeserver) = quiet(database, r#"{"channel": "chat_secondary"}"#).await;
         let rooms = async |round: usize| -> Vec<String> {
             world.pause(round).await;
             show_due(&world.state).await.unwrap();
@@ -412,10 +393,10 @@ both_engines! {
         assert_eq!(rooms(3).await, ["!pay:px.test"]);
     }
 
-    async fn a_homeserver_that_answers_slowly_delays_nothing_else(url: DatabaseUrl) {
+    async fn a_homeserver_that_answers_slowly_delays_nothing_else(database: TestDatabase) {
         let policy = json!({ "channel": "chat_secondary", "matrix_room": ROOM });
-        let (world, homeserver) = quiet(url, &policy.to_string()).await;
-        let working = Working::start(&world).await;
+        let (world, homeserver) = quiet(database, &policy.to_string()).await;
+        let workers = working(&world).await;
         homeserver.set_slow(true);
         let slow = world.pause(1).await;
         homeserver.until(|server| (server.sends() > 0).then_some(())).await;
@@ -430,17 +411,17 @@ both_engines! {
         // The message that arrived too late says how it ended.
         homeserver.set_slow(false);
         homeserver.until(|server| posted(server, "Approved by a@example.com")).await;
-        working.end().await;
+        workers.end().await;
     }
 
-    async fn what_was_said_during_an_outage_is_heard_however_much_it_was(url: DatabaseUrl) {
+    async fn what_was_said_during_an_outage_is_heard_however_much_it_was(database: TestDatabase) {
         let policy = json!({ "channel": "chat_secondary", "matrix_room": ROOM });
-        let (world, homeserver) = quiet(url, &policy.to_string()).await;
-        let working = Working::start(&world).await;
+        let (world, homeserver) = quiet(database, &policy.to_string()).await;
+        let workers = working(&world).await;
         link(&world, &homeserver).await;
         let txn = world.pause(1).await;
         let message = homeserver.until(|server| posted(server, "round 1")).await;
-        working.end().await;
+        workers.end().await;
         // More than one sync returns, and more than one page of what it leaves out.
         homeserver.react(&message, ADA, "❌");
         for n in 0..250 {
@@ -448,17 +429,17 @@ both_engines! {
             homeserver.say(ROOM, "@eve:px.test", "m.room.message", &content);
         }
         homeserver.say("!other:px.test", "@eve:px.test", "m.room.message", &json!({ "msgtype": "m.text", "body": "x" }));
-        let working = Working::start(&world).await;
+        let workers = working(&world).await;
         homeserver.until(|server| posted(server, "Denied by a@example.com")).await;
         let state = approvals::find(&world.state.store, world.workspace, txn).await.unwrap().unwrap().state;
         assert_eq!(state, ApprovalState::Denied);
-        working.end().await;
+        workers.end().await;
     }
 
-    async fn no_reaction_approves_or_opens_a_grant_where_a_passkey_is_asked_for(url: DatabaseUrl) {
+    async fn no_reaction_approves_or_opens_a_grant_where_a_passkey_is_asked_for(database: TestDatabase) {
         let policy = json!({ "channel": "chat_secondary", "matrix_room": ROOM, "passkey_required": true });
-        let (world, homeserver) = quiet(url, &policy.to_string()).await;
-        let working = Working::start(&world).await;
+        let (world, homeserver) = quiet(database, &policy.to_string()).await;
+        let workers = working(&world).await;
         link(&world, &homeserver).await;
         let txn = world.pause(1).await;
         let message = homeserver.until(|server| posted(server, "round 1")).await;
@@ -467,7 +448,7 @@ both_engines! {
         }
         let refusals = |server: &StandIn| {
             let all = server.messages();
-            let refused = all.iter().filter(|message| message.text.starts_with("Only a passkey approves this: "));
+            let refused = all.iter().filter(|message| message.text.starts_with("This request needs a passkey. Approve it here:"));
             (refused.count() == 2).then_some(())
         };
         homeserver.until(refusals).await;
@@ -476,11 +457,11 @@ both_engines! {
         let page = pyxis_store::Page::first(10);
         let now = world.clock_now();
         assert!(pyxis_store::grants::list(&world.state.store, world.workspace, true, page, now).await.unwrap().is_empty());
-        working.end().await;
+        workers.end().await;
     }
 
-    async fn a_signature_is_approved_by_a_reaction_where_the_message_shows_every_field(url: DatabaseUrl) {
-        let (world, homeserver, working) = signing(url).await;
+    async fn a_signature_is_approved_by_a_reaction_where_the_message_shows_every_field(database: TestDatabase) {
+        let (world, homeserver, workers) = signing(database).await;
         let txn = world.pause_signature(&payloads::whole()).await;
         let message = homeserver.until(|server| offered(server, txn)).await;
         let lines: Vec<&str> = message.text.lines().collect();
@@ -492,11 +473,11 @@ both_engines! {
         homeserver.until(|server| posted(server, "Approved by a@example.com")).await;
         let row = approvals::find(&world.state.store, world.workspace, txn).await.unwrap().unwrap();
         assert_eq!(row.state, ApprovalState::Approved);
-        working.end().await;
+        workers.end().await;
     }
 
-    async fn no_reaction_approves_a_signature_that_a_message_cannot_show_or_warns_of(url: DatabaseUrl) {
-        let (world, homeserver, working) = signing(url).await;
+    async fn no_reaction_approves_a_signature_that_a_message_cannot_show_or_warns_of(database: TestDatabase) {
+        let (world, homeserver, workers) = signing(database).await;
         let mut asked = Vec::new();
         for (body, says) in payloads::hard_to_tell() {
             asked.push((world.pause_signature(&body).await, says));
@@ -504,13 +485,13 @@ both_engines! {
         for (txn, says) in asked {
             let message = homeserver.until(|server| offered(server, txn)).await;
             assert!(message.text.contains(says), "{says}: {}", message.text);
-            assert!(message.text.contains("Read it all and approve there: "), "{}", message.text);
+            assert!(message.text.contains("Read the full request and approve: "), "{}", message.text);
             assert_eq!(message.offered, ["❌"], "{says}");
             // People can type any reaction, whatever is offered.
             for key in ["✅", "⏳"] {
                 homeserver.react(&message, ADA, key);
             }
-            let refusal = format!("A chat does not show enough of this. Approve it there: {}", page(txn));
+            let refusal = format!("The chat does not show the full request. Read and approve it here: {}", page(txn));
             let refusals = |server: &StandIn| {
                 let all = server.messages();
                 (all.iter().filter(|message| message.text == refusal).count() == 2).then_some(())
@@ -526,18 +507,18 @@ both_engines! {
             (denied.count() == payloads::hard_to_tell().len()).then_some(())
         };
         homeserver.until(denied).await;
-        working.end().await;
+        workers.end().await;
     }
 }
 
 /// A quiet world that asks about signatures, with its workers and a link for [`ADA`].
-async fn signing(url: DatabaseUrl) -> (World, StandIn, Working) {
+async fn signing(database: TestDatabase) -> (World, StandIn, Workers) {
     let policy = json!({ "channel": "chat_secondary", "matrix_room": ROOM }).to_string();
-    let (world, homeserver) = quiet(url, &policy).await;
+    let (world, homeserver) = quiet(database, &policy).await;
     world.signing_key(&policy).await;
-    let working = Working::start(&world).await;
+    let workers = working(&world).await;
     link(&world, &homeserver).await;
-    (world, homeserver, working)
+    (world, homeserver, workers)
 }
 
 fn page(txn: TxnId) -> String {
@@ -549,21 +530,8 @@ fn offered(homeserver: &StandIn, txn: TxnId) -> Option<RoomMessage> {
     posted(homeserver, &page(txn)).filter(|message| message.offered.iter().any(|key| key == "❌"))
 }
 
-mod reactions_decide_in_a_room_of_a_real_homeserver {
-    use super::*;
-
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn sqlite() {
-        let homeserver = Homeserver::start();
-        let dir = tempfile::tempdir().unwrap();
-        story(pyxis_store::DatabaseUrl::sqlite(dir.path().join("chat.db")), &homeserver).await;
-    }
-
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn postgres() {
-        let homeserver = Homeserver::start();
-        let database = crate::postgres::Database::create("matrix").await;
-        story(database.url(), &homeserver).await;
-        database.remove().await;
+engines! {
+    async fn reactions_decide_in_a_room_of_a_real_homeserver(database: TestDatabase) {
+        story(database, &Homeserver::start()).await;
     }
 }

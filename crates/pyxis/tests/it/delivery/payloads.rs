@@ -6,8 +6,8 @@ use crate::gateway::sign::mail;
 
 /// The lines of a message about [`whole`].
 pub(super) const FIELDS: [&str; 14] = [
-    "default-agent wants a signature of treasury",
-    "To be signed: secp256k1, Ethereum typed data (EIP-712)",
+    "default-agent wants a signature with treasury",
+    "Payload to sign: secp256k1, Ethereum typed data (EIP-712)",
     "Digest: be609aee343fb3c4b28e1df9e632fca64fcfaede20f02e86244efddf30957bd2",
     "│ primaryType = Mail",
     "│ domain.name string = Ether Mail",

@@ -11,11 +11,12 @@ use pyxis_gateway::admin::push::{self, Subscription};
 use pyxis_gateway::admin::rights::{self, Right};
 use pyxis_gateway::approvals::decide::{Decision, decide};
 use pyxis_gateway::notifications::brand;
+use pyxis_testkit::engines;
 use pyxis_testkit::push::{Browser, claims};
 use pyxis_testkit::upstream::{Release, Reply, Upstream};
 use serde_json::{Value, json};
 
-use crate::races::world::{World, both_engines, dot};
+use crate::races::world::{World, dot};
 
 const SERVICE: &str = "push.example.com";
 
@@ -48,7 +49,7 @@ async fn browsers(world: &World) -> usize {
     push::list(&world.state, world.workspace, owner(world)).await.unwrap().len()
 }
 
-both_engines! {
+engines! {
     async fn a_browser_is_told_who_asks_for_what_and_where_and_nothing_else(world: &World) {
         let (service, browser) = (service(world).await, Browser::new());
         subscribe(world, &service, &browser).await;
@@ -202,7 +203,7 @@ both_engines! {
         subscribe(world, &stuck, &browser).await;
         let (late, never) = Reply::new(201).held();
         stuck.reply(late);
-        let (stop, mut loops) = world.work().await;
+        let workers = world.work().await;
         let txn = world.pause(1).await;
         stuck.received(1).await;
         let approver = world.approver(0, DecisionSurface::Dashboard);
@@ -215,8 +216,7 @@ both_engines! {
         world.pause(2).await;
         quick.received(1).await;
         never.go();
-        stop.send_replace(true);
-        while loops.join_next().await.is_some() {}
+        workers.end().await;
         let first = push::list(&world.state, world.workspace, owner(world)).await.unwrap().remove(0);
         assert!(first.last_success_at.is_some(), "the first was under way all the time, and is finished");
     }

@@ -18,12 +18,12 @@ use pyxis_gateway::workers;
 use pyxis_store::audit::{self, AuditFilter};
 use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
 use pyxis_store::{approvals, grants, votes};
+use pyxis_testkit::database::{Fixture, TestDatabase};
+use pyxis_testkit::engines;
 use pyxis_testkit::telegram::{ChatMessage, TOKEN, Telegram};
 use serde_json::{Value, json};
-use tokio::sync::watch;
-use tokio::task::JoinSet;
 
-use crate::races::world::{World, dot};
+use crate::races::world::{Workers, World, dot};
 
 const ADA: i64 = 4242;
 const POLICY: &str = r#"{"channel": "chat_primary", "telegram_chat": "-100200"}"#;
@@ -32,31 +32,30 @@ const POLICY: &str = r#"{"channel": "chat_primary", "telegram_chat": "-100200"}"
 struct Scene {
     world: World,
     telegram: Telegram,
-    stop: watch::Sender<bool>,
-    loops: JoinSet<()>,
+    workers: Workers,
 }
 
-/// Expands a test to one for each engine.
-macro_rules! both_engines {
-    ($(async fn $name:ident($scene:ident: &mut Scene) $body:block)+) => {
-        crate::races::world::both_engines! {$(
-            async fn $name(url: DatabaseUrl) {
-                async fn body($scene: &mut Scene) $body
-                let mut scene = Scene::start(url, None).await;
-                body(&mut scene).await;
-                scene.end().await;
-            }
-        )+}
-    };
-}
-
+mod examination;
 mod moves;
 mod parts;
 mod signatures;
 
+impl Fixture for Scene {
+    async fn start(database: TestDatabase) -> Self {
+        Self::with_webhook(database, None).await
+    }
+}
+
 impl Scene {
-    async fn start(url: pyxis_store::DatabaseUrl, webhook_secret: Option<&str>) -> Self {
+    async fn with_webhook(database: TestDatabase, webhook_secret: Option<&str>) -> Self {
         let telegram = Telegram::start().await;
+        let world = Self::world(database, &telegram, webhook_secret).await;
+        let workers = world.work().await;
+        Self { world, telegram, workers }
+    }
+
+    /// A world with the bot, whose workers do not run.
+    async fn world(database: TestDatabase, telegram: &Telegram, webhook_secret: Option<&str>) -> World {
         let config = Config {
             base_url: "https://px.example.com".to_owned(),
             telegram: Some(TelegramConfig {
@@ -67,16 +66,9 @@ impl Scene {
             }),
             ..Config::default()
         };
-        let world = World::with_config(url, config).await;
+        let world = World::with_config(database, config).await;
         world.policy(POLICY).await;
-        let (stop, loops) = world.work().await;
-        Self { world, telegram, stop, loops }
-    }
-
-    /// Stops the workers, before the database is dropped.
-    async fn end(mut self) {
-        self.stop.send_replace(true);
-        while self.loops.join_next().await.is_some() {}
+        world
     }
 
     /// Links an account to the first owner.
@@ -110,11 +102,10 @@ impl Scene {
     }
 
     /// Stops the workers and starts them again, as a restart does.
-    async fn restart(&mut self, meanwhile: impl FnOnce(&Telegram)) {
-        self.stop.send_replace(true);
-        while self.loops.join_next().await.is_some() {}
+    async fn restart(self, meanwhile: impl FnOnce(&Telegram)) -> Self {
+        self.workers.end().await;
         meanwhile(&self.telegram);
-        (self.stop, self.loops) = self.world.work().await;
+        Self { workers: self.world.work().await, ..self }
     }
 
     /// Waits until the bot sent this text with this method.
@@ -154,7 +145,7 @@ impl Scene {
     /// A message that does not show enough of its request says so and where to approve it, and approves nothing here.
     async fn sends_elsewhere(&self, txn: TxnId, message: &ChatMessage, says: &str) {
         let link = format!("https://px.example.com/approve/{txn}");
-        let way = format!("Read it all and approve there: {link}");
+        let way = format!("Read the full request and approve: {link}");
         assert!(message.text.contains(says) && message.text.contains(&way), "{says}: {}", message.text);
         assert_eq!(message.labels(), ["Read and approve", "Deny"], "{says}");
         assert_eq!(message.buttons[0].1["url"], link);
@@ -163,7 +154,8 @@ impl Scene {
         for old in ["a", "g"] {
             self.telegram.press_with(message, &format!("{old}:{nonce}"), ADA);
         }
-        self.heard(&format!("A chat does not show enough of this. Approve it there: {link}"), 2).await;
+        self.heard(&format!("The chat does not show the full request. Read and approve it here: {link}"), 2)
+            .await;
         assert_eq!(self.state(txn).await, ApprovalState::Pending, "{says}");
         let given = votes::list(&self.world.state.store, self.world.workspace, txn).await.unwrap();
         assert!(given.is_empty(), "{says}");
@@ -182,7 +174,7 @@ impl Scene {
     }
 }
 
-both_engines! {
+engines! {
     async fn a_linked_person_approves_by_button_and_the_message_tells_the_outcome(scene: &mut Scene) {
         scene.link(ADA).await;
         let (txn, message) = scene.asked(1).await;
@@ -234,7 +226,7 @@ both_engines! {
         scene.world.policy(policy).await;
         scene.link(ADA).await;
         let (txn, message) = scene.asked(1).await;
-        assert!(message.text.contains("Approvals: 0 of 2") && !message.text.contains("A grant of"), "{}", message.text);
+        assert!(message.text.contains("Approvals: 0 of 2") && !message.text.contains("30 min grant"), "{}", message.text);
         scene.telegram.press(&message, "Approve", ADA);
         let voted = scene.edited(&message, "Approvals: 1 of 2").await;
         assert_eq!(voted.buttons.len(), 2, "the others still decide");
@@ -251,7 +243,7 @@ both_engines! {
         scene.link_to(MEMBER, member, "mem@example.com").await;
         scene.link(ADA).await;
         let (txn, message) = scene.asked(1).await;
-        let refused = "You may not decide this";
+        let refused = "You cannot decide this";
         scene.telegram.press(&message, "Approve", MEMBER);
         scene.heard(refused, 1).await;
         let set = async |approve| {
@@ -302,7 +294,7 @@ both_engines! {
         assert!(message.text.starts_with("Acme · Approval needed\n"), "{}", message.text);
         assert!(message.text.ends_with("\nSecured by Pyxis"));
         assert!(message.text.contains("\nReason: “for the March invoice”\n"), "{}", message.text);
-        let lately = "\nA grant of 30 min: Of the last 1 request, 1 was like this, by default-agent.\n";
+        let lately = "\n30 min grant: 1 of 1 recent request matches, from default-agent.\n";
         assert!(message.text.contains(lately), "{}", message.text);
         assert_eq!(scene.preview("sendMessage"), json!({ "is_disabled": true }), "nothing is fetched");
         // The logo, once there is one, and nothing else that anyone could put there.
@@ -336,7 +328,7 @@ both_engines! {
         scene.telegram.until(told).await;
     }
 
-    async fn polls_wait_half_a_minute_and_go_on_where_they_stopped(scene: &mut Scene) {
+    async fn polls_wait_half_a_minute_and_go_on_where_they_stopped(scene: Scene) {
         scene.link(ADA).await;
         crate::support::until("the place is kept", async || {
             let cursor = chat_messages::cursor(&scene.world.state.store, ChatPlatform::Telegram).await.unwrap();
@@ -344,7 +336,7 @@ both_engines! {
         })
         .await;
         let mut before = 0;
-        scene
+        let scene = scene
             .restart(|telegram| {
                 before = telegram.calls().len();
                 telegram.write(7, "/link NOTHING");
@@ -406,7 +398,7 @@ both_engines! {
         let nonce = message.button("Deny").split_once(':').unwrap().1;
         scene.telegram.press_with(&message, &format!("a:{nonce}"), ADA);
         scene.telegram.press_with(&message, &format!("g:{nonce}"), ADA);
-        scene.heard("Only a passkey", 2).await;
+        scene.heard("This request needs a passkey", 2).await;
         assert_eq!(scene.state(txn).await, ApprovalState::Pending);
         let page = pyxis_store::Page::first(10);
         let (state, now) = (&scene.world.state, scene.world.clock_now());
@@ -504,16 +496,16 @@ both_engines! {
         let (withdrawn, first) = scene.asked(1).await;
         let (_, second) = scene.asked(2).await;
         scene.world.withdraw(withdrawn).await;
-        scene.edited(&first, "The agent withdrew it.").await;
+        scene.edited(&first, "The agent withdrew the request.").await;
         scene.world.advance(Duration::from_hours(1));
         workers::expire_tick(&scene.world.state).await.unwrap();
-        assert!(scene.edited(&second, "Nobody decided in time.").await.buttons.is_empty());
+        assert!(scene.edited(&second, "No one decided in time.").await.buttons.is_empty());
     }
 }
 
-crate::races::world::both_engines! {
-    async fn in_webhook_mode_only_the_secret_opens_the_door(url: DatabaseUrl) {
-        let scene = Scene::start(url, Some("the-secret-of-the-hook")).await;
+engines! {
+    async fn in_webhook_mode_only_the_secret_opens_the_door(database: TestDatabase) {
+        let scene = Scene::with_webhook(database, Some("the-secret-of-the-hook")).await;
         let set = scene.telegram.until(Telegram::webhook).await;
         assert_eq!(set["url"], "https://px.example.com/telegram/webhook");
         assert_eq!(set["secret_token"], "the-secret-of-the-hook");
@@ -542,6 +534,5 @@ crate::races::world::both_engines! {
         assert_eq!(post(right, press.to_string()).await, StatusCode::OK);
         assert_eq!(scene.state(txn).await, ApprovalState::Denied);
         assert!(scene.telegram.calls().iter().all(|call| call.method != "getUpdates"), "nothing is polled");
-        scene.end().await;
     }
 }

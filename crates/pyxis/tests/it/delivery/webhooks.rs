@@ -15,10 +15,12 @@ use pyxis_gateway::notifications::webhooks::deliver_due;
 use pyxis_gateway::workers;
 use pyxis_store::approvals;
 use pyxis_store::deliveries::{self, DeliveryFilter, DeliveryRow, DeliveryStatus};
+use pyxis_testkit::database::{Fixture, TestDatabase};
+use pyxis_testkit::engines;
 use pyxis_testkit::upstream::{Received, Reply, Upstream};
 use serde_json::{Value, json};
 
-use crate::races::world::{World, both_engines};
+use crate::races::world::World;
 
 /// A receiver, its endpoint and its secret.
 struct Hook {
@@ -99,7 +101,7 @@ fn place(all: &[Received], txn: TxnId, event: &str) -> usize {
     all.iter().position(|request| is(told(request))).unwrap_or_else(|| panic!("{event} of {txn}"))
 }
 
-both_engines! {
+engines! {
     async fn an_endpoint_hears_of_every_request_before_its_decision(world: &World) {
         let hook = hook(world, "hooks.example.com", &[]).await;
         // The first request is received late: the event about its decision waits for that.
@@ -275,7 +277,7 @@ both_engines! {
         let row = &stored(world, &hook).await[0];
         assert_eq!((row.status, row.attempts, row.next_at), (DeliveryStatus::Failed, 5, None));
         assert_eq!((row.response_status, row.response_excerpt.as_deref()), (Some(503), Some("busy")));
-        assert_eq!(row.error.as_deref(), Some("the answer was 503"));
+        assert_eq!(row.error.as_deref(), Some("the endpoint responded with 503"));
         world.advance(Duration::from_hours(2));
         deliver_due(&world.state).await.unwrap();
 
@@ -417,7 +419,7 @@ both_engines! {
         stuck.receiver.reply_with(|_| Reply::abort());
         let first = world.pause(0).await;
         world.withdraw(first).await;
-        let (stop, mut loops) = world.work().await;
+        let workers = world.work().await;
         stuck.receiver.received(1).await;
         let quick = hook(world, "quick.example.com", &["approval.expired"]).await;
         // Few, so that a slow machine is done long before the attempt at the other one is given up.
@@ -428,16 +430,15 @@ both_engines! {
         quick.receiver.received(5).await;
         assert_eq!(about(world, &stuck, first).await.attempts, 0, "the first is still under way");
         drop(never);
-        stop.send_replace(true);
-        while loops.join_next().await.is_some() {}
+        workers.end().await;
         assert_eq!(about(world, &stuck, first).await.status, DeliveryStatus::Delivered, "what was under way is finished");
     }
 }
 
-both_engines! {
-    async fn what_the_upstream_did_not_answer_in_time_is_decided_without_a_status(url: DatabaseUrl) {
+engines! {
+    async fn what_the_upstream_did_not_answer_in_time_is_decided_without_a_status(database: TestDatabase) {
         let config = Config { forward_timeout: Duration::from_secs(2), ..Config::default() };
-        let world = World::with_config(url, config).await;
+        let world = World::with_config(database, config).await;
         let hook = hook(&world, "hooks.example.com", &["approval.decided"]).await;
         let (late, _never) = Reply::ok("late").held();
         world.upstream.reply(late);
@@ -475,15 +476,12 @@ mod an_attempt_that_gets_no_answer_ends_after_ten_seconds {
 
     #[tokio::test]
     async fn sqlite() {
-        let dir = tempfile::tempdir().unwrap();
-        let url = pyxis_store::DatabaseUrl::sqlite(dir.path().join("slow.db"));
-        times_out(&World::new(url).await, async || ()).await;
+        times_out(&World::start(TestDatabase::sqlite()).await, async || ()).await;
     }
 
     #[tokio::test]
     async fn postgres() {
-        let database = crate::postgres::Database::create("an attempt without an answer").await;
-        times_out(&World::new(database.url()).await, async || database.until_idle().await).await;
-        database.remove().await;
+        let world = World::start(TestDatabase::postgres("an attempt without an answer").await).await;
+        times_out(&world, async || world.database.as_postgres().unwrap().until_idle().await).await;
     }
 }

@@ -21,7 +21,7 @@ running server are safe.
 | 0 | done |
 | 1 | failed |
 | 2 | wrong usage |
-| 3 | already so, or nothing to do |
+| 3 | already done, or nothing to do |
 
 ## Options of every command
 

@@ -1,8 +1,9 @@
 //! Managers' changes to an agent, and the agent's view of its rights (`docs/reference/api.md#admin-api`).
 
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use crate::support::{Agent, Setup, World, both_engines, in_one_hour};
+use crate::support::{Agent, Setup, World, in_one_hour};
 
 /// A GET that the workspace's rules let pass.
 async fn get(world: &World, agent: &Agent) -> crate::support::Answer {
@@ -16,7 +17,7 @@ fn methods(outcomes: [&str; 7]) -> Value {
     pairs.map(|(method, outcome)| json!({"method": method, "outcome": outcome})).collect()
 }
 
-both_engines! {
+engines! {
     async fn what_an_owner_changes_of_an_agent_holds_for_its_key_at_once(setup: Setup) {
         in_one_hour(setup, async |setup| {
             let world = World::with(setup).await;

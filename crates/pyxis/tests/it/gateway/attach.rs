@@ -2,10 +2,11 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use pyxis_testkit::engines;
 use pyxis_testkit::upstream::{Received, Reply};
 use serde_json::{Value, json};
 
-use crate::support::{SECRET, Setup, World, both_engines};
+use crate::support::{SECRET, Setup, World};
 
 /// Sends a GET with these credential fields and these agent headers, and returns the request as it arrived upstream.
 async fn arrived(fields: Value, path: &str, headers: &[(&str, &str)]) -> Received {
@@ -183,7 +184,7 @@ async fn the_upstream_cannot_speak_as_pyxis_nor_set_cookies() {
     assert_eq!((answer.header("x-kept"), answer.text().as_str()), (Some("kept"), "teapot"));
 }
 
-both_engines! {
+engines! {
     async fn a_credential_may_opt_in_to_cookies_of_the_upstream_and_to_the_agents_trace(setup: Setup) {
         let world = World::bare(setup).await;
         let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";

@@ -1,10 +1,11 @@
 //! One record for each request, no secret in it, every tampering detected
 //! (`docs/reference/behavior/proxy.md#audit-trail`).
 
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
 use crate::support::leaks::{found, search_files};
-use crate::support::{SECRET, Setup, World, both_engines};
+use crate::support::{SECRET, Setup, World};
 
 /// A world in which a little of everything has happened.
 async fn lively(setup: Setup) -> World {
@@ -24,7 +25,7 @@ async fn verdict(world: &World, code: i32) -> Value {
     world.app.cli(&["audit", "verify", "--json"]).await.expect(code).json()
 }
 
-both_engines! {
+engines! {
     async fn each_request_has_one_record(setup: Setup) {
         let world = lively(setup).await;
         // The grant lets this one pass.
@@ -145,7 +146,7 @@ both_engines! {
         std::fs::remove_file(world.app.data().join("audit-head.json")).unwrap();
         assert_eq!(verdict(&world, 0).await["anchored"], false);
         let told = world.app.cli(&["audit", "verify"]).await.expect(0).stdout;
-        assert!(told.contains("audit-head.json is not there"), "{told}");
+        assert!(told.contains("audit-head.json is missing"), "{told}");
     }
 }
 
@@ -162,7 +163,7 @@ fn tables(world: &World) -> String {
     text
 }
 
-both_engines! {
+engines! {
     async fn no_secret_is_in_files_tables_logs_or_exports(setup: Setup) {
         let mut world = lively(setup.env("PX_LOG", "trace")).await;
         let body = "BODY-canary/9&\"<w>+é of a request";
@@ -219,7 +220,7 @@ both_engines! {
         let log = world.app.logs();
         let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
         let said = |text: &str| lines.iter().any(|line| line["message"] == text);
-        assert!(said("stopping: open requests may finish"), "{log}");
+        assert!(said("stopping; waiting for open requests"), "{log}");
         assert!(lines.iter().all(|line| line["level"].is_string() && line["timestamp"].is_string()), "{log}");
         for secret in [SECRET, &world.agent.key, world.app.owner_token()] {
             assert_eq!(found(secret, log.as_bytes()), Vec::<String>::new());

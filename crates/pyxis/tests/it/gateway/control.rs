@@ -1,8 +1,9 @@
 //! Control headers, the agent's key, the order of the checks (`docs/reference/behavior/proxy.md#control-headers`).
 
+use pyxis_testkit::engines;
 use serde_json::json;
 
-use crate::support::{Setup, World, both_engines};
+use crate::support::{Setup, World};
 
 #[tokio::test]
 async fn without_a_key_nothing_else_is_looked_at() {
@@ -20,7 +21,7 @@ async fn without_a_key_nothing_else_is_looked_at() {
     assert_eq!(world.upstream.requests().len(), 0);
 }
 
-both_engines! {
+engines! {
     async fn a_disabled_agent_is_refused_and_let_in_again(setup: Setup) {
         let world = World::with(setup).await;
         world.app.cli(&["agent", "disable", "default-agent"]).await.expect(0);
@@ -166,7 +167,7 @@ async fn a_deny_rule_refuses_before_anybody_is_asked() {
     assert_eq!(world.upstream.requests().len(), 0);
 }
 
-both_engines! {
+engines! {
     async fn a_disabled_agent_cannot_poll_either(setup: Setup) {
         let world = World::with(setup).await;
         let path = format!("/agent/approvals/{}", world.pause("/x").await);

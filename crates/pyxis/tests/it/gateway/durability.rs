@@ -1,10 +1,11 @@
 //! Approved work is durable and done at most once; without a store nothing is sent
 //! (`docs/reference/behavior/proxy.md#at-most-once`).
 
+use pyxis_testkit::engines;
 use pyxis_testkit::upstream::Reply;
 use serde_json::{Value, json};
 
-use crate::support::{Call, Setup, World, both_engines};
+use crate::support::{Call, Setup, World};
 
 /// Makes the database refuse to record that a request is about to be sent.
 fn hold_attempts(world: &World) {
@@ -46,7 +47,7 @@ async fn hold_writes(world: &World) -> Held {
     Held::Sqlite(pyxis_testkit::sqlite::hold(&world.app.data().join("pyxis.db")))
 }
 
-both_engines! {
+engines! {
     async fn a_pending_request_survives_a_restart(setup: Setup) {
         let mut world = World::with(setup).await;
         let txn = world.pause("/x").await;
@@ -83,7 +84,7 @@ both_engines! {
         // The attempt cannot be recorded, so the approved request stops right before it.
         hold_attempts(&world);
         world.owner.approve(&txn).await;
-        crate::support::until("the attempt", async || world.app.logs().contains("carried out yet").then_some(()))
+        crate::support::until("the attempt", async || world.app.logs().contains("cannot execute").then_some(()))
             .await;
         world.app.kill().await;
         assert_eq!(world.upstream.requests().len(), 0);
@@ -134,7 +135,7 @@ both_engines! {
         world.app.sql("ALTER TABLE audit_records RENAME TO audit_records_away");
         release.go();
         crate::support::until("the first try", async || {
-            world.app.logs().contains("could not be stored yet").then_some(())
+            world.app.logs().contains("cannot store the outcome").then_some(())
         })
         .await;
         world.app.sql("ALTER TABLE audit_records_away RENAME TO audit_records");

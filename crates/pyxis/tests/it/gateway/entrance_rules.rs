@@ -1,10 +1,11 @@
 //! The entrance for tools that know only a base URL: the rules of `/forward` hold here too.
 
+use pyxis_testkit::engines;
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::json;
 
 use crate::support::client::Call;
-use crate::support::{Agent, Setup, World, both_engines, in_one_hour, until};
+use crate::support::{Agent, Setup, World, in_one_hour, until};
 
 fn by(agent: &Agent, world: &World, method: &str, path: &str) -> Call {
     world.app.anonymous().call(method, path).header("authorization", &format!("Bearer {}", agent.key))
@@ -22,7 +23,7 @@ async fn pending(world: &World) -> String {
     .await
 }
 
-both_engines! {
+engines! {
     async fn nobody_decides_while_it_is_held_and_it_is_a_202_without_being_asked(setup: Setup) {
         let world = World::with(setup.env("PX_ENTRANCE_WAIT_SECS", "1")).await;
         let answer = enter(&world, "POST", "/p/api/v1/x").body("{}").send().await;

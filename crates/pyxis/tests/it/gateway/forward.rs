@@ -1,8 +1,10 @@
 //! The plain cases (`docs/reference/behavior/proxy.md#order-of-the-checks`).
 
-use crate::support::{SECRET, Setup, World, both_engines};
+use pyxis_testkit::engines;
 
-both_engines! {
+use crate::support::{SECRET, Setup, World};
+
+engines! {
     async fn get_reaches_the_upstream_with_the_secret(setup: Setup) {
         let world = World::with(setup).await;
         let answer = world.forward("GET", "/things?x=1").send().await.forwarded(200);

@@ -1,8 +1,9 @@
 //! Grants: `docs/reference/behavior/proxy.md#grants`.
 
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use crate::support::{Agent, Setup, World, both_engines};
+use crate::support::{Agent, Setup, World};
 
 /// Approves a POST to `path` together with a grant, and waits until it was sent.
 async fn granted(world: &World, path: &str, body: &Value) -> Value {
@@ -34,7 +35,7 @@ async fn second_agent(world: &World) -> Agent {
     world.app.agent(agent["key"].as_str().unwrap())
 }
 
-both_engines! {
+engines! {
     async fn a_grant_covers_its_method_and_route_for_every_agent(setup: Setup) {
         let world = World::with(setup).await;
         let second = second_agent(&world).await;

@@ -1,9 +1,10 @@
 //! `allowed_hosts` and the egress guard: `docs/reference/behavior/proxy.md#egress-guard`.
 
+use pyxis_testkit::engines;
 use pyxis_testkit::upstream::Reply;
 use serde_json::json;
 
-use crate::support::{SECRET, Setup, World, both_engines};
+use crate::support::{SECRET, Setup, World};
 
 /// A world whose operator opened no network.
 async fn closed() -> World {
@@ -15,7 +16,7 @@ async fn credential_for(world: &World, hosts: &[&str]) {
     world.credential("for", &fields).await;
 }
 
-both_engines! {
+engines! {
     async fn autonomous_mode_opens_no_host_and_no_network_and_shows_no_secret(setup: Setup) {
         let world = World::with(setup).await;
         let mode = json!({"default_approval_mode": "autonomous"});
@@ -34,7 +35,7 @@ both_engines! {
     }
 }
 
-both_engines! {
+engines! {
     async fn a_wildcard_over_a_public_suffix_is_refused_by_name_and_a_stored_one_is_shown(setup: Setup) {
         let world = World::with(setup).await;
         let fields = |hosts: &[&str]| {

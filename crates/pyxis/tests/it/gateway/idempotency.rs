@@ -1,16 +1,17 @@
 //! Never a second upstream call (`docs/reference/behavior/proxy.md#safe-repetition`).
 
+use pyxis_testkit::engines;
 use pyxis_testkit::upstream::Reply;
 use serde_json::json;
 
 use crate::support::client::Call;
-use crate::support::{Setup, World, both_engines, in_one_hour};
+use crate::support::{Setup, World, in_one_hour};
 
 fn keyed(world: &World, method: &str, path: &str, key: &str) -> Call {
     world.forward(method, path).header("idempotency-key", key)
 }
 
-both_engines! {
+engines! {
     async fn the_same_request_gets_the_stored_outcome(setup: Setup) {
         let world = World::with(setup).await;
         world.upstream.reply(Reply::new(201).header("etag", "\"e\"").body("made"));
@@ -96,7 +97,7 @@ async fn an_answer_too_large_to_keep_still_reaches_the_agent_once() {
     world.upstream.reply(Reply::ok(body.clone()));
     assert_eq!(keyed(&world, "GET", "/x", "k").send().await.forwarded(200).text(), body);
     let again = keyed(&world, "GET", "/x", "k").send().await.problem(502, "upstream_error");
-    assert!(again["detail"].as_str().unwrap().contains("too large to be kept"), "{again}");
+    assert!(again["detail"].as_str().unwrap().contains("too large to store"), "{again}");
     assert_eq!(world.upstream.requests().len(), 1);
 }
 

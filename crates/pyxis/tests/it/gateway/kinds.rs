@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use hmac::{Hmac, KeyInit, Mac};
+use pyxis_testkit::engines;
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::{Value, json};
 use sha2::Sha256;
 
 use crate::signer::verifier;
-use crate::support::{Setup, World, both_engines};
+use crate::support::{Setup, World};
 
 fn hmac(key: &[u8], data: &[u8]) -> Vec<u8> {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).unwrap();
@@ -166,7 +167,7 @@ fn granted(token: &str, more: &Value) -> Reply {
     Reply::json(&body.to_string())
 }
 
-both_engines! {
+engines! {
     /// Many requests at once.
     async fn many_requests_fetch_one_token_and_it_never_reaches_the_agent(setup: Setup) {
         let world = World::bare(setup).await;

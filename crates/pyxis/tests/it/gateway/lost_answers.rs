@@ -2,12 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
+use pyxis_testkit::engines;
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use crate::support::{Setup, World, both_engines};
+use crate::support::{Setup, World};
 
 /// A host whose idle close always races with the next request. It answers one request per connection, reads the head of
 /// the next and closes. Counts the heads that it read.
@@ -49,7 +50,7 @@ async fn with_host(setup: Setup) -> (World, String, Arc<Mutex<usize>>) {
     (world, format!("http://{address}/"), read)
 }
 
-both_engines! {
+engines! {
     async fn two_hundred_approved_posts_at_the_edge_of_the_idle_time_are_all_answered(setup: Setup) {
         let (world, url, read) = with_host(setup).await;
         for number in 0..200 {
@@ -70,7 +71,7 @@ both_engines! {
             let outcome = world.agent.outcome(&txn).await;
             let seen = (&outcome["status"], &outcome["error"], &outcome["response"], &outcome["upstream_status"]);
             assert_eq!(seen, (&json!("approved"), &json!("outcome_unknown"), &Value::Null, &Value::Null));
-            assert!(outcome["detail"].as_str().unwrap().contains("may have been carried out"), "{outcome}");
+            assert!(outcome["detail"].as_str().unwrap().contains("may have been executed"), "{outcome}");
         }
         assert_eq!(world.upstream.requests().len(), 4);
         let ends = world.app.audit().await;
@@ -107,7 +108,7 @@ async fn an_agent_that_waits_for_the_decision_hears_that_it_may_have_happened() 
     world.owner.approve(&txn).await;
     for answer in [waiting.await.unwrap(), ask().send().await] {
         let problem = answer.problem(502, "outcome_unknown");
-        assert!(problem["detail"].as_str().unwrap().contains("may have been carried out"), "{problem}");
+        assert!(problem["detail"].as_str().unwrap().contains("may have been executed"), "{problem}");
         assert!(problem["agent_action"].as_str().unwrap().contains("check at the target"), "{problem}");
     }
     assert_eq!(world.upstream.requests().len(), 1);
@@ -129,7 +130,7 @@ async fn a_request_that_passes_says_whether_it_may_have_happened() {
     let (late, _release) = Reply::ok("late").held();
     world.upstream.reply(late);
     let problem = world.forward("POST", "/late").send().await.problem(504, "outcome_unknown");
-    assert!(problem["detail"].as_str().unwrap().contains("may have been carried out"), "{problem}");
+    assert!(problem["detail"].as_str().unwrap().contains("may have been executed"), "{problem}");
     let (late, _release) = Reply::ok("late").held();
     world.upstream.reply(late);
     world.forward("GET", "/late").send().await.problem(504, "upstream_timeout");

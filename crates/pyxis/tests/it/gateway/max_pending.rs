@@ -3,9 +3,10 @@
 
 use std::collections::HashSet;
 
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use crate::support::{Agent, Answer, Setup, World, both_engines};
+use crate::support::{Agent, Answer, Setup, World};
 
 async fn limited(world: &World, name: &str, limit: u32) -> Agent {
     let body = json!({"name": name, "credentials": "all", "max_pending": limit});
@@ -21,13 +22,13 @@ async fn ask(world: &World, agent: &Agent, path: &str) -> Answer {
 fn refused(answer: &Answer, limit: u32) -> Value {
     let problem = answer.problem(429, "too_many_pending");
     assert_eq!(problem["max_pending"], limit, "{problem}");
-    assert!(problem["detail"].as_str().unwrap().contains("already wait for a person"), "{problem}");
+    assert!(problem["detail"].as_str().unwrap().contains("already wait for approval"), "{problem}");
     assert!(problem["agent_action"].as_str().unwrap().contains("withdraw"), "{problem}");
     assert!(answer.header("retry-after").is_some());
     problem
 }
 
-both_engines! {
+engines! {
     async fn exactly_as_many_wait_as_may_however_they_come(setup: Setup) {
         let world = World::with(setup).await;
         let agent = limited(&world, "ten", 10).await;

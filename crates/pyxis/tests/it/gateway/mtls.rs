@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Setup, World, until};
 
-const BROKE_OFF: &str = "the host broke off the connection";
+const CLOSED: &str = "the host closed the connection early";
 const NOT_ACCEPTED: &str = "the host does not accept the client certificate";
 
 /// A host of one authority, for clients of another.
@@ -41,7 +41,7 @@ impl Scene {
             let call = self.world.agent.forward(name, "GET", &self.host.url("/"));
             let problem = call.send().await.problem(502, "upstream_error");
             let told = problem["detail"].as_str().unwrap().to_owned();
-            (told == why || !told.starts_with(BROKE_OFF)).then_some(told)
+            (told == why || !told.starts_with(CLOSED)).then_some(told)
         });
         assert_eq!(told.await, why);
     }
@@ -75,12 +75,12 @@ async fn the_certificate_of_a_credential_opens_the_host_and_its_key_is_nowhere_t
 #[tokio::test]
 async fn without_a_certificate_or_with_a_strangers_the_host_refuses_and_the_agent_is_told_why() {
     for (protocols, wants, not_accepted) in [
-        (&[HTTP_1_1][..], "the host wants a client certificate, and none was shown", NOT_ACCEPTED),
+        (&[HTTP_1_1][..], "the host requires a client certificate, and none was sent", NOT_ACCEPTED),
         // HTTP/2 keeps only that the host sent a last message.
         (
             &[HTTP_2, HTTP_1_1],
-            BROKE_OFF,
-            "the host broke off the connection; does it accept the client certificate?",
+            CLOSED,
+            "the host closed the connection early; it may not accept the client certificate",
         ),
     ] {
         let scene = Scene::new(protocols).await;

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::postgres::Database;
 use crate::support::{Setup, World, in_one_hour};
+use pyxis_testkit::postgres::Database;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_nodes_on_one_postgres_database_act_as_one() {

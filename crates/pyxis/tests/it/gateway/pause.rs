@@ -1,8 +1,9 @@
 //! A request waits, the agent polls, a person decides (`docs/reference/behavior/proxy.md#approval-states`).
 
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Browser, SECRET, Setup, World, both_engines, until};
+use crate::support::{Answer, Browser, SECRET, Setup, World, until};
 
 /// Field names of an object, sorted.
 fn fields(object: &Value) -> Vec<&str> {
@@ -28,7 +29,7 @@ const POLL: [&str; 9] = [
     "upstream_status",
 ];
 
-both_engines! {
+engines! {
     async fn post_pauses_and_is_sent_once_a_person_approves(setup: Setup) {
         let world = World::with(setup).await;
         let txn = world.pause("/things").await;
@@ -284,7 +285,7 @@ async fn the_approver_sees_what_will_be_sent() {
     assert!(answer.text().contains("the whole body"), "{seen}");
 }
 
-both_engines! {
+engines! {
     async fn a_header_that_is_a_secret_by_its_name_is_shown_to_nobody(setup: Setup) {
         let world = World::with(setup).await;
         let call = world.forward("POST", "/things").header("x-api-key", "HEADER-canary");
@@ -416,7 +417,7 @@ async fn an_answer_over_the_cap_is_never_given_as_a_whole_one() {
     world.owner.approve(&txn).await;
     for answer in [waiting.await.unwrap(), ask().send().await] {
         let problem = answer.problem(502, "upstream_error");
-        assert!(problem["detail"].as_str().unwrap().contains("too large to be kept"), "{problem}");
+        assert!(problem["detail"].as_str().unwrap().contains("too large to store"), "{problem}");
     }
     assert_eq!(world.agent.poll(&txn).await["response"]["body"], "y".repeat(1000));
     assert_eq!(world.upstream.requests().len(), 1);

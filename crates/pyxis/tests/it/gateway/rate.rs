@@ -1,8 +1,9 @@
 //! The hourly limit of an agent key (`docs/reference/behavior/proxy.md#rate-limit`).
 
+use pyxis_testkit::engines;
 use serde_json::json;
 
-use crate::support::{Agent, Answer, Setup, World, both_engines, in_one_hour};
+use crate::support::{Agent, Answer, Setup, World, in_one_hour};
 
 async fn limited(world: &World, name: &str, limit: u32) -> Agent {
     let body = json!({"name": name, "credentials": "all", "rate_limit_per_hour": limit});
@@ -14,7 +15,7 @@ async fn ask(world: &World, agent: &Agent, method: &str) -> Answer {
     agent.forward("api", method, &world.upstream.url("/")).send().await
 }
 
-both_engines! {
+engines! {
     async fn limit_n_admits_exactly_n_at_once(setup: Setup) {
         in_one_hour(setup, async |setup| {
             let world = World::with(setup).await;

@@ -1,8 +1,9 @@
 //! Checks that are repeated before sending (`docs/reference/behavior/proxy.md#at-most-once`).
 
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use crate::support::{Setup, World, both_engines};
+use crate::support::{Setup, World};
 
 /// Approves, and returns the error that the transaction ends with; nothing may have been sent.
 async fn fails(world: &World, txn: &str) -> Value {
@@ -13,7 +14,7 @@ async fn fails(world: &World, txn: &str) -> Value {
     outcome["error"].clone()
 }
 
-both_engines! {
+engines! {
     async fn a_replaced_secret_is_no_longer_what_was_approved(setup: Setup) {
         let world = World::with(setup).await;
         let txn = world.pause("/x").await;

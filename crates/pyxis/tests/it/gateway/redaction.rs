@@ -2,13 +2,14 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use pyxis_testkit::engines;
 use pyxis_testkit::tls::Authority;
 use pyxis_testkit::upstream::Upstream;
 use serde_json::{Value, json};
 
 use crate::support::browser::Browser;
 use crate::support::leaks::found;
-use crate::support::{SECRET, Setup, World, both_engines};
+use crate::support::{SECRET, Setup, World};
 
 const OTHER: &str = "other-canary-5521-of-this-workspace";
 const IN_PLACE: &str = "contains the secret of `api`";
@@ -41,7 +42,7 @@ async fn exported(world: &World) -> String {
     records
 }
 
-both_engines! {
+engines! {
     async fn what_others_are_told_of_a_request_holds_no_secret(setup: Setup) {
         let authority = Authority::new();
         let directory = tempfile::tempdir().expect("a directory");

@@ -1,10 +1,11 @@
 //! One refresh for all nodes, and no refresh token that is lost (`docs/reference/credentials.md#oauth-20`).
 
+use pyxis_testkit::engines;
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::{Value, json};
 
-use crate::postgres::Database;
-use crate::support::{Browser, Setup, World, both_engines, until};
+use crate::support::{Browser, Setup, World, until};
+use pyxis_testkit::postgres::Database;
 
 /// A token that expires immediately, or one that lasts.
 fn granted(number: usize, seconds: u32) -> Reply {
@@ -150,7 +151,7 @@ async fn another_account_that_is_connected_on_one_node_is_used_on_every_node_at_
     assert_eq!(tokens.requests().len(), 2, "one for each account");
 }
 
-both_engines! {
+engines! {
     /// The old grant's response arrives after the new one's.
     async fn a_renewal_that_was_under_way_does_not_bring_the_account_before_back(setup: Setup) {
         let world = World::bare(setup).await;

@@ -1,8 +1,9 @@
 //! Sign-in, lockout, end (`docs/reference/behavior/proxy.md#sessions`).
 
+use pyxis_testkit::engines;
 use serde_json::json;
 
-use crate::support::{Answer, App, Setup, both_engines};
+use crate::support::{Answer, App, Setup};
 
 const EMAIL: &str = "somebody@people.example";
 
@@ -10,7 +11,7 @@ async fn sign_in(app: &App, password: &str) -> Answer {
     app.anonymous().post("/session", &json!({"email": EMAIL, "password": password})).send().await
 }
 
-both_engines! {
+engines! {
     async fn a_session_begins_with_the_password_and_ends_when_told(setup: Setup) {
         let app = App::start(setup).await;
         let person = app.admin(EMAIL).await;

@@ -1,8 +1,9 @@
 //! The settings of a workspace (`docs/reference/api.md#admin-api`).
 
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use crate::support::{Setup, World, both_engines};
+use crate::support::{Setup, World};
 
 /// A new pending request: its transaction, and the seconds left to decide.
 async fn pause(world: &World, path: &str) -> (String, u64) {
@@ -10,7 +11,7 @@ async fn pause(world: &World, path: &str) -> (String, u64) {
     (paused["txn_id"].as_str().unwrap().to_owned(), paused["expires_in"].as_u64().unwrap())
 }
 
-both_engines! {
+engines! {
     async fn the_window_of_a_workspace_holds_for_what_pauses_from_then_on(setup: Setup) {
         let world = World::with(setup).await;
         let owner = &world.owner.client;

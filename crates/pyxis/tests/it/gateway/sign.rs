@@ -1,11 +1,12 @@
 //! A signature always waits for a person (`docs/reference/signing.md`).
 
 use k256::ecdsa::{RecoveryId, Signature, VerifyingKey};
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::support::client::Call;
-use crate::support::{Setup, World, both_engines};
+use crate::support::{Setup, World};
 
 async fn key(world: &World, name: &str, algorithm: &str) -> Value {
     let body = json!({"name": name, "auth": {"kind": "signing_key", "algorithm": algorithm}});
@@ -35,7 +36,7 @@ pub(crate) fn mail() -> Value {
     serde_json::from_str(include_str!("../../../../pyxis-signing/data/mail.json")).unwrap()
 }
 
-both_engines! {
+engines! {
     async fn a_signature_waits_for_a_person_whatever_policy_and_mode_say(setup: Setup) {
         let world = World::bare(setup).await;
         let made = key(&world, "treasury", "secp256k1").await;
@@ -62,7 +63,7 @@ both_engines! {
     }
 }
 
-both_engines! {
+engines! {
     async fn ed25519_signs_the_message_and_p256_its_hash(setup: Setup) {
         use ed25519_dalek::Verifier as _;
         use p256::ecdsa::signature::hazmat::PrehashVerifier as _;

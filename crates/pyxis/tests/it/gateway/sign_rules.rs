@@ -1,9 +1,10 @@
 //! The rules for every agent request hold here too (`docs/reference/signing.md#request`).
 
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
 use crate::support::client::Call;
-use crate::support::{Agent, Setup, World, both_engines, in_one_hour, until};
+use crate::support::{Agent, Setup, World, in_one_hour, until};
 
 async fn world(setup: Setup) -> World {
     let world = World::bare(setup).await;
@@ -28,7 +29,7 @@ async fn pending(world: &World) -> String {
     .await
 }
 
-both_engines! {
+engines! {
     async fn signatures_and_forwards_share_one_hourly_budget(setup: Setup) {
         in_one_hour(setup, async |setup| {
             let world = world(setup).await;

@@ -1,8 +1,9 @@
 //! Text that cannot be stored: NUL is refused in the same words on both engines.
 
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use crate::support::{Setup, World, both_engines};
+use crate::support::{Setup, World};
 
 const NUL: &str = "a\u{0}b";
 
@@ -37,7 +38,7 @@ fn texts(txn: &str) -> Vec<(&'static str, String, Value, &'static str)> {
     ]
 }
 
-both_engines! {
+engines! {
     async fn nul_in_a_text_is_refused_with_422_and_names_the_field(setup: Setup) {
         let world = World::with(setup).await;
         let txn = world.pause("/x").await;

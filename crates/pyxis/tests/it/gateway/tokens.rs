@@ -1,10 +1,11 @@
 //! A token is valid only for the configuration it was fetched under (`docs/reference/credentials.md#oauth-20`). A
 //! client waiting for an approved call is told why there was no token.
 
+use pyxis_testkit::engines;
 use pyxis_testkit::upstream::{Received, Reply, Upstream};
 use serde_json::{Value, json};
 
-use crate::support::{Setup, World, both_engines, until};
+use crate::support::{Setup, World, until};
 
 fn granted(token: &str, refresh_token: Option<&str>) -> Reply {
     let body = json!({
@@ -38,7 +39,7 @@ async fn sent(world: &World) -> String {
     seen.header("authorization").unwrap_or_default().to_owned()
 }
 
-both_engines! {
+engines! {
     async fn another_scope_or_endpoint_gets_another_token(setup: Setup) {
         let mut world = World::bare(setup).await;
         let tokens = Upstream::http().await;
@@ -198,7 +199,7 @@ both_engines! {
     }
 }
 
-both_engines! {
+engines! {
     async fn a_scope_that_differs_from_the_one_asked_for_is_shown_and_a_refresh_asks_for_none(setup: Setup) {
         let mut world = World::bare(setup).await;
         let tokens = Upstream::http().await;

@@ -1,10 +1,11 @@
 //! Webhook endpoints by the admin API and the command line, and one delivery end to end.
 
+use pyxis_testkit::engines;
 use pyxis_testkit::tls::Authority;
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::{Value, json};
 
-use crate::support::{Setup, World, both_engines, until};
+use crate::support::{Setup, World, until};
 
 /// A program that trusts the authority's certificates.
 fn believing(setup: Setup, authority: &Authority) -> (Setup, tempfile::TempDir) {
@@ -27,7 +28,7 @@ fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value[name].as_str().unwrap_or_else(|| panic!("{name} in {value}"))
 }
 
-both_engines! {
+engines! {
     async fn an_endpoint_hears_of_a_request_and_its_denial_and_can_hear_it_again(setup: Setup) {
         let authority = Authority::new();
         let (setup, _directory) = believing(setup, &authority);
@@ -130,7 +131,7 @@ both_engines! {
     }
 }
 
-both_engines! {
+engines! {
     async fn an_address_that_is_not_https_or_not_public_is_refused(setup: Setup) {
         let world = World::with(setup).await;
         for url in [
@@ -165,7 +166,7 @@ both_engines! {
     }
 }
 
-both_engines! {
+engines! {
     async fn without_the_open_network_loopback_is_refused_too(setup: Setup) {
         let world = World::with(setup.without("PX_EGRESS_ALLOW")).await;
         for url in ["https://127.0.0.1:8443/in", "https://localhost/in", "https://[::1]/in"] {
@@ -175,7 +176,7 @@ both_engines! {
     }
 }
 
-both_engines! {
+engines! {
     async fn an_endpoint_is_shown_changed_and_removed_and_its_secret_never_again(setup: Setup) {
         let world = World::with(setup).await;
         let url = "https://8.8.8.8/in";
@@ -221,7 +222,7 @@ both_engines! {
     }
 }
 
-both_engines! {
+engines! {
     async fn the_command_line_does_the_same(setup: Setup) {
         let world = World::with(setup).await;
         let app = &world.app;
@@ -241,7 +242,7 @@ both_engines! {
     }
 }
 
-both_engines! {
+engines! {
     async fn deliveries_are_listed_a_page_at_a_time_and_by_what_they_are(setup: Setup) {
         let world = World::with(setup).await;
         // Nothing listens there, so they wait for their next attempt.

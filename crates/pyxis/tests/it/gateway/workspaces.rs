@@ -1,9 +1,10 @@
 //! Two workspaces that use the same names for everything: nothing crosses.
 
+use pyxis_testkit::engines;
 use pyxis_testkit::upstream::Reply;
 use serde_json::json;
 
-use crate::support::{Agent, Person, Setup, World, both_engines, in_one_hour};
+use crate::support::{Agent, Person, Setup, World, in_one_hour};
 
 /// The second workspace of a world, with its own credential `api` and agent `default-agent`.
 struct Second {
@@ -42,7 +43,7 @@ async fn only_the_first_workspace_names_a_sidecar_on_a_private_network() {
     assert_eq!(world.upstream.requests().len(), 1);
 }
 
-both_engines! {
+engines! {
     async fn each_agent_gets_its_own_workspaces_secret(setup: Setup) {
         let world = World::with(setup).await;
         let other = second(&world).await;

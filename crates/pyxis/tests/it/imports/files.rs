@@ -15,7 +15,7 @@ async fn a_file_is_imported_once_at_a_time() {
     let other = File::open(&file).expect("a file");
     other.lock().expect("a lock");
     let refused = desk.app.cli(&["stamps", "import", name]).await.expect(1);
-    assert!(refused.stderr.contains("another import that has not ended uses"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("another import is using"), "{}", refused.stderr);
     assert_eq!(desk.stored(), ["0"]);
     drop(other);
     desk.app.cli(&["stamps", "import", name]).await.expect(0);
@@ -37,7 +37,7 @@ async fn two_imports_do_not_share_a_rejects_file() {
     let file = desk.file("stamps.jsonl", &desk.credential(1, "Google", 1));
     let name = file.to_str().expect("text");
     let refused = desk.app.cli(&["stamps", "import", name, "--rejects", path]).await.expect(1);
-    assert!(refused.stderr.contains("another import that has not ended uses"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("another import is using"), "{}", refused.stderr);
     drop(input);
     assert_eq!(first.wait().expect("its end").code(), Some(1));
     assert_eq!(fs::read_to_string(&rejects).expect("rejects").lines().count(), 2_000);
@@ -54,7 +54,7 @@ async fn what_is_imported_is_never_written_over_with_rejects() {
     let name = file.to_str().expect("text");
     for rejects in [name, "stamps.jsonl", "./stamps.jsonl", "link", "hard"] {
         let refused = desk.app.cli(&["stamps", "import", name, "--rejects", rejects]).await.expect(1);
-        assert!(refused.stderr.contains("is what is to be imported"), "{rejects}: {}", refused.stderr);
+        assert!(refused.stderr.contains("is the file to import"), "{rejects}: {}", refused.stderr);
         let mut piped = desk.app.command(&["stamps", "import", "-", "--rejects", rejects]);
         let piped = piped.stdin(File::open(&file).expect("a file")).output().expect("a process");
         assert_eq!(piped.status.code(), Some(1), "{rejects}");

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use pyxis_core::digest::sha256_hex;
 use pyxis_core::hex;
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
 use super::{Desk, rejects, wallet};
-use crate::support::{Setup, both_engines};
+use crate::support::Setup;
 
 /// The mark by which a checkpoint recognizes its file: a hash of the first and the last KiB of the part read.
 fn mark(read: &str) -> String {
@@ -49,7 +50,7 @@ fn first_lines(text: &str, count: usize) -> &str {
     &text[..bytes]
 }
 
-both_engines! {
+engines! {
     async fn an_interrupted_import_goes_on_where_it_stopped(setup: Setup) {
         let desk = Desk::open(setup).await;
         let text = format!("not json\n{}nor this\n", desk.credentials(0, 40));
@@ -64,7 +65,7 @@ both_engines! {
         std::fs::write(&note, left.to_string()).expect("a file");
 
         let ran = desk.app.cli(&["stamps", "import", name, "--json"]).await.expect(1);
-        assert!(ran.stderr.contains("going on with an interrupted import"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("resuming an interrupted import"), "{}", ran.stderr);
         assert_eq!((&ran.json()["lines"], &ran.json()["accepted"]), (&json!(42), &json!(40)));
         assert_eq!(desk.stored(), ["32"]);
         let path = format!("{name}.rejects.jsonl");
@@ -78,7 +79,7 @@ both_engines! {
 
         std::fs::write(&note, "{").expect("a file");
         let damaged = desk.app.cli(&["stamps", "import", name]).await.expect(1);
-        assert!(damaged.stderr.contains("--restart begins anew"), "{}", damaged.stderr);
+        assert!(damaged.stderr.contains("use --restart to start over"), "{}", damaged.stderr);
     }
 
     async fn another_file_under_the_same_name_is_read_from_its_beginning(setup: Setup) {
@@ -102,8 +103,8 @@ both_engines! {
             let ran = desk.app.cli(&["stamps", "import", file.to_str().expect("text"), "--json"]).await;
             let done = ran.json();
             assert_eq!(json!([done["accepted"], done["unchanged"]]), json!(expected), "{name}");
-            let goes_on = ran.stderr.contains("going on with an interrupted import");
-            let is_other = ran.stderr.contains("not the file whose import was interrupted");
+            let goes_on = ran.stderr.contains("resuming an interrupted import");
+            let is_other = ran.stderr.contains("the interrupted import was of another file");
             assert_eq!((goes_on, is_other), (name == "longer.jsonl", name != "longer.jsonl"), "{}", ran.stderr);
         }
     }
@@ -130,7 +131,7 @@ both_engines! {
             (with("/rejects_bytes", longer), elsewhere, [0, 20]),
             (with("/progress/last", json!(vec![7; 32])), there, [0, 20]),
             (with("/progress/last", Value::Null), there, [0, 20]),
-            (fits.clone(), "going on with an interrupted import", [10, 10]),
+            (fits.clone(), "resuming an interrupted import", [10, 10]),
         ] {
             desk.file("stamps.jsonl.rejects.jsonl", &written);
             desk.file("stamps.jsonl.import.json", &left.to_string());

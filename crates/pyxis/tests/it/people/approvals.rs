@@ -1,11 +1,12 @@
 //! The exact responses, row by row (`docs/reference/behavior/proxy.md#approvals-api`).
 
+use pyxis_testkit::engines;
 use serde_json::json;
 
 use super::tokens::token;
-use crate::support::{Setup, World, both_engines};
+use crate::support::{Setup, World};
 
-both_engines! {
+engines! {
     async fn every_answer_of_the_approvals_api_is_as_decided(setup: Setup) {
         let world = World::with(setup).await;
         let made = token(&world.owner, "page", &["px:approve"]).await;

@@ -1,8 +1,9 @@
 //! Members, invitations and grants; roles and sessions; distinct people.
 
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use crate::support::{App, Person, Setup, World, both_engines, until};
+use crate::support::{App, Person, Setup, World, until};
 
 /// A person added by the owner through the API; the response has `id` and `link`.
 async fn invite(owner: &Person, body: &Value) -> Value {
@@ -27,7 +28,7 @@ async fn shown(world: &World, txn: &str) -> Value {
     world.owner.client.get(&format!("/approvals/{txn}")).send().await.expect(200).json()
 }
 
-both_engines! {
+engines! {
     async fn a_member_is_invited_granted_and_decides_only_there(setup: Setup) {
         let world = World::with(setup).await;
         world.credential("other", &json!({"auth": {"kind": "bearer"}, "secret": "x"})).await;
@@ -255,7 +256,7 @@ both_engines! {
     }
 }
 
-both_engines! {
+engines! {
     async fn an_invitation_is_withdrawn_until_it_is_used(setup: Setup) {
         let app = App::start(setup).await;
         let owner = app.owner();
@@ -270,7 +271,7 @@ both_engines! {
     }
 }
 
-both_engines! {
+engines! {
     async fn what_cannot_be_invited_is_refused_and_nobody_is_added(setup: Setup) {
         let app = App::start(setup).await;
         let owner = app.owner();

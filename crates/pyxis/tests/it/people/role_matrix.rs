@@ -1,11 +1,12 @@
 //! The whole matrix: person × route, and person × action × state of the credential, in one table for the API and the
 //! pages. `docs/reference/behavior/proxy.md#approvers`.
 
+use pyxis_testkit::engines;
 use pyxis_testkit::rights::{Action, Outcome, Terms, Who, outcome};
 use serde_json::{Value, json};
 
 use super::tokens::token;
-use crate::support::{Answer, App, Client, Person, Setup, World, both_engines};
+use crate::support::{Answer, App, Client, Person, Setup, World};
 
 /// A caller to test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,7 +128,7 @@ async fn operations(app: &App) -> Vec<(String, String)> {
     found
 }
 
-both_engines! {
+engines! {
     async fn every_route_lets_in_whom_it_should_and_nobody_else(setup: Setup) {
         let scene = Scene::new(setup).await;
         let mut checked = 0;
@@ -233,7 +234,7 @@ fn expected(outcome: Outcome) -> (u16, String, bool) {
     (status, word.to_owned(), outcome == Outcome::Granted)
 }
 
-both_engines! {
+engines! {
     async fn every_action_in_every_state_of_the_credential_asks_for_the_right_it_needs(setup: Setup) {
         let scene = Scene::new(setup).await;
         let owner = scene.world.app.bootstrap["owner_email"].as_str().unwrap();

@@ -4,11 +4,12 @@ use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::grant::DecisionSurface;
 use pyxis_gateway::approvals::decide::{Decision, decide};
 use pyxis_store::audit::{self, AuditFilter};
+use pyxis_testkit::engines;
 use serde_json::Value;
 
-use crate::races::world::{World, both_engines};
+use crate::races::world::World;
 
-both_engines! {
+engines! {
     async fn every_decision_is_on_record_with_the_surface_where_it_was_given(world: &World) {
         for (round, surface) in DecisionSurface::ALL.iter().enumerate() {
             let approver = world.approver(0, *surface);

@@ -1,8 +1,9 @@
 //! Personal access tokens (`docs/reference/behavior/proxy.md#tokens`).
 
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use crate::support::{App, Person, Setup, World, both_engines};
+use crate::support::{App, Person, Setup, World};
 
 /// A token of `person`; the response has `id` and `token`.
 pub(super) async fn token(person: &Person, name: &str, scopes: &[&str]) -> Value {
@@ -14,7 +15,7 @@ fn bearer(app: &App, token: &Value) -> Person {
     app.person(token["token"].as_str().unwrap())
 }
 
-both_engines! {
+engines! {
     async fn a_token_with_approve_decides_and_the_audit_names_it(setup: Setup) {
         let world = World::with(setup).await;
         let made = token(&world.owner, "approval page", &["px:approve"]).await;
@@ -107,7 +108,7 @@ both_engines! {
     }
 }
 
-both_engines! {
+engines! {
     async fn what_is_no_token_is_refused_when_it_is_made(setup: Setup) {
         let app = App::start(setup).await;
         let owner = app.owner();
@@ -130,7 +131,7 @@ both_engines! {
     }
 }
 
-both_engines! {
+engines! {
     async fn a_member_makes_no_admin_token_and_sees_only_their_own(setup: Setup) {
         let app = App::start(setup).await;
         token(&app.owner(), "owners", &["px:admin"]).await;

@@ -28,7 +28,8 @@ use pyxis_store::agents::{self, AgentChange};
 use pyxis_store::audit::{Appender, AuditKeys};
 use pyxis_store::cipher::{Keyring, MasterKey};
 use pyxis_store::users::UserRow;
-use pyxis_store::{DatabaseUrl, OpenOptions, Store};
+use pyxis_store::{OpenOptions, Store};
+use pyxis_testkit::database::{Fixture, TestDatabase};
 use pyxis_testkit::tls::Authority;
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::Value;
@@ -48,6 +49,22 @@ pub(crate) struct World {
     people: Vec<UserRow>,
     key: String,
     router: Router,
+    /// Database of the state; removed last.
+    pub(crate) database: TestDatabase,
+}
+
+/// Running background workers; dropping them aborts what is under way.
+pub(crate) struct Workers {
+    stop: watch::Sender<bool>,
+    loops: JoinSet<()>,
+}
+
+impl Workers {
+    /// Tells them to stop, and waits until what is under way is finished.
+    pub(crate) async fn end(mut self) {
+        self.stop.send_replace(true);
+        while self.loops.join_next().await.is_some() {}
+    }
 }
 
 /// A picture of one pixel.
@@ -121,49 +138,18 @@ fn credential(name: &str, auth: Auth) -> CredentialInput {
     CredentialInput { name: name.to_owned(), auth: Some(auth), ..CredentialInput::default() }
 }
 
-/// Expands a test to one for each engine: with a world, or with the database for a world with its own settings.
-macro_rules! both_engines {
-    ($(async fn $name:ident($url:ident: DatabaseUrl) $body:block)+) => {$(
-        mod $name {
-            use super::*;
-
-            async fn body($url: pyxis_store::DatabaseUrl) $body
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-            async fn sqlite() {
-                let dir = tempfile::tempdir().unwrap();
-                body(pyxis_store::DatabaseUrl::sqlite(dir.path().join("own.db"))).await;
-            }
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-            async fn postgres() {
-                let database = crate::postgres::Database::create(stringify!($name)).await;
-                body(database.url()).await;
-                database.remove().await;
-            }
-        }
-    )+};
-    ($(async fn $name:ident($world:ident: &World) $body:block)+) => {
-        $crate::races::world::both_engines! {$(
-            async fn $name(url: DatabaseUrl) {
-                async fn body($world: &World) $body
-                body(&World::new(url).await).await;
-            }
-        )+}
-    };
+impl Fixture for World {
+    async fn start(database: TestDatabase) -> Self {
+        Self::with_config(database, Config::default()).await
+    }
 }
-pub(crate) use both_engines;
 
 impl World {
-    pub(crate) async fn new(url: DatabaseUrl) -> Self {
-        Self::with_config(url, Config::default()).await
-    }
-
     /// A world with special settings.
-    pub(crate) async fn with_config(url: DatabaseUrl, config: Config) -> Self {
+    pub(crate) async fn with_config(database: TestDatabase, config: Config) -> Self {
         let clock = Arc::new(FixedClock::new(SystemClock.now()));
         let entropy = Arc::new(OsEntropy);
-        let store = Store::open(&OpenOptions::new(url)).unwrap();
+        let store = Store::open(&OpenOptions::new(database.url())).unwrap();
         store.migrate().await.unwrap();
         let keyring =
             Keyring::load(&store, &MasterKey::generate(&OsEntropy), &OsEntropy, clock.now()).await.unwrap();
@@ -220,15 +206,16 @@ impl World {
             authority,
             clock,
             state,
+            database,
         }
     }
 
     /// Starts the background workers, until they are told to stop. As in the server, the database wakes them. Without
     /// that, each step would wait for the next scheduled look.
-    pub(crate) async fn work(&self) -> (watch::Sender<bool>, JoinSet<()>) {
+    pub(crate) async fn work(&self) -> Workers {
         let (stop, stopping) = watch::channel(false);
         self.state.store.watch();
-        (stop, workers::start(&self.state, &stopping).await.unwrap())
+        Workers { loops: workers::start(&self.state, &stopping).await.unwrap(), stop }
     }
 
     pub(crate) fn approver(&self, index: usize, surface: DecisionSurface) -> Approver {

@@ -1,9 +1,10 @@
 //! The administrative routes of scoring.
 
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
 use super::installation::{Stage, address};
-use crate::support::{Setup, both_engines};
+use crate::support::Setup;
 
 /// Every route, with an id of the first workspace as its variable.
 const ROUTES: &[(&str, &str)] = &[
@@ -35,7 +36,7 @@ const ROUTES: &[(&str, &str)] = &[
     ("POST", "/admin/history-requests/019c1234-5678-7abc-8def-0123456789ab/refuse"),
 ];
 
-both_engines! {
+engines! {
     async fn only_managers_manage(setup: Setup) {
         let stage = Stage::with(setup).await;
         for (method, path) in ROUTES {

@@ -1,13 +1,14 @@
 //! `score.changed` from a running server, across a crash.
 
+use pyxis_testkit::engines;
 use pyxis_testkit::tls::Authority;
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::{Value, json};
 
 use super::installation::{Stage, address};
-use crate::support::{Setup, both_engines, until};
+use crate::support::{Setup, until};
 
-both_engines! {
+engines! {
     async fn a_changed_score_is_posted_signed_and_not_lost_in_a_crash(setup: Setup) {
         let authority = Authority::new();
         let directory = tempfile::tempdir().unwrap();

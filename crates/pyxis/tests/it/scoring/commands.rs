@@ -1,11 +1,12 @@
 //! The commands of scoring.
 
+use pyxis_testkit::engines;
 use serde_json::json;
 
 use super::installation::{Stage, address};
-use crate::support::{Setup, both_engines};
+use crate::support::Setup;
 
-both_engines! {
+engines! {
     async fn a_scorer_is_added_weighed_and_rescored_from_the_command_line(setup: Setup) {
         let stage = Stage::with(setup).await;
         stage.stamp(1, "Discord", "account").await;

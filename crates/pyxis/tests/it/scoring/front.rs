@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use pyxis_testkit::engines;
+
 use super::installation::{Stage, address};
-use crate::support::{Answer, Call, Setup, both_engines};
+use crate::support::{Answer, Call, Setup};
 
 /// Headers that differ between requests, and those that CORS adds.
 const OWN: [&str; 5] = ["x-request-id", "date", "ratelimit-remaining", "ratelimit-reset", "vary"];
@@ -15,7 +17,7 @@ fn shown(answer: &Answer) -> (u16, BTreeMap<String, String>, String) {
     (answer.status, headers.collect(), answer.text())
 }
 
-both_engines! {
+engines! {
     async fn a_score_answers_the_same_with_an_origin_and_without(setup: Setup) {
         let stage = Stage::with(setup).await;
         stage.stamp(1, "Google", "one").await;

@@ -1,10 +1,11 @@
 //! Indexers from the settings to the endpoint and to many scores at once.
 
+use pyxis_testkit::engines;
 use pyxis_testkit::indexer::{Indexer, IndexerFault};
 use serde_json::json;
 
 use super::installation::{Stage, address};
-use crate::support::{Setup, both_engines};
+use crate::support::Setup;
 
 /// An indexer that knows wallets 1 to 12, each with two to four transfers.
 async fn indexer() -> Indexer {
@@ -26,7 +27,7 @@ fn list(stage: &Stage) -> [String; 2] {
     [list, out].map(|path| path.to_str().unwrap().to_owned())
 }
 
-both_engines! {
+engines! {
     async fn each_indexer_is_asked_with_its_own_key_and_no_others(setup: Setup) {
         let [base, polygon, zksync] = [indexer().await, indexer().await, indexer().await];
         base.wants_key("key-of-base");
@@ -74,7 +75,7 @@ both_engines! {
         // One that fails is named, and the existing file stays.
         indexer.meets(&[IndexerFault::Gibberish; 300]);
         let failed = stage.app.cli(&score).await.expect(1);
-        assert!(failed.stderr.contains("cannot be scored") && failed.stderr.contains("0x"), "{}", failed.stderr);
+        assert!(failed.stderr.contains("cannot score") && failed.stderr.contains("0x"), "{}", failed.stderr);
         assert_eq!(std::fs::read_to_string(&out).unwrap(), whole);
         assert!(!std::path::Path::new(&format!("{out}.part")).exists());
     }

@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pyxis_core::clock::{Clock, SystemClock};
 use pyxis_core::window::quarter_start;
+use pyxis_testkit::engines;
 use tokio::task::JoinHandle;
 
 use super::installation::address;
-use crate::postgres::Database;
-use crate::support::{Answer, App, Call, Client, Setup, both_engines, until};
+use crate::support::{Answer, App, Call, Client, Setup, until};
+use pyxis_testkit::postgres::Database;
 
 const LIMITED: &str = r#"{"detail":"You have been rate limited!"}"#;
 /// 125 requests in a window.
@@ -111,7 +112,7 @@ fn assert_goes_on(told: &[i64], left: i64) {
     assert!((most - Load::CLIENTS..=most).contains(&left), "{left} of {most}");
 }
 
-both_engines! {
+engines! {
     async fn a_window_goes_on_over_a_restart_and_a_crash(setup: Setup) {
         let mut app = App::start(setup).await;
         let left = in_one_window(&mut app, &NEAR, async |app, key| {

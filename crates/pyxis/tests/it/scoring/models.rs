@@ -7,10 +7,11 @@ use std::sync::Arc;
 use parquet::data_type::{ByteArray, ByteArrayType};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
+use pyxis_testkit::engines;
 use serde_json::json;
 
 use super::installation::{Stage, address};
-use crate::support::{Setup, both_engines};
+use crate::support::Setup;
 
 /// Converts a CSV file of texts to Parquet, at the given path.
 fn to_parquet(csv: &str, path: &Path) {
@@ -55,7 +56,7 @@ fn files(stage: &Stage) -> [PathBuf; 2] {
     })
 }
 
-both_engines! {
+engines! {
     async fn what_is_taken_in_is_scored_alike_one_by_one_and_in_bulk(setup: Setup) {
         let stage = Stage::with(setup).await;
         let app = &stage.app;
@@ -145,7 +146,7 @@ both_engines! {
         let bad: Vec<String> = (0..30).map(|number| format!("nobody{number},{b}\n")).collect();
         let bad = bad.concat();
         let (words, told) = import("bad.csv", format!("from,to\n{a},{b}\n{bad}"), 1).await;
-        assert!(words.contains("refused: line 3: from: \"nobody0\"") && words.contains("and 10 more"), "{words}");
+        assert!(words.contains("rejected: line 3: from: \"nobody0\"") && words.contains("and 10 more"), "{words}");
         assert_eq!((told["rejects"].as_array().unwrap().len(), &told["rejected"]), (20, &json!(30)));
         assert_eq!((&told["rejects"][19]["line"], &told["first_rejected"]["line"]), (&json!(22), &json!(3)));
     }

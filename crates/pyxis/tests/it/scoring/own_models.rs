@@ -4,11 +4,12 @@ use std::fmt::Write;
 
 use pyxis_models::features;
 use pyxis_models::scope::Model;
+use pyxis_testkit::engines;
 use pyxis_testkit::onnx::{Model as File, logistic, stump};
 use serde_json::{Value, json};
 
 use super::installation::{Stage, address};
-use crate::support::{Setup, both_engines};
+use crate::support::Setup;
 
 /// Writes a file next to the database; returns its path.
 fn file(stage: &Stage, name: &str, bytes: impl AsRef<[u8]>) -> String {
@@ -41,7 +42,7 @@ async fn served(stage: &Stage, number: u8, query: &str) -> Value {
     stage.api.get(&format!("/v2/models/score/{}{query}", address(number))).send().await.expect(200).json()
 }
 
-both_engines! {
+engines! {
     async fn a_model_is_added_answers_everywhere_and_is_taken_away(setup: Setup) {
         let stage = Stage::with(setup).await;
         let app = &stage.app;
@@ -60,7 +61,7 @@ both_engines! {
         assert_eq!((&listed["revision"], &listed["customs"][0]), (&json!(1), &added["custom"]));
         assert_eq!(stage.get("/admin/models").await["customs"], listed["customs"]);
         let text = app.cli(&["models", "list"]).await.expect(0).stdout;
-        assert!(text.contains("custom model \"busy\" answers for polygon"), "{text}");
+        assert!(text.contains("custom model \"busy\" replaces polygon"), "{text}");
         let list = file(&stage, "list.txt", format!("{}\n{}\n", address(1), address(2)));
         let out = app.directory().join("scores.csv");
         let out = out.to_str().unwrap();
@@ -90,7 +91,7 @@ both_engines! {
             (vec![narrow.as_str()], "pyxis models features prints it"),
             (vec![&text], "this is not an ONNX file"),
             (vec![&line], "--unknown NUMBER"),
-            (vec![&good, "--features", "00"], "train again on what"),
+            (vec![&good, "--features", "00"], "train again on the output"),
             (vec![&good, "--human", "2"], "there is no column 2"),
             (vec![&good, "--output", "label"], "(outputs: probabilities)"),
             (vec!["nowhere.onnx"], "cannot use nowhere.onnx"),
@@ -147,6 +148,6 @@ both_engines! {
         assert!((score - 90.0).abs() < 2.0, "{score}");
         let few = file(&stage, "few.csv", format!("address,label\n{},human\n", address(2)));
         let refused = app.cli(&["models", "add", &path, "--model", "polygon", "--labels", &few]).await.expect(1);
-        assert!(refused.stderr.contains("to calibrate takes 50 humans"), "{}", refused.stderr);
+        assert!(refused.stderr.contains("calibration needs 50 humans"), "{}", refused.stderr);
     }
 }

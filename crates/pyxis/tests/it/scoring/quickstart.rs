@@ -2,12 +2,13 @@
 
 use std::process::Command;
 
+use pyxis_testkit::engines;
 use pyxis_testkit::upstream::Upstream;
 use serde_json::{Value, json};
 
 use crate::support::app::{Process, run};
 use crate::support::client::Address;
-use crate::support::{Agent, App, Browser, Client, Setup, both_engines};
+use crate::support::{Agent, App, Browser, Client, Setup};
 
 fn quickstart(app: &App, arguments: &[&str]) -> Command {
     let base = ["quickstart", "--listen", "127.0.0.1:0", "--metrics-listen", "off"];
@@ -43,7 +44,7 @@ impl Running {
     }
 }
 
-both_engines! {
+engines! {
     async fn the_main_job_is_done_with_what_it_prints(setup: Setup) {
         let app = App::empty(setup.without("PX_EGRESS_ALLOW"));
         let running = Running::start(&app, &[]);

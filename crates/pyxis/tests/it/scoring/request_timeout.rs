@@ -6,8 +6,8 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::installation::{Stage, address};
-use crate::postgres::Database;
 use crate::support::Setup;
+use pyxis_testkit::postgres::Database;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_score_that_does_not_come_within_a_minute_is_504_and_comes_when_asked_for_again() {

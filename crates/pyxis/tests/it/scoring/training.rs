@@ -5,11 +5,12 @@ use std::fmt::Write;
 use pyxis_core::address::EvmAddress;
 use pyxis_models::features;
 use pyxis_models::scope::Model;
+use pyxis_testkit::engines;
 use pyxis_testkit::onnx::stump;
 use serde_json::json;
 
 use super::installation::Stage;
-use crate::support::{Setup, both_engines};
+use crate::support::Setup;
 
 fn wallet(number: u32) -> EvmAddress {
     let mut bytes = [9; 20];
@@ -43,7 +44,7 @@ fn population(stage: &Stage) -> [String; 2] {
     })
 }
 
-both_engines! {
+engines! {
     async fn models_are_trained_put_in_force_and_taken_away(setup: Setup) {
         let stage = Stage::with(setup).await;
         let app = &stage.app;

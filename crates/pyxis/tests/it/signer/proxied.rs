@@ -1,10 +1,11 @@
 //! Agent, proxy, signer, upstream: `connector: sidecar` from end to end.
 
+use pyxis_testkit::engines;
 use serde_json::json;
 
 use super::process::Signer;
 use super::verifier;
-use crate::support::{Setup, World, both_engines};
+use crate::support::{Setup, World};
 
 /// A world with the sidecar credential `my-app`, whose requests reach the verifying upstream.
 async fn world(signer: &Signer, hosts: &[String]) -> World {
@@ -97,7 +98,7 @@ async fn a_failure_of_the_signer_is_one_of_the_proxy_and_never_looks_like_an_ans
     assert!(upstream.requests().is_empty());
 }
 
-both_engines! {
+engines! {
     async fn a_sidecar_serves_the_entrance_for_base_urls_and_the_probe(setup: Setup) {
         let (signer, upstream) = (Signer::start(&[("OAUTH_SIGNER_TOKEN", "sesame")]), verifier::upstream().await);
         let world = world_on(setup, &signer, &[upstream.addr().to_string()]).await;
@@ -130,7 +131,7 @@ async fn what_the_sidecar_sent_and_lost_may_have_happened() {
     assert_eq!(upstream.requests().len(), 2);
 }
 
-both_engines! {
+engines! {
     async fn a_token_that_there_is_not_is_left_out_or_empty_as_the_credential_says(setup: Setup) {
         let world = World::bare(setup).await;
         let secret = json!({"consumer_key": "consumer-key", "consumer_secret": "consumer-secret"});

@@ -9,7 +9,6 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::client::Address;
-use super::database;
 use super::{Agent, Client, Person, Setup};
 
 /// A data directory and, usually, a server on it. The process ends with this value.
@@ -221,7 +220,7 @@ impl App {
     /// Runs statements behind the program's back; returns the first column of a SELECT.
     pub(crate) fn sql(&self, statements: &str) -> Vec<String> {
         match &self.setup.postgres {
-            Some(postgres) => database::postgres(postgres, statements),
+            Some(postgres) => postgres.run_blocking(statements),
             None => pyxis_testkit::sqlite::run(&self.data().join("pyxis.db"), statements),
         }
     }
@@ -232,7 +231,7 @@ impl App {
     }
 
     /// The database of an installation that is on PostgreSQL.
-    pub(crate) fn postgres(&self) -> &crate::postgres::Database {
+    pub(crate) fn postgres(&self) -> &pyxis_testkit::postgres::Database {
         self.setup.postgres.as_ref().expect("an installation on PostgreSQL")
     }
 
@@ -300,9 +299,6 @@ impl Drop for App {
     fn drop(&mut self) {
         if let Some(mut server) = self.server.take() {
             end(&mut server);
-        }
-        if let Some(postgres) = self.setup.postgres.take() {
-            database::remove(postgres);
         }
     }
 }

@@ -7,7 +7,7 @@ use pyxis_core::clock::{Clock, SystemClock};
 use pyxis_core::window::hour_start;
 
 use super::Setup;
-use crate::postgres::Database;
+use pyxis_testkit::postgres::Database;
 
 /// Runs a scene that uses up a budget. The hour may end at any moment, and the next one has its own budget. A scene
 /// that failed across the end of an hour is repeated once, from the start.

@@ -1,6 +1,7 @@
 //! Settings for starting the program in a test.
 
-use crate::postgres::Database;
+use pyxis_testkit::database::{Fixture, TestDatabase};
+use pyxis_testkit::postgres::Database;
 
 /// Settings of a program that is about to start.
 pub(crate) struct Setup {
@@ -34,25 +35,8 @@ impl Setup {
     }
 }
 
-/// Expands each test to one on SQLite and one on PostgreSQL.
-macro_rules! both_engines {
-    ($($(#[doc = $doc:literal])* async fn $name:ident($setup:ident: Setup) $body:block)+) => {$(
-        mod $name {
-            use super::*;
-
-            $(#[doc = $doc])*
-            async fn body($setup: Setup) $body
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn sqlite() {
-                body(Setup::new()).await;
-            }
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn postgres() {
-                body(Setup::on($crate::postgres::Database::create(stringify!($name)).await)).await;
-            }
-        }
-    )+};
+impl Fixture for Setup {
+    async fn start(database: TestDatabase) -> Self {
+        Self { postgres: database.into_postgres(), ..Self::new() }
+    }
 }
-pub(crate) use both_engines;

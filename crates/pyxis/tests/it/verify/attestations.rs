@@ -8,12 +8,13 @@ use ed25519_dalek::{Signature, Verifier, VerifyingKey};
 use pyxis_core::hex;
 use pyxis_core::proof::{DEFAULT_ACTION, Kind, Registration};
 use pyxis_core::sui::SuiAddress;
+use pyxis_testkit::engines;
 use pyxis_testkit::upstream::{Received, Reply, Upstream};
 use pyxis_verify::attestation::sui::signed_bytes;
 use serde_json::{Value, json};
 
 use super::installation::{ACTION, Stage, address, now, registration};
-use crate::support::{Setup, both_engines};
+use crate::support::Setup;
 
 const ATTESTER: &str = "0xABCDEFabcdefABCDEFabcdefABCDEFabcdefABCD";
 
@@ -36,7 +37,7 @@ fn keys_of(listed: &Value, scheme: &str) -> Vec<Value> {
     listed["keys"].as_array().unwrap().iter().filter(|key| key["scheme"] == scheme).cloned().collect()
 }
 
-both_engines! {
+engines! {
     async fn a_sui_attestation_is_signed_by_a_published_key(setup: Setup) {
         let stage = Stage::with(setup).await;
         let recipient: SuiAddress = "0xa11ce".parse().unwrap();
@@ -203,7 +204,7 @@ fn indexed(setup: Setup, index: &Upstream) -> Setup {
     setup.env("PX_ATTESTATION_SCAN_URL", url).env("PX_AUTHORIZED_ATTESTER", ATTESTER)
 }
 
-both_engines! {
+engines! {
     async fn every_page_of_the_index_is_read_and_its_failure_is_never_a_no(setup: Setup) {
         let index = Upstream::http().await;
         let down = Arc::new(AtomicBool::new(false));

@@ -1,12 +1,13 @@
 //! The checks, and the order of their errors (`docs/reference/behavior/verification.md#checks`).
 
 use pyxis_core::proof::{Kind, Registration};
+use pyxis_testkit::engines;
 use serde_json::json;
 
 use super::installation::{ACTION, Stage, address, registration};
-use crate::support::{Setup, both_engines};
+use crate::support::Setup;
 
-both_engines! {
+engines! {
     async fn a_proof_answers_its_kind_network_and_action_only(setup: Setup) {
         let stage = Stage::with(setup).await;
         let said = registration(1, Kind::GovId, 7);

@@ -4,11 +4,12 @@
 use futures_util::future::join_all;
 use pyxis_core::proof::{Kind, Rebinding, Registration, Revocation, Statement};
 use pyxis_core::sui::SuiAddress;
+use pyxis_testkit::engines;
 use pyxis_verify::registry::to_json;
 use serde_json::{Value, json};
 
 use super::installation::{ACTION, Stage, address, key, now, registration};
-use crate::support::{Setup, both_engines};
+use crate::support::Setup;
 
 /// An address on Sui.
 fn on_sui() -> SuiAddress {
@@ -63,7 +64,7 @@ async fn sui_proof(stage: &Stage) {
     stage.register(Registration { subject: on_sui().into(), ..said(Kind::CleanHands, "sui") }).await;
 }
 
-both_engines! {
+engines! {
     async fn every_kind_on_every_network_is_answered_by_its_check_and_its_strategy(setup: Setup) {
         let stage = Stage::with(setup).await;
         for (kind, network, chain, check, strategy) in doors() {

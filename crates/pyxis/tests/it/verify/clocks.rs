@@ -1,12 +1,13 @@
 //! Block clocks, and that a dead RPC node affects no other network.
 
 use pyxis_core::proof::{Kind, Registration, Statement};
+use pyxis_testkit::engines;
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::{Value, json};
 
 use super::installation::{ACTION, Stage, address, now, registration};
 use crate::support::app::{Ran, run};
-use crate::support::{App, PATIENCE, Setup, both_engines, until};
+use crate::support::{App, PATIENCE, Setup, until};
 
 const NOWHERE: &str = "http://127.0.0.1:1";
 
@@ -39,7 +40,7 @@ async fn result(stage: &Stage, network: &str, number: u8) -> Value {
     stage.ask(&path).await["result"].clone()
 }
 
-both_engines! {
+engines! {
     async fn a_network_whose_blocks_were_used_keeps_its_clock(setup: Setup) {
         let mut stage = Stage::with(setup).await;
         stage.register(said("optimism", 1, 7)).await;

@@ -2,13 +2,14 @@
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::proof::{Kind, Registration, Statement};
+use pyxis_testkit::engines;
 use pyxis_verify::registry::{IssuerKey, to_json};
 use serde_json::json;
 
 use super::installation::{ACTION, address, key, now, registration};
-use crate::support::{App, Setup, both_engines, until};
+use crate::support::{App, Setup, until};
 
-both_engines! {
+engines! {
     async fn an_issuer_signs_imports_and_rebinds_on_the_command_line(setup: Setup) {
         let app = App::bootstrapped(setup).await;
         let made = app.cli_json(&["proofs", "keygen", "issuer.key"]).await;

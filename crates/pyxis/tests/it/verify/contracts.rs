@@ -7,11 +7,12 @@ use pyxis_core::proof::Statement;
 use pyxis_evm::{Word, abi};
 use pyxis_signing::eip712::words;
 use pyxis_testkit::anvil::{Anvil, compile};
+use pyxis_testkit::engines;
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::{Value, json};
 
 use super::installation::{ACTION, Stage, address, registration};
-use crate::support::{Setup, both_engines};
+use crate::support::Setup;
 
 const CIRCUIT: Word = [7; 32];
 pub(super) const ISSUER: u64 = 77;
@@ -124,7 +125,7 @@ async fn old_heights(chain: &Chain, stage: &Stage) {
     assert_eq!(above, json!({"error": "Snapshot is invalid"}));
 }
 
-both_engines! {
+engines! {
     async fn contracts_are_asked_at_old_heights_in_batches(setup: Setup) {
         let chain = Chain::start().await;
         let stage = chain.stage_on(setup, |_| {}).await;

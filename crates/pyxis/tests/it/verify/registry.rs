@@ -3,11 +3,12 @@
 use pyxis_core::field::FieldElement;
 use pyxis_core::proof::{Kind, ProofNullifier, Rebinding, Registration, Revocation, Statement, Subject};
 use pyxis_core::sui::SuiAddress;
+use pyxis_testkit::engines;
 use pyxis_verify::registry::to_json;
 use serde_json::json;
 
 use super::installation::{ACTION, Stage, address, key, now, registration};
-use crate::support::{Setup, both_engines};
+use crate::support::Setup;
 
 fn rebinding(from: u8, to: u8, nullifier: u64, nonce: &str) -> Statement {
     Statement::Rebind(Rebinding {
@@ -33,7 +34,7 @@ fn revocation(number: u8, nonce: &str) -> Revocation {
     }
 }
 
-both_engines! {
+engines! {
     async fn a_second_address_is_refused_and_the_same_again_changes_nothing(setup: Setup) {
         let stage = Stage::with(setup).await;
         let said = registration(1, Kind::GovId, 7);

@@ -1,12 +1,13 @@
 //! One integer for each address, at a height (`docs/reference/behavior/verification.md#voting-strategies`).
 
 use pyxis_core::proof::{Kind, Revocation, Statement};
+use pyxis_testkit::engines;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::installation::{ACTION, Stage, address, now, registration};
 use crate::support::client::dial;
-use crate::support::{Setup, both_engines, until};
+use crate::support::{Setup, until};
 
 const GOV_ID: &str = "/snapshot-strategies/sybil-resistance/gov-id";
 
@@ -25,7 +26,7 @@ fn checksummed(number: u8) -> String {
     format!("0x{}", plain[2..].chars().enumerate().map(digit).collect::<String>())
 }
 
-both_engines! {
+engines! {
     async fn five_hundred_checksummed_addresses_in_one_request(setup: Setup) {
         let stage = Stage::with(setup).await;
         for number in [1, 0xab, 0xcd] {
@@ -169,7 +170,7 @@ async fn errors_of_strategies_come_with_their_words() {
     }
     // Each bad address is named, up to twenty of them.
     let entry = |index: usize, value: &str| {
-        let reason = "not an address: 0x and 40 hexadecimal digits";
+        let reason = "not an address: write 0x followed by 40 hex characters";
         json!({"index": index, "value": value, "reason": reason})
     };
     let mixed = format!("{user},0x1,{user},vitalik.eth");

@@ -1,7 +1,10 @@
 //! Rooms that are upgraded, and rooms that the bot is removed from.
 
 use pyxis_core::audit_event::AuditEvent;
+use pyxis_gateway::channels::examination::tick;
 use pyxis_store::audit::{self, AuditFilter};
+use pyxis_testkit::database::TestDatabase;
+use pyxis_testkit::engines;
 
 use super::*;
 
@@ -40,9 +43,9 @@ fn in_room(homeserver: &StandIn, txn: TxnId, room: &str) -> Option<RoomMessage> 
 
 const POLICY: &str = r#"{"channel": "chat_secondary", "matrix_room": "!ops:px.test"}"#;
 
-both_engines! {
-    async fn an_upgraded_room_is_followed_at_the_next_message(url: DatabaseUrl) {
-        let (world, homeserver) = quiet(url, POLICY).await;
+engines! {
+    async fn an_upgraded_room_is_followed_at_the_next_message(database: TestDatabase) {
+        let (world, homeserver) = quiet(database, POLICY).await;
         let actor = world.actor();
         channels::set_default_chat(&world.state, &actor, ChatPlatform::Matrix, ROOM).await.unwrap();
         let asked = world.pause(1).await;
@@ -62,9 +65,9 @@ both_engines! {
         assert!(wrong(&world).await.is_empty());
     }
 
-    async fn an_upgrade_is_heard_of_and_believed_of_the_rooms_state_alone(url: DatabaseUrl) {
-        let (world, homeserver) = quiet(url, POLICY).await;
-        let working = Working::start(&world).await;
+    async fn an_upgrade_is_heard_of_and_believed_of_the_rooms_state_alone(database: TestDatabase) {
+        let (world, homeserver) = quiet(database, POLICY).await;
+        let workers = working(&world).await;
         // A message that looks like it, and an event that the room's state does not confirm.
         let content = json!({ "body": "x", "replacement_room": "!evil:px.test" });
         homeserver.say(ROOM, ADA, "m.room.tombstone", &content);
@@ -75,19 +78,19 @@ both_engines! {
             (rooms(&world).await.0.as_deref() == Some(NEW)).then_some(())
         })
         .await;
-        working.end().await;
+        workers.end().await;
         assert_eq!(moves(&world).await, 1);
     }
 
-    async fn a_room_whose_successor_is_shut_is_named_and_followed_once_it_is_open(url: DatabaseUrl) {
-        let (world, homeserver) = quiet(url, POLICY).await;
+    async fn a_room_whose_successor_is_shut_is_named_and_followed_once_it_is_open(database: TestDatabase) {
+        let (world, homeserver) = quiet(database, POLICY).await;
         homeserver.shut(NEW);
         homeserver.upgrade(ROOM, NEW);
         let txn = world.pause(1).await;
         show(&world).await;
         let found = channels::unreachable(&world.state, world.workspace).await.unwrap();
         assert_eq!(found.len(), 1);
-        let why = found[0].message.error.clone().unwrap();
+        let why = found[0].why.clone();
         assert!(why.contains("was upgraded to !new:px.test") && why.contains("invite it there"), "{why}");
         assert_eq!(rooms(&world).await.0.as_deref(), Some(ROOM), "nothing is changed");
         assert!(!wrong(&world).await.is_empty());
@@ -101,8 +104,8 @@ both_engines! {
         assert!(wrong(&world).await.is_empty());
     }
 
-    async fn a_room_that_the_bot_was_put_out_of_is_named_until_it_is_back(url: DatabaseUrl) {
-        let (world, homeserver) = quiet(url, POLICY).await;
+    async fn a_room_that_the_bot_was_put_out_of_is_named_until_it_is_back(database: TestDatabase) {
+        let (world, homeserver) = quiet(database, POLICY).await;
         homeserver.shut(ROOM);
         world.pause(1).await;
         show(&world).await;
@@ -116,11 +119,60 @@ both_engines! {
     }
 }
 
+/// Each unreachable room, with the reason.
+async fn unreachable(world: &World) -> Vec<(String, String)> {
+    let found = channels::unreachable(&world.state, world.workspace).await.unwrap();
+    found.into_iter().map(|found| (found.chat, found.why)).collect()
+}
+
+engines! {
+    async fn a_room_that_the_bot_was_put_out_of_is_named_before_a_message_is_due(database: TestDatabase) {
+        let (world, homeserver) = quiet(database, POLICY).await;
+        tick(&world.state).await.unwrap();
+        assert!(unreachable(&world).await.is_empty());
+        homeserver.shut(ROOM);
+        tick(&world.state).await.unwrap();
+        let known = unreachable(&world).await;
+        assert!(known.len() == 1 && known[0].0 == ROOM && known[0].1.contains("M_FORBIDDEN"), "{known:?}");
+        assert_eq!(wrong(&world).await, [known[0].1.clone()], "the doctor says the same");
+        // A homeserver that is down says nothing about its rooms.
+        homeserver.set_down(true);
+        tick(&world.state).await.unwrap();
+        assert_eq!(unreachable(&world).await, known);
+        homeserver.set_down(false);
+        homeserver.open(ROOM);
+        tick(&world.state).await.unwrap();
+        assert!(unreachable(&world).await.is_empty() && wrong(&world).await.is_empty());
+        homeserver.set_down(true);
+        tick(&world.state).await.unwrap();
+        assert!(unreachable(&world).await.is_empty(), "nothing is known");
+        homeserver.set_down(false);
+        homeserver.encrypt(ROOM);
+        tick(&world.state).await.unwrap();
+        assert!(unreachable(&world).await[0].1.contains("encrypted"));
+    }
+
+    async fn settings_follow_an_upgraded_room_without_a_message(database: TestDatabase) {
+        let (world, homeserver) = quiet(database, POLICY).await;
+        homeserver.shut(NEW);
+        homeserver.upgrade(ROOM, NEW);
+        tick(&world.state).await.unwrap();
+        let found = unreachable(&world).await;
+        assert!(found[0].1.contains("was upgraded to !new:px.test"), "{found:?}");
+        assert!(found[0].1.contains("invite it there"), "{found:?}");
+        assert_eq!(rooms(&world).await.0.as_deref(), Some(ROOM), "nothing is changed");
+        homeserver.open(NEW);
+        tick(&world.state).await.unwrap();
+        assert_eq!(rooms(&world).await.0.as_deref(), Some(NEW));
+        assert_eq!(moves(&world).await, 1);
+        assert!(unreachable(&world).await.is_empty() && wrong(&world).await.is_empty());
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_room_of_a_real_homeserver_is_upgraded_and_the_bot_goes_along() {
     let homeserver = Homeserver::start();
-    let dir = tempfile::tempdir().unwrap();
-    let scene = Scene::start(pyxis_store::DatabaseUrl::sqlite(dir.path().join("chat.db")), &homeserver).await;
+    let scene = Scene::start(TestDatabase::sqlite(), &homeserver).await;
     scene.asked(1).await;
     let path = format!("/_matrix/client/v3/rooms/{}/upgrade", scene.room);
     let made = scene.ada.client.post(&path, &json!({ "new_version": "10" })).send().await.expect(200).json();
@@ -134,5 +186,4 @@ async fn a_room_of_a_real_homeserver_is_upgraded_and_the_bot_goes_along() {
     .await;
     let txn = scene.world.pause(2).await;
     scene.ada.sees("the message in the new room", &new, |event| says(event, &format!("{txn}"))).await;
-    scene.end().await;
 }

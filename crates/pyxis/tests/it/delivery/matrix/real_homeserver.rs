@@ -1,16 +1,16 @@
 //! A bot that is removed from a room of a real homeserver, or that may not write there. The command line, the page and
 //! the metric report that until it is fixed.
 
-use super::{Address, Client, Homeserver, User, json, says, until};
-use crate::support::{Browser, Setup, World, both_engines};
+use pyxis_testkit::engines;
 
-const ADMIN: &str = "admin@people.example";
+use super::{Homeserver, User, json, says};
+use crate::delivery::reports::{self, Reports};
+use crate::support::{Setup, World};
 
 /// A running server whose bot is in a room, and a manager who looks at its pages.
 struct Office {
     world: World,
-    browser: Browser,
-    metrics: Client,
+    reports: Reports,
     bot: User,
     ada: User,
     /// The room's id.
@@ -35,10 +35,8 @@ impl Office {
             .env("PX_METRICS_LISTEN", "127.0.0.1:0");
         let world = World::with(setup).await;
         world.policy(&json!({ "channel": "chat_secondary", "matrix_room": named })).await;
-        world.app.admin(ADMIN).await;
-        let browser = Browser::sign_in(&world.app.anonymous(), ADMIN).await;
-        let metrics = metrics(&world);
-        Self { world, browser, metrics, bot, ada, room, named }
+        let reports = Reports::open(&world, "matrix").await;
+        Self { world, reports, bot, ada, room, named }
     }
 
     /// Sends a request, and waits until the room shows it.
@@ -49,28 +47,7 @@ impl Office {
 
     /// The problem with the room as reported by the command line.
     async fn doctor(&self) -> Option<String> {
-        let report = self.world.app.cli(&["doctor", "--json"]).await.json();
-        let part = format!("Matrix room {}", self.named);
-        let parts = report["parts"].as_array().unwrap().iter();
-        let found = parts.filter(|found| found["part"] == part.as_str()).collect::<Vec<_>>();
-        assert_eq!(found.len(), 1, "{report}");
-        assert_eq!(found[0]["ok"], found[0]["wrong"].is_null(), "{report}");
-        found[0]["wrong"].as_str().map(str::to_owned)
-    }
-
-    /// Waits until the page and the metric report this many unreachable rooms.
-    async fn unreachable(&self, rooms: usize) {
-        let page = async || {
-            let page = self.browser.get("/app/notifications").await.expect(200).text();
-            (page.matches("cannot be reached since").count() == rooms).then_some(())
-        };
-        until("the page", page).await;
-        let line = format!("pyxis_chats_unreachable{{platform=\"matrix\"}} {rooms}");
-        let metric = async || {
-            let text = self.metrics.get("/metrics").send().await.expect(200).text();
-            text.lines().any(|found| found == line).then_some(())
-        };
-        until("the metric", metric).await;
+        reports::doctor(&self.world, &format!("Matrix room {}", self.named)).await
     }
 
     async fn membership(&self, change: &str) {
@@ -88,36 +65,38 @@ impl Office {
     }
 }
 
-fn metrics(world: &World) -> Client {
-    let address = world.app.greeting["metrics_address"].as_str().unwrap().parse().unwrap();
-    Client::new(Address::new(address))
-}
-
 async fn kicked(setup: Setup, alias: Option<&str>) {
     let homeserver = Homeserver::start();
     let mut office = Office::open(setup, &homeserver, alias).await;
     office.shown("/before").await;
-    office.unreachable(0).await;
+    office.reports.unreachable(0).await;
+    assert_eq!(office.doctor().await, None);
+
+    // The homeserver says so itself, before a message is due.
+    office.membership("kick").await;
+    office.reports.unreachable(1).await;
+    assert!(office.doctor().await.unwrap().contains("it is not in the room"));
+    office.membership("invite").await;
+    office.reports.unreachable(0).await;
     assert_eq!(office.doctor().await, None);
 
     office.membership("kick").await;
-    assert!(office.doctor().await.unwrap().contains("it is not in the room"));
     let refused = office.world.pause("/meanwhile").await;
-    office.unreachable(1).await;
+    office.reports.unreachable(1).await;
     assert!(office.doctor().await.unwrap().contains("invite it there first"));
     // A restart does not forget it.
     office.world.app.restart().await;
-    office.metrics = metrics(&office.world);
-    office.unreachable(1).await;
+    office.reports.restarted(&office.world);
+    office.reports.unreachable(1).await;
 
     office.membership("invite").await;
     office.ada.sees("the refused message", &office.room, |event| says(event, &refused)).await;
-    office.unreachable(0).await;
+    office.reports.unreachable(0).await;
     assert_eq!(office.doctor().await, None);
     office.shown("/after").await;
 }
 
-both_engines! {
+engines! {
     async fn a_bot_that_is_kicked_is_named_until_it_is_invited_again(setup: Setup) {
         kicked(setup, None).await;
     }
@@ -131,12 +110,14 @@ both_engines! {
         let office = Office::open(setup, &homeserver, None).await;
         office.shown("/before").await;
         office.messages_need(50).await;
+        office.reports.unreachable(1).await;
         assert!(office.doctor().await.unwrap().contains("the bot may not post in the room"));
-        office.world.pause("/meanwhile").await;
-        office.unreachable(1).await;
+        let refused = office.world.pause("/meanwhile").await;
+        office.reports.unreachable(1).await;
         office.messages_need(0).await;
+        office.ada.sees("the refused message", &office.room, |event| says(event, &refused)).await;
+        office.reports.unreachable(0).await;
         assert_eq!(office.doctor().await, None);
         office.shown("/after").await;
-        office.unreachable(0).await;
     }
 }

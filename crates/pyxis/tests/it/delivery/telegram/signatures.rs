@@ -1,9 +1,11 @@
 //! Requests for signatures: the payload in a message, and the place to approve it.
 
+use pyxis_testkit::engines;
+
 use super::*;
 use crate::delivery::payloads;
 
-both_engines! {
+engines! {
     async fn a_signature_is_approved_by_button_where_the_message_shows_every_field(scene: &mut Scene) {
         scene.link(ADA).await;
         scene.world.signing_key(POLICY).await;
@@ -50,6 +52,6 @@ both_engines! {
         let (_, message) = &approved[0];
         let over = message.button("Deny").replacen('d', "a", 1);
         scene.telegram.press_with(message, &over, ADA);
-        scene.heard("Too late: it is approved.", 1).await;
+        scene.heard("Too late: the request is already approved.", 1).await;
     }
 }

@@ -1,0 +1,139 @@
+//! Examination of the configured chats, so that one that the bot was removed from is reported before a message is
+//! refused there. Every node examines them once a minute, and when a platform says that something changed.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use futures_util::{StreamExt, stream};
+use pyxis_store::chat_messages::{self, ChatPlatform};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::{matrix, moves, telegram};
+use crate::error::Result;
+use crate::runtime::chat_health::ChatHealth;
+use crate::runtime::state::State;
+use crate::runtime::survival::{caught, restarted};
+use crate::runtime::work::Stop;
+
+/// Time between two rounds.
+const EVERY: Duration = Duration::from_mins(1);
+/// Least time between two rounds, however often the platforms report changes.
+const BREATH: Duration = Duration::from_secs(3);
+/// Maximum number of a platform's chats examined in one round. The others are examined in the next ones.
+const CHATS: usize = 200;
+/// Maximum time for the chats of one platform in one round.
+const ROUND: Duration = Duration::from_secs(25);
+/// Chats examined at once.
+const AT_ONCE: usize = 4;
+
+/// Starts the examinations, if a platform is configured.
+pub(super) fn start(state: &State, stop: &Stop, loops: &mut JoinSet<()>) {
+    if configured_platforms(state).is_empty() {
+        return;
+    }
+    let (state, stop) = (state.clone(), stop.clone());
+    loops.spawn(restarted("chats", stop.clone(), move || run(state.clone(), stop.clone())));
+}
+
+async fn run(state: State, mut stop: Stop) {
+    loop {
+        let round = async {
+            if let Err(error) = caught("chats", Box::pin(tick(&state))).await {
+                tracing::warn!(%error, "chats could not be examined; they will be examined again");
+            }
+            tokio::time::sleep(BREATH).await;
+            tokio::select! {
+                () = tokio::time::sleep(EVERY) => {}
+                () = state.work.examinations().notified() => {}
+            }
+        };
+        tokio::select! {
+            () = round => {}
+            _ = stop.wait_for(|stop| *stop) => return,
+        }
+    }
+}
+
+/// Platforms that this server has a bot on.
+pub(crate) fn configured_platforms(state: &State) -> Vec<ChatPlatform> {
+    let telegram = state.config.telegram.is_some().then_some(ChatPlatform::Telegram);
+    let matrix = state.config.matrix.is_some().then_some(ChatPlatform::Matrix);
+    telegram.into_iter().chain(matrix).collect()
+}
+
+/// Examines the configured chats once. Settings follow chats that moved, and messages that a chat refused are due again
+/// once it is usable.
+pub async fn tick(state: &State) -> Result<()> {
+    for platform in configured_platforms(state) {
+        let chats = state.chat_examinations.next(platform, named(state, platform).await?, CHATS);
+        if chats.is_empty() {
+            continue;
+        }
+        // A platform that does not answer says nothing about its chats.
+        if let Some(trouble) = sign_in(state, platform).await {
+            tracing::debug!(platform = platform.as_str(), trouble, "chats cannot be examined");
+            continue;
+        }
+        for (chat, health) in examine(state, platform, chats, ROUND).await {
+            settle(state, platform, &chat, health).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn settle(state: &State, platform: ChatPlatform, chat: &str, health: ChatHealth) -> Result<()> {
+    let health = match health {
+        ChatHealth::Moved(to) => match platform {
+            ChatPlatform::Telegram => return moves::follow(state, platform, chat, &to).await,
+            ChatPlatform::Matrix => match matrix::room::follow(state, chat).await? {
+                None => return Ok(()),
+                Some(health) => health,
+            },
+        },
+        health => health,
+    };
+    let is_usable_again = state.chat_examinations.note(platform, chat, &health, state.now());
+    if is_usable_again && chat_messages::revive(&state.store, platform, chat, state.now()).await? > 0 {
+        state.work.chats(platform).notify_one();
+    }
+    Ok(())
+}
+
+/// All chats of a platform that a workspace or a policy names.
+pub(crate) async fn named(state: &State, platform: ChatPlatform) -> Result<BTreeSet<String>> {
+    Ok(moves::configured(state, platform).await?.into_iter().map(|(_, chat)| chat).collect())
+}
+
+/// Problem with the bot itself.
+pub(crate) async fn sign_in(state: &State, platform: ChatPlatform) -> Option<String> {
+    match platform {
+        ChatPlatform::Telegram => telegram::me::sign_in(state).await,
+        ChatPlatform::Matrix => matrix::room::sign_in(state).await,
+    }
+}
+
+/// Examines chats for at most `limit`, and changes nothing. Chats that there was no time for are left out.
+pub(crate) async fn examine(
+    state: &State,
+    platform: ChatPlatform,
+    chats: Vec<String>,
+    limit: Duration,
+) -> Vec<(String, ChatHealth)> {
+    let mut found = Vec::new();
+    let examining = stream::iter(chats)
+        .map(|chat| async move {
+            let health = match platform {
+                ChatPlatform::Telegram => telegram::me::examine(state, &chat).await,
+                ChatPlatform::Matrix => matrix::room::examine(state, &chat, false).await,
+            };
+            (chat, health)
+        })
+        .buffer_unordered(AT_ONCE)
+        .for_each(|result| {
+            found.push(result);
+            std::future::ready(())
+        });
+    drop(timeout(limit, examining).await);
+    found
+}

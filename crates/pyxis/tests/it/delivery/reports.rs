@@ -1,0 +1,59 @@
+//! Unreachable chats as a running server reports them: the page, the metric and `pyxis doctor`.
+
+use crate::support::client::Address;
+use crate::support::{Browser, Client, World, until};
+
+const ADMIN: &str = "admin@people.example";
+
+/// A manager who looks at the pages, and a collector of the metrics.
+pub(super) struct Reports {
+    browser: Browser,
+    metrics: Client,
+    platform: &'static str,
+}
+
+impl Reports {
+    /// Of a server that was started with `PX_METRICS_LISTEN`.
+    pub(super) async fn open(world: &World, platform: &'static str) -> Self {
+        world.app.admin(ADMIN).await;
+        let browser = Browser::sign_in(&world.app.anonymous(), ADMIN).await;
+        Self { browser, metrics: metrics(world), platform }
+    }
+
+    /// Follows the server to its new address for metrics.
+    pub(super) fn restarted(&mut self, world: &World) {
+        self.metrics = metrics(world);
+    }
+
+    /// Waits until the page and the metric report this many unreachable chats.
+    pub(super) async fn unreachable(&self, chats: usize) {
+        let page =
+            async || (self.page().await.matches("cannot be reached since").count() == chats).then_some(());
+        until("the page", page).await;
+        let line = format!("pyxis_chats_unreachable{{platform=\"{}\"}} {chats}", self.platform);
+        let metric = async || {
+            let text = self.metrics.get("/metrics").send().await.expect(200).text();
+            text.lines().any(|found| found == line).then_some(())
+        };
+        until("the metric", metric).await;
+    }
+
+    pub(super) async fn page(&self) -> String {
+        self.browser.get("/app/notifications").await.expect(200).text()
+    }
+}
+
+fn metrics(world: &World) -> Client {
+    let address = world.app.greeting["metrics_address"].as_str().unwrap().parse().unwrap();
+    Client::new(Address::new(address))
+}
+
+/// The problem with a chat as reported by the command line.
+pub(super) async fn doctor(world: &World, part: &str) -> Option<String> {
+    let report = world.app.cli(&["doctor", "--json"]).await.json();
+    let parts = report["parts"].as_array().unwrap().iter();
+    let found = parts.filter(|found| found["part"] == part).collect::<Vec<_>>();
+    assert_eq!(found.len(), 1, "{report}");
+    assert_eq!(found[0]["ok"], found[0]["wrong"].is_null(), "{report}");
+    found[0]["wrong"].as_str().map(str::to_owned)
+}
