@@ -1,6 +1,8 @@
 //! Small enumerations with fixed wire names.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::chat::ChatPlatform;
 
 macro_rules! wire_enum {
     ($(#[doc = $doc:literal])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
@@ -59,19 +61,70 @@ wire_enum!(
     }
 );
 
-wire_enum!(
-    /// Place where an approval is announced (`docs/reference/behavior/proxy.md#channels`).
-    Channel {
-        /// The link is returned to the agent, which shows it.
-        AgentReflected = "agent_reflected",
-        /// The dashboard's inbox.
-        Dashboard = "dashboard",
-        /// The first chat platform.
-        ChatPrimary = "chat_primary",
-        /// The second chat platform.
-        ChatSecondary = "chat_secondary",
+/// Place where an approval is announced (`docs/reference/behavior/proxy.md#channels`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Channel {
+    /// The link is returned to the agent, which shows it.
+    AgentReflected,
+    /// The dashboard's inbox.
+    Dashboard,
+    /// A chat platform.
+    Chat(ChatPlatform),
+}
+
+impl utoipa::PartialSchema for Channel {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        utoipa::openapi::ObjectBuilder::new()
+            .schema_type(utoipa::openapi::schema::Type::String)
+            .enum_values(Some(Self::all().map(Self::as_str)))
+            .description(Some("Channel that announces approvals."))
+            .into()
     }
-);
+}
+
+impl utoipa::ToSchema for Channel {}
+
+impl Channel {
+    /// Every value, in the order of the documents.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let chats = ChatPlatform::ALL.iter().copied().map(Self::Chat);
+        [Self::AgentReflected, Self::Dashboard].into_iter().chain(chats)
+    }
+
+    /// The name on the wire and in the store.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::AgentReflected => "agent_reflected",
+            Self::Dashboard => "dashboard",
+            Self::Chat(platform) => platform.spec().channel,
+        }
+    }
+
+    /// The value of a wire name; case matters.
+    pub fn from_name(text: &str) -> Option<Self> {
+        Self::all().find(|channel| channel.as_str() == text)
+    }
+
+    /// The platform of a chat channel.
+    pub const fn platform(self) -> Option<ChatPlatform> {
+        match self {
+            Self::Chat(platform) => Some(platform),
+            Self::AgentReflected | Self::Dashboard => None,
+        }
+    }
+}
+
+impl std::fmt::Display for Channel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Channel {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
 
 wire_enum!(
     /// A person's role in a workspace. Owners and admins are its managers.

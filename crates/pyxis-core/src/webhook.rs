@@ -275,6 +275,7 @@ mod tests {
     //! Fields, signature, retries (`docs/reference/webhooks.md#request`).
 
     use super::*;
+    use crate::chat::ChatPlatform;
 
     fn txn() -> TxnId {
         "8c4d2c5e-9f0a-4b6e-8a51-2f1d3c4b5a69".parse().unwrap()
@@ -295,7 +296,7 @@ mod tests {
             summary: Some("pay the invoice"),
             approval_url: "https://px.example/approve/8c4d",
             expires_at: UnixMillis(1_767_225_600_000),
-            channel: Channel::ChatPrimary,
+            channel: Channel::Chat(ChatPlatform::TELEGRAM),
         });
         assert_eq!(
             text(&payload),

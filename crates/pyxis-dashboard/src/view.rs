@@ -13,7 +13,6 @@ pub mod body;
 pub mod brand;
 pub mod catalogue;
 pub mod connect;
-mod credential_kinds;
 pub mod credentials;
 pub mod error;
 pub mod explorer;
@@ -177,6 +176,23 @@ impl Problems {
     pub fn counted(&self) -> String {
         text::counted(self.0.len() as u64, "field")
     }
+}
+
+/// Form field that names a room on a chat platform.
+#[derive(Clone, Debug)]
+pub struct RoomField {
+    /// `telegram_chat`, `matrix_room`.
+    pub name: &'static str,
+    /// `Telegram chat`, `Matrix room`.
+    pub label: String,
+    /// Effect of a blank field.
+    pub blank: String,
+    /// Example of a room.
+    pub example: &'static str,
+    /// Condition of a room.
+    pub hint: Option<&'static str>,
+    /// The room as stored or typed.
+    pub value: String,
 }
 
 /// Decision about a request: badge word, icon and state color.

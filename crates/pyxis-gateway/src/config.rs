@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use pyxis_core::secret::SecretString;
+use http::Extensions;
 
 /// Settings of the proxy.
 #[derive(Clone, Debug)]
@@ -30,10 +30,8 @@ pub struct Config {
     pub sole_node: bool,
     /// File outside the database with the newest signed head of the audit log.
     pub anchor: Option<PathBuf>,
-    /// Telegram bot, the first chat platform.
-    pub telegram: Option<TelegramConfig>,
-    /// Matrix bot, the second chat platform.
-    pub matrix: Option<MatrixConfig>,
+    /// Connected chat platforms.
+    pub chats: ChatSettings,
     /// Contact for push services. Default: the base URL.
     pub push_contact: Option<String>,
 }
@@ -52,31 +50,36 @@ impl Default for Config {
             retention: Duration::from_hours(24),
             sole_node: true,
             anchor: None,
-            telegram: None,
-            matrix: None,
+            chats: ChatSettings::default(),
             push_contact: None,
         }
     }
 }
 
-/// Settings of the Telegram bot.
-#[derive(Clone, Debug)]
-pub struct TelegramConfig {
-    /// Bot token.
-    pub token: SecretString,
-    /// Origin of the Bot API server, without a trailing slash.
-    pub api_base: String,
-    /// Secret of posted updates. If it is not set, updates are polled.
-    pub webhook_secret: Option<SecretString>,
-    /// Maximum duration of one poll.
-    pub poll: Duration,
-}
+/// Settings of connected chat platforms. Each is stored under its own type, which only the platform's folder knows.
+#[derive(Clone, Debug, Default)]
+pub struct ChatSettings(Extensions);
 
-/// Settings of the Matrix bot.
-#[derive(Clone, Debug)]
-pub struct MatrixConfig {
-    /// Origin of the homeserver, without a trailing slash.
-    pub homeserver: String,
-    /// Access token of the bot.
-    pub token: SecretString,
+impl ChatSettings {
+    /// Adds the settings of a platform.
+    #[must_use]
+    pub fn with<T: Clone + Send + Sync + 'static>(mut self, settings: T) -> Self {
+        self.insert(settings);
+        self
+    }
+
+    /// Adds the settings of a platform.
+    pub fn insert<T: Clone + Send + Sync + 'static>(&mut self, settings: T) {
+        drop(self.0.insert(settings));
+    }
+
+    /// The settings of a platform, if it is connected.
+    pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
+        self.0.get()
+    }
+
+    /// True if no platform is connected.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
 }

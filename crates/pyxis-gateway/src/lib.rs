@@ -26,7 +26,7 @@ use pyxis_http::openapi::{Clash, DescribedRouter};
 use utoipa::openapi::OpenApi;
 use utoipa_axum::routes;
 
-pub use config::{Config, MatrixConfig, TelegramConfig};
+pub use config::{ChatSettings, Config};
 pub use error::{BoxError, Error, Result};
 pub use forwarding::forward::base_url_proxy;
 pub use forwarding::forward::forward;
@@ -40,29 +40,26 @@ pub const FORWARD: &str = "/forward";
 
 /// All routes of the proxy.
 pub fn router(state: State) -> Router {
-    // The webhook route exists only if it is used.
-    let by_webhook = state.config.telegram.as_ref().is_some_and(|bot| bot.webhook_secret.is_some());
-    let chat = if by_webhook { chat().into_router() } else { Router::new() };
+    let chats = channels::routes(&state);
     let through_base_url = any(endpoints::through_base_url).with_state(state.clone());
     described()
         .into_router()
-        .merge(chat)
+        .merge(chats)
         .nest_service(base_url_proxy::PREFIX, through_base_url)
         .with_state(state)
 }
 
 /// The description of all routes.
 pub fn openapi() -> Result<OpenApi, Clash> {
-    let all = described().merge(chat()).described(routes!(endpoints::through_base_url));
+    let all = described()
+        .described(channels::described())
+        .described(routes!(endpoints::through_base_url))
+        .schema::<pyxis_core::auth::HeaderFormat>();
     all.into_description(problems::all())
 }
 
 /// Every problem of this crate.
 pub use error::kinds::ALL as PROBLEMS;
-
-fn chat() -> DescribedRouter<State> {
-    DescribedRouter::default().routes(routes!(channels::telegram::webhook))
-}
 
 fn described() -> DescribedRouter<State> {
     // Other methods reach the handlers too, which explain the refusal.

@@ -1,9 +1,9 @@
 //! Chat accounts of users, and the default chats of workspaces.
 
+use pyxis_core::chat::ChatPlatform;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{UserId, WorkspaceId};
 
-use crate::chat_messages::ChatPlatform;
 use crate::db::{row, sql};
 use crate::{Executor, StoreError, Tx};
 

@@ -2,21 +2,12 @@
 //! may post and edit them. A message is due while its shown state differs from the desired one.
 
 use pyxis_core::approval_mode::ApprovalState;
+use pyxis_core::chat::ChatPlatform;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ChatMessageId, TxnId, WorkspaceId};
 
-use crate::db::{row, sql, stored_enum};
+use crate::db::{row, sql};
 use crate::{Engine, Executor, StoreError};
-
-stored_enum! {
-    /// A chat platform.
-    pub ChatPlatform {
-        /// `chat_primary`.
-        Telegram = "telegram",
-        /// `chat_secondary`.
-        Matrix = "matrix",
-    }
-}
 
 row! {
     /// A chat message.

@@ -63,8 +63,7 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
             response_max: config.response_max,
             sole_node: store.engine() == Engine::Sqlite,
             anchor: Some(anchor_path(&config)),
-            telegram: config.chats.telegram.clone(),
-            matrix: config.chats.matrix.clone(),
+            chats: config.chats.platforms.clone(),
             push_contact: config.chats.push_contact.clone(),
             ..gateway::Config::default()
         },

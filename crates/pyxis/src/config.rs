@@ -1,6 +1,6 @@
 //! Settings: flag, environment, `pyxis.toml`, default, in this order of precedence.
 //!
-//! Every key is in [`keys::KEYS`] with its default and meaning; `docs/reference/configuration.md` is generated from that
+//! Every key is in [`keys::all`] with its default and meaning; `docs/reference/configuration.md` is generated from that
 //! table.
 
 mod chats;
@@ -256,6 +256,8 @@ impl<E: Env> Source<'_, E> {
 
 #[cfg(test)]
 mod tests {
+    use pyxis_gateway::channels::telegram::TelegramConfig;
+
     use super::*;
 
     fn load(vars: &[(&str, &str)], flags: &[(&'static str, &str)]) -> Result<Config> {
@@ -345,7 +347,8 @@ mod tests {
 
     #[test]
     fn a_token_alone_makes_a_telegram_bot_that_polls_for_half_a_minute_at_a_time() {
-        let of = |vars: &[(&str, &str)]| load(vars, &[]).unwrap().chats.telegram;
+        let of =
+            |vars: &[(&str, &str)]| load(vars, &[]).unwrap().chats.platforms.get::<TelegramConfig>().cloned();
         assert!(of(&[]).is_none());
         let telegram = of(&[("PX_TELEGRAM_BOT_TOKEN", "1:t")]).unwrap();
         assert_eq!(telegram.poll, Duration::from_secs(30));

@@ -5,6 +5,7 @@ use utoipa::ToSchema;
 
 use super::Method;
 use crate::approval_mode::Channel;
+use crate::chat::Rooms;
 
 mod reading;
 
@@ -39,12 +40,10 @@ pub struct Policy {
     pub allowed_approvers: Vec<String>,
     /// Channel that announces approvals.
     pub channel: Channel,
-    /// Overrides the default chat of `chat_primary`.
-    #[schema(required, max_length = 255)]
-    pub telegram_chat: Option<String>,
-    /// Overrides the default room of `chat_secondary`.
-    #[schema(required, max_length = 255)]
-    pub matrix_room: Option<String>,
+    /// Override the default rooms of chat platforms. In the document, each platform has a field of its own.
+    #[serde(flatten)]
+    #[schema(ignore)]
+    pub rooms: Rooms,
     /// Number of approvers needed.
     #[schema(minimum = 1, maximum = 20)]
     pub min_approvals: u32,
@@ -68,8 +67,7 @@ impl Default for Policy {
             deny_urls: Vec::new(),
             allowed_approvers: Vec::new(),
             channel: Channel::AgentReflected,
-            telegram_chat: None,
-            matrix_room: None,
+            rooms: Rooms::default(),
             min_approvals: 1,
             passkey_required: false,
             require_reason: false,

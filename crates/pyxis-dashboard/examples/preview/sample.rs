@@ -19,7 +19,9 @@ mod scoring;
 
 use askama::Template;
 use pyxis_core::clock::UnixMillis;
-use pyxis_dashboard::view::{Choice, Flash, Layout, Problems, Timestamp};
+use pyxis_dashboard::view::{Choice, Flash, Layout, Problems, RoomField, Timestamp};
+use pyxis_gateway::channels::PLATFORMS;
+use pyxis_gateway::channels::platform::PlatformDescriptor;
 
 /// Appended to every text that an untrusted party could choose; empty for the preview.
 #[derive(Clone, Copy)]
@@ -64,6 +66,18 @@ impl Sample {
 
     fn choice(self, value: &str, label: &str, chosen: bool) -> Choice {
         Choice { value: self.t(value), label: self.t(label), chosen }
+    }
+
+    fn room_fields(self, blank: &str) -> Vec<RoomField> {
+        let field = |(described, value): (&PlatformDescriptor, &str)| RoomField {
+            name: described.platform.spec().room_field,
+            label: described.platform.room_label(),
+            blank: self.t(blank),
+            example: described.page.room_example,
+            hint: described.page.room_hint,
+            value: self.t(value),
+        };
+        PLATFORMS.iter().zip(["-1001234567890", "!ops:example.org"]).map(field).collect()
     }
 
     fn shell(self) -> Layout {

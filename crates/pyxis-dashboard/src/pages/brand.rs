@@ -5,6 +5,7 @@ use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use pyxis_core::brand::{Accent, DEFAULT_ACCENT, DEFAULT_NAME};
 use pyxis_core::id::WorkspaceId;
+use pyxis_gateway::channels::PLATFORMS;
 use pyxis_gateway::notifications::brand;
 use serde::Deserialize;
 
@@ -16,7 +17,7 @@ use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::upload::Upload;
 use crate::view::Problems;
-use crate::view::brand::BrandPage;
+use crate::view::brand::{BrandPage, ChatBrand};
 use crate::{Error, State};
 
 const HERE: &str = "/app/brand";
@@ -55,7 +56,8 @@ async fn show(
         accent,
         draft,
         logo: has_logo.then(|| format!("/brand/{workspace}/logo.png")),
-        telegram_logo: has_logo && brand::is_public(&state.gateway),
+        public_logo: has_logo && brand::is_public(&state.gateway),
+        chats: PLATFORMS.iter().map(ChatBrand::from).collect(),
         problems,
     })
 }

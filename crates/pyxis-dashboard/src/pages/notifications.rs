@@ -4,12 +4,15 @@ use axum::extract::State as Extract;
 use axum::response::IntoResponse;
 use axum::response::Response;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use pyxis_core::chat::ChatPlatform;
 use pyxis_core::clock::UnixMillis;
 use pyxis_gateway::Error as Service;
 use pyxis_gateway::admin::channels::{UnreachableChat, Unshown};
 use pyxis_gateway::admin::push::Subscription;
 use pyxis_gateway::admin::{channels, push};
-use pyxis_store::chat_messages::ChatPlatform;
+use pyxis_gateway::channels::PLATFORMS;
+use pyxis_gateway::channels::platform::PlatformDescriptor;
+use pyxis_gateway::channels::settings::SettingKey;
 use pyxis_store::push::PushSubscriptionRow;
 
 use super::agents::unprocessable;
@@ -25,12 +28,10 @@ use crate::view::notifications::{
     AccountLine, BrowserLine, LinkCodePage, NotificationsPage, PlatformLine, RefusedLine, UnreachableLine,
     UnshownLine,
 };
-use crate::view::{Problems, Timestamp};
+use crate::view::{Problems, RoomField, Timestamp};
 use crate::{Error, State, text};
 
 const HERE: &str = "/app/notifications";
-const PLATFORMS: [(ChatPlatform, &str); 2] =
-    [(ChatPlatform::Telegram, "Telegram"), (ChatPlatform::Matrix, "Matrix")];
 
 pub(crate) async fn page(
     Extract(state): Extract<State>,
@@ -38,18 +39,30 @@ pub(crate) async fn page(
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
-    let chat = async |platform| channels::default_chat(&state.gateway, workspace, platform).await;
-    let telegram = chat(ChatPlatform::Telegram).await?.unwrap_or_default();
-    let matrix = chat(ChatPlatform::Matrix).await?.unwrap_or_default();
-    show(&state, &who, &asked, telegram, matrix, Problems::default()).await
+    let mut rooms = Vec::new();
+    for described in PLATFORMS {
+        let room = channels::default_chat(&state.gateway, workspace, described.platform).await?;
+        rooms.push(room_field(described, room.unwrap_or_default()));
+    }
+    show(&state, &who, &asked, rooms, Problems::default()).await
+}
+
+fn room_field(described: &PlatformDescriptor, value: String) -> RoomField {
+    RoomField {
+        name: described.platform.spec().room_field,
+        label: described.platform.room_label(),
+        blank: format!("blank: {}", described.page.without_room),
+        example: described.page.room_example,
+        hint: None,
+        value,
+    }
 }
 
 async fn show(
     state: &State,
     who: &SignedIn,
     asked: &ListQuery,
-    telegram_chat: String,
-    matrix_room: String,
+    rooms: Vec<RoomField>,
     problems: Problems,
 ) -> Result<Response, Error> {
     let (now, person) = (state.gateway.now(), &who.person);
@@ -62,12 +75,13 @@ async fn show(
         return Ok(file);
     }
     let (unshown, search) = UNSHOWN.page(HERE, asked, unshown);
-    let line = |(platform, label): &(ChatPlatform, &str)| PlatformLine {
+    let line = |platform: ChatPlatform| PlatformLine {
         name: platform.as_str().to_owned(),
-        label: (*label).to_owned(),
+        label: platform.spec().label.to_owned(),
+        decides: platform.spec().decides,
         accounts: accounts
             .iter()
-            .filter(|account| account.platform == *platform)
+            .filter(|account| account.platform == platform)
             .filter(|account| asked.fits([account.external_id.as_str(), &account.label]))
             .map(|account| AccountLine {
                 id: account.external_id.clone(),
@@ -76,18 +90,22 @@ async fn show(
             })
             .collect(),
     };
-    let spoken = PLATFORMS.iter().filter(|(platform, _)| channels::is_configured(&state.gateway, *platform));
+    let all = ChatPlatform::ALL.iter().copied();
+    let configured = all.filter(|platform| channels::is_configured(&state.gateway, *platform));
+    let variables = |described: &PlatformDescriptor| {
+        described.connected_by.iter().map(|key| SettingKey::variable(key)).collect()
+    };
     let mut page = html(&NotificationsPage {
         shell: who.shell(state).await?,
         search,
         push_key: push::public_key(&state.gateway),
         browsers: browsers.into_iter().map(|row| browser(row, now)).collect(),
-        platforms: spoken.map(line).collect(),
+        platforms: configured.map(line).collect(),
+        connected_by: PLATFORMS.iter().map(variables).collect(),
         unshown,
         unreachable: unreachable(state, who).await?,
         refused: refused(state, who).await?,
-        telegram_chat,
-        matrix_room,
+        rooms,
         problems,
     })?;
     page.extensions_mut().insert(RunsWorker);
@@ -118,18 +136,13 @@ async fn unshown(state: &State, who: &SignedIn) -> Result<Vec<UnshownLine>, Erro
 
 fn unshown_line(Unshown { platform, message }: Unshown, now: UnixMillis) -> UnshownLine {
     UnshownLine {
-        platform: label(platform),
+        platform: platform.spec().label.to_owned(),
         chat: message.chat,
         txn: message.txn_id.to_string(),
         why: super::sentence(&text::visible(&message.error.unwrap_or_default())),
         again: message.next_at.is_some(),
         at: Timestamp::new(message.created_at, now),
     }
-}
-
-fn label(platform: ChatPlatform) -> String {
-    let found = PLATFORMS.iter().find(|(known, _)| *known == platform);
-    found.map_or("", |(_, label)| label).to_owned()
 }
 
 /// Configured chats that the bot cannot work in, for those who can fix that.
@@ -140,7 +153,7 @@ async fn unreachable(state: &State, who: &SignedIn) -> Result<Vec<UnreachableLin
     let now = state.gateway.now();
     let found = channels::unreachable(&state.gateway, who.person.workspace()).await?;
     let line = |chat: UnreachableChat| UnreachableLine {
-        platform: label(chat.platform),
+        platform: chat.platform.spec().label.to_owned(),
         chat: chat.chat,
         why: super::sentence(&text::visible(&chat.why)),
         since: Timestamp::new(chat.since, now),
@@ -179,8 +192,8 @@ fn browser(row: PushSubscriptionRow, now: UnixMillis) -> BrowserLine {
     }
 }
 
-fn platform(name: &str) -> Result<(ChatPlatform, &'static str), Error> {
-    let found = PLATFORMS.into_iter().find(|(platform, _)| platform.as_str() == name);
+fn platform(name: &str) -> Result<&'static PlatformDescriptor, Error> {
+    let found = PLATFORMS.iter().find(|described| described.platform.as_str() == name);
     found.ok_or(Error::NotFound)
 }
 
@@ -188,20 +201,16 @@ pub(crate) async fn link(
     Extract(state): Extract<State>,
     Form { who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
-    let (platform, label) = platform(fields.get("platform"))?;
-    if !channels::is_configured(&state.gateway, platform) {
+    let PlatformDescriptor { platform, page, .. } = platform(fields.get("platform"))?;
+    if !platform.spec().decides || !channels::is_configured(&state.gateway, *platform) {
         return Err(Error::NotFound);
     }
     let (user, actor) = (who.person.user.id, who.person.actor());
-    let (code, until) = channels::link_code(&state.gateway, &actor, user, platform).await?;
-    let word = match platform {
-        ChatPlatform::Telegram => "/link",
-        ChatPlatform::Matrix => "!link",
-    };
+    let (code, until) = channels::link_code(&state.gateway, &actor, user, *platform).await?;
     html(&LinkCodePage {
         shell: who.shell(&state).await?,
-        platform: label.to_owned(),
-        command: format!("{word} {}", code.expose()),
+        platform: platform.spec().label.to_owned(),
+        command: format!("{} {}", page.link_command, code.expose()),
         until: Timestamp::new(until, state.gateway.now()),
     })
 }
@@ -210,7 +219,7 @@ pub(crate) async fn unlink(
     Extract(state): Extract<State>,
     Form { who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
-    let (platform, _) = platform(fields.get("platform"))?;
+    let platform = platform(fields.get("platform"))?.platform;
     let (user, actor) = (who.person.user.id, who.person.actor());
     channels::unlink(&state.gateway, &actor, user, platform, fields.get("account")).await?;
     Ok(Notice::AccountUnlinked.then(&state, HERE))
@@ -221,15 +230,17 @@ pub(crate) async fn chats(
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let actor = who.person.actor();
-    let (telegram, matrix) = (fields.trimmed("telegram_chat"), fields.trimmed("matrix_room"));
-    let mut set = channels::set_default_chat(&state.gateway, &actor, ChatPlatform::Telegram, &telegram).await;
-    if set.is_ok() {
-        set = channels::set_default_chat(&state.gateway, &actor, ChatPlatform::Matrix, &matrix).await;
+    let typed = |described: &PlatformDescriptor| fields.trimmed(described.platform.spec().room_field);
+    for described in PLATFORMS {
+        let room = typed(described);
+        let set = channels::set_default_chat(&state.gateway, &actor, described.platform, &room).await;
+        let Err(error) = set else { continue };
+        let field = described.platform.spec().room_field;
+        let problems = problem(error, field, |_| field)?;
+        let rooms = PLATFORMS.iter().map(|described| room_field(described, typed(described))).collect();
+        return Ok(unprocessable(show(&state, &who, &ListQuery::default(), rooms, problems).await?));
     }
-    let Err(error) = set else { return Ok(Notice::Saved.then(&state, HERE)) };
-    let named = |name: &str| if name == "matrix_room" { "matrix_room" } else { "telegram_chat" };
-    let problems = problem(error, "telegram_chat", named)?;
-    Ok(unprocessable(show(&state, &who, &ListQuery::default(), telegram, matrix, problems).await?))
+    Ok(Notice::Saved.then(&state, HERE))
 }
 
 /// The service worker that shows notifications. It must be served at the root, or its scope would not cover the pages.

@@ -160,12 +160,12 @@ async fn page(state: &State, who: &SignedIn, name: &str, shown: PolicyListItem) 
     let stored = policies::get(&state.gateway, workspace, name).await?.map(|(_, policy)| policy);
     let chats = form::Chats::of(state);
     let mut warnings = match &stored {
-        Some(policy) => form::warnings(policy, &approvers(state, &row, policy).await?, chats),
+        Some(policy) => form::warnings(policy, &approvers(state, &row, policy).await?, &chats),
         None => Vec::new(),
     };
     warnings.extend(policies::warnings(&row, stored.as_ref(), mode));
     let form =
-        shown.form.unwrap_or_else(|| form::shown(&stored.clone().unwrap_or_else(starting_point), chats));
+        shown.form.unwrap_or_else(|| form::shown(&stored.clone().unwrap_or_else(starting_point), &chats));
     html(&PolicyPage {
         shell: who.shell(state).await?,
         credential: row.name,
@@ -223,7 +223,7 @@ pub(crate) async fn save(
             Err(error) => problem(error, "methods", form::field)?,
         },
     };
-    let typed = form::typed(&fields, &stored.unwrap_or_default(), form::Chats::of(&state), problems);
+    let typed = form::typed(&fields, &stored.unwrap_or_default(), &form::Chats::of(&state), problems);
     let shown = PolicyListItem { form: Some(typed), ..PolicyListItem::default() };
     Ok(unprocessable(page(&state, &who, &name, shown).await?))
 }
@@ -305,7 +305,7 @@ pub(crate) async fn replay(
         }
     };
     let wrong = !problems.is_empty();
-    let typed = form::typed(&fields, &stored.unwrap_or_default(), form::Chats::of(&state), problems);
+    let typed = form::typed(&fields, &stored.unwrap_or_default(), &form::Chats::of(&state), problems);
     let shown = PolicyListItem { form: Some(typed), replay, ..PolicyListItem::default() };
     let response = page(&state, &who, &name, shown).await?;
     Ok(if wrong { unprocessable(response) } else { response })

@@ -1,5 +1,6 @@
 //! Differences between two policies, field by field, in words.
 
+use pyxis_core::chat::ChatPlatform;
 use pyxis_core::policy::{Method, Policy};
 
 use crate::text;
@@ -7,16 +8,20 @@ use crate::view::staged::Difference;
 
 /// The changes that `after` makes; `before` is `None` if the credential has no policy of its own.
 pub(super) fn changes(before: Option<&Policy>, after: &Policy) -> Vec<Difference> {
-    let was = |values: fn(&Policy) -> Vec<String>| before.map(values).unwrap_or_default();
-    FIELDS
-        .iter()
-        .filter_map(|(field, values)| {
-            let (old, new) = (was(*values), values(after));
-            let removed: Vec<_> = old.iter().filter(|one| !new.contains(one)).cloned().collect();
-            let added: Vec<_> = new.into_iter().filter(|one| !old.contains(one)).collect();
-            (!removed.is_empty() || !added.is_empty()).then_some(Difference { field, removed, added })
-        })
-        .collect()
+    let listed = FIELDS.iter().filter_map(|(field, values)| {
+        difference((*field).to_owned(), before.map(*values).unwrap_or_default(), values(after))
+    });
+    let rooms = ChatPlatform::ALL.iter().filter_map(|platform| {
+        let room = |policy: &Policy| policy.rooms.get(*platform).map(str::to_owned).into_iter().collect();
+        difference(platform.room_label(), before.map(room).unwrap_or_default(), room(after))
+    });
+    listed.chain(rooms).collect()
+}
+
+fn difference(field: String, old: Vec<String>, new: Vec<String>) -> Option<Difference> {
+    let removed: Vec<_> = old.iter().filter(|one| !new.contains(one)).cloned().collect();
+    let added: Vec<_> = new.into_iter().filter(|one| !old.contains(one)).collect();
+    (!removed.is_empty() || !added.is_empty()).then_some(Difference { field, removed, added })
 }
 
 type Field = (&'static str, fn(&Policy) -> Vec<String>);
@@ -34,8 +39,6 @@ const FIELDS: &[Field] = &[
     ("Reason required", |policy| vec![yes_or_no(policy.require_reason)]),
     ("Time to decide", |policy| vec![window(policy.approval_timeout_secs)]),
     ("Channel", |policy| vec![policy.channel.as_str().to_owned()]),
-    ("Telegram chat", |policy| policy.telegram_chat.clone().into_iter().collect()),
-    ("Matrix room", |policy| policy.matrix_room.clone().into_iter().collect()),
 ];
 
 fn names(methods: &[Method]) -> Vec<String> {
@@ -68,12 +71,12 @@ mod tests {
             told,
             [
                 Difference {
-                    field: "Denied URLs",
+                    field: "Denied URLs".to_owned(),
                     removed: vec!["/old".to_owned()],
                     added: vec!["/new".to_owned()],
                 },
                 Difference {
-                    field: "Approvals needed",
+                    field: "Approvals needed".to_owned(),
                     removed: vec!["1".to_owned()],
                     added: vec!["2".to_owned()],
                 },
@@ -84,13 +87,15 @@ mod tests {
 
     #[test]
     fn every_field_of_a_policy_is_compared() {
-        let full = policy(
+        let mut full = policy(
             r#"{"auto_approve_methods":["GET"],"require_approval_methods":["POST"],"deny_methods":["PUT"],
                 "auto_approve_urls":["/a"],"require_approval_urls":["/b"],"deny_urls":["/c"],
-                "allowed_approvers":["a@b.example"],"channel":"dashboard","telegram_chat":"1",
-                "matrix_room":"!r:x.example","min_approvals":2,"passkey_required":true,"require_reason":true,
+                "allowed_approvers":["a@b.example"],"channel":"dashboard","min_approvals":2,"passkey_required":true,"require_reason":true,
                 "approval_timeout_secs":60}"#,
         );
+        for platform in ChatPlatform::ALL {
+            full.rooms.set(*platform, Some("a-room".to_owned()));
+        }
         let fields = serde_json::to_value(&full).unwrap().as_object().unwrap().len();
         assert_eq!(changes(Some(&Policy::default()), &full).len(), fields);
     }

@@ -1,9 +1,11 @@
 //! Converts between the policy form and the policy document.
 
 use pyxis_core::approval_mode::Channel;
+use pyxis_core::chat::ChatPlatform;
 use pyxis_core::policy::{Method, Policy, PolicyError};
 use pyxis_gateway::admin::channels;
-use pyxis_store::chat_messages::ChatPlatform;
+use pyxis_gateway::channels::PLATFORMS;
+use pyxis_gateway::channels::platform::PlatformDescriptor;
 use serde_json::{Map, Value, json};
 
 use super::sentence;
@@ -11,7 +13,7 @@ use crate::State;
 use crate::form::Fields;
 use crate::text;
 use crate::view::policies::{MethodRule, PolicyForm};
-use crate::view::{Choice, Problems};
+use crate::view::{Choice, Problems, RoomField};
 
 /// A person who may approve.
 pub(super) struct Approver {
@@ -23,30 +25,42 @@ const METHODS: [Method; 6] =
     [Method::Get, Method::Post, Method::Put, Method::Patch, Method::Delete, Method::Options];
 
 /// Chat platforms configured on this server.
-#[derive(Clone, Copy)]
-pub(super) struct Chats {
-    pub(super) telegram: bool,
-    pub(super) matrix: bool,
-}
+pub(super) struct Chats(Vec<ChatPlatform>);
 
 impl Chats {
     pub(super) fn of(state: &State) -> Self {
-        let speaks = |platform| channels::is_configured(&state.gateway, platform);
-        Self { telegram: speaks(ChatPlatform::Telegram), matrix: speaks(ChatPlatform::Matrix) }
+        let all = ChatPlatform::ALL.iter().copied();
+        Self(all.filter(|platform| channels::is_configured(&state.gateway, *platform)).collect())
     }
 
     /// True if a channel can be chosen: a chat only if someone would be notified there.
-    const fn offers(self, channel: Channel) -> bool {
-        match channel {
-            Channel::AgentReflected | Channel::Dashboard => true,
-            Channel::ChatPrimary => self.telegram,
-            Channel::ChatSecondary => self.matrix,
-        }
+    fn offers(&self, channel: Channel) -> bool {
+        channel.platform().is_none_or(|platform| self.0.contains(&platform))
+    }
+
+    /// The available channels, and the stored one even if it is no longer available.
+    fn choices(&self, stored: Channel) -> impl Iterator<Item = Channel> {
+        Channel::all().filter(move |channel| self.offers(*channel) || *channel == stored)
+    }
+
+    /// Fields of the rooms on platforms whose channels can be chosen.
+    fn rooms(&self, stored: Channel, value: impl Fn(ChatPlatform) -> String) -> Vec<RoomField> {
+        let chosen: Vec<_> = self.choices(stored).filter_map(Channel::platform).collect();
+        let fields = PLATFORMS.iter().filter(|described| chosen.contains(&described.platform));
+        let field = |described: &PlatformDescriptor| RoomField {
+            name: described.platform.spec().room_field,
+            label: described.platform.room_label(),
+            blank: format!("blank means the workspace's {}", described.platform.spec().room_noun),
+            example: described.page.room_example,
+            hint: described.page.room_hint,
+            value: value(described.platform),
+        };
+        fields.map(field).collect()
     }
 }
 
 /// The form of a policy.
-pub(super) fn shown(policy: &Policy, chats: Chats) -> PolicyForm {
+pub(super) fn shown(policy: &Policy, chats: &Chats) -> PolicyForm {
     let rule = |method: Method| {
         if policy.deny_methods.contains(&method) {
             MethodRule::Deny
@@ -67,14 +81,14 @@ pub(super) fn shown(policy: &Policy, chats: Chats) -> PolicyForm {
         passkey_required: policy.passkey_required,
         approval_timeout_minutes: minutes(policy.approval_timeout_secs.map(u64::from)),
         channels: channel_choices(policy.channel.as_str(), policy.channel, chats),
-        telegram_chat: policy.telegram_chat.clone().unwrap_or_default(),
-        matrix_room: policy.matrix_room.clone().unwrap_or_default(),
+        rooms: chats
+            .rooms(policy.channel, |platform| policy.rooms.get(platform).unwrap_or_default().to_owned()),
         problems: Problems::default(),
     }
 }
 
 /// The form as typed.
-pub(super) fn typed(fields: &Fields, stored: &Policy, chats: Chats, problems: Problems) -> PolicyForm {
+pub(super) fn typed(fields: &Fields, stored: &Policy, chats: &Chats, problems: Problems) -> PolicyForm {
     PolicyForm {
         methods: METHODS.map(|method| (method.as_str().to_owned(), rule_of(fields, method))).to_vec(),
         auto_approve_urls: fields.text("auto_approve_urls"),
@@ -86,8 +100,7 @@ pub(super) fn typed(fields: &Fields, stored: &Policy, chats: Chats, problems: Pr
         passkey_required: fields.on("passkey_required"),
         approval_timeout_minutes: fields.trimmed("approval_timeout_minutes"),
         channels: channel_choices(fields.get("channel"), stored.channel, chats),
-        telegram_chat: fields.trimmed("telegram_chat"),
-        matrix_room: fields.trimmed("matrix_room"),
+        rooms: chats.rooms(stored.channel, |platform| fields.trimmed(platform.spec().room_field)),
         problems,
     }
 }
@@ -101,20 +114,17 @@ fn rule_of(fields: &Fields, method: Method) -> MethodRule {
     }
 }
 
-/// The available channels, and the stored one even if it is no longer available.
-fn channel_choices(chosen: &str, stored: Channel, chats: Chats) -> Vec<Choice> {
+fn channel_choices(chosen: &str, stored: Channel, chats: &Chats) -> Vec<Choice> {
     let label = |channel: Channel| match channel {
-        Channel::AgentReflected => "Agent's response and inbox",
-        Channel::Dashboard => "Inbox and browser notifications",
-        Channel::ChatPrimary => "Telegram and inbox",
-        Channel::ChatSecondary => "Matrix and inbox",
+        Channel::AgentReflected => "Agent's response and inbox".to_owned(),
+        Channel::Dashboard => "Inbox and browser notifications".to_owned(),
+        Channel::Chat(platform) => format!("{} and inbox", platform.spec().label),
     };
-    [Channel::AgentReflected, Channel::Dashboard, Channel::ChatPrimary, Channel::ChatSecondary]
-        .into_iter()
-        .filter(|channel| chats.offers(*channel) || *channel == stored)
+    chats
+        .choices(stored)
         .map(|channel| Choice {
             value: channel.as_str().to_owned(),
-            label: label(channel).to_owned(),
+            label: label(channel),
             chosen: channel.as_str() == chosen,
         })
         .collect()
@@ -180,18 +190,20 @@ fn document(fields: &Fields, stored: Option<&Policy>) -> Map<String, Value> {
         ("deny_urls", json!(fields.lines("deny_urls"))),
         ("allowed_approvers", json!(fields.lines("allowed_approvers"))),
         ("channel", json!(fields.get("channel"))),
-        ("telegram_chat", chat(fields, "telegram_chat", kept.telegram_chat.as_deref())),
-        ("matrix_room", chat(fields, "matrix_room", kept.matrix_room.as_deref())),
         ("min_approvals", whole(&fields.trimmed("min_approvals"))),
         ("passkey_required", json!(fields.on("passkey_required"))),
         ("require_reason", json!(fields.on("require_reason"))),
         ("approval_timeout_secs", seconds(&window, stored_window).unwrap_or_else(|| json!(window))),
     ];
-    entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    let rooms = ChatPlatform::ALL.iter().map(|platform| {
+        let field = platform.spec().room_field;
+        (field, room(fields, field, kept.rooms.get(*platform)))
+    });
+    entries.into_iter().chain(rooms).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// A chat as typed; a form without the field leaves it unchanged.
-fn chat(fields: &Fields, name: &str, kept: Option<&str>) -> Value {
+/// A room as typed; a form without the field leaves it unchanged.
+fn room(fields: &Fields, name: &str, kept: Option<&str>) -> Value {
     match fields.all(name).next().map(str::trim) {
         None => json!(kept),
         Some("") => Value::Null,
@@ -212,16 +224,14 @@ pub(super) fn field(name: &str) -> &'static str {
         "deny_urls" => "deny_urls",
         "allowed_approvers" => "allowed_approvers",
         "channel" => "channel",
-        "telegram_chat" => "telegram_chat",
-        "matrix_room" => "matrix_room",
         "min_approvals" => "min_approvals",
         "approval_timeout_secs" => "approval_timeout_minutes",
-        _ => "methods",
+        _ => ChatPlatform::of_room_field(name).map_or("methods", |platform| platform.spec().room_field),
     }
 }
 
 /// Warnings about likely mistakes. `able` are the people who may approve with this policy.
-pub(super) fn warnings(policy: &Policy, able: &[Approver], chats: Chats) -> Vec<String> {
+pub(super) fn warnings(policy: &Policy, able: &[Approver], chats: &Chats) -> Vec<String> {
     let mut warnings = Vec::new();
     if !chats.offers(policy.channel) {
         warnings.push(

@@ -1,6 +1,7 @@
 //! Appearance of notifications.
 
 use askama::Template;
+use pyxis_gateway::channels::platform::PlatformDescriptor;
 
 use super::{Layout, Problems, in_section};
 
@@ -22,9 +23,33 @@ pub struct BrandPage {
     pub draft: bool,
     /// Path of the logo, if there is one.
     pub logo: Option<String>,
-    /// True if Telegram can fetch it.
-    pub telegram_logo: bool,
+    /// True if a chat platform can fetch it.
+    pub public_logo: bool,
+    /// Previews of chat messages.
+    pub chats: Vec<ChatBrand>,
     pub problems: Problems,
+}
+
+/// What a chat platform shows of the brand.
+#[derive(Clone, Debug)]
+pub struct ChatBrand {
+    pub platform: &'static str,
+    pub shows_color: bool,
+    pub shows_logo: bool,
+    /// The same in a sentence.
+    pub hint: &'static str,
+}
+
+impl From<&'static PlatformDescriptor> for ChatBrand {
+    fn from(described: &'static PlatformDescriptor) -> Self {
+        let page = &described.page;
+        Self {
+            platform: described.platform.spec().label,
+            shows_color: page.shows_color,
+            shows_logo: page.shows_logo,
+            hint: page.brand_hint,
+        }
+    }
 }
 
 in_section!(BrandPage => Settings);

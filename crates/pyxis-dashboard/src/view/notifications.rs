@@ -2,10 +2,10 @@
 
 use askama::Template;
 
-use super::{Layout, Problems, Search, Timestamp, in_section};
+use super::{Layout, Problems, RoomField, Search, Timestamp, in_section};
 
 /// `GET /app/notifications`; posts to `/app/notifications/link` (`platform`), `/unlink` (`platform`,
-/// `account`) and, for managers, `/chats` (`telegram_chat`, `matrix_room`).
+/// `account`) and, for managers, `/chats` ([`Self::rooms`]).
 #[derive(Clone, Debug, Template)]
 #[template(path = "notifications.html")]
 pub struct NotificationsPage {
@@ -18,16 +18,16 @@ pub struct NotificationsPage {
     pub browsers: Vec<BrowserLine>,
     /// Platforms configured on this server.
     pub platforms: Vec<PlatformLine>,
+    /// Variables that connect each platform, where none is configured.
+    pub connected_by: Vec<Vec<String>>,
     /// The workspace's messages that could not be shown, newest first; for managers.
     pub unshown: Vec<UnshownLine>,
     /// Configured chats that cannot be reached; for managers.
     pub unreachable: Vec<UnreachableLine>,
     /// The workspace's browsers whose push services refuse messages; for managers.
     pub refused: Vec<RefusedLine>,
-    /// Default Telegram chat.
-    pub telegram_chat: String,
-    /// Default Matrix room.
-    pub matrix_room: String,
+    /// The workspace's default rooms.
+    pub rooms: Vec<RoomField>,
     pub problems: Problems,
 }
 
@@ -93,6 +93,8 @@ pub struct PlatformLine {
     pub name: String,
     /// `Telegram`, `Matrix`.
     pub label: String,
+    /// True if people decide there, with linked accounts.
+    pub decides: bool,
     /// Linked accounts of this person.
     pub accounts: Vec<AccountLine>,
 }

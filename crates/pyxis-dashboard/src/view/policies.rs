@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Choice, DecisionBadge, Layout, Problems, Search, Timestamp, in_section};
+use super::{Choice, DecisionBadge, Layout, Problems, RoomField, Search, Timestamp, in_section};
 
 /// `GET /app/policies`.
 #[derive(Clone, Debug, Template)]
@@ -64,13 +64,6 @@ pub struct GrantLine {
     pub revocable: bool,
 }
 
-impl PolicyForm {
-    /// True if a channel can be chosen.
-    fn offers(&self, channel: &str) -> bool {
-        self.channels.iter().any(|choice| choice.value == channel)
-    }
-}
-
 /// Effect of a policy on a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MethodRule {
@@ -85,8 +78,7 @@ pub enum MethodRule {
 /// The editor. Fields: `method_{METHOD}` for each of [`PolicyForm::methods`] (`auto`, `ask`, `deny`),
 /// `auto_approve_urls`, `require_approval_urls`, `deny_urls`, `allowed_approvers` (one per line), `min_approvals`,
 /// `require_reason=on`, `passkey_required=on`, `approval_timeout_minutes` (blank: the server's), `channel`,
-/// `telegram_chat` and `matrix_room` (if those channels are offered; blank: the workspace's), and `replay_count` for
-/// the replay.
+/// the room of each chat platform whose channel is offered (blank: the workspace's), and `replay_count` for the replay.
 #[derive(Clone, Debug)]
 pub struct PolicyForm {
     /// GET (HEAD follows it), POST, PUT, PATCH, DELETE, OPTIONS.
@@ -109,10 +101,8 @@ pub struct PolicyForm {
     pub approval_timeout_minutes: String,
     /// Channels that announce approval requests.
     pub channels: Vec<Choice>,
-    /// The credential's own Telegram chat; empty: the workspace's.
-    pub telegram_chat: String,
-    /// The credential's own Matrix room; empty: the workspace's.
-    pub matrix_room: String,
+    /// The credential's own rooms, on the platforms whose channels can be chosen.
+    pub rooms: Vec<RoomField>,
     pub problems: Problems,
 }
 

@@ -32,7 +32,7 @@ pub struct StagedPage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// Field in words.
-    pub field: &'static str,
+    pub field: String,
     /// Removed values.
     pub removed: Vec<String>,
     /// Added values.

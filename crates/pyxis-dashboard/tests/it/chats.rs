@@ -5,11 +5,15 @@ use std::time::Duration;
 use axum::body::Body;
 use http::{Request, StatusCode};
 use pyxis_core::approval_mode::{ApprovalState, Role};
+use pyxis_core::chat::ChatPlatform;
 use pyxis_core::id::{ChatMessageId, PushSubscriptionId, TxnId};
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::admin::{channels, people};
-use pyxis_gateway::{Actor, Config, TelegramConfig};
-use pyxis_store::chat_messages::{self, ChatPlatform, NewChatMessage};
+use pyxis_gateway::channels::PLATFORMS;
+use pyxis_gateway::channels::settings::SettingKey;
+use pyxis_gateway::channels::telegram::TelegramConfig;
+use pyxis_gateway::{Actor, ChatSettings, Config};
+use pyxis_store::chat_messages::{self, NewChatMessage};
 use pyxis_store::push::{self, PushSubscriptionRow};
 use pyxis_testkit::database::TestDatabase;
 use pyxis_testkit::engines;
@@ -28,7 +32,7 @@ fn with_bot() -> Config {
         webhook_secret: Some(SecretString::new(SECRET.to_owned())),
         poll: Duration::from_secs(30),
     };
-    Config { telegram: Some(telegram), ..Config::default() }
+    Config { chats: ChatSettings::default().with(telegram), ..Config::default() }
 }
 
 engines! {
@@ -59,7 +63,7 @@ engines! {
         let world = World::with(database, with_bot()).await;
         let (team, mut owner) = world.with_owner().await;
         let (state, actor) = (&world.gateway, Actor::cli(team.id));
-        channels::set_default_chat(state, &actor, ChatPlatform::Telegram, "-100200").await.unwrap();
+        channels::set_default_chat(state, &actor, ChatPlatform::TELEGRAM, "-100200").await.unwrap();
         let txn: TxnId = world.ask(&team, "/v1/items", "", "{}").await.parse().unwrap();
         let message = async |nonce: char| {
             world.later(Duration::from_secs(1));
@@ -68,7 +72,7 @@ engines! {
                 id,
                 workspace_id: team.id,
                 txn_id: txn,
-                platform: ChatPlatform::Telegram,
+                platform: ChatPlatform::TELEGRAM,
                 chat: "-100200".to_owned(),
                 nonce_hash: nonce.to_string().repeat(64),
                 created_at: state.now(),
@@ -122,6 +126,20 @@ engines! {
         push::succeeded(&state.store, team.id, id, state.now()).await.unwrap();
         assert!(!member.get(HERE).await.text.contains("Not notified"));
         assert!(!owner.get(HERE).await.text.contains("are not notified"));
+    }
+
+    async fn every_platform_has_its_room_its_settings_and_its_brand_on_the_pages(database: TestDatabase) {
+        let world = World::with(database, Config::default()).await;
+        let (_, mut owner) = world.with_owner().await;
+        let (page, brand) = (owner.get(HERE).await.text, owner.get("/app/brand").await.text);
+        for described in PLATFORMS {
+            let spec = described.platform.spec();
+            assert!(page.contains(&format!("name=\"{}\"", spec.room_field)), "{page}");
+            assert!(brand.contains(&format!("<h3>{}</h3>", spec.label)), "{brand}");
+            for key in described.connected_by {
+                assert!(page.contains(&SettingKey::variable(key)), "{page}");
+            }
+        }
     }
 
     async fn a_platform_that_this_server_does_not_speak_on_gives_no_code(database: TestDatabase) {

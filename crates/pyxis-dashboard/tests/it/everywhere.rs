@@ -61,9 +61,8 @@ async fn every_page(world: &World, browser: &mut Browser) -> Vec<String> {
     ]
     .map(str::to_owned)
     .to_vec();
-    for (_, kinds) in CredentialKind::GROUPS {
-        paths.extend(kinds.iter().map(|kind| format!("/app/new/credential?kind={}", kind.name())));
-    }
+    let kinds = CredentialKind::ALL.iter();
+    paths.extend(kinds.map(|kind| format!("/app/new/credential?kind={}", kind.name)));
     let inbox = browser.get("/app/inbox").await.text;
     let txn = inbox.split("id=\"r-").nth(1).and_then(|rest| rest.split('"').next()).expect("a card");
     paths.extend([format!("/app/approvals/{txn}"), format!("/approve/{txn}")]);
@@ -190,15 +189,12 @@ async fn every_kind_of_credential_can_be_added_changed_and_replaced() {
 
 #[tokio::test]
 async fn a_policy_form_keeps_what_it_does_not_show_and_names_what_is_wrong() {
+    use pyxis_core::chat::ChatPlatform;
     use pyxis_core::policy::{Method, Policy};
     let world = World::new().await;
     let (team, mut browser) = world.with_owner().await;
-    let hidden = Policy {
-        telegram_chat: Some("-100".into()),
-        passkey_required: true,
-        approval_timeout_secs: Some(90),
-        ..Policy::default()
-    };
+    let hidden = br#"{"telegram_chat": "-100", "passkey_required": true, "approval_timeout_secs": 90}"#;
+    let hidden = Policy::from_json(hidden).unwrap();
     let actor = pyxis_gateway::Actor::cli(team.id);
     policies::put(&world.gateway, &actor, "billing", &hidden).await.unwrap();
     let page = "/app/policies/billing";
@@ -219,7 +215,7 @@ async fn a_policy_form_keeps_what_it_does_not_show_and_names_what_is_wrong() {
     assert_eq!(now.deny_methods, [Method::Delete]);
     assert_eq!(now.require_approval_urls, ["/payments"]);
     assert!(now.require_reason && now.passkey_required);
-    assert_eq!((now.telegram_chat.as_deref(), now.approval_timeout_secs), (Some("-100"), Some(90)));
+    assert_eq!((now.rooms.get(ChatPlatform::TELEGRAM), now.approval_timeout_secs), (Some("-100"), Some(90)));
     let wrong = [("deny_urls", "not a pattern"), ("min_approvals", "zero"), ("channel", "dashboard")];
     let refused = browser.submit(page, page, &wrong).await;
     assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);

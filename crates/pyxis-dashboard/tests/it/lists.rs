@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use pyxis_core::approval_mode::Role;
 use pyxis_core::catalogue::{Platform, default_catalogue};
+use pyxis_core::chat::ChatPlatform;
 use pyxis_core::id::{ChatMessageId, WorkspaceId};
 use pyxis_core::proof::Kind;
 use pyxis_gateway::Actor;
@@ -15,7 +16,7 @@ use pyxis_models::clusters::{Group, Shared};
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
 use pyxis_scoring::service::scorers::{self, ScorerInput};
 use pyxis_scoring::service::{catalogue, history_requests, issuers};
-use pyxis_store::chat_messages::{self, ChatPlatform, NewChatMessage};
+use pyxis_store::chat_messages::{self, NewChatMessage};
 use pyxis_store::models;
 use pyxis_testkit::engines;
 use pyxis_verify::registry::Issuer;
@@ -288,7 +289,7 @@ engines! {
         let store = &world.gateway.store;
         let txn = world.ask(&team, "/v1/items", "", "{}").await.parse().unwrap();
         for n in 0..51 {
-            let platform = if n % 2 == 0 { ChatPlatform::Telegram } else { ChatPlatform::Matrix };
+            let platform = if n % 2 == 0 { ChatPlatform::TELEGRAM } else { ChatPlatform::MATRIX };
             let (now, entropy) = (world.gateway.now(), &*world.gateway.entropy);
             let id = ChatMessageId::new(now, entropy);
             let (chat, nonce_hash) = (format!("chat-{n:02}"), format!("{n:064x}"));

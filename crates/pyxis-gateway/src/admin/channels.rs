@@ -3,15 +3,17 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use pyxis_core::audit_event::AuditEvent;
+use pyxis_core::chat::ChatPlatform;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy;
 use pyxis_core::id::{UserId, WorkspaceId};
 use pyxis_core::secret::SecretString;
 use pyxis_store::chat_identities::{self, ChatIdentityRow, LinkCodeRow};
-use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
+use pyxis_store::chat_messages::{self, ChatMessageRow};
 use serde_json::json;
 
-use crate::channels::{code_hash, examination, matrix, unreachable};
+use crate::channels::{self, code_hash, examination, unreachable};
 use crate::error::{Error, Result};
 use crate::identity::actor::{Actor, Change};
 use crate::runtime::chat_health::ChatHealth;
@@ -32,10 +34,7 @@ const MAX_CHAT: usize = 255;
 
 /// True if a platform is configured on this server.
 pub fn is_configured(state: &State, platform: ChatPlatform) -> bool {
-    match platform {
-        ChatPlatform::Telegram => state.config.telegram.is_some(),
-        ChatPlatform::Matrix => state.config.matrix.is_some(),
-    }
+    channels::bot(state, platform).is_some()
 }
 
 /// Creates a code that links an account when sent to the bot. It works once, until the returned time.
@@ -59,7 +58,7 @@ pub async fn link_code(
     };
     let mut change = Change::begin(state, actor).await?;
     chat_identities::insert_code(&mut change.tx, &row).await?;
-    change.commit("chat.code_created", None, json!({ "platform": platform.as_str() })).await?;
+    change.commit(AuditEvent::ChatCodeCreated, None, json!({ "platform": platform.as_str() })).await?;
     Ok((SecretString::new(code), expires_at))
 }
 
@@ -80,7 +79,9 @@ pub async fn unlink(
     if !chat_identities::unlink(&mut change.tx, actor.workspace, user, platform, account).await? {
         return Err(Error::NotFound("account"));
     }
-    change.commit("chat.unlinked", None, json!({ "platform": platform.as_str(), "account": account })).await
+    change
+        .commit(AuditEvent::ChatUnlinked, None, json!({ "platform": platform.as_str(), "account": account }))
+        .await
 }
 
 /// Default chat of a platform, used unless a policy names another.
@@ -99,25 +100,28 @@ pub async fn set_default_chat(
     platform: ChatPlatform,
     chat: &str,
 ) -> Result<()> {
-    let (field, chat) = (field_of(platform), chat.trim());
+    let (field, chat) = (platform.spec().room_field, chat.trim());
     if chat.len() > MAX_CHAT || chat.chars().any(|c| c.is_control() || c.is_whitespace()) {
         return Err(Error::field(field, "a chat's or room's own name, without blanks"));
     }
     let chat = (!chat.is_empty()).then_some(chat);
-    if let (ChatPlatform::Matrix, Some(room)) = (platform, chat) {
-        check_room(state, room).await?;
+    if let Some(room) = chat {
+        check_room(state, platform, room).await?;
     }
     let mut change = Change::begin(state, actor).await?;
     chat_identities::set_default_chat(&mut change.tx, actor.workspace, platform, chat).await?;
-    change.commit("settings.changed", None, json!({ field: chat })).await
+    change.commit(AuditEvent::SettingsChanged, None, json!({ field: chat })).await
 }
 
-/// Refuses a Matrix room if the homeserver reports that the bot cannot work in it.
-pub(crate) async fn check_room(state: &State, room: &str) -> Result<()> {
-    match matrix::room::examine(state, room, true).await {
-        ChatHealth::Unusable(why) => Err(Error::field("matrix_room", why)),
+/// Refuses a room if the platform reports that the bot cannot work in it.
+pub(crate) async fn check_room(state: &State, platform: ChatPlatform, room: &str) -> Result<()> {
+    let Some(bot) = channels::bot(state, platform) else { return Ok(()) };
+    let spec = platform.spec();
+    match bot.admit(state, room).await {
+        ChatHealth::Unusable(why) => Err(Error::field(spec.room_field, why)),
         ChatHealth::Moved(to) => {
-            Err(Error::field("matrix_room", format!("the room became {to}: name that one")))
+            let moved = format!("the {} became {to}: name that one", spec.room_noun);
+            Err(Error::field(spec.room_field, moved))
         }
         ChatHealth::Usable | ChatHealth::Unknown => Ok(()),
     }
@@ -134,7 +138,7 @@ pub struct Unshown {
 /// Failed messages of a workspace, newest first.
 pub async fn in_trouble(state: &State, workspace: WorkspaceId) -> Result<Vec<Unshown>> {
     let mut found = Vec::new();
-    for platform in [ChatPlatform::Telegram, ChatPlatform::Matrix] {
+    for platform in ChatPlatform::ALL.iter().copied() {
         let rows = chat_messages::list_failing(&state.store, workspace, platform, TROUBLE_SHOWN).await?;
         found.extend(rows.into_iter().map(|message| Unshown { platform, message }));
     }
@@ -145,20 +149,16 @@ pub async fn in_trouble(state: &State, workspace: WorkspaceId) -> Result<Vec<Uns
 /// Examines each bot and each configured chat, for operators. Returns each part with its problem, if any.
 pub async fn examine(state: &State) -> Result<Vec<(String, Option<String>)>> {
     let mut parts = Vec::new();
-    for platform in examination::configured_platforms(state) {
-        let (bot, chat) = match platform {
-            ChatPlatform::Telegram => ("Telegram bot", "Telegram chat"),
-            ChatPlatform::Matrix => ("Matrix bot", "Matrix room"),
-        };
-        let trouble = examination::sign_in(state, platform).await;
+    for (platform, bot) in channels::bots(state) {
+        let trouble = bot.sign_in(state).await;
         let is_silent = trouble.is_some();
-        parts.push((bot.to_owned(), trouble));
+        parts.push((format!("{} bot", platform.spec().label), trouble));
         if is_silent {
             continue;
         }
         let named = examination::named(state, platform).await?;
         let chats = named.iter().cloned().collect();
-        for (chat, health) in examination::examine(state, platform, chats, Duration::MAX).await {
+        for (chat, health) in examination::examine(state, &*bot, chats, Duration::MAX).await {
             state.chat_examinations.note(platform, &chat, &health, state.now());
         }
         let wrong: HashMap<String, String> = unreachable::list(state, platform)
@@ -166,7 +166,11 @@ pub async fn examine(state: &State) -> Result<Vec<(String, Option<String>)>> {
             .into_iter()
             .map(|found| (found.chat, found.why))
             .collect();
-        parts.extend(named.into_iter().map(|name| (format!("{chat} {name}"), wrong.get(&name).cloned())));
+        let part = |name: String| {
+            let why = wrong.get(&name).cloned();
+            (format!("{} {name}", platform.room_label()), why)
+        };
+        parts.extend(named.into_iter().map(part));
     }
     Ok(parts)
 }
@@ -174,17 +178,9 @@ pub async fn examine(state: &State) -> Result<Vec<(String, Option<String>)>> {
 /// Configured chats of a workspace that the bot cannot work in.
 pub async fn unreachable(state: &State, workspace: WorkspaceId) -> Result<Vec<UnreachableChat>> {
     let mut found = Vec::new();
-    for platform in [ChatPlatform::Telegram, ChatPlatform::Matrix] {
+    for platform in ChatPlatform::ALL.iter().copied() {
         found.extend(unreachable::list(state, platform).await?);
     }
     found.retain(|chat| chat.workspace == workspace);
     Ok(found)
-}
-
-/// Field name of a platform's default chat in settings and policies.
-pub const fn field_of(platform: ChatPlatform) -> &'static str {
-    match platform {
-        ChatPlatform::Telegram => "telegram_chat",
-        ChatPlatform::Matrix => "matrix_room",
-    }
 }

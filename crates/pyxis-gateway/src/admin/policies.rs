@@ -1,6 +1,8 @@
 //! Policies: editing, explaining, and replaying past requests.
 
 use pyxis_core::approval_mode::ApprovalMode;
+use pyxis_core::audit_event::AuditEvent;
+use pyxis_core::chat::Rooms;
 use pyxis_core::grant;
 use pyxis_core::id::{CredentialId, WorkspaceId};
 use pyxis_core::policy::{self, CompiledPolicy, Method, Operations, Policy, PolicyError, Rule, Verdict};
@@ -128,18 +130,22 @@ pub async fn put(state: &State, actor: &Actor, name: &str, policy: &Policy) -> R
         policies::put(&mut change.tx, actor.workspace, credential.id, &document, &actor.name, now).await?;
     let ended = end_grants(state, &mut change, &credential, before.as_ref(), policy).await?;
     let detail = json!({ "version": version, "policy": policy, "grants_ended": ended });
-    change.commit("policy.changed", Some(&credential.name), detail).await?;
+    change.commit(AuditEvent::PolicyChanged, Some(&credential.name), detail).await?;
     Ok(version)
 }
 
-/// Checks the policy's chat room if it has changed.
+/// Checks the policy's rooms that have changed.
 pub(super) async fn check_chat(state: &State, credential: &CredentialRow, policy: &Policy) -> Result<()> {
-    let Some(room) = &policy.matrix_room else { return Ok(()) };
-    let stored = by_id(state, credential.workspace_id, credential.id).await?;
-    if stored.and_then(|stored| stored.matrix_room).as_ref() == Some(room) {
+    if policy.rooms == Rooms::default() {
         return Ok(());
     }
-    channels::check_room(state, room).await
+    let stored = by_id(state, credential.workspace_id, credential.id).await?;
+    for (platform, room) in policy.rooms.iter() {
+        if stored.as_ref().and_then(|stored| stored.rooms.get(platform)) != Some(room) {
+            channels::check_room(state, platform, room).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Locks and reads the policy before a change. From here on, no grant is opened under it.
@@ -178,7 +184,7 @@ pub async fn remove(state: &State, actor: &Actor, name: &str) -> Result<()> {
     if !policies::remove(&mut change.tx, actor.workspace, credential.id).await? {
         return Err(Error::NotFound("policy"));
     }
-    change.commit("policy.removed", Some(&credential.name), json!({})).await
+    change.commit(AuditEvent::PolicyRemoved, Some(&credential.name), json!({})).await
 }
 
 /// Explains how `/forward` would treat a request, without DNS lookups.

@@ -42,6 +42,8 @@ pub(crate) struct ApprovalMessage {
     pub(crate) url: String,
     /// Where a person approves.
     pub(crate) place: DecideIn,
+    /// True if the message shows the whole request.
+    whole: bool,
     /// True if an approval can open a grant.
     pub(crate) grantable: bool,
     /// The color of the first line, where a platform has colors.
@@ -60,6 +62,17 @@ pub(crate) enum DecideIn {
     Page,
     /// There, in a passkey ceremony.
     Ceremony,
+}
+
+impl DecideIn {
+    /// Words before the link to the page.
+    const fn way(self) -> &'static str {
+        match self {
+            Self::Chat => "Details",
+            Self::Page => "Read the full request and approve",
+            Self::Ceremony => "Approve with your passkey",
+        }
+    }
 }
 
 /// What the cards of one round have in common, looked up once for each workspace.
@@ -92,32 +105,37 @@ impl ApprovalMessage {
             viewer_status::needed(row, policy.as_ref()),
         );
         let url = page(state, row);
-        let (mut lines, enough) = asked(&seen, &brand);
-        let place = match (passkey, enough) {
-            (true, _) => DecideIn::Ceremony,
-            (false, true) => DecideIn::Chat,
-            (false, false) => DecideIn::Page,
-        };
         let grantable = !passkey && viewer_status::grantable(row, needed);
+        let mut after = Vec::new();
         if row.state == ApprovalState::Pending {
-            lines.extend(tally(state, &seen, policy.as_ref(), needed).await?);
+            after.extend(tally(state, &seen, policy.as_ref(), needed).await?);
             if grantable {
                 let recent = common.recent(state, row.workspace_id).await?;
-                lines.extend(recent.of_view(&seen, needed).map(|lately| grant_line(&lately.in_words())));
+                after.extend(recent.of_view(&seen, needed).map(|lately| grant_line(&lately.in_words())));
             }
-            lines.push(format!("Expires at {}", time_of_day(row.expires_at)));
-            let way = match place {
-                DecideIn::Chat => "Details",
-                DecideIn::Page => "Read the full request and approve",
-                DecideIn::Ceremony => "Approve with your passkey",
-            };
-            lines.push(format!("{way}: {url}"));
+            after.push(format!("Expires at {}", time_of_day(row.expires_at)));
         } else {
-            lines.extend(ending(&seen));
+            after.extend(ending(&seen));
         }
-        lines.push(SECURED_BY.to_owned());
+        let decides = message.platform.spec().decides;
+        let compose = |(told, whole): (Vec<String>, bool)| {
+            let place = match (passkey, whole && decides) {
+                (true, _) => DecideIn::Ceremony,
+                (false, true) => DecideIn::Chat,
+                (false, false) => DecideIn::Page,
+            };
+            let link = (row.state == ApprovalState::Pending).then(|| format!("{}: {url}", place.way()));
+            let lines = [asked(&seen, &brand), told, after.clone(), link.into_iter().collect()].concat();
+            (place, [lines, vec![SECURED_BY.to_owned()]].concat(), whole)
+        };
+        let (mut place, mut lines, mut whole) = compose(content(&seen));
+        if !fits_in(&lines, message.platform.spec().message_max) {
+            let too_long = "Not shown here: it is longer than a message.".to_owned();
+            (place, lines, whole) = compose((vec![too_long], false));
+        }
         Ok(Some(Self {
             state: row.state,
+            whole,
             nonce: nonce(state, message.id),
             logo: (brand.has_logo && brand::is_public(state))
                 .then(|| brand::logo_url(state, message.workspace_id)),
@@ -155,8 +173,9 @@ impl ApprovalMessage {
 /// Where a transaction must be read before it is approved, if it waits and a message does not show enough of
 /// it: an old button or a typed reaction approves nothing unseen either.
 pub(super) async fn must_be_read_at(state: &State, message: &ChatMessageRow) -> Result<Option<String>> {
-    let seen = seen(state, message).await?.filter(|seen| seen.row.state == ApprovalState::Pending);
-    Ok(seen.filter(|seen| !content(seen).1).map(|seen| page(state, &seen.row)))
+    let shown = ApprovalMessage::of(state, message, &Common::default()).await?;
+    let unread = shown.filter(|shown| shown.state == ApprovalState::Pending && !shown.whole);
+    Ok(unread.map(|shown| shown.url))
 }
 
 /// What a message is about; `None` when it is gone.
@@ -171,8 +190,8 @@ fn page(state: &State, row: &ApprovalRow) -> String {
     format!("{}/approve/{}", state.config.base_url, row.txn_id)
 }
 
-/// Who asks for what, and whether that is enough to approve by.
-fn asked(seen: &ApprovalView, brand: &Brand) -> (Vec<String>, bool) {
+/// Who asks for what.
+fn asked(seen: &ApprovalView, brand: &Brand) -> Vec<String> {
     let row = &seen.row;
     let name = brand.display_name.as_deref().unwrap_or(DEFAULT_NAME);
     let wish = match row.kind {
@@ -187,9 +206,12 @@ fn asked(seen: &ApprovalView, brand: &Brand) -> (Vec<String>, bool) {
     if let Some(reason) = &row.reason {
         lines.push(format!("Reason: “{}”", one_line(reason)));
     }
-    let (mut told, enough) = content(seen);
-    lines.append(&mut told);
-    (lines, enough)
+    lines
+}
+
+/// True if a platform with messages of at most `max` UTF-16 units can show these lines.
+fn fits_in(lines: &[String], max: usize) -> bool {
+    lines.iter().map(|line| line.encode_utf16().count() + 1).sum::<usize>() <= max
 }
 
 /// What is asked for, and whether that is enough to approve by: only what a message shows whole is.
@@ -324,6 +346,13 @@ mod tests {
     fn text_of_others_is_no_markup() {
         let escaped = escaped("<b onclick='x'>  \"&amp;\"</b>");
         assert_eq!(escaped, "&lt;b onclick=&#39;x&#39;&gt;&nbsp; &quot;&amp;amp;&quot;&lt;/b&gt;");
+    }
+
+    #[test]
+    fn a_message_fits_if_its_lines_and_their_ends_do() {
+        let lines = ["ab".to_owned(), "😀".to_owned()];
+        assert!(fits_in(&lines, 6));
+        assert!(!fits_in(&lines, 5));
     }
 
     #[test]

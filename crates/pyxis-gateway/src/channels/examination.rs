@@ -5,11 +5,13 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
-use pyxis_store::chat_messages::{self, ChatPlatform};
+use pyxis_core::chat::ChatPlatform;
+use pyxis_store::chat_messages;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::{matrix, moves, telegram};
+use super::moves;
+use super::platform::ChatBot;
 use crate::error::Result;
 use crate::runtime::chat_health::ChatHealth;
 use crate::runtime::state::State;
@@ -29,7 +31,7 @@ const AT_ONCE: usize = 4;
 
 /// Starts the examinations, if a platform is configured.
 pub(super) fn start(state: &State, stop: &Stop, loops: &mut JoinSet<()>) {
-    if configured_platforms(state).is_empty() {
+    if super::bots(state).next().is_none() {
         return;
     }
     let (state, stop) = (state.clone(), stop.clone());
@@ -55,47 +57,43 @@ async fn run(state: State, mut stop: Stop) {
     }
 }
 
-/// Platforms that this server has a bot on.
-pub(crate) fn configured_platforms(state: &State) -> Vec<ChatPlatform> {
-    let telegram = state.config.telegram.is_some().then_some(ChatPlatform::Telegram);
-    let matrix = state.config.matrix.is_some().then_some(ChatPlatform::Matrix);
-    telegram.into_iter().chain(matrix).collect()
-}
-
 /// Examines the configured chats once. Settings follow chats that moved, and messages that a chat refused are due again
 /// once it is usable.
 pub async fn tick(state: &State) -> Result<()> {
-    for platform in configured_platforms(state) {
+    for (platform, bot) in super::bots(state) {
         let chats = state.chat_examinations.next(platform, named(state, platform).await?, CHATS);
         if chats.is_empty() {
             continue;
         }
         // A platform that does not answer says nothing about its chats.
-        if let Some(trouble) = sign_in(state, platform).await {
+        if let Some(trouble) = bot.sign_in(state).await {
             tracing::debug!(platform = platform.as_str(), trouble, "chats cannot be examined");
             continue;
         }
-        for (chat, health) in examine(state, platform, chats, ROUND).await {
-            settle(state, platform, &chat, health).await?;
+        for (chat, health) in examine(state, &*bot, chats, ROUND).await {
+            settle(state, platform, &*bot, &chat, health).await?;
         }
     }
     Ok(())
 }
 
-async fn settle(state: &State, platform: ChatPlatform, chat: &str, health: ChatHealth) -> Result<()> {
+async fn settle(
+    state: &State,
+    platform: ChatPlatform,
+    bot: &dyn ChatBot,
+    chat: &str,
+    health: ChatHealth,
+) -> Result<()> {
     let health = match health {
-        ChatHealth::Moved(to) => match platform {
-            ChatPlatform::Telegram => return moves::follow(state, platform, chat, &to).await,
-            ChatPlatform::Matrix => match matrix::room::follow(state, chat).await? {
-                None => return Ok(()),
-                Some(health) => health,
-            },
+        ChatHealth::Moved(to) => match bot.follow(state, chat, &to).await? {
+            None => return Ok(()),
+            Some(health) => health,
         },
         health => health,
     };
     let is_usable_again = state.chat_examinations.note(platform, chat, &health, state.now());
     if is_usable_again && chat_messages::revive(&state.store, platform, chat, state.now()).await? > 0 {
-        state.work.chats(platform).notify_one();
+        state.work.wake_chats(platform);
     }
     Ok(())
 }
@@ -105,28 +103,17 @@ pub(crate) async fn named(state: &State, platform: ChatPlatform) -> Result<BTree
     Ok(moves::configured(state, platform).await?.into_iter().map(|(_, chat)| chat).collect())
 }
 
-/// Problem with the bot itself.
-pub(crate) async fn sign_in(state: &State, platform: ChatPlatform) -> Option<String> {
-    match platform {
-        ChatPlatform::Telegram => telegram::me::sign_in(state).await,
-        ChatPlatform::Matrix => matrix::room::sign_in(state).await,
-    }
-}
-
 /// Examines chats for at most `limit`, and changes nothing. Chats that there was no time for are left out.
 pub(crate) async fn examine(
     state: &State,
-    platform: ChatPlatform,
+    bot: &dyn ChatBot,
     chats: Vec<String>,
     limit: Duration,
 ) -> Vec<(String, ChatHealth)> {
     let mut found = Vec::new();
     let examining = stream::iter(chats)
         .map(|chat| async move {
-            let health = match platform {
-                ChatPlatform::Telegram => telegram::me::examine(state, &chat).await,
-                ChatPlatform::Matrix => matrix::room::examine(state, &chat, false).await,
-            };
+            let health = bot.examine(state, &chat).await;
             (chat, health)
         })
         .buffer_unordered(AT_ONCE)

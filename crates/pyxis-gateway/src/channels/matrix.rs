@@ -5,22 +5,45 @@
 //! that a tap is enough. Rooms must not be encrypted: an access token alone reads nothing there.
 
 mod api;
-pub mod room;
+mod room;
+mod settings;
 mod updates;
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use pyxis_core::approval_mode::ApprovalState;
-use pyxis_store::chat_messages::{ChatMessageRow, ChatPlatform};
+use pyxis_core::chat::ChatPlatform;
+use pyxis_store::chat_messages::ChatMessageRow;
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
 
 use super::approval_message::{ApprovalMessage, DecideIn};
-use super::outbox::{self, ChatPlatformClient, DeliveryError};
-use crate::config::MatrixConfig;
+use super::platform::{ChatBot, Delivery, DeliveryError, PlatformDescriptor, PlatformPage, no_routes};
+use crate::error::Result;
+use crate::runtime::chat_health::ChatHealth;
 use crate::runtime::state::State;
-use crate::runtime::survival::restarted;
 use crate::runtime::work::Stop;
+
+pub use settings::MatrixConfig;
+
+/// The platform.
+pub(super) const DESCRIPTOR: PlatformDescriptor = PlatformDescriptor {
+    platform: ChatPlatform::MATRIX,
+    settings: settings::KEYS,
+    connected_by: &["matrix_homeserver", "matrix_access_token"],
+    read_settings: settings::read,
+    bot: |state| Some(Arc::new(Bot::of(state)?)),
+    routes: no_routes,
+    page: PlatformPage {
+        room_example: "!id:example.org",
+        without_room: "nowhere; without encryption",
+        room_hint: Some("An unencrypted room that the bot has joined."),
+        link_command: "!link",
+        shows_color: true,
+        shows_logo: false,
+        brand_hint: "Matrix shows the name and color, but no logo. Some clients show the text only.",
+    },
+};
 
 /// Approves.
 const YES: &str = "✅";
@@ -30,14 +53,14 @@ const NO: &str = "❌";
 const WHILE: &str = "⏳";
 
 /// The bot.
-pub(crate) struct Bot {
+struct Bot {
     config: MatrixConfig,
 }
 
 impl Bot {
     /// The bot of the settings, if there is one.
-    pub(crate) fn of(state: &State) -> Option<Self> {
-        state.config.matrix.clone().map(|config| Self { config })
+    fn of(state: &State) -> Option<Self> {
+        state.config.chats.get::<MatrixConfig>().cloned().map(|config| Self { config })
     }
 
     /// The id of a room, which the bot has joined when this returns.
@@ -66,73 +89,88 @@ impl Bot {
     }
 }
 
-/// Starts posting and reading.
-pub(super) fn start(state: &State, bot: Bot, stop: &Stop, loops: &mut JoinSet<()>) {
-    let bot = Arc::new(bot);
-    let posting = (state.clone(), Arc::clone(&bot), stop.clone());
-    loops.spawn(restarted("matrix", stop.clone(), move || {
-        let (state, bot, stop) = posting.clone();
-        outbox::run(state, bot, stop)
-    }));
-    let reading = (state.clone(), bot, stop.clone());
-    loops.spawn(restarted("matrix", stop.clone(), move || {
-        let (state, bot, stop) = reading.clone();
-        updates::run(state, bot, stop)
-    }));
-}
-
-impl ChatPlatformClient for Bot {
-    const PLATFORM: ChatPlatform = ChatPlatform::Matrix;
-
-    async fn post(
-        &self,
-        state: &State,
-        message: &ChatMessageRow,
-        card: &ApprovalMessage,
-    ) -> Result<String, DeliveryError> {
-        let room = self.enter(state, &message.chat).await?;
-        if let Some(to) = self.successor(state, &room).await? {
-            return Err(DeliveryError::Moved(to));
-        }
-        if self.is_encrypted(state, &room).await? {
-            return Err(DeliveryError::Refused(room::ENCRYPTED.to_owned()));
-        }
-        let content = content(card);
-        self.send(state, &room, "m.room.message", &message.id.to_string(), &content).await
-    }
-
-    async fn add_reactions(
-        &self,
-        state: &State,
-        message: &ChatMessageRow,
-        message_ref: &str,
-        card: &ApprovalMessage,
-    ) {
-        let Ok(room) = self.enter(state, &message.chat).await else { return };
-        for reaction in reactions(card) {
-            let relation = json!({ "rel_type": "m.annotation", "event_id": message_ref, "key": reaction });
-            let content = json!({ "m.relates_to": relation });
-            let key = format!("{}-{}", message.id, name_of(reaction));
-            // The message counts without them: people can type reactions themselves.
-            if let Err(trouble) = self.send(state, &room, "m.reaction", &key, &content).await {
-                tracing::debug!(?trouble, "cannot add a reaction");
+impl ChatBot for Bot {
+    fn post<'a>(
+        &'a self,
+        state: &'a State,
+        message: &'a ChatMessageRow,
+        card: &'a ApprovalMessage,
+    ) -> BoxFuture<'a, Delivery<String>> {
+        Box::pin(async move {
+            let room = self.enter(state, &message.chat).await?;
+            if let Some(to) = self.successor(state, &room).await? {
+                return Err(DeliveryError::Moved(to));
             }
-        }
+            if self.is_encrypted(state, &room).await? {
+                return Err(DeliveryError::Refused(room::ENCRYPTED.to_owned()));
+            }
+            let content = content(card);
+            self.send(state, &room, "m.room.message", &message.id.to_string(), &content).await
+        })
     }
 
-    async fn edit(
-        &self,
-        state: &State,
-        message: &ChatMessageRow,
-        message_ref: &str,
-        card: &ApprovalMessage,
-    ) -> Result<(), DeliveryError> {
-        let room = self.enter(state, &message.chat).await?;
-        let mut content = text(&format!("* {}", card.text()));
-        content["m.new_content"] = self::content(card);
-        content["m.relates_to"] = json!({ "rel_type": "m.replace", "event_id": message_ref });
-        let key = format!("{}-{}-{}", message.id, card.state.as_str(), card.version());
-        self.send(state, &room, "m.room.message", &key, &content).await.map(drop)
+    fn add_reactions<'a>(
+        &'a self,
+        state: &'a State,
+        message: &'a ChatMessageRow,
+        message_ref: &'a str,
+        card: &'a ApprovalMessage,
+    ) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let Ok(room) = self.enter(state, &message.chat).await else { return };
+            for reaction in reactions(card) {
+                let relation =
+                    json!({ "rel_type": "m.annotation", "event_id": message_ref, "key": reaction });
+                let content = json!({ "m.relates_to": relation });
+                let key = format!("{}-{}", message.id, name_of(reaction));
+                // The message counts without them: people can type reactions themselves.
+                if let Err(trouble) = self.send(state, &room, "m.reaction", &key, &content).await {
+                    tracing::debug!(?trouble, "cannot add a reaction");
+                }
+            }
+        })
+    }
+
+    fn edit<'a>(
+        &'a self,
+        state: &'a State,
+        message: &'a ChatMessageRow,
+        message_ref: &'a str,
+        card: &'a ApprovalMessage,
+    ) -> BoxFuture<'a, Delivery<()>> {
+        Box::pin(async move {
+            let room = self.enter(state, &message.chat).await?;
+            let mut content = text(&format!("* {}", card.text()));
+            content["m.new_content"] = self::content(card);
+            content["m.relates_to"] = json!({ "rel_type": "m.replace", "event_id": message_ref });
+            let key = format!("{}-{}-{}", message.id, card.state.as_str(), card.version());
+            self.send(state, &room, "m.room.message", &key, &content).await.map(drop)
+        })
+    }
+
+    fn read_updates(self: Arc<Self>, state: State, stop: Stop) -> BoxFuture<'static, ()> {
+        Box::pin(updates::run(state, self, stop))
+    }
+
+    fn sign_in<'a>(&'a self, state: &'a State) -> BoxFuture<'a, Option<String>> {
+        Box::pin(room::sign_in(self, state))
+    }
+
+    fn examine<'a>(&'a self, state: &'a State, room: &'a str) -> BoxFuture<'a, ChatHealth> {
+        Box::pin(room::examine(self, state, room, false))
+    }
+
+    fn admit<'a>(&'a self, state: &'a State, room: &'a str) -> BoxFuture<'a, ChatHealth> {
+        Box::pin(room::examine(self, state, room, true))
+    }
+
+    fn follow<'a>(
+        &'a self,
+        state: &'a State,
+        room: &'a str,
+        _to: &'a str,
+    ) -> BoxFuture<'a, Result<Option<ChatHealth>>> {
+        Box::pin(room::follow(self, state, room))
     }
 }
 

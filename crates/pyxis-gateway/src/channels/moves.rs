@@ -3,9 +3,11 @@
 
 use std::collections::BTreeSet;
 
+use pyxis_core::audit_event::AuditEvent;
+use pyxis_core::chat::ChatPlatform;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::policy::Policy;
-use pyxis_store::chat_messages::{self, ChatPlatform};
+use pyxis_store::chat_messages;
 use pyxis_store::{chat_identities, credentials, policies, workspaces};
 use serde_json::json;
 
@@ -23,8 +25,8 @@ pub(crate) async fn configured(
         let default = chat_identities::default_chat(&state.store, workspace.id, platform).await?;
         chats.extend(default.map(|chat| (workspace.id, chat)));
         for row in policies::list(&state.store, workspace.id).await? {
-            let named = chat_of(&mut read(&row.document)?, platform).take();
-            chats.extend(named.map(|chat| (workspace.id, chat)));
+            let policy = read(&row.document)?;
+            chats.extend(policy.rooms.get(platform).map(|chat| (workspace.id, chat.to_owned())));
         }
     }
     Ok(chats)
@@ -40,7 +42,7 @@ pub(super) async fn follow(state: &State, platform: ChatPlatform, from: &str, to
         // Where somebody changes a policy at this moment, that comes first.
         while !follow_in(state, workspace.id, platform, from, to).await? {}
     }
-    state.work.chats(platform).notify_one();
+    state.work.wake_chats(platform);
     Ok(())
 }
 
@@ -62,11 +64,10 @@ async fn follow_in(
     let mut changed = Vec::new();
     for row in policies::list(&mut change.tx, workspace).await? {
         let (id, mut policy) = (row.credential_id, read(&row.document)?);
-        let chat = chat_of(&mut policy, platform);
-        if chat.as_deref() != Some(from) {
+        if policy.rooms.get(platform) != Some(from) {
             continue;
         }
-        *chat = Some(to.to_owned());
+        policy.rooms.set(platform, Some(to.to_owned()));
         let document = serde_json::to_string(&policy).map_err(|error| Error::Internal(error.into()))?;
         let put = policies::replace_if_unchanged(
             &mut change.tx,
@@ -90,17 +91,10 @@ async fn follow_in(
     let detail = json!({
         "platform": platform.as_str(), "from": from, "to": to, "default": default, "policies": changed,
     });
-    change.commit("chat.moved", None, detail).await?;
+    change.commit(AuditEvent::ChatMoved, None, detail).await?;
     Ok(true)
 }
 
 fn read(document: &str) -> Result<Policy> {
     Policy::from_json(document.as_bytes()).map_err(|error| Error::Internal(Box::new(error)))
-}
-
-const fn chat_of(policy: &mut Policy, platform: ChatPlatform) -> &mut Option<String> {
-    match platform {
-        ChatPlatform::Telegram => &mut policy.telegram_chat,
-        ChatPlatform::Matrix => &mut policy.matrix_room,
-    }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pyxis_store::leases;
 
-use super::outbox::DeliveryError;
+use super::platform::DeliveryError;
 use crate::error::Result;
 use crate::runtime::state::State;
 use crate::runtime::work::Stop;

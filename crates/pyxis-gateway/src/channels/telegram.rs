@@ -4,78 +4,121 @@
 //! `POST /telegram/webhook`. Messages are plain text: nothing in them is ever read as markup.
 
 mod api;
-pub mod me;
+mod me;
+mod settings;
 mod updates;
 
 use std::sync::Arc;
 
+use axum::Router;
+use axum::routing::post;
+use futures_util::future::BoxFuture;
 use pyxis_core::approval_mode::ApprovalState;
-use pyxis_store::chat_messages::{ChatMessageRow, ChatPlatform};
+use pyxis_core::chat::ChatPlatform;
+use pyxis_store::chat_messages::ChatMessageRow;
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
 
 use super::approval_message::{ApprovalMessage, DecideIn};
-use super::outbox::{self, ChatPlatformClient, DeliveryError};
-use crate::config::TelegramConfig;
+use super::moves;
+use super::platform::{ChatBot, Delivery, DeliveryError, PlatformDescriptor, PlatformPage};
+use crate::error::Result;
+use crate::runtime::chat_health::ChatHealth;
 use crate::runtime::state::State;
-use crate::runtime::survival::restarted;
 use crate::runtime::work::Stop;
 
+pub use settings::TelegramConfig;
 pub(crate) use updates::{__path_webhook, webhook};
 
+/// The platform.
+pub(super) const DESCRIPTOR: PlatformDescriptor = PlatformDescriptor {
+    platform: ChatPlatform::TELEGRAM,
+    settings: settings::KEYS,
+    connected_by: &["telegram_bot_token"],
+    read_settings: settings::read,
+    bot: |state| Some(Arc::new(Bot::of(state)?)),
+    routes,
+    page: PlatformPage {
+        room_example: "-1001234567890",
+        without_room: "everybody who linked an account, in private",
+        room_hint: None,
+        link_command: "/link",
+        shows_color: false,
+        shows_logo: true,
+        brand_hint: "Telegram shows the name and logo, but no color.",
+    },
+};
+
 /// The bot.
-pub(crate) struct Bot {
+struct Bot {
     config: TelegramConfig,
 }
 
 impl Bot {
     /// The bot of the settings, if there is one.
-    pub(crate) fn of(state: &State) -> Option<Self> {
-        state.config.telegram.clone().map(|config| Self { config })
+    fn of(state: &State) -> Option<Self> {
+        state.config.chats.get::<TelegramConfig>().cloned().map(|config| Self { config })
     }
 }
 
-/// Starts posting, and reading or asking for updates.
-pub(super) fn start(state: &State, bot: Bot, stop: &Stop, loops: &mut JoinSet<()>) {
-    let bot = Arc::new(bot);
-    let posting = (state.clone(), Arc::clone(&bot), stop.clone());
-    loops.spawn(restarted("telegram", stop.clone(), move || {
-        let (state, bot, stop) = posting.clone();
-        outbox::run(state, bot, stop)
-    }));
-    let reading = (state.clone(), bot, stop.clone());
-    loops.spawn(restarted("telegram", stop.clone(), move || {
-        let (state, bot, stop) = reading.clone();
-        updates::run(state, bot, stop)
-    }));
+/// The webhook route exists only if it is used.
+fn routes(state: &State) -> Router<State> {
+    let by_webhook = Bot::of(state).is_some_and(|bot| bot.config.webhook_secret.is_some());
+    if by_webhook { Router::new().route("/telegram/webhook", post(updates::webhook)) } else { Router::new() }
 }
 
-impl ChatPlatformClient for Bot {
-    const PLATFORM: ChatPlatform = ChatPlatform::Telegram;
-
-    async fn post(
-        &self,
-        state: &State,
-        message: &ChatMessageRow,
-        card: &ApprovalMessage,
-    ) -> Result<String, DeliveryError> {
-        let posted: api::Message = self.call(state, "sendMessage", &body(&message.chat, None, card)).await?;
-        Ok(posted.message_id.to_string())
+impl ChatBot for Bot {
+    fn post<'a>(
+        &'a self,
+        state: &'a State,
+        message: &'a ChatMessageRow,
+        card: &'a ApprovalMessage,
+    ) -> BoxFuture<'a, Delivery<String>> {
+        Box::pin(async move {
+            let body = body(&message.chat, None, card);
+            let posted: api::Message = self.call(state, "sendMessage", &body).await?;
+            Ok(posted.message_id.to_string())
+        })
     }
 
-    async fn edit(
-        &self,
-        state: &State,
-        message: &ChatMessageRow,
-        message_ref: &str,
-        card: &ApprovalMessage,
-    ) -> Result<(), DeliveryError> {
-        let body = body(&message.chat, Some(message_ref), card);
-        match self.call::<Value>(state, "editMessageText", &body).await {
-            // It shows that already: the answer to an earlier attempt was lost.
-            Err(DeliveryError::Refused(why)) if why.contains("message is not modified") => Ok(()),
-            other => other.map(drop),
-        }
+    fn edit<'a>(
+        &'a self,
+        state: &'a State,
+        message: &'a ChatMessageRow,
+        message_ref: &'a str,
+        card: &'a ApprovalMessage,
+    ) -> BoxFuture<'a, Delivery<()>> {
+        Box::pin(async move {
+            let body = body(&message.chat, Some(message_ref), card);
+            match self.call::<Value>(state, "editMessageText", &body).await {
+                // It shows that already: the answer to an earlier attempt was lost.
+                Err(DeliveryError::Refused(why)) if why.contains("message is not modified") => Ok(()),
+                other => other.map(drop),
+            }
+        })
+    }
+
+    fn read_updates(self: Arc<Self>, state: State, stop: Stop) -> BoxFuture<'static, ()> {
+        Box::pin(updates::run(state, self, stop))
+    }
+
+    fn sign_in<'a>(&'a self, state: &'a State) -> BoxFuture<'a, Option<String>> {
+        Box::pin(me::sign_in(self, state))
+    }
+
+    fn examine<'a>(&'a self, state: &'a State, room: &'a str) -> BoxFuture<'a, ChatHealth> {
+        Box::pin(me::examine(self, state, room))
+    }
+
+    fn follow<'a>(
+        &'a self,
+        state: &'a State,
+        room: &'a str,
+        to: &'a str,
+    ) -> BoxFuture<'a, Result<Option<ChatHealth>>> {
+        Box::pin(async move {
+            moves::follow(state, ChatPlatform::TELEGRAM, room, to).await?;
+            Ok(None)
+        })
     }
 }
 

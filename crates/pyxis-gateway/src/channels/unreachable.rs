@@ -1,8 +1,9 @@
 //! Configured chats that the bot cannot work in, as the command line, the page and the metric report them.
 
+use pyxis_core::chat::ChatPlatform;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
-use pyxis_store::chat_messages::{self, ChatPlatform};
+use pyxis_store::chat_messages;
 
 use super::moves;
 use crate::error::Result;

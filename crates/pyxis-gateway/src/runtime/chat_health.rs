@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use pyxis_core::chat::ChatPlatform;
 use pyxis_core::clock::UnixMillis;
-use pyxis_store::chat_messages::ChatPlatform;
 
 /// Result of examining a chat.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ impl ChatExaminations {
 mod tests {
     use super::*;
 
-    const PLATFORM: ChatPlatform = ChatPlatform::Telegram;
+    const PLATFORM: ChatPlatform = ChatPlatform::TELEGRAM;
 
     fn at(millis: i64) -> UnixMillis {
         UnixMillis(1_700_000_000_000 + millis)
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(problem(&all, "a"), Some(("kicked".to_owned(), at(1))));
         assert!(!all.note(PLATFORM, "a", &unusable("deleted"), at(3)));
         assert_eq!(problem(&all, "a"), Some(("deleted".to_owned(), at(1))));
-        assert!(all.problems(ChatPlatform::Matrix).is_empty());
+        assert!(all.problems(ChatPlatform::MATRIX).is_empty());
         assert!(all.note(PLATFORM, "a", &ChatHealth::Usable, at(4)));
         assert_eq!(problem(&all, "a"), None);
         assert!(!all.note(PLATFORM, "a", &ChatHealth::Usable, at(5)), "it was usable before");
@@ -144,9 +144,9 @@ mod tests {
         let all = ChatExaminations::default();
         let chats: BTreeSet<String> = ["a", "b", "c", "d", "e"].map(str::to_owned).into();
         let mut turns = Vec::new();
-        for round in 0..5 {
-            for chat in all.next(PLATFORM, chats.clone(), 2) {
-                all.note(PLATFORM, &chat, &ChatHealth::Unknown, at(round));
+        for now in [0, 2, 4, 6, 8] {
+            for (chat, later) in all.next(PLATFORM, chats.clone(), 2).into_iter().zip(0..) {
+                all.note(PLATFORM, &chat, &ChatHealth::Unknown, at(now + later));
                 turns.push(chat);
             }
         }
@@ -156,11 +156,11 @@ mod tests {
     #[test]
     fn chats_that_are_no_longer_configured_are_forgotten() {
         let all = ChatExaminations::default();
-        for platform in [PLATFORM, ChatPlatform::Matrix] {
+        for platform in [PLATFORM, ChatPlatform::MATRIX] {
             all.note(platform, "a", &unusable("kicked"), at(0));
         }
         assert!(all.next(PLATFORM, BTreeSet::new(), 9).is_empty());
         assert!(all.problems(PLATFORM).is_empty());
-        assert_eq!(all.problems(ChatPlatform::Matrix).len(), 1);
+        assert_eq!(all.problems(ChatPlatform::MATRIX).len(), 1);
     }
 }

@@ -1,9 +1,10 @@
 //! Work that requests hand over to the loops of [`crate::workers`], with the signals that wake and stop them.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use pyxis_core::chat::ChatPlatform;
 use pyxis_core::id::{TxnId, WorkspaceId};
-use pyxis_store::chat_messages::ChatPlatform;
 use tokio::sync::{Notify, Semaphore, watch};
 
 /// Maximum concurrent approved requests in this process.
@@ -14,8 +15,7 @@ pub(crate) struct Work {
     approved: Notify,
     expiry: Notify,
     deliveries: Notify,
-    telegram: Notify,
-    matrix: Notify,
+    chats: BTreeMap<ChatPlatform, Notify>,
     examinations: Notify,
     push: Notify,
     slots: Arc<Semaphore>,
@@ -29,8 +29,7 @@ impl Default for Work {
             approved: Notify::new(),
             expiry: Notify::new(),
             deliveries: Notify::new(),
-            telegram: Notify::new(),
-            matrix: Notify::new(),
+            chats: ChatPlatform::ALL.iter().map(|platform| (*platform, Notify::new())).collect(),
             examinations: Notify::new(),
             push: Notify::new(),
             slots: Arc::new(Semaphore::new(SENDING_AT_ONCE)),
@@ -72,11 +71,18 @@ impl Work {
         &self.deliveries
     }
 
-    /// Signals that a message on this platform may have to be posted or edited.
-    pub(crate) const fn chats(&self, platform: ChatPlatform) -> &Notify {
-        match platform {
-            ChatPlatform::Telegram => &self.telegram,
-            ChatPlatform::Matrix => &self.matrix,
+    /// Announces that a message on this platform may have to be posted or edited.
+    pub(crate) fn wake_chats(&self, platform: ChatPlatform) {
+        if let Some(signal) = self.chats.get(&platform) {
+            signal.notify_one();
+        }
+    }
+
+    /// Waits until a message on this platform may have to be posted or edited.
+    pub(crate) async fn chats_due(&self, platform: ChatPlatform) {
+        match self.chats.get(&platform) {
+            Some(signal) => signal.notified().await,
+            None => std::future::pending().await,
         }
     }
 
@@ -92,7 +98,7 @@ impl Work {
 
     /// Wakes all notifiers after a change of an approval.
     pub(crate) fn wake_notifiers(&self) {
-        for outbox in [&self.deliveries, &self.telegram, &self.matrix, &self.push] {
+        for outbox in [&self.deliveries, &self.push].into_iter().chain(self.chats.values()) {
             outbox.notify_one();
         }
     }

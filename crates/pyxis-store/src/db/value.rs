@@ -267,6 +267,7 @@ named_text!(
     approval_mode::ForwardState
 );
 named_text!(pyxis_core::webhook::WebhookEvent);
+named_text!(pyxis_core::chat::ChatPlatform);
 
 /// Defines an enum that is stored by name.
 macro_rules! stored_enum {

@@ -1,16 +1,17 @@
 //! Chat messages, accounts and default chats.
 
 use pyxis_core::approval_mode::ApprovalState;
+use pyxis_core::chat::ChatPlatform;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{ChatMessageId, TxnId};
 use pyxis_store::chat_identities::{self, ChatIdentityRow, LinkCodeRow};
-use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform, NewChatMessage};
+use pyxis_store::chat_messages::{self, ChatMessageRow, NewChatMessage};
 use pyxis_testkit::engines;
 
 use crate::support::{NOW, World, add_approval, add_user, add_workspace, at, at_once};
 
-const TELEGRAM: ChatPlatform = ChatPlatform::Telegram;
+const TELEGRAM: ChatPlatform = ChatPlatform::TELEGRAM;
 
 async fn add(world: &World, txn: TxnId, platform: ChatPlatform, due: UnixMillis) -> NewChatMessage {
     let id = ChatMessageId::new(NOW, &OsEntropy);
@@ -155,7 +156,7 @@ engines! {
         assert_eq!(found(world.ws, TELEGRAM, 9).await, both);
         assert_eq!(found(world.ws, TELEGRAM, 1).await, both[..1]);
         assert!(!found(world.ws, TELEGRAM, 9).await.contains(&good.id));
-        assert!(found(world.ws, ChatPlatform::Matrix, 9).await.is_empty());
+        assert!(found(world.ws, ChatPlatform::MATRIX, 9).await.is_empty());
         assert!(found(add_workspace(&world.store, "other").await, TELEGRAM, 9).await.is_empty());
     }
 
@@ -164,14 +165,14 @@ engines! {
         for _ in 0..20 {
             add(world, txn, TELEGRAM, NOW).await;
         }
-        add(world, txn, ChatPlatform::Matrix, NOW).await;
+        add(world, txn, ChatPlatform::MATRIX, NOW).await;
         let taken = at_once(8, |_| {
             let store = world.store.clone();
             async move { chat_messages::claim(&store, TELEGRAM, NOW, at(60_000), 5).await.unwrap().len() }
         })
         .await;
         assert_eq!(taken.into_iter().sum::<usize>(), 20);
-        assert_eq!(chat_messages::claim(&world.store, ChatPlatform::Matrix, NOW, at(1), 5).await.unwrap().len(), 1);
+        assert_eq!(chat_messages::claim(&world.store, ChatPlatform::MATRIX, NOW, at(1), 5).await.unwrap().len(), 1);
     }
 
     async fn a_message_is_found_by_its_nonce_and_by_its_name(world: &World) {
@@ -181,13 +182,13 @@ engines! {
             chat_messages::find_by_nonce(&world.store, platform, hash).await.unwrap().map(|row| row.id)
         };
         assert_eq!(by_nonce(TELEGRAM, &new.nonce_hash).await, Some(new.id));
-        assert_eq!(by_nonce(ChatPlatform::Matrix, &new.nonce_hash).await, None);
+        assert_eq!(by_nonce(ChatPlatform::MATRIX, &new.nonce_hash).await, None);
         assert_eq!(by_nonce(TELEGRAM, "x").await, None);
         let row = one(world, txn).await;
         chat_messages::shown(&world.store, &row, ApprovalState::Pending, "$event", NOW).await.unwrap();
         let found = chat_messages::find_by_ref(&world.store, TELEGRAM, "$event").await.unwrap();
         assert_eq!(found.map(|row| row.id), Some(new.id));
-        assert!(chat_messages::find_by_ref(&world.store, ChatPlatform::Matrix, "$event").await.unwrap().is_none());
+        assert!(chat_messages::find_by_ref(&world.store, ChatPlatform::MATRIX, "$event").await.unwrap().is_none());
     }
 
     async fn the_place_where_reading_stopped_is_kept(world: &World) {
@@ -196,7 +197,7 @@ engines! {
             chat_messages::set_cursor(&world.store, TELEGRAM, position).await.unwrap();
             assert_eq!(chat_messages::cursor(&world.store, TELEGRAM).await.unwrap().as_deref(), Some(position));
         }
-        assert_eq!(chat_messages::cursor(&world.store, ChatPlatform::Matrix).await.unwrap(), None);
+        assert_eq!(chat_messages::cursor(&world.store, ChatPlatform::MATRIX).await.unwrap(), None);
     }
 
     async fn a_link_code_works_once_in_time_and_on_its_platform(world: &World) {
@@ -218,7 +219,7 @@ engines! {
             tx.commit().await.unwrap();
             taken
         };
-        assert_eq!(take(ChatPlatform::Matrix, "one", NOW).await, None);
+        assert_eq!(take(ChatPlatform::MATRIX, "one", NOW).await, None);
         assert_eq!(take(TELEGRAM, "one", at(100)).await, None);
         assert_eq!(take(TELEGRAM, "one", at(99)).await, Some(code("one")));
         assert_eq!(take(TELEGRAM, "one", at(99)).await, None);
@@ -240,7 +241,7 @@ engines! {
         chat_identities::link(&world.store, &identity(ben)).await.unwrap();
         let found = chat_identities::find(&world.store, world.ws, TELEGRAM, "42").await.unwrap();
         assert_eq!(found, Some(identity(ben)));
-        assert!(chat_identities::find(&world.store, world.ws, ChatPlatform::Matrix, "42").await.unwrap().is_none());
+        assert!(chat_identities::find(&world.store, world.ws, ChatPlatform::MATRIX, "42").await.unwrap().is_none());
         let other = add_workspace(&world.store, "other").await;
         assert!(chat_identities::find(&world.store, other, TELEGRAM, "42").await.unwrap().is_none());
         assert_eq!(chat_identities::list(&world.store, world.ws, TELEGRAM).await.unwrap().len(), 1);
@@ -257,7 +258,7 @@ engines! {
         write(Some("-1")).await;
         write(Some("-2")).await;
         assert_eq!(read(TELEGRAM).await.as_deref(), Some("-2"));
-        assert_eq!(read(ChatPlatform::Matrix).await, None);
+        assert_eq!(read(ChatPlatform::MATRIX).await, None);
         write(None).await;
         assert_eq!(read(TELEGRAM).await, None);
     }

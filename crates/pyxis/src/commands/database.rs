@@ -256,7 +256,7 @@ async fn audit_trail(store: &Store, keys: &AuditKeys) -> Finding {
 /// The bots and their rooms, if there are any.
 async fn chats(config: &Config) -> Vec<Finding> {
     const MEND: &str = "see docs/reference/notifications.md";
-    if config.chats.telegram.is_none() && config.chats.matrix.is_none() {
+    if config.chats.platforms.is_empty() {
         return Vec::new();
     }
     let part = "chats";

@@ -2,22 +2,21 @@
 
 use std::fmt::Write;
 
-/// One setting.
-pub struct SettingKey {
-    /// Name in `pyxis.toml`; the variable is `PX_` and the upper-case name.
-    pub name: &'static str,
-    /// Default, as text.
-    pub default: &'static str,
-    /// Description.
-    pub meaning: &'static str,
-}
+use pyxis_gateway::channels::PLATFORMS;
+use pyxis_gateway::channels::settings::SettingKey;
 
 const fn key(name: &'static str, default: &'static str, meaning: &'static str) -> SettingKey {
-    SettingKey { name, default, meaning }
+    SettingKey::new(name, default, meaning)
 }
 
 /// Every setting that a file, a variable or a flag can set.
-pub const KEYS: &[SettingKey] = &[
+pub fn all() -> impl Iterator<Item = &'static SettingKey> {
+    let chats = PLATFORMS.iter().flat_map(|described| described.settings);
+    KEYS.iter().chain(chats).chain(REST)
+}
+
+/// Settings before those of the chat platforms.
+const KEYS: &[SettingKey] = &[
     key(
         "data_dir",
         "./pyxis-data",
@@ -124,28 +123,10 @@ pub const KEYS: &[SettingKey] = &[
         "Networks (CIDR) and addresses of reverse proxies whose `X-Forwarded-For`, or `Forwarded` if that is \
          missing, is trusted.",
     ),
-    key(
-        "telegram_bot_token",
-        "",
-        "Token of the Telegram bot, the first chat channel; or name a file with `PX_TELEGRAM_BOT_TOKEN_FILE`. Empty: no Telegram.",
-    ),
-    key("telegram_api_base", "https://api.telegram.org", "Origin of the Bot API server."),
-    key(
-        "telegram_webhook_secret",
-        "",
-        "With it, Telegram posts updates to `/telegram/webhook` and must send this secret: 16 to 256 letters, digits, `_` or `-`. Empty: Pyxis polls for updates.",
-    ),
-    key("telegram_poll_secs", "30", "Seconds that one poll for Telegram updates waits."),
-    key(
-        "matrix_homeserver",
-        "",
-        "Origin of the Matrix homeserver, the second chat channel. Empty: no Matrix.",
-    ),
-    key(
-        "matrix_access_token",
-        "",
-        "Access token of the Matrix bot; or name a file with `PX_MATRIX_ACCESS_TOKEN_FILE`.",
-    ),
+];
+
+/// Settings after those of the chat platforms.
+const REST: &[SettingKey] = &[
     key(
         "push_contact",
         "",
@@ -162,12 +143,12 @@ pub const KEYS: &[SettingKey] = &[
 
 /// The variable of a setting.
 pub fn env_name(name: &str) -> String {
-    format!("PX_{}", name.to_ascii_uppercase())
+    SettingKey::variable(name)
 }
 
 /// The default of a setting.
 pub fn default(name: &str) -> Option<&'static str> {
-    KEYS.iter().find(|key| key.name == name).map(|key| key.default)
+    all().find(|key| key.name == name).map(|key| key.default)
 }
 
 /// `docs/reference/configuration.md`.
@@ -177,7 +158,7 @@ pub fn document() -> String {
          Pyxis does not start with an unknown key in the file or with an invalid value.\n\n\
          | key in `pyxis.toml` | variable | default | meaning |\n| --- | --- | --- | --- |\n",
     );
-    for key in KEYS {
+    for key in all() {
         let default = if key.default.is_empty() { String::new() } else { format!("`{}`", key.default) };
         let _ = writeln!(text, "| `{}` | `{}` | {default} | {} |", key.name, env_name(key.name), key.meaning);
     }

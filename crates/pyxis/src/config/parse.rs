@@ -23,7 +23,7 @@ pub(super) fn file(path: &Path) -> Result<BTreeMap<String, String>> {
     let mut values = BTreeMap::new();
     for (key, value) in table {
         if keys::default(&key).is_none() {
-            let suggestion = suggestion(&key, keys::KEYS.iter().map(|known| known.name));
+            let suggestion = suggestion(&key, keys::all().map(|known| known.name));
             bail!(
                 "unknown key in {}: {key}{suggestion}; docs/reference/configuration.md lists the keys",
                 path.display()

@@ -3,18 +3,17 @@
 //! Responses that all operations of a kind share are added here, so that no operation lacks them. Examples are those to
 //! a missing key and to a body that is not JSON.
 
+mod chats;
 mod frame;
 mod tidy;
 
+use pyxis_core::auth::{Connector, CredentialKind};
 use pyxis_http::openapi::{self, Clash};
 use serde_json::{Map, Value, json};
 use utoipa::openapi::{OpenApi, Paths};
 
 use super::Error;
 use crate::health;
-
-/// Settings of credential kinds, which do not describe themselves yet.
-const AUTH: &str = include_str!("../../openapi/auth.json");
 
 /// Responses that every operation of a kind can give: status and name of the component.
 type Common = &'static [(&'static str, &'static str)];
@@ -38,12 +37,14 @@ const OF_STAMPS_BODIES: Common =
 /// The `OpenAPI` document of this build, served at `base_url`.
 pub fn document(base_url: &str) -> Result<Value, Error> {
     let mut document = frame::frame(base_url);
-    merge(&mut document, serde_json::from_str(AUTH)?);
     for part in derived()? {
         let mut part = serde_json::to_value(part)?;
         tidy::tidy(&mut part);
         join(&mut document, part)?;
     }
+    chats::add(&mut document);
+    document["components"]["schemas"]["Auth"] =
+        json!({ "description": "How the secret is attached.", "oneOf": kinds() });
     for (path, operation) in operations(&mut document) {
         add_common(&path, operation);
     }
@@ -72,6 +73,12 @@ fn join(document: &mut Value, part: Value) -> Result<(), Error> {
     part.retain(|member, _| member == "paths" || member == "components");
     merge(document, Value::Object(part));
     Ok(())
+}
+
+/// Schemas of the credential kinds.
+fn kinds() -> Value {
+    let kinds = CredentialKind::ALL.iter().filter(|kind| kind.connector == Connector::Direct);
+    kinds.flat_map(|kind| kind.schemas()).collect()
 }
 
 /// Merges the members of `from` into `into`, level by level.

@@ -7,6 +7,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 mod audit_truncation;
+mod chat_platforms;
 mod cli;
 mod clock;
 mod config_races;

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::{Policy, PolicyError};
 use crate::approval_mode::Channel;
+use crate::chat::ChatPlatform;
 use crate::nearest::suggestion;
 use crate::pattern;
 use crate::policy::Method;
@@ -49,21 +50,22 @@ impl Policy {
             "deny_urls" => self.deny_urls = patterns(value)?,
             "allowed_approvers" => self.allowed_approvers = emails(value)?,
             "channel" => self.channel = channel(value)?,
-            "telegram_chat" => self.telegram_chat = optional(value, room)?,
-            "matrix_room" => self.matrix_room = optional(value, room)?,
             "min_approvals" => self.min_approvals = whole_number(value, &MIN_APPROVALS)?,
             "passkey_required" => self.passkey_required = flag(value)?,
             "require_reason" => self.require_reason = flag(value)?,
             "approval_timeout_secs" => {
                 self.approval_timeout_secs = optional(value, |value| whole_number(value, &TIMEOUT_SECS))?;
             }
-            _ => return Err(unknown_field(field)),
+            _ => match ChatPlatform::of_room_field(field) {
+                Some(platform) => self.rooms.set(platform, optional(value, room)?),
+                None => return Err(unknown_field(field)),
+            },
         }
         Ok(())
     }
 }
 
-/// Every field of a policy document.
+/// Every field of a policy document, except those of rooms.
 const FIELDS: &[&str] = &[
     "auto_approve_methods",
     "require_approval_methods",
@@ -73,8 +75,6 @@ const FIELDS: &[&str] = &[
     "deny_urls",
     "allowed_approvers",
     "channel",
-    "telegram_chat",
-    "matrix_room",
     "min_approvals",
     "passkey_required",
     "require_reason",
@@ -82,8 +82,10 @@ const FIELDS: &[&str] = &[
 ];
 
 fn unknown_field(field: &str) -> Detail {
-    let suggestion = suggestion(field, FIELDS.iter().copied());
-    format!("unknown policy field{suggestion}; known fields: {}", FIELDS.join(", "))
+    let rooms = ChatPlatform::ALL.iter().map(|platform| platform.spec().room_field);
+    let known: Vec<_> = FIELDS.iter().copied().chain(rooms).collect();
+    let suggestion = suggestion(field, known.iter().copied());
+    format!("unknown policy field{suggestion}; known fields: {}", known.join(", "))
 }
 
 fn methods(value: &Value) -> Result<Vec<Method>, Detail> {
@@ -149,7 +151,7 @@ fn texts(value: &Value) -> Result<Vec<&str>, Detail> {
 
 fn channel(value: &Value) -> Result<Channel, Detail> {
     value.as_str().and_then(Channel::from_name).ok_or_else(|| {
-        let names: Vec<_> = Channel::ALL.iter().map(|channel| channel.as_str()).collect();
+        let names: Vec<_> = Channel::all().map(Channel::as_str).collect();
         format!("must be one of {}", names.join(", "))
     })
 }

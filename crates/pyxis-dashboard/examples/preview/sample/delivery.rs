@@ -1,6 +1,6 @@
 //! Webhook endpoints and deliveries, notifications, the brand.
 
-use pyxis_dashboard::view::brand::BrandPage;
+use pyxis_dashboard::view::brand::{BrandPage, ChatBrand};
 use pyxis_dashboard::view::notifications::{
     AccountLine, BrowserLine, LinkCodePage, NotificationsPage, PlatformLine, UnshownLine,
 };
@@ -9,6 +9,8 @@ use pyxis_dashboard::view::webhooks::{
     WebhookSecretPage, WebhooksPage,
 };
 use pyxis_dashboard::view::{Problems, Search};
+
+use pyxis_gateway::channels::PLATFORMS;
 
 use super::{Rendered, Sample, render};
 
@@ -54,8 +56,18 @@ impl Sample {
         let page = NotificationsPage {
             shell: self.shell(),
             platforms: vec![
-                PlatformLine { name: "telegram".into(), label: "Telegram".into(), accounts: vec![account] },
-                PlatformLine { name: "matrix".into(), label: "Matrix".into(), accounts: Vec::new() },
+                PlatformLine {
+                    name: "telegram".into(),
+                    label: "Telegram".into(),
+                    decides: true,
+                    accounts: vec![account],
+                },
+                PlatformLine {
+                    name: "matrix".into(),
+                    label: "Matrix".into(),
+                    decides: true,
+                    accounts: Vec::new(),
+                },
             ],
             search: self.search("/app/notifications"),
             push_key: self.t("BPush"),
@@ -75,8 +87,11 @@ impl Sample {
             }],
             unreachable: Vec::new(),
             refused: Vec::new(),
-            telegram_chat: self.t("-1001"),
-            matrix_room: self.t("!a:example.org"),
+            connected_by: vec![
+                vec!["PX_TELEGRAM_BOT_TOKEN".into()],
+                vec!["PX_MATRIX_HOMESERVER".into(), "PX_MATRIX_ACCESS_TOKEN".into()],
+            ],
+            rooms: self.room_fields("blank: nowhere"),
             problems: self.problems(&[("matrix_room", "Without blanks.")]),
         };
         let quiet = NotificationsPage {
@@ -101,12 +116,13 @@ impl Sample {
             shown_accent: "0f766e".into(),
             draft: true,
             logo: Some("/brand/w1/logo.png".into()),
-            telegram_logo: true,
+            public_logo: true,
+            chats: PLATFORMS.iter().map(ChatBrand::from).collect(),
             problems: self.problems(&[("accent", "Six hex digits."), ("logo", "At most 256 KB.")]),
         };
         let plain = BrandPage {
             logo: None,
-            telegram_logo: false,
+            public_logo: false,
             draft: false,
             problems: Problems::default(),
             ..brand.clone()

@@ -35,8 +35,7 @@ impl Sample {
                 Choice { value: "chat_primary".into(), label: self.t("Telegram and inbox"), chosen: false },
                 Choice { value: "chat_secondary".into(), label: self.t("Matrix and inbox"), chosen: false },
             ],
-            telegram_chat: self.t("-1001234567890"),
-            matrix_room: self.t("!ops:example.org"),
+            rooms: self.room_fields("blank: the workspace's"),
             problems,
         }
     }
@@ -67,11 +66,15 @@ impl Sample {
     fn staged(self, mine: bool, has_passkey: bool) -> String {
         let changes = vec![
             Difference {
-                field: "Allowed URLs",
+                field: "Allowed URLs".into(),
                 removed: vec![self.t("/v1/old")],
                 added: vec![self.t("/v1/search"), self.t("/v1/find")],
             },
-            Difference { field: "Reason required", removed: vec!["no".into()], added: vec!["yes".into()] },
+            Difference {
+                field: "Reason required".into(),
+                removed: vec!["no".into()],
+                added: vec!["yes".into()],
+            },
         ];
         render(&StagedPage {
             shell: self.shell(),

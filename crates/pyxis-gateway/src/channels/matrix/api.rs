@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::Bot;
-use crate::channels::outbox::DeliveryError;
+use crate::channels::platform::DeliveryError;
 use crate::runtime::state::State;
 
 /// Longest time for a call that does not wait for news.

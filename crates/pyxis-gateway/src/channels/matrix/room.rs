@@ -1,22 +1,21 @@
 //! Whether the bot can work in a room, before anybody waits for a message there.
 
-use std::collections::HashMap;
-use std::time::Duration;
-
-use pyxis_store::chat_messages::ChatPlatform;
+use pyxis_core::chat::ChatPlatform;
 use serde::Deserialize;
 use serde_json::Value;
+use std::collections::HashMap;
+use std::time::Duration;
 use tokio::time::timeout;
 
 use super::{Bot, api};
 use crate::channels::moves;
-use crate::channels::outbox::DeliveryError;
+use crate::channels::platform::DeliveryError;
 use crate::error::Error;
 use crate::runtime::chat_health::ChatHealth;
 use crate::runtime::state::State;
 
 /// What is said of a room that is encrypted.
-pub const ENCRYPTED: &str = "the room is encrypted, so the bot cannot read messages or be read there; \
+pub(super) const ENCRYPTED: &str = "the room is encrypted, so the bot cannot read messages or be read there; \
                              encryption cannot be turned off, so create an unencrypted room and invite the bot";
 /// Description of a room where the bot's power level is too low.
 const MUTED: &str = "the bot may not post in the room: give it the power level for sending messages";
@@ -32,8 +31,7 @@ struct Resolved {
 }
 
 /// Examines a room. With `enter` the bot tries to join it first.
-pub(crate) async fn examine(state: &State, room: &str, enter: bool) -> ChatHealth {
-    let Some(bot) = Bot::of(state) else { return ChatHealth::Unknown };
+pub(super) async fn examine(bot: &Bot, state: &State, room: &str, enter: bool) -> ChatHealth {
     let looking = async {
         let id = if enter { bot.enter(state, room).await? } else { bot.resolve(state, room).await? };
         if !enter && !bot.is_in(state, &id).await? {
@@ -66,8 +64,7 @@ fn health(trouble: DeliveryError) -> ChatHealth {
 }
 
 /// Changes the settings that name an upgraded room. `None` once they do; otherwise the reason that they do not yet.
-pub(in crate::channels) async fn follow(state: &State, room: &str) -> Result<Option<ChatHealth>, Error> {
-    let Some(bot) = Bot::of(state) else { return Ok(None) };
+pub(super) async fn follow(bot: &Bot, state: &State, room: &str) -> Result<Option<ChatHealth>, Error> {
     let id = match bot.resolve(state, room).await {
         Ok(id) => id,
         Err(trouble) => return Ok(Some(health(trouble))),
@@ -80,8 +77,7 @@ pub(in crate::channels) async fn follow(state: &State, room: &str) -> Result<Opt
 }
 
 /// What is wrong with the bot itself, in words.
-pub async fn sign_in(state: &State) -> Option<String> {
-    let bot = Bot::of(state)?;
+pub(super) async fn sign_in(bot: &Bot, state: &State) -> Option<String> {
     let asked = bot.get::<api::WhoAmI>(state, "account/whoami", Duration::ZERO);
     match timeout(PATIENCE, asked).await {
         Ok(Ok(_)) => None,
@@ -196,13 +192,13 @@ impl Bot {
             Ok(None) => return Ok(None),
             Err(trouble) => return Ok(Some(trouble)),
         };
-        for (_, name) in moves::configured(state, ChatPlatform::Matrix).await? {
+        for (_, name) in moves::configured(state, ChatPlatform::MATRIX).await? {
             let is_it = name == room || matches!(self.resolve(state, &name).await, Ok(id) if id == room);
             if is_it {
-                moves::follow(state, ChatPlatform::Matrix, &name, &to).await?;
+                moves::follow(state, ChatPlatform::MATRIX, &name, &to).await?;
             }
         }
-        moves::follow(state, ChatPlatform::Matrix, room, &to).await?;
+        moves::follow(state, ChatPlatform::MATRIX, room, &to).await?;
         Ok(None)
     }
 

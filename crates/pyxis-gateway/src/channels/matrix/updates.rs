@@ -1,16 +1,17 @@
 //! What people do: reactions, and messages that link an account.
 
+use pyxis_core::chat::ChatPlatform;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
+use pyxis_store::chat_messages::{self, ChatMessageRow};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::api::{self, Earlier, RoomEvent, Sync, Timeline, WhoAmI};
 use super::{Bot, NO, WHILE, YES};
 use crate::channels::identity::{self, Account, Action};
-use crate::channels::outbox::DeliveryError;
+use crate::channels::platform::DeliveryError;
 use crate::channels::{moves, reader};
 use crate::error::Result;
 use crate::runtime::state::State;
@@ -72,7 +73,7 @@ async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<DeliveryErro
     if !reader::is_ours(state, LEASE, POLL + SLACK).await? {
         return Ok(None);
     }
-    let since = chat_messages::cursor(&state.store, ChatPlatform::Matrix).await?;
+    let since = chat_messages::cursor(&state.store, ChatPlatform::MATRIX).await?;
     let wait = if since.is_some() { POLL } else { Duration::ZERO };
     let path = match &since {
         Some(since) => format!(
@@ -120,7 +121,7 @@ async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<DeliveryErro
             }
         }
     }
-    chat_messages::set_cursor(&state.store, ChatPlatform::Matrix, &sync.next_batch).await?;
+    chat_messages::set_cursor(&state.store, ChatPlatform::MATRIX, &sync.next_batch).await?;
     Ok(None)
 }
 
@@ -128,19 +129,19 @@ async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<DeliveryErro
 /// followed.
 async fn invited(state: &State, bot: &Bot, room: &str) -> Result<()> {
     state.work.examinations().notify_one();
-    let mut revived = chat_messages::revive(&state.store, ChatPlatform::Matrix, room, state.now()).await?;
-    for (_, name) in moves::configured(state, ChatPlatform::Matrix).await? {
+    let mut revived = chat_messages::revive(&state.store, ChatPlatform::MATRIX, room, state.now()).await?;
+    for (_, name) in moves::configured(state, ChatPlatform::MATRIX).await? {
         if let Ok(id) = bot.resolve(state, &name).await {
             // Messages of a room that is named by its alias carry the alias.
             if id == room && name != room {
                 revived +=
-                    chat_messages::revive(&state.store, ChatPlatform::Matrix, &name, state.now()).await?;
+                    chat_messages::revive(&state.store, ChatPlatform::MATRIX, &name, state.now()).await?;
             }
             drop(bot.follow(state, &id).await?);
         }
     }
     if revived > 0 {
-        state.work.chats(ChatPlatform::Matrix).notify_one();
+        state.work.wake_chats(ChatPlatform::MATRIX);
     }
     Ok(())
 }
@@ -196,7 +197,7 @@ fn filter(limit: u32) -> Value {
 }
 
 async fn handle(state: &State, bot: &Bot, room: &str, event: &RoomEvent) -> Result<()> {
-    let account = Account { platform: ChatPlatform::Matrix, id: &event.sender, label: &event.sender };
+    let account = Account { platform: ChatPlatform::MATRIX, id: &event.sender, label: &event.sender };
     let said = match event.kind.as_str() {
         "m.reaction" => reacted(state, room, event, &account).await?,
         "m.room.message" => written(state, event, &account).await?,
@@ -258,7 +259,7 @@ async fn reacted(
 /// The message that a reaction is about. Somebody can be quicker than the note of what was posted.
 async fn find(state: &State, event: &str) -> Result<Option<ChatMessageRow>> {
     for _ in 0..LOOKS {
-        let found = chat_messages::find_by_ref(&state.store, ChatPlatform::Matrix, event).await?;
+        let found = chat_messages::find_by_ref(&state.store, ChatPlatform::MATRIX, event).await?;
         if found.is_some() {
             return Ok(found);
         }

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use utoipa::ToSchema;
 
 use super::Bot;
-use crate::channels::outbox::DeliveryError;
+use crate::channels::platform::DeliveryError;
 use crate::runtime::state::State;
 
 /// Longest time for a call that does not wait for updates.

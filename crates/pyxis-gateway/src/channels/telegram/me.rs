@@ -6,16 +6,15 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::Bot;
-use crate::channels::outbox::DeliveryError;
+use crate::channels::platform::DeliveryError;
 use crate::runtime::chat_health::ChatHealth;
 use crate::runtime::state::State;
 
 /// Longest time to wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is wrong with the bot, in words; `None`: nothing, or this server has none.
-pub async fn sign_in(state: &State) -> Option<String> {
-    let bot = Bot::of(state)?;
+/// What is wrong with the bot, in words; `None`: nothing.
+pub(super) async fn sign_in(bot: &Bot, state: &State) -> Option<String> {
     match timeout(PATIENCE, bot.call::<Value>(state, "getMe", &json!({}))).await {
         Ok(Ok(_)) => None,
         Ok(Err(trouble)) => Some(trouble.to_string()),
@@ -24,8 +23,7 @@ pub async fn sign_in(state: &State) -> Option<String> {
 }
 
 /// Examines a chat.
-pub(crate) async fn examine(state: &State, chat: &str) -> ChatHealth {
-    let Some(bot) = Bot::of(state) else { return ChatHealth::Unknown };
+pub(super) async fn examine(bot: &Bot, state: &State, chat: &str) -> ChatHealth {
     match timeout(PATIENCE, bot.call::<Value>(state, "getChat", &json!({ "chat_id": chat }))).await {
         Ok(Ok(_)) => ChatHealth::Usable,
         Ok(Err(DeliveryError::Refused(why))) => ChatHealth::Unusable(format!(

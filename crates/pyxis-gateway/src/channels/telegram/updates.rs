@@ -6,15 +6,16 @@ use std::time::Duration;
 use axum::body::Bytes;
 use axum::extract::State as Extract;
 use http::{HeaderMap, StatusCode};
+use pyxis_core::chat::ChatPlatform;
 use pyxis_http::openapi::responses::{Internal, NotFound, SignInNeeded, Unavailable};
-use pyxis_store::chat_messages::{self, ChatPlatform};
+use pyxis_store::chat_messages;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::Bot;
 use super::api::{Callback, Incoming, Update};
 use crate::channels::identity::{self, Account, Action};
-use crate::channels::outbox::DeliveryError;
+use crate::channels::platform::DeliveryError;
 use crate::channels::{moves, reader};
 use crate::error::{Error, Result};
 use crate::notifications::announce::chats::nonce_hash;
@@ -89,7 +90,7 @@ async fn round(state: &State, bot: &Bot) -> Result<Option<DeliveryError>> {
     if !reader::is_ours(state, LEASE, poll + SLACK + SLACK).await? {
         return Ok(None);
     }
-    let cursor = chat_messages::cursor(&state.store, ChatPlatform::Telegram).await?;
+    let cursor = chat_messages::cursor(&state.store, ChatPlatform::TELEGRAM).await?;
     let offset: i64 = cursor.and_then(|text| text.parse().ok()).unwrap_or(0);
     let body = json!({ "offset": offset, "timeout": poll.as_secs(), "allowed_updates": WANTED });
     let asked = Instant::now();
@@ -105,7 +106,7 @@ async fn round(state: &State, bot: &Bot) -> Result<Option<DeliveryError>> {
         let next = update.id + 1;
         handle(state, bot, update).await?;
         // Only what was handled is acknowledged; buttons that are pressed twice decide once.
-        chat_messages::set_cursor(&state.store, ChatPlatform::Telegram, &next.to_string()).await?;
+        chat_messages::set_cursor(&state.store, ChatPlatform::TELEGRAM, &next.to_string()).await?;
     }
     Ok(None)
 }
@@ -155,11 +156,11 @@ async fn handle(state: &State, bot: &Bot, update: Update) -> Result<()> {
         let is_in = matches!(membership.new_chat_member.status.as_str(), "member" | "administrator");
         let (chat, now) = (membership.chat.id.to_string(), state.now());
         state.work.examinations().notify_one();
-        if is_in && chat_messages::revive(&state.store, ChatPlatform::Telegram, &chat, now).await? > 0 {
-            state.work.chats(ChatPlatform::Telegram).notify_one();
+        if is_in && chat_messages::revive(&state.store, ChatPlatform::TELEGRAM, &chat, now).await? > 0 {
+            state.work.wake_chats(ChatPlatform::TELEGRAM);
         }
     } else if let Some((from, to)) = update.message.as_ref().and_then(moved) {
-        moves::follow(state, ChatPlatform::Telegram, &from, &to).await?;
+        moves::follow(state, ChatPlatform::TELEGRAM, &from, &to).await?;
     } else if let Some(message) = update.message
         && let Some(text) = written(state, &message).await?
     {
@@ -199,10 +200,10 @@ async fn press(state: &State, callback: &Callback) -> Result<String> {
         _ => return Ok(gone()),
     };
     let found =
-        chat_messages::find_by_nonce(&state.store, ChatPlatform::Telegram, &nonce_hash(nonce)).await?;
+        chat_messages::find_by_nonce(&state.store, ChatPlatform::TELEGRAM, &nonce_hash(nonce)).await?;
     let Some(message) = found else { return Ok(gone()) };
     let (id, label) = (callback.from.id.to_string(), callback.from.label());
-    let account = Account { platform: ChatPlatform::Telegram, id: &id, label: &label };
+    let account = Account { platform: ChatPlatform::TELEGRAM, id: &id, label: &label };
     Ok(identity::act(state, &message, &account, action).await?.text)
 }
 
@@ -217,7 +218,7 @@ async fn written(state: &State, message: &Incoming) -> Result<Option<String>> {
         return Ok(Some(HELP.to_owned()));
     };
     let (id, label) = (from.id.to_string(), from.label());
-    let account = Account { platform: ChatPlatform::Telegram, id: &id, label: &label };
+    let account = Account { platform: ChatPlatform::TELEGRAM, id: &id, label: &label };
     identity::link(state, &account, code).await.map(Some)
 }
 

@@ -1,10 +1,11 @@
 //! Approval messages in chats: stored with the change that they announce, and posted and edited by [`crate::channels`].
 
-use pyxis_core::approval_mode::{ApprovalState, Channel};
+use pyxis_core::approval_mode::ApprovalState;
+use pyxis_core::chat::ChatPlatform;
 use pyxis_core::hex;
 use pyxis_core::id::ChatMessageId;
 use pyxis_store::approvals::ApprovalRow;
-use pyxis_store::chat_messages::{self, ChatPlatform, NewChatMessage};
+use pyxis_store::chat_messages::{self, NewChatMessage};
 use pyxis_store::{Tx, chat_identities};
 use sha2::{Digest, Sha256};
 
@@ -15,18 +16,9 @@ use crate::runtime::state::State;
 /// Size of a button's nonce, in bytes; its hex form is twice as long.
 const NONCE: usize = 16;
 
-/// Platform of a channel.
-const fn platform(channel: Channel) -> Option<ChatPlatform> {
-    match channel {
-        Channel::ChatPrimary => Some(ChatPlatform::Telegram),
-        Channel::ChatSecondary => Some(ChatPlatform::Matrix),
-        Channel::AgentReflected | Channel::Dashboard => None,
-    }
-}
-
 /// Stores the messages that ask about a transaction.
 pub(super) async fn announce(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
-    let Some(platform) = platform(row.channel) else { return Ok(()) };
+    let Some(platform) = row.channel.platform() else { return Ok(()) };
     for chat in chats(tx, row, platform).await? {
         let now = state.now();
         let id = ChatMessageId::new(now, &*state.entropy);
@@ -46,7 +38,7 @@ pub(super) async fn announce(state: &State, tx: &mut Tx, row: &ApprovalRow) -> R
 
 /// Updates the messages about a transaction with its end.
 pub(super) async fn follow(state: &State, tx: &mut Tx, row: &ApprovalRow, end: ApprovalState) -> Result<()> {
-    if platform(row.channel).is_some() {
+    if row.channel.platform().is_some() {
         chat_messages::set_desired_state(&mut *tx, row.workspace_id, row.txn_id, end, state.now()).await?;
     }
     Ok(())
@@ -54,7 +46,7 @@ pub(super) async fn follow(state: &State, tx: &mut Tx, row: &ApprovalRow, end: A
 
 /// Updates the messages about a pending transaction with its approvals so far.
 pub(super) async fn renew(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
-    if platform(row.channel).is_some() {
+    if row.channel.platform().is_some() {
         chat_messages::refresh(&mut *tx, row.workspace_id, row.txn_id, state.now()).await?;
     }
     Ok(())
@@ -64,26 +56,20 @@ pub(super) async fn renew(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Resu
 /// the private chat, it falls back to everyone who linked one and may decide.
 async fn chats(tx: &mut Tx, row: &ApprovalRow, platform: ChatPlatform) -> Result<Vec<String>> {
     let policy = policy_of(&mut *tx, row.workspace_id, row.credential_id).await?;
-    let own = policy.and_then(|policy| match platform {
-        ChatPlatform::Telegram => policy.telegram_chat,
-        ChatPlatform::Matrix => policy.matrix_room,
-    });
-    if let Some(own) = own {
-        return Ok(vec![own]);
+    if let Some(own) = policy.as_ref().and_then(|policy| policy.rooms.get(platform)) {
+        return Ok(vec![own.to_owned()]);
     }
     if let Some(chat) = chat_identities::default_chat(&mut *tx, row.workspace_id, platform).await? {
         return Ok(vec![chat]);
     }
-    match platform {
-        ChatPlatform::Telegram => {
-            let linked = chat_identities::list(&mut *tx, row.workspace_id, platform).await?;
-            let people = linked.iter().map(|account| account.user_id).collect();
-            let eligible = eligible_among(tx, row.workspace_id, row.credential_id, people).await?;
-            let asked = linked.into_iter().filter(|account| eligible.contains(&account.user_id));
-            Ok(asked.map(|account| account.external_id).collect())
-        }
-        ChatPlatform::Matrix => Ok(Vec::new()),
+    if !platform.spec().private_chats {
+        return Ok(Vec::new());
     }
+    let linked = chat_identities::list(&mut *tx, row.workspace_id, platform).await?;
+    let people = linked.iter().map(|account| account.user_id).collect();
+    let eligible = eligible_among(tx, row.workspace_id, row.credential_id, people).await?;
+    let asked = linked.into_iter().filter(|account| eligible.contains(&account.user_id));
+    Ok(asked.map(|account| account.external_id).collect())
 }
 
 /// Nonce in a message's buttons: unguessable, and constant for the life of the database.

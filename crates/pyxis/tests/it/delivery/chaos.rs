@@ -8,18 +8,21 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pyxis_core::approval_mode::ApprovalState;
+use pyxis_core::chat::ChatPlatform;
 use pyxis_core::clock::Clock;
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::TxnId;
 use pyxis_core::secret::SecretString;
+use pyxis_gateway::ChatSettings;
 use pyxis_gateway::admin::webhooks::{self, WebhookInput};
 use pyxis_gateway::approvals::decide::{Decision, decide};
+use pyxis_gateway::channels::matrix::MatrixConfig;
 use pyxis_gateway::channels::show_due;
+use pyxis_gateway::channels::telegram::TelegramConfig;
 use pyxis_gateway::notifications::webhooks::deliver_due;
 use pyxis_gateway::{Config, workers};
-use pyxis_gateway::{MatrixConfig, TelegramConfig};
 use pyxis_store::approvals;
-use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
+use pyxis_store::chat_messages::{self, ChatMessageRow};
 use pyxis_store::deliveries::{self, DeliveryFilter, DeliveryStatus};
 use pyxis_testkit::database::TestDatabase;
 use pyxis_testkit::engines;
@@ -104,9 +107,9 @@ impl Scene {
     /// Every message as people see it: its id on its platform, and its text.
     fn shown(&self) -> BTreeMap<(&'static str, String), String> {
         let telegram = self.telegram.messages().into_iter();
-        let telegram = telegram.map(|one| ((ChatPlatform::Telegram.as_str(), one.id.to_string()), one.text));
+        let telegram = telegram.map(|one| ((ChatPlatform::TELEGRAM.as_str(), one.id.to_string()), one.text));
         let matrix = self.matrix.messages().into_iter();
-        telegram.chain(matrix.map(|one| ((ChatPlatform::Matrix.as_str(), one.event), one.text))).collect()
+        telegram.chain(matrix.map(|one| ((ChatPlatform::MATRIX.as_str(), one.event), one.text))).collect()
     }
 
     /// A request decided by two people at once: one of them is too late. Waiting to see a message delays no other
@@ -136,10 +139,10 @@ impl Scene {
         let line = format!("│ round {round}\n");
         let asks = |text: &str| text.contains(&line).then_some(());
         match self.message(txn).await.platform {
-            ChatPlatform::Telegram => {
+            ChatPlatform::TELEGRAM => {
                 self.telegram.until(|chat| chat.messages().iter().find_map(|one| asks(&one.text))).await;
             }
-            ChatPlatform::Matrix => {
+            _ => {
                 self.matrix.until(|chat| chat.messages().iter().find_map(|one| asks(&one.text))).await;
             }
         }
@@ -152,8 +155,8 @@ impl Scene {
             show_due(state).await.unwrap();
             let now = self.world.clock().now();
             let next = [
-                chat_messages::next_due(store, ChatPlatform::Telegram, now).await.unwrap(),
-                chat_messages::next_due(store, ChatPlatform::Matrix, now).await.unwrap(),
+                chat_messages::next_due(store, ChatPlatform::TELEGRAM, now).await.unwrap(),
+                chat_messages::next_due(store, ChatPlatform::MATRIX, now).await.unwrap(),
             ];
             let Some(next) = next.into_iter().flatten().min() else { return };
             self.world.advance(next.since(now));
@@ -183,16 +186,17 @@ impl Scene {
 async fn chaos(database: TestDatabase) {
     let (telegram, matrix) = (Telegram::start().await, StandIn::start().await);
     let config = Config {
-        telegram: Some(TelegramConfig {
-            token: SecretString::new(TOKEN.to_owned()),
-            api_base: telegram.base(),
-            webhook_secret: None,
-            poll: Duration::from_secs(30),
-        }),
-        matrix: Some(MatrixConfig {
-            homeserver: matrix.base(),
-            token: SecretString::new("canary-token".to_owned()),
-        }),
+        chats: ChatSettings::default()
+            .with(TelegramConfig {
+                token: SecretString::new(TOKEN.to_owned()),
+                api_base: telegram.base(),
+                webhook_secret: None,
+                poll: Duration::from_secs(30),
+            })
+            .with(MatrixConfig {
+                homeserver: matrix.base(),
+                token: SecretString::new("canary-token".to_owned()),
+            }),
         ..Config::default()
     };
     let world = World::with_config(database, config).await;

@@ -3,18 +3,20 @@
 use std::time::Duration;
 
 use pyxis_core::approval_mode::ApprovalState;
+use pyxis_core::chat::ChatPlatform;
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::TxnId;
 use pyxis_core::policy::Policy;
 use pyxis_core::secret::SecretString;
+use pyxis_gateway::ChatSettings;
 use pyxis_gateway::Config;
 use pyxis_gateway::Error;
-use pyxis_gateway::MatrixConfig;
 use pyxis_gateway::admin::{channels, policies};
 use pyxis_gateway::approvals::decide::{Decision, decide};
+use pyxis_gateway::channels::matrix::MatrixConfig;
 use pyxis_gateway::channels::show_due;
 use pyxis_gateway::notifications::brand;
-use pyxis_store::chat_messages::{self, ChatPlatform};
+use pyxis_store::chat_messages;
 use pyxis_store::{approvals, votes};
 use pyxis_testkit::database::TestDatabase;
 use pyxis_testkit::engines;
@@ -98,7 +100,7 @@ impl Scene {
         let room = ada.room(&json!({ "invite": [bot.id], "preset": "private_chat" })).await;
         let config = Config {
             base_url: "https://px.example.com".to_owned(),
-            matrix: Some(MatrixConfig {
+            chats: ChatSettings::default().with(MatrixConfig {
                 homeserver: homeserver.base(),
                 token: SecretString::new(bot.token.clone()),
             }),
@@ -110,7 +112,7 @@ impl Scene {
         let workers = world.work().await;
         // Anything written before the bot began to read is ignored.
         until("the bot reads", async || {
-            chat_messages::cursor(&world.state.store, ChatPlatform::Matrix).await.unwrap()
+            chat_messages::cursor(&world.state.store, ChatPlatform::MATRIX).await.unwrap()
         })
         .await;
         Self { _workers: workers, world, bot, ada, room }
@@ -119,7 +121,7 @@ impl Scene {
     async fn link(&self) {
         let owner = self.world.approver(0, DecisionSurface::Dashboard);
         let (state, actor) = (&self.world.state, self.world.actor());
-        let (code, _) = channels::link_code(state, &actor, owner.user, ChatPlatform::Matrix).await.unwrap();
+        let (code, _) = channels::link_code(state, &actor, owner.user, ChatPlatform::MATRIX).await.unwrap();
         let content = json!({ "msgtype": "m.text", "body": format!("!link {}", code.expose()) });
         self.ada.send(&self.room, "m.room.message", &content).await;
         self.ada
@@ -231,7 +233,7 @@ async fn encrypted(scene: &Scene) {
     let algorithm = json!({ "algorithm": "m.megolm.v1.aes-sha2" });
     scene.ada.client.put(&path, &algorithm).send().await.expect(200);
     let (state, actor) = (&scene.world.state, scene.world.actor());
-    let refused = channels::set_default_chat(state, &actor, ChatPlatform::Matrix, &room).await.unwrap_err();
+    let refused = channels::set_default_chat(state, &actor, ChatPlatform::MATRIX, &room).await.unwrap_err();
     assert!(refused.to_string().contains("the room is encrypted"), "{refused}");
     let wrong = channels::examine(state).await.unwrap().into_iter().find(|(part, _)| part.contains(&room));
     assert!(wrong.unwrap().1.unwrap().contains("encrypted"));
@@ -250,9 +252,9 @@ engines! {
         homeserver.encrypt("!secret:px.test");
         homeserver.shut("!strange:px.test");
         let matrix = MatrixConfig { homeserver: homeserver.base(), token: SecretString::new("t".to_owned()) };
-        let world = World::with_config(database, Config { matrix: Some(matrix), ..Config::default() }).await;
+        let world = World::with_config(database, Config { chats: ChatSettings::default().with(matrix), ..Config::default() }).await;
         let (state, actor) = (&world.state, world.actor());
-        let set = async |room: &str| channels::set_default_chat(state, &actor, ChatPlatform::Matrix, room).await;
+        let set = async |room: &str| channels::set_default_chat(state, &actor, ChatPlatform::MATRIX, room).await;
         let put = async |room: &str| {
             let document = json!({ "channel": "chat_secondary", "matrix_room": room }).to_string();
             let policy = Policy::from_json(document.as_bytes()).unwrap();
@@ -283,7 +285,7 @@ engines! {
     async fn a_message_for_a_room_that_became_encrypted_is_given_up_and_shown(database: TestDatabase) {
         let homeserver = StandIn::start().await;
         let matrix = MatrixConfig { homeserver: homeserver.base(), token: SecretString::new("t".to_owned()) };
-        let world = World::with_config(database, Config { matrix: Some(matrix), ..Config::default() }).await;
+        let world = World::with_config(database, Config { chats: ChatSettings::default().with(matrix), ..Config::default() }).await;
         world.policy(r#"{"channel": "chat_secondary", "matrix_room": "!ops:px.test"}"#).await;
         homeserver.encrypt("!ops:px.test");
         let txn = world.pause(1).await;
@@ -304,7 +306,11 @@ const ADA: &str = "@ada:px.test";
 async fn quiet(database: TestDatabase, policy: &str) -> (World, StandIn) {
     let homeserver = StandIn::start().await;
     let matrix = MatrixConfig { homeserver: homeserver.base(), token: SecretString::new("t".to_owned()) };
-    let world = World::with_config(database, Config { matrix: Some(matrix), ..Config::default() }).await;
+    let world = World::with_config(
+        database,
+        Config { chats: ChatSettings::default().with(matrix), ..Config::default() },
+    )
+    .await;
     world.policy(policy).await;
     (world, homeserver)
 }
@@ -313,7 +319,7 @@ async fn quiet(database: TestDatabase, policy: &str) -> (World, StandIn) {
 async fn working(world: &World) -> Workers {
     let workers = world.work().await;
     until("the bot reads", async || {
-        chat_messages::cursor(&world.state.store, ChatPlatform::Matrix).await.unwrap()
+        chat_messages::cursor(&world.state.store, ChatPlatform::MATRIX).await.unwrap()
     })
     .await;
     workers
@@ -324,7 +330,7 @@ async fn link(world: &World, homeserver: &StandIn) {
     let owner = world.approver(0, DecisionSurface::Dashboard);
     let actor = world.actor();
     let (code, _) =
-        channels::link_code(&world.state, &actor, owner.user, ChatPlatform::Matrix).await.unwrap();
+        channels::link_code(&world.state, &actor, owner.user, ChatPlatform::MATRIX).await.unwrap();
     let content = json!({ "msgtype": "m.text", "body": format!("!link {}", code.expose()) });
     homeserver.say(ROOM, ADA, "m.room.message", &content);
     homeserver.until(|server| posted(server, "Linked to a@example.com")).await;
@@ -387,7 +393,7 @@ engines! {
             asks.map(|message| message.room).collect()
         };
         assert!(rooms(1).await.is_empty(), "nowhere to ask");
-        channels::set_default_chat(&world.state, &world.actor(), ChatPlatform::Matrix, ROOM).await.unwrap();
+        channels::set_default_chat(&world.state, &world.actor(), ChatPlatform::MATRIX, ROOM).await.unwrap();
         assert_eq!(rooms(2).await, [ROOM]);
         world.policy(r#"{"channel": "chat_secondary", "matrix_room": "!pay:px.test"}"#).await;
         assert_eq!(rooms(3).await, ["!pay:px.test"]);

@@ -4,18 +4,21 @@ use std::time::Duration;
 
 use http::{Request, StatusCode};
 use pyxis_core::approval_mode::{ApprovalState, Role};
+use pyxis_core::audit_event::AuditEvent;
+use pyxis_core::chat::ChatPlatform;
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::{TxnId, UserId};
 use pyxis_core::secret::SecretString;
+use pyxis_gateway::ChatSettings;
 use pyxis_gateway::Config;
-use pyxis_gateway::TelegramConfig;
 use pyxis_gateway::admin::rights::{self, Right};
 use pyxis_gateway::admin::{channels, people};
 use pyxis_gateway::approvals::decide::{Decision, decide};
+use pyxis_gateway::channels::telegram::TelegramConfig;
 use pyxis_gateway::notifications::brand;
 use pyxis_gateway::workers;
 use pyxis_store::audit::{self, AuditFilter};
-use pyxis_store::chat_messages::{self, ChatMessageRow, ChatPlatform};
+use pyxis_store::chat_messages::{self, ChatMessageRow};
 use pyxis_store::{approvals, grants, votes};
 use pyxis_testkit::database::{Fixture, TestDatabase};
 use pyxis_testkit::engines;
@@ -57,7 +60,7 @@ impl Scene {
     async fn world(database: TestDatabase, telegram: &Telegram, webhook_secret: Option<&str>) -> World {
         let config = Config {
             base_url: "https://px.example.com".to_owned(),
-            telegram: Some(TelegramConfig {
+            chats: ChatSettings::default().with(TelegramConfig {
                 token: SecretString::new(TOKEN.to_owned()),
                 api_base: telegram.base(),
                 webhook_secret: webhook_secret.map(|secret| SecretString::new(secret.to_owned())),
@@ -79,7 +82,7 @@ impl Scene {
     /// Links an account to a person.
     async fn link_to(&self, account: i64, person: UserId, email: &str) {
         let (state, actor) = (&self.world.state, self.world.actor());
-        let (code, _) = channels::link_code(state, &actor, person, ChatPlatform::Telegram).await.unwrap();
+        let (code, _) = channels::link_code(state, &actor, person, ChatPlatform::TELEGRAM).await.unwrap();
         self.telegram.write(account, &format!("/link {}", code.expose().to_lowercase()));
         self.said("sendMessage", &format!("Linked to {email}")).await;
     }
@@ -215,7 +218,7 @@ engines! {
         scene.telegram.press(&message, "Approve", 666);
         scene.telegram.until(|telegram| telegram.answers().iter().any(|(_, text)| text.contains("not linked")).then_some(())).await;
         assert_eq!(scene.state(txn).await, ApprovalState::Pending);
-        let filter = AuditFilter { kinds: vec!["chat.stranger".to_owned()], ..AuditFilter::default() };
+        let filter = AuditFilter { events: vec![AuditEvent::ChatStrangerRefused], ..AuditFilter::default() };
         let found = audit::search(&scene.world.state.store, scene.world.workspace, &filter).await.unwrap();
         assert_eq!(found[0].record.record.actor, "telegram:666");
     }
@@ -269,11 +272,11 @@ engines! {
 
     async fn the_record_says_which_account_on_which_platform_decided(scene: &mut Scene) {
         scene.link(ADA).await;
-        for (round, label, kind) in [(1, "Approve", "approval.approved"), (2, "Deny", "approval.denied")] {
+        for (round, label, event) in [(1, "Approve", AuditEvent::ApprovalApproved), (2, "Deny", AuditEvent::ApprovalDenied)] {
             let (_, message) = scene.asked(round).await;
             scene.telegram.press(&message, label, ADA);
             scene.edited(&message, "by a@example.com").await;
-            let filter = AuditFilter { kinds: vec![kind.to_owned()], ..AuditFilter::default() };
+            let filter = AuditFilter { events: vec![event], ..AuditFilter::default() };
             let found = audit::search(&scene.world.state.store, scene.world.workspace, &filter).await.unwrap();
             let detail: Value = serde_json::from_str(&found[0].record.record.detail).unwrap();
             let account = json!({ "platform": "telegram", "account": "4242", "label": "@user4242" });
@@ -330,7 +333,7 @@ engines! {
     async fn polls_wait_half_a_minute_and_go_on_where_they_stopped(scene: Scene) {
         scene.link(ADA).await;
         crate::support::until("the place is kept", async || {
-            let cursor = chat_messages::cursor(&scene.world.state.store, ChatPlatform::Telegram).await.unwrap();
+            let cursor = chat_messages::cursor(&scene.world.state.store, ChatPlatform::TELEGRAM).await.unwrap();
             (cursor.as_deref() == Some("701")).then_some(())
         })
         .await;
@@ -365,7 +368,7 @@ engines! {
         scene.said("sendMessage", "wrong or has expired").await;
         let owner = scene.world.approver(1, DecisionSurface::Dashboard);
         let actor = scene.world.actor();
-        let (code, until) = channels::link_code(&scene.world.state, &actor, owner.user, ChatPlatform::Telegram).await.unwrap();
+        let (code, until) = channels::link_code(&scene.world.state, &actor, owner.user, ChatPlatform::TELEGRAM).await.unwrap();
         scene.world.advance(until.since(scene.world.clock_now()));
         scene.telegram.write(8, &format!("/start {}", code.expose()));
         let refused = |telegram: &Telegram| {
@@ -413,7 +416,7 @@ engines! {
         let txn = scene.world.pause(11).await;
         assert!(scene.rows(txn).await.is_empty());
         scene.world.policy(r#"{"channel": "chat_primary"}"#).await;
-        channels::set_default_chat(&scene.world.state, &scene.world.actor(), ChatPlatform::Telegram, "-55").await.unwrap();
+        channels::set_default_chat(&scene.world.state, &scene.world.actor(), ChatPlatform::TELEGRAM, "-55").await.unwrap();
         assert_eq!(scene.asked(2).await.1.chat, "-55");
         scene.world.policy(r#"{"channel": "chat_primary", "telegram_chat": "-66"}"#).await;
         assert_eq!(scene.asked(3).await.1.chat, "-66");
@@ -512,7 +515,7 @@ engines! {
         let owner = scene.world.approver(0, DecisionSurface::Dashboard);
         let actor = scene.world.actor();
         let (code, _) =
-            channels::link_code(&scene.world.state, &actor, owner.user, ChatPlatform::Telegram).await.unwrap();
+            channels::link_code(&scene.world.state, &actor, owner.user, ChatPlatform::TELEGRAM).await.unwrap();
         let link = scene.telegram.write(ADA, &format!("/link {}", code.expose()));
         let press = scene.telegram.press(&message, "Deny", ADA);
         let post = async |secret: Option<&str>, body: String| {

@@ -1,5 +1,6 @@
 //! Rooms that are upgraded, and rooms that the bot is removed from.
 
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_gateway::channels::examination::tick;
 use pyxis_store::audit::{self, AuditFilter};
 use pyxis_testkit::database::TestDatabase;
@@ -11,12 +12,12 @@ const NEW: &str = "!new:px.test";
 
 async fn rooms(world: &World) -> (Option<String>, Option<String>) {
     let policy = policies::get(&world.state, world.workspace, "api").await.unwrap().unwrap().1;
-    let default = channels::default_chat(&world.state, world.workspace, ChatPlatform::Matrix).await.unwrap();
-    (policy.matrix_room, default)
+    let default = channels::default_chat(&world.state, world.workspace, ChatPlatform::MATRIX).await.unwrap();
+    (policy.rooms.get(ChatPlatform::MATRIX).map(str::to_owned), default)
 }
 
 async fn moves(world: &World) -> usize {
-    let filter = AuditFilter { kinds: vec!["chat.moved".to_owned()], limit: 100, ..AuditFilter::default() };
+    let filter = AuditFilter { events: vec![AuditEvent::ChatMoved], limit: 100, ..AuditFilter::default() };
     audit::search(&world.state.store, world.workspace, &filter).await.unwrap().len()
 }
 
@@ -46,7 +47,7 @@ engines! {
     async fn an_upgraded_room_is_followed_at_the_next_message(database: TestDatabase) {
         let (world, homeserver) = quiet(database, POLICY).await;
         let actor = world.actor();
-        channels::set_default_chat(&world.state, &actor, ChatPlatform::Matrix, ROOM).await.unwrap();
+        channels::set_default_chat(&world.state, &actor, ChatPlatform::MATRIX, ROOM).await.unwrap();
         let asked = world.pause(1).await;
         show(&world).await;
         assert!(in_room(&homeserver, asked, ROOM).is_some());

@@ -37,7 +37,7 @@ async fn tick(world: &World) {
 /// The policy's chat.
 async fn chat(world: &World) -> Option<String> {
     let found = pyxis_gateway::admin::policies::get(&world.state, world.workspace, "api").await.unwrap();
-    found.unwrap().1.telegram_chat
+    found.unwrap().1.rooms.get(ChatPlatform::TELEGRAM).map(str::to_owned)
 }
 
 engines! {
@@ -66,7 +66,7 @@ engines! {
     async fn a_chat_that_is_named_twice_is_examined_once(database: TestDatabase) {
         let (world, telegram) = quiet(database).await;
         let actor = world.actor();
-        channels::set_default_chat(&world.state, &actor, ChatPlatform::Telegram, &GROUP.to_string()).await.unwrap();
+        channels::set_default_chat(&world.state, &actor, ChatPlatform::TELEGRAM, &GROUP.to_string()).await.unwrap();
         tick(&world).await;
         let calls = telegram.calls();
         let methods: Vec<_> = calls.iter().map(|call| call.method.as_str()).collect();

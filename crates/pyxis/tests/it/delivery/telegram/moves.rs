@@ -1,5 +1,6 @@
 //! Groups that become supergroups, and chats that the bot can no longer reach.
 
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_gateway::admin::policies;
 use pyxis_testkit::engines;
 
@@ -11,21 +12,21 @@ pub(super) const SUPERGROUP: i64 = -100_987_654_321;
 impl Scene {
     async fn policy_chat(&self) -> Option<String> {
         let found = policies::get(&self.world.state, self.world.workspace, "api").await.unwrap();
-        found.unwrap().1.telegram_chat
+        found.unwrap().1.rooms.get(ChatPlatform::TELEGRAM).map(str::to_owned)
     }
 
     async fn default_chat(&self) -> Option<String> {
-        channels::default_chat(&self.world.state, self.world.workspace, ChatPlatform::Telegram).await.unwrap()
+        channels::default_chat(&self.world.state, self.world.workspace, ChatPlatform::TELEGRAM).await.unwrap()
     }
 
     async fn set_default(&self, chat: i64) {
         let (state, actor) = (&self.world.state, self.world.actor());
-        channels::set_default_chat(state, &actor, ChatPlatform::Telegram, &chat.to_string()).await.unwrap();
+        channels::set_default_chat(state, &actor, ChatPlatform::TELEGRAM, &chat.to_string()).await.unwrap();
     }
 
     async fn moves(&self) -> Vec<Value> {
         let filter =
-            AuditFilter { kinds: vec!["chat.moved".to_owned()], limit: 100, ..AuditFilter::default() };
+            AuditFilter { events: vec![AuditEvent::ChatMoved], limit: 100, ..AuditFilter::default() };
         let found = audit::search(&self.world.state.store, self.world.workspace, &filter).await.unwrap();
         found.into_iter().map(|row| serde_json::from_str(&row.record.record.detail).unwrap()).collect()
     }
