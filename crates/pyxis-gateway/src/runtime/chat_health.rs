@@ -144,10 +144,12 @@ mod tests {
         let all = ChatExaminations::default();
         let chats: BTreeSet<String> = ["a", "b", "c", "d", "e"].map(str::to_owned).into();
         let mut turns = Vec::new();
-        for round in 0..5 {
+        let mut now = 0;
+        for _ in 0..5 {
             for chat in all.next(PLATFORM, chats.clone(), 2) {
-                all.note(PLATFORM, &chat, &ChatHealth::Unknown, at(round));
+                all.note(PLATFORM, &chat, &ChatHealth::Unknown, at(now));
                 turns.push(chat);
+                now += 1;
             }
         }
         assert_eq!(turns.concat(), "abcdeabcde");
