@@ -8,6 +8,7 @@ pub mod actor;
 pub mod address;
 pub mod approval;
 pub mod approval_mode;
+pub mod audit_event;
 pub mod auth;
 pub mod brand;
 pub mod catalogue;

@@ -1,7 +1,6 @@
 //! Presets: settings for common APIs. Data in `data/presets.json`, facts only.
 
 use std::collections::BTreeMap;
-use std::mem::discriminant;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -139,9 +138,8 @@ fn reaches(preset: &Preset, target: &Target) -> bool {
 
 /// The first value among presets of this kind; one with exactly this configuration takes precedence.
 fn of_kind<T>(auth: &Auth, known: impl Fn(&'static Preset) -> Option<T>) -> Option<T> {
-    // A signature for one service or region is invalid for another.
-    let scoped = matches!(auth, Auth::AwsSigv4(_));
-    let alike = |preset: &&Preset| !scoped && discriminant(&preset.auth) == discriminant(auth);
+    let kind = auth.kind();
+    let alike = |preset: &&Preset| kind.shares_probes && preset.auth.kind().name == kind.name;
     let mut same = ALL.iter().filter(|preset| preset.auth == *auth);
     same.find_map(&known).or_else(|| ALL.iter().filter(alike).find_map(&known))
 }
@@ -149,6 +147,7 @@ fn of_kind<T>(auth: &Auth, known: impl Fn(&'static Preset) -> Option<T>) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auth::{BasicPair, BearerToken};
 
     #[test]
     fn there_are_forty_and_each_is_sound() {
@@ -216,10 +215,10 @@ mod tests {
         let hosts = |names: &[&str]| {
             AllowedHosts::parse(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()).unwrap()
         };
-        let openai = probe(&Auth::Bearer {}, &hosts(&["other.example.com", "api.openai.com"]));
+        let openai = probe(&Auth::Bearer(BearerToken {}), &hosts(&["other.example.com", "api.openai.com"]));
         assert_eq!(openai, find("openai").unwrap().probe.as_deref());
-        assert_eq!(probe(&Auth::Bearer {}, &hosts(&["api.example.com"])), None);
-        assert_eq!(probe(&Auth::Basic {}, &hosts(&["api.openai.com"])), None);
+        assert_eq!(probe(&Auth::Bearer(BearerToken {}), &hosts(&["api.example.com"])), None);
+        assert_eq!(probe(&Auth::Basic(BasicPair {}), &hosts(&["api.openai.com"])), None);
         let app = find("github-app").unwrap();
         let mut own = app.auth.clone();
         if let Auth::GithubApp(app) = &mut own {
@@ -243,7 +242,7 @@ mod tests {
         let headers = probe_headers(anthropic, &target("https://api.anthropic.com/v1/x")).unwrap();
         assert!(headers.contains_key("anthropic-version"), "{headers:?}");
         assert_eq!(probe_headers(anthropic, &target("https://api.example.com/")), None);
-        assert!(has_no_probe(&Auth::Bearer {}, &target("https://slack.com/api/auth.test")));
-        assert!(!has_no_probe(&Auth::Bearer {}, &target("https://api.openai.com/")));
+        assert!(has_no_probe(&Auth::Bearer(BearerToken {}), &target("https://slack.com/api/auth.test")));
+        assert!(!has_no_probe(&Auth::Bearer(BearerToken {}), &target("https://api.openai.com/")));
     }
 }

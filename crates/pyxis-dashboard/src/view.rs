@@ -13,7 +13,6 @@ pub mod body;
 pub mod brand;
 pub mod catalogue;
 pub mod connect;
-mod credential_kinds;
 pub mod credentials;
 pub mod error;
 pub mod explorer;

@@ -17,7 +17,7 @@ use axum::body::Body;
 use futures_util::StreamExt;
 use http::{Request, StatusCode};
 use pyxis_core::approval_mode::ApprovalMode;
-use pyxis_core::auth::Auth;
+use pyxis_core::auth::{Auth, BearerToken};
 use pyxis_core::clock::{Clock, SystemClock};
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{DeliveryId, NodeId, WebhookId, WorkspaceId};
@@ -170,7 +170,7 @@ async fn delays(url: DatabaseUrl, waiting: usize, beside_a_hanging_one: bool) {
     let (workspace, key) = (made.workspace.id, made.agent_key.expose().clone());
     let credential = CredentialInput {
         name: "bench".to_owned(),
-        auth: Some(Auth::Bearer {}),
+        auth: Some(Auth::Bearer(BearerToken {})),
         allowed_hosts: vec!["api.example.com".to_owned()],
         secret: Some(SecretValue::Text("bench-only-secret".to_owned())),
         ..CredentialInput::default()

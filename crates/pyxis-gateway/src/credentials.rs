@@ -1,8 +1,11 @@
 //! Use of stored credentials: tokens, signatures, the outbound request, redaction and audit records.
 
+pub(crate) mod kinds;
 pub(crate) mod outbound;
 pub(crate) mod records;
 pub(crate) mod redaction;
 pub mod signing;
 pub(crate) mod signing_keys;
+pub(crate) mod sought;
+mod token_endpoint;
 pub mod tokens;

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_store::{
@@ -238,7 +239,7 @@ async fn tell_lost(state: &State, tx: &mut Tx, workspace: WorkspaceId, txn: TxnI
     if let Some(row) = approvals::find(&mut *tx, workspace, txn).await? {
         announce::sent(state, tx, &row, None).await?;
     }
-    let mut record = audit::AuditRecord::new(state.now(), "approval.outcome_unknown");
+    let mut record = audit::AuditRecord::new(state.now(), AuditEvent::ApprovalOutcomeLost);
     record.workspace_id = Some(workspace);
     "system".clone_into(&mut record.actor);
     record.txn_id = Some(txn);

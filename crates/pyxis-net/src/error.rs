@@ -235,19 +235,19 @@ fn is_refused_stream(error: &hyper::Error) -> bool {
     })
 }
 
-/// True where the host sent bytes that are not a response, in its head or its body. False where the connection ended
-/// or the host reset it.
+/// True where the host sent bytes that are not a response. False where the connection ended or the host reset it.
 fn is_unreadable(error: &hyper::Error) -> bool {
     // Over HTTP/2, the library itself ends a stream or a connection only for a violation by the host: a bad frame, a
     // bad header block, too many headers, bytes beyond the window.
-    error.is_parse() || http2_cause(error).is_some_and(h2::Error::is_library) || is_bad_chunk(error)
+    error.is_parse() || http2_cause(error).is_some_and(h2::Error::is_library)
 }
 
 fn http2_cause(error: &hyper::Error) -> Option<&h2::Error> {
     error.source().and_then(<dyn StdError>::downcast_ref)
 }
 
-/// True for a malformed chunk of an HTTP/1 body. TLS reports bad records with the same kind of I/O error.
+/// True for a malformed chunk of an HTTP/1 body. Ask only about errors of bodies: before them, the same kind of I/O error
+/// is a bad TLS record, which HTTP/2 passes on without its type.
 fn is_bad_chunk(error: &hyper::Error) -> bool {
     let cause = error.source().and_then(<dyn StdError>::downcast_ref::<io::Error>);
     cause.is_some_and(|cause| {
@@ -259,7 +259,7 @@ fn is_bad_chunk(error: &hyper::Error) -> bool {
 /// Converts a failure while the response body streams.
 impl From<hyper::Error> for Error {
     fn from(error: hyper::Error) -> Self {
-        if is_unreadable(&error) {
+        if is_unreadable(&error) || is_bad_chunk(&error) {
             Self::Protocol(Arc::new(error))
         } else {
             Self::Closed { sent: true, source: Arc::new(error) }

@@ -14,6 +14,7 @@ pub mod scorers;
 pub mod stamps;
 
 use pyxis_core::actor::Actor;
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_store::{Tx, audit};
 use serde_json::Value;
 
@@ -37,10 +38,10 @@ impl<'a> Change<'a> {
     }
 
     /// Records the change and commits. `detail` must hold no secret.
-    async fn commit(self, kind: &'static str, detail: Value) -> Result<()> {
+    async fn commit(self, event: AuditEvent, detail: Value) -> Result<()> {
         let Self { state, actor, tx } = self;
         let (keys, now) = (&state.audit_keys, state.now());
-        Ok(audit::commit_change(tx, keys, now, actor, kind, None, detail.to_string()).await?)
+        Ok(audit::commit_change(tx, keys, now, actor, event, None, detail.to_string()).await?)
     }
 }
 

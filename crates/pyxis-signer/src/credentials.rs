@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pyxis_core::auth::derived::WithoutToken;
+use pyxis_core::auth::WithoutToken;
 use pyxis_core::secret::{BadEntry, SecretString, entered};
 use pyxis_signing::oauth1::Tokens;
 

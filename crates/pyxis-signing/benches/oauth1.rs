@@ -1,6 +1,6 @@
 //! Cost of one signature.
 
-use pyxis_core::auth::derived::WithoutToken;
+use pyxis_core::auth::WithoutToken;
 use pyxis_core::secret::SecretString;
 use pyxis_core::target::Target;
 use pyxis_signing::oauth1::{NonceAndTimestamp, Tokens, authorization};

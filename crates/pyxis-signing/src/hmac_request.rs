@@ -4,7 +4,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use hmac::{Hmac, KeyInit, Mac};
-use pyxis_core::auth::derived::{self, HmacHash, KeyEncoding, SignatureEncoding};
+use pyxis_core::auth::{self, HmacHash, KeyEncoding, SignatureEncoding};
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::hex;
 use pyxis_core::target::Target;
@@ -75,7 +75,7 @@ impl std::fmt::Debug for SignedHeaders {
 
 /// Signs a request. `secret` returns fields of the secret by name; `key` is the signing key.
 pub fn sign(
-    config: &derived::Hmac,
+    config: &auth::Hmac,
     request: &Request<'_>,
     secret: &dyn Fn(&str) -> Option<String>,
 ) -> Result<SignedHeaders, Invalid> {
@@ -190,8 +190,8 @@ mod tests {
     use super::*;
     use pyxis_core::auth::HeaderFormat;
 
-    fn config(content: &str, format: &str) -> derived::Hmac {
-        derived::Hmac {
+    fn config(content: &str, format: &str) -> auth::Hmac {
+        auth::Hmac {
             hash: HmacHash::Sha256,
             content: content.to_owned(),
             key_encoding: KeyEncoding::Text,
@@ -200,7 +200,7 @@ mod tests {
         }
     }
 
-    fn signed(config: &derived::Hmac) -> Result<String, Invalid> {
+    fn signed(config: &auth::Hmac) -> Result<String, Invalid> {
         let target = Target::parse("https://api.example.com/v1/x?a=1").unwrap();
         let now = UnixMillis(1_700_000_000_123);
         let request = Request { method: "POST", target: &target, body: b"{}", now, nonce: "n0" };
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(signed(&config("{bdy}", "{signature}")), Err(Invalid::Name("bdy".to_owned())));
         assert_eq!(signed(&config("{signature}", "x")), Err(Invalid::Name("signature".to_owned())));
         assert_eq!(signed(&config("{secret.x}", "x")), Err(Invalid::Field("x".to_owned())));
-        let hex = derived::Hmac { key_encoding: KeyEncoding::Hex, ..config("", "x") };
+        let hex = auth::Hmac { key_encoding: KeyEncoding::Hex, ..config("", "x") };
         assert_eq!(signed(&hex), Err(Invalid::Key));
     }
 }

@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use p256::pkcs8::DecodePrivateKey;
-use pyxis_core::auth::derived::JwtAlgorithm;
+use pyxis_core::auth::JwtAlgorithm;
 use rustls_pki_types::PrivateKeyDer;
 use rustls_pki_types::pem::PemObject;
 use serde_json::{Value, json};

@@ -8,7 +8,7 @@ mod parameters;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
-use pyxis_core::auth::derived::WithoutToken;
+use pyxis_core::auth::WithoutToken;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::{self, Entropy};
 use pyxis_core::secret::SecretString;

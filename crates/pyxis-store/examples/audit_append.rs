@@ -9,10 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::WorkspaceId;
-use pyxis_store::audit::{Appender, AuditKeys, AuditRecord, FORWARD};
+use pyxis_store::audit::{Appender, AuditKeys, AuditRecord};
 use pyxis_store::cipher::{Keyring, MasterKey};
 use pyxis_store::{DatabaseUrl, OpenOptions, Store};
 use tokio::time::Instant;
@@ -69,7 +70,7 @@ fn record(now: UnixMillis) -> AuditRecord {
     AuditRecord {
         at: now,
         workspace_id: Some(WorkspaceId::new(now, &OsEntropy)),
-        kind: FORWARD.into(),
+        event: AuditEvent::RequestReceived.into(),
         actor: "agent:0199b1c0-0000-7000-8000-000000000000".to_owned(),
         actor_name: "default-agent".to_owned(),
         credential: Some("payments".to_owned()),

@@ -8,12 +8,14 @@ mod appender;
 mod change;
 mod checkpoint;
 mod ordered;
+mod recorded_event;
 mod search;
 mod verify;
 
 use std::borrow::Cow;
 
 use hmac::{Hmac, Mac};
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{GrantId, TxnId, WorkspaceId};
 use sha2::Sha256;
@@ -27,16 +29,12 @@ pub use appender::Appender;
 pub use change::commit_change;
 pub use checkpoint::{Checkpoint, CheckpointError, checkpoint, holds};
 pub use ordered::AuditColumn;
+pub use recorded_event::RecordedEvent;
 pub use search::{
     AuditEntry, AuditFilter, Tally, decisions_over_time, entries, recent_forwards, requests_over_time,
     search, stream,
 };
 pub use verify::{ChainVerdict, Damage, DamageKind, verify};
-
-/// Kind of a record with the outcome of an earlier one.
-pub const OUTCOME: &str = "outcome";
-/// Kind of a record written before a request is forwarded, or when it is refused.
-pub const FORWARD: &str = "forward";
 
 /// Length of HMAC-SHA256, in bytes.
 pub(crate) const MAC_BYTES: usize = 32;
@@ -49,8 +47,8 @@ pub struct AuditRecord {
     pub at: UnixMillis,
     /// Workspace; `None` for events of the installation.
     pub workspace_id: Option<WorkspaceId>,
-    /// Event, for example `forward`, `outcome`, `approval.approved`, `policy.put`.
-    pub kind: Cow<'static, str>,
+    /// Event that is recorded.
+    pub event: RecordedEvent,
     /// Number of the record that this one follows up.
     pub ref_seq: Option<i64>,
     /// Actor, for example `agent:<id>`, `user:<id>`, `system`.
@@ -140,7 +138,7 @@ fn read_rest(seq: i64, row: &mut Row<'_>) -> Result<AuditRow, StoreError> {
     let record = AuditRecord {
         at: row.take("at")?,
         workspace_id: row.take("workspace_id")?,
-        kind: row.take("kind")?,
+        event: RecordedEvent::read(row.take("kind")?),
         ref_seq: row.take("ref_seq")?,
         actor: row.take("actor")?,
         actor_name: row.take("actor_name")?,
@@ -157,9 +155,9 @@ fn read_rest(seq: i64, row: &mut Row<'_>) -> Result<AuditRow, StoreError> {
 }
 
 impl AuditRecord {
-    /// Creates an otherwise empty record of `kind`.
-    pub fn new(at: UnixMillis, kind: &'static str) -> Self {
-        Self { at, kind: Cow::Borrowed(kind), detail: "{}".to_owned(), ..Self::default() }
+    /// Creates an otherwise empty record of `event`.
+    pub fn new(at: UnixMillis, event: AuditEvent) -> Self {
+        Self { at, event: event.into(), detail: "{}".to_owned(), ..Self::default() }
     }
 
     /// INSERT parameters in column order.
@@ -168,7 +166,7 @@ impl AuditRecord {
             seq.bind(),
             self.at.bind(),
             self.workspace_id.bind(),
-            self.kind.bind(),
+            self.event.into_stored().bind(),
             self.ref_seq.bind(),
             self.actor.bind(),
             self.actor_name.bind(),
@@ -189,7 +187,7 @@ impl AuditRecord {
         put_int(out, Some(seq));
         put_int(out, Some(self.at.0));
         put_id(out, self.workspace_id.as_ref());
-        put_text(out, Some(&self.kind));
+        put_text(out, Some(self.event.stored()));
         put_int(out, self.ref_seq);
         put_text(out, Some(&self.actor));
         put_text(out, Some(&self.actor_name));

@@ -10,6 +10,7 @@ pub mod networks;
 pub mod proofs;
 
 use pyxis_core::actor::Actor;
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::proof::is_plain_text;
 use pyxis_store::{Tx, audit, workspaces};
 use serde_json::Value;
@@ -23,11 +24,11 @@ pub(crate) async fn commit(
     state: &State,
     actor: &Actor,
     tx: Tx,
-    kind: &'static str,
+    event: AuditEvent,
     detail: &Value,
 ) -> Result<()> {
     let (keys, now) = (&state.audit_keys, state.now());
-    Ok(audit::commit_change(tx, keys, now, actor, kind, None, detail.to_string()).await?)
+    Ok(audit::commit_change(tx, keys, now, actor, event, None, detail.to_string()).await?)
 }
 
 /// Refuses actors outside the installation's first workspace.

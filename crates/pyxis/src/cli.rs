@@ -7,7 +7,10 @@ mod verification;
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use pyxis_core::audit_event::AuditEvent;
+use pyxis_core::auth::CredentialKind;
 
 use crate::config::Flags;
 
@@ -449,21 +452,21 @@ pub struct AddCredential {
     #[arg(long, default_value = "")]
     pub description: String,
     /// Auth kind: the way to attach the secret.
-    #[arg(long, value_enum, required_unless_present_any = ["auth_json", "preset"])]
-    pub auth: Option<AuthKind>,
+    #[arg(long, value_name = "KIND", value_parser = kinds(), required_unless_present_any = ["auth_json", "preset"])]
+    pub auth: Option<&'static CredentialKind>,
     /// Auth kind as JSON of the admin API, for example `{"kind":"mtls"}`; supports every kind.
     #[arg(long, value_name = "JSON", conflicts_with = "auth")]
     pub auth_json: Option<String>,
     /// Preset whose hosts and kind to use; see `pyxis credential presets`.
     #[arg(long, value_name = "PRESET", conflicts_with_all = ["auth", "auth_json"])]
     pub preset: Option<String>,
-    /// Variable part of the preset's kind, for example `app_id=12`; repeat for several.
-    #[arg(long = "set", value_name = "FIELD=VALUE", conflicts_with_all = ["auth", "auth_json"])]
+    /// Setting of the kind, for example `app_id=12`, never a secret; repeat for several.
+    #[arg(long = "set", value_name = "FIELD=VALUE", conflicts_with = "auth_json")]
     pub set: Vec<String>,
-    /// Header name (header), parameter (query) or cookie name (cookie).
+    /// Header name (header, hmac), parameter (query) or cookie name (cookie).
     #[arg(long, value_name = "NAME")]
     pub auth_name: Option<String>,
-    /// Header value, with {secret} in it [default: {secret}].
+    /// Header value, with {secret} in it [default: {secret}]; {signature} for hmac.
     #[arg(long, value_name = "FORMAT")]
     pub auth_format: Option<String>,
     /// URL of the sidecar that signs requests, with --auth oauth1 [default: Pyxis signs them].
@@ -491,23 +494,11 @@ pub struct SecretSource {
     pub secret_env: Option<String>,
 }
 
-/// Auth kinds of the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum AuthKind {
-    /// Authorization: Bearer.
-    Bearer,
-    /// A header of any name.
-    Header,
-    /// Authorization: Basic; the secret is username:password.
-    Basic,
-    /// A query parameter.
-    Query,
-    /// A cookie.
-    Cookie,
-    /// OAuth 1.0a, signed by the sidecar at --api-base, or by Pyxis.
-    Oauth1,
-    /// A client certificate; the secret is a JSON object of `certificate` and `private_key`.
-    Mtls,
+/// Names of the kinds that are attached to requests.
+fn kinds() -> impl TypedValueParser<Value = &'static CredentialKind> {
+    let names = CredentialKind::attached().map(|kind| PossibleValue::new(kind.name).help(kind.explanation));
+    PossibleValuesParser::new(names)
+        .map(|name| CredentialKind::from_name(&name).unwrap_or(CredentialKind::USUAL))
 }
 
 /// `pyxis policy …`
@@ -571,7 +562,15 @@ pub enum AuditCommand {
         /// Number of records.
         #[arg(short = 'n', long, default_value_t = 20)]
         lines: u32,
+        /// Event to show, by its present or an earlier name. May be repeated.
+        #[arg(long = "kind", value_name = "EVENT", value_parser = event)]
+        events: Vec<AuditEvent>,
     },
+}
+
+fn event(name: &str) -> Result<AuditEvent, String> {
+    AuditEvent::from_name(name)
+        .ok_or_else(|| "no such event; docs/reference/audit-events.md lists them".to_owned())
 }
 
 /// Formats of an export.

@@ -3,13 +3,14 @@
 use axum::body::Body;
 use axum::extract::State as Extract;
 use axum::response::Response;
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, WorkspaceId};
 use pyxis_gateway::admin::{agents, audit, credentials};
 use pyxis_store::audit::{AuditColumn, AuditEntry, AuditFilter as Wanted};
 use serde::Deserialize;
 
-use super::audit_rows::{EVENTS, OUTCOMES, kinds, row};
+use super::audit_rows::{GROUPS, OUTCOMES, all_events, row, wanted_events};
 use super::credential_form::any;
 use super::db_table::Stored;
 use super::{file, list_query};
@@ -18,7 +19,7 @@ use crate::error::html;
 use crate::form::QueryParams;
 use crate::session::{Manager, SignedIn};
 use crate::view::audit::{AuditFilter, AuditPage};
-use crate::view::{self, Order};
+use crate::view::{self, Choice, Order};
 use crate::{Error, State, text};
 
 const HERE: &str = "/app/audit";
@@ -72,7 +73,7 @@ impl Search {
         let agent: Option<AgentId> = self.agent.parse().ok();
         let (by, rising) = ORDERS.asked(&self.sort);
         Wanted {
-            kinds: kinds(&self.event, &self.outcome),
+            events: wanted_events(&self.event, &self.outcome),
             actor: agent.map(|id| format!("agent:{id}")),
             credential: some(&self.credential),
             decision: outcome.and_then(|(_, _, decision)| *decision).map(str::to_owned),
@@ -161,11 +162,27 @@ async fn filter(state: &State, who: &SignedIn, asked: &Search) -> Result<AuditFi
         agents: any("Any agent", agents, &asked.agent),
         credentials: any("Any credential", names, &asked.credential),
         outcomes: any("Any outcome", OUTCOMES.iter().map(|o| own((o.0, o.1))), &asked.outcome),
-        events: any("Any event", EVENTS.iter().map(|e| own((e.0, e.1))), &asked.event),
+        event_groups: any(
+            "Any event",
+            GROUPS.iter().map(|(value, of)| own((value, of.title()))),
+            &asked.event,
+        ),
+        events: events(&asked.event),
         from: asked.from.clone(),
         to: asked.to.clone(),
         active: asked.is_filtered(),
     })
+}
+
+/// Every event, by label. A chosen one may be asked for by an earlier name.
+fn events(asked: &str) -> Vec<Choice> {
+    let chosen = AuditEvent::from_name(asked);
+    let choice = |event: AuditEvent| Choice {
+        value: event.as_str().to_owned(),
+        label: event.label().to_owned(),
+        chosen: chosen == Some(event),
+    };
+    all_events().into_iter().map(choice).collect()
 }
 
 /// Requests by decision over the days of the filter, or over the last day.

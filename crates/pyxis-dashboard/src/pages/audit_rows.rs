@@ -1,7 +1,6 @@
 //! Audit records as readable lines.
 
-use std::borrow::Cow;
-
+use pyxis_core::audit_event::{AuditEvent, EventGroup};
 use pyxis_core::clock::UnixMillis;
 use pyxis_store::audit::AuditEntry;
 use serde_json::Value;
@@ -23,89 +22,55 @@ pub(super) const OUTCOMES: &[(&str, &str, Option<&str>)] = &[
     ("refused", "Refused", Some("refused")),
 ];
 
-/// Events to filter by: the value, the words, the kinds of record.
-pub(super) const EVENTS: &[(&str, &str, &[&str])] = &[
-    ("requests", "Requests", &["forward", "execute"]),
-    (
-        "decisions",
-        "Decisions",
-        &[
-            "approval.vote",
-            "approval.approved",
-            "approval.denied",
-            "approval.expired",
-            "approval.withdrawn",
-            "approval.outcome_unknown",
-            "grant.created",
-        ],
-    ),
-    (
-        "changes",
-        "Changes",
-        &[
-            "agent.created",
-            "agent.updated",
-            "agent.disabled",
-            "agent.enabled",
-            "agent.removed",
-            "agent.rotated",
-            "credential.created",
-            "credential.updated",
-            "credential.removed",
-            "credential.secret_replaced",
-            "credential.verify",
-            "policy.changed",
-            "policy.removed",
-            "grant.revoked",
-            "settings.changed",
-            "workspace.created",
-            "user.added",
-            "user.enabled",
-            "user.disabled",
-            "user.role_changed",
-            "user.link_created",
-            "user.password_set",
-            "user.password_refused",
-        ],
-    ),
-    (
-        "scoring",
-        "Changes of scoring",
-        &[
-            "scorer.create",
-            "scorer.terms",
-            "scorer.rename",
-            "scorer.remove",
-            "scorer.rescore",
-            "api_key.create",
-            "api_key.update",
-            "api_key.revoke",
-            "history_request.create",
-            "history_request.approve",
-            "history_request.refuse",
-            "stamp.revoke",
-            "catalogue.replace",
-            "catalogue.reset",
-            "issuer.add",
-            "issuer.remove",
-        ],
-    ),
-    ("sign-ins", "Sign-ins", &["sign_in", "sign_in.failed", "sign_out"]),
+/// Groups to filter by: the value, and the group.
+pub(super) const GROUPS: &[(&str, EventGroup)] = &[
+    ("requests", EventGroup::Requests),
+    ("decisions", EventGroup::Decisions),
+    ("access", EventGroup::Access),
+    ("people", EventGroup::People),
+    ("settings", EventGroup::Settings),
+    ("scoring", EventGroup::Scoring),
+    ("verification", EventGroup::Verification),
 ];
 
-/// The kinds of record that both filters admit. A person's decision is a kind, not a decision of a request.
-pub(super) fn kinds(event: &str, outcome: &str) -> Vec<String> {
-    let kinds: &[&str] = match outcome {
-        "denied-by-person" => &["approval.denied"],
-        "expired" => &["approval.expired", "approval.withdrawn"],
-        _ => EVENTS.iter().find(|(name, ..)| *name == event).map_or(&[], |(_, _, kinds)| *kinds),
-    };
-    kinds.iter().map(|kind| (*kind).to_owned()).collect()
+/// Every event that a row can show, by label.
+pub(super) fn all_events() -> Vec<AuditEvent> {
+    let shown = AuditEvent::ALL.iter().copied().filter(|event| *event != AuditEvent::RequestCompleted);
+    let mut events: Vec<AuditEvent> = shown.collect();
+    events.sort_by_key(|event| event.label().to_lowercase());
+    events
+}
+
+/// The events that both filters admit. A person's decision is an event, not a decision of a request.
+pub(super) fn wanted_events(event: &str, outcome: &str) -> Vec<AuditEvent> {
+    match outcome {
+        "denied-by-person" => vec![AuditEvent::ApprovalDenied],
+        "expired" => vec![AuditEvent::ApprovalExpired, AuditEvent::ApprovalWithdrawn],
+        _ => chosen_events(event),
+    }
+}
+
+/// The events of a choice: a group, a choice of earlier versions, or a name of one event, present or earlier.
+fn chosen_events(choice: &str) -> Vec<AuditEvent> {
+    if let Some((_, group)) = GROUPS.iter().find(|(name, _)| *name == choice) {
+        return group.events().to_vec();
+    }
+    match choice {
+        "changes" => [EventGroup::Access, EventGroup::People, EventGroup::Settings]
+            .iter()
+            .flat_map(|group| group.events().to_vec())
+            .collect(),
+        "sign-ins" => {
+            vec![AuditEvent::UserSignedIn, AuditEvent::UserSignInFailed, AuditEvent::UserSignedOut]
+        }
+        name => AuditEvent::from_name(name).into_iter().collect(),
+    }
 }
 
 /// The line of a record.
 pub(super) fn row(entry: &AuditEntry, now: UnixMillis) -> AuditRow {
     let record = &entry.record.record;
+    let event = record.event.known();
     let detail: Value = serde_json::from_str(&record.detail).unwrap_or_default();
     let after: Value = entry
         .outcome
@@ -123,92 +88,37 @@ pub(super) fn row(entry: &AuditEntry, now: UnixMillis) -> AuditRow {
     };
     AuditRow {
         at: Timestamp::new(record.at, now),
-        event: event(&record.kind).into_owned(),
-        outcome: outcome(&record.kind, record.decision.as_deref(), &after),
+        event: event.map_or_else(|| record.event.name().to_owned(), |event| event.label().to_owned()),
+        outcome: event.and_then(|event| outcome(event, record.decision.as_deref(), &after)),
         actor: record.actor_name.clone(),
         subject: record.credential.clone().unwrap_or_else(|| subject(&detail)),
         request,
-        why: why(&record.kind, &detail, method),
+        why: event.map(|event| why(event, &detail, method)).unwrap_or_default(),
         result: result(status, &after),
         txn_id: record.txn_id.map(|txn| txn.to_string()),
     }
 }
 
-fn outcome(kind: &str, decision: Option<&str>, after: &Value) -> Option<DecisionBadge> {
+fn outcome(event: AuditEvent, decision: Option<&str>, after: &Value) -> Option<DecisionBadge> {
     let failed = after["error"].is_string();
-    Some(match (kind, decision) {
-        ("forward" | "execute", Some("auto" | "grant" | "approved")) if failed => DecisionBadge::Failed,
-        ("forward", Some("auto" | "grant")) => DecisionBadge::Passed,
-        ("forward", Some("pending")) => DecisionBadge::Pending,
-        ("forward", Some("denied")) | ("approval.denied", _) => DecisionBadge::Denied,
+    Some(match (event, decision) {
+        (AuditEvent::RequestReceived | AuditEvent::RequestExecuted, Some("auto" | "grant" | "approved"))
+            if failed =>
+        {
+            DecisionBadge::Failed
+        }
+        (AuditEvent::RequestReceived, Some("auto" | "grant")) => DecisionBadge::Passed,
+        (AuditEvent::RequestReceived, Some("pending")) => DecisionBadge::Pending,
+        (AuditEvent::RequestReceived, Some("denied")) | (AuditEvent::ApprovalDenied, _) => {
+            DecisionBadge::Denied
+        }
         // The decision has its own line with its own badge.
-        ("execute", Some("approved")) => return None,
-        ("forward" | "execute" | "approval.outcome_unknown", _) => DecisionBadge::Failed,
-        ("approval.approved", _) => DecisionBadge::Approved,
-        ("approval.expired" | "approval.withdrawn", _) => DecisionBadge::Expired,
-        _ => return None,
-    })
-}
-
-fn event(kind: &str) -> Cow<'static, str> {
-    Cow::Borrowed(match kind {
-        "forward" => "Request",
-        "execute" => "Approved request sent",
-        "approval.vote" => "Approval given",
-        "approval.approved" => "Approved",
-        "approval.denied" => "Denied",
-        "approval.expired" => "Expired",
-        "approval.withdrawn" => "Withdrawn",
-        "approval.outcome_unknown" => "Outcome unknown",
-        "grant.created" => "Grant opened",
-        "grant.revoked" => "Grant revoked",
-        "agent.created" => "Agent added",
-        "agent.updated" => "Agent changed",
-        "agent.disabled" => "Agent disabled",
-        "agent.enabled" => "Agent enabled",
-        "agent.removed" => "Agent removed",
-        "agent.rotated" => "Agent key replaced",
-        "credential.created" => "Credential added",
-        "credential.updated" => "Credential changed",
-        "credential.removed" => "Credential removed",
-        "credential.secret_replaced" => "Secret replaced",
-        "credential.verify" => "Credential verified",
-        "policy.changed" => "Policy changed",
-        "policy.removed" => "Policy removed",
-        "settings.changed" => "Settings changed",
-        "workspace.created" => "Workspace made",
-        "user.added" => "Person added",
-        "user.enabled" => "Person enabled",
-        "user.disabled" => "Person disabled",
-        "user.role_changed" => "Role changed",
-        "user.link_created" => "Sign-in link made",
-        "user.password_set" => "Password set",
-        "user.password_refused" => "Password not changed",
-        "sign_in" => "Signed in",
-        "sign_in.failed" => "Sign-in failed",
-        "sign_out" => "Signed out",
-        other => return scoring_event(other).map_or_else(|| Cow::Owned(other.to_owned()), Cow::Borrowed),
-    })
-}
-
-fn scoring_event(kind: &str) -> Option<&'static str> {
-    Some(match kind {
-        "scorer.create" => "Scorer added",
-        "scorer.terms" => "Weights changed",
-        "scorer.rename" => "Scorer renamed",
-        "scorer.remove" => "Scorer removed",
-        "scorer.rescore" => "Scores computed anew",
-        "api_key.create" => "API key added",
-        "api_key.update" => "API key changed",
-        "api_key.revoke" => "API key revoked",
-        "history_request.create" => "History asked for",
-        "history_request.approve" => "History approved",
-        "history_request.refuse" => "History refused",
-        "stamp.revoke" => "Credential revoked",
-        "catalogue.replace" => "Catalogue changed",
-        "catalogue.reset" => "Catalogue reset",
-        "issuer.add" => "Issuer added",
-        "issuer.remove" => "Issuer removed",
+        (AuditEvent::RequestExecuted, Some("approved")) => return None,
+        (AuditEvent::RequestReceived | AuditEvent::RequestExecuted | AuditEvent::ApprovalOutcomeLost, _) => {
+            DecisionBadge::Failed
+        }
+        (AuditEvent::ApprovalApproved, _) => DecisionBadge::Approved,
+        (AuditEvent::ApprovalExpired | AuditEvent::ApprovalWithdrawn, _) => DecisionBadge::Expired,
         _ => return None,
     })
 }
@@ -224,28 +134,32 @@ fn subject(detail: &Value) -> String {
     labels::short_route(named.unwrap_or("")).to_owned()
 }
 
-fn why(kind: &str, detail: &Value, method: &str) -> String {
+fn why(event: AuditEvent, detail: &Value, method: &str) -> String {
     let said = |key: &str| detail[key].as_str().filter(|text| !text.is_empty());
     let reason = said("reason").map(|reason| format!("“{reason}”"));
-    match kind {
-        "forward" => {
+    match event {
+        AuditEvent::RequestReceived => {
             let rule = said("rule").map(|rule| labels::rule(rule, said("pattern"), method));
             [rule, reason].into_iter().flatten().collect::<Vec<_>>().join(" · ")
         }
-        "execute" => said("error").map(|code| labels::refusal(code).to_owned()).unwrap_or_default(),
-        "approval.denied" => reason.unwrap_or_default(),
-        "approval.vote" => format!("{} of {}", detail["approvals"], detail["min_approvals"]),
-        "approval.approved" => {
+        AuditEvent::RequestExecuted => {
+            said("error").map(|code| labels::refusal(code).to_owned()).unwrap_or_default()
+        }
+        AuditEvent::ApprovalDenied => reason.unwrap_or_default(),
+        AuditEvent::ApprovalVoted => format!("{} of {}", detail["approvals"], detail["min_approvals"]),
+        AuditEvent::ApprovalApproved => {
             let platform = detail["chat"]["platform"].as_str().zip(detail["chat"]["label"].as_str());
             match platform {
                 Some((platform, account)) => format!("on {platform} as {account}"),
                 None => said("surface").map(|surface| format!("on the {surface} page")).unwrap_or_default(),
             }
         }
-        "credential.secret_replaced" | "policy.changed" => format!("version {}", detail["version"]),
-        "user.role_changed" | "user.added" => said("role").unwrap_or_default().to_owned(),
-        "settings.changed" => said("default_approval_mode").unwrap_or_default().to_owned(),
-        "grant.created" => said("expires_at")
+        AuditEvent::CredentialSecretReplaced | AuditEvent::PolicyChanged => {
+            format!("version {}", detail["version"])
+        }
+        AuditEvent::UserRoleChanged | AuditEvent::UserAdded => said("role").unwrap_or_default().to_owned(),
+        AuditEvent::SettingsChanged => said("default_approval_mode").unwrap_or_default().to_owned(),
+        AuditEvent::GrantCreated => said("expires_at")
             .and_then(UnixMillis::parse_rfc3339)
             .map(|at| format!("until {}", text::absolute(at)))
             .unwrap_or_default(),
@@ -270,12 +184,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_that_can_be_filtered_has_words() {
-        for (_, _, kinds) in EVENTS {
-            for kind in *kinds {
-                assert_ne!(event(kind), *kind, "{kind}");
+    fn an_event_is_found_by_its_group_its_name_and_its_earlier_names() {
+        for event in all_events() {
+            for name in [event.as_str()].iter().chain(event.earlier_names()) {
+                assert_eq!(wanted_events(name, ""), [event], "{name}");
             }
+            assert!(GROUPS.iter().any(|(name, _)| wanted_events(name, "").contains(&event)), "{event}");
         }
+        assert_eq!(GROUPS.len(), EventGroup::ALL.len());
+        assert_eq!(wanted_events("unheard", ""), []);
     }
 
     #[test]

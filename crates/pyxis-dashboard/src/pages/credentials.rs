@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::approval_mode::ApprovalMode;
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::auth::Connector;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::hosts::over_public_suffix;
@@ -127,7 +128,7 @@ pub(crate) async fn new(
     Manager(who): Manager,
     QueryParams(Chosen { kind, preset, search }): QueryParams<Chosen>,
 ) -> Result<Response, Error> {
-    let kind = CredentialKind::from_name(&kind).unwrap_or(CredentialKind::Bearer);
+    let kind = CredentialKind::from_name(&kind).unwrap_or(CredentialKind::USUAL);
     let (kind, form) = presets::find(&preset).map_or((kind, CredentialForm::default()), form::preset);
     html(&new_page(&state, who.shell(&state).await?, kind, form, search))
 }
@@ -135,7 +136,7 @@ pub(crate) async fn new(
 fn new_page(
     state: &State,
     shell: Layout,
-    kind: CredentialKind,
+    kind: &'static CredentialKind,
     form: CredentialForm,
     search: String,
 ) -> NewCredentialPage {
@@ -154,15 +155,11 @@ pub(crate) async fn add(
     let problems = match form::both(kind, &fields) {
         Err(problems) => problems,
         Ok((auth, secret)) => {
-            let api_base = Some(fields.trimmed("api_base")).filter(|_| kind == CredentialKind::Sidecar);
+            let api_base = Some(fields.trimmed("api_base")).filter(|_| kind.connector == Connector::Sidecar);
             let input = CredentialInput {
                 name: fields.trimmed("name"),
                 description: fields.trimmed("description"),
-                connector: if kind == CredentialKind::Sidecar {
-                    Connector::Sidecar
-                } else {
-                    Connector::Direct
-                },
+                connector: kind.connector,
                 api_base,
                 auth,
                 allowed_hosts: fields.lines("allowed_hosts"),
@@ -244,7 +241,7 @@ async fn replaced(state: &State, who: &SignedIn, row: &CredentialRow) -> Result<
         return Ok(row.created_at);
     }
     let filter = AuditFilter {
-        kinds: vec!["credential.secret_replaced".to_owned()],
+        events: vec![AuditEvent::CredentialSecretReplaced],
         credential: Some(row.name.clone()),
         limit: 1,
         ..AuditFilter::default()
@@ -275,16 +272,15 @@ pub(crate) async fn edit(
 ) -> Result<Response, Error> {
     let row = credentials::get(&state.gateway, who.person.workspace(), &name).await?;
     let kind = Attached::of(&row).kind;
-    // Bearer and Basic have nothing to configure, so their stored form stays as it is.
-    let configured = matches!(kind, CredentialKind::Header | CredentialKind::Query | CredentialKind::Cookie)
-        || !kind.fields().is_empty();
+    // What has nothing to configure keeps its stored form, and a signing key stays what it is.
+    let configured = kind.has_hosts && (kind.headers.is_some() || !kind.settings.is_empty());
     let auth = match form::auth(kind, &fields) {
         Ok(auth) => auth,
         Err(problems) => return wrong(&state, &who, &row, form::typed(kind, &fields, problems)).await,
     };
     let patch = CredentialPatch {
         description: Some(fields.trimmed("description")),
-        api_base: Some(fields.trimmed("api_base")).filter(|_| kind == CredentialKind::Sidecar),
+        api_base: Some(fields.trimmed("api_base")).filter(|_| kind.connector == Connector::Sidecar),
         auth: auth.filter(|_| configured),
         allowed_hosts: Some(fields.lines("allowed_hosts")),
         allow_http: Some(fields.on("allow_http")),

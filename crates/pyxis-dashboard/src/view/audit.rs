@@ -42,7 +42,9 @@ pub struct AuditFilter {
     pub credentials: Vec<Choice>,
     /// Outcomes, likewise.
     pub outcomes: Vec<Choice>,
-    /// Kinds of event, likewise.
+    /// Groups of events, likewise.
+    pub event_groups: Vec<Choice>,
+    /// Single events, by label.
     pub events: Vec<Choice>,
     /// First day.
     pub from: String,

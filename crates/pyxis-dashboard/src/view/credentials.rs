@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 
-pub use super::credential_kinds::{CredentialKind, Input, KindField};
+pub use pyxis_core::auth::{CredentialKind, KindField, KindGroup, KindInput};
+
 use super::{Layout, Problems, Search, Timestamp, in_section};
 
 /// `GET /app/credentials`.
@@ -34,7 +35,7 @@ pub struct CredentialLine {
 }
 
 /// Everything but secrets, as typed. Fields: `name`, `description`, `allowed_hosts` (one per line), `allow_http=on`,
-/// and those of the [`Kind`]. When the form is shown again, its secrets are empty.
+/// and those of the [`CredentialKind`]. When the form is shown again, its secrets are empty.
 #[derive(Clone, Debug, Default)]
 pub struct CredentialForm {
     /// Name; cannot be changed later.
@@ -46,16 +47,8 @@ pub struct CredentialForm {
     pub allow_http: bool,
     /// Name and format of each header; the page adds empty rows for more.
     pub headers: Vec<(String, String)>,
-    /// Name of the query parameter.
-    pub parameter: String,
-    /// Cookie name.
-    pub cookie_name: String,
-    /// Values of the fields that [`Kind::fields`] and [`Kind::secret_fields`] describe.
+    /// Values of the kind's fields, by name.
     pub values: BTreeMap<&'static str, String>,
-    /// Algorithm of a signing key.
-    pub algorithm: String,
-    /// Sidecar address.
-    pub api_base: String,
     pub problems: Problems,
 }
 
@@ -69,14 +62,13 @@ impl CredentialForm {
 
     /// The value of a field; never a secret.
     fn value(&self, field: &KindField) -> &str {
-        self.values.get(field.name).filter(|_| !field.is_secret()).map_or("", String::as_str)
+        self.values.get(field.name).filter(|_| !field.is_unkept()).map_or("", String::as_str)
     }
 
     /// True if the secret was rejected. No configuration field has the same name as a secret field.
     fn has_bad_secret(&self) -> bool {
-        let more =
-            CredentialKind::GROUPS.iter().flat_map(|(_, kinds)| *kinds).flat_map(|kind| kind.secret_fields());
-        let mut names = ["secret", "username", "password"].into_iter().chain(more.map(|field| field.name));
+        let more = CredentialKind::ALL.iter().flat_map(|kind| kind.secret_fields());
+        let mut names = std::iter::once("secret").chain(more.map(|field| field.name));
         names.any(|name| self.problems.of(name).is_some())
     }
 }
@@ -86,7 +78,7 @@ impl CredentialForm {
 #[template(path = "credential_new.html")]
 pub struct NewCredentialPage {
     pub shell: Layout,
-    pub kind: CredentialKind,
+    pub kind: &'static CredentialKind,
     pub form: CredentialForm,
     /// Redirect URI for the provider.
     pub redirect_uri: String,
@@ -104,7 +96,7 @@ pub struct NewCredentialPage {
 pub struct CredentialPage {
     pub shell: Layout,
     pub credential: CredentialLine,
-    pub kind: CredentialKind,
+    pub kind: &'static CredentialKind,
     /// Version of the secret, from 1.
     pub version: u64,
     /// Time of creation.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use http::StatusCode;
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_store::audit::{self, AuditFilter};
 use pyxis_testkit::engines;
 
@@ -28,7 +29,7 @@ engines! {
         assert!(elsewhere.get(ACCOUNT).await.location().starts_with("/sign-in"));
         assert_eq!(elsewhere.sign_in("ana@example.com", PASSWORD).await.status, StatusCode::UNAUTHORIZED);
         assert_eq!(elsewhere.sign_in("ana@example.com", OTHER).await.status, StatusCode::SEE_OTHER);
-        let filter = AuditFilter { kinds: vec!["user.password_set".to_owned()], ..AuditFilter::default() };
+        let filter = AuditFilter { events: vec![AuditEvent::UserPasswordSet], ..AuditFilter::default() };
         let records = audit::search(&world.gateway.store, team.id, &filter).await.unwrap();
         assert_eq!(records.len(), 2, "the first one, and this one");
         assert_eq!(records[0].record.record.actor_name, "ana@example.com");

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::policy::Policy;
 use pyxis_gateway::Actor;
 use pyxis_gateway::admin::policies;
@@ -47,6 +48,9 @@ engines! {
             ("?credential=mail&outcome=asked", false, false),
             ("?event=requests", true, true),
             ("?event=changes", false, false),
+            ("?event=people", false, false),
+            ("?event=request.received", true, true),
+            ("?event=forward", true, true),
             (&format!("?{today}"), true, true),
             ("?to=2025-12-31", false, false),
             ("?from=2026-01-02", false, false),
@@ -59,6 +63,24 @@ engines! {
             assert_eq!(exported, (waiting, denied), "{query}: {csv}");
         }
         assert!(owner.get("/app/audit?q=nothing+like+it").await.text.contains("No matching events"));
+    }
+
+    async fn the_filter_lists_every_event_by_label(world: World) {
+        let (_, mut owner) = world.with_owner().await;
+        let page = owner.get("/app/audit?event=sign_in").await.text;
+        let list = page.split("<select id=\"event\"").nth(1).unwrap().split("</select>").next().unwrap();
+        let chosen = "<option value=\"user.signed_in\" selected>Signed in</option>";
+        assert!(list.contains(chosen), "{list}");
+        let list = list.split("<optgroup").nth(1).unwrap();
+        let labels: Vec<String> = list
+            .split("</option>")
+            .filter_map(|option| Some(option.rsplit_once('>')?.1.to_lowercase()))
+            .filter(|label| !label.is_empty())
+            .collect();
+        assert!(labels.is_sorted(), "{labels:?}");
+        for event in AuditEvent::ALL.iter().filter(|event| **event != AuditEvent::RequestCompleted) {
+            assert!(list.contains(&format!("value=\"{event}\"")), "{event}");
+        }
     }
 
     async fn the_chart_can_be_read_without_being_seen(world: World) {

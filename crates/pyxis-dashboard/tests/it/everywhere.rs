@@ -61,9 +61,8 @@ async fn every_page(world: &World, browser: &mut Browser) -> Vec<String> {
     ]
     .map(str::to_owned)
     .to_vec();
-    for (_, kinds) in CredentialKind::GROUPS {
-        paths.extend(kinds.iter().map(|kind| format!("/app/new/credential?kind={}", kind.name())));
-    }
+    let kinds = CredentialKind::ALL.iter();
+    paths.extend(kinds.map(|kind| format!("/app/new/credential?kind={}", kind.name)));
     let inbox = browser.get("/app/inbox").await.text;
     let txn = inbox.split("id=\"r-").nth(1).and_then(|rest| rest.split('"').next()).expect("a card");
     paths.extend([format!("/app/approvals/{txn}"), format!("/approve/{txn}")]);

@@ -1,6 +1,7 @@
 //! A form for each kind of credential, and the import of a `.env` file.
 
 use http::StatusCode;
+use pyxis_core::auth::CredentialKind;
 use pyxis_gateway::admin::credentials;
 use pyxis_store::credentials::CredentialChange;
 use serde_json::{Value, json};
@@ -140,6 +141,23 @@ async fn every_signing_and_fetching_kind_has_a_form_that_adds_changes_and_replac
         let row = credentials::get(&world.gateway, team.id, &name).await.unwrap();
         assert_eq!((row.version, row.description.as_str()), (2, "changed"), "{kind}");
         assert_eq!(serde_json::from_str::<Value>(row.auth.as_deref().unwrap()).unwrap(), expected, "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn the_page_of_a_new_credential_lists_every_kind_and_its_form_has_every_field() {
+    let world = World::new().await;
+    let (_, mut browser) = world.with_owner().await;
+    let list = browser.get("/app/new/credential").await.text;
+    for kind in CredentialKind::ALL {
+        let new = format!("/app/new/credential?kind={}", kind.name);
+        assert!(list.contains(&format!("href=\"{new}\"")), "{}", kind.name);
+        let form = browser.get(&new).await.text;
+        for field in kind.settings.iter().chain(kind.secret_fields()).chain(kind.secret.whole()) {
+            assert!(form.contains(&format!(" name=\"{}\"", field.name)), "{}: {}", kind.name, field.name);
+        }
+        assert_eq!(form.contains(" name=\"header_name\""), kind.headers.is_some(), "{}", kind.name);
+        assert_eq!(form.contains(" name=\"allowed_hosts\""), kind.has_hosts, "{}", kind.name);
     }
 }
 

@@ -11,7 +11,7 @@ use http::header::{CONTENT_TYPE, COOKIE, LOCATION, ORIGIN, SET_COOKIE};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use http_body_util::BodyExt;
 use pyxis_core::approval_mode::{ApprovalMode, Role};
-use pyxis_core::auth::{Auth, KeyAlgorithm, TokenSigningKey};
+use pyxis_core::auth::{Auth, BearerToken, KeyAlgorithm, TokenSigningKey};
 use pyxis_core::clock::{FixedClock, UnixMillis};
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{NodeId, WorkspaceId};
@@ -96,7 +96,7 @@ impl World {
     pub(crate) async fn add_bearer(&self, workspace: WorkspaceId, name: &str, host: &str) {
         let input = CredentialInput {
             name: name.to_owned(),
-            auth: Some(Auth::Bearer {}),
+            auth: Some(Auth::Bearer(BearerToken {})),
             allowed_hosts: vec![host.to_owned()],
             allow_http: true,
             secret: Some(SecretValue::Text(CANARY.to_owned())),

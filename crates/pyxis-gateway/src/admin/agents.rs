@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::entropy;
 use pyxis_core::hex;
 use pyxis_core::id::{AgentId, CredentialId, WorkspaceId};
@@ -96,7 +97,7 @@ pub async fn create(state: &State, actor: &Actor, input: AgentInput) -> Result<(
         Err(StoreError::Conflict { .. }) => return Err(Error::NameTaken(input.name)),
         other => other?,
     }
-    change.commit("agent.created", None, json!({ "agent": input.name, "id": id })).await?;
+    change.commit(AuditEvent::AgentCreated, None, json!({ "agent": input.name, "id": id })).await?;
     Ok((get(state, actor.workspace, id).await?, key))
 }
 
@@ -158,12 +159,12 @@ pub async fn update(state: &State, actor: &Actor, id: AgentId, patch: AgentPatch
     if patch.enabled == Some(false) {
         grants::end_for_agent(&mut change.tx, actor.workspace, id, "agent disabled", now).await?;
     }
-    let kind = match patch.enabled {
-        Some(true) => "agent.enabled",
-        Some(false) => "agent.disabled",
-        None => "agent.updated",
+    let event = match patch.enabled {
+        Some(true) => AuditEvent::AgentEnabled,
+        Some(false) => AuditEvent::AgentDisabled,
+        None => AuditEvent::AgentUpdated,
     };
-    change.commit(kind, None, json!({ "agent": before.row.name, "id": id })).await?;
+    change.commit(event, None, json!({ "agent": before.row.name, "id": id })).await?;
     get(state, actor.workspace, id).await
 }
 
@@ -174,7 +175,7 @@ pub async fn rotate(state: &State, actor: &Actor, id: AgentId) -> Result<(Agent,
     let mut change = Change::begin(state, actor).await?;
     let hint = &key.expose()[..HINT];
     agents::set_key(&mut change.tx, actor.workspace, id, &hash_of(&key), hint).await?;
-    change.commit("agent.rotated", None, json!({ "agent": agent.row.name, "id": id })).await?;
+    change.commit(AuditEvent::AgentRotated, None, json!({ "agent": agent.row.name, "id": id })).await?;
     Ok((get(state, actor.workspace, id).await?, key))
 }
 
@@ -184,7 +185,7 @@ pub async fn remove(state: &State, actor: &Actor, id: AgentId) -> Result<()> {
     let mut change = Change::begin(state, actor).await?;
     grants::end_for_agent(&mut change.tx, actor.workspace, id, "agent removed", state.now()).await?;
     agents::remove(&mut change.tx, actor.workspace, id).await?;
-    change.commit("agent.removed", None, json!({ "agent": agent.row.name, "id": id })).await
+    change.commit(AuditEvent::AgentRemoved, None, json!({ "agent": agent.row.name, "id": id })).await
 }
 
 fn new_key(state: &State) -> SecretString {

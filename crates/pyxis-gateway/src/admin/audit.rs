@@ -101,7 +101,7 @@ pub fn to_json(entry: &AuditEntry) -> Value {
         "seq": entry.record.seq,
         "at": record.at.to_rfc3339(),
         "workspace_id": record.workspace_id,
-        "kind": record.kind,
+        "kind": record.event.name(),
         "actor": record.actor,
         "actor_name": record.actor_name,
         "credential": record.credential,

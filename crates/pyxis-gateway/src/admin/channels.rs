@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::chat::ChatPlatform;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy;
@@ -57,7 +58,7 @@ pub async fn link_code(
     };
     let mut change = Change::begin(state, actor).await?;
     chat_identities::insert_code(&mut change.tx, &row).await?;
-    change.commit("chat.code_created", None, json!({ "platform": platform.as_str() })).await?;
+    change.commit(AuditEvent::ChatCodeCreated, None, json!({ "platform": platform.as_str() })).await?;
     Ok((SecretString::new(code), expires_at))
 }
 
@@ -78,7 +79,9 @@ pub async fn unlink(
     if !chat_identities::unlink(&mut change.tx, actor.workspace, user, platform, account).await? {
         return Err(Error::NotFound("account"));
     }
-    change.commit("chat.unlinked", None, json!({ "platform": platform.as_str(), "account": account })).await
+    change
+        .commit(AuditEvent::ChatUnlinked, None, json!({ "platform": platform.as_str(), "account": account }))
+        .await
 }
 
 /// Default chat of a platform, used unless a policy names another.
@@ -107,7 +110,7 @@ pub async fn set_default_chat(
     }
     let mut change = Change::begin(state, actor).await?;
     chat_identities::set_default_chat(&mut change.tx, actor.workspace, platform, chat).await?;
-    change.commit("settings.changed", None, json!({ field: chat })).await
+    change.commit(AuditEvent::SettingsChanged, None, json!({ field: chat })).await
 }
 
 /// Refuses a room if the platform reports that the bot cannot work in it.

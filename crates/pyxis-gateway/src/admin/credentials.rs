@@ -3,6 +3,7 @@
 use http::header::USER_AGENT;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use pyxis_core::approval_mode::ApprovalMode;
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::auth::{Auth, Connector};
 use pyxis_core::hosts::AllowedHosts;
 use pyxis_core::id::{CredentialId, WorkspaceId};
@@ -14,9 +15,10 @@ use pyxis_store::{StoreError, grants};
 use serde_json::json;
 
 use super::description::check_description;
-use crate::credentials::outbound::{Outbound, dispatch, sought, validate};
+use crate::credentials::outbound::{Outbound, dispatch};
 use crate::credentials::redaction::Redactor;
 use crate::credentials::signing_keys;
+use crate::credentials::{kinds, sought};
 use crate::error::{Error, Result};
 use crate::identity::actor::{Actor, Change};
 use crate::requests::authorize;
@@ -108,7 +110,7 @@ pub async fn create(state: &State, actor: &Actor, mut input: CredentialInput) ->
         other => other?,
     }
     let detail = json!({ "connector": new.connector, "allowed_hosts": input.allowed_hosts });
-    change.commit("credential.created", Some(&input.name), detail).await?;
+    change.commit(AuditEvent::CredentialCreated, Some(&input.name), detail).await?;
     get(state, actor.workspace, &input.name).await
 }
 
@@ -126,7 +128,7 @@ pub fn warnings(state: &State, row: &CredentialRow) -> Vec<String> {
     if matches!(credential.auth, Some(Auth::SigningKey(_))) {
         return Vec::new();
     }
-    let short = sought::short_fields(credential.auth.as_ref(), opened.secret());
+    let short = kinds::short_parts(credential.auth.as_ref(), opened.secret());
     let warning = |field: String| {
         format!(
             "{field} has fewer than {} characters, so responses are not searched for it alone: ordinary text \
@@ -180,7 +182,7 @@ pub async fn update(
     let mut change = Change::begin(state, actor).await?;
     credentials::update(&mut change.tx, actor.workspace, row.id, wanted, state.now()).await?;
     let detail = json!({ "allowed_hosts": patch.allowed_hosts, "allow_http": patch.allow_http });
-    change.commit("credential.updated", Some(&row.name), detail).await?;
+    change.commit(AuditEvent::CredentialUpdated, Some(&row.name), detail).await?;
     get(state, actor.workspace, name).await
 }
 
@@ -191,7 +193,7 @@ pub async fn replace_secret(state: &State, actor: &Actor, name: &str, secret: Se
     check_secret(&secret)?;
     let auth = stored_auth(&row)?;
     match &auth {
-        Some(auth) => validate::check(auth, &secret)?,
+        Some(auth) => kinds::of(auth).check(&secret)?,
         None => check_token(&secret)?,
     }
     let now = state.now();
@@ -207,7 +209,9 @@ pub async fn replace_secret(state: &State, actor: &Actor, name: &str, secret: Se
         credentials::update(&mut change.tx, actor.workspace, row.id, wanted, now).await?;
     }
     grants::end_for_credential(&mut change.tx, actor.workspace, row.id, "secret replaced", now).await?;
-    change.commit("credential.secret_replaced", Some(&row.name), json!({ "version": version })).await?;
+    change
+        .commit(AuditEvent::CredentialSecretReplaced, Some(&row.name), json!({ "version": version }))
+        .await?;
     Ok(version)
 }
 
@@ -218,7 +222,7 @@ pub async fn remove(state: &State, actor: &Actor, name: &str) -> Result<()> {
     let now = state.now();
     grants::end_for_credential(&mut change.tx, actor.workspace, row.id, "credential removed", now).await?;
     credentials::remove(&mut change.tx, actor.workspace, row.id).await?;
-    change.commit("credential.removed", Some(&row.name), json!({})).await
+    change.commit(AuditEvent::CredentialRemoved, Some(&row.name), json!({})).await
 }
 
 /// Sends one GET with the credential to a URL within its allowed hosts. Returns only the status.
@@ -235,7 +239,7 @@ pub async fn verify(state: &State, actor: &Actor, name: &str, url: Option<&str>)
     let redactor = Redactor::of_workspace(state, actor.workspace, &[credential.row.id]).await?;
     let change = Change::begin(state, actor).await?;
     let detail = json!({ "target": redactor.text(&target.route()) });
-    change.commit("credential.verify", Some(&credential.row.name), detail).await?;
+    change.commit(AuditEvent::CredentialVerified, Some(&credential.row.name), detail).await?;
     let headers = probe_headers(credential.auth.as_ref(), &target);
     let outbound =
         Outbound { credential: &credential, method: Method::Get, target: &target, headers, is_fresh: false };
@@ -305,7 +309,7 @@ fn check_connector(input: &CredentialInput) -> Result<()> {
         (Connector::Direct, Some(auth), Some(secret)) => {
             check_auth(auth)?;
             check_bounds(auth, &input.allowed_hosts)?;
-            validate::check(auth, secret)
+            kinds::of(auth).check(secret)
         }
         (Connector::Sidecar, Some(_), _) => {
             Err(Error::field("auth", "a sidecar credential has none: the sidecar signs"))
@@ -344,75 +348,7 @@ fn check_api_base(connector: Connector, api_base: Option<&str>) -> Result<()> {
 }
 
 fn check_auth(auth: &Auth) -> Result<()> {
-    match auth {
-        Auth::Header(headers) => {
-            if headers.list().is_empty() {
-                return Err(Error::field("auth.headers", "name at least one header"));
-            }
-            headers.list().iter().try_for_each(|header| check_header(&header.name, &header.format))
-        }
-        Auth::Query { parameter } if parameter.is_empty() => {
-            Err(Error::field("auth.parameter", "must not be empty"))
-        }
-        Auth::Cookie { name } if !is_token(name) => {
-            Err(Error::field("auth.name", "must be a cookie name (RFC 6265 token)"))
-        }
-        Auth::Bearer {}
-        | Auth::Basic {}
-        | Auth::Query { .. }
-        | Auth::Cookie { .. }
-        | Auth::Oauth1(_)
-        | Auth::Mtls {}
-        | Auth::SigningKey(_) => Ok(()),
-        Auth::AwsSigv4(scope) => {
-            check_part("auth.region", &scope.region)?;
-            check_part("auth.service", &scope.service)
-        }
-        Auth::Hmac(config) => check_hmac(config),
-        Auth::Oauth2ClientCredentials(source) => check_url("auth.token_url", &source.token_url),
-        Auth::Oauth2Refresh(account) => {
-            check_url("auth.token_url", &account.token_url)?;
-            account.authorization_url.as_ref().map_or(Ok(()), |url| check_url("auth.authorization_url", url))
-        }
-        Auth::JwtBearer(assertion) => {
-            check_part("auth.issuer", &assertion.issuer)?;
-            check_url("auth.token_url", &assertion.token_url)
-        }
-        Auth::GithubApp(app) => {
-            check_part("auth.app_id", &app.app_id)?;
-            check_part("auth.installation_id", &app.installation_id)?;
-            check_url("auth.api_url", &app.api_url)
-        }
-    }
-}
-
-/// Checks text that goes into a path, a header or a claim unchanged.
-fn check_part(field: &str, text: &str) -> Result<()> {
-    let plain = |byte: u8| byte.is_ascii_graphic() && !b"/?#%".contains(&byte);
-    if !text.is_empty() && text.len() <= 256 && (field == "auth.issuer" || text.bytes().all(plain)) {
-        return Ok(());
-    }
-    Err(Error::field(field, "must not be empty, and is written without spaces and slashes"))
-}
-
-fn check_url(field: &str, url: &str) -> Result<()> {
-    let target = Target::parse(url).map_err(|error| Error::field(field, error.to_string()))?;
-    // The guard checks again when dialing, but a secret must not be sent unencrypted before that.
-    let local = matches!(target.host(), pyxis_core::target::Host::V4(ip) if ip.is_loopback());
-    if target.scheme() == pyxis_core::target::Scheme::Http && !local {
-        return Err(Error::field(field, "must start with https://"));
-    }
-    Ok(())
-}
-
-fn check_hmac(config: &pyxis_core::auth::derived::Hmac) -> Result<()> {
-    if config.headers.is_empty() {
-        return Err(Error::field("auth.headers", "name at least one header"));
-    }
-    if !config.headers.iter().any(|header| header.format.contains("{signature}")) {
-        return Err(Error::field("auth.headers", "put {signature} into one of them"));
-    }
-    config.headers.iter().try_for_each(|header| check_header_name(&header.name))
+    auth.settings().check().map_err(|wrong| Error::field(wrong.field, wrong.detail))
 }
 
 /// Generates a missing signing key and derives its public parts.
@@ -432,29 +368,6 @@ fn check_bounds(auth: &Auth, hosts: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn check_header(name: &str, format: &str) -> Result<()> {
-    check_header_name(name)?;
-    if !format.contains("{secret") {
-        return Err(Error::field("auth.format", "must contain {secret} or {secret.field}"));
-    }
-    Ok(())
-}
-
-fn check_header_name(name: &str) -> Result<()> {
-    let lower = name.to_ascii_lowercase();
-    if !is_token(name) {
-        return Err(Error::field("auth.name", "must be a header name (RFC 9110 token)"));
-    }
-    if pyxis_core::headers::never_forwarded(&lower) && lower != "cookie" {
-        return Err(Error::field("auth.name", format!("{name} belongs to the connection or the proxy")));
-    }
-    Ok(())
-}
-
-fn is_token(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
-}
-
 fn check_new_auth(state: &State, row: &CredentialRow, auth: &Auth) -> Result<()> {
     if row.connector == Connector::Sidecar {
         return Err(Error::field("auth", "a sidecar credential has none: the sidecar signs"));
@@ -467,7 +380,7 @@ fn check_new_auth(state: &State, row: &CredentialRow, auth: &Auth) -> Result<()>
     let Some(sealed) = &row.sealed_secret else { return Ok(()) };
     let aad = credentials::secret_aad(row.workspace_id, row.id);
     let bytes = state.keyring.open(&aad, sealed).map_err(|error| Error::Internal(Box::new(error)))?;
-    validate::check(auth, &SecretValue::from_bytes(&bytes)?)
+    kinds::of(auth).check(&SecretValue::from_bytes(&bytes)?)
 }
 
 fn stored_auth(row: &CredentialRow) -> Result<Option<Auth>> {
@@ -482,6 +395,8 @@ fn to_json<T: serde::Serialize + ?Sized>(value: &T) -> String {
 
 #[cfg(test)]
 mod tests {
+    use pyxis_core::auth::BearerToken;
+
     use super::*;
 
     #[test]
@@ -498,7 +413,7 @@ mod tests {
             );
         }
         let elsewhere = Target::parse("https://api.example.com/").unwrap();
-        assert_eq!(probe_headers(Some(&Auth::Bearer {}), &elsewhere).len(), 1);
+        assert_eq!(probe_headers(Some(&Auth::Bearer(BearerToken {})), &elsewhere).len(), 1);
         assert_eq!(probe_headers(None, &elsewhere).len(), 1);
     }
 }

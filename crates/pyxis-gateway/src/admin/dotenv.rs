@@ -193,7 +193,7 @@ mod tests {
     use pyxis_core::secret::SecretString;
 
     use super::*;
-    use crate::credentials::outbound::validate;
+    use crate::credentials::kinds;
 
     const KEY: &str = include_str!("../../../pyxis-signing/data/rsa.pem");
 
@@ -211,7 +211,7 @@ mod tests {
             let found: Vec<&Variable<'_>> = variables.iter().collect();
             let made = input(preset, &found, &mut Vec::new()).unwrap();
             let (auth, secret) = (made.auth.unwrap(), made.secret.unwrap());
-            validate::check(&auth, &secret).unwrap();
+            kinds::of(&auth).check(&secret).unwrap();
             let written = serde_json::to_string(&auth).unwrap();
             assert!(!written.contains(":\"\""), "an empty part: {written}");
             for (place, missing) in variables.iter().enumerate() {

@@ -1,5 +1,6 @@
 //! Lists and revokes grants.
 
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::{GrantId, WorkspaceId};
 use pyxis_store::Page;
 use pyxis_store::grants::{self, GrantRow};
@@ -22,5 +23,5 @@ pub async fn revoke(state: &State, actor: &Actor, id: GrantId) -> Result<()> {
     if !grants::end(&mut change.tx, actor.workspace, id, &reason, state.now()).await? {
         return Err(Error::Conflict("the grant has already ended"));
     }
-    change.commit("grant.revoked", None, json!({ "grant": id, "route": found.route })).await
+    change.commit(AuditEvent::GrantRevoked, None, json!({ "grant": id, "route": found.route })).await
 }

@@ -3,6 +3,7 @@
 
 use std::str::FromStr;
 
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::{PasskeyId, StagedPolicyId};
 use pyxis_store::ceremonies::Purpose;
 use pyxis_store::passkeys::{self, PasskeyRow};
@@ -89,7 +90,7 @@ pub async fn register(
         Err(StoreError::Conflict { .. }) => return Err(Error::PasskeyRefused("it is already registered")),
         other => other?,
     }
-    change.commit("passkey.added", None, json!({ "passkey": name, "id": row.id })).await?;
+    change.commit(AuditEvent::PasskeyAdded, None, json!({ "passkey": name, "id": row.id })).await?;
     Ok(row)
 }
 
@@ -106,7 +107,7 @@ pub async fn rename(state: &State, caller: &Caller, id: PasskeyId, name: &str) -
     if !passkeys::rename(&mut change.tx, caller.workspace(), caller.user.id, id, name).await? {
         return Err(Error::NotFound("passkey"));
     }
-    change.commit("passkey.renamed", None, json!({ "passkey": name, "id": id })).await
+    change.commit(AuditEvent::PasskeyRenamed, None, json!({ "passkey": name, "id": id })).await
 }
 
 /// Removes a passkey of the person. Needs a fresh session, because after removing all of them, the next one would be
@@ -118,7 +119,7 @@ pub async fn remove(state: &State, person: &Person, id: PasskeyId) -> Result<()>
     if !passkeys::remove(&mut change.tx, person.workspace(), person.user.id, id).await? {
         return Err(Error::NotFound("passkey"));
     }
-    change.commit("passkey.removed", None, json!({ "id": id })).await
+    change.commit(AuditEvent::PasskeyRemoved, None, json!({ "id": id })).await
 }
 
 /// Creates a challenge for anyone with a passkey here. The answer identifies the person.
@@ -197,5 +198,5 @@ pub async fn apply(
         "version": version, "policy": staged.policy, "grants_ended": ended, "staged": id,
         "passkey": verified.row.id, "assertion": verified.evidence,
     });
-    change.commit("policy.changed", Some(&credential.name), detail).await
+    change.commit(AuditEvent::PolicyChanged, Some(&credential.name), detail).await
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use pyxis_core::approval_mode::Role;
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy;
 use pyxis_core::hex;
@@ -88,7 +89,7 @@ pub async fn invite(
     }
     let link = insert_link(&mut change, id).await?;
     let detail = json!({ "email": email, "role": role, "credentials": granted });
-    change.commit("user.added", None, detail).await?;
+    change.commit(AuditEvent::UserAdded, None, detail).await?;
     Ok((user, link))
 }
 
@@ -119,7 +120,7 @@ pub async fn withdraw_invitation(state: &State, actor: &Actor, id: UserId) -> Re
         return Err(Error::Conflict("this person has already signed in; disable them instead"));
     }
     keep_an_owner(&mut change.tx, &user).await?;
-    change.commit("user.invitation_withdrawn", None, json!({ "email": user.email })).await
+    change.commit(AuditEvent::UserInvitationWithdrawn, None, json!({ "email": user.email })).await
 }
 
 /// Creates a sign-in link for a person. No one can create one for themselves, because that would turn a session or
@@ -139,7 +140,7 @@ pub async fn link(state: &State, actor: &Actor, id: UserId) -> Result<SecretStri
     }
     let mut change = Change::begin(state, actor).await?;
     let link = insert_link(&mut change, id).await?;
-    change.commit("user.link_created", None, json!({ "email": user.email })).await?;
+    change.commit(AuditEvent::UserLinkCreated, None, json!({ "email": user.email })).await?;
     Ok(link)
 }
 
@@ -185,8 +186,8 @@ pub async fn set_enabled(state: &State, actor: &Actor, id: UserId, enabled: bool
         sessions::remove_for_user(&mut change.tx, actor.workspace, id).await?;
         keep_an_owner(&mut change.tx, &user).await?;
     }
-    let kind = if enabled { "user.enabled" } else { "user.disabled" };
-    change.commit(kind, None, json!({ "email": user.email })).await?;
+    let event = if enabled { AuditEvent::UserEnabled } else { AuditEvent::UserDisabled };
+    change.commit(event, None, json!({ "email": user.email })).await?;
     get(state, actor.workspace, id).await
 }
 
@@ -199,7 +200,7 @@ pub async fn set_role(state: &State, actor: &Actor, id: UserId, role: Role) -> R
     sessions::remove_for_user(&mut change.tx, actor.workspace, id).await?;
     keep_an_owner(&mut change.tx, &user).await?;
     let detail = json!({ "email": user.email, "from": user.role, "role": role });
-    change.commit("user.role_changed", None, detail).await?;
+    change.commit(AuditEvent::UserRoleChanged, None, detail).await?;
     get(state, actor.workspace, id).await
 }
 

@@ -1,6 +1,7 @@
 //! Policies: editing, explaining, and replaying past requests.
 
 use pyxis_core::approval_mode::ApprovalMode;
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::chat::Rooms;
 use pyxis_core::grant;
 use pyxis_core::id::{CredentialId, WorkspaceId};
@@ -118,7 +119,7 @@ pub async fn put(state: &State, actor: &Actor, name: &str, policy: &Policy) -> R
         policies::put(&mut change.tx, actor.workspace, credential.id, &document, &actor.name, now).await?;
     let ended = end_grants(state, &mut change, &credential, before.as_ref(), policy).await?;
     let detail = json!({ "version": version, "policy": policy, "grants_ended": ended });
-    change.commit("policy.changed", Some(&credential.name), detail).await?;
+    change.commit(AuditEvent::PolicyChanged, Some(&credential.name), detail).await?;
     Ok(version)
 }
 
@@ -172,7 +173,7 @@ pub async fn remove(state: &State, actor: &Actor, name: &str) -> Result<()> {
     if !policies::remove(&mut change.tx, actor.workspace, credential.id).await? {
         return Err(Error::NotFound("policy"));
     }
-    change.commit("policy.removed", Some(&credential.name), json!({})).await
+    change.commit(AuditEvent::PolicyRemoved, Some(&credential.name), json!({})).await
 }
 
 /// Explains how `/forward` would treat a request, without DNS lookups.

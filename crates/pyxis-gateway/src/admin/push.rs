@@ -1,5 +1,6 @@
 //! Push subscriptions of a person's browsers.
 
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::hex;
 use pyxis_core::id::{PushSubscriptionId, UserId, WorkspaceId};
 use pyxis_core::target::{Scheme, Target};
@@ -65,7 +66,7 @@ pub async fn subscribe(state: &State, actor: &Actor, user: UserId, new: Subscrip
         return Err(Error::Conflict("a person can have at most 20 browsers; remove one first"));
     }
     push::subscribe(&mut change.tx, &row).await?;
-    change.commit("push.subscribed", None, json!({ "service": host })).await
+    change.commit(AuditEvent::PushSubscribed, None, json!({ "service": host })).await
 }
 
 /// Subscriptions of a person.
@@ -91,7 +92,7 @@ pub async fn unsubscribe(state: &State, actor: &Actor, user: UserId, id: PushSub
         return Err(Error::NotFound("browser"));
     }
     push::remove(&mut change.tx, actor.workspace, id).await?;
-    change.commit("push.unsubscribed", None, json!({ "browser": id })).await
+    change.commit(AuditEvent::PushUnsubscribed, None, json!({ "browser": id })).await
 }
 
 /// Requires https and an allowed host, because the endpoint is chosen by the client.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use pyxis_core::approval_mode::Role;
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::{CredentialId, UserId, WorkspaceId};
 use pyxis_store::member_rights::{self, RightsRow};
 use pyxis_store::users::{self, UserRow};
@@ -87,7 +88,7 @@ pub async fn set(state: &State, actor: &Actor, user: UserId, name: &str, wanted:
     let credential = put(&mut change.tx, &person, name, wanted).await?;
     let Right { approve, policy } = wanted;
     let detail = json!({ "email": person.email, "approve": approve, "policy": policy });
-    change.commit("user.rights_changed", Some(&credential), detail).await?;
+    change.commit(AuditEvent::UserRightsChanged, Some(&credential), detail).await?;
     Ok(person)
 }
 

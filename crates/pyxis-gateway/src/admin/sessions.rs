@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Argon2, PasswordHasher, PasswordVerifier};
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy;
 use pyxis_core::hex;
@@ -129,7 +130,7 @@ pub async fn sign_in(
     match fitting.as_slice() {
         [] => {
             for user in &candidates {
-                record(state, user, "sign_in.failed").await?;
+                record(state, user, AuditEvent::UserSignInFailed).await?;
             }
             Err(Error::WrongPassword)
         }
@@ -234,14 +235,14 @@ pub async fn open(
     };
     sessions::insert(&state.store, &session).await?;
     users::record_success(&state.store, user.workspace_id, user.id, now).await?;
-    record(state, user, "sign_in").await?;
+    record(state, user, AuditEvent::UserSignedIn).await?;
     Ok(OpenedSession { token, session })
 }
 
 /// Ends a session.
 pub async fn sign_out(state: &State, person: &Person) -> Result<()> {
     sessions::remove(&state.store, person.workspace(), person.session.id).await?;
-    record(state, &person.user, "sign_out").await
+    record(state, &person.user, AuditEvent::UserSignedOut).await
 }
 
 /// Sets the password. Replacing one ends every other session of the person. A first password ends none, so that the
@@ -250,14 +251,14 @@ pub async fn set_password(state: &State, person: &Person, password: &SecretStrin
     let hash = hash_password(state, password).await?;
     set_password_of(&state.store, person.workspace(), person.user.id, &hash).await?;
     if person.user.password_hash.is_none() {
-        return record(state, &person.user, "user.password_set").await;
+        return record(state, &person.user, AuditEvent::UserPasswordSet).await;
     }
     for session in sessions::list_for_user(&state.store, person.workspace(), person.user.id).await? {
         if session.id != person.session.id {
             sessions::remove(&state.store, person.workspace(), session.id).await?;
         }
     }
-    record(state, &person.user, "user.password_set").await
+    record(state, &person.user, AuditEvent::UserPasswordSet).await
 }
 
 /// Changes the person's own password after checking the current one, if any. A wrong one counts like a failed
@@ -281,7 +282,7 @@ pub async fn change_password(
             return Err(Error::Locked { until, wait: until.since(now) });
         }
         if !verify(user.password_hash.clone(), present.clone()).await? {
-            record(state, &user, "user.password_refused").await?;
+            record(state, &user, AuditEvent::UserPasswordRefused).await?;
             return Err(Error::WrongPassword);
         }
         if present.matches(new.expose().as_bytes()) {
@@ -303,8 +304,8 @@ async fn set_password_of(
     Ok(())
 }
 
-async fn record(state: &State, user: &UserRow, kind: &'static str) -> Result<()> {
-    let mut record = AuditRecord::new(state.now(), kind);
+async fn record(state: &State, user: &UserRow, event: AuditEvent) -> Result<()> {
+    let mut record = AuditRecord::new(state.now(), event);
     record.workspace_id = Some(user.workspace_id);
     record.actor = format!("user:{}", user.id);
     record.actor_name.clone_from(&user.email);

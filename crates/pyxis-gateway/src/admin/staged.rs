@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::{StagedPolicyId, WorkspaceId};
 use pyxis_core::policy::Policy;
 use pyxis_store::credentials::CredentialRow;
@@ -70,7 +71,7 @@ pub async fn propose(state: &State, caller: &Caller, name: &str, policy: &Policy
     let mut change = Change::begin(state, &actor).await?;
     staged_policies::put(&mut change.tx, &row).await?;
     let detail = json!({ "staged": row.id, "over": row.base_version, "policy": policy });
-    change.commit("policy.proposed", Some(&credential.name), detail).await?;
+    change.commit(AuditEvent::PolicyProposed, Some(&credential.name), detail).await?;
     get(state, caller.workspace(), row.id).await
 }
 
@@ -121,5 +122,5 @@ pub async fn withdraw(state: &State, caller: &Caller, id: StagedPolicyId) -> Res
         return Err(Error::NotFound("staged policy"));
     }
     let detail = json!({ "staged": id, "by": staged.by.email });
-    change.commit("policy.proposal_withdrawn", Some(&staged.credential.name), detail).await
+    change.commit(AuditEvent::PolicyProposalWithdrawn, Some(&staged.credential.name), detail).await
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::entropy;
 use pyxis_core::hex;
 use pyxis_core::id::{AccessTokenId, UserId, WorkspaceId};
@@ -112,7 +113,7 @@ pub async fn create(
     let mut change = Change::begin(state, &actor).await?;
     access_tokens::insert(&mut change.tx, &row).await?;
     let detail = json!({ "token": name, "id": row.id, "scopes": scopes.names() });
-    change.commit("token.created", None, detail).await?;
+    change.commit(AuditEvent::TokenCreated, None, detail).await?;
     Ok((row, token))
 }
 
@@ -145,7 +146,9 @@ pub async fn revoke(state: &State, caller: &Caller, id: AccessTokenId) -> Result
     if !access_tokens::remove(&mut change.tx, caller.workspace(), id).await? {
         return Err(Error::NotFound("token"));
     }
-    change.commit("token.revoked", None, json!({ "token": row.name, "id": id, "user": row.user_id })).await
+    change
+        .commit(AuditEvent::TokenRevoked, None, json!({ "token": row.name, "id": id, "user": row.user_id }))
+        .await
 }
 
 /// The token behind a bearer token's text, with its user's current row.

@@ -3,6 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::Uri;
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy;
 use pyxis_core::id::{DeliveryId, WebhookId, WorkspaceId};
@@ -93,7 +94,9 @@ pub async fn create(state: &State, actor: &Actor, input: WebhookInput) -> Result
         return Err(Error::Conflict("a workspace can have at most 50 endpoints; remove one first"));
     }
     webhooks::insert(&mut change.tx, &row).await?;
-    change.commit("webhook.created", None, json!({ "id": id, "host": host, "events": events })).await?;
+    change
+        .commit(AuditEvent::WebhookCreated, None, json!({ "id": id, "host": host, "events": events }))
+        .await?;
     Ok((Webhook { row, events }, secret))
 }
 
@@ -131,7 +134,7 @@ pub async fn update(state: &State, actor: &Actor, id: WebhookId, patch: WebhookP
         return Err(Error::NotFound("webhook"));
     }
     let detail = json!({ "id": id, "host": host, "events": events, "enabled": patch.enabled });
-    change.commit("webhook.changed", None, detail).await?;
+    change.commit(AuditEvent::WebhookChanged, None, detail).await?;
     state.work.deliveries().notify_one();
     get(state, actor.workspace, id).await
 }
@@ -142,7 +145,7 @@ pub async fn remove(state: &State, actor: &Actor, id: WebhookId) -> Result<()> {
     let found = webhooks::find(&mut change.tx, actor.workspace, id).await?;
     let found = found.ok_or(Error::NotFound("webhook"))?;
     webhooks::remove(&mut change.tx, actor.workspace, id).await?;
-    change.commit("webhook.removed", None, json!({ "id": id, "host": host_of(&found.url) })).await
+    change.commit(AuditEvent::WebhookRemoved, None, json!({ "id": id, "host": host_of(&found.url) })).await
 }
 
 /// Replaces the secret. The new one is returned only here; the old one also signs until the returned time.
@@ -172,7 +175,7 @@ pub async fn rotate(state: &State, actor: &Actor, id: WebhookId) -> Result<(Secr
         return Err(Error::Conflict("someone else just replaced the secret; try again"));
     }
     let detail = json!({ "id": id, "host": host_of(&before.url), "both_sign_until": until.to_rfc3339() });
-    change.commit("webhook.secret_replaced", None, detail).await?;
+    change.commit(AuditEvent::WebhookSecretReplaced, None, detail).await?;
     Ok((secret, until))
 }
 
@@ -217,7 +220,7 @@ pub async fn resend(state: &State, actor: &Actor, id: DeliveryId) -> Result<Deli
     let row =
         deliveries::find(&mut change.tx, actor.workspace, id).await?.ok_or(Error::NotFound("delivery"))?;
     let detail = json!({ "delivery": id, "webhook": found.webhook_id, "event": found.event });
-    change.commit("webhook.resent", None, detail).await?;
+    change.commit(AuditEvent::WebhookResent, None, detail).await?;
     state.work.deliveries().notify_one();
     Ok(row)
 }

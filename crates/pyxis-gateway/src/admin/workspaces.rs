@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use pyxis_core::approval_mode::{ApprovalMode, Role};
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::secret::SecretString;
 use pyxis_store::workspaces::{self, WorkspaceRow};
@@ -47,7 +48,7 @@ pub async fn create(
         Err(StoreError::Conflict { .. }) => return Err(Error::NameTaken(name.to_owned())),
         other => other?,
     }
-    change.commit("workspace.created", None, json!({ "name": name, "mode": mode })).await?;
+    change.commit(AuditEvent::WorkspaceCreated, None, json!({ "name": name, "mode": mode })).await?;
     let input = AgentInput {
         name: FIRST_AGENT.to_owned(),
         rate_limit_per_hour: None,
@@ -92,6 +93,6 @@ pub async fn update(
     let mut change = Change::begin(state, actor).await?;
     workspaces::update_settings(&mut change.tx, actor.workspace, mode, timeout).await?;
     let detail = json!({ "default_approval_mode": mode, "approval_timeout_secs": timeout });
-    change.commit("settings.changed", None, detail).await?;
+    change.commit(AuditEvent::SettingsChanged, None, detail).await?;
     get(state, actor.workspace).await
 }

@@ -9,6 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::header::{CACHE_CONTROL, HeaderName, LOCATION, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use pyxis_core::approval_mode::{ApprovalState, Channel, ForwardState};
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::TxnId;
 use pyxis_http::{Json, Path, Query};
 use pyxis_store::approvals::{self, ApprovalRow};
@@ -286,7 +287,7 @@ pub async fn withdraw(
     if !approvals::withdraw(&mut tx, workspace, agent.id(), row.txn_id, now).await? {
         return Err(Error::AlreadyDecided(row.state));
     }
-    expire::record_end(&state, &mut tx, workspace, row.txn_id, "approval.withdrawn", now).await?;
+    expire::record_end(&state, &mut tx, workspace, row.txn_id, AuditEvent::ApprovalWithdrawn, now).await?;
     tx.commit().await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::target::Target;
 use pyxis_store::audit::{self, AuditFilter};
@@ -36,8 +37,11 @@ pub struct GrantCoverage {
 impl RecentRequests {
     /// Loads the latest requests of a workspace.
     pub async fn load(state: &State, workspace: WorkspaceId) -> Result<Self> {
-        let filter =
-            AuditFilter { kinds: vec!["forward".to_owned()], limit: LOOKED_AT, ..AuditFilter::default() };
+        let filter = AuditFilter {
+            events: vec![AuditEvent::RequestReceived],
+            limit: LOOKED_AT,
+            ..AuditFilter::default()
+        };
         let mut recent = Self::default();
         for entry in audit::search(&state.store, workspace, &filter).await? {
             recent.looked_at += 1;

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use pyxis_core::approval_mode::{ApprovalState, ForwardState};
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::grant;
 use pyxis_core::id::{AccessTokenId, GrantId, PasskeyId, TxnId, UserId};
@@ -223,7 +224,7 @@ impl DecisionContext<'_> {
             min_approvals: needed,
             grant: None,
         };
-        self.record(tx, "approval.vote", &decided, note).await?;
+        self.record(tx, AuditEvent::ApprovalVoted, &decided, note).await?;
         if counted < needed {
             announce::voted(self.state, tx, self.row).await?;
             return Ok(decided);
@@ -238,7 +239,7 @@ impl DecisionContext<'_> {
         if let Some(wish) = wish {
             decided.grant = Some(self.open_grant(tx, wish).await?);
         }
-        self.record(tx, "approval.approved", &decided, note).await?;
+        self.record(tx, AuditEvent::ApprovalApproved, &decided, note).await?;
         Ok(decided)
     }
 
@@ -259,7 +260,7 @@ impl DecisionContext<'_> {
             min_approvals: self.needed(),
             grant: None,
         };
-        self.record(tx, "approval.denied", &decided, reason.as_deref()).await?;
+        self.record(tx, AuditEvent::ApprovalDenied, &decided, reason.as_deref()).await?;
         Ok(decided)
     }
 
@@ -366,7 +367,7 @@ impl DecisionContext<'_> {
             max_uses: wish.max_uses,
         };
         grants::insert(&mut *tx, &grant).await?;
-        let mut record = self.base_record("grant.created");
+        let mut record = self.base_record(AuditEvent::GrantCreated);
         record.grant_id = Some(grant.id);
         record.detail = json(&GrantDetail {
             route: &grant.route,
@@ -397,8 +398,8 @@ impl DecisionContext<'_> {
         Some(PasskeyDetail { id: verified.row.id, name: &verified.row.name, assertion: &verified.evidence })
     }
 
-    fn base_record(&self, kind: &'static str) -> AuditRecord {
-        let mut record = AuditRecord::new(self.now, kind);
+    fn base_record(&self, event: AuditEvent) -> AuditRecord {
+        let mut record = AuditRecord::new(self.now, event);
         record.workspace_id = Some(self.row.workspace_id);
         record.actor = format!("user:{}", self.approver.user);
         record.actor_name.clone_from(&self.approver.email);
@@ -412,11 +413,11 @@ impl DecisionContext<'_> {
     async fn record(
         &self,
         tx: &mut Tx,
-        kind: &'static str,
+        event: AuditEvent,
         decided: &DecisionOutcome,
         reason: Option<&str>,
     ) -> Result<()> {
-        let mut record = self.base_record(kind);
+        let mut record = self.base_record(event);
         record.grant_id = decided.grant;
         record.detail = json(&DecisionDetail {
             surface: self.approver.surface.as_str(),

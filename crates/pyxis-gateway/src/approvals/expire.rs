@@ -1,6 +1,7 @@
 //! The end of the approval window.
 
 use pyxis_core::approval_mode::ApprovalState;
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_store::approvals::{self, ApprovalRow};
@@ -43,7 +44,7 @@ async fn expire(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<()>
     let now = state.now();
     let mut tx = state.store.begin().await?;
     if approvals::expire(&mut tx, workspace, txn, now).await? {
-        record_end(state, &mut tx, workspace, txn, "approval.expired", now).await?;
+        record_end(state, &mut tx, workspace, txn, AuditEvent::ApprovalExpired, now).await?;
     }
     tx.commit().await?;
     Ok(())
@@ -55,10 +56,10 @@ pub(crate) async fn record_end(
     tx: &mut Tx,
     workspace: WorkspaceId,
     txn: TxnId,
-    kind: &'static str,
+    event: AuditEvent,
     now: UnixMillis,
 ) -> Result<()> {
-    let mut record = AuditRecord::new(now, kind);
+    let mut record = AuditRecord::new(now, event);
     record.workspace_id = Some(workspace);
     "system".clone_into(&mut record.actor);
     record.txn_id = Some(txn);
@@ -67,7 +68,7 @@ pub(crate) async fn record_end(
         record.credential = Some(row.credential_name);
         record.method = Some(row.method);
         record.host = Some(row.target_host);
-        if kind == "approval.withdrawn" {
+        if event == AuditEvent::ApprovalWithdrawn {
             record.actor = format!("agent:{}", row.agent_id);
             record.actor_name = row.agent_name;
         }

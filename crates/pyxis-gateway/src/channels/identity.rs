@@ -1,6 +1,7 @@
 //! Who a chat account is, and what its word does.
 
 use pyxis_core::approval_mode::ApprovalState;
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::chat::ChatPlatform;
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::{TxnId, WorkspaceId};
@@ -129,7 +130,7 @@ async fn record_stranger(
     txn: TxnId,
     account: &Account<'_>,
 ) -> Result<()> {
-    let mut record = AuditRecord::new(state.now(), "chat.stranger");
+    let mut record = AuditRecord::new(state.now(), AuditEvent::ChatStrangerRefused);
     record.workspace_id = Some(workspace);
     record.actor = format!("{}:{}", account.platform.as_str(), account.id);
     account.label.clone_into(&mut record.actor_name);
@@ -161,7 +162,7 @@ pub(super) async fn link(state: &State, account: &Account<'_>, code: &str) -> Re
         linked_at: now,
     };
     chat_identities::link(&mut tx, &row).await?;
-    let mut record = AuditRecord::new(now, "chat.linked");
+    let mut record = AuditRecord::new(now, AuditEvent::ChatLinked);
     record.workspace_id = Some(taken.workspace_id);
     record.actor = format!("user:{}", user.id);
     record.actor_name.clone_from(&user.email);

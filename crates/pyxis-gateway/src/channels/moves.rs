@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::chat::ChatPlatform;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::policy::Policy;
@@ -90,7 +91,7 @@ async fn follow_in(
     let detail = json!({
         "platform": platform.as_str(), "from": from, "to": to, "default": default, "policies": changed,
     });
-    change.commit("chat.moved", None, detail).await?;
+    change.commit(AuditEvent::ChatMoved, None, detail).await?;
     Ok(true)
 }
 

@@ -3,11 +3,7 @@
 //! Used for requests that pass at once and for those that a person approved.
 
 mod derived;
-pub(crate) mod inject;
 pub(crate) mod relay;
-pub(crate) mod sought;
-mod spellings;
-pub(crate) mod validate;
 
 use std::sync::Arc;
 
@@ -16,7 +12,7 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use hyper::body::Incoming;
-use pyxis_core::auth::{Auth, Connector};
+use pyxis_core::auth::Connector;
 use pyxis_core::headers;
 use pyxis_core::policy::Method;
 use pyxis_core::target::Target;
@@ -26,7 +22,8 @@ use pyxis_store::workspaces;
 use zeroize::Zeroizing;
 
 use self::relay::ScrubbedBody;
-use self::sought::Sought;
+use super::kinds;
+use super::sought::Sought;
 use crate::error::lost_answer::LostAnswer;
 use crate::error::{Error, Result};
 use crate::runtime::resolve::ResolvedCredential;
@@ -98,8 +95,8 @@ pub(crate) async fn dispatch(
     body: pyxis_net::Body,
 ) -> Result<UpstreamResponse> {
     let credential = outbound.credential;
-    if credential.auth.as_ref().is_some_and(Auth::is_derived) {
-        return derived::dispatch(state, outbound, body).await;
+    if let Some(auth) = credential.auth.as_ref().filter(|auth| auth.is_derived()) {
+        return derived::dispatch(state, auth, outbound, body).await;
     }
     let opened = credential.open(&state.keyring)?;
     let (method, is_fresh) = (outbound.method, outbound.is_fresh);
@@ -131,7 +128,7 @@ async fn client<'a>(state: &'a State, credential: &ResolvedCredential) -> Result
 
 /// What finds the secret, made once for requests that run at the same time.
 pub(crate) fn needles(credential: &ResolvedCredential, opened: &DecryptedSecret) -> Arc<Needles> {
-    opened.needles(|secret| Sought::of(credential.auth.as_ref(), secret).needles(&credential.row.name))
+    opened.needles(|secret| kinds::sought(credential.auth.as_ref(), secret).needles(&credential.row.name))
 }
 
 fn prepare(
@@ -143,7 +140,7 @@ fn prepare(
     let row = &outbound.credential.row;
     if let (Some(auth), Some(secret)) = (&outbound.credential.auth, secret) {
         let wire = outbound.target.wire();
-        let changed = inject::attach(auth, secret, &mut headers, wire)?;
+        let changed = kinds::of(auth).put(secret, &mut headers, wire)?;
         let wire = changed.as_ref().map_or(wire, |wire| wire.as_str());
         let url = Zeroizing::new(format!("{}{wire}", outbound.target.origin()));
         return wire_request(outbound.method, &url, headers, body);

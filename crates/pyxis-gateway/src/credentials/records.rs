@@ -1,5 +1,6 @@
 //! Audit records of the data path, built in one place.
 
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_store::approvals::ApprovalRow;
 use pyxis_store::audit::AuditRecord;
@@ -85,7 +86,7 @@ pub(crate) fn refused(state: &State, asked: &ValidatedRequest<'_>, error: &Error
 
 /// An approved request that is about to be sent.
 pub(crate) fn execute(state: &State, row: &ApprovalRow) -> AuditRecord {
-    let mut record = AuditRecord::new(state.now(), "execute");
+    let mut record = AuditRecord::new(state.now(), AuditEvent::RequestExecuted);
     record.workspace_id = Some(row.workspace_id);
     record.actor = format!("agent:{}", row.agent_id);
     record.actor_name.clone_from(&row.agent_name);
@@ -104,7 +105,7 @@ pub(crate) fn outcome(
     seq: i64,
     facts: &ExchangeMetrics,
 ) -> AuditRecord {
-    let mut record = AuditRecord::new(state.now(), "outcome");
+    let mut record = AuditRecord::new(state.now(), AuditEvent::RequestCompleted);
     record.workspace_id = Some(workspace);
     record.ref_seq = Some(seq);
     record.status = facts.status.map(|status| i64::from(status.as_u16()));
@@ -141,7 +142,7 @@ fn base(
     decision: &'static str,
     words: &RedactedRequest,
 ) -> AuditRecord {
-    let mut record = AuditRecord::new(state.now(), "forward");
+    let mut record = AuditRecord::new(state.now(), AuditEvent::RequestReceived);
     record.workspace_id = Some(asked.agent.workspace_id());
     record.actor = format!("agent:{}", asked.agent.id());
     record.actor_name.clone_from(&asked.agent.row.name);
@@ -160,7 +161,6 @@ pub(crate) fn json(detail: &impl Serialize) -> String {
 /// An approved request that was not sent after all.
 pub(crate) fn not_sent(state: &State, row: &ApprovalRow, code: &str) -> AuditRecord {
     let mut record = execute(state, row);
-    record.kind = "execute".into();
     record.decision = Some("refused".into());
     record.detail = json(&serde_json::json!({ "error": code }));
     record

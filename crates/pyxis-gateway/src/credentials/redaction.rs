@@ -9,13 +9,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use pyxis_core::approval_mode::ApprovalMode;
-use pyxis_core::auth::Auth;
 use pyxis_core::id::{CredentialId, WorkspaceId};
 use pyxis_scrub::Needles;
 use pyxis_store::credentials;
 
-use crate::credentials::outbound::{self, sought::Sought};
 use crate::credentials::tokens;
+use crate::credentials::{kinds, outbound};
 use crate::error::Result;
 use crate::requests::validated_request::ValidatedRequest;
 use crate::runtime::resolve::ResolvedCredential;
@@ -50,13 +49,13 @@ impl Redactor {
         let credential = asked.credential;
         let Some(auth) = &credential.auth else { return Self::default() };
         // A key in PEM has hundreds of forms, and does not fit into a path.
-        let is_key = matches!(auth, Auth::JwtBearer(_) | Auth::GithubApp(_) | Auth::Mtls {});
+        let is_key = auth.kind().has_pem_key;
         if is_key && asked.control.reason.is_none() {
             return Self::default();
         }
         let Some(opened) = credential.open(&state.keyring).ok().flatten() else { return Self::default() };
         let needles = if auth.is_derived() {
-            Arc::new(Sought::of(Some(auth), opened.secret()).needles(&credential.row.name))
+            Arc::new(kinds::sought(Some(auth), opened.secret()).needles(&credential.row.name))
         } else {
             outbound::needles(credential, &opened)
         };
@@ -149,7 +148,7 @@ impl Redactor {
 async fn needles(state: &State, credential: &ResolvedCredential) -> Result<Option<Arc<Needles>>> {
     // One that was sealed under a key that is gone must not keep requests of others from waiting.
     let Some(opened) = credential.open(&state.keyring).ok().flatten() else { return Ok(None) };
-    let mut sought = Sought::of(credential.auth.as_ref(), opened.secret());
+    let mut sought = kinds::sought(credential.auth.as_ref(), opened.secret());
     for token in tokens::stored_tokens(state, credential, opened.secret()).await? {
         sought.add(&token);
     }

@@ -4,9 +4,7 @@
 //! A refresh token may be good for one use only. So only the node that holds the credential's lease asks
 //! for a new token, and what it gets is in the store before anything is sent with it.
 
-mod assertion;
 pub mod connect;
-mod endpoint;
 
 use std::time::Duration;
 
@@ -19,9 +17,8 @@ use pyxis_store::leases;
 use pyxis_store::oauth_tokens::{self, TokenRow};
 use zeroize::Zeroizing;
 
-pub(crate) use self::assertion::key as assertion_key;
-
-use self::endpoint::{GrantedToken, TokenError};
+use super::kinds;
+use super::token_endpoint::{GrantedToken, TokenError};
 use crate::error::{Error, Result};
 use crate::runtime::resolve::{ResolvedCredential, key_hash};
 use crate::runtime::secret_value::SecretValue;
@@ -63,13 +60,7 @@ impl TokenRequest {
     }
 
     fn endpoint(&self) -> String {
-        match &self.auth {
-            Some(Auth::Oauth2ClientCredentials(source)) => format!("client {}", source.token_url),
-            Some(Auth::Oauth2Refresh(account)) => format!("account {}", account.token_url),
-            Some(Auth::JwtBearer(assertion)) => format!("assertion {}", assertion.token_url),
-            Some(Auth::GithubApp(app)) => format!("app {}", app.api_url),
-            _ => String::new(),
-        }
+        self.auth.as_ref().and_then(|auth| auth.settings().token_endpoint()).unwrap_or_default()
     }
 
     /// What is kept, sealed, with what it depends on.
@@ -238,23 +229,17 @@ async fn fetch(
     credential: &TokenRequest,
     refresh_token: Option<&str>,
 ) -> Result<GrantedToken, TokenError> {
-    let secret = &credential.secret;
-    match &credential.auth {
-        Some(Auth::Oauth2ClientCredentials(source)) => {
-            endpoint::client_credentials(state, source, secret).await
-        }
-        Some(Auth::Oauth2Refresh(account)) => match refresh_token {
-            Some(token) => endpoint::refresh(state, account, secret, token).await,
-            None => Err(TokenError::Error(reauthorize(state, credential))),
-        },
-        Some(Auth::JwtBearer(assertion)) => assertion::exchange(state, assertion, secret).await,
-        Some(Auth::GithubApp(app)) => assertion::github(state, app, secret).await,
-        _ => Err(TokenError::Error(Error::NoLongerAllowed("the credential fetches no token"))),
+    let Some(auth) = &credential.auth else {
+        return Err(TokenError::Error(Error::NoLongerAllowed("the credential fetches no token")));
+    };
+    if is_connected(credential) && refresh_token.is_none() {
+        return Err(TokenError::Error(reauthorize(state, credential)));
     }
+    kinds::of(auth).fetch(state, &credential.secret, refresh_token.unwrap_or_default()).await
 }
 
 fn is_connected(credential: &TokenRequest) -> bool {
-    matches!(credential.auth, Some(Auth::Oauth2Refresh(_)))
+    credential.auth.as_ref().is_some_and(|auth| auth.kind().connects_account)
 }
 
 fn reauthorize(state: &State, credential: &TokenRequest) -> Error {

@@ -1,6 +1,7 @@
 //! Administrative changes to the proxy.
 
 pub use pyxis_core::actor::Actor;
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_store::Tx;
 use pyxis_store::audit;
 use serde_json::Value;
@@ -23,12 +24,12 @@ impl<'a> Change<'a> {
     /// Records the change and commits. `credential` and `detail` must not contain secrets.
     pub(crate) async fn commit(
         self,
-        kind: &'static str,
+        event: AuditEvent,
         credential: Option<&str>,
         detail: Value,
     ) -> Result<()> {
         let Self { state, actor, tx } = self;
         let (keys, now) = (&state.audit_keys, state.now());
-        Ok(audit::commit_change(tx, keys, now, actor, kind, credential, detail.to_string()).await?)
+        Ok(audit::commit_change(tx, keys, now, actor, event, credential, detail.to_string()).await?)
     }
 }

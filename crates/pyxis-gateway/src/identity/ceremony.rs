@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::hex;
 use pyxis_core::id::{CeremonyId, UserId};
@@ -224,7 +225,7 @@ pub(crate) async fn verify(
 
 /// Records a failed ceremony in the audit log.
 async fn note_refusal(state: &State, user: &UserRow, purpose: Purpose, why: &str) -> Result<()> {
-    let mut record = audit::AuditRecord::new(state.now(), "passkey.refused");
+    let mut record = audit::AuditRecord::new(state.now(), AuditEvent::PasskeyRefused);
     record.workspace_id = Some(user.workspace_id);
     record.actor = format!("user:{}", user.id);
     record.actor_name.clone_from(&user.email);

@@ -3,6 +3,7 @@
 use std::io::Cursor;
 
 use image::{ImageFormat, ImageReader, Limits, Rgba, RgbaImage};
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::brand::{self, Accent, MAX_LOGO};
 use pyxis_core::id::WorkspaceId;
 use pyxis_store::brands;
@@ -94,7 +95,7 @@ pub async fn put(state: &State, actor: &Actor, display_name: &str, accent: &str)
     let mut change = Change::begin(state, actor).await?;
     let (name, color) = (brand.display_name.as_deref(), brand.accent.as_deref());
     brands::put(&mut change.tx, actor.workspace, name, color, &actor.name, state.now()).await?;
-    change.commit("brand.changed", None, json!({ "display_name": name, "accent": color })).await?;
+    change.commit(AuditEvent::BrandChanged, None, json!({ "display_name": name, "accent": color })).await?;
     get(state, actor.workspace).await
 }
 
@@ -114,7 +115,7 @@ pub async fn set_logo(state: &State, actor: &Actor, file: Option<Vec<u8>>) -> Re
     brands::set_logo(&mut change.tx, actor.workspace, logo.as_deref().map(|bytes| (bytes, "image/png")))
         .await?;
     let bytes = logo.as_ref().map(Vec::len);
-    change.commit("brand.logo_changed", None, json!({ "bytes": bytes })).await
+    change.commit(AuditEvent::BrandLogoChanged, None, json!({ "bytes": bytes })).await
 }
 
 /// Decodes an image and encodes it again, so that only pixels are stored and nothing else from the file (comments,

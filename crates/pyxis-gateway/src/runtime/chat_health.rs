@@ -144,12 +144,10 @@ mod tests {
         let all = ChatExaminations::default();
         let chats: BTreeSet<String> = ["a", "b", "c", "d", "e"].map(str::to_owned).into();
         let mut turns = Vec::new();
-        let mut now = 0;
-        for _ in 0..5 {
-            for chat in all.next(PLATFORM, chats.clone(), 2) {
-                all.note(PLATFORM, &chat, &ChatHealth::Unknown, at(now));
+        for now in [0, 2, 4, 6, 8] {
+            for (chat, later) in all.next(PLATFORM, chats.clone(), 2).into_iter().zip(0..) {
+                all.note(PLATFORM, &chat, &ChatHealth::Unknown, at(now + later));
                 turns.push(chat);
-                now += 1;
             }
         }
         assert_eq!(turns.concat(), "abcdeabcde");

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use pyxis_core::actor::Actor;
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::digest::sha256_hex;
 use pyxis_core::entropy;
@@ -99,7 +100,7 @@ pub async fn create(state: &State, actor: &Actor, input: ApiKeyInput) -> Result<
         "api_key": row.id, "name": row.name, "stamps_tier": row.stamps_tier, "models_tier": row.models_tier,
         "can_read": row.can_read, "can_write": row.can_write,
     });
-    change.commit("api_key.create", detail).await?;
+    change.commit(AuditEvent::ApiKeyCreated, detail).await?;
     Ok((row, key))
 }
 
@@ -133,7 +134,7 @@ pub async fn update(state: &State, actor: &Actor, id: ApiKeyId, wanted: ApiKeyCh
         "can_read_history": wanted.can_read_history,
     });
     api_keys::update(&mut change.tx, actor.workspace, id, wanted).await?;
-    change.commit("api_key.update", detail).await?;
+    change.commit(AuditEvent::ApiKeyUpdated, detail).await?;
     get(state, actor.workspace, id).await
 }
 
@@ -145,7 +146,7 @@ pub async fn revoke(state: &State, actor: &Actor, id: ApiKeyId) -> Result<bool> 
     if !api_keys::revoke(&mut change.tx, actor.workspace, id, state.now()).await? {
         return Ok(false);
     }
-    change.commit("api_key.revoke", json!({ "api_key": id, "name": row.name })).await?;
+    change.commit(AuditEvent::ApiKeyRevoked, json!({ "api_key": id, "name": row.name })).await?;
     Ok(true)
 }
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use pyxis_core::actor::Actor;
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::catalogue::{CatalogueStamp, Group, Platform, default_catalogue};
 use pyxis_core::hex;
 use pyxis_core::id::WorkspaceId;
@@ -51,7 +52,7 @@ pub async fn replace(state: &State, actor: &Actor, mut platforms: Vec<Platform>)
     let mut change = Change::begin(state, actor).await?;
     catalogue::replace(&mut change.tx, actor.workspace, &platforms).await?;
     let ids: Vec<&str> = platforms.iter().map(|platform| platform.id.as_str()).collect();
-    change.commit("catalogue.replace", json!({ "platforms": ids })).await?;
+    change.commit(AuditEvent::CatalogueReplaced, json!({ "platforms": ids })).await?;
     Ok(Catalogue { own: true, platforms: Cow::Owned(platforms) })
 }
 
@@ -62,7 +63,7 @@ pub async fn reset(state: &State, actor: &Actor) -> Result<bool> {
         return Ok(false);
     }
     catalogue::replace(&mut change.tx, actor.workspace, &[]).await?;
-    change.commit("catalogue.reset", json!({})).await?;
+    change.commit(AuditEvent::CatalogueReset, json!({})).await?;
     Ok(true)
 }
 

@@ -1,6 +1,7 @@
 //! Requests for access to score history.
 
 use pyxis_core::actor::Actor;
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::{ApiKeyId, HistoryRequestId, WorkspaceId};
 use pyxis_store::StoreError;
 use pyxis_store::api_keys;
@@ -45,7 +46,7 @@ pub async fn create(
         other => other?,
     }
     let detail = json!({ "request": new.id, "api_key": key, "use_case": use_case });
-    change.commit("history_request.create", detail).await?;
+    change.commit(AuditEvent::HistoryRequestCreated, detail).await?;
     find(state, actor.workspace, new.id).await
 }
 
@@ -70,8 +71,8 @@ pub async fn decide(
     let (by, now) = (&actor.name, state.now());
     let key = history_requests::decide(&mut change.tx, actor.workspace, id, approve, by, now).await?;
     let key = key.ok_or(Error::Conflict("the request is already decided"))?;
-    let kind = if approve { "history_request.approve" } else { "history_request.refuse" };
-    change.commit(kind, json!({ "request": id, "api_key": key })).await?;
+    let event = if approve { AuditEvent::HistoryRequestApproved } else { AuditEvent::HistoryRequestRefused };
+    change.commit(event, json!({ "request": id, "api_key": key })).await?;
     find(state, actor.workspace, id).await
 }
 

@@ -1,6 +1,7 @@
 //! Issuers that a workspace trusts.
 
 use pyxis_core::actor::Actor;
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::WorkspaceId;
 use pyxis_store::issuers::{self, IssuerRow};
 use serde_json::json;
@@ -33,7 +34,7 @@ pub async fn add(state: &State, actor: &Actor, did: &str, name: &str) -> Result<
         None => (IssuerRow { did, name: name.to_owned(), created_at: state.now() }, Added::New),
     };
     issuers::put(&mut change.tx, actor.workspace, &row).await?;
-    change.commit("issuer.add", json!({ "did": row.did, "name": row.name })).await?;
+    change.commit(AuditEvent::IssuerAdded, json!({ "did": row.did, "name": row.name })).await?;
     Ok((row, added))
 }
 
@@ -49,7 +50,7 @@ pub async fn remove(state: &State, actor: &Actor, did: &str) -> Result<()> {
     if !issuers::remove(&mut change.tx, actor.workspace, &did).await? {
         return Err(Error::NotFound("issuer"));
     }
-    change.commit("issuer.remove", json!({ "did": did })).await
+    change.commit(AuditEvent::IssuerRemoved, json!({ "did": did })).await
 }
 
 fn canonical(did: &str) -> Result<String> {

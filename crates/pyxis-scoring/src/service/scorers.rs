@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use pyxis_core::actor::Actor;
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::catalogue::default_weights;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
@@ -76,7 +77,7 @@ pub async fn create(state: &State, actor: &Actor, input: ScorerInput) -> Result<
     let now = state.now();
     let id = scorers::insert(&mut change.tx, actor.workspace, &input.name, threshold, weights, now).await?;
     let detail = json!({ "scorer": id, "name": input.name, "threshold": threshold, "weights": weights });
-    change.commit("scorer.create", detail).await?;
+    change.commit(AuditEvent::ScorerCreated, detail).await?;
     get(state, actor.workspace, id).await
 }
 
@@ -122,9 +123,9 @@ pub async fn update(state: &State, actor: &Actor, id: ScorerId, patch: ScorerPat
             "scorer": id, "name": patch.name, "revision": revision,
             "threshold": terms.threshold, "weights": patch.weights,
         });
-        change.commit("scorer.terms", detail).await?;
+        change.commit(AuditEvent::ScorerTermsChanged, detail).await?;
     } else if patch.name.is_some() {
-        change.commit("scorer.rename", json!({ "scorer": id, "name": patch.name })).await?;
+        change.commit(AuditEvent::ScorerRenamed, json!({ "scorer": id, "name": patch.name })).await?;
     }
     get(state, actor.workspace, id).await
 }
@@ -147,7 +148,7 @@ async fn take_out(state: &State, actor: &Actor, id: ScorerId) -> Result<()> {
         return if left.contains(&id) { Ok(()) } else { Err(Error::NotFound("scorer")) };
     };
     if scorers::remove(&mut change.tx, actor.workspace, id).await? {
-        change.commit("scorer.remove", json!({ "scorer": id, "name": row.name })).await?;
+        change.commit(AuditEvent::ScorerRemoved, json!({ "scorer": id, "name": row.name })).await?;
     }
     Ok(())
 }
@@ -216,7 +217,7 @@ async fn begin_rescore(state: &State, actor: &Actor, id: ScorerId) -> Result<Opt
     let mut change = Change::begin(state, actor).await?;
     let lease = Lease::take(state, &mut change.tx, lease_of(id)).await?;
     if lease.is_some() {
-        change.commit("scorer.rescore", json!({ "scorer": id })).await?;
+        change.commit(AuditEvent::ScorerRescored, json!({ "scorer": id })).await?;
     }
     Ok(lease)
 }

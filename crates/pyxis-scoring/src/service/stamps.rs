@@ -2,6 +2,7 @@
 
 use pyxis_core::actor::Actor;
 use pyxis_core::address::EvmAddress;
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::hex;
@@ -184,7 +185,7 @@ async fn revoke_once(state: &State, actor: &Actor, row: &RevocationRow) -> Resul
         && (new || removed)
     {
         let detail = json!({ "digest": hex::encode(&row.digest), "reason": row.reason, "removed": removed });
-        change.commit("stamp.revoke", detail).await?;
+        change.commit(AuditEvent::StampRevoked, detail).await?;
     }
     Ok(done)
 }

@@ -1,6 +1,7 @@
 //! Administrative changes: the change, its audit record and its event commit together.
 
 use pyxis_core::actor::Actor;
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 
 use super::{AuditKeys, AuditRecord, append_in};
@@ -13,11 +14,11 @@ pub async fn commit_change(
     keys: &AuditKeys,
     now: UnixMillis,
     actor: &Actor,
-    kind: &'static str,
+    event: AuditEvent,
     credential: Option<&str>,
     detail: String,
 ) -> Result<(), StoreError> {
-    let mut record = AuditRecord::new(now, kind);
+    let mut record = AuditRecord::new(now, event);
     record.workspace_id = Some(actor.workspace);
     record.actor.clone_from(&actor.id);
     record.actor_name.clone_from(&actor.name);

@@ -1,7 +1,9 @@
 //! Queries on the log.
 //!
-//! Every query for a workspace includes `kind <> 'outcome'`, because the index covers only those rows.
+//! Every query for a workspace includes `kind <> 'outcome'`, because the index covers only those rows. `kind` holds the
+//! first name of each event ([`AuditEvent::stored`]).
 
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 
@@ -14,8 +16,8 @@ use crate::{Executor, StoreError};
 /// Filter for audit records; `None` and empty lists match all.
 #[derive(Clone, Debug, Default)]
 pub struct AuditFilter {
-    /// Record kinds.
-    pub kinds: Vec<String>,
+    /// Events of the records.
+    pub events: Vec<AuditEvent>,
     /// Actor, as in [`AuditRecord::actor`](super::AuditRecord::actor).
     pub actor: Option<String>,
     /// Credential name.
@@ -82,7 +84,7 @@ pub async fn search(
          AND o.workspace_id = r.workspace_id WHERE r.workspace_id = $1 AND r.kind <> 'outcome'"
     ))
     .bind(workspace)
-    .and_in(executor.engine(), "r.kind", &filter.kinds)
+    .and_in(executor.engine(), "r.kind", filter.events.iter().map(|event| event.stored()))
     .push_if(" AND r.actor = ?", filter.actor.as_ref())
     .push_if(" AND r.credential = ?", filter.credential.as_ref())
     .push_if(" AND r.decision = ?", filter.decision.as_ref())

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use pyxis_core::approval_mode::ApprovalMode;
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::WorkspaceId;
 use pyxis_store::audit::{self, Appender, AuditKeys, AuditRecord};
 use pyxis_store::{Tx, generations, workspaces};
@@ -22,7 +23,7 @@ fn record(ws: WorkspaceId) -> AuditRecord {
     AuditRecord {
         workspace_id: Some(ws),
         actor: "agent:1".to_owned(),
-        ..AuditRecord::new(NOW, audit::FORWARD)
+        ..AuditRecord::new(NOW, AuditEvent::RequestReceived)
     }
 }
 

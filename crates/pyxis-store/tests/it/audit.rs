@@ -1,13 +1,14 @@
 //! The audit chain.
 
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::WorkspaceId;
 use pyxis_store::audit::{
     self, Appender, AuditColumn, AuditFilter, AuditKeys, AuditRecord, ChainVerdict, Checkpoint, Damage,
-    DamageKind, FORWARD, OUTCOME,
+    DamageKind,
 };
 use pyxis_testkit::engines;
 
-use crate::support::{NOW, World, add_workspace, at, at_once, tamper};
+use crate::support::{NOW, World, add_workspace, at, at_once, query_strings, tamper};
 
 fn keys(world: &World) -> AuditKeys {
     AuditKeys::new(&world.keyring)
@@ -17,7 +18,7 @@ fn record(ws: WorkspaceId, millis: i64) -> AuditRecord {
     AuditRecord {
         at: at(millis),
         workspace_id: Some(ws),
-        kind: FORWARD.into(),
+        event: AuditEvent::RequestReceived.into(),
         actor: "agent:1".to_owned(),
         actor_name: "default-agent".to_owned(),
         credential: Some("api".to_owned()),
@@ -31,7 +32,7 @@ fn record(ws: WorkspaceId, millis: i64) -> AuditRecord {
 
 fn outcome(ws: WorkspaceId, of: i64, status: i64) -> AuditRecord {
     AuditRecord {
-        kind: OUTCOME.into(),
+        event: AuditEvent::RequestCompleted.into(),
         ref_seq: Some(of),
         status: Some(status),
         decision: None,
@@ -223,7 +224,7 @@ engines! {
         assert_eq!(find(AuditFilter { status_class: Some(5), ..all() }).await, [(1, Some(3))]);
         assert_eq!(find(AuditFilter { beyond_seq: Some(2), limit: 1, ..all() }).await, [(1, Some(3))]);
         for filter in [
-            AuditFilter { kinds: vec!["forward".to_owned(), "x".to_owned()], decision: Some("deny".to_owned()), ..all() },
+            AuditFilter { events: vec![AuditEvent::RequestReceived, AuditEvent::UserAdded], decision: Some("deny".to_owned()), ..all() },
             AuditFilter { method: Some("POST".to_owned()), ..all() },
             AuditFilter { text: Some("oTHER".to_owned()), ..all() },
             AuditFilter { from: Some(at(2)), to: Some(at(6)), ..all() },
@@ -275,6 +276,24 @@ engines! {
         }
     }
 
+    async fn a_renamed_event_is_stored_as_ever_and_read_under_its_present_name(world: &World) {
+        append(world, &[record(world.ws, 1), outcome(world.ws, 1, 200)]).await;
+        append(world, &[AuditRecord { event: AuditEvent::UserSignedIn.into(), ..record(world.ws, 2) }]).await;
+        let read = audit::stream(&world.store, 1, None, 9).await.unwrap();
+        let names: Vec<&str> = read.iter().map(|row| row.record.event.name()).collect();
+        assert_eq!(names, ["request.received", "request.completed", "user.signed_in"]);
+        assert_eq!(verify(world, None).await.damage, None);
+        let stored = query_strings(world, "SELECT kind FROM audit_records ORDER BY seq").await;
+        assert_eq!(stored, ["forward", "outcome", "sign_in"]);
+    }
+
+    async fn an_event_of_a_newer_version_is_read_as_it_was_stored(world: &World) {
+        ten(world).await;
+        tamper(world, "UPDATE audit_records SET kind = 'moon.landed' WHERE seq = 2").await;
+        let read = audit::stream(&world.store, 2, None, 1).await.unwrap();
+        assert_eq!((read[0].record.event.known(), read[0].record.event.name()), (None, "moon.landed"));
+    }
+
     async fn requests_are_counted_by_actor_and_decision(world: &World) {
         let of = |actor: &str, decision: &'static str, millis: i64| AuditRecord {
             actor: actor.to_owned(),
@@ -283,7 +302,7 @@ engines! {
         };
         append(world, &[of("agent:1", "auto", 0), of("agent:1", "auto", 9), of("agent:1", "denied", 9)]).await;
         append(world, &[of("agent:2", "auto", 10), of("agent:1", "auto", 20), outcome(world.ws, 1, 200)]).await;
-        append(world, &[AuditRecord { kind: "sign_in".into(), ..of("user:1", "auto", 1) }]).await;
+        append(world, &[AuditRecord { event: AuditEvent::UserSignedIn.into(), ..of("user:1", "auto", 1) }]).await;
         let other = add_workspace(&world.store, "other").await;
         append(world, &[record(other, 1)]).await;
         let found = audit::requests_over_time(&world.store, world.ws, at(0), at(20), 10).await.unwrap();

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::catalogue::default_catalogue;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
@@ -37,7 +38,7 @@ async fn fill(world: &World) {
     let keys = AuditKeys::new(&world.keyring);
     let mut tx = world.store.begin().await.unwrap();
     let record = AuditRecord {
-        kind: "x".into(),
+        event: AuditEvent::AgentCreated.into(),
         workspace_id: Some(world.ws),
         detail: "{}".to_owned(),
         ..AuditRecord::default()

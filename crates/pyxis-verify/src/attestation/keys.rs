@@ -3,6 +3,7 @@
 
 use ed25519_dalek::SigningKey;
 use pyxis_core::actor::Actor;
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::hex;
 use pyxis_core::secret::SecretBytes;
 use pyxis_store::attestation_keys::{self, KeyRow, Scheme};
@@ -48,7 +49,7 @@ pub async fn rotate(state: &State, actor: &Actor, scheme: Scheme) -> service::Re
         return Err(service::Error::Conflict("someone else just rotated this key"));
     }
     let detail = json!({ "scheme": scheme.as_str(), "old": old.public_key, "new": row.public_key });
-    service::commit(state, actor, tx, "attestation_key.rotate", &detail).await?;
+    service::commit(state, actor, tx, AuditEvent::AttestationKeyRotated, &detail).await?;
     Ok(row)
 }
 

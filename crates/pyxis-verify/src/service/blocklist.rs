@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use pyxis_core::actor::Actor;
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::proof::{NetworkName, Subject};
 use pyxis_store::blocklist::{self, BlockedRow};
 use pyxis_store::proof_log::{self, Change, LogRow};
@@ -64,7 +65,7 @@ pub async fn block(
     }
     if done.new > 0 {
         let detail = json!({ "address": subject.to_string(), "network": network, "reason": reason });
-        commit(state, actor, change.tx, "blocklist.add", &detail).await?;
+        commit(state, actor, change.tx, AuditEvent::BlocklistAdded, &detail).await?;
     }
     Ok(done)
 }
@@ -88,7 +89,7 @@ pub async fn unblock(state: &State, actor: &Actor, subject: Subject, network: Op
         return Err(Error::NotFound("blocked address"));
     }
     let detail = json!({ "address": subject.to_string(), "network": network });
-    commit(state, actor, change.tx, "blocklist.remove", &detail).await?;
+    commit(state, actor, change.tx, AuditEvent::BlocklistRemoved, &detail).await?;
     Ok(lifted)
 }
 

@@ -1,6 +1,7 @@
 //! Issuers whose statements are trusted, kind by kind.
 
 use pyxis_core::actor::Actor;
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::proof::Kind;
 use pyxis_store::proof_issuers::{self, ProofIssuerRow};
 use serde_json::json;
@@ -30,7 +31,7 @@ pub async fn add(
     }
     proof_issuers::put(&mut tx, &row).await?;
     let detail = json!({ "kind": kind.as_str(), "issuer": row.issuer, "name": row.name });
-    commit(state, actor, tx, "proof_issuer.add", &detail).await?;
+    commit(state, actor, tx, AuditEvent::ProofIssuerAdded, &detail).await?;
     Ok((row, true))
 }
 
@@ -48,5 +49,5 @@ pub async fn remove(state: &State, actor: &Actor, kind: Kind, issuer: Issuer) ->
         return Err(Error::NotFound("issuer"));
     }
     let detail = json!({ "kind": kind.as_str(), "issuer": issuer });
-    commit(state, actor, tx, "proof_issuer.remove", &detail).await
+    commit(state, actor, tx, AuditEvent::ProofIssuerRemoved, &detail).await
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use futures_util::future::join_all;
 use pyxis_core::actor::Actor;
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::{ActionId, Kind, NetworkName, Subject};
 use pyxis_store::proof_log::{self, LogRow};
@@ -45,7 +46,7 @@ pub async fn revoke(state: &State, actor: &Actor, place: &ProofKey, reason: &str
         "reason": reason,
         "height": height,
     });
-    commit(state, actor, register.tx, "proof.revoke", &detail).await?;
+    commit(state, actor, register.tx, AuditEvent::ProofRevoked, &detail).await?;
     Ok(height)
 }
 

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_gateway::admin;
 use pyxis_store::audit::{self, AuditFilter, Checkpoint};
 use serde_json::json;
@@ -19,7 +20,7 @@ pub(super) async fn run(global: &Global, command: AuditCommand) -> Result<ExitCo
     match command {
         AuditCommand::Verify => return verify(&app, global.json).await,
         AuditCommand::Export { format } => export(&app, global, format).await?,
-        AuditCommand::Tail { lines } => tail(&app, global, lines).await?,
+        AuditCommand::Tail { lines, events } => tail(&app, global, lines, events).await?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -90,9 +91,9 @@ async fn export(app: &App, global: &Global, format: ExportFormat) -> Result<()> 
     }
 }
 
-async fn tail(app: &App, global: &Global, lines: u32) -> Result<()> {
+async fn tail(app: &App, global: &Global, lines: u32, events: Vec<AuditEvent>) -> Result<()> {
     let workspace = workspace(app, global).await?.id;
-    let filter = AuditFilter { limit: lines.clamp(1, 1000), ..AuditFilter::default() };
+    let filter = AuditFilter { events, limit: lines.clamp(1, 1000), ..AuditFilter::default() };
     let mut entries = audit::search(&app.store, workspace, &filter).await?;
     entries.reverse();
     for entry in &entries {

@@ -3,19 +3,18 @@
 use std::io::{IsTerminal, Read, Write};
 
 use anyhow::{Context, Result, bail};
-use pyxis_core::auth::derived::Oauth1;
-use pyxis_core::auth::{Auth, Connector, HeaderFormat, Headers, KeyAlgorithm, TokenSigningKey};
+use pyxis_core::auth::{
+    Auth, Connector, CredentialKind, KeyAlgorithm, KindField, KindInput, TokenSigningKey,
+};
 use pyxis_core::nearest::suggestion;
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::admin::credentials::{self, CredentialInput};
 use pyxis_gateway::{CredentialOptions, SecretValue, State};
 use pyxis_store::credentials::CredentialRow;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{acting, out, presets};
-use crate::cli::{
-    AddCredential, AuthKind, CredentialCommand, GenerateKey, Global, SecretSource, SigningAlgorithm,
-};
+use crate::cli::{AddCredential, CredentialCommand, GenerateKey, Global, SecretSource, SigningAlgorithm};
 use crate::config::env::ProcessEnv;
 use crate::config::secrets::{entered, read_secret, read_variable};
 
@@ -113,21 +112,11 @@ fn build(input: AddCredential) -> Result<CredentialInput> {
         allow_http,
         secret,
     } = input;
-    let sidecar = auth == Some(AuthKind::Oauth1) && api_base.is_some();
-    let named =
-        |what: &str| auth_name.clone().with_context(|| format!("set --auth-name to the name of the {what}"));
+    let sidecar = api_base.is_some() && auth.is_some_and(|kind| kind.name == "oauth1");
     let auth = match auth {
         None => Some(described(auth_json.as_deref(), preset.as_deref(), &set, &mut allow_hosts)?),
-        Some(AuthKind::Oauth1) => (!sidecar).then_some(Auth::Oauth1(Oauth1::default())),
-        Some(AuthKind::Mtls) => Some(Auth::Mtls {}),
-        Some(AuthKind::Bearer) => Some(Auth::Bearer {}),
-        Some(AuthKind::Basic) => Some(Auth::Basic {}),
-        Some(AuthKind::Header) => Some(Auth::Header(Headers::One(HeaderFormat {
-            name: named("header")?,
-            format: auth_format.unwrap_or_else(|| "{secret}".to_owned()),
-        }))),
-        Some(AuthKind::Query) => Some(Auth::Query { parameter: named("parameter")? }),
-        Some(AuthKind::Cookie) => Some(Auth::Cookie { name: named("cookie")? }),
+        Some(_) if sidecar => None,
+        Some(kind) => Some(of_kind(kind, &set, auth_name, auth_format)?),
     };
     // A sidecar's token is optional: it is read only if a source is named.
     let wanted = !sidecar || secret.secret_file.is_some() || secret.secret_env.is_some();
@@ -171,18 +160,80 @@ fn described(
     filled(&preset.auth, set)
 }
 
+/// The parts of `--set FIELD=VALUE`.
+fn parts(set: &[String]) -> Result<Vec<(&str, &str)>> {
+    set.iter().map(|given| given.split_once('=').context("--set takes FIELD=VALUE")).collect()
+}
+
 /// A preset's kind with the given parts filled in.
 fn filled(auth: &Auth, set: &[String]) -> Result<Auth> {
-    let mut parts = Vec::with_capacity(set.len());
-    for given in set {
-        let (name, value) = given.split_once('=').context("--set takes FIELD=VALUE")?;
-        if name == "kind" {
-            bail!("--set cannot change the preset's kind; use --auth-json for another kind");
-        }
-        parts.push((name, value));
+    let parts = parts(set)?;
+    if parts.iter().any(|(name, _)| *name == "kind") {
+        bail!("--set cannot change the preset's kind; use --auth-json for another kind");
     }
     auth.with_parts(parts)
         .context("unknown part in --set; only the variable parts of the preset's kind can be set")
+}
+
+/// A kind with the given settings; a header, or the only other setting, may also be given by its name alone.
+fn of_kind(
+    kind: &CredentialKind,
+    set: &[String],
+    name: Option<String>,
+    format: Option<String>,
+) -> Result<Auth> {
+    let mut members = Map::from_iter([("kind".to_owned(), Value::from(kind.name))]);
+    for (member, value) in parts(set)? {
+        if !kind.settings.iter().any(|field| field.member == member) {
+            bail!(unknown(kind, member));
+        }
+        members.insert(member.to_owned(), value.into());
+    }
+    match (kind.headers, name) {
+        (None, Some(name)) => {
+            if let [only] = kind.settings
+                && !matches!(only.input, KindInput::Choice(_))
+            {
+                members.insert(only.member.to_owned(), name.into());
+            }
+        }
+        (Some(used), Some(name)) => {
+            let format = format.unwrap_or_else(|| used.format.to_owned());
+            let mut header =
+                Map::from_iter([("name".to_owned(), name.into()), ("format".to_owned(), format.into())]);
+            if used.is_flat {
+                members.append(&mut header);
+            } else {
+                members.insert("headers".to_owned(), json!([header]));
+            }
+        }
+        (Some(_), None) => bail!("--auth {} needs --auth-name, which names the header", kind.name),
+        (None, None) => {}
+    }
+    let missing: Vec<String> = kind
+        .settings
+        .iter()
+        .filter(|field| field.is_required() && !members.contains_key(field.member))
+        .map(|field| format!("--set {}=…", field.member))
+        .collect();
+    if !missing.is_empty() {
+        bail!("--auth {} needs {}", kind.name, missing.join(" and "));
+    }
+    serde_json::from_value(Value::Object(members))
+        .with_context(|| format!("a setting of --auth {} is not valid", kind.name))
+}
+
+/// Message about a setting that a kind does not have.
+fn unknown(kind: &CredentialKind, member: &str) -> String {
+    if kind.secret_fields().iter().any(|field| field.member == member) {
+        return format!(
+            "{member} belongs to the secret: give it by --secret-file, --secret-env or on standard input"
+        );
+    }
+    let known: Vec<&str> = kind.settings.iter().map(|field: &KindField| field.member).collect();
+    let known =
+        if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
+    format!("--auth {} has no setting {member}; {known}", kind.name)
 }
 
 /// A new signing key, or an imported one.

@@ -14,7 +14,7 @@ use axum::Router;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use pyxis_core::address::EvmAddress;
-use pyxis_core::auth::Auth;
+use pyxis_core::auth::{Auth, BearerToken};
 use pyxis_core::entropy;
 use pyxis_gateway::admin::credentials::{self, CredentialInput, CredentialPatch};
 use pyxis_gateway::admin::{people, workspaces};
@@ -122,7 +122,7 @@ async fn demo_credential(app: &App, actor: &Actor, upstream: &TcpListener) -> Re
         let input = CredentialInput {
             name: DEMO.to_owned(),
             description: "A secret for the demo upstream that quickstart runs".to_owned(),
-            auth: Some(Auth::Bearer {}),
+            auth: Some(Auth::Bearer(BearerToken {})),
             allowed_hosts: hosts,
             allow_http: true,
             secret: Some(SecretValue::from_json(Value::String(secret))?),

@@ -8,6 +8,7 @@ mod chats;
 mod details;
 
 use http::StatusCode;
+use pyxis_core::auth::{Connector, CredentialKind};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -72,6 +73,7 @@ pub fn document(base_url: &str) -> Result<Value, Error> {
         merge(&mut document, serde_json::from_str(area)?);
     }
     chats::add(&mut document);
+    document["components"]["schemas"]["Auth"]["oneOf"] = kinds();
     merge(&mut document, problems()?);
     merge(&mut document, details::responses()?);
     for (path, operation) in operations(&mut document) {
@@ -79,6 +81,12 @@ pub fn document(base_url: &str) -> Result<Value, Error> {
     }
     merge(&mut document, pages()?);
     Ok(document)
+}
+
+/// Schemas of the credential kinds.
+fn kinds() -> Value {
+    let kinds = CredentialKind::ALL.iter().filter(|kind| kind.connector == Connector::Direct);
+    kinds.flat_map(|kind| kind.schemas()).collect()
 }
 
 /// Merges the members of `from` into `into`, level by level.

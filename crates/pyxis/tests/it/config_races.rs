@@ -6,6 +6,7 @@
 
 use http::StatusCode;
 use pyxis_core::approval_mode::{ApprovalMode, ApprovalState};
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::TxnId;
 use pyxis_core::policy::Policy;
@@ -45,7 +46,7 @@ async fn patch_credential(world: &World, patch: CredentialPatch) {
 
 /// Records of requests that were sent.
 async fn sent(world: &World) -> usize {
-    let filter = AuditFilter { kinds: vec!["forward".to_owned()], ..AuditFilter::default() };
+    let filter = AuditFilter { events: vec![AuditEvent::RequestReceived], ..AuditFilter::default() };
     world.state.audit.flush().await.unwrap();
     let found = audit::search(&world.state.store, world.workspace, &filter).await.unwrap();
     let decisions = found.iter().filter_map(|entry| entry.record.record.decision.as_deref());
@@ -144,7 +145,7 @@ async fn a_grant_is_used_once(world: &World, waits: impl AsyncFn()) {
     );
     let record = AuditRecord {
         workspace_id: Some(world.workspace),
-        ..AuditRecord::new(world.clock_now(), "settings.changed")
+        ..AuditRecord::new(world.clock_now(), AuditEvent::SettingsChanged)
     };
     audit::append_in(&mut tx, &world.state.audit_keys, &[record]).await.unwrap();
     drop(held.release);

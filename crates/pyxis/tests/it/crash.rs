@@ -229,11 +229,12 @@ async fn check_records(world: &World, words: &BTreeMap<u64, Word>) {
         let (kind, decision) = (kind.to_owned(), decision.to_owned());
         records.iter().filter(move |record| record["kind"] == kind && record["decision"] == decision)
     };
-    let passed = of("forward", "auto").map(|record| number(record["detail"]["target"].as_str().unwrap()));
+    let passed =
+        of("request.received", "auto").map(|record| number(record["detail"]["target"].as_str().unwrap()));
     let passed: BTreeSet<u64> = passed.collect();
     let reads = arrived(world, &Method::GET);
     assert!(reads.is_subset(&passed), "sent without a record: {:?}", reads.difference(&passed));
-    let executed = of("execute", "approved").filter_map(|record| record["txn_id"].as_str());
+    let executed = of("request.executed", "approved").filter_map(|record| record["txn_id"].as_str());
     let executed: BTreeSet<&str> = executed.collect();
     for number in arrived(world, &Method::POST) {
         assert!(executed.contains(words[&number].txn.as_str()), "{number} was sent without a record");

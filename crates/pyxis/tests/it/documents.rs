@@ -2,7 +2,9 @@
 //!
 //! `PX_UPDATE_DOCS=1 cargo nextest run -p pyxis documents` writes the generated pages again.
 
+mod audit_events;
 mod command_line;
+mod credential_kinds;
 mod lists;
 mod markdown;
 

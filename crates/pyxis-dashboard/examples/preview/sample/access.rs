@@ -88,9 +88,6 @@ impl Sample {
             allowed_hosts: self.t("api.example.com\n*.files.example.org"),
             allow_http: false,
             headers: vec![(self.t("X-Api-Key"), self.t("{secret.key}"))],
-            parameter: self.t("key"),
-            cookie_name: self.t("session"),
-            api_base: self.t("http://127.0.0.1:8080"),
             problems,
             ..CredentialForm::default()
         }
@@ -100,7 +97,7 @@ impl Sample {
         render(&CredentialPage {
             shell: self.shell(),
             credential: self.credential(n),
-            kind: CredentialKind::Bearer,
+            kind: CredentialKind::from_name("bearer").unwrap_or(CredentialKind::USUAL),
             version: 3,
             created: self.at(-90_000),
             secret_replaced: self.at(-4_000),
@@ -135,11 +132,11 @@ impl Sample {
         ]
     }
 
-    fn new_credential(self, kind: CredentialKind) -> String {
+    fn new_credential(self, kind: &str) -> String {
         let form = CredentialForm::default();
         render(&NewCredentialPage {
             shell: self.shell(),
-            kind,
+            kind: CredentialKind::from_name(kind).unwrap_or(CredentialKind::USUAL),
             form,
             redirect_uri: self.t("https://pyxis.example.com/app/oauth/callback"),
             search: self.t("git"),
@@ -244,21 +241,21 @@ impl Sample {
                     credentials: Vec::new(),
                 }),
             ),
-            ("/app/new/credential", self.new_credential(CredentialKind::Bearer)),
-            ("/app/new/credential/header", self.new_credential(CredentialKind::Header)),
-            ("/app/new/credential/basic", self.new_credential(CredentialKind::Basic)),
-            ("/app/new/credential/query", self.new_credential(CredentialKind::Query)),
-            ("/app/new/credential/cookie", self.new_credential(CredentialKind::Cookie)),
-            ("/app/new/credential/sidecar", self.new_credential(CredentialKind::Sidecar)),
-            ("/app/new/credential/signing", self.new_credential(CredentialKind::SigningKey)),
-            ("/app/new/credential/oauth1", self.new_credential(CredentialKind::Oauth1)),
-            ("/app/new/credential/aws", self.new_credential(CredentialKind::AwsSigv4)),
-            ("/app/new/credential/hmac", self.new_credential(CredentialKind::Hmac)),
-            ("/app/new/credential/mtls", self.new_credential(CredentialKind::Mtls)),
-            ("/app/new/credential/account", self.new_credential(CredentialKind::Oauth2Refresh)),
-            ("/app/new/credential/client", self.new_credential(CredentialKind::Oauth2ClientCredentials)),
-            ("/app/new/credential/assertion", self.new_credential(CredentialKind::JwtBearer)),
-            ("/app/new/credential/github", self.new_credential(CredentialKind::GithubApp)),
+            ("/app/new/credential", self.new_credential("bearer")),
+            ("/app/new/credential/header", self.new_credential("header")),
+            ("/app/new/credential/basic", self.new_credential("basic")),
+            ("/app/new/credential/query", self.new_credential("query")),
+            ("/app/new/credential/cookie", self.new_credential("cookie")),
+            ("/app/new/credential/sidecar", self.new_credential("sidecar")),
+            ("/app/new/credential/signing", self.new_credential("signing_key")),
+            ("/app/new/credential/oauth1", self.new_credential("oauth1")),
+            ("/app/new/credential/aws", self.new_credential("aws_sigv4")),
+            ("/app/new/credential/hmac", self.new_credential("hmac")),
+            ("/app/new/credential/mtls", self.new_credential("mtls")),
+            ("/app/new/credential/account", self.new_credential("oauth2_refresh")),
+            ("/app/new/credential/client", self.new_credential("oauth2_client_credentials")),
+            ("/app/new/credential/assertion", self.new_credential("jwt_bearer")),
+            ("/app/new/credential/github", self.new_credential("github_app")),
             ("/app/import/credentials", self.import(None)),
             ("/app/import/credentials/done", self.import(Some(self.imported()))),
             (
@@ -269,7 +266,7 @@ impl Sample {
                 "/app/new/credential/wrong",
                 render(&NewCredentialPage {
                     shell: self.shell(),
-                    kind: CredentialKind::Header,
+                    kind: CredentialKind::from_name("header").unwrap_or(CredentialKind::USUAL),
                     form: retry,
                     redirect_uri: String::new(),
                     search: String::new(),

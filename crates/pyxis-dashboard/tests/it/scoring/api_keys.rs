@@ -109,7 +109,7 @@ engines! {
         let may = async || api_keys::get(&world.scoring, team.id, row.id).await.unwrap().can_read_history;
         let empty = browser.submit(&path, &format!("{path}/history"), &[("use_case", "  ")]).await;
         assert_eq!(empty.status, StatusCode::UNPROCESSABLE_ENTITY);
-        for (verb, granted, said) in [("refuse", false, "Refused before"), ("approve", true, "Granted")] {
+        for (verb, granted, said) in [("refuse", false, "Refused earlier"), ("approve", true, "Granted")] {
             browser.submit(&path, &format!("{path}/history"), &[("use_case", "pay by the snapshot")]).await;
             let list = browser.get("/app/api-keys").await.text;
             assert!(list.contains("pay by the snapshot") && list.contains("ana@example.com"));

@@ -66,7 +66,7 @@ engines! {
         for (id, stamp, said) in [
             ("Discord", "ForumMember", "is taken"),
             ("For um", "ForumMember", "letters, digits"),
-            ("Forum", "Forum Member", "Row 1: a name has no spaces"),
+            ("Forum", "Forum Member", "Row 1: use ASCII letters, digits and punctuation, without spaces"),
             ("Forum", "Google", "there twice"),
         ] {
             let typed = fields(id, stamp);

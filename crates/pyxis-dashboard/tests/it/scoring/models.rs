@@ -58,7 +58,7 @@ engines! {
             assert!(text.contains(shown), "{shown}");
         }
         let text = browser.get(&format!("/app/models?address={HOLDER}&model=nft")).await.text;
-        assert!(text.contains("Too little data: fewer than 2 transfers"));
+        assert!(text.contains("Too little data: fewer than 2 known transfers"));
         assert!(browser.get("/app/models?address=vitalik.eth").await.text.contains("Enter an address"));
     }
 
@@ -102,7 +102,7 @@ engines! {
         assert!(!page.text.contains("No activity imported"));
         let page = browser.get(&format!("/app/models?address={HOLDER}")).await;
         assert_eq!(page.status.as_u16(), 200);
-        assert!(page.text.contains("the indexer of base does not answer"), "{}", page.text);
+        assert!(page.text.contains("the indexer of base does not respond"), "{}", page.text);
         assert!(!page.text.contains("Too little data"));
     }
 

@@ -1,6 +1,7 @@
 //! `GET /admin/audit`.
 
 use axum::extract::State as Extract;
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::{UnixMillis, parse_rfc3339_of_query};
 use pyxis_http::{Json, Query};
 use pyxis_store::audit::AuditFilter;
@@ -42,7 +43,7 @@ pub(super) async fn search(
 ) -> Result<Json<AuditListResponse>> {
     let limit = search.limit.unwrap_or(100).clamp(1, 1000);
     let filter = AuditFilter {
-        kinds: search.kind.map(|kind| vec![kind]).unwrap_or_default(),
+        events: search.kind.map(|name| event(&name)).transpose()?.into_iter().collect(),
         actor: search.actor,
         credential: search.credential,
         decision: search.decision,
@@ -59,6 +60,12 @@ pub(super) async fn search(
     let full = entries.len() >= limit as usize;
     let next_before = entries.last().filter(|_| full).map(|entry| entry.record.seq);
     Ok(Json(AuditListResponse { records: entries.iter().map(audit::to_json).collect(), next_before }))
+}
+
+/// The event of a present or an earlier name.
+fn event(name: &str) -> Result<AuditEvent> {
+    AuditEvent::from_name(name)
+        .ok_or_else(|| Error::field("kind", "an event of the audit trail, for example credential.created"))
 }
 
 fn time(field: &str, text: Option<String>) -> Result<Option<UnixMillis>> {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use pyxis_core::approval_mode::ApprovalMode;
-use pyxis_core::auth::Auth;
-use pyxis_core::auth::derived::Connected;
+use pyxis_core::audit_event::AuditEvent;
+use pyxis_core::auth::{Auth, Connected};
 use pyxis_core::entropy;
 use pyxis_core::hex;
 use pyxis_core::id::UserId;
@@ -18,8 +18,8 @@ use pyxis_store::oauth_tokens::{self, ConnectionRow};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::endpoint::{self, GrantedToken, form_encoded};
 use super::{StoredGrant, TokenRequest};
+use crate::credentials::token_endpoint::{self, GrantedToken, form_encoded};
 use crate::error::{Error, Result};
 use crate::identity::actor::{Actor, Change};
 use crate::runtime::resolve::{ResolvedCredential, key_hash};
@@ -48,12 +48,8 @@ fn differing(row: &CredentialRow, granted: Option<String>) -> Option<String> {
 
 /// The scope of a kind that asks for one; empty where the provider's usual one is meant.
 fn asked_scope(row: &CredentialRow) -> Option<String> {
-    match serde_json::from_str(row.auth.as_deref()?).ok()? {
-        Auth::Oauth2ClientCredentials(source) => Some(source.scope.unwrap_or_default()),
-        Auth::Oauth2Refresh(account) => Some(account.scope.unwrap_or_default()),
-        Auth::JwtBearer(assertion) => Some(assertion.scope.unwrap_or_default()),
-        _ => None,
-    }
+    let auth: Auth = serde_json::from_str(row.auth.as_deref()?).ok()?;
+    auth.settings().requested_scope().map(str::to_owned)
 }
 
 /// Order means nothing, and some providers write commas.
@@ -163,8 +159,9 @@ pub async fn finish(state: &State, actor: &Actor, user: UserId, token: &str, cod
         .map_err(|error| Error::Internal(Box::new(error)))?;
     let verifier = String::from_utf8_lossy(verifier.expose()).into_owned();
     let redirect = redirect_uri(state);
-    let granted =
-        endpoint::code(state, account, secret, code, &verifier, &redirect).await.map_err(Error::from)?;
+    let granted = token_endpoint::code(state, account, secret, code, &verifier, &redirect)
+        .await
+        .map_err(Error::from)?;
     let subject = TokenRequest::new(&credential, secret);
     keep(state, actor, subject, granted).await?;
     Ok(credential.row.name)
@@ -185,7 +182,7 @@ async fn keep(state: &State, actor: &Actor, mut subject: TokenRequest, granted: 
     if let Some(scope) = differing(&subject.row, stored.granted_scope) {
         detail["granted_scope"] = scope.into();
     }
-    change.commit("credential.connected", Some(&subject.row.name), detail).await
+    change.commit(AuditEvent::CredentialConnected, Some(&subject.row.name), detail).await
 }
 
 async fn find(state: &State, actor: &Actor, name: &str) -> Result<ResolvedCredential> {

@@ -126,7 +126,7 @@ engines! {
         assert!(feature["words"].as_str().is_some_and(|words| !words.is_empty()));
         assert_eq!((&explain["missing"], &explain["company"]), (&Value::Null, &json!(true)));
         let nothing = get(world, &key, &path(wallet(40), "?explain=true&model=polygon")).await.json();
-        assert!(nothing["explain"]["missing"].as_str().unwrap().contains("fewer than 2 transfers"));
+        assert!(nothing["explain"]["missing"].as_str().unwrap().contains("fewer than 2 known transfers"));
         assert_eq!(nothing["explain"]["models"], json!({}));
     }
 

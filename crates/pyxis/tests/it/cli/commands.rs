@@ -274,5 +274,71 @@ async fn a_preset_with_parts_of_ones_own_says_what_is_missing_and_what_it_does_n
     }
     let stray =
         ["credential", "add", "--name", "x", "--auth", "bearer", "--set", "a=b", "--secret-file", "app.pem"];
-    world.app.cli(&stray).await.expect(2);
+    let refused = world.app.cli(&stray).await.expect(1);
+    assert!(refused.stderr.contains("--auth bearer has no setting a"), "{refused:?}");
+}
+
+/// A setting of the kinds that fetch tokens.
+const TOKENS: &str = "token_url=https://login.example.com/token";
+
+#[tokio::test]
+async fn every_kind_that_is_attached_is_added_by_its_name_and_its_settings() {
+    let world = World::bare(Setup::new()).await;
+    let file = |name: &str, text: &str| fs::write(world.app.directory().join(name), text).unwrap();
+    file("key.pem", RSA);
+    file("text", "canary-secret");
+    file("pair", r#"{"username":"ana","password":"canary-secret"}"#);
+    file("oauth1", r#"{"consumer_key":"ck","consumer_secret":"canary-secret"}"#);
+    file("aws", r#"{"access_key_id":"id","secret_access_key":"canary-secret"}"#);
+    file("client", r#"{"client_id":"id","client_secret":"canary-secret"}"#);
+    let cases: &[(&str, &[&str], &str)] = &[
+        ("bearer", &[], "text"),
+        ("header", &["--auth-name", "X-Key"], "text"),
+        ("basic", &[], "pair"),
+        ("query", &["--set", "parameter=key"], "text"),
+        ("cookie", &["--set", "name=sid"], "text"),
+        ("oauth1", &["--set", "without_token=empty"], "oauth1"),
+        ("aws_sigv4", &["--set", "region=eu-central-1", "--set", "service=s3"], "aws"),
+        ("hmac", &["--set", "content={body}", "--auth-name", "X-Sign"], "text"),
+        ("oauth2_refresh", &["--set", TOKENS], "client"),
+        ("oauth2_client_credentials", &["--set", TOKENS], "client"),
+        ("jwt_bearer", &["--set", TOKENS, "--set", "issuer=me"], "key.pem"),
+        ("github_app", &["--set", "app_id=12", "--set", "installation_id=34"], "key.pem"),
+    ];
+    for (kind, settings, secret) in cases {
+        let name = kind.replace('_', "-");
+        let add = ["credential", "add", "--name", &name, "--allow-host", "api.example.com", "--auth", kind];
+        world.app.cli(&[&add[..], settings, &["--secret-file", secret]].concat()).await.expect(0);
+    }
+    let missing = [
+        "credential",
+        "add",
+        "--name",
+        "x",
+        "--auth",
+        "aws_sigv4",
+        "--set",
+        "region=r",
+        "--secret-file",
+        "aws",
+    ];
+    let refused = world.app.cli(&missing).await.expect(1);
+    assert!(refused.stderr.contains("--set service="), "{refused:?}");
+    let secret = [
+        "credential",
+        "add",
+        "--name",
+        "x",
+        "--auth",
+        "basic",
+        "--set",
+        "password=s",
+        "--secret-file",
+        "pair",
+    ];
+    let refused = world.app.cli(&secret).await.expect(1);
+    assert!(refused.stderr.contains("--secret-file"), "{refused:?}");
+    let tested =
+        cases.iter().map(|(kind, ..)| *kind).chain(["mtls"]).collect::<std::collections::BTreeSet<_>>();
+    assert_eq!(tested, pyxis_core::auth::CredentialKind::attached().map(|kind| kind.name).collect());
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use http::{Request, StatusCode};
 use pyxis_core::approval_mode::{ApprovalState, Role};
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::chat::ChatPlatform;
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::{TxnId, UserId};
@@ -217,7 +218,7 @@ engines! {
         scene.telegram.press(&message, "Approve", 666);
         scene.telegram.until(|telegram| telegram.answers().iter().any(|(_, text)| text.contains("not linked")).then_some(())).await;
         assert_eq!(scene.state(txn).await, ApprovalState::Pending);
-        let filter = AuditFilter { kinds: vec!["chat.stranger".to_owned()], ..AuditFilter::default() };
+        let filter = AuditFilter { events: vec![AuditEvent::ChatStrangerRefused], ..AuditFilter::default() };
         let found = audit::search(&scene.world.state.store, scene.world.workspace, &filter).await.unwrap();
         assert_eq!(found[0].record.record.actor, "telegram:666");
     }
@@ -271,11 +272,11 @@ engines! {
 
     async fn the_record_says_which_account_on_which_platform_decided(scene: &mut Scene) {
         scene.link(ADA).await;
-        for (round, label, kind) in [(1, "Approve", "approval.approved"), (2, "Deny", "approval.denied")] {
+        for (round, label, event) in [(1, "Approve", AuditEvent::ApprovalApproved), (2, "Deny", AuditEvent::ApprovalDenied)] {
             let (_, message) = scene.asked(round).await;
             scene.telegram.press(&message, label, ADA);
             scene.edited(&message, "by a@example.com").await;
-            let filter = AuditFilter { kinds: vec![kind.to_owned()], ..AuditFilter::default() };
+            let filter = AuditFilter { events: vec![event], ..AuditFilter::default() };
             let found = audit::search(&scene.world.state.store, scene.world.workspace, &filter).await.unwrap();
             let detail: Value = serde_json::from_str(&found[0].record.record.detail).unwrap();
             let account = json!({ "platform": "telegram", "account": "4242", "label": "@user4242" });

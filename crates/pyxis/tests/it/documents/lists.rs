@@ -1,4 +1,4 @@
-//! Pages that list what the sources have: metrics, audit events, error codes, webhook events.
+//! Pages that list what the sources have: metrics, error codes, webhook events.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -60,39 +60,6 @@ fn every_metric_that_the_server_exposes_is_listed_and_no_other() {
 /// False for names of crates, which log filters hold.
 fn is_metric(name: &str) -> bool {
     !root().join("crates").join(name.replace('_', "-")).exists()
-}
-
-/// Beginnings of dotted names that are no events: fields of JSON documents, and Matrix.
-const NO_EVENTS: &[&str] = &["auth", "m", "r", "secret"];
-/// Endings of names of files.
-const FILES: &[&str] = &["db", "json", "txt"];
-
-#[test]
-fn every_audit_event_is_listed_and_no_other() {
-    let page = read("docs/reference/audit-events.md");
-    let sources = sources(&["pyxis-gateway", "pyxis-scoring", "pyxis-verify", "pyxis-store"]);
-    let dotted = |text: &&str| {
-        let parts: Vec<&str> = text.split('.').collect();
-        parts.len() == 2
-            && parts.iter().all(|part| is_word(part))
-            && !NO_EVENTS.contains(&parts[0])
-            && !FILES.contains(&parts[1])
-    };
-    let written: BTreeSet<&str> =
-        sources.iter().flat_map(|(_, code)| literals(code)).filter(dotted).collect();
-    let listed = listed(&page, 0..1);
-    let listed: BTreeSet<&str> = listed.into_iter().filter(dotted).collect();
-    assert!(written.len() > 60, "{written:?}");
-    assert_eq!(
-        written.difference(&listed).collect::<Vec<_>>(),
-        [] as [&&str; 0],
-        "events that the page lacks"
-    );
-    assert_eq!(
-        listed.difference(&written).collect::<Vec<_>>(),
-        [] as [&&str; 0],
-        "events that nothing records"
-    );
 }
 
 /// Codes beside a status, as in `(S::NOT_FOUND, "not_found")`, and those of a function `code`.

@@ -46,8 +46,27 @@ engines! {
         assert!(kinds.iter().any(|kind| kind.contains("policy")), "{kinds:?}");
         assert!(kinds.iter().any(|kind| kind.contains("credential")), "{kinds:?}");
         assert!(kinds.iter().any(|kind| kind.contains("grant")), "{kinds:?}");
-        let approvals = all.iter().filter(|record| record["kind"] != "forward" && !record["txn_id"].is_null());
+        let approvals = all.iter().filter(|record| record["kind"] != "request.received" && !record["txn_id"].is_null());
         assert!(approvals.count() >= 2, "decisions are records too: {kinds:?}");
+    }
+
+    async fn a_filter_by_an_earlier_name_finds_what_the_present_name_finds(setup: Setup) {
+        let world = lively(setup).await;
+        let client = &world.owner.client;
+        for (earlier, present, count) in [("forward", "request.received", 4), ("execute", "request.executed", 1)] {
+            let find = async |name: &str| {
+                let answer = client.get(&format!("/admin/audit?kind={name}")).send().await.expect(200).json();
+                answer["records"].as_array().unwrap().clone()
+            };
+            let found = find(present).await;
+            assert_eq!((found.len(), find(earlier).await == found), (count, true), "{present}");
+            assert!(found.iter().all(|record| record["kind"] == present), "{found:?}");
+            let tail = world.app.cli(&["audit", "tail", "--kind", earlier]).await.expect(0).stdout;
+            let named = tail.lines().filter(|line| line.contains(present)).count();
+            assert_eq!((tail.lines().count(), named), (count, count), "{tail}");
+        }
+        client.get("/admin/audit?kind=forwarded").send().await.problem(422, "invalid_field");
+        world.app.cli(&["audit", "tail", "--kind", "forwarded"]).await.expect(2);
     }
 
     async fn a_time_that_the_program_wrote_is_a_filter_in_every_spelling(setup: Setup) {

@@ -121,7 +121,7 @@ engines! {
         assert_eq!(world.agent.outcome(&txn).await, outcome);
         assert_eq!(world.upstream.requests().len(), 1);
         let records = world.app.audit().await;
-        let unknown = |record: &&Value| record["kind"] == "approval.outcome_unknown";
+        let unknown = |record: &&Value| record["kind"] == "approval.outcome_lost";
         assert_eq!(records.iter().filter(unknown).count(), 1);
     }
 

@@ -79,7 +79,7 @@ engines! {
         for _ in 0..3 {
             assert!(passes(&world, &world.agent, "POST", "/things").await);
         }
-        let with_grant = |record: &&Value| record["grant_id"] == grant["id"] && record["kind"] == "forward";
+        let with_grant = |record: &&Value| record["grant_id"] == grant["id"] && record["kind"] == "request.received";
         assert_eq!(world.app.audit().await.iter().filter(with_grant).count(), 3);
     }
 

@@ -1,5 +1,6 @@
 //! The surface of a decision is in the record of every decision.
 
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::grant::DecisionSurface;
 use pyxis_gateway::approvals::decide::{Decision, decide};
 use pyxis_store::audit::{self, AuditFilter};
@@ -12,15 +13,15 @@ engines! {
     async fn every_decision_is_on_record_with_the_surface_where_it_was_given(world: &World) {
         for (round, surface) in DecisionSurface::ALL.iter().enumerate() {
             let approver = world.approver(0, *surface);
-            for (word, kinds) in [
-                (Decision::Approve(None), &["approval.vote", "approval.approved"][..]),
-                (Decision::Deny(None), &["approval.denied"][..]),
+            for (word, events) in [
+                (Decision::Approve(None), &[AuditEvent::ApprovalVoted, AuditEvent::ApprovalApproved][..]),
+                (Decision::Deny(None), &[AuditEvent::ApprovalDenied][..]),
             ] {
                 let denial = usize::from(matches!(word, Decision::Deny(_)));
                 let txn = world.pause(2 * round + denial).await;
                 decide(&world.state, &approver, txn, word).await.unwrap();
-                for kind in kinds {
-                    let filter = AuditFilter { kinds: vec![(*kind).to_owned()], ..AuditFilter::default() };
+                for event in events {
+                    let filter = AuditFilter { events: vec![*event], ..AuditFilter::default() };
                     let found = audit::search(&world.state.store, world.workspace, &filter).await.unwrap();
                     let record = &found[0].record.record;
                     let detail: Value = serde_json::from_str(&record.detail).unwrap();

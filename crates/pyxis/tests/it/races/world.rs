@@ -12,7 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use pyxis_core::approval_mode::{ApprovalMode, Role};
-use pyxis_core::auth::{Auth, KeyAlgorithm, TokenSigningKey};
+use pyxis_core::auth::{Auth, BearerToken, KeyAlgorithm, TokenSigningKey};
 use pyxis_core::clock::{Clock, FixedClock, SystemClock, UnixMillis};
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::grant::DecisionSurface;
@@ -193,7 +193,7 @@ impl World {
             allowed_hosts: vec![upstream.addr().to_string(), format!("{HOST}:{}", upstream.port())],
             allow_http: true,
             secret: Some(SecretValue::from_json("s3cret-value".into()).unwrap()),
-            ..credential("api", Auth::Bearer {})
+            ..credential("api", Auth::Bearer(BearerToken {}))
         };
         credentials::create(&state, &actor, input).await.unwrap();
         Self {

@@ -49,7 +49,7 @@ engines! {
         for (method, path) in ROUTES {
             member.call(method, path).json(&json!({})).send().await.problem(403, "forbidden");
         }
-        assert!(stage.audited("scorer.remove").await.is_empty());
+        assert!(stage.audited("scorer.removed").await.is_empty());
     }
 
     async fn a_scorer_lives_from_its_making_to_its_end(setup: Setup) {
@@ -78,8 +78,8 @@ engines! {
         stage.owner.delete(&path).send().await.problem(404, "not_found");
         stage.owner.get(&path).send().await.problem(404, "not_found");
         let kinds: Vec<_> = stage.audited("scorer.").await.into_iter().map(|(kind, _)| kind).collect();
-        let made = ["scorer.create", "scorer.create", "scorer.create"];
-        assert_eq!(kinds, [&made[..], &["scorer.rename", "scorer.terms", "scorer.remove"]].concat());
+        let made = ["scorer.created", "scorer.created", "scorer.created"];
+        assert_eq!(kinds, [&made[..], &["scorer.renamed", "scorer.terms_changed", "scorer.removed"]].concat());
     }
 
     async fn who_changes_terms_that_another_changed_is_told(setup: Setup) {
@@ -117,7 +117,7 @@ engines! {
         };
         assert_eq!((sum("before"), sum("after")), (4, 4));
         assert_eq!(stage.score(2).await["score"], "0.51600");
-        assert!(stage.audited("scorer.terms").await.is_empty());
+        assert!(stage.audited("scorer.terms_changed").await.is_empty());
     }
 
     async fn outdated_scores_are_computed_anew_on_request(setup: Setup) {
@@ -138,7 +138,7 @@ engines! {
         assert_eq!(begun["running"], true);
         while stage.get(&path).await != fresh {}
         assert_eq!(stage.score(2).await["score"], "7.00000");
-        assert_eq!(stage.audited("scorer.rescore").await.len(), 1);
+        assert_eq!(stage.audited("scorer.rescored").await.len(), 1);
     }
 
     async fn an_api_key_is_shown_once_and_does_what_it_may(setup: Setup) {
@@ -177,7 +177,7 @@ engines! {
         assert!(!listed.to_string().contains(text));
         let trail = stage.audited("api_key.").await;
         let kinds: Vec<_> = trail.iter().map(|(kind, _)| kind.as_str()).collect();
-        assert_eq!(kinds, ["api_key.create", "api_key.create", "api_key.update", "api_key.revoke"]);
+        assert_eq!(kinds, ["api_key.created", "api_key.created", "api_key.updated", "api_key.revoked"]);
         assert!(!format!("{trail:?}").contains(text));
     }
 
@@ -210,7 +210,7 @@ engines! {
         let some = stage.get("/admin/history-requests?state=refused").await;
         assert_eq!(some["history_requests"], json!([refused]));
         let kinds: Vec<_> = stage.audited("history_request.").await.into_iter().map(|(kind, _)| kind).collect();
-        let expected = ["create", "refuse", "create", "approve"].map(|word| format!("history_request.{word}"));
+        let expected = ["created", "refused", "created", "approved"].map(|word| format!("history_request.{word}"));
         assert_eq!(kinds, expected);
     }
 
@@ -230,7 +230,7 @@ engines! {
         assert_eq!(stage.stamp(2, "Discord", "two").await["error"]["code"], "unknown_issuer");
         assert_eq!(stage.score(1).await["score"], "0.51600");
         let kinds: Vec<_> = stage.audited("issuer.").await.into_iter().map(|(kind, _)| kind).collect();
-        assert_eq!(kinds, ["issuer.add", "issuer.add", "issuer.remove"]);
+        assert_eq!(kinds, ["issuer.added", "issuer.added", "issuer.removed"]);
     }
 
     async fn each_stamp_of_an_address_says_what_it_is_worth_and_why(setup: Setup) {
@@ -285,7 +285,7 @@ engines! {
         let again = stage.post("/admin/stamps/revoke", &json!({"digest": revoked["digest"]})).await;
         let again = again.expect(200).json();
         assert_eq!((&again["revoked"], &again["removed"]), (&json!(false), &json!(false)));
-        let trail = stage.audited("stamp.revoke").await;
+        let trail = stage.audited("stamp.revoked").await;
         assert_eq!(trail.len(), 1);
         assert_eq!(trail[0].1["reason"], "sold");
     }
@@ -313,7 +313,7 @@ engines! {
         }
         assert_eq!(stage.get("/admin/catalogue").await, built_in);
         let kinds: Vec<_> = stage.audited("catalogue.").await.into_iter().map(|(kind, _)| kind).collect();
-        assert_eq!(kinds, ["catalogue.replace", "catalogue.reset"]);
+        assert_eq!(kinds, ["catalogue.replaced", "catalogue.reset"]);
     }
 
     async fn a_bad_value_is_named_and_changes_nothing(setup: Setup) {

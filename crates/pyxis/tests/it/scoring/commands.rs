@@ -100,7 +100,7 @@ engines! {
             &["stamps", "show", "vitalik.eth"]] {
             app.cli(bad).await.expect(2);
         }
-        let trail = stage.audited("stamp.revoke").await;
+        let trail = stage.audited("stamp.revoked").await;
         assert_eq!(trail.len(), 2);
     }
 

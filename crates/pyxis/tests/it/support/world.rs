@@ -72,6 +72,6 @@ impl World {
     /// The audit records of requests to `/forward`, oldest first.
     pub(crate) async fn forwards(&self) -> Vec<Value> {
         let records = self.app.audit().await;
-        records.into_iter().filter(|record| record["kind"] == "forward").collect()
+        records.into_iter().filter(|record| record["kind"] == "request.received").collect()
     }
 }

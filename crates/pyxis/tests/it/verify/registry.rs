@@ -103,7 +103,7 @@ engines! {
         assert_eq!(log["entries"][1]["reason"], "forged passport");
         let proofs = stage.owner.get("/admin/proofs?kind=gov-id").send().await.expect(200).json();
         assert_eq!(proofs["proofs"][0]["ended"], "revoked");
-        assert!(stage.app.audit().await.iter().any(|record| record["kind"] == "proof.revoke"));
+        assert!(stage.app.audit().await.iter().any(|record| record["kind"] == "proof.revoked"));
         stage.anyone.get("/admin/proofs").send().await.problem(401, "unauthenticated");
     }
 

@@ -1,5 +1,6 @@
 //! Rooms that are upgraded, and rooms that the bot is removed from.
 
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_gateway::channels::examination::tick;
 use pyxis_store::audit::{self, AuditFilter};
 use pyxis_testkit::database::TestDatabase;
@@ -16,7 +17,7 @@ async fn rooms(world: &World) -> (Option<String>, Option<String>) {
 }
 
 async fn moves(world: &World) -> usize {
-    let filter = AuditFilter { kinds: vec!["chat.moved".to_owned()], limit: 100, ..AuditFilter::default() };
+    let filter = AuditFilter { events: vec![AuditEvent::ChatMoved], limit: 100, ..AuditFilter::default() };
     audit::search(&world.state.store, world.workspace, &filter).await.unwrap().len()
 }
 

@@ -1,5 +1,6 @@
 //! Groups that become supergroups, and chats that the bot can no longer reach.
 
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_gateway::admin::policies;
 use pyxis_testkit::engines;
 
@@ -25,7 +26,7 @@ impl Scene {
 
     async fn moves(&self) -> Vec<Value> {
         let filter =
-            AuditFilter { kinds: vec!["chat.moved".to_owned()], limit: 100, ..AuditFilter::default() };
+            AuditFilter { events: vec![AuditEvent::ChatMoved], limit: 100, ..AuditFilter::default() };
         let found = audit::search(&self.world.state.store, self.world.workspace, &filter).await.unwrap();
         found.into_iter().map(|row| serde_json::from_str(&row.record.record.detail).unwrap()).collect()
     }

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, DATE};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
-use pyxis_core::auth::derived::{ClientAuth, Connected, TokenSource};
+use pyxis_core::auth::{ClientAuth, Connected, TokenSource};
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::secret::SecretString;
 use pyxis_core::target::Target;
@@ -31,19 +31,19 @@ const MAX_SCOPE: usize = 4096;
 const CLOCK_DIFFERS: u64 = 30;
 
 /// What a token endpoint gave.
-pub(super) struct GrantedToken {
-    pub(super) access_token: Zeroizing<String>,
-    pub(super) refresh_token: Option<Zeroizing<String>>,
+pub(crate) struct GrantedToken {
+    pub(crate) access_token: Zeroizing<String>,
+    pub(crate) refresh_token: Option<Zeroizing<String>>,
     /// How long the access token is good.
-    pub(super) life: Option<Duration>,
+    pub(crate) life: Option<Duration>,
     /// Until when, where the endpoint says it that way.
-    pub(super) expires_at: Option<UnixMillis>,
+    pub(crate) expires_at: Option<UnixMillis>,
     /// Its scope, where the endpoint names it.
-    pub(super) scope: Option<String>,
+    pub(crate) scope: Option<String>,
 }
 
 /// Why there is no token.
-pub(super) enum TokenError {
+pub(crate) enum TokenError {
     /// The endpoint said no.
     Refused(TokenRefusal),
     /// It could not be asked, or not understood.
@@ -51,7 +51,7 @@ pub(super) enum TokenError {
 }
 
 /// A no, and its code where it has one (RFC 6749, section 5.2).
-pub(super) struct TokenRefusal {
+pub(crate) struct TokenRefusal {
     status: StatusCode,
     code: String,
     /// Seconds by which the endpoint's clock is ahead of ours, by its `Date`.
@@ -63,7 +63,7 @@ pub(super) struct TokenRefusal {
 impl TokenRefusal {
     /// True if the provider says that what it granted is no longer good: by the RFC, by `OpenID` Connect for
     /// a person who withdrew their consent, and in words of GitHub's and Slack's own.
-    pub(super) fn ends_the_connection(&self) -> bool {
+    pub(crate) fn ends_the_connection(&self) -> bool {
         matches!(
             self.code.as_str(),
             "invalid_grant"
@@ -78,7 +78,7 @@ impl TokenRefusal {
 
     /// True if a person must do something. Some providers say `invalid_request`, or nothing at all, of a
     /// refresh token that is no longer good.
-    pub(super) fn needs_a_person(&self) -> bool {
+    pub(crate) fn needs_a_person(&self) -> bool {
         let refused =
             matches!(self.status, StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
         let passes = matches!(self.code.as_str(), "temporarily_unavailable" | "server_error");
@@ -107,7 +107,7 @@ impl fmt::Display for TokenRefusal {
 
 impl TokenError {
     /// The same about a signed assertion, which can be refused over the time.
-    pub(super) fn of_an_assertion(self) -> Self {
+    pub(crate) fn of_an_assertion(self) -> Self {
         match self {
             Self::Refused(refusal) => Self::Refused(TokenRefusal { is_of_assertion: true, ..refusal }),
             error @ Self::Error(_) => error,
@@ -131,16 +131,16 @@ impl From<TokenError> for Error {
 }
 
 /// The form that is posted; wiped when dropped.
-pub(super) struct Form(Zeroizing<String>);
+pub(crate) struct Form(Zeroizing<String>);
 
 impl Form {
-    pub(super) fn new(grant_type: &str) -> Self {
+    pub(crate) fn new(grant_type: &str) -> Self {
         let mut form = Self(Zeroizing::new(String::with_capacity(512)));
         form.add("grant_type", grant_type);
         form
     }
 
-    pub(super) fn add(&mut self, name: &str, value: &str) {
+    pub(crate) fn add(&mut self, name: &str, value: &str) {
         if !self.0.is_empty() {
             self.0.push('&');
         }
@@ -149,7 +149,7 @@ impl Form {
         self.0.extend(form_encoded(value));
     }
 
-    pub(super) fn add_some(&mut self, name: &str, value: Option<&str>) {
+    pub(crate) fn add_some(&mut self, name: &str, value: Option<&str>) {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
             self.add(name, value);
         }
@@ -159,12 +159,12 @@ impl Form {
 /// What RFC 3986 does not reserve stays: some endpoints do not decode client ids.
 const FORM: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-pub(super) fn form_encoded(value: &str) -> PercentEncode<'_> {
+pub(crate) fn form_encoded(value: &str) -> PercentEncode<'_> {
     utf8_percent_encode(value, FORM)
 }
 
 /// RFC 6749, section 4.4.
-pub(super) async fn client_credentials(
+pub(crate) async fn client_credentials(
     state: &State,
     source: &TokenSource,
     secret: &SecretValue,
@@ -177,7 +177,7 @@ pub(super) async fn client_credentials(
 }
 
 /// RFC 6749, section 6.
-pub(super) async fn refresh(
+pub(crate) async fn refresh(
     state: &State,
     account: &Connected,
     secret: &SecretValue,
@@ -191,7 +191,7 @@ pub(super) async fn refresh(
 }
 
 /// Section 4.1.3, with the proof of RFC 7636.
-pub(super) async fn code(
+pub(crate) async fn code(
     state: &State,
     account: &Connected,
     secret: &SecretValue,
@@ -229,7 +229,7 @@ fn identify(how: ClientAuth, secret: &SecretValue, form: &mut Form) -> Result<Op
 }
 
 /// Posts a form to a token endpoint.
-pub(super) async fn ask(
+pub(crate) async fn ask(
     state: &State,
     url: &str,
     form: Form,
@@ -244,7 +244,7 @@ pub(super) async fn ask(
 }
 
 /// Posts to a token endpoint, through the egress guard like any other request.
-pub(super) async fn send(
+pub(crate) async fn send(
     state: &State,
     url: &str,
     mut request: Request<pyxis_net::Body>,

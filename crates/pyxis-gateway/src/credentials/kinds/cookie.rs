@@ -1,26 +1,39 @@
-//! Validation of a secret before it is stored.
+//! A cookie.
 
 use http::HeaderMap;
-use pyxis_core::auth::Auth;
+use http::header::COOKIE;
+use pyxis_core::auth::CookieName;
+use zeroize::Zeroizing;
 
-use super::derived;
-use super::inject::{attach, whole};
-use crate::credentials::signing_keys;
+use super::Behavior;
+use super::parts::{sensitive, whole};
+use crate::credentials::sought::Sought;
 use crate::error::{Error, Result};
 use crate::runtime::secret_value::SecretValue;
 
-/// Checks that `secret` has the parts that `auth` needs and fits where it goes.
-pub(crate) fn check(auth: &Auth, secret: &SecretValue) -> Result<()> {
-    if let Auth::SigningKey(key) = auth {
-        return signing_keys::open(key.algorithm, secret).map(drop);
-    }
-    if auth.is_derived() {
-        return derived::check(auth, secret);
-    }
-    if let Auth::Cookie { .. } = auth {
+impl Behavior for CookieName {
+    fn check(&self, secret: &SecretValue) -> Result<()> {
         check_cookie_value(whole(secret)?)?;
+        self.put(secret, &mut HeaderMap::new(), "/").map(drop)
     }
-    attach(auth, secret, &mut HeaderMap::new(), "/").map(drop)
+
+    fn seek(&self, secret: &SecretValue, is_secret: fn(&str) -> bool, sought: &mut Sought) {
+        match secret.text() {
+            Some(text) => sought.add_sent(text, || format!("{}={text}", self.name)),
+            None => super::seek_parts(secret, is_secret, sought),
+        }
+    }
+
+    fn put(
+        &self,
+        secret: &SecretValue,
+        headers: &mut HeaderMap,
+        _wire: &str,
+    ) -> Result<Option<Zeroizing<String>>> {
+        let cookie = Zeroizing::new(format!("{}={}", self.name, whole(secret)?));
+        headers.insert(COOKIE, sensitive(&cookie)?);
+        Ok(None)
+    }
 }
 
 /// Refuses a text that is not one cookie's value (RFC 6265, section 4.1.1). Quotation marks may stand around all of it.

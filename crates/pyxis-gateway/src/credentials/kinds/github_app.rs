@@ -1,0 +1,44 @@
+//! An installation of a GitHub App.
+
+use http::header::AUTHORIZATION;
+use http::{HeaderValue, Request};
+use pyxis_core::auth::{GithubApp, JwtAlgorithm};
+use serde_json::json;
+use zeroize::Zeroizing;
+
+use super::assertion::{DRIFT, LIFE, key, sign};
+use super::{Behavior, Fetching};
+use crate::credentials::token_endpoint::{self, GrantedToken, TokenError};
+use crate::error::{Error, Result};
+use crate::runtime::secret_value::SecretValue;
+use crate::runtime::state::State;
+
+impl Behavior for GithubApp {
+    fn check(&self, secret: &SecretValue) -> Result<()> {
+        key(JwtAlgorithm::Rs256, secret).map(drop)
+    }
+
+    fn fetch<'a>(&'a self, state: &'a State, secret: &'a SecretValue, _refresh: &'a str) -> Fetching<'a> {
+        Box::pin(installation(state, self, secret))
+    }
+}
+
+/// An installation token.
+async fn installation(
+    state: &State,
+    app: &GithubApp,
+    secret: &SecretValue,
+) -> Result<GrantedToken, TokenError> {
+    let now = state.now().seconds();
+    let claims = json!({ "iat": now - DRIFT, "exp": now + LIFE, "iss": app.app_id });
+    let jwt = sign(&key(JwtAlgorithm::Rs256, secret)?, &claims, None)?;
+    let bearer = Zeroizing::new(format!("Bearer {}", &*jwt));
+    let mut value = HeaderValue::from_str(&bearer).map_err(|error| Error::Internal(error.into()))?;
+    value.set_sensitive(true);
+    let mut request = Request::new(pyxis_net::body::empty());
+    request.headers_mut().insert(AUTHORIZATION, value);
+    request.headers_mut().insert("user-agent", HeaderValue::from_static("pyxis"));
+    let base = app.api_url.trim_end_matches('/');
+    let url = format!("{base}/app/installations/{}/access_tokens", app.installation_id);
+    token_endpoint::send(state, &url, request).await.map_err(TokenError::of_an_assertion)
+}

@@ -1,0 +1,21 @@
+//! OAuth 2.0 client credentials.
+
+use pyxis_core::auth::TokenSource;
+
+use super::parts::needed;
+use super::{Behavior, Fetching};
+use crate::credentials::token_endpoint;
+use crate::error::Result;
+use crate::runtime::secret_value::SecretValue;
+use crate::runtime::state::State;
+
+impl Behavior for TokenSource {
+    fn check(&self, secret: &SecretValue) -> Result<()> {
+        needed(secret, "client_id")?;
+        needed(secret, "client_secret").map(drop)
+    }
+
+    fn fetch<'a>(&'a self, state: &'a State, secret: &'a SecretValue, _refresh: &'a str) -> Fetching<'a> {
+        Box::pin(token_endpoint::client_credentials(state, self, secret))
+    }
+}
