@@ -78,11 +78,11 @@ suite("viem example", { skip: ANVIL ? false : "PX_TEST_ANVIL is not set" }, () =
     const answer = await ask(PROVED, { RPC_URL: url, CONTRACT: contract });
     assert.equal(answer.ok, true, answer.error);
     assert.match(answer.lines[0].toLowerCase(), new RegExp(`^signed by ${signer.toLowerCase()}, until \\d+$`));
-    assert.equal(answer.lines[1], "the contract believes it");
+    assert.equal(answer.lines[1], "the contract accepts it");
 
     const stranger = await deploy(url, directory, OTHER);
     const refused = await ask(PROVED, { RPC_URL: url, CONTRACT: stranger });
-    assert.deepEqual([refused.ok, refused.lines[1]], [false, "the contract does not believe it"]);
+    assert.deepEqual([refused.ok, refused.lines[1]], [false, "the contract rejects it"]);
   });
 
   test("has nothing to believe about somebody else, and takes no error for a no", async () => {

@@ -56,7 +56,7 @@ if (!isUnique || !signature || !domain || !message) {
   const { RPC_URL: node, CONTRACT: contract } = process.env;
   if (node && contract) {
     const chain = createPublicClient({ transport: http(node) });
-    const believed = await chain.readContract({
+    const accepted = await chain.readContract({
       address: contract as Address,
       abi: parseAbi([
         "function check(string kind, address recipient, uint256 actionId, uint64 issuedAt, uint64 expiresAt, bytes signature) view returns (bool)",
@@ -64,7 +64,7 @@ if (!isUnique || !signature || !domain || !message) {
       functionName: "check",
       args: [said.kind, said.recipient, said.actionId, said.issuedAt, said.expiresAt, signature],
     });
-    console.log(believed ? "the contract believes it" : "the contract does not believe it");
-    if (!believed) process.exitCode = 1;
+    console.log(accepted ? "the contract accepts it" : "the contract rejects it");
+    if (!accepted) process.exitCode = 1;
   }
 }

@@ -51,7 +51,7 @@ fn room_field(described: &PlatformDescriptor, value: String) -> RoomField {
     RoomField {
         name: described.platform.spec().room_field,
         label: described.platform.room_label(),
-        blank: format!("blank: {}", described.page.without_room),
+        blank: format!("if blank: {}", described.page.without_room),
         example: described.page.room_example,
         hint: None,
         value,

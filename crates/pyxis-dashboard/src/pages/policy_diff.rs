@@ -9,16 +9,18 @@ use crate::view::staged::Difference;
 /// The changes that `after` makes; `before` is `None` if the credential has no policy of its own.
 pub(super) fn changes(before: Option<&Policy>, after: &Policy) -> Vec<Difference> {
     let listed = FIELDS.iter().filter_map(|(field, values)| {
-        difference((*field).to_owned(), before.map(*values).unwrap_or_default(), values(after))
+        difference((*field).to_owned(), &before.map(*values).unwrap_or_default(), values(after))
     });
     let rooms = ChatPlatform::ALL.iter().filter_map(|platform| {
-        let room = |policy: &Policy| policy.rooms.get(*platform).map(str::to_owned).into_iter().collect();
-        difference(platform.room_label(), before.map(room).unwrap_or_default(), room(after))
+        let room = |policy: &Policy| -> Vec<String> {
+            policy.rooms.get(*platform).map(str::to_owned).into_iter().collect()
+        };
+        difference(platform.room_label(), &before.map(room).unwrap_or_default(), room(after))
     });
     listed.chain(rooms).collect()
 }
 
-fn difference(field: String, old: Vec<String>, new: Vec<String>) -> Option<Difference> {
+fn difference(field: String, old: &[String], new: Vec<String>) -> Option<Difference> {
     let removed: Vec<_> = old.iter().filter(|one| !new.contains(one)).cloned().collect();
     let added: Vec<_> = new.into_iter().filter(|one| !old.contains(one)).collect();
     (!removed.is_empty() || !added.is_empty()).then_some(Difference { field, removed, added })

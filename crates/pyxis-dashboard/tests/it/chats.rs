@@ -39,7 +39,7 @@ engines! {
     async fn an_account_is_linked_by_the_code_of_the_page_and_unlinked_there(database: TestDatabase) {
         let world = World::with(database, with_bot()).await;
         let (_, mut owner) = world.with_owner().await;
-        assert!(owner.get(HERE).await.text.contains("No account of yours is linked"));
+        assert!(owner.get(HERE).await.text.contains("You have no linked account"));
         let fields = [("platform", "telegram")];
         let page = owner.submit(HERE, "/app/notifications/link", &fields).await.text;
         let code: String = page.split("/link ").nth(1).unwrap().chars().take_while(char::is_ascii_alphanumeric).collect();
@@ -84,7 +84,7 @@ engines! {
         let first = message('a').await;
         chat_messages::failed(&state.store, &first, "Forbidden: bot was kicked", None).await.unwrap();
         let page = owner.get(HERE).await.text;
-        assert!(page.contains("cannot be reached since") && page.contains("bot was kicked"), "{page}");
+        assert!(page.contains("has been unreachable since") && page.contains("bot was kicked"), "{page}");
         let mut member = world.with_person(&team, "mem@example.com", Role::Member).await;
         assert!(!member.get(HERE).await.text.contains("cannot be reached"));
         let second = message('b').await;

@@ -40,7 +40,7 @@ engines! {
             ("account", "No passkey yet", "sign in without a password"),
             ("account", "Personal access tokens", "No tokens yet."),
             ("webhooks", "No endpoints yet", "Add the https URL of a program"),
-            ("notifications", "This server speaks on no chat platform", "PX_TELEGRAM_BOT_TOKEN"),
+            ("notifications", "No chat is connected", "PX_TELEGRAM_BOT_TOKEN"),
             ("scorers", "No scorers yet", "Add one. It starts with published weights"),
             ("api-keys", "No API keys yet", "Add one and set it in your server"),
             ("explorer", "No scorers yet", "href=\"/app/new/scorer\""),

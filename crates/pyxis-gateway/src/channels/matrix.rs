@@ -36,7 +36,7 @@ pub(super) const DESCRIPTOR: PlatformDescriptor = PlatformDescriptor {
     routes: no_routes,
     page: PlatformPage {
         room_example: "!id:example.org",
-        without_room: "nowhere; without encryption",
+        without_room: "no messages; encrypted rooms are not supported",
         room_hint: Some("An unencrypted room that the bot has joined."),
         link_command: "!link",
         shows_color: true,

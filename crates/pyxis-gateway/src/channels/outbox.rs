@@ -83,7 +83,7 @@ pub(super) async fn tick(state: &State, platform: ChatPlatform, bot: &dyn ChatBo
             let (limited, common) = (&limited, &common);
             async move {
                 // Of a message that panics the claim runs out; the others of the round are served.
-                let serving = serve(state, bot, &message, limited, common);
+                let serving = Box::pin(serve(state, bot, &message, limited, common));
                 if let Err(error) = caught(platform.as_str(), serving).await {
                     tracing::warn!(message = %message.id, %error, "cannot show or record a message");
                 }

@@ -39,7 +39,7 @@ pub(super) const DESCRIPTOR: PlatformDescriptor = PlatformDescriptor {
     routes,
     page: PlatformPage {
         room_example: "-1001234567890",
-        without_room: "everybody who linked an account, in private",
+        without_room: "private messages to everyone who linked an account",
         room_hint: None,
         link_command: "/link",
         shows_color: false,

@@ -200,7 +200,7 @@ async fn issuer(app: &App, actor: &Actor, global: &Global, command: ProofIssuerC
             for kind in kinds {
                 changed |= issuers::add(state, actor, kind, issuer, &name).await?.1;
             }
-            tell(global, &json!({ "issuer": issuer.to_string(), "name": name }), "believed");
+            tell(global, &json!({ "issuer": issuer.to_string(), "name": name }), "trusted");
         }
         ProofIssuerCommand::List => {
             let row = |row: &pyxis_store::proof_issuers::ProofIssuerRow| {

@@ -28,7 +28,7 @@ impl Reports {
     /// Waits until the page and the metric report this many unreachable chats.
     pub(super) async fn unreachable(&self, chats: usize) {
         let page =
-            async || (self.page().await.matches("cannot be reached since").count() == chats).then_some(());
+            async || (self.page().await.matches("has been unreachable since").count() == chats).then_some(());
         until("the page", page).await;
         let line = format!("pyxis_chats_unreachable{{platform=\"{}\"}} {chats}", self.platform);
         let metric = async || {
