@@ -85,7 +85,7 @@ test("the owner sees networks, issuers and proofs, and why an address has proved
     await page.getByRole("region", { name: "Issuers" }).getByRole("row", { name: /Our verifier Government ID, Phone/ }).waitFor();
     assert.equal(await page.locator("svg desc").first().textContent(), "4 proofs registered in 30 days, by kind and day.");
 
-    await page.getByLabel("Address").fill(PROVED);
+    await page.getByLabel("Address", { exact: true }).fill(PROVED);
     await page.getByRole("button", { name: "Check" }).click();
     const checked = page.getByRole("region", { name: "Proofs of this address" });
     await checked.getByRole("row", { name: /Government ID optimism Yes Expires/ }).waitFor();
@@ -98,14 +98,14 @@ test("the owner sees networks, issuers and proofs, and why an address has proved
     const on = ([network, kinds]) => kinds.map((kind) => `${kind} ${network}`);
     assert.deepEqual(asked, ["Kind Network", ...Object.entries(ASKED).flatMap(on)]);
 
-    await page.getByLabel("Action id").fill("5");
+    await page.getByLabel("Action id", { exact: true }).fill("5");
     await page.getByRole("button", { name: "Check" }).click();
     await checked.getByRole("row", { name: /Government ID optimism No The proof is for another action id/ }).waitFor();
 
-    await page.getByLabel("Address").fill(OTHER);
+    await page.getByLabel("Address", { exact: true }).fill(OTHER);
     await page.getByRole("button", { name: "Check" }).click();
     await checked.getByRole("row", { name: /Government ID optimism No No proof registered/ }).waitFor();
-    await page.getByLabel("Address").fill("vitalik.eth");
+    await page.getByLabel("Address", { exact: true }).fill("vitalik.eth");
     await page.getByRole("button", { name: "Check" }).click();
     await page.getByText("Enter an address").waitFor();
   });
@@ -118,7 +118,7 @@ test("the owner sees which node is dead, and every reason for a no", async () =>
     await networks.getByRole("row", { name: /base-sepolia 84532 .* registry and evm, block numbers from its RPC nodes Unknown/ }).waitFor();
     const checked = page.getByRole("region", { name: "Proofs of this address" });
     const check = async (address) => {
-      await page.getByLabel("Address").fill(address);
+      await page.getByLabel("Address", { exact: true }).fill(address);
       await page.getByRole("button", { name: "Check" }).click();
       await checked.getByRole("row", { name: /Phone base-sepolia Unknown/ }).waitFor();
     };

@@ -67,7 +67,7 @@ engines! {
             ("Discord", "ForumMember", "is taken"),
             ("For um", "ForumMember", "letters, digits"),
             ("Forum", "Forum Member", "Row 1: use ASCII letters, digits and punctuation, without spaces"),
-            ("Forum", "Google", "there twice"),
+            ("Forum", "Google", "listed twice"),
         ] {
             let typed = fields(id, stamp);
             let typed: Vec<(&str, &str)> =
