@@ -53,7 +53,6 @@ pub const TABLES: &[&str] = &[
     "api_keys",
     "history_requests",
     "usage_windows",
-    "usage_reservations",
     "issuers",
     "platforms",
     "holders",
