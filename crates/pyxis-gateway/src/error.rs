@@ -15,6 +15,7 @@ use pyxis_core::id::TxnId;
 use pyxis_core::policy::Method;
 use pyxis_http::Problem;
 use pyxis_http::problem::kinds as common;
+pub(crate) use pyxis_store::NO_NUL;
 use pyxis_store::StoreError;
 
 use crate::error::lost_answer::LostAnswer;
@@ -225,9 +226,6 @@ pub enum Error {
     #[error("internal error")]
     Internal(#[source] BoxError),
 }
-
-/// Error for a text field that contains NUL, which cannot be stored.
-pub(crate) const NO_NUL: &str = "must not contain the NUL character";
 
 /// The result of most functions here.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::HeaderMap;
 use pyxis_core::clock::{Clock, UnixMillis};
 use pyxis_core::entropy::Entropy;
 use pyxis_core::secret::SecretBytes;
-use pyxis_http::ManagerAuth;
+use pyxis_http::admin::{ManagerAuth, ManagerFuture};
 use pyxis_store::Store;
 use pyxis_store::audit::AuditKeys;
 use pyxis_store::outbox::Outbox;
@@ -110,6 +111,13 @@ impl State {
     /// The current time.
     pub fn now(&self) -> UnixMillis {
         self.clock.now()
+    }
+}
+
+/// The proxy keeps the accounts; it is asked about every request.
+impl ManagerAuth for State {
+    fn manager<'a>(&'a self, headers: &'a HeaderMap) -> ManagerFuture<'a> {
+        self.managers.manager(headers)
     }
 }
 

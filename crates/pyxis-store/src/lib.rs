@@ -81,7 +81,7 @@ use tokio::time::Instant;
 use db::Backend;
 pub use db::sqlite::readers::release_idle_reads;
 pub use db::{Committing, Executor, Tx, fold};
-pub use error::StoreError;
+pub use error::{NO_NUL, StoreError};
 pub use event::StoreEvent;
 pub use page::Page;
 pub use url::DatabaseUrl;

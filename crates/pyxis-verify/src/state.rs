@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use http::HeaderMap;
 use pyxis_core::clock::{Clock, UnixMillis};
 use pyxis_core::entropy::Entropy;
-use pyxis_http::ManagerAuth;
+use pyxis_http::admin::{ManagerAuth, ManagerFuture};
 use pyxis_net::Client;
 use pyxis_store::Store;
 use pyxis_store::audit::AuditKeys;
@@ -81,6 +82,13 @@ impl State {
     /// The configured networks.
     pub fn networks(&self) -> &Networks {
         &self.config.networks
+    }
+}
+
+/// The proxy keeps the accounts; it is asked about every request.
+impl ManagerAuth for State {
+    fn manager<'a>(&'a self, headers: &'a HeaderMap) -> ManagerFuture<'a> {
+        self.managers.manager(headers)
     }
 }
 

@@ -4,6 +4,7 @@ use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::ApiKeyId;
+use pyxis_http::admin::Manager;
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::{Json, Path, Query};
@@ -12,7 +13,6 @@ use pyxis_store::usage::Surface;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::Manager;
 use super::problems::KeyRevoked;
 use crate::service::api_keys::{self, ApiKeyInput, FIRST_TIER};
 use crate::service::{Error, Result};

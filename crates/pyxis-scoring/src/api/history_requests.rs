@@ -4,6 +4,7 @@ use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ApiKeyId, HistoryRequestId};
+use pyxis_http::admin::Manager;
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::openapi::{Id, Time};
 use pyxis_http::{Json, Path, Query};
@@ -11,7 +12,6 @@ use pyxis_store::history_requests::{HistoryRequestRow, RequestState};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::Manager;
 use super::problems::{NothingToRequest, RequestDecided};
 use crate::service::{Error, Result, history_requests};
 use crate::state::State;

@@ -2,13 +2,13 @@
 
 use axum::extract::State as Extract;
 use pyxis_http::Json;
+use pyxis_http::admin::Manager;
 use pyxis_models::card::Card;
 use pyxis_models::clusters::Group;
 use pyxis_models::custom::CustomCard;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::Manager;
 use crate::service::{Result, models};
 use crate::state::State;
 use crate::values::{AnyObject, CustomModel, SuspectedGroup};

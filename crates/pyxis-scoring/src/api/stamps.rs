@@ -8,13 +8,13 @@ use pyxis_core::hex;
 use pyxis_core::id::ScorerId;
 use pyxis_core::score::SigningDigest;
 use pyxis_core::stamp::{Nullifier, StampName};
+use pyxis_http::admin::Manager;
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::{Json, Path, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::Manager;
 use super::problems::Busy;
 use crate::address;
 use crate::service::stamps::{self, StampFilter, StampLine, StampStatus};

@@ -1,11 +1,11 @@
 //! `/admin/attestation-keys`.
 
 use axum::extract::State as Extract;
+use pyxis_http::admin::Manager;
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::{Json, Path};
 use pyxis_store::attestation_keys::Scheme;
 
-use super::Manager;
 use crate::attestation::keys;
 use crate::attestation::keys::AttestationKey;
 use crate::service::{Error, Result};

@@ -2,6 +2,7 @@
 
 use axum::extract::State as Extract;
 use http::StatusCode;
+use pyxis_http::admin::Manager;
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::{Json, Path};
@@ -9,7 +10,7 @@ use pyxis_store::proof_issuers::ProofIssuerRow;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Manager, kind};
+use super::kind;
 use crate::registry::Issuer;
 use crate::service::{Error, Result, issuers};
 use crate::state::State;

@@ -2,10 +2,10 @@
 
 use axum::extract::State as Extract;
 use pyxis_http::Json;
+use pyxis_http::admin::Manager;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::Manager;
 use crate::service::networks::{self, NetworkStatus};
 use crate::state::State;
 use crate::values::ClockName;

@@ -3,6 +3,7 @@
 use axum::extract::State as Extract;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::{Kind, NetworkName};
+use pyxis_http::admin::Manager;
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::{Json, Query};
@@ -11,7 +12,7 @@ use pyxis_store::proofs::{Ended, Filter, ProofRow};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{Manager, kind, subject};
+use super::{kind, subject};
 use crate::service::proofs::{self, ProofKey};
 use crate::service::{Error, Result};
 use crate::state::State;

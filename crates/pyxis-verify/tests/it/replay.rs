@@ -21,8 +21,7 @@ use pyxis_core::proof::{
     DEFAULT_ACTION, Kind, NetworkName, ProofNullifier, Rebinding, Registration, Revocation, Statement,
     Subject,
 };
-use pyxis_http::ManagerAuth;
-use pyxis_http::managers::ManagerFuture;
+use pyxis_http::admin::{ManagerAuth, ManagerFuture};
 use pyxis_net::{Client, ClientConfig, Guard};
 use pyxis_store::audit::AuditKeys;
 use pyxis_store::cipher::{Keyring, MasterKey};

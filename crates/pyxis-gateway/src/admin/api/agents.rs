@@ -4,14 +4,15 @@ use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::AgentId;
+use pyxis_http::admin::Manager;
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::openapi::{Id, Name, Time};
 use pyxis_http::{Json, Path};
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
-use super::Manager;
 use crate::admin::agents::{self, Agent, AgentInput, AgentPatch, AgentScope};
+use crate::admin::callers::Caller;
 use crate::admin::deny_all;
 use crate::error::{Error, Result};
 use crate::problems::NameTaken;
@@ -162,9 +163,9 @@ fn id(text: &str) -> Result<AgentId> {
 )]
 pub(super) async fn list(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
 ) -> Result<Json<AgentListResponse>> {
-    let agents = agents::list(&state, person.workspace()).await?;
+    let agents = agents::list(&state, actor.workspace).await?;
     Ok(Json(AgentListResponse { agents: agents.into_iter().map(|agent| shown(agent, None)).collect() }))
 }
 
@@ -183,7 +184,7 @@ pub(super) async fn list(
 )]
 pub(super) async fn create(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Json(input): Json<CreateAgentRequest>,
 ) -> Result<(StatusCode, Json<AgentResponse>)> {
     let credentials = input.credentials.map_or(Ok(AgentScope::All), Credentials::scope)?;
@@ -193,7 +194,7 @@ pub(super) async fn create(
         max_pending: input.max_pending,
         credentials,
     };
-    let (agent, key) = agents::create(&state, &person.actor(), input).await?;
+    let (agent, key) = agents::create(&state, &actor, input).await?;
     Ok((StatusCode::CREATED, Json(shown(agent, Some(key.expose().clone())))))
 }
 
@@ -212,10 +213,10 @@ pub(super) async fn create(
 )]
 pub(super) async fn show(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path(agent): Path<String>,
 ) -> Result<Json<AgentResponse>> {
-    Ok(Json(shown(agents::get(&state, person.workspace(), id(&agent)?).await?, None)))
+    Ok(Json(shown(agents::get(&state, actor.workspace, id(&agent)?).await?, None)))
 }
 
 /// Change an agent.
@@ -237,7 +238,7 @@ pub(super) async fn show(
 )]
 pub(super) async fn update(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path(agent): Path<String>,
     Json(input): Json<UpdateAgentRequest>,
 ) -> Result<Json<AgentResponse>> {
@@ -248,7 +249,7 @@ pub(super) async fn update(
         credentials: input.credentials.map(Credentials::scope).transpose()?,
         enabled: input.enabled,
     };
-    Ok(Json(shown(agents::update(&state, &person.actor(), id(&agent)?, patch).await?, None)))
+    Ok(Json(shown(agents::update(&state, &actor, id(&agent)?, patch).await?, None)))
 }
 
 /// Remove an agent, its key and its own grants.
@@ -266,10 +267,10 @@ pub(super) async fn update(
 )]
 pub(super) async fn remove(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path(agent): Path<String>,
 ) -> Result<StatusCode> {
-    agents::remove(&state, &person.actor(), id(&agent)?).await?;
+    agents::remove(&state, &actor, id(&agent)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -290,10 +291,10 @@ pub(super) async fn remove(
 )]
 pub(super) async fn rotate(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path(agent): Path<String>,
 ) -> Result<Json<AgentResponse>> {
-    let (agent, key) = agents::rotate(&state, &person.actor(), id(&agent)?).await?;
+    let (agent, key) = agents::rotate(&state, &actor, id(&agent)?).await?;
     Ok(Json(shown(agent, Some(key.expose().clone()))))
 }
 
@@ -316,7 +317,7 @@ pub(super) async fn rotate(
 )]
 pub(super) async fn deny_all(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(person): Manager<Caller>,
     Path(agent): Path<String>,
     Json(input): Json<DenyAll>,
 ) -> Result<Json<DeniedAll>> {

@@ -3,6 +3,7 @@
 use axum::extract::State as Extract;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::{UnixMillis, parse_rfc3339_of_query};
+use pyxis_http::admin::Manager;
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::InvalidField;
 use pyxis_http::{Json, Query};
@@ -11,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
-use super::Manager;
 use crate::admin::audit::{self, AuditRecord};
 use crate::error::{Error, Result};
 use crate::runtime::state::State;
@@ -70,7 +70,7 @@ pub(super) struct AuditListResponse {
 )]
 pub(super) async fn search(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Query(search): Query<AuditSearchParams>,
 ) -> Result<Json<AuditListResponse>> {
     let limit = search.limit.unwrap_or(100).clamp(1, 1000);
@@ -88,7 +88,7 @@ pub(super) async fn search(
         limit,
         ..AuditFilter::default()
     };
-    let entries = audit::search(&state, person.workspace(), &filter).await?;
+    let entries = audit::search(&state, actor.workspace, &filter).await?;
     let full = entries.len() >= limit as usize;
     let next_before = entries.last().filter(|_| full).map(|entry| entry.record.seq);
     Ok(Json(AuditListResponse { records: entries.iter().map(audit::to_json).collect(), next_before }))

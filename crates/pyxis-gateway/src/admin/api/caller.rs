@@ -9,7 +9,7 @@ use axum::response::IntoResponse;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
-use pyxis_http::{ManagerAuth, ManagerFuture};
+use pyxis_http::admin::{ManagerAuth, ManagerFuture};
 use pyxis_store::credentials::CredentialRow;
 
 use crate::admin::callers::Caller;
@@ -33,9 +33,6 @@ pub struct Editing {
     /// The credential.
     pub credential: CredentialRow,
 }
-
-/// An owner or admin with a session, or their token with `px:admin`.
-pub struct Manager(pub Caller);
 
 /// An owner or admin with a live session. Anyone who holds a sign-in link can sign in as the person it is for, and
 /// approve as them: no token makes one, since `px:admin` does not include `px:approve`.
@@ -118,15 +115,14 @@ impl FromRequestParts<State> for Editing {
     }
 }
 
-impl FromRequestParts<State> for Manager {
-    type Rejection = Error;
-
-    async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self> {
-        manager(state, &parts.headers).await.map(Self)
+/// An owner or admin with a session, or their token with `px:admin`.
+impl ManagerAuth<Caller> for State {
+    fn manager<'a>(&'a self, headers: &'a HeaderMap) -> ManagerFuture<'a, Caller> {
+        Box::pin(async move { manager(self, headers).await.map_err(IntoResponse::into_response) })
     }
 }
 
-/// Other surfaces keep no people: they ask this one.
+/// The same, as the author of changes. Other interfaces keep no accounts: they ask this one.
 impl ManagerAuth for State {
     fn manager<'a>(&'a self, headers: &'a HeaderMap) -> ManagerFuture<'a> {
         Box::pin(async move {

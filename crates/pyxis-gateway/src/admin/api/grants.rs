@@ -3,6 +3,7 @@
 use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::id::GrantId;
+use pyxis_http::admin::Manager;
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::openapi::{Id, Time};
 use pyxis_http::{Json, Path, Query};
@@ -10,7 +11,6 @@ use pyxis_store::grants::GrantRow;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::Manager;
 use crate::admin::grants;
 use crate::error::{Error, Result};
 use crate::problems::GrantOver;
@@ -97,10 +97,10 @@ fn shown(row: GrantRow) -> GrantResponse {
 )]
 pub(super) async fn list(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Query(which): Query<GrantListParams>,
 ) -> Result<Json<GrantListResponse>> {
-    let rows = grants::list(&state, person.workspace(), which.ended).await?;
+    let rows = grants::list(&state, actor.workspace, which.ended).await?;
     Ok(Json(GrantListResponse { grants: rows.into_iter().map(shown).collect() }))
 }
 
@@ -123,10 +123,10 @@ pub(super) async fn list(
 )]
 pub(super) async fn revoke(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path(id): Path<String>,
 ) -> Result<StatusCode> {
     let id: GrantId = id.parse().map_err(|_| Error::NotFound("grant"))?;
-    grants::revoke(&state, &person.actor(), id).await?;
+    grants::revoke(&state, &actor, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

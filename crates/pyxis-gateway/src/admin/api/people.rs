@@ -7,6 +7,7 @@ use http::StatusCode;
 use pyxis_core::approval_mode::Role;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{CredentialId, UserId, WorkspaceId};
+use pyxis_http::admin::Manager;
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::openapi::{Id, Time, Uri};
 use pyxis_http::{Json, Path};
@@ -14,7 +15,6 @@ use pyxis_store::users::UserRow;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::Manager;
 use super::caller::ManagerInPerson;
 use crate::admin::callers::Caller;
 use crate::admin::rights::{self, Right};
@@ -191,10 +191,10 @@ fn id(text: &str) -> Result<UserId> {
 )]
 pub(super) async fn list(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
 ) -> Result<Json<MemberListResponse>> {
-    let users = people::list(&state, person.workspace()).await?;
-    let grants = Grants::load(&state, person.workspace()).await?;
+    let users = people::list(&state, actor.workspace).await?;
+    let grants = Grants::load(&state, actor.workspace).await?;
     Ok(Json(MemberListResponse {
         members: users.into_iter().map(|user| shown(user, &grants, None)).collect(),
     }))
@@ -215,10 +215,10 @@ pub(super) async fn list(
 )]
 pub(super) async fn show(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path(user): Path<String>,
 ) -> Result<Json<MemberResponse>> {
-    let user = people::get(&state, person.workspace(), id(&user)?).await?;
+    let user = people::get(&state, actor.workspace, id(&user)?).await?;
     one(&state, user, None).await
 }
 
@@ -304,7 +304,7 @@ async fn changeable(state: &State, caller: &Caller, user: &str) -> Result<UserRo
 )]
 pub(super) async fn update(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(person): Manager<Caller>,
     Path(user): Path<String>,
     Json(input): Json<UpdateMemberRequest>,
 ) -> Result<Json<MemberResponse>> {
@@ -371,12 +371,12 @@ pub(super) async fn link(
 )]
 pub(super) async fn put_rights(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path((user, credential)): Path<(String, String)>,
     Json(input): Json<PutRights>,
 ) -> Result<Json<MemberResponse>> {
     let wanted = Right { approve: input.approve, policy: input.policy };
-    let user = rights::set(&state, &person.actor(), id(&user)?, &credential, wanted).await?;
+    let user = rights::set(&state, &actor, id(&user)?, &credential, wanted).await?;
     one(&state, user, None).await
 }
 
@@ -399,10 +399,10 @@ pub(super) async fn put_rights(
 )]
 pub(super) async fn remove_rights(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path((user, credential)): Path<(String, String)>,
 ) -> Result<StatusCode> {
-    rights::set(&state, &person.actor(), id(&user)?, &credential, Right::default()).await?;
+    rights::set(&state, &actor, id(&user)?, &credential, Right::default()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -417,9 +417,9 @@ pub(super) async fn remove_rights(
 )]
 pub(super) async fn invitations(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
 ) -> Result<Json<Invitations>> {
-    let waiting = people::invitations(&state, person.workspace()).await?;
+    let waiting = people::invitations(&state, actor.workspace).await?;
     let invitations = waiting
         .into_iter()
         .map(|invitation| InvitationResponse {
@@ -451,7 +451,7 @@ pub(super) async fn invitations(
 )]
 pub(super) async fn withdraw_invitation(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(person): Manager<Caller>,
     Path(user): Path<String>,
 ) -> Result<StatusCode> {
     let user = changeable(&state, &person, &user).await?;

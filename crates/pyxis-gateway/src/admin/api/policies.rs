@@ -4,6 +4,7 @@ use axum::extract::State as Extract;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use pyxis_core::policy::Policy;
+use pyxis_http::admin::Manager;
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::{Json, Path, Raw};
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::{Editing, Manager, staged as proposals};
+use super::{Editing, staged as proposals};
 use crate::admin::policies::{self, Explanation, PolicyReplay};
 use crate::admin::staged;
 use crate::error::{Error, Result};
@@ -161,10 +162,10 @@ pub(super) async fn put(
 )]
 pub(super) async fn remove(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path(credential): Path<String>,
 ) -> Result<Response> {
-    policies::remove(&state, &person.actor(), &credential).await?;
+    policies::remove(&state, &actor, &credential).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 

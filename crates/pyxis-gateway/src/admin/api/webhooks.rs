@@ -5,6 +5,7 @@ use http::StatusCode;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{DeliveryId, WebhookId};
 use pyxis_core::webhook::WebhookEvent;
+use pyxis_http::admin::Manager;
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::openapi::{Id, Time, Uri};
 use pyxis_http::{Json, Path, Query};
@@ -12,7 +13,6 @@ use pyxis_store::deliveries::{DeliveryFilter, DeliveryRow, DeliveryStatus};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::Manager;
 use crate::admin::webhooks::{self, Webhook, WebhookInput, WebhookPatch};
 use crate::error::{Error, Result};
 use crate::problems::{EndpointDisabled, SecretJustReplaced, TooManyEndpoints};
@@ -241,9 +241,9 @@ fn read<T>(
 )]
 pub(super) async fn list(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
 ) -> Result<Json<WebhookListResponse>> {
-    let all = webhooks::list(&state, person.workspace()).await?;
+    let all = webhooks::list(&state, actor.workspace).await?;
     Ok(Json(WebhookListResponse { webhooks: all.into_iter().map(|one| shown(&state, one, None)).collect() }))
 }
 
@@ -267,11 +267,11 @@ pub(super) async fn list(
 )]
 pub(super) async fn create(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Json(input): Json<CreateWebhookRequest>,
 ) -> Result<(StatusCode, Json<WebhookResponse>)> {
     let input = WebhookInput { url: input.url, description: input.description, events: input.events };
-    let (made, secret) = webhooks::create(&state, &person.actor(), input).await?;
+    let (made, secret) = webhooks::create(&state, &actor, input).await?;
     Ok((StatusCode::CREATED, Json(shown(&state, made, Some(secret.expose().clone())))))
 }
 
@@ -290,10 +290,10 @@ pub(super) async fn create(
 )]
 pub(super) async fn show(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path(id): Path<String>,
 ) -> Result<Json<WebhookResponse>> {
-    let found = webhooks::get(&state, person.workspace(), webhook_id(&id)?).await?;
+    let found = webhooks::get(&state, actor.workspace, webhook_id(&id)?).await?;
     Ok(Json(shown(&state, found, None)))
 }
 
@@ -316,7 +316,7 @@ pub(super) async fn show(
 )]
 pub(super) async fn update(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path(id): Path<String>,
     Json(input): Json<UpdateWebhookRequest>,
 ) -> Result<Json<WebhookResponse>> {
@@ -326,7 +326,7 @@ pub(super) async fn update(
         events: input.events,
         enabled: input.enabled,
     };
-    let now = webhooks::update(&state, &person.actor(), webhook_id(&id)?, patch).await?;
+    let now = webhooks::update(&state, &actor, webhook_id(&id)?, patch).await?;
     Ok(Json(shown(&state, now, None)))
 }
 
@@ -345,10 +345,10 @@ pub(super) async fn update(
 )]
 pub(super) async fn remove(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path(id): Path<String>,
 ) -> Result<StatusCode> {
-    webhooks::remove(&state, &person.actor(), webhook_id(&id)?).await?;
+    webhooks::remove(&state, &actor, webhook_id(&id)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -370,10 +370,10 @@ pub(super) async fn remove(
 )]
 pub(super) async fn rotate(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path(id): Path<String>,
 ) -> Result<Json<Rotated>> {
-    let (secret, until) = webhooks::rotate(&state, &person.actor(), webhook_id(&id)?).await?;
+    let (secret, until) = webhooks::rotate(&state, &actor, webhook_id(&id)?).await?;
     Ok(Json(Rotated { id, secret: secret.expose().clone(), previous_secret_until: until.to_rfc3339() }))
 }
 
@@ -421,7 +421,7 @@ pub(super) async fn deliveries_of(
 )]
 pub(super) async fn deliveries(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Query(which): Query<DeliveryListParams>,
 ) -> Result<Json<Deliveries>> {
     let filter = DeliveryFilter {
@@ -432,7 +432,7 @@ pub(super) async fn deliveries(
         before: read("before", which.before.as_deref(), UUID, |text| text.parse().ok())?,
     };
     let limit = which.limit.unwrap_or(PAGE).clamp(1, 500);
-    let rows = webhooks::deliveries(&state, person.workspace(), &filter, limit).await?;
+    let rows = webhooks::deliveries(&state, actor.workspace, &filter, limit).await?;
     let full = rows.len() == limit as usize;
     let next_before = rows.last().filter(|_| full).map(|row| row.id.to_string());
     Ok(Json(Deliveries {
@@ -456,10 +456,10 @@ pub(super) async fn deliveries(
 )]
 pub(super) async fn show_delivery(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path(id): Path<String>,
 ) -> Result<Json<DeliveryResponse>> {
-    let found = webhooks::delivery(&state, person.workspace(), delivery_id(&id)?).await?;
+    let found = webhooks::delivery(&state, actor.workspace, delivery_id(&id)?).await?;
     Ok(Json(delivery(found.row, Some(String::from_utf8_lossy(&found.body).into_owned()))))
 }
 
@@ -482,9 +482,9 @@ pub(super) async fn show_delivery(
 )]
 pub(super) async fn resend(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<DeliveryResponse>)> {
-    let row = webhooks::resend(&state, &person.actor(), delivery_id(&id)?).await?;
+    let row = webhooks::resend(&state, &actor, delivery_id(&id)?).await?;
     Ok((StatusCode::ACCEPTED, Json(delivery(row, None))))
 }
