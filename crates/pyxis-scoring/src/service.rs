@@ -4,7 +4,7 @@
 pub mod amount;
 pub mod api_keys;
 pub mod catalogue;
-pub(crate) mod error;
+mod error;
 pub mod history_requests;
 pub mod issuers;
 mod lease;
@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use crate::state::State;
 
-pub use error::{Error, Result};
+pub use pyxis_core::admin_error::{AdminError as Error, Result};
 
 /// Longest name, in bytes.
 const MAX_NAME: usize = 100;

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::state::State;
 
-pub use error::{Error, Result};
+pub use pyxis_core::admin_error::{AdminError as Error, Result};
 
 /// Records a change and commits it. `detail` must hold no secret.
 pub(crate) async fn commit(
@@ -35,7 +35,11 @@ pub(crate) async fn commit(
 pub(crate) async fn require_first_workspace(state: &State, actor: &Actor) -> Result<()> {
     let first = workspaces::list(&state.store).await?.into_iter().next();
     let home = first.is_some_and(|first| first.id == actor.workspace);
-    if home { Ok(()) } else { Err(Error::Forbidden) }
+    if home {
+        Ok(())
+    } else {
+        Err(Error::Forbidden("proofs are managed in the first workspace of this installation"))
+    }
 }
 
 /// Checks human-readable text: one line.

@@ -103,13 +103,13 @@ pub async fn create(state: &State, actor: &Actor, input: AgentInput) -> Result<(
 
 /// The agent with this id.
 pub async fn get(state: &State, workspace: WorkspaceId, id: AgentId) -> Result<Agent> {
-    let row = agents::find(&state.store, workspace, id).await?.ok_or(Error::NotFound("agent"))?;
+    let row = agents::find(&state.store, workspace, id).await?.ok_or(Error::not_found("agent"))?;
     with_scope(state, row).await
 }
 
 /// The agent with this name.
 pub async fn by_name(state: &State, workspace: WorkspaceId, name: &str) -> Result<Agent> {
-    let row = agents::find_by_name(&state.store, workspace, name).await?.ok_or(Error::NotFound("agent"))?;
+    let row = agents::find_by_name(&state.store, workspace, name).await?.ok_or(Error::not_found("agent"))?;
     with_scope(state, row).await
 }
 

@@ -77,7 +77,7 @@ pub async fn unlink(
 ) -> Result<()> {
     let mut change = Change::begin(state, actor).await?;
     if !chat_identities::unlink(&mut change.tx, actor.workspace, user, platform, account).await? {
-        return Err(Error::NotFound("account"));
+        return Err(Error::not_found("account"));
     }
     change
         .commit(AuditEvent::ChatUnlinked, None, json!({ "platform": platform.as_str(), "account": account }))

@@ -116,7 +116,7 @@ pub async fn create(state: &State, actor: &Actor, mut input: CredentialInput) ->
 
 /// The credential with this name.
 pub async fn get(state: &State, workspace: WorkspaceId, name: &str) -> Result<CredentialRow> {
-    credentials::find_by_name(&state.store, workspace, name).await?.ok_or(Error::NotFound("credential"))
+    credentials::find_by_name(&state.store, workspace, name).await?.ok_or(Error::not_found("credential"))
 }
 
 /// Warnings for the person who stored a secret: parts that are too short to be searched for in responses.
@@ -141,7 +141,7 @@ pub fn warnings(state: &State, row: &CredentialRow) -> Vec<String> {
 
 /// The credential with this id.
 pub async fn by_id(state: &State, workspace: WorkspaceId, id: CredentialId) -> Result<CredentialRow> {
-    credentials::find(&state.store, workspace, id).await?.ok_or(Error::NotFound("credential"))
+    credentials::find(&state.store, workspace, id).await?.ok_or(Error::not_found("credential"))
 }
 
 /// All credentials of a workspace.
@@ -201,7 +201,7 @@ pub async fn replace_secret(state: &State, actor: &Actor, name: &str, secret: Se
     let sealed = state.keyring.seal(&*state.entropy, &aad, secret.to_bytes().expose());
     let mut change = Change::begin(state, actor).await?;
     let version = credentials::replace_secret(&mut change.tx, actor.workspace, row.id, sealed, now).await?;
-    let version = version.ok_or(Error::NotFound("credential"))?;
+    let version = version.ok_or(Error::not_found("credential"))?;
     if let Some(Auth::SigningKey(key)) = auth {
         let described = signing_keys::describe(&signing_keys::open(key.algorithm, &secret)?);
         let auth = Some(Some(to_json(&Auth::SigningKey(described))));

@@ -18,7 +18,7 @@ pub async fn list(state: &State, workspace: WorkspaceId, ended: bool) -> Result<
 /// Ends a grant immediately.
 pub async fn revoke(state: &State, actor: &Actor, id: GrantId) -> Result<()> {
     let mut change = Change::begin(state, actor).await?;
-    let found = grants::find(&mut change.tx, actor.workspace, id).await?.ok_or(Error::NotFound("grant"))?;
+    let found = grants::find(&mut change.tx, actor.workspace, id).await?.ok_or(Error::not_found("grant"))?;
     let reason = format!("revoked by {}", actor.name);
     if !grants::end(&mut change.tx, actor.workspace, id, &reason, state.now()).await? {
         return Err(Error::Conflict("the grant has already ended"));

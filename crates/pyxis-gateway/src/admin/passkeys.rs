@@ -105,7 +105,7 @@ pub async fn rename(state: &State, caller: &Caller, id: PasskeyId, name: &str) -
     let actor = caller.actor();
     let mut change = Change::begin(state, &actor).await?;
     if !passkeys::rename(&mut change.tx, caller.workspace(), caller.user.id, id, name).await? {
-        return Err(Error::NotFound("passkey"));
+        return Err(Error::not_found("passkey"));
     }
     change.commit(AuditEvent::PasskeyRenamed, None, json!({ "passkey": name, "id": id })).await
 }
@@ -117,7 +117,7 @@ pub async fn remove(state: &State, person: &Person, id: PasskeyId) -> Result<()>
     let actor = person.actor();
     let mut change = Change::begin(state, &actor).await?;
     if !passkeys::remove(&mut change.tx, person.workspace(), person.user.id, id).await? {
-        return Err(Error::NotFound("passkey"));
+        return Err(Error::not_found("passkey"));
     }
     change.commit(AuditEvent::PasskeyRemoved, None, json!({ "id": id })).await
 }
@@ -147,7 +147,7 @@ pub async fn begin_apply(state: &State, caller: &Caller, staged: &Staged) -> Res
 
 fn check_apply(staged: &Staged, caller: &Caller) -> Result<()> {
     if staged.row.user_id != caller.user.id {
-        return Err(Error::NotFound("staged policy"));
+        return Err(Error::not_found("staged policy"));
     }
     if staged.outdated {
         return Err(Error::Conflict(OUTDATED));
@@ -180,7 +180,7 @@ pub async fn apply(
     let before = policies::before(&mut change, &staged.credential).await?;
     verified.record(&mut change.tx, now).await?;
     if !staged_policies::remove(&mut change.tx, row.workspace_id, id).await? {
-        return Err(Error::NotFound("staged policy"));
+        return Err(Error::not_found("staged policy"));
     }
     let version = pyxis_store::policies::replace_if_unchanged(
         &mut change.tx,

@@ -76,7 +76,7 @@ pub async fn invite(
         Err(StoreError::Conflict { .. }) => return Err(Error::NameTaken(email)),
         other => other?,
     }
-    let user = users::find(&mut change.tx, actor.workspace, id).await?.ok_or(Error::NotFound("user"))?;
+    let user = users::find(&mut change.tx, actor.workspace, id).await?.ok_or(Error::not_found("user"))?;
     let mut granted = Vec::new();
     for (name, right) in grants {
         let name = match rights::put(&mut change.tx, &user, name, *right).await {
@@ -114,7 +114,7 @@ pub async fn invitations(state: &State, workspace: WorkspaceId) -> Result<Vec<In
 /// Withdraws an invitation, which removes the person and their links.
 pub async fn withdraw_invitation(state: &State, actor: &Actor, id: UserId) -> Result<()> {
     let user = users::find(&state.store, actor.workspace, id).await?;
-    let user = user.ok_or(Error::NotFound("invitation"))?;
+    let user = user.ok_or(Error::not_found("invitation"))?;
     let mut change = begin(state, actor).await?;
     if !users::remove_invited(&mut change.tx, actor.workspace, id).await? {
         return Err(Error::Conflict("this person has already signed in; disable them instead"));
@@ -163,12 +163,12 @@ async fn insert_link(change: &mut Change<'_>, user: UserId) -> Result<SecretStri
 
 /// The person with this id.
 pub async fn get(state: &State, workspace: WorkspaceId, id: UserId) -> Result<UserRow> {
-    users::find(&state.store, workspace, id).await?.ok_or(Error::NotFound("user"))
+    users::find(&state.store, workspace, id).await?.ok_or(Error::not_found("user"))
 }
 
 /// The person with this email address.
 pub async fn by_email(state: &State, workspace: WorkspaceId, email: &str) -> Result<UserRow> {
-    users::find_by_email(&state.store, workspace, email).await?.ok_or(Error::NotFound("user"))
+    users::find_by_email(&state.store, workspace, email).await?.ok_or(Error::not_found("user"))
 }
 
 /// Everyone in a workspace.

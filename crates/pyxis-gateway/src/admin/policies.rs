@@ -182,7 +182,7 @@ pub async fn remove(state: &State, actor: &Actor, name: &str) -> Result<()> {
     let credential = credentials::get(state, actor.workspace, name).await?;
     let mut change = Change::begin(state, actor).await?;
     if !policies::remove(&mut change.tx, actor.workspace, credential.id).await? {
-        return Err(Error::NotFound("policy"));
+        return Err(Error::not_found("policy"));
     }
     change.commit(AuditEvent::PolicyRemoved, Some(&credential.name), json!({})).await
 }
@@ -364,5 +364,5 @@ fn judged(
 /// Mode of a workspace.
 pub async fn mode(state: &State, workspace: WorkspaceId) -> Result<ApprovalMode> {
     let found = workspaces::find(&state.store, workspace).await?;
-    Ok(found.ok_or(Error::NotFound("workspace"))?.mode)
+    Ok(found.ok_or(Error::not_found("workspace"))?.mode)
 }

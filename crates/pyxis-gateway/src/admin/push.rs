@@ -89,7 +89,7 @@ pub async fn unsubscribe(state: &State, actor: &Actor, user: UserId, id: PushSub
     let mut change = Change::begin(state, actor).await?;
     let found = push::find(&mut change.tx, actor.workspace, id).await?;
     if found.is_none_or(|found| found.user_id != user) {
-        return Err(Error::NotFound("browser"));
+        return Err(Error::not_found("browser"));
     }
     push::remove(&mut change.tx, actor.workspace, id).await?;
     change.commit(AuditEvent::PushUnsubscribed, None, json!({ "browser": id })).await

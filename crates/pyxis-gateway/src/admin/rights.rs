@@ -80,7 +80,7 @@ pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<(UserId, 
 
 /// Sets the rights of a member on a credential. Neither right removes the entry.
 pub async fn set(state: &State, actor: &Actor, user: UserId, name: &str, wanted: Right) -> Result<UserRow> {
-    let person = users::find(&state.store, actor.workspace, user).await?.ok_or(Error::NotFound("user"))?;
+    let person = users::find(&state.store, actor.workspace, user).await?.ok_or(Error::not_found("user"))?;
     if person.role != Role::Member {
         return Err(Error::Conflict("only members have rights; owners and admins may do everything"));
     }
@@ -95,7 +95,7 @@ pub async fn set(state: &State, actor: &Actor, user: UserId, name: &str, wanted:
 /// Stores one person's rights on a credential. Returns the credential's stored name.
 pub(super) async fn put(tx: &mut Tx, person: &UserRow, name: &str, wanted: Right) -> Result<String> {
     let found = credentials::find_by_name(&mut *tx, person.workspace_id, name).await?;
-    let credential = found.ok_or(Error::NotFound("credential"))?;
+    let credential = found.ok_or(Error::not_found("credential"))?;
     let row = RightsRow {
         workspace_id: person.workspace_id,
         user_id: person.id,

@@ -167,9 +167,9 @@ pub async fn sign_in_by_link(
     let now = state.now();
     let mut tx = state.store.begin().await?;
     let link = sign_in_links::consume(&mut tx, &hash, now).await?;
-    let link = link.ok_or(Error::NotFound("sign-in link (it works once, for 48 hours)"))?;
+    let link = link.ok_or(Error::not_found("sign-in link (it works once, for 48 hours)"))?;
     let user = users::find(&mut tx, link.workspace_id, link.user_id).await?;
-    let user = user.filter(|user| user.disabled_at.is_none()).ok_or(Error::NotFound("user"))?;
+    let user = user.filter(|user| user.disabled_at.is_none()).ok_or(Error::not_found("user"))?;
     if user.last_sign_in_at.is_some() && link.made_by != Some(user.id) {
         let opened = link.made_by.map(|maker| (maker, now));
         if !users::set_opened(&mut tx, user.workspace_id, user.id, opened).await? {

@@ -85,7 +85,7 @@ async fn check_right(state: &State, user: &UserRow, credential: &CredentialRow) 
 /// The proposal with this id.
 pub async fn get(state: &State, workspace: WorkspaceId, id: StagedPolicyId) -> Result<Staged> {
     let found = staged_policies::find(&state.store, workspace, id, state.now()).await?;
-    load(state, found.ok_or(Error::NotFound("staged policy"))?).await
+    load(state, found.ok_or(Error::not_found("staged policy"))?).await
 }
 
 /// Pending proposals: all of them for managers, their own for members.
@@ -114,12 +114,12 @@ async fn load(state: &State, row: StagedPolicyRow) -> Result<Staged> {
 pub async fn withdraw(state: &State, caller: &Caller, id: StagedPolicyId) -> Result<()> {
     let staged = get(state, caller.workspace(), id).await?;
     if staged.row.user_id != caller.user.id && !caller.user.role.is_manager() {
-        return Err(Error::NotFound("staged policy"));
+        return Err(Error::not_found("staged policy"));
     }
     let actor = caller.actor();
     let mut change = Change::begin(state, &actor).await?;
     if !staged_policies::remove(&mut change.tx, caller.workspace(), id).await? {
-        return Err(Error::NotFound("staged policy"));
+        return Err(Error::not_found("staged policy"));
     }
     let detail = json!({ "staged": id, "by": staged.by.email });
     change.commit(AuditEvent::PolicyProposalWithdrawn, Some(&staged.credential.name), detail).await

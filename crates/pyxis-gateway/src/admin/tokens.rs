@@ -140,11 +140,11 @@ pub async fn revoke(state: &State, caller: &Caller, id: AccessTokenId) -> Result
     let found = access_tokens::find(&state.store, caller.workspace(), id).await?;
     let allowed = |row: &AccessTokenRow| row.user_id == caller.user.id || caller.user.role.is_manager();
     // A member must not learn that someone else's token exists.
-    let row = found.filter(allowed).ok_or(Error::NotFound("token"))?;
+    let row = found.filter(allowed).ok_or(Error::not_found("token"))?;
     let actor = caller.actor();
     let mut change = Change::begin(state, &actor).await?;
     if !access_tokens::remove(&mut change.tx, caller.workspace(), id).await? {
-        return Err(Error::NotFound("token"));
+        return Err(Error::not_found("token"));
     }
     change
         .commit(AuditEvent::TokenRevoked, None, json!({ "token": row.name, "id": id, "user": row.user_id }))

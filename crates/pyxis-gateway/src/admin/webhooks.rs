@@ -102,7 +102,7 @@ pub async fn create(state: &State, actor: &Actor, input: WebhookInput) -> Result
 
 /// The endpoint with this id.
 pub async fn get(state: &State, workspace: WorkspaceId, id: WebhookId) -> Result<Webhook> {
-    let row = webhooks::find(&state.store, workspace, id).await?.ok_or(Error::NotFound("webhook"))?;
+    let row = webhooks::find(&state.store, workspace, id).await?.ok_or(Error::not_found("webhook"))?;
     Ok(Webhook { events: read_events(&row.events)?, row })
 }
 
@@ -131,7 +131,7 @@ pub async fn update(state: &State, actor: &Actor, id: WebhookId, patch: WebhookP
     };
     let mut change = Change::begin(state, actor).await?;
     if !webhooks::update(&mut change.tx, actor.workspace, id, change_of_row, state.now()).await? {
-        return Err(Error::NotFound("webhook"));
+        return Err(Error::not_found("webhook"));
     }
     let detail = json!({ "id": id, "host": host, "events": events, "enabled": patch.enabled });
     change.commit(AuditEvent::WebhookChanged, None, detail).await?;
@@ -143,7 +143,7 @@ pub async fn update(state: &State, actor: &Actor, id: WebhookId, patch: WebhookP
 pub async fn remove(state: &State, actor: &Actor, id: WebhookId) -> Result<()> {
     let mut change = Change::begin(state, actor).await?;
     let found = webhooks::find(&mut change.tx, actor.workspace, id).await?;
-    let found = found.ok_or(Error::NotFound("webhook"))?;
+    let found = found.ok_or(Error::not_found("webhook"))?;
     webhooks::remove(&mut change.tx, actor.workspace, id).await?;
     change.commit(AuditEvent::WebhookRemoved, None, json!({ "id": id, "host": host_of(&found.url) })).await
 }
@@ -199,7 +199,7 @@ pub async fn counts(state: &State, workspace: WorkspaceId, id: WebhookId) -> Res
 
 /// The delivery with this id, with its body.
 pub async fn delivery(state: &State, workspace: WorkspaceId, id: DeliveryId) -> Result<Delivery> {
-    let missing = || Error::NotFound("delivery");
+    let missing = || Error::not_found("delivery");
     let row = deliveries::find(&state.store, workspace, id).await?.ok_or_else(missing)?;
     let sealed = deliveries::body(&state.store, workspace, id).await?.ok_or_else(missing)?;
     let opened = state.keyring.open(&deliveries::body_aad(workspace, id), &sealed);
@@ -211,14 +211,14 @@ pub async fn delivery(state: &State, workspace: WorkspaceId, id: DeliveryId) -> 
 pub async fn resend(state: &State, actor: &Actor, id: DeliveryId) -> Result<DeliveryRow> {
     let mut change = Change::begin(state, actor).await?;
     let found = deliveries::find(&mut change.tx, actor.workspace, id).await?;
-    let found = found.ok_or(Error::NotFound("delivery"))?;
+    let found = found.ok_or(Error::not_found("delivery"))?;
     let hook = webhooks::find(&mut change.tx, actor.workspace, found.webhook_id).await?;
     if hook.is_none_or(|hook| hook.disabled_at.is_some()) {
         return Err(Error::Conflict("the endpoint is disabled; enable it, then send again"));
     }
     deliveries::resend(&mut change.tx, actor.workspace, id, state.now()).await?;
     let row =
-        deliveries::find(&mut change.tx, actor.workspace, id).await?.ok_or(Error::NotFound("delivery"))?;
+        deliveries::find(&mut change.tx, actor.workspace, id).await?.ok_or(Error::not_found("delivery"))?;
     let detail = json!({ "delivery": id, "webhook": found.webhook_id, "event": found.event });
     change.commit(AuditEvent::WebhookResent, None, detail).await?;
     state.work.deliveries().notify_one();

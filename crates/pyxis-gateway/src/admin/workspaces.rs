@@ -65,7 +65,7 @@ pub async fn create(
 
 /// The workspace with this id.
 pub async fn get(state: &State, id: WorkspaceId) -> Result<WorkspaceRow> {
-    workspaces::find(&state.store, id).await?.ok_or(Error::NotFound("workspace"))
+    workspaces::find(&state.store, id).await?.ok_or(Error::not_found("workspace"))
 }
 
 /// All workspaces of the installation.

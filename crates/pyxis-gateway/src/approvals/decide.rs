@@ -128,11 +128,11 @@ pub async fn decide_with(
     let mut tx = state.store.begin().await?;
     if let Decision::Approve(Some(_)) = word {
         let row = approvals::find(&mut tx, approver.workspace, txn).await?;
-        let row = row.ok_or(Error::NotFound("transaction"))?;
+        let row = row.ok_or(Error::not_found("transaction"))?;
         policies::hold(&mut tx, row.workspace_id, row.credential_id).await?;
     }
     let found = approvals::find_for_update(&mut tx, approver.workspace, txn).await?;
-    let row = found.ok_or(Error::NotFound("transaction"))?;
+    let row = found.ok_or(Error::not_found("transaction"))?;
     let policy = voters::policy_of(&mut tx, row.workspace_id, row.credential_id).await?;
     // Current rows, not those at sign-in.
     let voter = Voter::load(&mut tx, row.workspace_id, approver.user, row.credential_id).await?;

@@ -53,7 +53,7 @@ pub(crate) async fn execute(state: &State, workspace: WorkspaceId, txn: TxnId) -
     // Set before the attempt is recorded, so that a recorded attempt always has an executor.
     let _carried = state.work.track_in_flight(txn);
     let found = approvals::find(&state.store, workspace, txn).await?;
-    let row = found.ok_or(Error::NotFound("transaction"))?;
+    let row = found.ok_or(Error::not_found("transaction"))?;
     loop {
         // Read before the checks that depend on it, and compared in the transaction that records the attempt.
         let generation = generations::read(&state.store).await?;

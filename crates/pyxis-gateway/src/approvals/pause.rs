@@ -125,7 +125,7 @@ async fn insert(
     if let Some(claim) = claim {
         claim.attach(&mut tx, txn).await?;
     }
-    let row = approvals::find(&mut tx, workspace, txn).await?.ok_or(Error::NotFound("transaction"))?;
+    let row = approvals::find(&mut tx, workspace, txn).await?.ok_or(Error::not_found("transaction"))?;
     announce::requested(state, &mut tx, &row, &redactor.bytes(request.body.clone())).await?;
     tx.notify(StoreEvent::Approval { workspace, txn });
     tx.commit().await?;

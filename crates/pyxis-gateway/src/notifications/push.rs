@@ -219,7 +219,7 @@ async fn request(
     let internal = |error| Error::Internal(error);
     let opened = state.keyring.open(&push::keys_aad(row.workspace_id, browser.id), &browser.sealed_keys);
     let keys = opened.map_err(|error| internal(Box::new(error)))?;
-    let (auth, key) = keys.expose().split_at_checked(AUTH).ok_or(Error::NotFound("keys"))?;
+    let (auth, key) = keys.expose().split_at_checked(AUTH).ok_or(Error::not_found("keys"))?;
     let recipient = Recipient {
         key: PublicKey::from_sec1_bytes(key).map_err(|error| internal(Box::new(error)))?,
         auth: SecretBytes::new(auth.to_vec()),

@@ -1,15 +1,12 @@
 //! Refused operations as [`Problem`] responses.
 
-use std::error::Error;
-use std::fmt;
-
 use axum::response::{IntoResponse, Response};
 use http::HeaderValue;
 use http::header::RETRY_AFTER;
 use pyxis_core::admin_error::AdminError;
 
 use crate::Problem;
-use crate::problem::kinds;
+use crate::problem::{Causes, kinds};
 
 /// Result of a handler.
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
@@ -54,21 +51,6 @@ impl IntoResponse for Failure {
             tracing::warn!(error = %Causes(&self.0), "administrative request failed");
         }
         problem.into_response()
-    }
-}
-
-/// An error with all its causes on one line.
-struct Causes<'a>(&'a dyn Error);
-
-impl fmt::Display for Causes<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)?;
-        let mut cause = self.0.source();
-        while let Some(error) = cause {
-            write!(f, ": {error}")?;
-            cause = error.source();
-        }
-        Ok(())
     }
 }
 

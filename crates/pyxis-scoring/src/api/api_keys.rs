@@ -4,7 +4,7 @@ use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::ApiKeyId;
-use pyxis_http::admin::Manager;
+use pyxis_http::admin::{Manager, Result};
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::{Json, Path, Query};
@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::problems::KeyRevoked;
+use crate::service::Error;
 use crate::service::api_keys::{self, ApiKeyInput, FIRST_TIER};
-use crate::service::{Error, Result};
 use crate::state::State;
 use crate::values::{Label, SurfaceName, TierLimit, TierNumber};
 
@@ -149,12 +149,12 @@ fn shown(row: ApiKeyRow, key: Option<String>) -> ApiKeyResponse {
     }
 }
 
-fn id(text: &str) -> Result<ApiKeyId> {
-    text.parse().map_err(|_| Error::NotFound("API key"))
+fn id(text: &str) -> Result<ApiKeyId, Error> {
+    text.parse().map_err(|_| Error::not_found("API key"))
 }
 
 /// Requires the two fields of a tier together.
-fn tier(limit_field: &str, tier: Option<i64>, limit: Option<i64>) -> Result<Option<Tier>> {
+fn tier(limit_field: &str, tier: Option<i64>, limit: Option<i64>) -> Result<Option<Tier>, Error> {
     match (tier, limit) {
         (Some(tier), limit) => Ok(Some(Tier { tier, limit })),
         (None, None) => Ok(None),

@@ -7,11 +7,10 @@ use http::StatusCode;
 use pyxis_core::catalogue::{CatalogueStamp, Group, Platform};
 use pyxis_core::stamp::StampName;
 use pyxis_http::Json;
-use pyxis_http::admin::Manager;
+use pyxis_http::admin::{Manager, Result};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::service::Result;
 use crate::service::catalogue::{self, Catalogue};
 use crate::state::State;
 

@@ -4,7 +4,7 @@ use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ApiKeyId, HistoryRequestId};
-use pyxis_http::admin::Manager;
+use pyxis_http::admin::{Manager, Result};
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::openapi::{Id, Time};
 use pyxis_http::{Json, Path, Query};
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::problems::{NothingToRequest, RequestDecided};
-use crate::service::{Error, Result, history_requests};
+use crate::service::{Error, history_requests};
 use crate::state::State;
 
 #[derive(Deserialize, ToSchema)]
@@ -186,6 +186,6 @@ async fn decide(
     Path(request): Path<String>,
     approve: bool,
 ) -> Result<Json<HistoryRequestResponse>> {
-    let id: HistoryRequestId = request.parse().map_err(|_| Error::NotFound("history request"))?;
+    let id: HistoryRequestId = request.parse().map_err(|_| Error::not_found("history request"))?;
     Ok(Json(shown(history_requests::decide(&state, &actor, id, approve).await?)))
 }

@@ -2,7 +2,7 @@
 
 use axum::extract::State as Extract;
 use http::StatusCode;
-use pyxis_http::admin::Manager;
+use pyxis_http::admin::{Manager, Result};
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::{Json, Path};
@@ -10,7 +10,6 @@ use pyxis_store::issuers::IssuerRow;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::service::Result;
 use crate::service::issuers::{self, Added};
 use crate::state::State;
 use crate::values::Label;

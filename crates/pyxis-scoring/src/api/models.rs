@@ -2,14 +2,14 @@
 
 use axum::extract::State as Extract;
 use pyxis_http::Json;
-use pyxis_http::admin::Manager;
+use pyxis_http::admin::{Manager, Result};
 use pyxis_models::card::Card;
 use pyxis_models::clusters::Group;
 use pyxis_models::custom::CustomCard;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::service::{Result, models};
+use crate::service::models;
 use crate::state::State;
 use crate::values::{AnyObject, CustomModel, SuspectedGroup};
 

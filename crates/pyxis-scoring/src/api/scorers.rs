@@ -5,7 +5,7 @@ use http::StatusCode;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::ScorerId;
 use pyxis_core::score::Weights;
-use pyxis_http::admin::Manager;
+use pyxis_http::admin::{Manager, Result};
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::{Json, Path};
@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::problems::Changed;
+use crate::service::Error;
 use crate::service::amount::{Amount, Amounts, weights};
 use crate::service::preview::{self, Proposal};
 use crate::service::scorers::{self, Rescore, Scorer, ScorerInput, ScorerPatch};
-use crate::service::{Error, Result};
 use crate::state::State;
 use crate::values::{AmountInput, Label, WeightsInput};
 
@@ -131,8 +131,8 @@ fn shown(scorer: Scorer) -> ScorerResponse {
     }
 }
 
-fn id(text: &str) -> Result<ScorerId> {
-    text.parse().map_err(|_| Error::NotFound("scorer"))
+fn id(text: &str) -> Result<ScorerId, Error> {
+    text.parse().map_err(|_| Error::not_found("scorer"))
 }
 
 fn amount(amount: Option<Amount>) -> Option<Decimal> {

@@ -111,7 +111,7 @@ pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<ApiKeyRow
 
 /// One key, revoked or not.
 pub async fn get(state: &State, workspace: WorkspaceId, id: ApiKeyId) -> Result<ApiKeyRow> {
-    api_keys::find_by_id(&state.store, workspace, id).await?.ok_or(Error::NotFound("API key"))
+    api_keys::find_by_id(&state.store, workspace, id).await?.ok_or(Error::not_found("API key"))
 }
 
 /// Changes an active key.
@@ -124,7 +124,7 @@ pub async fn update(state: &State, actor: &Actor, id: ApiKeyId, wanted: ApiKeyCh
     }
     let mut change = Change::begin(state, actor).await?;
     let row = api_keys::find_by_id(&mut change.tx, actor.workspace, id).await?;
-    if row.ok_or(Error::NotFound("API key"))?.revoked_at.is_some() {
+    if row.ok_or(Error::not_found("API key"))?.revoked_at.is_some() {
         return Err(Error::Conflict("the key is permanently revoked; create a new one"));
     }
     let tier = |tier: Tier| json!({ "tier": tier.tier, "limit": tier.limit });
@@ -142,7 +142,7 @@ pub async fn update(state: &State, actor: &Actor, id: ApiKeyId, wanted: ApiKeyCh
 pub async fn revoke(state: &State, actor: &Actor, id: ApiKeyId) -> Result<bool> {
     let mut change = Change::begin(state, actor).await?;
     let row = api_keys::find_by_id(&mut change.tx, actor.workspace, id).await?;
-    let row = row.ok_or(Error::NotFound("API key"))?;
+    let row = row.ok_or(Error::not_found("API key"))?;
     if !api_keys::revoke(&mut change.tx, actor.workspace, id, state.now()).await? {
         return Ok(false);
     }

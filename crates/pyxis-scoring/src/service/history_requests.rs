@@ -79,7 +79,7 @@ pub async fn decide(
 /// Requests are few: people make them.
 async fn find(state: &State, workspace: WorkspaceId, id: HistoryRequestId) -> Result<HistoryRequestRow> {
     let all = list(state, workspace, None).await?;
-    all.into_iter().find(|row| row.id == id).ok_or(Error::NotFound("history request"))
+    all.into_iter().find(|row| row.id == id).ok_or(Error::not_found("history request"))
 }
 
 fn check_use_case(text: &str) -> Result<()> {

@@ -45,10 +45,10 @@ pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<IssuerRow
 
 /// Removes an issuer from the list, named by any DID of its key. Its Stamps stay until they expire or are revoked.
 pub async fn remove(state: &State, actor: &Actor, did: &str) -> Result<()> {
-    let did = canonical(did).map_err(|_| Error::NotFound("issuer"))?;
+    let did = canonical(did).map_err(|_| Error::not_found("issuer"))?;
     let mut change = Change::begin(state, actor).await?;
     if !issuers::remove(&mut change.tx, actor.workspace, &did).await? {
-        return Err(Error::NotFound("issuer"));
+        return Err(Error::not_found("issuer"));
     }
     change.commit(AuditEvent::IssuerRemoved, json!({ "did": did })).await
 }

@@ -70,7 +70,7 @@ pub async fn preview(
     id: ScorerId,
     proposal: Proposal,
 ) -> Result<Preview> {
-    let before = scorers::terms(&state.store, workspace, id).await?.ok_or(Error::NotFound("scorer"))?;
+    let before = scorers::terms(&state.store, workspace, id).await?.ok_or(Error::not_found("scorer"))?;
     if let Some(weights) = &proposal.weights {
         check_weights(weights)?;
     }

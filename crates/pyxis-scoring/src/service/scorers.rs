@@ -88,8 +88,8 @@ pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<ScorerRow
 
 /// One scorer.
 pub async fn get(state: &State, workspace: WorkspaceId, id: ScorerId) -> Result<Scorer> {
-    let row = scorers::find(&state.store, workspace, id).await?.ok_or(Error::NotFound("scorer"))?;
-    let terms = scorers::terms(&state.store, workspace, id).await?.ok_or(Error::NotFound("scorer"))?;
+    let row = scorers::find(&state.store, workspace, id).await?.ok_or(Error::not_found("scorer"))?;
+    let terms = scorers::terms(&state.store, workspace, id).await?.ok_or(Error::not_found("scorer"))?;
     Ok(Scorer { id, name: row.name, terms, created_at: row.created_at })
 }
 
@@ -104,7 +104,7 @@ pub async fn update(state: &State, actor: &Actor, id: ScorerId, patch: ScorerPat
     let with_terms = patch.threshold.is_some() || patch.weights.is_some();
     let mut change = Change::begin(state, actor).await?;
     let before = scorers::terms(&mut change.tx, actor.workspace, id).await?;
-    let before = before.ok_or(Error::NotFound("scorer"))?;
+    let before = before.ok_or(Error::not_found("scorer"))?;
     if let Some(name) = &patch.name {
         scorers::rename(&mut change.tx, actor.workspace, id, name).await?;
     }
@@ -145,7 +145,7 @@ async fn take_out(state: &State, actor: &Actor, id: ScorerId) -> Result<()> {
     let mut change = Change::begin(state, actor).await?;
     let Some(row) = scorers::find(&mut change.tx, actor.workspace, id).await? else {
         let left = scorers::removed(&mut change.tx, actor.workspace).await?;
-        return if left.contains(&id) { Ok(()) } else { Err(Error::NotFound("scorer")) };
+        return if left.contains(&id) { Ok(()) } else { Err(Error::not_found("scorer")) };
     };
     if scorers::remove(&mut change.tx, actor.workspace, id).await? {
         change.commit(AuditEvent::ScorerRemoved, json!({ "scorer": id, "name": row.name })).await?;
@@ -169,7 +169,7 @@ async fn clear(store: Store, workspace: WorkspaceId) -> Result<()> {
 
 /// Counts the stored scores that do not match the scorer's current terms. Reads every one of them.
 pub async fn progress(state: &State, workspace: WorkspaceId, id: ScorerId) -> Result<Rescore> {
-    scorers::find(&state.store, workspace, id).await?.ok_or(Error::NotFound("scorer"))?;
+    scorers::find(&state.store, workspace, id).await?.ok_or(Error::not_found("scorer"))?;
     let found = scores::progress(&state.store, workspace, id, state.now()).await?;
     let running = leases::is_held(&state.store, &lease_of(id), state.now()).await?;
     Ok(Rescore { stored: found.stored, outdated: found.outdated, running })
@@ -178,7 +178,7 @@ pub async fn progress(state: &State, workspace: WorkspaceId, id: ScorerId) -> Re
 /// Recomputes outdated scores and returns how many. `done` receives the number done. If another process is doing this,
 /// waits and then handles what is left.
 pub async fn rescore(state: &State, actor: &Actor, id: ScorerId, done: impl FnMut(u64)) -> Result<u64> {
-    scorers::find(&state.store, actor.workspace, id).await?.ok_or(Error::NotFound("scorer"))?;
+    scorers::find(&state.store, actor.workspace, id).await?.ok_or(Error::not_found("scorer"))?;
     let lease = loop {
         match begin_rescore(state, actor, id).await? {
             Some(lease) => break lease,

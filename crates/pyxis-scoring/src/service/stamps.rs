@@ -100,8 +100,9 @@ pub async fn show(
         Some(id) => scorers::find(&state.store, workspace, id).await?,
         None => scorers::list(&state.store, workspace).await?.into_iter().next(),
     };
-    let scorer = scorer.ok_or(Error::NotFound("scorer"))?;
-    let terms = scorers::terms(&state.store, workspace, scorer.id).await?.ok_or(Error::NotFound("scorer"))?;
+    let scorer = scorer.ok_or(Error::not_found("scorer"))?;
+    let terms =
+        scorers::terms(&state.store, workspace, scorer.id).await?.ok_or(Error::not_found("scorer"))?;
     let now = state.now();
     let stamps::DecodedStamps { stamps: rows, damaged } =
         stamps::all_of(&state.store, workspace, address).await?;
@@ -162,7 +163,7 @@ pub async fn revoke(
         StampFilter::Digest(digest) => digest,
         StampFilter::Stored(address, provider) => {
             let found = stamps::find(&state.store, actor.workspace, address, &provider).await?;
-            found.ok_or(Error::NotFound("Stamp"))?.digest
+            found.ok_or(Error::not_found("Stamp"))?.digest
         }
     };
     let (revoked_by, revoked_at) = (actor.name.clone(), state.now());

@@ -2,7 +2,7 @@
 
 use axum::extract::State as Extract;
 use http::StatusCode;
-use pyxis_http::admin::Manager;
+use pyxis_http::admin::{Manager, Result};
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::{Json, Path, Query};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::subject;
-use crate::service::{Result, blocklist};
+use crate::service::blocklist;
 use crate::state::State;
 
 #[derive(Deserialize, ToSchema)]

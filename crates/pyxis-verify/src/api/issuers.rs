@@ -2,7 +2,7 @@
 
 use axum::extract::State as Extract;
 use http::StatusCode;
-use pyxis_http::admin::Manager;
+use pyxis_http::admin::{Manager, Result};
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::{Json, Path};
@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use super::kind;
 use crate::registry::Issuer;
-use crate::service::{Error, Result, issuers};
+use crate::service::{Error, issuers};
 use crate::state::State;
 
 #[derive(Deserialize, ToSchema)]
@@ -45,7 +45,7 @@ fn shown(row: ProofIssuerRow) -> IssuerResponse {
     IssuerResponse { kind: row.kind.as_str(), issuer: row.issuer, name: row.name, created_at }
 }
 
-fn issuer(text: &str) -> Result<Issuer> {
+fn issuer(text: &str) -> Result<Issuer, Error> {
     text.parse().map_err(|error| Error::field("issuer", format!("{error}")))
 }
 
@@ -115,7 +115,7 @@ pub(super) async fn remove(
     Path((named, text)): Path<(String, String)>,
 ) -> Result<StatusCode> {
     let (kind, issuer) = (kind(&named), issuer(&text));
-    let (Ok(kind), Ok(issuer)) = (kind, issuer) else { return Err(Error::NotFound("issuer")) };
+    let (Ok(kind), Ok(issuer)) = (kind, issuer) else { return Err(Error::not_found("issuer").into()) };
     issuers::remove(&state, &actor, kind, issuer).await?;
     Ok(StatusCode::NO_CONTENT)
 }

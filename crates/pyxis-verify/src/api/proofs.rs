@@ -3,7 +3,7 @@
 use axum::extract::State as Extract;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::{Kind, NetworkName};
-use pyxis_http::admin::Manager;
+use pyxis_http::admin::{Manager, Result};
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::{Json, Query};
@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{kind, subject};
+use crate::service::Error;
 use crate::service::proofs::{self, ProofKey};
-use crate::service::{Error, Result};
 use crate::state::State;
 use crate::values::{LogChange, ProofEnd, RevokedWord};
 
@@ -161,12 +161,12 @@ fn entry(row: LogRow) -> ProofLogEntry {
     }
 }
 
-fn limit(wanted: Option<u32>) -> Result<u32> {
+fn limit(wanted: Option<u32>) -> Result<u32, Error> {
     let limit = wanted.unwrap_or(PAGE);
     if (1..=MOST).contains(&limit) { Ok(limit) } else { Err(Error::field("limit", "1 to 1000")) }
 }
 
-fn network(text: &str) -> Result<NetworkName> {
+fn network(text: &str) -> Result<NetworkName, Error> {
     text.parse().map_err(|error| Error::field("network", format!("{error}")))
 }
 

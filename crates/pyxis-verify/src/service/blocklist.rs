@@ -86,7 +86,7 @@ pub async fn unblock(state: &State, actor: &Actor, subject: Subject, network: Op
         }
     }
     if lifted == 0 {
-        return Err(Error::NotFound("blocked address"));
+        return Err(Error::not_found("blocked address"));
     }
     let detail = json!({ "address": subject.to_string(), "network": network });
     commit(state, actor, change.tx, AuditEvent::BlocklistRemoved, &detail).await?;
@@ -94,7 +94,8 @@ pub async fn unblock(state: &State, actor: &Actor, subject: Subject, network: Op
 }
 
 fn unknown(network: &NetworkName) -> Error {
-    Error::Unavailable(format!("the newest block of {network} is unknown").into())
+    let source = format!("the newest block of {network} is unknown").into();
+    Error::Unavailable { what: "the node of a network", source }
 }
 
 /// The active blocks, newest first, at most a thousand.

@@ -46,7 +46,7 @@ pub async fn remove(state: &State, actor: &Actor, kind: Kind, issuer: Issuer) ->
     let mut tx = state.store.begin().await?;
     let issuer = issuer.to_string();
     if !proof_issuers::remove(&mut tx, kind, &issuer).await? {
-        return Err(Error::NotFound("issuer"));
+        return Err(Error::not_found("issuer"));
     }
     let detail = json!({ "kind": kind.as_str(), "issuer": issuer });
     commit(state, actor, tx, AuditEvent::ProofIssuerRemoved, &detail).await

@@ -36,7 +36,7 @@ pub async fn revoke(state: &State, actor: &Actor, place: &ProofKey, reason: &str
     let ProofKey { network, kind, subject, action_id } = place;
     let mut register = Register::open(state, &BTreeSet::from([network.clone()])).await?;
     let open = proofs::open_of_subject(&mut register.tx, network, *kind, *subject, *action_id).await?;
-    let row = open.ok_or(Error::NotFound("proof"))?;
+    let row = open.ok_or(Error::not_found("proof"))?;
     let height = register.revoke(&row, reason, (&actor.id, state.now())).await?;
     let detail = json!({
         "network": network.as_str(),

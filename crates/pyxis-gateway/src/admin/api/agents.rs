@@ -149,7 +149,7 @@ fn shown(agent: Agent, key: Option<String>) -> AgentResponse {
 }
 
 fn id(text: &str) -> Result<AgentId> {
-    text.parse().map_err(|_| Error::NotFound("agent"))
+    text.parse().map_err(|_| Error::not_found("agent"))
 }
 
 /// List agents.

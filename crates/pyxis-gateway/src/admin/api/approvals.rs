@@ -242,7 +242,7 @@ fn shown(state: &State, view: ApprovalView, policy: Option<&Policy>) -> Approval
 }
 
 fn txn(text: &str) -> Result<TxnId> {
-    text.parse().map_err(|_| Error::NotFound("transaction"))
+    text.parse().map_err(|_| Error::not_found("transaction"))
 }
 
 fn answer(decided: &DecisionOutcome) -> Json<DecisionResponse> {

@@ -105,8 +105,8 @@ impl FromRequestParts<State> for Editing {
     async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self> {
         let caller = caller(state, &parts.headers, Scopes::ADMIN).await?;
         let path = Path::<HashMap<String, String>>::from_request_parts(parts, state).await;
-        let path = path.map_err(|_| Error::NotFound("credential"))?;
-        let name = path.get("credential").ok_or(Error::NotFound("credential"))?;
+        let path = path.map_err(|_| Error::not_found("credential"))?;
+        let name = path.get("credential").ok_or(Error::not_found("credential"))?;
         let credential = credentials::get(state, caller.workspace(), name).await?;
         if rights::of(state, &caller.user).await?.may_edit(credential.id) {
             return Ok(Self { caller, credential });

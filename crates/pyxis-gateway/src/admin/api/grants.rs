@@ -126,7 +126,7 @@ pub(super) async fn revoke(
     Manager(actor): Manager,
     Path(id): Path<String>,
 ) -> Result<StatusCode> {
-    let id: GrantId = id.parse().map_err(|_| Error::NotFound("grant"))?;
+    let id: GrantId = id.parse().map_err(|_| Error::not_found("grant"))?;
     grants::revoke(&state, &actor, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -177,7 +177,7 @@ async fn one(state: &State, user: UserRow, link: Option<String>) -> Result<Json<
 }
 
 fn id(text: &str) -> Result<UserId> {
-    text.parse().map_err(|_| Error::NotFound("user"))
+    text.parse().map_err(|_| Error::not_found("user"))
 }
 
 /// List members.

@@ -77,7 +77,7 @@ pub(super) async fn show(
     Editing { caller, credential }: Editing,
 ) -> Result<Json<PolicyResponse>> {
     let found = policies::get(&state, caller.workspace(), &credential.name).await?;
-    let (row, policy) = found.ok_or(Error::NotFound("policy"))?;
+    let (row, policy) = found.ok_or(Error::not_found("policy"))?;
     let mode = policies::mode(&state, caller.workspace()).await?;
     Ok(Json(PolicyResponse {
         warnings: policies::warnings(&credential, Some(&policy), mode),

@@ -123,10 +123,10 @@ pub(super) async fn withdraw(
     Editing { caller, credential }: Editing,
     Path((_, id)): Path<(String, String)>,
 ) -> Result<StatusCode> {
-    let id: StagedPolicyId = id.parse().map_err(|_| Error::NotFound("staged policy"))?;
+    let id: StagedPolicyId = id.parse().map_err(|_| Error::not_found("staged policy"))?;
     let found = staged::get(&state, caller.workspace(), id).await?;
     if found.credential.id != credential.id {
-        return Err(Error::NotFound("staged policy"));
+        return Err(Error::not_found("staged policy"));
     }
     staged::withdraw(&state, &caller, id).await?;
     Ok(StatusCode::NO_CONTENT)

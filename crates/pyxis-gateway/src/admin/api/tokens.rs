@@ -163,7 +163,7 @@ pub(super) async fn revoke(
     SignedIn(person): SignedIn,
     Path(id): Path<String>,
 ) -> Result<StatusCode> {
-    let id: AccessTokenId = id.parse().map_err(|_| Error::NotFound("token"))?;
+    let id: AccessTokenId = id.parse().map_err(|_| Error::not_found("token"))?;
     tokens::revoke(&state, &person, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

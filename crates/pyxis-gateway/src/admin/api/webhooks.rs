@@ -207,11 +207,11 @@ fn delivery(row: DeliveryRow, body: Option<String>) -> DeliveryResponse {
 }
 
 fn webhook_id(text: &str) -> Result<WebhookId> {
-    text.parse().map_err(|_| Error::NotFound("webhook"))
+    text.parse().map_err(|_| Error::not_found("webhook"))
 }
 
 fn delivery_id(text: &str) -> Result<DeliveryId> {
-    text.parse().map_err(|_| Error::NotFound("delivery"))
+    text.parse().map_err(|_| Error::not_found("delivery"))
 }
 
 const UUID: &str = "a UUID";

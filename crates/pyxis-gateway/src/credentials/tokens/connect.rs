@@ -144,7 +144,7 @@ pub async fn finish(state: &State, actor: &Actor, user: UserId, token: &str, cod
     let hash = hex::encode(&key_hash(token));
     let found = oauth_tokens::take_connection(&state.store, workspace, user, &hash, now).await?;
     let connection =
-        found.ok_or(Error::NotFound("connection: it was used, or took longer than ten minutes"))?;
+        found.ok_or(Error::not_found("connection: it was used, or took longer than ten minutes"))?;
     let row = credentials::find(&state.store, workspace, connection.credential_id).await?;
     let row = row.filter(|row| row.version == connection.credential_version);
     let row = row.ok_or(CHANGED)?;
@@ -187,7 +187,7 @@ async fn keep(state: &State, actor: &Actor, mut subject: TokenRequest, granted: 
 
 async fn find(state: &State, actor: &Actor, name: &str) -> Result<ResolvedCredential> {
     let row = credentials::find_by_name(&state.store, actor.workspace, name).await?;
-    ResolvedCredential::parse(row.ok_or(Error::NotFound("credential"))?, None, ApprovalMode::Gated)
+    ResolvedCredential::parse(row.ok_or(Error::not_found("credential"))?, None, ApprovalMode::Gated)
 }
 
 fn account(credential: &ResolvedCredential) -> Result<&Connected> {
