@@ -9,7 +9,7 @@ use pyxis_core::entropy::Entropy;
 use pyxis_core::secret::SecretBytes;
 use pyxis_http::admin::{ManagerAuth, ManagerFuture};
 use pyxis_store::Store;
-use pyxis_store::audit::AuditKeys;
+use pyxis_store::audit::{AuditKeys, AuditedStore};
 use pyxis_store::outbox::Outbox;
 
 use crate::limits::{Limiter, SpentLog};
@@ -57,8 +57,8 @@ pub struct Inner {
     pub store: Store,
     /// The same store with the outbox; whatever changes scores writes to both.
     pub books: ScoringDb,
-    /// Keys of the audit trail, which records every administrative change.
-    pub audit_keys: AuditKeys,
+    /// For changes by managers.
+    pub audited: AuditedStore,
     /// Authenticates managers.
     pub managers: Arc<dyn ManagerAuth>,
     pub clock: Arc<dyn Clock>,
@@ -81,8 +81,8 @@ impl State {
             models: Models::new(store.clone()),
             books: ScoringDb::new(store.clone(), outbox),
             activity,
+            audited: AuditedStore::new(store.clone(), audit_keys, Arc::clone(&clock)),
             store,
-            audit_keys,
             managers,
             clock,
             entropy,

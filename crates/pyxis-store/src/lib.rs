@@ -18,6 +18,7 @@ mod watch;
 
 pub mod access_tokens;
 pub mod activity;
+mod actor_id;
 pub mod addresses;
 pub mod agents;
 pub mod anonymous_limits;
@@ -65,6 +66,7 @@ pub mod sessions;
 pub mod sign_in_links;
 pub mod staged_policies;
 pub mod stamps;
+mod stored_name;
 pub mod usage;
 pub mod users;
 pub mod votes;
@@ -84,6 +86,7 @@ pub use db::{Committing, Executor, Tx, fold};
 pub use error::{NO_NUL, StoreError};
 pub use event::StoreEvent;
 pub use page::Page;
+pub use stored_name::{Named, StoredName};
 pub use url::DatabaseUrl;
 
 /// Events by which a slow subscriber may lag before it is told that it missed some.

@@ -10,30 +10,14 @@ pub mod networks;
 pub mod proofs;
 
 use pyxis_core::actor::Actor;
-use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::proof::is_plain_text;
-use pyxis_store::{Tx, audit, workspaces};
-use serde_json::Value;
-
-use crate::state::State;
+use pyxis_store::{Store, workspaces};
 
 pub use pyxis_core::admin_error::{AdminError as Error, Result};
 
-/// Records a change and commits it. `detail` must hold no secret.
-pub(crate) async fn commit(
-    state: &State,
-    actor: &Actor,
-    tx: Tx,
-    event: AuditEvent,
-    detail: &Value,
-) -> Result<()> {
-    let (keys, now) = (&state.audit_keys, state.now());
-    Ok(audit::commit_change(tx, keys, now, actor, event, None, detail.to_string()).await?)
-}
-
 /// Refuses actors outside the installation's first workspace.
-pub(crate) async fn require_first_workspace(state: &State, actor: &Actor) -> Result<()> {
-    let first = workspaces::list(&state.store).await?.into_iter().next();
+pub(crate) async fn require_first_workspace(store: &Store, actor: &Actor) -> Result<()> {
+    let first = workspaces::list(store).await?.into_iter().next();
     let home = first.is_some_and(|first| first.id == actor.workspace);
     if home {
         Ok(())

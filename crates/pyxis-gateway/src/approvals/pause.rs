@@ -163,7 +163,7 @@ fn new_approval(
             &approvals::target_aad(agent.workspace_id, txn),
             target,
         ),
-        rule: matched.rule.as_str().to_owned(),
+        rule: matched.rule,
         pattern: matched.pattern.clone(),
         reason: words.reason.clone(),
         digest: request_digest(request, asked.method.as_str(), credential, agent.id),

@@ -15,10 +15,8 @@ pub trait Listed: Serialize + ToSchema {
     /// Member of a list that holds its items, for example `agents`.
     const MEMBER: &'static str;
 
-    /// Name of the list's schema.
-    fn list_name() -> Cow<'static, str> {
-        std::format!("{}ListResponse", Self::name()).into()
-    }
+    /// Name of the list's schema, if it is not the item's with `ListResponse`.
+    const LIST_SCHEMA: Option<&'static str> = None;
 }
 
 /// An item of lists that are sent in pages.
@@ -102,6 +100,13 @@ impl<T: Paged> Serialize for PagedList<T> {
     }
 }
 
+fn list_name<T: Listed>() -> Cow<'static, str> {
+    match T::LIST_SCHEMA {
+        Some(name) => name.into(),
+        None => std::format!("{}ListResponse", T::name()).into(),
+    }
+}
+
 /// Schema of a list without a cursor.
 fn list<T: Listed>() -> ObjectBuilder {
     let items = ArrayBuilder::new().items(Ref::from_schema_name(T::name()));
@@ -122,7 +127,7 @@ impl<T: Listed> PartialSchema for List<T> {
 
 impl<T: Listed> ToSchema for List<T> {
     fn name() -> Cow<'static, str> {
-        T::list_name()
+        list_name::<T>()
     }
 
     fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
@@ -145,7 +150,7 @@ impl<T: Paged> PartialSchema for PagedList<T> {
 
 impl<T: Paged> ToSchema for PagedList<T> {
     fn name() -> Cow<'static, str> {
-        T::list_name()
+        list_name::<T>()
     }
 
     fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {

@@ -98,7 +98,7 @@ pub(super) async fn show(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
 ) -> Result<Json<CatalogueResponse>> {
-    Ok(shown(catalogue::get(&state, actor.workspace).await?))
+    Ok(shown(catalogue::get(&state.store, actor.workspace).await?))
 }
 
 /// Replace the catalogue of Stamps.
@@ -141,7 +141,7 @@ pub(super) async fn replace(
     Json(input): Json<Replace>,
 ) -> Result<Json<CatalogueResponse>> {
     let platforms = input.platforms.into_iter().map(Platform::from).collect();
-    Ok(shown(catalogue::replace(&state, &actor, platforms).await?))
+    Ok(shown(catalogue::replace(&state.audited, &actor, platforms).await?))
 }
 
 /// Restore the built-in catalogue.
@@ -154,6 +154,6 @@ pub(super) async fn replace(
     responses((status = 204, description = "The built-in one is in force.")),
 )]
 pub(super) async fn reset(Extract(state): Extract<State>, Manager(actor): Manager) -> Result<StatusCode> {
-    catalogue::reset(&state, &actor).await?;
+    catalogue::reset(&state.audited, &actor).await?;
     Ok(StatusCode::NO_CONTENT)
 }

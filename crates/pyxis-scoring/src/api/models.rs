@@ -83,5 +83,5 @@ pub(super) async fn show(
     responses((status = 200, description = "At most 50 groups.", body = Groups)),
 )]
 pub(super) async fn groups(Extract(state): Extract<State>, Manager(_): Manager) -> Result<Json<Groups>> {
-    Ok(Json(Groups { groups: models::groups(&state).await? }))
+    Ok(Json(Groups { groups: models::groups(&state.store).await? }))
 }

@@ -168,7 +168,7 @@ pub(super) async fn show(
     let address = address(&text)?;
     let scorer = within.scorer_id.map(ScorerId::try_from).transpose();
     let scorer = scorer.map_err(|_| Error::not_found("scorer"))?;
-    let found = stamps::show(&state, actor.workspace, scorer, address).await?;
+    let found = stamps::show(&state.store, actor.workspace, scorer, address, state.now()).await?;
     Ok(Json(StampsResponse {
         address,
         scorer_id: found.scorer.id,

@@ -2,7 +2,7 @@
 
 use axum::extract::State as Extract;
 use http::StatusCode;
-use pyxis_http::admin::{Manager, Result};
+use pyxis_http::admin::{List, Listed, Manager, Result};
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::{Json, Path};
@@ -34,11 +34,11 @@ pub(super) struct IssuerResponse {
     created_at: String,
 }
 
-#[derive(Serialize, ToSchema)]
-#[schema(as = ProofIssuerListResponse)]
-pub(super) struct IssuerListResponse {
-    issuers: Vec<IssuerResponse>,
+impl Listed for IssuerResponse {
+    const MEMBER: &'static str = "issuers";
 }
+
+pub(super) type IssuerListResponse = List<IssuerResponse>;
 
 fn shown(row: ProofIssuerRow) -> IssuerResponse {
     let created_at = row.created_at.to_rfc3339();
@@ -62,8 +62,8 @@ pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(_): Manager,
 ) -> Result<Json<IssuerListResponse>> {
-    let rows = issuers::list(&state).await?;
-    Ok(Json(IssuerListResponse { issuers: rows.into_iter().map(shown).collect() }))
+    let rows = issuers::list(&state.store).await?;
+    Ok(Json(rows.into_iter().map(shown).collect()))
 }
 
 /// Believe an issuer about a kind, or rename one.
@@ -89,7 +89,7 @@ pub(super) async fn add(
     Json(input): Json<AddIssuerRequest>,
 ) -> Result<(StatusCode, Json<IssuerResponse>)> {
     let (kind, issuer) = (kind(&input.kind)?, issuer(&input.issuer)?);
-    let (row, changed) = issuers::add(&state, &actor, kind, issuer, &input.name).await?;
+    let (row, changed) = issuers::add(&state.audited, &actor, kind, issuer, &input.name).await?;
     let status = if changed { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(shown(row))))
 }
@@ -116,6 +116,6 @@ pub(super) async fn remove(
 ) -> Result<StatusCode> {
     let (kind, issuer) = (kind(&named), issuer(&text));
     let (Ok(kind), Ok(issuer)) = (kind, issuer) else { return Err(Error::not_found("issuer").into()) };
-    issuers::remove(&state, &actor, kind, issuer).await?;
+    issuers::remove(&state.audited, &actor, kind, issuer).await?;
     Ok(StatusCode::NO_CONTENT)
 }

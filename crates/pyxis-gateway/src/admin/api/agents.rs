@@ -4,7 +4,7 @@ use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::AgentId;
-use pyxis_http::admin::Manager;
+use pyxis_http::admin::{List, Listed, Manager};
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::openapi::{Id, Name, Time};
 use pyxis_http::{Json, Path};
@@ -125,10 +125,11 @@ pub(super) struct DeniedAll {
     left: u64,
 }
 
-#[derive(Serialize, ToSchema)]
-pub(super) struct AgentListResponse {
-    agents: Vec<AgentResponse>,
+impl Listed for AgentResponse {
+    const MEMBER: &'static str = "agents";
 }
+
+pub(super) type AgentListResponse = List<AgentResponse>;
 
 fn shown(agent: Agent, key: Option<String>) -> AgentResponse {
     AgentResponse {
@@ -165,8 +166,8 @@ pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
 ) -> Result<Json<AgentListResponse>> {
-    let agents = agents::list(&state, actor.workspace).await?;
-    Ok(Json(AgentListResponse { agents: agents.into_iter().map(|agent| shown(agent, None)).collect() }))
+    let agents = agents::list(&state.store, actor.workspace).await?;
+    Ok(Json(agents.into_iter().map(|agent| shown(agent, None)).collect()))
 }
 
 /// Create an agent and its key.
@@ -216,7 +217,7 @@ pub(super) async fn show(
     Manager(actor): Manager,
     Path(agent): Path<String>,
 ) -> Result<Json<AgentResponse>> {
-    Ok(Json(shown(agents::get(&state, actor.workspace, id(&agent)?).await?, None)))
+    Ok(Json(shown(agents::get(&state.store, actor.workspace, id(&agent)?).await?, None)))
 }
 
 /// Change an agent.
@@ -249,7 +250,7 @@ pub(super) async fn update(
         credentials: input.credentials.map(Credentials::scope).transpose()?,
         enabled: input.enabled,
     };
-    Ok(Json(shown(agents::update(&state, &actor, id(&agent)?, patch).await?, None)))
+    Ok(Json(shown(agents::update(&state.audited, &actor, id(&agent)?, patch).await?, None)))
 }
 
 /// Remove an agent, its key and its own grants.
@@ -270,7 +271,7 @@ pub(super) async fn remove(
     Manager(actor): Manager,
     Path(agent): Path<String>,
 ) -> Result<StatusCode> {
-    agents::remove(&state, &actor, id(&agent)?).await?;
+    agents::remove(&state.audited, &actor, id(&agent)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -41,8 +41,8 @@ pub(super) async fn show(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
 ) -> Result<Json<BrandResponse>> {
-    let brand = brand::get(&state, actor.workspace).await?;
-    let logo_url = brand.has_logo.then(|| brand::logo_url(&state, actor.workspace));
+    let brand = brand::get(&state.store, actor.workspace).await?;
+    let logo_url = brand.has_logo.then(|| brand::logo_url(&state.config, actor.workspace));
     Ok(Json(BrandResponse {
         display_name: brand.display_name,
         accent: brand.accent,

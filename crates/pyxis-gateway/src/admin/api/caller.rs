@@ -53,9 +53,9 @@ fn bearer(headers: &HeaderMap) -> Result<&str> {
 async fn caller(state: &State, headers: &HeaderMap, scope: &'static str) -> Result<Caller> {
     let text = bearer(headers)?;
     if !text.starts_with(tokens::PREFIX) {
-        return Ok(sessions::find(state, text).await?.into_caller());
+        return Ok(sessions::find(&state.store, text, state.now()).await?.into_caller());
     }
-    let (token, user) = tokens::find(state, text).await?;
+    let (token, user) = tokens::find(&state.store, text, state.now()).await?;
     if !tokens::scopes(&token).names().contains(&scope) {
         return Err(Error::InsufficientScope(scope));
     }
@@ -74,10 +74,10 @@ impl FromRequestParts<State> for SignedIn {
     async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self> {
         let text = bearer(&parts.headers)?;
         if text.starts_with(tokens::PREFIX) {
-            tokens::find(state, text).await?;
+            tokens::find(&state.store, text, state.now()).await?;
             return Err(Error::Forbidden("only a session can do this; sign in with POST /session"));
         }
-        sessions::find(state, text).await.map(Self)
+        sessions::find(&state.store, text, state.now()).await.map(Self)
     }
 }
 
@@ -107,8 +107,8 @@ impl FromRequestParts<State> for Editing {
         let path = Path::<HashMap<String, String>>::from_request_parts(parts, state).await;
         let path = path.map_err(|_| Error::not_found("credential"))?;
         let name = path.get("credential").ok_or(Error::not_found("credential"))?;
-        let credential = credentials::get(state, caller.workspace(), name).await?;
-        if rights::of(state, &caller.user).await?.may_edit(credential.id) {
+        let credential = credentials::get(&state.store, caller.workspace(), name).await?;
+        if rights::of(&state.store, &caller.user).await?.may_edit(credential.id) {
             return Ok(Self { caller, credential });
         }
         Err(Error::Forbidden("you do not have the Policy right for this credential; ask an owner or admin"))

@@ -3,7 +3,7 @@
 use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::auth::{Auth, Connector};
-use pyxis_http::admin::Manager;
+use pyxis_http::admin::{List, Listed, Manager};
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::openapi::{Id, Name, Time, Uri};
 use pyxis_http::{Json, Path};
@@ -148,14 +148,15 @@ pub(super) struct CredentialResponse {
     granted_scope: Option<String>,
 }
 
-#[derive(Serialize, ToSchema)]
-pub(super) struct CredentialListResponse {
-    credentials: Vec<CredentialResponse>,
+impl Listed for CredentialResponse {
+    const MEMBER: &'static str = "credentials";
 }
+
+pub(super) type CredentialListResponse = List<CredentialResponse>;
 
 async fn shown(state: &State, row: CredentialRow) -> Result<CredentialResponse> {
     let json = |text: &str| serde_json::from_str(text).unwrap_or(Value::Null);
-    let granted_scope = connect::granted_scope(state, &row).await?;
+    let granted_scope = connect::granted_scope(&state.store, &row).await?;
     Ok(CredentialResponse {
         id: row.id.to_string(),
         name: row.name,
@@ -179,7 +180,7 @@ async fn shown(state: &State, row: CredentialRow) -> Result<CredentialResponse> 
 }
 
 async fn shown_with_warnings(state: &State, row: CredentialRow) -> Result<CredentialResponse> {
-    let warnings = credentials::warnings(state, &row);
+    let warnings = credentials::warnings(&state.keyring, &row);
     Ok(CredentialResponse { warnings, ..shown(state, row).await? })
 }
 
@@ -196,12 +197,12 @@ pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
 ) -> Result<Json<CredentialListResponse>> {
-    let rows = credentials::list(&state, actor.workspace).await?;
+    let rows = credentials::list(&state.store, actor.workspace).await?;
     let mut credentials = Vec::with_capacity(rows.len());
     for row in rows {
         credentials.push(shown(&state, row).await?);
     }
-    Ok(Json(CredentialListResponse { credentials }))
+    Ok(Json(credentials.into()))
 }
 
 /// Store a credential.
@@ -301,7 +302,7 @@ pub(super) async fn show(
     Manager(actor): Manager,
     Path(name): Path<String>,
 ) -> Result<Json<CredentialResponse>> {
-    let row = credentials::get(&state, actor.workspace, &name).await?;
+    let row = credentials::get(&state.store, actor.workspace, &name).await?;
     Ok(Json(shown_with_warnings(&state, row).await?))
 }
 
@@ -363,7 +364,8 @@ pub(super) async fn replace_secret(
 ) -> Result<Json<SecretVersion>> {
     let secret = SecretValue::from_json(input.secret)?;
     let version = credentials::replace_secret(&state, &actor, &name, secret).await?;
-    let warnings = credentials::warnings(&state, &credentials::get(&state, actor.workspace, &name).await?);
+    let warnings =
+        credentials::warnings(&state.keyring, &credentials::get(&state.store, actor.workspace, &name).await?);
     Ok(Json(SecretVersion { name, version, warnings }))
 }
 
@@ -417,6 +419,6 @@ pub(super) async fn remove(
     Manager(actor): Manager,
     Path(name): Path<String>,
 ) -> Result<StatusCode> {
-    credentials::remove(&state, &actor, &name).await?;
+    credentials::remove(&state.audited, &actor, &name).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -3,7 +3,7 @@
 use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::id::GrantId;
-use pyxis_http::admin::Manager;
+use pyxis_http::admin::{List, Listed, Manager};
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::openapi::{Id, Time};
 use pyxis_http::{Json, Path, Query};
@@ -58,10 +58,11 @@ pub(super) struct GrantResponse {
     ended_reason: Option<String>,
 }
 
-#[derive(Serialize, ToSchema)]
-pub(super) struct GrantListResponse {
-    grants: Vec<GrantResponse>,
+impl Listed for GrantResponse {
+    const MEMBER: &'static str = "grants";
 }
+
+pub(super) type GrantListResponse = List<GrantResponse>;
 
 fn shown(row: GrantRow) -> GrantResponse {
     GrantResponse {
@@ -100,8 +101,8 @@ pub(super) async fn list(
     Manager(actor): Manager,
     Query(which): Query<GrantListParams>,
 ) -> Result<Json<GrantListResponse>> {
-    let rows = grants::list(&state, actor.workspace, which.ended).await?;
-    Ok(Json(GrantListResponse { grants: rows.into_iter().map(shown).collect() }))
+    let rows = grants::list(&state.store, actor.workspace, which.ended, state.now()).await?;
+    Ok(Json(rows.into_iter().map(shown).collect()))
 }
 
 /// Revoke a grant.
@@ -127,6 +128,6 @@ pub(super) async fn revoke(
     Path(id): Path<String>,
 ) -> Result<StatusCode> {
     let id: GrantId = id.parse().map_err(|_| Error::not_found("grant"))?;
-    grants::revoke(&state, &actor, id).await?;
+    grants::revoke(&state.audited, &actor, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

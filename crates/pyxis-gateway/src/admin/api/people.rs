@@ -7,7 +7,7 @@ use http::StatusCode;
 use pyxis_core::approval_mode::Role;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{CredentialId, UserId, WorkspaceId};
-use pyxis_http::admin::Manager;
+use pyxis_http::admin::{List, Listed, Manager};
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::openapi::{Id, Time, Uri};
 use pyxis_http::{Json, Path};
@@ -97,10 +97,11 @@ pub(super) struct MemberResponse {
     link: Option<String>,
 }
 
-#[derive(Serialize, ToSchema)]
-pub(super) struct MemberListResponse {
-    members: Vec<MemberResponse>,
+impl Listed for MemberResponse {
+    const MEMBER: &'static str = "members";
 }
+
+pub(super) type MemberListResponse = List<MemberResponse>;
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = Invitation)]
@@ -116,11 +117,11 @@ pub(super) struct InvitationResponse {
     expires_at: Option<String>,
 }
 
-#[derive(Serialize, ToSchema)]
-#[schema(as = InvitationListResponse)]
-pub(super) struct Invitations {
-    invitations: Vec<InvitationResponse>,
+impl Listed for InvitationResponse {
+    const MEMBER: &'static str = "invitations";
 }
+
+pub(super) type Invitations = List<InvitationResponse>;
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = SignInLink)]
@@ -137,9 +138,9 @@ struct Grants {
 
 impl Grants {
     async fn load(state: &State, workspace: WorkspaceId) -> Result<Self> {
-        let names = credentials::list(state, workspace).await?;
+        let names = credentials::list(&state.store, workspace).await?;
         let names = names.into_iter().map(|row| (row.id, row.name)).collect();
-        Ok(Self { names, all: rights::list(state, workspace).await? })
+        Ok(Self { names, all: rights::list(&state.store, workspace).await? })
     }
 
     fn of(&self, user: UserId) -> Vec<RightResponse> {
@@ -193,11 +194,9 @@ pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
 ) -> Result<Json<MemberListResponse>> {
-    let users = people::list(&state, actor.workspace).await?;
+    let users = people::list(&state.store, actor.workspace).await?;
     let grants = Grants::load(&state, actor.workspace).await?;
-    Ok(Json(MemberListResponse {
-        members: users.into_iter().map(|user| shown(user, &grants, None)).collect(),
-    }))
+    Ok(Json(users.into_iter().map(|user| shown(user, &grants, None)).collect()))
 }
 
 /// Show a member.
@@ -218,7 +217,7 @@ pub(super) async fn show(
     Manager(actor): Manager,
     Path(user): Path<String>,
 ) -> Result<Json<MemberResponse>> {
-    let user = people::get(&state, actor.workspace, id(&user)?).await?;
+    let user = people::get(&state.store, actor.workspace, id(&user)?).await?;
     one(&state, user, None).await
 }
 
@@ -277,7 +276,7 @@ pub(super) async fn invite(
 
 /// The person, if the caller may change them: owners only for an owner.
 async fn changeable(state: &State, caller: &Caller, user: &str) -> Result<UserRow> {
-    let user = people::get(state, caller.workspace(), id(user)?).await?;
+    let user = people::get(&state.store, caller.workspace(), id(user)?).await?;
     if user.role == Role::Owner && !caller.is_owner() {
         return Err(Error::Forbidden("only an owner can change owners or create links for them"));
     }
@@ -313,10 +312,10 @@ pub(super) async fn update(
         return Err(Error::Forbidden("only an owner can make someone an owner"));
     }
     if let Some(role) = input.role {
-        now = people::set_role(&state, &person.actor(), now.id, role).await?;
+        now = people::set_role(&state.audited, &person.actor(), now.id, role).await?;
     }
     if let Some(enabled) = input.enabled {
-        now = people::set_enabled(&state, &person.actor(), now.id, enabled).await?;
+        now = people::set_enabled(&state.audited, &person.actor(), now.id, enabled).await?;
     }
     one(&state, now, None).await
 }
@@ -376,7 +375,7 @@ pub(super) async fn put_rights(
     Json(input): Json<PutRights>,
 ) -> Result<Json<MemberResponse>> {
     let wanted = Right { approve: input.approve, policy: input.policy };
-    let user = rights::set(&state, &actor, id(&user)?, &credential, wanted).await?;
+    let user = rights::set(&state.audited, &actor, id(&user)?, &credential, wanted).await?;
     one(&state, user, None).await
 }
 
@@ -402,7 +401,7 @@ pub(super) async fn remove_rights(
     Manager(actor): Manager,
     Path((user, credential)): Path<(String, String)>,
 ) -> Result<StatusCode> {
-    rights::set(&state, &actor, id(&user)?, &credential, Right::default()).await?;
+    rights::set(&state.audited, &actor, id(&user)?, &credential, Right::default()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -419,7 +418,7 @@ pub(super) async fn invitations(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
 ) -> Result<Json<Invitations>> {
-    let waiting = people::invitations(&state, actor.workspace).await?;
+    let waiting = people::invitations(&state.store, actor.workspace, state.now()).await?;
     let invitations = waiting
         .into_iter()
         .map(|invitation| InvitationResponse {
@@ -430,7 +429,7 @@ pub(super) async fn invitations(
             expires_at: invitation.expires_at.map(UnixMillis::to_rfc3339),
         })
         .collect();
-    Ok(Json(Invitations { invitations }))
+    Ok(Json(invitations))
 }
 
 /// Withdraw an invitation.
@@ -455,6 +454,6 @@ pub(super) async fn withdraw_invitation(
     Path(user): Path<String>,
 ) -> Result<StatusCode> {
     let user = changeable(&state, &person, &user).await?;
-    people::withdraw_invitation(&state, &person.actor(), user.id).await?;
+    people::withdraw_invitation(&state.audited, &person.actor(), user.id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -76,9 +76,9 @@ pub(super) async fn show(
     Extract(state): Extract<State>,
     Editing { caller, credential }: Editing,
 ) -> Result<Json<PolicyResponse>> {
-    let found = policies::get(&state, caller.workspace(), &credential.name).await?;
+    let found = policies::get(&state.store, caller.workspace(), &credential.name).await?;
     let (row, policy) = found.ok_or(Error::not_found("policy"))?;
-    let mode = policies::mode(&state, caller.workspace()).await?;
+    let mode = policies::mode(&state.store, caller.workspace()).await?;
     Ok(Json(PolicyResponse {
         warnings: policies::warnings(&credential, Some(&policy), mode),
         credential: credential.name,
@@ -165,7 +165,7 @@ pub(super) async fn remove(
     Manager(actor): Manager,
     Path(credential): Path<String>,
 ) -> Result<Response> {
-    policies::remove(&state, &actor, &credential).await?;
+    policies::remove(&state.audited, &actor, &credential).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -231,5 +231,5 @@ pub(super) async fn replay(
 ) -> Result<Json<PolicyReplay>> {
     let draft = Policy::from_json(input.policy.get().as_bytes()).map_err(policies::invalid)?;
     let last = input.last.unwrap_or(100);
-    Ok(Json(policies::replay(&state, caller.workspace(), &credential.name, &draft, last).await?))
+    Ok(Json(policies::replay(&state.store, caller.workspace(), &credential.name, &draft, last).await?))
 }

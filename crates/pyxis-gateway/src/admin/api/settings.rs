@@ -62,7 +62,7 @@ pub(super) async fn show(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
 ) -> Result<Json<SettingsResponse>> {
-    Ok(shown(workspaces::get(&state, actor.workspace).await?))
+    Ok(shown(workspaces::get(&state.store, actor.workspace).await?))
 }
 
 /// Change settings.
@@ -83,7 +83,7 @@ pub(super) async fn update(
     Json(input): Json<UpdateSettingsRequest>,
 ) -> Result<Json<SettingsResponse>> {
     let window = input.approval_timeout_secs.map(|secs| secs.map(Duration::from_secs));
-    let row = workspaces::update(&state, &actor, input.default_approval_mode, window).await?;
+    let row = workspaces::update(&state.audited, &actor, input.default_approval_mode, window).await?;
     Ok(shown(row))
 }
 

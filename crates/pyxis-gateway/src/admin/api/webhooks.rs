@@ -5,7 +5,7 @@ use http::StatusCode;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{DeliveryId, WebhookId};
 use pyxis_core::webhook::WebhookEvent;
-use pyxis_http::admin::Manager;
+use pyxis_http::admin::{List, Listed, Manager, PageSize, Paged, PagedList};
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::openapi::{Id, Time, Uri};
 use pyxis_http::{Json, Path, Query};
@@ -19,8 +19,8 @@ use crate::problems::{EndpointDisabled, SecretJustReplaced, TooManyEndpoints};
 use crate::runtime::state::State;
 use crate::values;
 
-/// Deliveries on a page unless asked otherwise.
-const PAGE: u32 = 100;
+/// Deliveries on a page.
+const PAGE_SIZE: PageSize = PageSize { default: 100, most: 500 };
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -100,10 +100,11 @@ pub(super) struct WebhookResponse {
     secret: Option<String>,
 }
 
-#[derive(Serialize, ToSchema)]
-pub(super) struct WebhookListResponse {
-    webhooks: Vec<WebhookResponse>,
+impl Listed for WebhookResponse {
+    const MEMBER: &'static str = "webhooks";
 }
+
+pub(super) type WebhookListResponse = List<WebhookResponse>;
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = RotatedSecret)]
@@ -157,14 +158,20 @@ pub(super) struct DeliveryResponse {
     body: Option<String>,
 }
 
-#[derive(Serialize, ToSchema)]
-#[schema(as = DeliveryListResponse)]
-pub(super) struct Deliveries {
-    deliveries: Vec<DeliveryResponse>,
-    /// Value of `before` for the next page; null on the last page.
-    #[schema(required)]
-    next_before: Option<String>,
+impl Listed for DeliveryResponse {
+    const MEMBER: &'static str = "deliveries";
 }
+
+impl Paged for DeliveryResponse {
+    type Cursor = String;
+    const NEXT: &'static str = "next_before";
+
+    fn cursor(&self) -> String {
+        self.id.clone()
+    }
+}
+
+pub(super) type Deliveries = PagedList<DeliveryResponse>;
 
 fn time(at: Option<UnixMillis>) -> Option<String> {
     at.map(UnixMillis::to_rfc3339)
@@ -243,8 +250,8 @@ pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
 ) -> Result<Json<WebhookListResponse>> {
-    let all = webhooks::list(&state, actor.workspace).await?;
-    Ok(Json(WebhookListResponse { webhooks: all.into_iter().map(|one| shown(&state, one, None)).collect() }))
+    let all = webhooks::list(&state.store, actor.workspace).await?;
+    Ok(Json(all.into_iter().map(|one| shown(&state, one, None)).collect()))
 }
 
 /// Add a webhook endpoint and create its signing secret.
@@ -293,7 +300,7 @@ pub(super) async fn show(
     Manager(actor): Manager,
     Path(id): Path<String>,
 ) -> Result<Json<WebhookResponse>> {
-    let found = webhooks::get(&state, actor.workspace, webhook_id(&id)?).await?;
+    let found = webhooks::get(&state.store, actor.workspace, webhook_id(&id)?).await?;
     Ok(Json(shown(&state, found, None)))
 }
 
@@ -348,7 +355,7 @@ pub(super) async fn remove(
     Manager(actor): Manager,
     Path(id): Path<String>,
 ) -> Result<StatusCode> {
-    webhooks::remove(&state, &actor, webhook_id(&id)?).await?;
+    webhooks::remove(&state.audited, &actor, webhook_id(&id)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -431,14 +438,10 @@ pub(super) async fn deliveries(
         txn: read("txn_id", which.txn_id.as_deref(), UUID, |text| text.parse().ok())?,
         before: read("before", which.before.as_deref(), UUID, |text| text.parse().ok())?,
     };
-    let limit = which.limit.unwrap_or(PAGE).clamp(1, 500);
-    let rows = webhooks::deliveries(&state, actor.workspace, &filter, limit).await?;
-    let full = rows.len() == limit as usize;
-    let next_before = rows.last().filter(|_| full).map(|row| row.id.to_string());
-    Ok(Json(Deliveries {
-        deliveries: rows.into_iter().map(|row| delivery(row, None)).collect(),
-        next_before,
-    }))
+    let limit = PAGE_SIZE.clamp(which.limit);
+    let rows = webhooks::deliveries(&state.store, actor.workspace, &filter, limit).await?;
+    let deliveries = rows.into_iter().map(|row| delivery(row, None)).collect();
+    Ok(Json(PagedList::new(deliveries, limit)))
 }
 
 /// Show a delivery with its body.

@@ -17,7 +17,7 @@ async fn scorer(world: &World) -> ScorerId {
 }
 
 async fn remove(world: &World, scorer: ScorerId) -> service::Result<()> {
-    service::scorers::remove(&world.state, &Actor::cli(world.workspace), scorer).await
+    service::scorers::remove(&world.state.audited, &Actor::cli(world.workspace), scorer).await
 }
 
 /// Starts removing a scorer as a removal does that is then interrupted.
@@ -68,8 +68,8 @@ engines! {
             }
         }
         world.scores(scorer, &[wallet(1)]).await.refuses(404, GONE);
-        assert!(service::scorers::list(&world.state, workspace).await.unwrap().is_empty());
-        assert!(service::scorers::get(&world.state, workspace, scorer).await.is_err());
+        assert!(service::scorers::list(&world.state.store, workspace).await.unwrap().is_empty());
+        assert!(service::scorers::get(&world.state.store, workspace, scorer).await.is_err());
         // Stamps of scored wallets are added and removed.
         world.verify(wallet(1), "B", "b:1", 20).await;
         assert_eq!(world.delete(wallet(1), "B").await.text, r#"{"removed":1}"#);
