@@ -103,7 +103,7 @@ async fn warn_about_unknown(
     actor: &Actor,
     names: impl IntoIterator<Item = &StampName>,
 ) -> Result<()> {
-    let catalogue = catalogue::get(&app.scoring, actor.workspace).await?;
+    let catalogue = catalogue::get(&app.scoring.store, actor.workspace).await?;
     let groups = catalogue.platforms.iter().flat_map(|platform| &platform.groups);
     let known: Vec<&str> = groups.flat_map(|group| &group.stamps).map(|stamp| stamp.name.as_str()).collect();
     for name in names.into_iter().filter(|name| !known.contains(&name.as_str())) {

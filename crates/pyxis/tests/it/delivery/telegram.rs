@@ -220,7 +220,7 @@ engines! {
         assert_eq!(scene.state(txn).await, ApprovalState::Pending);
         let filter = AuditFilter { events: vec![AuditEvent::ChatStrangerRefused], ..AuditFilter::default() };
         let found = audit::search(&scene.world.state.store, scene.world.workspace, &filter).await.unwrap();
-        assert_eq!(found[0].record.record.actor, "telegram:666");
+        assert_eq!(found[0].record.record.actor, "telegram:666".into());
     }
 
     async fn the_count_of_approvals_is_shown_as_it_grows(scene: &mut Scene) {
