@@ -21,6 +21,7 @@ use crate::requests::control::KEY_PREFIX;
 use crate::runtime::resolve::key_hash;
 use crate::runtime::state::State;
 use pyxis_core::actor::Actor;
+use pyxis_core::admin_error::Missing;
 
 /// Characters of a key that stay readable, to tell keys apart.
 const HINT: usize = KEY_PREFIX.len() + 6;
@@ -110,10 +111,13 @@ pub async fn get(store: &Store, workspace: WorkspaceId, id: AgentId) -> Result<A
     with_scope(store, row).await
 }
 
-/// The agent with this name.
+/// The agent with this name, for managers: the refusal names the nearest one.
 pub async fn by_name(store: &Store, workspace: WorkspaceId, name: &str) -> Result<Agent> {
-    let row = agents::find_by_name(store, workspace, name).await?.ok_or(Error::not_found("agent"))?;
-    with_scope(store, row).await
+    if let Some(row) = agents::find_by_name(store, workspace, name).await? {
+        return with_scope(store, row).await;
+    }
+    let known = agents::list(store, workspace).await?;
+    Err(Error::NotFound(Missing::named("agent", name, known.iter().map(|row| row.name.as_str()))))
 }
 
 /// All agents of a workspace.

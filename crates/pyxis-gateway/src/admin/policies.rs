@@ -205,7 +205,11 @@ pub async fn explain(
         ResolvedCredential::parse(row, policy.as_ref().map(|policy| policy.document.as_str()), mode)?;
     let agent = match agent {
         None => None,
-        Some(name) => Some(super::agents::by_name(&state.store, workspace, name).await?.row),
+        // A member may ask, so the names of other agents stay out of the refusal.
+        Some(name) => {
+            let found = agents::find_by_name(&state.store, workspace, name).await?;
+            Some(found.ok_or_else(|| Error::not_found("agent"))?)
+        }
     };
     if let Some(agent) = &agent
         && let Some(reason) = barred(&state.store, agent, credential.row.id).await?
