@@ -98,7 +98,7 @@ engines! {
         let (team, mut owner) = world.with_owner().await;
         let state = &world.gateway;
         let mut member = world.with_person(&team, "mem@example.com", Role::Member).await;
-        let user = people::by_email(state, team.id, "mem@example.com").await.unwrap();
+        let user = people::by_email(&state.store, team.id, "mem@example.com").await.unwrap();
         let id = PushSubscriptionId::new(state.now(), &*state.entropy);
         let row = PushSubscriptionRow {
             id,

@@ -206,6 +206,6 @@ engines! {
                 }
             }
         }
-        assert_eq!(grants::list(&world.gateway, team.id, true).await.unwrap().len(), granted);
+        assert_eq!(grants::list(&world.gateway.store, team.id, true, world.gateway.now()).await.unwrap().len(), granted);
     }
 }

@@ -38,17 +38,17 @@ async fn with_scorer(world: &World) -> (Team, Browser, Scorer) {
 /// Adds the scorer that the first one gets.
 async fn add_scorer(world: &World, team: &Team) -> Scorer {
     let input = ScorerInput { name: "Airdrop".to_owned(), threshold: None, weights: None };
-    scorer_service::create(&world.scoring, &Actor::cli(team.id), input).await.unwrap()
+    scorer_service::create(&world.scoring.audited, &Actor::cli(team.id), input).await.unwrap()
 }
 
 async fn terms(world: &World, team: &Team, id: ScorerId) -> Scorer {
-    scorer_service::get(&world.scoring, team.id, id).await.unwrap()
+    scorer_service::get(&world.scoring.store, team.id, id).await.unwrap()
 }
 
 /// Stores a Stamp as if its credential had been submitted.
 async fn bring(world: &World, team: &Team, address: EvmAddress, stamp: &str, nullifier: &str) {
     let (now, actor) = (world.scoring.now(), Actor::cli(team.id));
-    issuers::add(&world.scoring, &actor, ISSUER, "Our issuer").await.unwrap();
+    issuers::add(&world.scoring.audited, &actor, ISSUER, "Our issuer").await.unwrap();
     let verified = VerifiedCredential {
         address,
         provider: stamp.parse().unwrap(),
@@ -125,7 +125,7 @@ engines! {
                 assert_eq!(refused.status, StatusCode::FORBIDDEN, "{path} from {origin}");
             }
         }
-        assert_eq!(scorer_service::list(&world.scoring, team.id).await.unwrap().len(), 1);
+        assert_eq!(scorer_service::list(&world.scoring.store, team.id).await.unwrap().len(), 1);
     }
 
     async fn nothing_of_another_workspace_can_be_seen_or_changed(world: World) {
@@ -145,7 +145,7 @@ engines! {
             }
         }
         assert_eq!(terms(&world, &team, scorer.id).await, scorer);
-        assert_eq!(keys::get(&world.scoring, team.id, key.id).await.unwrap().revoked_at, None);
+        assert_eq!(keys::get(&world.scoring.store, team.id, key.id).await.unwrap().revoked_at, None);
     }
 
     async fn who_does_not_manage_sees_none_of_it(world: World) {
@@ -154,7 +154,7 @@ engines! {
         let added = owner.submit("/app/new/person", "/app/people", &fields).await;
         let link = added.text.split("/link/").nth(1).unwrap();
         let link = format!("/link/{}", link.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap());
-        let bo = people::by_email(&world.gateway, team.id, "bo@example.com").await.unwrap();
+        let bo = people::by_email(&world.gateway.store, team.id, "bo@example.com").await.unwrap();
         let mut tx = world.gateway.store.begin().await.unwrap();
         users::set_role(&mut tx, team.id, bo.id, Role::Member).await.unwrap();
         tx.commit().await.unwrap();

@@ -12,7 +12,7 @@ use crate::support::{Team, World};
 
 /// Stored mode and window.
 async fn stored(world: &World, team: &Team) -> (ApprovalMode, Option<i64>) {
-    let row = workspaces::get(&world.gateway, team.id).await.unwrap();
+    let row = workspaces::get(&world.gateway.store, team.id).await.unwrap();
     (row.mode, row.approval_timeout_secs)
 }
 

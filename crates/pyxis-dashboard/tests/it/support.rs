@@ -217,7 +217,7 @@ impl World {
             auth: Some(Auth::SigningKey(key)),
             ..CredentialInput::default()
         };
-        if credentials::get(&self.gateway, team.id, "treasury").await.is_err() {
+        if credentials::get(&self.gateway.store, team.id, "treasury").await.is_err() {
             credentials::create(&self.gateway, &Actor::cli(team.id), input).await.unwrap();
         }
         let request = Request::post("/sign")
@@ -370,9 +370,9 @@ impl World {
 
     /// Sets a member's rights for `billing`.
     pub(crate) async fn grant(&self, team: &Team, email: &str, approve: bool, policy: bool) {
-        let user = people::by_email(&self.gateway, team.id, email).await.unwrap();
+        let user = people::by_email(&self.gateway.store, team.id, email).await.unwrap();
         let right = Right { approve, policy };
-        rights::set(&self.gateway, &Actor::cli(team.id), user.id, "billing", right).await.unwrap();
+        rights::set(&self.gateway.audited, &Actor::cli(team.id), user.id, "billing", right).await.unwrap();
     }
 
     pub(crate) fn later(&self, by: Duration) {

@@ -114,8 +114,8 @@ engines! {
         let (team, mut owner) = world.with_owner().await;
         five_requests(&world, &team).await;
         let actor = Actor::cli(team.id);
-        let agent = agents::by_name(&world.gateway, team.id, "default-agent").await.unwrap();
-        agents::remove(&world.gateway, &actor, agent.row.id).await.unwrap();
+        let agent = agents::by_name(&world.gateway.store, team.id, "default-agent").await.unwrap();
+        agents::remove(&world.gateway.audited, &actor, agent.row.id).await.unwrap();
         let page = usage_page(&mut owner, "").await;
         assert!(page.contains("<th scope=\"row\">default-agent <span"), "{page}");
         assert!(page.contains("Removed</span>"), "{page}");

@@ -21,8 +21,7 @@ use pyxis_core::proof::{
     DEFAULT_ACTION, Kind, NetworkName, ProofNullifier, Rebinding, Registration, Revocation, Statement,
     Subject,
 };
-use pyxis_http::ManagerAuth;
-use pyxis_http::managers::ManagerFuture;
+use pyxis_http::admin::{ManagerAuth, ManagerFuture};
 use pyxis_net::{Client, ClientConfig, Guard};
 use pyxis_store::audit::AuditKeys;
 use pyxis_store::cipher::{Keyring, MasterKey};
@@ -201,7 +200,7 @@ impl World {
         block_height::start(&state).await.unwrap();
         let (key, actor) = (IssuerKey::generate(&SeededEntropy::new(2)), Actor::cli(id));
         for kind in [Kind::GovId, Kind::ResidenceUs] {
-            issuers::add(&state, &actor, kind, key.issuer(), "Ours").await.unwrap();
+            issuers::add(&state.audited, &actor, kind, key.issuer(), "Ours").await.unwrap();
         }
         Self { state, clock, key, actor, nonce: 0, given: BTreeMap::new(), spoken: BTreeMap::new() }
     }
@@ -358,7 +357,7 @@ impl World {
 
     /// Asserts that one person has one address for each use, across all networks.
     async fn has_nobody_twice(&self) {
-        let rows = proofs::list(&self.state, &Filter::default(), 10_000).await.unwrap();
+        let rows = proofs::list(&self.state.store, &Filter::default(), 10_000).await.unwrap();
         let now = self.clock.now();
         let mut holders = BTreeMap::new();
         for row in rows.iter().filter(|row| row.ended.is_none() && row.expires_at > now) {

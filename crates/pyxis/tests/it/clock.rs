@@ -85,9 +85,9 @@ engines! {
     }
 
     async fn a_used_up_budget_lasts_until_the_full_hour_and_not_longer(world: &World) {
-        let id = agents::by_name(&world.state, world.workspace, "default-agent").await.unwrap().row.id;
+        let id = agents::by_name(&world.state.store, world.workspace, "default-agent").await.unwrap().row.id;
         let patch = AgentPatch { rate_limit_per_hour: Some(Some(1)), ..AgentPatch::default() };
-        agents::update(&world.state, &world.actor(), id, patch).await.unwrap();
+        agents::update(&world.state.audited, &world.actor(), id, patch).await.unwrap();
         // Far from the end of an hour, wherever the clock stood.
         let hour = window::hour_end(world.clock_now());
         world.advance(hour.since(world.clock_now()) + Duration::from_mins(10));

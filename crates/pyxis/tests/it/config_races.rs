@@ -36,8 +36,8 @@ async fn ask_while(world: &World, method: &str, change: impl AsyncFnOnce()) -> (
 }
 
 async fn patch_agent(world: &World, patch: AgentPatch) {
-    let id = agents::by_name(&world.state, world.workspace, "default-agent").await.unwrap().row.id;
-    agents::update(&world.state, &world.actor(), id, patch).await.unwrap();
+    let id = agents::by_name(&world.state.store, world.workspace, "default-agent").await.unwrap().row.id;
+    agents::update(&world.state.audited, &world.actor(), id, patch).await.unwrap();
 }
 
 async fn patch_credential(world: &World, patch: CredentialPatch) {
@@ -66,7 +66,7 @@ async fn approved(world: &World, wish: Option<GrantRequest>) -> TxnId {
 engines! {
     async fn a_request_is_judged_again_when_the_configuration_changes_before_its_record(world: &World) {
         world.policy(AUTO).await;
-        let hosts = credentials::get(&world.state, world.workspace, "api").await.unwrap().allowed_hosts;
+        let hosts = credentials::get(&world.state.store, world.workspace, "api").await.unwrap().allowed_hosts;
         let hosts: Vec<String> = serde_json::from_str(&hosts).unwrap();
         let scope = |credentials| AgentPatch { credentials: Some(credentials), ..AgentPatch::default() };
         let enabled = |enabled| AgentPatch { enabled: Some(enabled), ..AgentPatch::default() };
@@ -88,7 +88,7 @@ engines! {
         let answer = ask_while(world, "GET", async || world.policy(tightened).await).await;
         assert_eq!((answer.0.as_u16(), &answer.1["status"]), (202, &json!("pending")));
         world.policy(AUTO).await;
-        let removed = async || credentials::remove(&world.state, &world.actor(), "api").await.unwrap();
+        let removed = async || credentials::remove(&world.state.audited, &world.actor(), "api").await.unwrap();
         let answer = ask_while(world, "GET", removed).await;
         assert_eq!((answer.0.as_u16(), &answer.1["code"]), (404, &json!("credential_not_found")));
 

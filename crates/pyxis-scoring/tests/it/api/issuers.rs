@@ -29,12 +29,12 @@ engines! {
             verified(&other.issue(&claim)),
         ];
         let checked = checked.each_ref();
-        service::issuers::remove(&world.state, &Actor::cli(world.workspace), &other.did()).await.unwrap();
+        service::issuers::remove(&world.state.audited, &Actor::cli(world.workspace), &other.did()).await.unwrap();
         let outcomes = ingest(&world.state.books, world.workspace, wallet(1), &checked, START).await.unwrap();
         assert_eq!(outcomes, [None, Some(IngestOutcome::Accepted), None]);
         assert_eq!(world.sql("SELECT provider FROM stamps").await, ["A"]);
         assert_eq!(world.bring(wallet(1), &[other.issue(&claim)]).await, ["unknown_issuer"]);
-        service::issuers::remove(&world.state, &Actor::cli(world.workspace), &world.issuer.did()).await.unwrap();
+        service::issuers::remove(&world.state.audited, &Actor::cli(world.workspace), &world.issuer.did()).await.unwrap();
         let outcomes = ingest(&world.state.books, world.workspace, wallet(2), &checked, START).await.unwrap();
         assert_eq!(outcomes, [None; 3]);
         assert_eq!(world.count("holders").await, 1);
@@ -53,17 +53,17 @@ engines! {
             by_chain.did(),
         ];
         for (number, spelling) in spellings.iter().enumerate() {
-            let (row, added) = service::issuers::add(&world.state, &actor, spelling, "other").await.unwrap();
+            let (row, added) = service::issuers::add(&world.state.audited, &actor, spelling, "other").await.unwrap();
             assert_eq!((row.did, added), (plain.did(), service::issuers::Added::New), "{spelling}");
             let next = &spellings[(number + 1) % spellings.len()];
-            let (_, added) = service::issuers::add(&world.state, &actor, next, "other").await.unwrap();
+            let (_, added) = service::issuers::add(&world.state.audited, &actor, next, "other").await.unwrap();
             assert_eq!(added, service::issuers::Added::Unchanged);
             for (issuer, provider) in [(&plain, "A"), (&by_chain, "B")] {
                 let wallet = wallet(10 + u64::try_from(number).unwrap());
                 let claim = Claim { address: wallet, provider, nullifiers: &["n:1"], issued_at: START, expires_at: day(9) };
                 assert_eq!(world.bring(wallet, &[issuer.issue(&claim)]).await, ["accepted"]);
             }
-            service::issuers::remove(&world.state, &actor, next).await.unwrap();
+            service::issuers::remove(&world.state.audited, &actor, next).await.unwrap();
             let claim = Claim { address: wallet(1), provider: "A", nullifiers: &["n:1"], issued_at: START, expires_at: day(9) };
             for issuer in [&plain, &by_chain] {
                 assert_eq!(world.bring(wallet(1), &[issuer.issue(&claim)]).await, ["unknown_issuer"]);
@@ -152,7 +152,7 @@ async fn a_removal_is_answered_once_nobody_stores_what_the_issuer_signed_on_post
     let held = issuers::hold(&mut storing, world.workspace, std::slice::from_ref(&did)).await.unwrap();
     assert_eq!(held, std::slice::from_ref(&did));
     let (state, actor) = (world.state.clone(), Actor::cli(world.workspace));
-    let removing = tokio::spawn(async move { service::issuers::remove(&state, &actor, &did).await });
+    let removing = tokio::spawn(async move { service::issuers::remove(&state.audited, &actor, &did).await });
     let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted \
          AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database())";
     while world.sql(waiting).await != ["1"] {

@@ -17,7 +17,7 @@ async fn scorer(world: &World) -> ScorerId {
 }
 
 async fn remove(world: &World, scorer: ScorerId) -> service::Result<()> {
-    service::scorers::remove(&world.state, &Actor::cli(world.workspace), scorer).await
+    service::scorers::remove(&world.state.audited, &Actor::cli(world.workspace), scorer).await
 }
 
 /// Starts removing a scorer as a removal does that is then interrupted.
@@ -48,7 +48,7 @@ engines! {
         assert_eq!((left(world, one).await, left(world, two).await), (0, kept));
         world.get(&score_path(one, wallet(1))).await.refuses(404, GONE);
         world.score(two, wallet(1)).await;
-        assert!(matches!(remove(world, one).await, Err(Error::NotFound("scorer"))));
+        assert!(matches!(remove(world, one).await, Err(Error::NotFound(missing)) if missing.kind() == "scorer"));
         assert_eq!(world.sql("SELECT kind FROM audit_records WHERE kind = 'scorer.remove'").await.len(), 1);
     }
 
@@ -68,8 +68,8 @@ engines! {
             }
         }
         world.scores(scorer, &[wallet(1)]).await.refuses(404, GONE);
-        assert!(service::scorers::list(&world.state, workspace).await.unwrap().is_empty());
-        assert!(service::scorers::get(&world.state, workspace, scorer).await.is_err());
+        assert!(service::scorers::list(&world.state.store, workspace).await.unwrap().is_empty());
+        assert!(service::scorers::get(&world.state.store, workspace, scorer).await.is_err());
         // Stamps of scored wallets are added and removed.
         world.verify(wallet(1), "B", "b:1", 20).await;
         assert_eq!(world.delete(wallet(1), "B").await.text, r#"{"removed":1}"#);
@@ -77,7 +77,7 @@ engines! {
         remove(world, scorer).await.unwrap();
         assert_eq!(left(world, scorer).await, 0);
         assert!(scorers::removed(store, workspace).await.unwrap().is_empty());
-        assert!(matches!(remove(world, scorer).await, Err(Error::NotFound("scorer"))));
+        assert!(matches!(remove(world, scorer).await, Err(Error::NotFound(missing)) if missing.kind() == "scorer"));
     }
 
     async fn a_removal_completes_those_that_were_cut_short(world: &World) {

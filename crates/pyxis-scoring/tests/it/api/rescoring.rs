@@ -30,7 +30,7 @@ async fn begun(world: &World) -> usize {
 
 async fn done(state: &State, world: &World, scorer: ScorerId) {
     let done = Rescore { stored: HOLDERS, outdated: 0, running: false };
-    while progress(state, world.workspace, scorer).await.unwrap() != done {
+    while progress(&state.store, world.workspace, scorer, state.now()).await.unwrap() != done {
         tokio::task::yield_now().await;
     }
 }
@@ -60,12 +60,12 @@ engines! {
         assert!(leases::acquire(&world.state.store, &name, dead, START, day(1)).await.unwrap());
         let under_way = Rescore { stored: HOLDERS, outdated: HOLDERS, running: true };
         for state in [&world.state, &other.state] {
-            assert_eq!(progress(state, world.workspace, scorer).await.unwrap(), under_way);
+            assert_eq!(progress(&state.store, world.workspace, scorer, state.now()).await.unwrap(), under_way);
             assert_eq!(start_rescore(state, &actor, scorer).await.unwrap(), under_way);
         }
         assert_eq!(begun(world).await, 0);
         world.on_day(1);
-        let stopped = progress(&other.state, world.workspace, scorer).await.unwrap();
+        let stopped = progress(&other.state.store, world.workspace, scorer, other.state.now()).await.unwrap();
         assert_eq!(stopped, Rescore { running: false, ..under_way });
         assert_eq!(start_rescore(&other.state, &actor, scorer).await.unwrap(), under_way);
         done(&world.state, world, scorer).await;
@@ -77,7 +77,7 @@ engines! {
         let scorer = outdated(world).await;
         for expected in [HOLDERS.unsigned_abs(), 0] {
             assert_eq!(rescore(&world.state, &actor, scorer, |_| ()).await.unwrap(), expected);
-            assert!(!progress(&world.state, world.workspace, scorer).await.unwrap().running);
+            assert!(!progress(&world.state.store, world.workspace, scorer, world.state.now()).await.unwrap().running);
         }
         assert_eq!(world.count("leases").await, 0);
     }

@@ -15,7 +15,7 @@ use pyxis_core::entropy::{OsEntropy, SeededEntropy, token};
 use pyxis_core::id::{ApiKeyId, ScorerId, WorkspaceId};
 use pyxis_core::score::Weights;
 use pyxis_core::secret::SecretBytes;
-use pyxis_http::{ManagerAuth, ManagerFuture};
+use pyxis_http::admin::{ManagerAuth, ManagerFuture};
 use pyxis_scoring::engine::{Revocation, revoke};
 use pyxis_scoring::models::Source;
 use pyxis_scoring::{Config, Parts, State};

@@ -278,7 +278,7 @@ engines! {
         homeserver.set_down(true);
         set("!other:px.test").await.unwrap();
         assert_eq!(found().await.iter().filter(|(_, wrong)| wrong.is_some()).count(), 1);
-        let told = channels::in_trouble(state, world.workspace).await.unwrap();
+        let told = channels::in_trouble(&state.store, world.workspace).await.unwrap();
         assert!(told.is_empty());
     }
 
@@ -290,7 +290,7 @@ engines! {
         homeserver.encrypt("!ops:px.test");
         let txn = world.pause(1).await;
         show_due(&world.state).await.unwrap();
-        let found = channels::in_trouble(&world.state, world.workspace).await.unwrap();
+        let found = channels::in_trouble(&world.state.store, world.workspace).await.unwrap();
         assert_eq!(found.len(), 1);
         let message = &found[0].message;
         assert_eq!((message.txn_id, message.next_at), (txn, None));
@@ -366,7 +366,7 @@ engines! {
         world.pause(1).await;
         show_due(&world.state).await.unwrap();
         assert_eq!(homeserver.messages()[0].html, None, "without a color it is plain text");
-        brand::put(&world.state, &world.actor(), "Acme & Co", "#ffe066").await.unwrap();
+        brand::put(&world.state.audited, &world.actor(), "Acme & Co", "#ffe066").await.unwrap();
         let txn = world.pause_because(2, "<b>now</b>").await;
         show_due(&world.state).await.unwrap();
         let message = posted(&homeserver, "round 2").unwrap();

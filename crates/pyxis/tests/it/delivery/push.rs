@@ -46,14 +46,14 @@ async fn subscribe_as(world: &World, service: &Upstream, browser: &Browser, user
 }
 
 async fn browsers(world: &World) -> usize {
-    push::list(&world.state, world.workspace, owner(world)).await.unwrap().len()
+    push::list(&world.state.store, world.workspace, owner(world)).await.unwrap().len()
 }
 
 engines! {
     async fn a_browser_is_told_who_asks_for_what_and_where_and_nothing_else(world: &World) {
         let (service, browser) = (service(world).await, Browser::new());
         subscribe(world, &service, &browser).await;
-        brand::put(&world.state, &world.actor(), "Acme", "").await.unwrap();
+        brand::put(&world.state.audited, &world.actor(), "Acme", "").await.unwrap();
         let txn = world.pause(1).await;
         push::send_due(&world.state).await.unwrap();
         let [sent] = service.received(1).await.try_into().unwrap();
@@ -95,7 +95,7 @@ engines! {
             world.pause(round).await;
             push::send_due(&world.state).await.unwrap();
             service.received(round).await;
-            push::refused(&world.state, world.workspace).await.unwrap()
+            push::refused(&world.state.store, world.workspace).await.unwrap()
         };
         let wrong = |answer| Reply::new(answer).body("{\"reason\":\"BadJwtToken\"}");
         let [(first, email)] = told(1, wrong(403)).await.try_into().unwrap();
@@ -121,14 +121,14 @@ engines! {
             serde_json::from_slice::<Value>(&browser.decrypt(&sent.body)).unwrap()["icon"].clone()
         };
         let (state, actor) = (&world.state, world.actor());
-        let picture = async || brand::icon(state, world.workspace).await.unwrap();
+        let picture = async || brand::icon(&state.store, world.workspace).await.unwrap();
         assert_eq!((icon(1).await, picture().await), (Value::Null, None));
-        let url = json!(brand::logo_url(state, world.workspace));
-        brand::put(state, &actor, "Acme", "#ffe066").await.unwrap();
+        let url = json!(brand::logo_url(&state.config, world.workspace));
+        brand::put(&state.audited, &actor, "Acme", "#ffe066").await.unwrap();
         assert_eq!(icon(2).await, url);
         let (tile, kind) = picture().await.unwrap();
         assert_eq!(kind, "image/png");
-        brand::set_logo(state, &actor, Some(dot())).await.unwrap();
+        brand::set_logo(&state.audited, &actor, Some(dot())).await.unwrap();
         assert_eq!(icon(3).await, url);
         assert_ne!(picture().await.unwrap().0, tile);
     }
@@ -140,7 +140,7 @@ engines! {
         };
         let (granted, plain) = (member("granted@example.com").await, member("plain@example.com").await);
         let right = Right { approve: true, policy: false };
-        rights::set(&world.state, &world.actor(), granted, "api", right).await.unwrap();
+        rights::set(&world.state.audited, &world.actor(), granted, "api", right).await.unwrap();
         let people = [("/owner", owner(world)), ("/second", world.approver(1, DecisionSurface::Dashboard).user),
             ("/granted", granted), ("/plain", plain)];
         for (path, user) in people {
@@ -163,7 +163,7 @@ engines! {
         service.reply(Reply::new(503));
         world.pause(3).await;
         push::send_due(&world.state).await.unwrap();
-        rights::set(&world.state, &world.actor(), granted, "api", Right::default()).await.unwrap();
+        rights::set(&world.state.audited, &world.actor(), granted, "api", Right::default()).await.unwrap();
         world.advance(Duration::from_mins(1));
         push::send_due(&world.state).await.unwrap();
         assert_eq!(service.requests().len(), 5, "the one that failed was the last");
@@ -217,7 +217,7 @@ engines! {
         quick.received(1).await;
         never.go();
         workers.end().await;
-        let first = push::list(&world.state, world.workspace, owner(world)).await.unwrap().remove(0);
+        let first = push::list(&world.state.store, world.workspace, owner(world)).await.unwrap().remove(0);
         assert!(first.last_success_at.is_some(), "the first was under way all the time, and is finished");
     }
 

@@ -11,8 +11,9 @@ use super::*;
 const NEW: &str = "!new:px.test";
 
 async fn rooms(world: &World) -> (Option<String>, Option<String>) {
-    let policy = policies::get(&world.state, world.workspace, "api").await.unwrap().unwrap().1;
-    let default = channels::default_chat(&world.state, world.workspace, ChatPlatform::MATRIX).await.unwrap();
+    let policy = policies::get(&world.state.store, world.workspace, "api").await.unwrap().unwrap().1;
+    let default =
+        channels::default_chat(&world.state.store, world.workspace, ChatPlatform::MATRIX).await.unwrap();
     (policy.rooms.get(ChatPlatform::MATRIX).map(str::to_owned), default)
 }
 

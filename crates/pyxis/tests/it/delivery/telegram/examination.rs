@@ -36,7 +36,8 @@ async fn tick(world: &World) {
 
 /// The policy's chat.
 async fn chat(world: &World) -> Option<String> {
-    let found = pyxis_gateway::admin::policies::get(&world.state, world.workspace, "api").await.unwrap();
+    let found =
+        pyxis_gateway::admin::policies::get(&world.state.store, world.workspace, "api").await.unwrap();
     found.unwrap().1.rooms.get(ChatPlatform::TELEGRAM).map(str::to_owned)
 }
 
