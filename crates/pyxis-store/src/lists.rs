@@ -137,6 +137,13 @@ pub struct Slice<'a, R> {
     pub limit: u32,
 }
 
+impl<'a, R> Slice<'a, R> {
+    /// The first rows in an order.
+    pub const fn first(limit: u32, order: &'a [(SortKey<R>, Direction)]) -> Self {
+        Self { search: "", order, offset: 0, limit }
+    }
+}
+
 /// A list of `R`.
 pub struct List<R> {
     columns: &'static str,
@@ -188,6 +195,12 @@ impl<R: Item> List<R> {
     fn only(mut self, condition: &'static str, value: Option<impl Bind>) -> Self {
         self.rows = self.rows.push_if(condition, value);
         self
+    }
+
+    /// The list, or an empty one unless its reader `may` see it.
+    #[must_use]
+    pub fn visible_if(self, may: bool) -> Self {
+        if may { self } else { Self { rows: self.rows.then(" AND FALSE"), ..self } }
     }
 
     /// Number of rows with the text.

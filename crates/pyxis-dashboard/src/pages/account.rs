@@ -5,12 +5,13 @@ use axum::response::Response;
 use pyxis_core::id::{AccessTokenId, PasskeyId};
 use pyxis_gateway::Error as Service;
 use pyxis_gateway::admin::tokens::{self, Scopes};
-use pyxis_gateway::admin::{credentials, passkeys};
+use pyxis_gateway::admin::passkeys;
 use pyxis_store::access_tokens::AccessTokenRow;
+use pyxis_store::lists::{self, RightItem};
 
 use super::agents::unprocessable;
 use super::ceremony::{answer, challenge};
-use super::list_query::{ListQuery, search};
+use super::list_query::{ListQuery, ListSlot, read};
 use super::problem;
 use crate::error::html;
 use crate::form::{Fields, Form, PathId, QueryParams};
@@ -42,11 +43,10 @@ pub(super) async fn show(
     let mut mine = passkeys::list(&state.gateway, &who.person.user).await?;
     let tokens = tokens::list(&state.gateway, who.person.workspace(), Some(who.person.user.id)).await?;
     let mut tokens: Vec<Token> = tokens.into_iter().map(|row| token(state, row)).collect();
-    let mut grants = grants(state, who).await?;
     mine.retain(|row| asked.fits([row.name.as_str()]));
     tokens.retain(|line| asked.fits([line.name.as_str(), &line.hint, &line.scopes]));
-    grants.retain(|line| asked.fits([line.as_str()]));
-    let (grants, search) = search(HERE, asked, grants);
+    let list = lists::rights(who.person.workspace(), who.person.user.id);
+    let (rights, search) = read(&state.gateway.store, ListSlot::First, HERE, asked, &list, &[]).await?;
     html(&AccountPage {
         shell: who.shell(state).await?,
         search,
@@ -60,7 +60,7 @@ pub(super) async fn show(
             })
             .collect(),
         tokens,
-        grants,
+        grants: rights.iter().map(right).collect(),
         token_form,
         has_password: who.person.user.password_hash.is_some(),
         password_problems,
@@ -80,19 +80,14 @@ fn token(state: &State, row: AccessTokenRow) -> Token {
     }
 }
 
-/// A member's rights, in words.
-async fn grants(state: &State, who: &SignedIn) -> Result<Vec<String>, Error> {
-    let all = credentials::list(&state.gateway, who.person.workspace()).await?;
-    let named = who.rights.assigned().filter_map(|(id, right)| {
-        let name = &all.iter().find(|row| row.id == id)?.name;
-        let verbs = match (right.approve, right.policy) {
-            (true, true) => "decide requests and propose policies",
-            (true, false) => "decide requests",
-            _ => "propose policies",
-        };
-        Some(format!("{name}: {verbs}"))
-    });
-    Ok(named.collect())
+/// A member's rights on a credential, in words.
+fn right(item: &RightItem) -> String {
+    let verbs = match (item.can_approve, item.can_edit_policy) {
+        (true, true) => "decide requests and propose policies",
+        (true, false) => "decide requests",
+        _ => "propose policies",
+    };
+    format!("{}: {verbs}", item.credential)
 }
 
 pub(super) fn token_form(who: &SignedIn, typed: Option<&Fields>, problems: Problems) -> TokenForm {

@@ -1,17 +1,19 @@
 //! Agents and their keys.
 
-use std::collections::HashMap;
-
 use axum::extract::State as Extract;
 use axum::response::Response;
 use http::StatusCode;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::{AgentId, WorkspaceId};
 use pyxis_core::secret::SecretString;
+use pyxis_core::window;
 use pyxis_gateway::Error as Service;
 use pyxis_gateway::admin::agents::{self, Agent, AgentInput, AgentPatch, AgentScope};
 use pyxis_gateway::admin::credentials;
 use pyxis_gateway::admin::deny_all;
+use pyxis_store::agents::AgentRow;
+use pyxis_store::lists::{self, AgentItem, SortKey};
 
 use super::labels::enabled;
 use super::list_query::{ListQuery, ListSlot};
@@ -30,51 +32,46 @@ pub(crate) async fn list(
     Manager(who): Manager,
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
-    let workspace = who.person.workspace();
-    let used = agents::used_this_hour(&state.gateway, workspace).await?;
-    let mut all = agents::list(&state.gateway, workspace).await?;
-    all.retain(|agent| asked.fits([agent.row.name.as_str(), &agent.row.key_hint]));
-    let all: Vec<_> = all.into_iter().map(|agent| Counted::new(agent, &used)).collect();
-    if let Some(file) = TABLE.file(&asked, &all) {
+    let (store, now) = (&state.gateway.store, state.gateway.now());
+    let list = lists::agents(who.person.workspace(), window::hour_start(now));
+    if let Some(file) = TABLE.file(store, &asked, &list) {
         return Ok(file);
     }
-    let (shown, search) = TABLE.page("/app/agents", &asked, all);
-    let agents = shown.iter().map(|one| line(&state, one)).collect();
+    let (shown, search) = TABLE.page(store, "/app/agents", &asked, &list).await?;
+    let agents = shown.iter().map(|one| line(&one.row, one.used, reach(one), now)).collect();
     let first_request = first_request(&state, "<agent key>", None);
     html(&AgentsPage { shell: who.shell(&state).await?, search, agents, first_request })
 }
 
-/// An agent, and its requests in the current hour.
-struct Counted {
-    agent: Agent,
-    used: i64,
-}
-
-impl Counted {
-    fn new(agent: Agent, used: &HashMap<AgentId, i64>) -> Self {
-        Self { used: used.get(&agent.row.id).copied().unwrap_or(0), agent }
-    }
-}
-
-const TABLE: Table<Counted> = Table {
+const TABLE: Table<AgentItem, SortKey<AgentItem>> = Table {
     name: "agents",
     place: ListSlot::First,
     columns: &[
-        ("name", By::Text(|one| one.agent.row.name.clone())),
-        ("key", By::Text(|one| one.agent.row.key_hint.clone())),
-        ("state", By::Text(|one| enabled(one.agent.row.disabled_at).to_owned())),
-        ("may_use", By::Text(|one| reach(&one.agent.credentials))),
-        ("used_this_hour", By::Number(|one| one.used)),
+        ("name", By::Text(|one| one.row.name.clone()), AgentItem::NAME),
+        ("key", By::Text(|one| one.row.key_hint.clone()), AgentItem::KEY),
+        ("state", By::Text(|one| enabled(one.row.disabled_at).to_owned()), AgentItem::STATE),
+        ("may_use", By::Text(reach), AgentItem::CREDENTIALS),
+        ("used_this_hour", By::Number(|one| one.used), AgentItem::USED),
         (
             "limit_per_hour",
-            By::Text(|one| one.agent.row.rate_limit_per_hour.map(|n| n.to_string()).unwrap_or_default()),
+            By::Text(|one| one.row.rate_limit_per_hour.map(|n| n.to_string()).unwrap_or_default()),
+            AgentItem::LIMIT,
         ),
-        ("last_seen", By::Time(|one| one.agent.row.last_used_at)),
+        ("last_seen", By::Time(|one| one.row.last_used_at), AgentItem::LAST_USED),
     ],
     usual: "name",
 };
 
-fn reach(scope: &AgentScope) -> String {
+/// `all credentials`, `billing-api, mail`, `none`.
+fn reach(item: &AgentItem) -> String {
+    match &item.credentials {
+        _ if item.row.all_credentials => "all credentials".to_owned(),
+        None => "none".to_owned(),
+        Some(names) => names.clone(),
+    }
+}
+
+fn scope_words(scope: &AgentScope) -> String {
     match scope {
         AgentScope::All => "all credentials".to_owned(),
         AgentScope::Named(names) if names.is_empty() => "none".to_owned(),
@@ -82,8 +79,7 @@ fn reach(scope: &AgentScope) -> String {
     }
 }
 
-fn line(state: &State, Counted { agent, used }: &Counted) -> AgentLine {
-    let row = &agent.row;
+fn line(row: &AgentRow, used: i64, credentials: String, now: UnixMillis) -> AgentLine {
     let limit = row.rate_limit_per_hour;
     AgentLine {
         id: row.id.to_string(),
@@ -91,8 +87,8 @@ fn line(state: &State, Counted { agent, used }: &Counted) -> AgentLine {
         key_hint: format!("{}…", row.key_hint),
         enabled: row.disabled_at.is_none(),
         usage: limit.map_or("no limit".to_owned(), |limit| format!("{used} of {limit} this hour")),
-        credentials: reach(&agent.credentials),
-        last_seen: row.last_used_at.map(|at| Timestamp::new(at, state.gateway.now())),
+        credentials,
+        last_seen: row.last_used_at.map(|at| Timestamp::new(at, now)),
     }
 }
 
@@ -248,11 +244,12 @@ pub(crate) async fn show(
 
 async fn page(state: &State, who: &SignedIn, agent: &Agent, form: AgentForm) -> Result<Response, Error> {
     let used = agents::used_this_hour(&state.gateway, who.person.workspace()).await?;
-    let counted = Counted::new(agent.clone(), &used);
+    let used = used.get(&agent.row.id).copied().unwrap_or(0);
+    let now = state.gateway.now();
     html(&AgentPage {
         shell: who.shell(state).await?,
-        created: Timestamp::new(agent.row.created_at, state.gateway.now()),
-        agent: line(state, &counted),
+        created: Timestamp::new(agent.row.created_at, now),
+        agent: line(&agent.row, used, scope_words(&agent.credentials), now),
         form,
     })
 }

@@ -55,11 +55,11 @@ const TABLE: Table<PlatformLine> = Table {
     name: "catalogue",
     place: ListSlot::First,
     columns: &[
-        ("name", By::Text(|line| line.name.clone())),
-        ("id", By::Text(|line| line.id.clone())),
-        ("description", By::Text(|line| line.description.clone())),
-        ("stamps", By::Number(|line| i64::try_from(stamps(line).count()).unwrap_or(i64::MAX))),
-        ("names", By::Text(|line| stamps(line).collect::<Vec<_>>().join(" "))),
+        ("name", By::Text(|line| line.name.clone()), ()),
+        ("id", By::Text(|line| line.id.clone()), ()),
+        ("description", By::Text(|line| line.description.clone()), ()),
+        ("stamps", By::Number(|line| i64::try_from(stamps(line).count()).unwrap_or(i64::MAX)), ()),
+        ("names", By::Text(|line| stamps(line).collect::<Vec<_>>().join(" ")), ()),
     ],
     usual: "",
 };

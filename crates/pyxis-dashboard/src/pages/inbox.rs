@@ -8,9 +8,11 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{TxnId, WorkspaceId};
-use pyxis_gateway::admin::{agents, approval_load, credentials};
+use pyxis_gateway::Error as Service;
+use pyxis_gateway::admin::approval_load;
 use pyxis_gateway::approvals::view::{self, ApprovalView, Filter};
 use pyxis_store::approvals::ApprovalRow;
+use pyxis_store::lists::{self, CredentialItem, Direction, Slice};
 use serde::Deserialize;
 
 use super::cards::Cards;
@@ -185,11 +187,15 @@ async fn load(state: &State, who: &SignedIn) -> Result<Option<Load>, Error> {
 
 /// A `curl` for this workspace. The agent's key cannot be shown: only its hash is stored.
 async fn hint(state: &State, workspace: WorkspaceId) -> Result<String, Error> {
-    let agents = agents::list(&state.gateway, workspace).await?;
+    let store = &state.gateway.store;
+    let (agents, credentials) =
+        (lists::agents(workspace, state.gateway.now()), lists::credentials(store.engine(), workspace, None));
+    let by_name = [(CredentialItem::NAME, Direction::Ascending)];
+    let agents = agents.read(store, &Slice::first(1, &[])).await.map_err(Service::from)?;
+    let credentials = credentials.read(store, &Slice::first(1, &by_name)).await.map_err(Service::from)?;
     let key =
         agents.first().map_or_else(|| "<agent key>".to_owned(), |agent| format!("{}…", agent.row.key_hint));
-    let all = credentials::list(&state.gateway, workspace).await?;
-    Ok(first_request(state, &key, all.first()))
+    Ok(first_request(state, &key, credentials.first().map(|item| &item.row)))
 }
 
 pub(crate) async fn approval(

@@ -4,6 +4,7 @@ use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_scoring::service::issuers::{self, Added};
 use pyxis_store::issuers::IssuerRow;
+use pyxis_store::lists::{self, SortKey};
 
 use super::agents::unprocessable;
 use super::list_query::{ListQuery, ListSlot};
@@ -19,13 +20,13 @@ use crate::{Error, State};
 
 const HERE: &str = "/app/issuers";
 
-const TABLE: Table<IssuerRow> = Table {
+const TABLE: Table<IssuerRow, SortKey<IssuerRow>> = Table {
     name: "issuers",
     place: ListSlot::First,
     columns: &[
-        ("name", By::Text(|row| row.name.clone())),
-        ("did", By::Text(|row| row.did.clone())),
-        ("listed", By::Time(|row| Some(row.created_at))),
+        ("name", By::Text(|row| row.name.clone()), IssuerRow::NAME),
+        ("did", By::Text(|row| row.did.clone()), IssuerRow::DID),
+        ("listed", By::Time(|row| Some(row.created_at)), IssuerRow::CREATED),
     ],
     usual: "name",
 };
@@ -48,12 +49,11 @@ async fn page(
     problems: Problems,
 ) -> Result<Response, Error> {
     let now = state.gateway.now();
-    let rows = issuers::list(scoring, who.person.workspace()).await?;
-    let rows: Vec<_> = rows.into_iter().filter(|row| asked.fits([row.name.as_str(), &row.did])).collect();
-    if let Some(file) = TABLE.file(asked, &rows) {
+    let list = lists::issuers(who.person.workspace());
+    if let Some(file) = TABLE.file(&scoring.store, asked, &list) {
         return Ok(file);
     }
-    let (rows, search) = TABLE.page(HERE, asked, rows);
+    let (rows, search) = TABLE.page(&scoring.store, HERE, asked, &list).await?;
     let line = |row: IssuerRow| IssuerLine {
         did: row.did,
         name: row.name,

@@ -10,6 +10,7 @@ use pyxis_core::score::Weights;
 use pyxis_scoring::service::preview::{self, Proposal};
 use pyxis_scoring::service::scorers::{self, Rescore, Scorer, ScorerInput, ScorerPatch};
 use pyxis_scoring::service::{Error as Service, catalogue};
+use pyxis_store::lists::{self, ScorerItem, SortKey};
 use pyxis_store::scores;
 
 use super::agents::unprocessable;
@@ -33,59 +34,43 @@ pub(crate) async fn list(
     Manager(who): Manager,
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
-    let mut rows = scorers::list(&scoring, who.person.workspace()).await?;
-    rows.retain(|row| asked.fits([row.name.as_str(), &row.id.to_string()]));
-    let mut all = Vec::with_capacity(rows.len());
-    for row in rows {
-        let scorer = scorers::get(&scoring, who.person.workspace(), row.id).await?;
-        let addresses = scored(&scoring, &who, scorer.id).await?;
-        all.push((scorer, addresses));
-    }
-    if let Some(file) = TABLE.file(&asked, &all) {
+    let store = &scoring.store;
+    let list = lists::scorers(who.person.workspace());
+    if let Some(file) = TABLE.file(store, &asked, &list) {
         return Ok(file);
     }
-    let (shown, search) = TABLE.page("/app/scorers", &asked, all);
-    let lines: Vec<_> = shown.into_iter().map(|one| line(one, state.gateway.now())).collect();
+    let (shown, search) = TABLE.page(store, "/app/scorers", &asked, &list).await?;
+    let lines: Vec<_> = shown.into_iter().map(|item| line(item, state.gateway.now())).collect();
     let first = lines.first().map_or("1", |line| line.id.as_str());
     let ask = ask(&state, first, EXAMPLE_ADDRESS, A_KEY);
     html(&ScorersPage { shell: who.shell(&state).await?, search, scorers: lines, ask })
 }
 
-/// A scorer, and its number of scored addresses.
-type Counted = (Scorer, i64);
-
-const TABLE: Table<Counted> = Table {
+const TABLE: Table<ScorerItem, SortKey<ScorerItem>> = Table {
     name: "scorers",
     place: ListSlot::First,
     columns: &[
-        ("name", By::Text(|(scorer, _)| scorer.name.clone())),
-        ("number", By::Number(|(scorer, _)| scorer.id.get())),
-        ("passes_at", By::Amount(|(scorer, _)| scorer.terms.threshold)),
-        ("stamps", By::Number(|(scorer, _)| i64::try_from(scorer.terms.weights.len()).unwrap_or(i64::MAX))),
-        ("weights_together", By::Amount(|(scorer, _)| scorer.terms.weights.values().copied().sum())),
-        ("scored", By::Number(|(_, addresses)| *addresses)),
-        ("added", By::Time(|(scorer, _)| Some(scorer.created_at))),
+        ("name", By::Text(|item| item.row.name.clone()), ScorerItem::NAME),
+        ("number", By::Number(|item| item.row.id.get()), ScorerItem::NUMBER),
+        ("passes_at", By::Amount(|item| item.row.threshold), ScorerItem::THRESHOLD),
+        ("stamps", By::Number(|item| item.stamps), ScorerItem::STAMPS),
+        ("weights_together", By::Amount(|item| item.sum), ScorerItem::SUM),
+        ("scored", By::Number(|item| item.scored), ScorerItem::SCORED),
+        ("added", By::Time(|item| Some(item.row.created_at)), ScorerItem::CREATED),
     ],
     usual: "number",
 };
 
-fn line((scorer, addresses): Counted, now: UnixMillis) -> ScorerLine {
-    let weights = &scorer.terms.weights;
-    let sum: Decimal = weights.values().copied().sum();
-    let stamps = text::counted(weights.len() as u64, "Stamp");
+fn line(item: ScorerItem, now: UnixMillis) -> ScorerLine {
+    let stamps = text::counted(count(item.stamps), "Stamp");
     ScorerLine {
-        id: scorer.id.to_string(),
-        name: scorer.name,
-        threshold: text::plain(scorer.terms.threshold),
-        stamps: format!("{stamps}, sum {}", text::plain(sum)),
-        addresses: text::grouped(count(addresses)),
-        created: Timestamp::new(scorer.created_at, now),
+        id: item.row.id.to_string(),
+        name: item.row.name,
+        threshold: text::plain(item.row.threshold),
+        stamps: format!("{stamps}, sum {}", text::plain(item.sum)),
+        addresses: text::grouped(count(item.scored)),
+        created: Timestamp::new(item.row.created_at, now),
     }
-}
-
-/// Number of addresses that a scorer has scored.
-async fn scored(scoring: &pyxis_scoring::State, who: &SignedIn, id: ScorerId) -> Result<i64, Error> {
-    read(scores::count(&scoring.store, who.person.workspace(), id).await)
 }
 
 pub(crate) async fn new(

@@ -4,7 +4,6 @@ use axum::extract::FromRequestParts;
 use http::request::Parts;
 use pyxis_core::clock::UnixMillis;
 use pyxis_scoring::service::Error as Service;
-use pyxis_store::StoreError;
 
 use super::sentence;
 use crate::view::Problems;
@@ -31,11 +30,6 @@ pub(super) fn problem(error: Service, field_of: impl Fn(&str) -> &'static str) -
         }
         other => Err(other),
     }
-}
-
-/// A direct read from the store.
-pub(super) fn read<T>(found: Result<T, StoreError>) -> Result<T, Error> {
-    Ok(found.map_err(Service::from)?)
 }
 
 /// `2026-01-31`.

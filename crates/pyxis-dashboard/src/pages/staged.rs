@@ -13,24 +13,8 @@ use crate::form::{Form, PathId};
 use crate::notice::Notice;
 use crate::session::SignedIn;
 use crate::view::Timestamp;
-use crate::view::policies::StagedLine;
 use crate::view::staged::StagedPage;
 use crate::{Error, State};
-
-/// The proposals that the viewer may see.
-pub(super) async fn lines(state: &State, who: &SignedIn) -> Result<Vec<StagedLine>, Error> {
-    let now = state.gateway.now();
-    let all = staged::list(&state.gateway, &who.person).await?;
-    Ok(all
-        .into_iter()
-        .map(|staged| StagedLine {
-            id: staged.row.id.to_string(),
-            credential: staged.credential.name,
-            by: staged.by.email,
-            at: Timestamp::new(staged.row.created_at, now),
-        })
-        .collect())
-}
 
 /// The proposal, for its maker and for managers.
 async fn find(state: &State, who: &SignedIn, id: &str) -> Result<staged::Staged, Error> {

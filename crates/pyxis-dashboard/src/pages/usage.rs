@@ -6,8 +6,10 @@ use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
-use pyxis_gateway::admin::{agents, audit};
+use pyxis_gateway::Error as Service;
+use pyxis_gateway::admin::audit;
 use pyxis_scoring::service::api_keys;
+use pyxis_store::agents;
 use serde::Deserialize;
 
 use super::first_request;
@@ -99,11 +101,11 @@ fn number(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-const COLUMNS: &[(&str, By<Used>)] = &[
-    ("name", By::Text(|one| one.name.clone())),
-    ("requests", By::Number(|one| number(one.requests()))),
-    ("admitted", By::Number(|one| number(one.total(0)))),
-    ("refused", By::Number(|one| number(one.total(1)))),
+const COLUMNS: &[(&str, By<Used>, ())] = &[
+    ("name", By::Text(|one| one.name.clone()), ()),
+    ("requests", By::Number(|one| number(one.requests())), ()),
+    ("admitted", By::Number(|one| number(one.total(0))), ()),
+    ("refused", By::Number(|one| number(one.total(1))), ()),
 ];
 
 /// One kind of caller: agents or API keys.
@@ -176,9 +178,9 @@ pub(crate) async fn page(
 async fn of_agents(state: &State, workspace: WorkspaceId, bars: Bars) -> Result<Vec<Used>, Error> {
     let Bars { from, to, width, number } = bars;
     let mut all: BTreeMap<String, Used> = BTreeMap::new();
-    for agent in agents::list(&state.gateway, workspace).await? {
-        let (id, gone) = (agent.row.id, agent.row.disabled_at.map(|_| "Disabled"));
-        let used = Used::new(agent.row.name, Some(format!("/app/agents/{id}")), gone, number);
+    for agent in agents::list(&state.gateway.store, workspace).await.map_err(Service::from)? {
+        let (id, gone) = (agent.id, agent.disabled_at.map(|_| "Disabled"));
+        let used = Used::new(agent.name, Some(format!("/app/agents/{id}")), gone, number);
         all.insert(format!("agent:{id}"), used);
     }
     for tally in audit::requests_over_time(&state.gateway, workspace, from, to, width).await? {

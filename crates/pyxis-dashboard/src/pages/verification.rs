@@ -91,9 +91,9 @@ const ISSUERS: Table<ProofIssuerLine> = Table {
     name: "proof-issuers",
     place: ListSlot::First,
     columns: &[
-        ("name", By::Text(|line| line.name.clone())),
-        ("kinds", By::Text(|line| line.kinds.clone())),
-        ("key_or_address", By::Text(|line| line.issuer.clone())),
+        ("name", By::Text(|line| line.name.clone()), ()),
+        ("kinds", By::Text(|line| line.kinds.clone()), ()),
+        ("key_or_address", By::Text(|line| line.issuer.clone()), ()),
     ],
     usual: "name",
 };
@@ -102,12 +102,12 @@ const NETWORKS: Table<NetworkLine> = Table {
     name: "networks",
     place: ListSlot::Second,
     columns: &[
-        ("network", By::Text(|line| line.name.clone())),
-        ("checks", By::Text(|line| line.kinds.clone())),
-        ("source", By::Text(|line| line.source.clone())),
-        ("newest_block", By::Number(|line| line.head.as_ref().map_or(-1, |head| head.height))),
-        ("its_time", By::Time(|line| line.head.as_ref().map(|head| head.at.at))),
-        ("problem", By::Text(|line| line.problem.clone())),
+        ("network", By::Text(|line| line.name.clone()), ()),
+        ("checks", By::Text(|line| line.kinds.clone()), ()),
+        ("source", By::Text(|line| line.source.clone()), ()),
+        ("newest_block", By::Number(|line| line.head.as_ref().map_or(-1, |head| head.height)), ()),
+        ("its_time", By::Time(|line| line.head.as_ref().map(|head| head.at.at)), ()),
+        ("problem", By::Text(|line| line.problem.clone()), ()),
     ],
     usual: "",
 };
@@ -116,10 +116,10 @@ const CHECKED: Table<CheckLine> = Table {
     name: "checks",
     place: ListSlot::Third,
     columns: &[
-        ("kind", By::Text(|line| line.kind.to_owned())),
-        ("network", By::Text(|line| line.network.clone())),
-        ("answer", By::Text(|line| line.word.to_owned())),
-        ("why", By::Text(|line| line.why.clone())),
+        ("kind", By::Text(|line| line.kind.to_owned()), ()),
+        ("network", By::Text(|line| line.network.clone()), ()),
+        ("answer", By::Text(|line| line.word.to_owned()), ()),
+        ("why", By::Text(|line| line.why.clone()), ()),
     ],
     usual: "",
 };
