@@ -1,11 +1,10 @@
 //! The person's own account: passkeys and personal access tokens.
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::id::{AccessTokenId, PasskeyId};
 use pyxis_gateway::Error as Service;
-use pyxis_gateway::admin::tokens::{self, Scopes};
 use pyxis_gateway::admin::passkeys;
+use pyxis_gateway::admin::tokens::{self, Scopes};
 use pyxis_store::access_tokens::AccessTokenRow;
 use pyxis_store::lists::{self, RightItem};
 
@@ -14,7 +13,7 @@ use super::ceremony::{answer, challenge};
 use super::list_query::{ListQuery, ListSlot, read};
 use super::problem;
 use crate::error::html;
-use crate::form::{Fields, Form, PathId, QueryParams};
+use crate::form::{Fields, Form, Page, PathId};
 use crate::notice::Notice;
 use crate::session::SignedIn;
 use crate::view::account::{AccountPage, Passkey, Token, TokenForm, TokenShownPage};
@@ -24,9 +23,7 @@ use crate::{Error, State};
 pub(super) const HERE: &str = "/app/account";
 
 pub(crate) async fn page(
-    Extract(state): Extract<State>,
-    who: SignedIn,
-    QueryParams(asked): QueryParams<ListQuery>,
+    Page { state, who, query: asked }: Page<SignedIn, ListQuery>,
 ) -> Result<Response, Error> {
     let form = token_form(&who, None, Problems::default());
     show(&state, &who, &asked, form, Problems::default()).await
@@ -120,10 +117,7 @@ pub(super) fn token_form(who: &SignedIn, typed: Option<&Fields>, problems: Probl
     }
 }
 
-pub(crate) async fn add_token(
-    Extract(state): Extract<State>,
-    Form { who, fields }: Form<SignedIn>,
-) -> Result<Response, Error> {
+pub(crate) async fn add_token(Form { state, who, fields }: Form<SignedIn>) -> Result<Response, Error> {
     match make_token(&state, &who, &fields).await {
         Ok((row, token)) => {
             let curl = format!(
@@ -163,9 +157,8 @@ async fn make_token(
 }
 
 pub(crate) async fn revoke_token(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, .. }: Form<SignedIn>,
+    Form { state, who, .. }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let id: AccessTokenId = id.parse().map_err(|_| Error::NotFound)?;
     tokens::revoke(&state.gateway, &who.person, id).await?;
@@ -173,17 +166,11 @@ pub(crate) async fn revoke_token(
 }
 
 /// The challenge for a new passkey.
-pub(crate) async fn begin_passkey(
-    Extract(state): Extract<State>,
-    Form { who, .. }: Form<SignedIn>,
-) -> Result<Response, Error> {
+pub(crate) async fn begin_passkey(Form { state, who, .. }: Form<SignedIn>) -> Result<Response, Error> {
     challenge(passkeys::begin_register(&state.gateway, &who.person).await)
 }
 
-pub(crate) async fn add_passkey(
-    Extract(state): Extract<State>,
-    Form { who, fields }: Form<SignedIn>,
-) -> Result<Response, Error> {
+pub(crate) async fn add_passkey(Form { state, who, fields }: Form<SignedIn>) -> Result<Response, Error> {
     let Some(given) = answer(&fields) else { return Ok(Notice::PasskeyFailed.then(&state, HERE)) };
     let name = fields.trimmed("name");
     let notice = match passkeys::register(&state.gateway, &who.person, &name, &given).await {
@@ -201,18 +188,16 @@ fn passkey_id(text: &str) -> Result<PasskeyId, Error> {
 }
 
 pub(crate) async fn rename_passkey(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, fields }: Form<SignedIn>,
+    Form { state, who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     passkeys::rename(&state.gateway, &who.person, passkey_id(&id)?, &fields.trimmed("name")).await?;
     Ok(Notice::PasskeyRenamed.then(&state, HERE))
 }
 
 pub(crate) async fn remove_passkey(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, .. }: Form<SignedIn>,
+    Form { state, who, .. }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     passkeys::remove(&state.gateway, &who.person, passkey_id(&id)?).await?;
     Ok(Notice::PasskeyRemoved.then(&state, HERE))

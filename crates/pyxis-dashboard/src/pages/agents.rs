@@ -1,6 +1,5 @@
 //! Agents and their keys.
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use http::StatusCode;
 use pyxis_core::clock::UnixMillis;
@@ -20,7 +19,7 @@ use super::list_query::{ListQuery, ListSlot};
 use super::table::{By, Table};
 use super::{first_request, problem};
 use crate::error::html;
-use crate::form::{Fields, Form, PathId, QueryParams};
+use crate::form::{Fields, Form, Page, PathId};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::agents::{AgentForm, AgentKeyPage, AgentLine, AgentPage, AgentsPage, NewAgentPage};
@@ -28,9 +27,7 @@ use crate::view::{Choice, Problems, Timestamp};
 use crate::{Error, State};
 
 pub(crate) async fn list(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
-    QueryParams(asked): QueryParams<ListQuery>,
+    Page { state, who, query: asked }: Page<Manager, ListQuery>,
 ) -> Result<Response, Error> {
     let (store, now) = (&state.gateway.store, state.gateway.now());
     let list = lists::agents(who.person.workspace(), window::hour_start(now));
@@ -92,7 +89,7 @@ fn line(row: &AgentRow, used: i64, credentials: String, now: UnixMillis) -> Agen
     }
 }
 
-pub(crate) async fn new(Extract(state): Extract<State>, Manager(who): Manager) -> Result<Response, Error> {
+pub(crate) async fn new(Page { state, who, .. }: Page<Manager>) -> Result<Response, Error> {
     let credentials = choices(&state, who.person.workspace(), |_| false).await?;
     let form = AgentForm { all_credentials: true, credentials, ..AgentForm::default() };
     html(&NewAgentPage { shell: who.shell(&state).await?, form })
@@ -110,10 +107,7 @@ async fn choices(
         .collect())
 }
 
-pub(crate) async fn add(
-    Extract(state): Extract<State>,
-    Form { who: Manager(who), fields }: Form<Manager>,
-) -> Result<Response, Error> {
+pub(crate) async fn add(Form { state, who, fields }: Form<Manager>) -> Result<Response, Error> {
     let result = match limits(&fields) {
         Err(problems) => Err(problems),
         Ok((rate_limit_per_hour, max_pending)) => {
@@ -222,8 +216,7 @@ fn agent_id(text: &str) -> Result<AgentId, Error> {
 }
 
 pub(crate) async fn show(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
+    Page { state, who, .. }: Page<Manager>,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
     let agent = agents::get(&state.gateway, who.person.workspace(), agent_id(&id)?).await?;
@@ -255,9 +248,8 @@ async fn page(state: &State, who: &SignedIn, agent: &Agent, form: AgentForm) -> 
 }
 
 pub(crate) async fn edit(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who, fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let id = agent_id(&id)?;
     let problems = match limits(&fields) {
@@ -282,18 +274,16 @@ pub(crate) async fn edit(
 }
 
 pub(crate) async fn rotate(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let (agent, key) = agents::rotate(&state.gateway, &who.person.actor(), agent_id(&id)?).await?;
     key_page(&state, &who, &agent, &key, true).await
 }
 
 pub(crate) async fn disable(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     switch(&state, &who, &id, false).await?;
     Ok(Notice::AgentDisabled.then(&state, &format!("/app/agents/{}", agent_id(&id)?)))
@@ -301,9 +291,8 @@ pub(crate) async fn disable(
 
 /// Disables the agent and denies its pending requests; returns to the page that had the button.
 pub(crate) async fn deny_all(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who, fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let id = agent_id(&id)?;
     let reason = Some(fields.text("reason")).filter(|reason| !reason.trim().is_empty());
@@ -315,9 +304,8 @@ pub(crate) async fn deny_all(
 }
 
 pub(crate) async fn enable(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     switch(&state, &who, &id, true).await?;
     Ok(Notice::AgentEnabled.then(&state, &format!("/app/agents/{}", agent_id(&id)?)))
@@ -331,9 +319,8 @@ async fn switch(state: &State, who: &SignedIn, id: &str, enabled: bool) -> Resul
 }
 
 pub(crate) async fn remove(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     agents::remove(&state.gateway, &who.person.actor(), agent_id(&id)?).await?;
     Ok(Notice::AgentRemoved.then(&state, "/app/agents"))

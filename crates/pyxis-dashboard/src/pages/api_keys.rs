@@ -1,6 +1,5 @@
 //! API keys of the scoring surface, and their access to history.
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ApiKeyId, HistoryRequestId};
@@ -11,18 +10,18 @@ use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
 use pyxis_scoring::service::{Error as Service, history_requests, scorers};
 use pyxis_store::api_keys::{ApiKeyChange, ApiKeyRow};
 use pyxis_store::history_requests::{HistoryRequestRow, RequestState};
-use pyxis_store::lists::{self, ApiKeyItem, HistoryRequestItem, SortKey};
+use pyxis_store::lists::{self, ApiKeyItem, HistoryRequestItem, Slice, SortKey};
 
 use super::agents::unprocessable;
 use super::api_key_form as form;
 use super::key_usage::{self, budget};
 use super::list_query::{ListQuery, ListSlot};
-use super::scoring::{A_KEY, EXAMPLE_ADDRESS, Scoring, ask, problem};
+use super::scoring::{A_KEY, EXAMPLE_ADDRESS, ask, problem};
 use super::table::{By, Table};
 use crate::error::html;
-use crate::form::{Form, PathId, QueryParams};
+use crate::form::{Form, Page, PathId};
 use crate::notice::Notice;
-use crate::session::{Manager, SignedIn};
+use crate::session::{ScoringManager, SignedIn};
 use crate::view::api_keys::{
     ApiKeyForm, ApiKeyLine, ApiKeyPage, ApiKeyShownPage, ApiKeysPage, HistoryAccess, HistoryRequest,
     NewApiKeyPage,
@@ -33,15 +32,13 @@ use crate::{Error, State};
 const LIST: &str = "/app/api-keys";
 
 pub(crate) async fn list(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
-    Manager(who): Manager,
-    QueryParams(wanted): QueryParams<ListQuery>,
+    Page { state, who: ScoringManager(who, scoring), query: wanted }: Page<ScoringManager, ListQuery>,
 ) -> Result<Response, Error> {
     let (store, now) = (&scoring.store, state.gateway.now());
     let keys = lists::api_keys(who.person.workspace(), window::quarter_start(now));
-    let requests = lists::history_requests(who.person.workspace());
-    if let Some(file) = KEYS.file(store, &wanted, &keys).or_else(|| REQUESTS.file(store, &wanted, &requests)) {
+    let requests = lists::history_requests(who.person.workspace(), None);
+    if let Some(file) = KEYS.file(store, &wanted, &keys).or_else(|| REQUESTS.file(store, &wanted, &requests))
+    {
         return Ok(file);
     }
     let (keys, search) = KEYS.page(store, LIST, &wanted, &keys).await?;
@@ -143,17 +140,13 @@ fn asked(row: HistoryRequestRow, key: String, now: UnixMillis) -> HistoryRequest
 }
 
 pub(crate) async fn new(
-    Extract(state): Extract<State>,
-    _: Scoring,
-    Manager(who): Manager,
+    Page { state, who: ScoringManager(who, _), .. }: Page<ScoringManager>,
 ) -> Result<Response, Error> {
     html(&NewApiKeyPage { shell: who.shell(&state).await?, form: form::blank() })
 }
 
 pub(crate) async fn add(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     let problems = match form::read(&fields) {
         Err(problems) => problems,
@@ -203,9 +196,7 @@ fn path(id: ApiKeyId) -> String {
 }
 
 pub(crate) async fn show(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
-    Manager(who): Manager,
+    Page { state, who: ScoringManager(who, scoring), .. }: Page<ScoringManager>,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
     let row = api_keys::get(&scoring, who.person.workspace(), key_id(&id)?).await?;
@@ -242,9 +233,9 @@ async fn history(
     if row.can_read_history {
         return Ok(HistoryAccess::Granted);
     }
-    let all = history_requests::list(scoring, row.workspace_id, None).await?;
-    let last = all.into_iter().find(|request| request.api_key_id == row.id);
-    let last = last.map(|request| (request.state, asked(request, row.name.clone(), now)));
+    let list = lists::history_requests(row.workspace_id, Some(row.id));
+    let last = list.read(&scoring.store, &Slice::first(1, &[])).await.map_err(Service::from)?.pop();
+    let last = last.map(|item| (item.row.state, asked(item.row, item.key, now)));
     Ok(match last {
         Some((RequestState::Pending, request)) => HistoryAccess::Pending(request),
         Some((RequestState::Refused, request)) => HistoryAccess::Without { refused: Some(request) },
@@ -253,10 +244,8 @@ async fn history(
 }
 
 pub(crate) async fn edit(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
     PathId(id): PathId,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     let id = key_id(&id)?;
     let problems = match form::read(&fields) {
@@ -282,10 +271,8 @@ pub(crate) async fn edit(
 }
 
 pub(crate) async fn revoke(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
     PathId(id): PathId,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), .. }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     let id = key_id(&id)?;
     api_keys::revoke(&scoring, &who.person.actor(), id).await?;
@@ -294,10 +281,8 @@ pub(crate) async fn revoke(
 
 /// Asks for access to history.
 pub(crate) async fn ask_history(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
     PathId(id): PathId,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     let id = key_id(&id)?;
     let use_case = fields.text("use_case").trim().to_owned();
@@ -315,10 +300,8 @@ pub(crate) async fn ask_history(
 
 /// Withdraws access to history.
 pub(crate) async fn withdraw_history(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
     PathId(id): PathId,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), .. }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     let id = key_id(&id)?;
     let change = ApiKeyChange { can_read_history: Some(false), ..ApiKeyChange::default() };
@@ -330,19 +313,15 @@ pub(crate) async fn withdraw_history(
 }
 
 pub(crate) async fn approve_history(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
     PathId(id): PathId,
-    Form { who, .. }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), .. }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     decide(&state, &scoring, &who, &id, true).await
 }
 
 pub(crate) async fn refuse_history(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
     PathId(id): PathId,
-    Form { who, .. }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), .. }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     decide(&state, &scoring, &who, &id, false).await
 }

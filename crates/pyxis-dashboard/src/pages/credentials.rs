@@ -1,6 +1,5 @@
 //! Stored credentials. Secrets are accepted here and never shown.
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::audit_event::AuditEvent;
@@ -25,7 +24,7 @@ use super::list_query::{ListQuery, ListSlot};
 use super::table::{By, Table};
 use super::{labels, problem};
 use crate::error::html;
-use crate::form::{Form, PathId, QueryParams};
+use crate::form::{Form, Page, PathId};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::credentials::{
@@ -36,9 +35,7 @@ use crate::view::{Layout, Problems, Timestamp};
 use crate::{Error, State, text};
 
 pub(crate) async fn list(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
-    QueryParams(asked): QueryParams<ListQuery>,
+    Page { state, who, query: asked }: Page<Manager, ListQuery>,
 ) -> Result<Response, Error> {
     let store = &state.gateway.store;
     let list = lists::credentials(store.engine(), who.person.workspace(), None);
@@ -110,9 +107,7 @@ pub(crate) struct Chosen {
 }
 
 pub(crate) async fn new(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
-    QueryParams(Chosen { kind, preset, search }): QueryParams<Chosen>,
+    Page { state, who, query: Chosen { kind, preset, search } }: Page<Manager, Chosen>,
 ) -> Result<Response, Error> {
     let kind = CredentialKind::from_name(&kind).unwrap_or(CredentialKind::USUAL);
     let (kind, form) = presets::find(&preset).map_or((kind, CredentialForm::default()), form::preset);
@@ -133,10 +128,7 @@ fn new_page(
     NewCredentialPage { shell, kind, form, redirect_uri, presets: presets.collect(), search }
 }
 
-pub(crate) async fn add(
-    Extract(state): Extract<State>,
-    Form { who: Manager(who), fields }: Form<Manager>,
-) -> Result<Response, Error> {
+pub(crate) async fn add(Form { state, who, fields }: Form<Manager>) -> Result<Response, Error> {
     let kind = CredentialKind::from_name(fields.get("kind")).ok_or(Error::NotFound)?;
     let problems = match form::both(kind, &fields) {
         Err(problems) => problems,
@@ -169,8 +161,7 @@ fn path(name: &str) -> String {
 }
 
 pub(crate) async fn show(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
+    Page { state, who, .. }: Page<Manager>,
     PathId(name): PathId,
 ) -> Result<Response, Error> {
     let row = credentials::get(&state.gateway, who.person.workspace(), &name).await?;
@@ -256,9 +247,8 @@ async fn users_of(state: &State, who: &SignedIn, row: &CredentialRow) -> Result<
 }
 
 pub(crate) async fn edit(
-    Extract(state): Extract<State>,
     PathId(name): PathId,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who, fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let row = credentials::get(&state.gateway, who.person.workspace(), &name).await?;
     let kind = Attached::of(&row).kind;
@@ -295,9 +285,8 @@ async fn wrong(
 }
 
 pub(crate) async fn replace_secret(
-    Extract(state): Extract<State>,
     PathId(name): PathId,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who, fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let row = credentials::get(&state.gateway, who.person.workspace(), &name).await?;
     let attached = Attached::of(&row);
@@ -322,9 +311,8 @@ pub(crate) async fn replace_secret(
 }
 
 pub(crate) async fn verify(
-    Extract(state): Extract<State>,
     PathId(name): PathId,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who, fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let url = Some(fields.trimmed("url")).filter(|url| !url.is_empty());
     let done = credentials::verify(&state.gateway, &who.person.actor(), &name, url.as_deref()).await;
@@ -345,9 +333,8 @@ pub(crate) async fn verify(
 }
 
 pub(crate) async fn remove(
-    Extract(state): Extract<State>,
     PathId(name): PathId,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     credentials::remove(&state.gateway, &who.person.actor(), &name).await?;
     Ok(Notice::CredentialRemoved.then(&state, "/app/credentials"))

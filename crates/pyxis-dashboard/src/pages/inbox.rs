@@ -1,6 +1,5 @@
 //! The inbox, the page of one request, and the standalone page behind an approval link.
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use http::HeaderValue;
 use http::header::REFRESH;
@@ -18,7 +17,7 @@ use serde::Deserialize;
 use super::cards::Cards;
 use super::{first_request, labels};
 use crate::error::html;
-use crate::form::{PathId, QueryParams};
+use crate::form::{Page, PathId};
 use crate::notice::see_other;
 use crate::session::SignedIn;
 use crate::view::Search;
@@ -50,9 +49,7 @@ pub(crate) struct InboxParams {
 }
 
 pub(crate) async fn inbox(
-    Extract(state): Extract<State>,
-    who: SignedIn,
-    QueryParams(InboxParams { order, after, q }): QueryParams<InboxParams>,
+    Page { state, who, query: InboxParams { order, after, q } }: Page<SignedIn, InboxParams>,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
     let newest_first = order == "newest";
@@ -199,8 +196,7 @@ async fn hint(state: &State, workspace: WorkspaceId) -> Result<String, Error> {
 }
 
 pub(crate) async fn approval(
-    Extract(state): Extract<State>,
-    who: SignedIn,
+    Page { state, who, .. }: Page<SignedIn>,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
     let card = one(&state, &who, &id, ReturnTo::Approval).await?;
@@ -210,8 +206,7 @@ pub(crate) async fn approval(
 }
 
 pub(crate) async fn standalone(
-    Extract(state): Extract<State>,
-    who: SignedIn,
+    Page { state, who, .. }: Page<SignedIn>,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
     let card = one(&state, &who, &id, ReturnTo::Standalone).await?;

@@ -1,6 +1,5 @@
 //! Trusted issuers of verifiable credentials.
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_scoring::service::issuers::{self, Added};
 use pyxis_store::issuers::IssuerRow;
@@ -8,12 +7,12 @@ use pyxis_store::lists::{self, SortKey};
 
 use super::agents::unprocessable;
 use super::list_query::{ListQuery, ListSlot};
-use super::scoring::{Scoring, problem};
+use super::scoring::problem;
 use super::table::{By, Table};
 use crate::error::html;
-use crate::form::{Form, PathId, QueryParams};
+use crate::form::{Form, Page, PathId};
 use crate::notice::Notice;
-use crate::session::{Manager, SignedIn};
+use crate::session::{ScoringManager, SignedIn};
 use crate::view::catalogue::{IssuerLine, IssuersPage};
 use crate::view::{Problems, Timestamp};
 use crate::{Error, State};
@@ -32,10 +31,7 @@ const TABLE: Table<IssuerRow, SortKey<IssuerRow>> = Table {
 };
 
 pub(crate) async fn list(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
-    Manager(who): Manager,
-    QueryParams(asked): QueryParams<ListQuery>,
+    Page { state, who: ScoringManager(who, scoring), query: asked }: Page<ScoringManager, ListQuery>,
 ) -> Result<Response, Error> {
     page(&state, &scoring, &who, &asked, (String::new(), String::new()), Problems::default()).await
 }
@@ -70,9 +66,7 @@ async fn page(
 }
 
 pub(crate) async fn add(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     let (did, name) = (fields.trimmed("did"), fields.trimmed("name"));
     let problems = match issuers::add(&scoring, &who.person.actor(), &did, &name).await {
@@ -84,10 +78,8 @@ pub(crate) async fn add(
 }
 
 pub(crate) async fn remove(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
     PathId(did): PathId,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), .. }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     issuers::remove(&scoring, &who.person.actor(), &did).await?;
     Ok(Notice::IssuerRemoved.then(&state, HERE))

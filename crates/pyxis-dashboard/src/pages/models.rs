@@ -1,6 +1,5 @@
 //! Models: cards, plots, the score of one wallet, and suspected groups.
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::address::EvmAddress;
 use pyxis_scoring::models::{ModelExplanation, WalletExplanation};
@@ -10,16 +9,15 @@ use pyxis_store::lists;
 use serde::Deserialize;
 
 use super::list_query::{ListQuery, ListSlot, read};
-use super::scoring::Scoring;
+use crate::Error;
 use crate::error::html;
-use crate::form::QueryParams;
-use crate::session::Manager;
+use crate::form::{Page, QueryParams};
+use crate::session::ScoringManager;
 use crate::text::{counted, grouped};
 use crate::view::Choice;
 use crate::view::models::{
     CustomLine, FoundModel, GroupLine, ModelScoreView, ModelsPage, QualityLine, Reason,
 };
-use crate::{Error, State};
 
 #[derive(Default, Deserialize)]
 pub(crate) struct ModelsParams {
@@ -33,10 +31,10 @@ const NO_ADDRESS: &str =
     "Enter an address: 0x followed by 40 hex characters. Names such as vitalik.eth are not supported.";
 
 pub(crate) async fn page(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
-    Manager(who): Manager,
-    QueryParams(ModelsParams { address, model }): QueryParams<ModelsParams>,
+    Page { state, who: ScoringManager(who, scoring), query: ModelsParams { address, model } }: Page<
+        ScoringManager,
+        ModelsParams,
+    >,
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
     let chosen = Model::from_name(&model).unwrap_or(Model::Aggregate);

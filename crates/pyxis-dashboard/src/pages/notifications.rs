@@ -1,6 +1,5 @@
 //! A person's notification settings: this browser, and chats.
 
-use axum::extract::State as Extract;
 use axum::response::IntoResponse;
 use axum::response::Response;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -22,7 +21,7 @@ use super::list_query::{ListQuery, ListSlot};
 use super::problem;
 use super::table::{By, Table};
 use crate::error::html;
-use crate::form::{Form, PathId, QueryParams};
+use crate::form::{Form, Page, PathId};
 use crate::headers::RunsWorker;
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
@@ -36,9 +35,7 @@ use crate::{Error, State, text};
 const HERE: &str = "/app/notifications";
 
 pub(crate) async fn page(
-    Extract(state): Extract<State>,
-    who: SignedIn,
-    QueryParams(asked): QueryParams<ListQuery>,
+    Page { state, who, query: asked }: Page<SignedIn, ListQuery>,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
     let mut rooms = Vec::new();
@@ -195,10 +192,7 @@ fn platform(name: &str) -> Result<&'static PlatformDescriptor, Error> {
     found.ok_or(Error::NotFound)
 }
 
-pub(crate) async fn link(
-    Extract(state): Extract<State>,
-    Form { who, fields }: Form<SignedIn>,
-) -> Result<Response, Error> {
+pub(crate) async fn link(Form { state, who, fields }: Form<SignedIn>) -> Result<Response, Error> {
     let PlatformDescriptor { platform, page, .. } = platform(fields.get("platform"))?;
     if !platform.spec().decides || !channels::is_configured(&state.gateway, *platform) {
         return Err(Error::NotFound);
@@ -213,20 +207,14 @@ pub(crate) async fn link(
     })
 }
 
-pub(crate) async fn unlink(
-    Extract(state): Extract<State>,
-    Form { who, fields }: Form<SignedIn>,
-) -> Result<Response, Error> {
+pub(crate) async fn unlink(Form { state, who, fields }: Form<SignedIn>) -> Result<Response, Error> {
     let platform = platform(fields.get("platform"))?.platform;
     let (user, actor) = (who.person.user.id, who.person.actor());
     channels::unlink(&state.gateway, &actor, user, platform, fields.get("account")).await?;
     Ok(Notice::AccountUnlinked.then(&state, HERE))
 }
 
-pub(crate) async fn chats(
-    Extract(state): Extract<State>,
-    Form { who: Manager(who), fields }: Form<Manager>,
-) -> Result<Response, Error> {
+pub(crate) async fn chats(Form { state, who, fields }: Form<Manager>) -> Result<Response, Error> {
     let actor = who.person.actor();
     let typed = |described: &PlatformDescriptor| fields.trimmed(described.platform.spec().room_field);
     for described in PLATFORMS {
@@ -247,10 +235,7 @@ pub(crate) async fn worker() -> Response {
     (headers, include_str!("../../assets/sw.js")).into_response()
 }
 
-pub(crate) async fn subscribe(
-    Extract(state): Extract<State>,
-    Form { who, fields }: Form<SignedIn>,
-) -> Result<Response, Error> {
+pub(crate) async fn subscribe(Form { state, who, fields }: Form<SignedIn>) -> Result<Response, Error> {
     let new = Subscription {
         endpoint: fields.trimmed("endpoint"),
         p256dh: fields.trimmed("p256dh"),
@@ -266,9 +251,8 @@ pub(crate) async fn subscribe(
 }
 
 pub(crate) async fn unsubscribe(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, .. }: Form<SignedIn>,
+    Form { state, who, .. }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let id = id.parse().map_err(|_| Error::NotFound)?;
     push::unsubscribe(&state.gateway, &who.person.actor(), who.person.user.id, id).await?;

@@ -1,6 +1,5 @@
 //! People: owners, admins and members, their invitations, and members' grants.
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::approval_mode::Role;
 use pyxis_core::id::UserId;
@@ -17,7 +16,7 @@ use super::list_query::{ListQuery, ListSlot, read};
 use super::problem;
 use super::table::{By, Table};
 use crate::error::html;
-use crate::form::{Form, PathId, QueryParams};
+use crate::form::{Form, Page, PathId};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn, role_word};
 use crate::view::people::{GrantRow, MemberPage, NewPersonPage, PeoplePage, Person, PersonLinkPage};
@@ -25,9 +24,7 @@ use crate::view::{Choice, Problems, Timestamp};
 use crate::{Error, State, text};
 
 pub(crate) async fn list(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
-    QueryParams(asked): QueryParams<ListQuery>,
+    Page { state, who, query: asked }: Page<Manager, ListQuery>,
 ) -> Result<Response, Error> {
     let store = &state.gateway.store;
     let list = lists::people(who.person.workspace());
@@ -100,7 +97,7 @@ fn roles(who: &SignedIn, chosen: Role) -> Vec<Choice> {
         .collect()
 }
 
-pub(crate) async fn new(Extract(state): Extract<State>, Manager(who): Manager) -> Result<Response, Error> {
+pub(crate) async fn new(Page { state, who, .. }: Page<Manager>) -> Result<Response, Error> {
     html(&NewPersonPage {
         shell: who.shell(&state).await?,
         email: String::new(),
@@ -109,10 +106,7 @@ pub(crate) async fn new(Extract(state): Extract<State>, Manager(who): Manager) -
     })
 }
 
-pub(crate) async fn add(
-    Extract(state): Extract<State>,
-    Form { who: Manager(who), fields }: Form<Manager>,
-) -> Result<Response, Error> {
+pub(crate) async fn add(Form { state, who, fields }: Form<Manager>) -> Result<Response, Error> {
     let email = fields.trimmed("email");
     let role = Role::from_name(fields.get("role"));
     let problems = match role.filter(|role| may_change(&who, *role)) {
@@ -152,9 +146,8 @@ async fn other(state: &State, who: &SignedIn, id: &str) -> Result<Option<UserRow
 }
 
 pub(crate) async fn link(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let Some(user) = other(&state, &who, &id).await? else {
         return Ok(Notice::OwnersOnly.then(&state, "/app/people"));
@@ -164,17 +157,15 @@ pub(crate) async fn link(
 }
 
 pub(crate) async fn disable(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     set_enabled(&state, &who, &id, false).await
 }
 
 pub(crate) async fn enable(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     set_enabled(&state, &who, &id, true).await
 }
@@ -188,9 +179,8 @@ async fn set_enabled(state: &State, who: &SignedIn, id: &str, enabled: bool) -> 
 }
 
 pub(crate) async fn role(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who, fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let wanted = Role::from_name(fields.get("role")).filter(|role| may_change(&who, *role));
     let (Some(user), Some(wanted)) = (other(&state, &who, &id).await?, wanted) else {
@@ -202,10 +192,8 @@ pub(crate) async fn role(
 
 /// A member's grants, credential by credential.
 pub(crate) async fn show(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
+    Page { state, who, query: asked }: Page<Manager, ListQuery>,
     PathId(id): PathId,
-    QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
     let Some(user) = other(&state, &who, &id).await?.filter(|user| user.role == Role::Member) else {
         return Ok(Notice::MembersOnly.then(&state, "/app/people"));
@@ -232,29 +220,30 @@ pub(crate) async fn show(
 
 /// Sets every credential of the form to the ticked rights. A credential that the form did not have stays as it is.
 pub(crate) async fn grant(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who, fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let Some(user) = other(&state, &who, &id).await?.filter(|user| user.role == Role::Member) else {
         return Ok(Notice::MembersOnly.then(&state, "/app/people"));
     };
     let before = rights::of(&state.gateway, &user).await?;
-    let shown: Vec<&str> = fields.all("credential").collect();
-    for row in credentials::list(&state.gateway, who.person.workspace()).await? {
-        let ticked = |field: &str| fields.all(field).any(|name| name == row.name);
+    for name in fields.all("credential") {
+        let ticked = |field: &str| fields.all(field).any(|ticked| ticked == name);
         let wanted = Right { approve: ticked("approve"), policy: ticked("policy") };
-        if shown.contains(&row.name.as_str()) && before.on(row.id) != wanted {
-            rights::set(&state.gateway, &who.person.actor(), user.id, &row.name, wanted).await?;
+        let row = match credentials::get(&state.gateway, who.person.workspace(), name).await {
+            Err(Service::NotFound(_)) => continue,
+            found => found?,
+        };
+        if before.on(row.id) != wanted {
+            rights::set(&state.gateway, &who.person.actor(), user.id, name, wanted).await?;
         }
     }
     Ok(Notice::RightsSaved.then(&state, &format!("/app/people/{}", user.id)))
 }
 
 pub(crate) async fn withdraw(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let Some(user) = other(&state, &who, &id).await? else {
         return Ok(Notice::OwnersOnly.then(&state, "/app/people"));

@@ -1,6 +1,5 @@
 //! Policies and grants.
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::eligibility;
@@ -19,7 +18,7 @@ use super::list_query::{ListQuery, ListSlot};
 use super::table::{By, Table};
 use super::{labels, policy_form as form, problem};
 use crate::error::html;
-use crate::form::{Form, PathId, QueryParams};
+use crate::form::{Form, Page, PathId};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::policies::{
@@ -34,9 +33,7 @@ const HERE: &str = "/app/policies";
 const MAX_GROUPS: usize = 100;
 
 pub(crate) async fn list(
-    Extract(state): Extract<State>,
-    who: SignedIn,
-    QueryParams(asked): QueryParams<ListQuery>,
+    Page { state, who, query: asked }: Page<SignedIn, ListQuery>,
 ) -> Result<Response, Error> {
     let (store, workspace, now) = (&state.gateway.store, who.person.workspace(), state.gateway.now());
     let manager = who.person.user.role.is_manager();
@@ -216,17 +213,15 @@ fn starting_point() -> Policy {
 }
 
 pub(crate) async fn edit(
-    Extract(state): Extract<State>,
-    who: SignedIn,
+    Page { state, who, .. }: Page<SignedIn>,
     PathId(name): PathId,
 ) -> Result<Response, Error> {
     page(&state, &who, &name, PolicyListItem::default()).await
 }
 
 pub(crate) async fn save(
-    Extract(state): Extract<State>,
     PathId(name): PathId,
-    Form { who, fields }: Form<SignedIn>,
+    Form { state, who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let stored = stored(&state, &who, &name).await?;
     let problems = match form::policy(&fields, stored.as_ref()) {
@@ -261,9 +256,8 @@ async fn stored(state: &State, who: &SignedIn, name: &str) -> Result<Option<Poli
 }
 
 pub(crate) async fn explain(
-    Extract(state): Extract<State>,
     PathId(name): PathId,
-    Form { who, fields }: Form<SignedIn>,
+    Form { state, who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let (method, url) = (fields.trimmed("method"), fields.trimmed("url"));
     stored(&state, &who, &name).await?;
@@ -303,9 +297,8 @@ fn decision(name: &str) -> (DecisionBadge, &'static str) {
 }
 
 pub(crate) async fn replay(
-    Extract(state): Extract<State>,
     PathId(name): PathId,
-    Form { who, fields }: Form<SignedIn>,
+    Form { state, who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let stored = stored(&state, &who, &name).await?;
     let (problems, replay) = match form::policy(&fields, stored.as_ref()) {
@@ -355,9 +348,8 @@ fn replay_change(change: &Changed) -> ReplayChange {
 }
 
 pub(crate) async fn remove(
-    Extract(state): Extract<State>,
     PathId(name): PathId,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let row = credentials::get(&state.gateway, who.person.workspace(), &name).await?;
     policies::remove(&state.gateway, &who.person.actor(), &name).await?;
@@ -365,9 +357,8 @@ pub(crate) async fn remove(
 }
 
 pub(crate) async fn revoke(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let id: GrantId = id.parse().map_err(|_| Error::NotFound)?;
     let notice = match grants::revoke(&state.gateway, &who.person.actor(), id).await {

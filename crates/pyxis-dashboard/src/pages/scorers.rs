@@ -1,6 +1,5 @@
 //! Scorers: Stamp weights and thresholds.
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use http::StatusCode;
 use pyxis_core::clock::UnixMillis;
@@ -11,28 +10,24 @@ use pyxis_scoring::service::preview::{self, Proposal};
 use pyxis_scoring::service::scorers::{self, Rescore, Scorer, ScorerInput, ScorerPatch};
 use pyxis_scoring::service::{Error as Service, catalogue};
 use pyxis_store::lists::{self, ScorerItem, SortKey};
-use pyxis_store::scores;
 
 use super::agents::unprocessable;
 use super::list_query::{ListQuery, ListSlot};
 use super::scorer_form::Draft;
-use super::scoring::{A_KEY, EXAMPLE_ADDRESS, Scoring, ask, count, problem, read};
+use super::scoring::{A_KEY, EXAMPLE_ADDRESS, ask, count, problem};
 use super::table::{By, Table};
 use super::weight_impact::reach;
 use crate::chart::histogram::{Bin, Histogram};
 use crate::error::html;
-use crate::form::{Form, PathId, QueryParams};
+use crate::form::{Form, Page, PathId};
 use crate::notice::Notice;
-use crate::session::{Manager, SignedIn};
+use crate::session::{ScoringManager, SignedIn};
 use crate::view::scorers::{Freshness, NewScorerPage, Preview, ScorerLine, ScorerPage, ScorersPage};
 use crate::view::{Problems, Timestamp};
 use crate::{Error, State, text};
 
 pub(crate) async fn list(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
-    Manager(who): Manager,
-    QueryParams(asked): QueryParams<ListQuery>,
+    Page { state, who: ScoringManager(who, scoring), query: asked }: Page<ScoringManager, ListQuery>,
 ) -> Result<Response, Error> {
     let store = &scoring.store;
     let list = lists::scorers(who.person.workspace());
@@ -74,9 +69,7 @@ fn line(item: ScorerItem, now: UnixMillis) -> ScorerLine {
 }
 
 pub(crate) async fn new(
-    Extract(state): Extract<State>,
-    _: Scoring,
-    Manager(who): Manager,
+    Page { state, who: ScoringManager(who, _), .. }: Page<ScoringManager>,
 ) -> Result<Response, Error> {
     html(&NewScorerPage {
         shell: who.shell(&state).await?,
@@ -88,9 +81,7 @@ pub(crate) async fn new(
 }
 
 pub(crate) async fn add(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     let (name, threshold) = (fields.trimmed("name"), fields.trimmed("threshold"));
     let empty = fields.get("start") == "empty";
@@ -178,9 +169,7 @@ fn addresses(number: u64) -> String {
 }
 
 pub(crate) async fn show(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
-    Manager(who): Manager,
+    Page { state, who: ScoringManager(who, scoring), .. }: Page<ScoringManager>,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
     let stored = scorers::get(&scoring, who.person.workspace(), scorer_id(&id)?).await?;
@@ -188,10 +177,8 @@ pub(crate) async fn show(
 }
 
 pub(crate) async fn save(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
     PathId(id): PathId,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     let id = scorer_id(&id)?;
     let mut draft = Draft::read(&fields);
@@ -239,10 +226,8 @@ async fn overtaken(
 }
 
 pub(crate) async fn try_out(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
     PathId(id): PathId,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     let id = scorer_id(&id)?;
     let stored = scorers::get(&scoring, who.person.workspace(), id).await?;
@@ -296,10 +281,8 @@ fn shown(found: &preview::Preview, (before, after): (Decimal, Decimal)) -> Previ
 }
 
 pub(crate) async fn rescore(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
     PathId(id): PathId,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), .. }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     let id = scorer_id(&id)?;
     let found = scorers::start_rescore(&scoring, &who.person.actor(), id).await?;
@@ -308,10 +291,8 @@ pub(crate) async fn rescore(
 }
 
 pub(crate) async fn remove(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
     PathId(id): PathId,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), .. }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     scorers::remove(&scoring, &who.person.actor(), scorer_id(&id)?).await?;
     Ok(Notice::ScorerRemoved.then(&state, "/app/scorers"))

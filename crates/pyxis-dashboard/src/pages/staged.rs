@@ -1,6 +1,5 @@
 //! Policies that members proposed, and the passkey that applies them.
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::id::StagedPolicyId;
 use pyxis_gateway::Error as Service;
@@ -9,7 +8,7 @@ use pyxis_gateway::admin::{passkeys, staged};
 use super::ceremony::{answer, challenge};
 use super::policy_diff;
 use crate::error::html;
-use crate::form::{Form, PathId};
+use crate::form::{Form, Page, PathId};
 use crate::notice::Notice;
 use crate::session::SignedIn;
 use crate::view::Timestamp;
@@ -25,8 +24,7 @@ async fn find(state: &State, who: &SignedIn, id: &str) -> Result<staged::Staged,
 }
 
 pub(crate) async fn page(
-    Extract(state): Extract<State>,
-    who: SignedIn,
+    Page { state, who, .. }: Page<SignedIn>,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
     let found = find(&state, &who, &id).await?;
@@ -48,18 +46,16 @@ pub(crate) async fn page(
 
 /// The challenge for the maker's passkey.
 pub(crate) async fn begin(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, .. }: Form<SignedIn>,
+    Form { state, who, .. }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let found = find(&state, &who, &id).await?;
     challenge(passkeys::begin_apply(&state.gateway, &who.person, &found).await)
 }
 
 pub(crate) async fn apply(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, fields }: Form<SignedIn>,
+    Form { state, who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let found = find(&state, &who, &id).await?;
     let here = format!("/app/staged/{}", found.row.id);
@@ -76,9 +72,8 @@ pub(crate) async fn apply(
 }
 
 pub(crate) async fn withdraw(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, .. }: Form<SignedIn>,
+    Form { state, who, .. }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let found = find(&state, &who, &id).await?;
     staged::withdraw(&state.gateway, &who.person, found.row.id).await?;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
@@ -19,7 +18,7 @@ use super::table::{By, Table};
 use crate::chart::spark::Spark;
 use crate::chart::{Bucket, Series, StackedBars};
 use crate::error::html;
-use crate::form::QueryParams;
+use crate::form::{Page, QueryParams};
 use crate::session::Manager;
 use crate::text::{counted, grouped, minute};
 use crate::view::Search;
@@ -137,9 +136,7 @@ const KEY: Askers = Askers {
 };
 
 pub(crate) async fn page(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
-    QueryParams(UsageParams { range }): QueryParams<UsageParams>,
+    Page { state, who, query: UsageParams { range } }: Page<Manager, UsageParams>,
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();

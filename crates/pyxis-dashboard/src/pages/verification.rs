@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::{ActionId, DEFAULT_ACTION, Kind, Subject};
@@ -16,14 +15,14 @@ use serde::Deserialize;
 
 use super::list_query::{ListQuery, ListSlot};
 use super::table::{By, Table};
+use crate::Error;
 use crate::chart::{Bucket, Series, StackedBars};
 use crate::error::html;
-use crate::form::QueryParams;
+use crate::form::{Page, QueryParams};
 use crate::session::Manager;
 use crate::text;
 use crate::view::Timestamp;
 use crate::view::verification::{CheckLine, Head, NetworkLine, ProofIssuerLine, VerificationPage};
-use crate::{Error, State};
 
 const HERE: &str = "/app/verification";
 /// Span of the chart, in days.
@@ -40,9 +39,7 @@ pub(crate) struct CheckParams {
 }
 
 pub(crate) async fn page(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
-    QueryParams(CheckParams { address, action_id }): QueryParams<CheckParams>,
+    Page { state, who, query: CheckParams { address, action_id } }: Page<Manager, CheckParams>,
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
     let verify = state.verify.get().ok_or(Error::NotFound)?;

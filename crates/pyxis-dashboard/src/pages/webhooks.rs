@@ -1,6 +1,5 @@
 //! Webhook endpoints, their deliveries, and resending them.
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use pyxis_core::clock::UnixMillis;
@@ -20,7 +19,7 @@ use super::list_query::{ListQuery, ListSlot};
 use super::problem;
 use super::table::{By, Table};
 use crate::error::html;
-use crate::form::{Fields, Form, PathId, QueryParams};
+use crate::form::{Fields, Form, Page, PathId};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::webhooks::{
@@ -55,9 +54,7 @@ fn delivery_id(text: &str) -> Result<DeliveryId, Error> {
 }
 
 pub(crate) async fn list(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
-    QueryParams(asked): QueryParams<ListQuery>,
+    Page { state, who, query: asked }: Page<Manager, ListQuery>,
 ) -> Result<Response, Error> {
     let store = &state.gateway.store;
     let list = lists::webhooks(who.person.workspace());
@@ -148,15 +145,12 @@ fn field(name: &str) -> &'static str {
     }
 }
 
-pub(crate) async fn new(Extract(state): Extract<State>, Manager(who): Manager) -> Result<Response, Error> {
+pub(crate) async fn new(Page { state, who, .. }: Page<Manager>) -> Result<Response, Error> {
     let form = WebhookForm { events: choices(|_| false), ..WebhookForm::default() };
     html(&NewWebhookPage { shell: who.shell(&state).await?, form })
 }
 
-pub(crate) async fn add(
-    Extract(state): Extract<State>,
-    Form { who: Manager(who), fields }: Form<Manager>,
-) -> Result<Response, Error> {
+pub(crate) async fn add(Form { state, who, fields }: Form<Manager>) -> Result<Response, Error> {
     let input = WebhookInput {
         url: fields.trimmed("url"),
         description: fields.trimmed("description"),
@@ -188,10 +182,8 @@ async fn secret_page(
 }
 
 pub(crate) async fn show(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
+    Page { state, who, query: which }: Page<Manager, DeliveryParams>,
     PathId(id): PathId,
-    QueryParams(which): QueryParams<DeliveryParams>,
 ) -> Result<Response, Error> {
     let webhook = webhooks::get(&state.gateway, who.person.workspace(), webhook_id(&id)?).await?;
     let chosen = &webhook.events;
@@ -303,9 +295,8 @@ fn delivery_line(row: &DeliveryRow, now: UnixMillis) -> DeliveryLine {
 }
 
 pub(crate) async fn edit(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who, fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let id = webhook_id(&id)?;
     let patch = WebhookPatch {
@@ -324,9 +315,8 @@ pub(crate) async fn edit(
 }
 
 pub(crate) async fn rotate(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let id = webhook_id(&id)?;
     let (secret, until) = webhooks::rotate(&state.gateway, &who.person.actor(), id).await?;
@@ -335,17 +325,15 @@ pub(crate) async fn rotate(
 }
 
 pub(crate) async fn disable(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     switch(&state, &who, &id, false, Notice::WebhookDisabled).await
 }
 
 pub(crate) async fn enable(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     switch(&state, &who, &id, true, Notice::WebhookEnabled).await
 }
@@ -364,17 +352,15 @@ async fn switch(
 }
 
 pub(crate) async fn remove(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     webhooks::remove(&state.gateway, &who.person.actor(), webhook_id(&id)?).await?;
     Ok(Notice::WebhookRemoved.then(&state, HERE))
 }
 
 pub(crate) async fn delivery(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
+    Page { state, who, .. }: Page<Manager>,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
     let (now, workspace) = (state.gateway.now(), who.person.workspace());
@@ -400,9 +386,8 @@ pub(crate) async fn delivery(
 }
 
 pub(crate) async fn resend(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let id = delivery_id(&id)?;
     let notice = match webhooks::resend(&state.gateway, &who.person.actor(), id).await {

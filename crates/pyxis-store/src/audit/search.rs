@@ -68,7 +68,8 @@ impl FromRow for AuditEntry {
 
 const DEFAULT_LIMIT: u32 = 100;
 /// The text that a search looks at.
-const SEARCHED: &str = "(r.actor_name || ' ' || coalesce(r.host, '') || ' ' || coalesce(r.credential, '') || ' ' || r.detail)";
+const SEARCHED: &str =
+    "(r.actor_name || ' ' || coalesce(r.host, '') || ' ' || coalesce(r.credential, '') || ' ' || r.detail)";
 
 /// Records of a workspace that are not outcomes, in the order of the filter, each with its outcome.
 pub async fn search(

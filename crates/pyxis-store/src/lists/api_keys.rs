@@ -1,7 +1,7 @@
 //! The lists of API keys and of requests for access to history.
 
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::id::WorkspaceId;
+use pyxis_core::id::{ApiKeyId, WorkspaceId};
 
 use super::{Direction, List, SortKey};
 use crate::api_keys::{ApiKeyRow, key_columns};
@@ -33,8 +33,9 @@ impl ApiKeyItem {
     /// Requests in the current window.
     pub const USED: SortKey<Self> = SortKey::number("coalesce(used, 0)");
     /// Time of the last request.
-    pub const LAST_USED: SortKey<Self> =
-        SortKey::number("coalesce((SELECT max(last_at) FROM usage_windows WHERE api_key_id = api_keys.id), last_used_at)");
+    pub const LAST_USED: SortKey<Self> = SortKey::number(
+        "coalesce((SELECT max(last_at) FROM usage_windows WHERE api_key_id = api_keys.id), last_used_at)",
+    );
     /// Creation time.
     pub const CREATED: SortKey<Self> = SortKey::number("created_at");
 }
@@ -84,8 +85,9 @@ impl HistoryRequestItem {
     pub const DECIDED: SortKey<Self> = SortKey::number("decided_at");
 }
 
-/// Requests for access to history in a workspace, decided or not.
-pub fn history_requests(workspace: WorkspaceId) -> List<HistoryRequestItem> {
+/// Requests for access to history in a workspace, decided or not, newest first unless sorted; only those of `key`, if
+/// one is named.
+pub fn history_requests(workspace: WorkspaceId, key: Option<ApiKeyId>) -> List<HistoryRequestItem> {
     List::new(
         concat!(history_request_columns!(), ", ", key_name!()),
         " FROM history_requests WHERE workspace_id = $1",
@@ -93,4 +95,5 @@ pub fn history_requests(workspace: WorkspaceId) -> List<HistoryRequestItem> {
         (SortKey::exact("id"), Direction::Descending),
     )
     .bind(workspace)
+    .only(" AND api_key_id = ?", key)
 }

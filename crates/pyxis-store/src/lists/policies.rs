@@ -33,7 +33,11 @@ macro_rules! agent_name {
 /// Agents in words, as people read and search them.
 macro_rules! agent_words {
     () => {
-        concat!("CASE WHEN agent_id IS NULL THEN 'any agent' ELSE coalesce(", agent_name!(), ", '?') || ' only' END")
+        concat!(
+            "CASE WHEN agent_id IS NULL THEN 'any agent' ELSE coalesce(",
+            agent_name!(),
+            ", '?') || ' only' END"
+        )
     };
 }
 

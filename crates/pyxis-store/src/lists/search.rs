@@ -136,7 +136,8 @@ mod tests {
 
     #[test]
     fn sqlite_compares_text_without_other_letters_by_like() {
-        let query = |text| crate::db::sql("SELECT a FROM t WHERE TRUE").contains(Engine::Sqlite, &["a", "b"], text);
+        let query =
+            |text| crate::db::sql("SELECT a FROM t WHERE TRUE").contains(Engine::Sqlite, &["a", "b"], text);
         assert_eq!(query("").text(), "SELECT a FROM t WHERE TRUE");
         assert_eq!(query("x\0").text(), "SELECT a FROM t WHERE TRUE AND FALSE");
         assert_eq!(

@@ -3,13 +3,13 @@
 use pyxis_core::entropy::OsEntropy;
 use pyxis_core::id::{CredentialId, UserId};
 use pyxis_store::agents::{AgentChange, AgentRow};
+use pyxis_store::chat_messages::ChatMessageRow;
+use pyxis_store::issuers::IssuerRow;
 use pyxis_store::lists::Direction::{Ascending, Descending};
 use pyxis_store::lists::{
     self, AgentItem, ApiKeyItem, CredentialItem, Direction, GrantItem, HistoryRequestItem, List, PersonItem,
     ScorerItem, Slice, SortKey, StagedItem, WebhookItem,
 };
-use pyxis_store::chat_messages::ChatMessageRow;
-use pyxis_store::issuers::IssuerRow;
 use pyxis_store::{Engine, agents, limits};
 use pyxis_testkit::engines;
 
@@ -241,7 +241,7 @@ engines! {
             ApiKeyItem: NAME, HINT, STATE, PERMISSIONS, BUDGET, USED, LAST_USED, CREATED
         );
         each!(
-            lists::history_requests(ws), 0,
+            lists::history_requests(ws, None), 0,
             HistoryRequestItem: KEY, USE_CASE, REQUESTED_BY, REQUESTED, STATE, DECIDED_BY, DECIDED
         );
         each!(
