@@ -42,12 +42,10 @@ const NO_ADDRESS: &str =
     "Enter an address: 0x followed by 40 hex characters. Names such as vitalik.eth are not supported.";
 
 pub(crate) async fn page(
-    Page { state, who: ScoringManager(who, scoring), query: ExplorerParams { address, scorer } }: Page<
-        ScoringManager,
-        ExplorerParams,
-    >,
+    Page { state, who: ScoringManager(who, scoring), query }: Page<ScoringManager, ExplorerParams>,
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
+    let ExplorerParams { address, scorer } = query;
     let all = scorers::list(&scoring, who.person.workspace()).await?;
     let chosen = all.iter().find(|row| row.id.to_string() == scorer).or(all.first()).map(|row| row.id);
     let typed = address.trim();

@@ -31,12 +31,10 @@ const NO_ADDRESS: &str =
     "Enter an address: 0x followed by 40 hex characters. Names such as vitalik.eth are not supported.";
 
 pub(crate) async fn page(
-    Page { state, who: ScoringManager(who, scoring), query: ModelsParams { address, model } }: Page<
-        ScoringManager,
-        ModelsParams,
-    >,
+    Page { state, who: ScoringManager(who, scoring), query }: Page<ScoringManager, ModelsParams>,
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
+    let ModelsParams { address, model } = query;
     let chosen = Model::from_name(&model).unwrap_or(Model::Aggregate);
     let typed = address.trim();
     let (found, problem) = match typed.parse::<EvmAddress>() {
