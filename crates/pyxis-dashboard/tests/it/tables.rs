@@ -1,7 +1,10 @@
 //! Tables can be sorted by their headings, and each can be exported as a file.
 
+use std::collections::BTreeSet;
+
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use pyxis_core::approval_mode::Role;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::proof::Kind;
 use pyxis_gateway::Actor;
@@ -11,6 +14,7 @@ use pyxis_gateway::admin::webhooks::{self, WebhookInput};
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
 use pyxis_scoring::service::scorers::{self, ScorerInput};
 use pyxis_scoring::service::{history_requests, issuers};
+use pyxis_store::issuers::IssuerRow;
 use pyxis_testkit::engines;
 use pyxis_verify::service::issuers as proof_issuers;
 
@@ -151,6 +155,25 @@ engines! {
         assert!(rows[0].starts_with("name,key,state,") && rows[1].starts_with("bot-119,px_agent_"), "{file}");
         assert!(rows[120].starts_with("bot-000,"), "{file}");
         assert!(!file.contains("default-agent"), "only what was found");
+    }
+
+    async fn a_file_longer_than_one_read_has_every_row_once_and_a_page_behind_it_is_the_last(world: World) {
+        let (team, mut owner) = world.with_owner().await;
+        let mut tx = world.gateway.store.begin().await.unwrap();
+        for n in 0..2000 {
+            let created_at = UnixMillis(n % 3);
+            let row = IssuerRow { did: format!("did:web:{n:04}.example"), name: "Äquator".to_owned(), created_at };
+            pyxis_store::issuers::put(&mut tx, team.id, &row).await.unwrap();
+        }
+        tx.commit().await.unwrap();
+        let file = csv(&mut owner, "/app/issuers?q=%C3%A4QUATOR&sort=-listed&export=issuers").await;
+        let rows: Vec<_> = file.trim_end().split("\r\n").skip(1).collect();
+        let dids: BTreeSet<_> = rows.iter().map(|row| row.split(',').nth(1).unwrap()).collect();
+        assert_eq!((rows.len(), dids.len()), (2000, 2000));
+        assert!(rows[0].ends_with("00.002Z") && rows[1999].ends_with("00.000Z"), "{}", rows[0]);
+        let last = owner.get("/app/issuers?q=%C3%84qua&sort=name&page=99999").await.text;
+        assert!(last.contains("50 of 2000") && !last.contains("rel=\"next\""), "{last}");
+        assert!(last.contains("did:web:1999.example") && !last.contains("did:web:1949.example"), "{last}");
     }
 
     async fn no_cell_of_a_list_is_a_formula(world: World) {

@@ -112,7 +112,11 @@ const DOES_WITHOUT: &[(&str, &[&str])] = &[
 /// Words that only some crates' sources may contain, and why.
 const WORDS: &[(&[&str], &[&str], &str)] = &[
     // pyxis-sqlite has statements in its tests only, on tables of their own.
-    (&["SELECT ", "INSERT INTO ", "DELETE FROM "], &["pyxis-store", "pyxis-sqlite"], "SQL lives in pyxis-store"),
+    (
+        &["SELECT ", "INSERT INTO ", "DELETE FROM "],
+        &["pyxis-store", "pyxis-sqlite"],
+        "SQL lives in pyxis-store",
+    ),
     (
         &["hyper::client", "hyper_util::client", "TlsConnector", "TcpStream::connect", "UdpSocket"],
         &["pyxis-net"],
