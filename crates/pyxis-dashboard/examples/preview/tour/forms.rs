@@ -1,0 +1,192 @@
+//! Forms that are wrong, or that lead to a page of their own.
+
+use pyxis_dashboard::view::credentials::CredentialKind;
+
+use super::Tour;
+use crate::support::{HOLDER, OTHER, PASSWORD};
+
+type Form = (&'static str, &'static [(&'static str, &'static str)]);
+
+/// Forms of the owner, in order. A § stands for the text of a stranger.
+const FORMS: &[Form] = &[
+    ("/app/agents", &[("name", "no name§"), ("rate_limit_per_hour", "x§"), ("max_pending", "y§")]),
+    ("/app/agents", &[("name", "importer"), ("scope", "some")]),
+    ("/app/agents/*/edit", &[("name", "no name§"), ("max_pending", "y§")]),
+    ("/app/agents/*/rotate", &[]),
+    (
+        "/app/credentials",
+        &[
+            ("kind", "header"),
+            ("name", "no name§"),
+            ("description", "said§"),
+            ("allowed_hosts", "*bad§"),
+            ("header_name", "Host§"),
+            ("header_format", "{secret}§"),
+            ("secret", "x"),
+        ],
+    ),
+    ("/app/credentials", &[("kind", "oauth2_refresh"), ("name", "x§"), ("authorization_url", "§")]),
+    ("/app/credentials/*/edit", &[("description", "said§"), ("allowed_hosts", "*bad§")]),
+    ("/app/credentials/*/secret", &[("secret", "")]),
+    ("/app/credentials/*/verify", &[("url", "http://127.0.0.1:9/me§")]),
+    ("/app/credentials/account*/connect", &[]),
+    ("/app/import/credentials", &[("env", "OPENAI_API_KEY=sk-x\nMAIL§=1\nnonsense§")]),
+    ("/app/import/credentials", &[]),
+    (
+        "/app/policies/billing*",
+        &[
+            ("method_GET", "auto"),
+            ("deny_urls", "/v1/**/x§"),
+            ("min_approvals", "x§"),
+            ("allowed_approvers", "no one§"),
+        ],
+    ),
+    ("/app/policies/billing*/explain", &[("method", "POST"), ("url", "http://127.0.0.1:9/v1/x?q=zz§")]),
+    ("/app/policies/billing*/explain", &[("method", "GET"), ("url", "http://127.0.0.1:9/v1/x")]),
+    (
+        "/app/policies/billing*/replay",
+        &[("method_POST", "deny"), ("min_approvals", "1"), ("channel", "dashboard"), ("replay_count", "100")],
+    ),
+    ("/app/webhooks", &[("url", "ftp://§"), ("description", "said§"), ("event", "none§")]),
+    ("/app/webhooks", &[("url", "https://127.0.0.1:9/second"), ("description", "said")]),
+    ("/app/webhooks/*/edit", &[("url", "ftp://§"), ("description", "said§")]),
+    ("/app/webhooks/*/rotate", &[]),
+    ("/app/deliveries/*/resend", &[]),
+    ("/app/notifications/link", &[("platform", "telegram")]),
+    ("/app/notifications/chats", &[("telegram_chat", "no room§"), ("matrix_room", "no room§")]),
+    ("/app/brand", &[("display_name", "Acme"), ("accent", "#0f766e"), ("preview", "on")]),
+    ("/app/brand", &[("display_name", "Acme§"), ("accent", "red§")]),
+    ("/app/people", &[("email", "bo@example§ x"), ("role", "admin")]),
+    ("/app/people/*/link", &[]),
+    (
+        "/app/account/password",
+        &[("password", "wrong§"), ("new_password", "short"), ("new_password_again", "x")],
+    ),
+    ("/app/account/tokens", &[("name", "ci§")]),
+    ("/app/account/tokens", &[("name", "deploy"), ("scope", "px:approve"), ("expires_in_days", "90")]),
+    ("/app/settings", &[("approval_timeout_minutes", "x§")]),
+    ("/app/scorers", &[("name", "Forum§"), ("threshold", "x§")]),
+    (
+        "/app/scorers/*",
+        &[("name", "Forum§"), ("threshold", "5"), ("revision", "0"), ("weight.Discord", "x§")],
+    ),
+    (
+        "/app/scorers/*/preview",
+        &[("name", "Forum§"), ("threshold", "0.2"), ("weight.Discord", "1"), ("extra_name", "not a name§")],
+    ),
+    ("/app/scorers/*/preview", &[("name", "Forum"), ("threshold", "0.2"), ("weight.Discord", "1")]),
+    ("/app/api-keys", &[("name", "reader§"), ("stamps_tier", "9§"), ("stamps_limit", "x§")]),
+    ("/app/api-keys", &[("name", "reader"), ("can_read", "on"), ("stamps_tier", "1"), ("models_tier", "1")]),
+    ("/app/api-keys/*/edit", &[("name", "reader§"), ("models_limit", "x§")]),
+    ("/app/api-keys/*/history", &[("use_case", "")]),
+    (
+        "/app/catalogue",
+        &[
+            ("id", "For um§"),
+            ("name", "Forum§"),
+            ("description", "said§"),
+            ("connect_message", "said§"),
+            ("icon", "x§"),
+        ],
+    ),
+    (
+        "/app/catalogue/*",
+        &[("name", "Forum§"), ("group", "Members§"), ("stamp", "not a name§"), ("says", "Is a member§")],
+    ),
+    ("/app/issuers", &[("did", "did:web:§"), ("name", "said§")]),
+];
+
+/// Addresses that no page links to as such.
+const ADDRESSES: &[&str] = &[
+    "/app/inbox?q=zz§",
+    "/app/decided?q=zz§",
+    "/app/agents?q=zz§",
+    "/app/credentials?q=zz§",
+    "/app/policies?q=zz§",
+    "/app/people?q=zz§",
+    "/app/webhooks?q=zz§",
+    "/app/notifications?q=zz§",
+    "/app/scorers?q=zz§",
+    "/app/api-keys?q=zz§",
+    "/app/catalogue?q=zz§",
+    "/app/issuers?q=zz§",
+    "/app/usage?q=zz§",
+    "/app/audit?q=zz§",
+    "/app/audit?q=billing&outcome=asked&event=requests",
+    "/app/account?q=zz§",
+    "/app/new/credential?search=git§",
+    "/app/oauth/callback?state=§&code=§",
+    "/app/explorer?address=vitalik.eth§",
+    "/app/models?address=vitalik.eth§",
+    "/app/verification?address=vitalik.eth§&action_id=x§",
+];
+
+impl Tour {
+    /// Opens what no page links to, and what a member and a stranger see.
+    pub(super) async fn visit_others(&mut self) {
+        let encoded = percent_encoding::utf8_percent_encode(self.hostile, percent_encoding::NON_ALPHANUMERIC);
+        let encoded = encoded.to_string();
+        let kinds = CredentialKind::ALL.iter().map(|kind| format!("/app/new/credential?kind={}", kind.name));
+        let wallets = [HOLDER, OTHER].map(|wallet| {
+            ["explorer?scorer=1&", "models?", "verification?"]
+                .map(|page| format!("/app/{page}address={wallet}"))
+        });
+        let given = ADDRESSES.iter().map(|address| address.replace('§', &encoded));
+        for address in given.chain(kinds).chain(wallets.into_iter().flatten()).collect::<Vec<_>>() {
+            self.get(&address).await;
+        }
+        let approvals: Vec<_> =
+            self.pages.iter().filter_map(|page| page.place.strip_prefix("/app/approvals/")).collect();
+        for txn in approvals.into_iter().map(str::to_owned).collect::<Vec<_>>() {
+            self.get(&format!("/approve/{txn}")).await;
+        }
+        let staged = self
+            .pages
+            .iter()
+            .find(|page| page.place.starts_with("/app/staged/"))
+            .map(|page| page.place.clone());
+        let staged = staged.expect("a proposal");
+        for path in
+            ["/app/inbox", "/app/account", "/app/policies", "/app/notifications", "/app/people", &staged]
+        {
+            let page = self.member.get(path).await;
+            self.keep(&format!("member {path}"), page);
+        }
+        self.visit_as_stranger().await;
+    }
+
+    async fn visit_as_stranger(&mut self) {
+        let mut stranger = self.server.browser();
+        for path in ["/sign-in", "/sign-in?ended=1", "/sign-in?next=/approve/x", "/link/used", "/nothing"] {
+            let page = stranger.get(path).await;
+            self.keep(path, page);
+        }
+        let stale = stranger.post("/sign-in", &[], &[]).await;
+        self.keep("stale form", stale);
+        let email = self.text("eve@example.com");
+        for attempt in 0..20 {
+            let page = stranger.sign_in(&email, PASSWORD).await;
+            let locked = page.status == http::StatusCode::TOO_MANY_REQUESTS;
+            if attempt == 0 || locked {
+                self.keep("POST /sign-in", page);
+            }
+            if locked {
+                break;
+            }
+        }
+        for link in std::mem::take(&mut self.links) {
+            let page = stranger.get(&link).await;
+            self.keep("/link/confirm", page);
+            let differ = [("password", PASSWORD), ("password_again", "other")];
+            let page = stranger.submit(&link, &link, &differ).await;
+            self.keep("POST /link/differ", page);
+        }
+    }
+
+    /// Sends every form of the list.
+    pub(super) async fn send_forms(&mut self) {
+        for (target, fields) in FORMS {
+            self.send(target, fields).await;
+        }
+    }
+}
