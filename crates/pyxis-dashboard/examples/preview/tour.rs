@@ -53,7 +53,7 @@ pub(crate) const TEXTS: &[(&str, &str)] = &[
     ("proof_issuers", "name"),
 ];
 
-/// Pages of one kind that a tour opens.
+/// Pages of one kind that a tour opens. Of those with a query it opens one: their orders and searches look alike.
 const ENOUGH: usize = 8;
 
 /// A page: its address, or the form that led to it, and its HTML.
@@ -79,6 +79,8 @@ pub(crate) struct Tour {
     pub(crate) pages: Vec<Shown>,
     team: Team,
     member: Browser,
+    /// Token of the owner's forms.
+    csrf: String,
     /// Invitations that no one has used.
     links: Vec<String>,
     /// Added to every text that a stranger chose; empty for none.
@@ -120,8 +122,10 @@ impl Tour {
         };
         let json = serde_json::to_string(self.hostile).unwrap();
         let json = json.trim_matches('"').replace('\'', "''");
-        let rest = format!("UPDATE platforms SET document = replace(document, 'Our own', '{json}');
-             UPDATE credentials SET name_folded = lower(name);");
+        let rest = format!(
+            "UPDATE platforms SET document = replace(document, 'Our own', '{json}');
+             UPDATE credentials SET name_folded = lower(name);"
+        );
         self.server.database.run(&(TEXTS.iter().map(update).collect::<String>() + &rest)).await;
     }
 
@@ -131,7 +135,7 @@ impl Tour {
         let mut queue = VecDeque::from(["/app/inbox".to_owned()]);
         while let Some(path) = queue.pop_front() {
             let count = opened.entry(kind_of(&path)).or_default();
-            if *count == ENOUGH || !seen.insert(path.clone()) {
+            if *count == if path.contains('?') { 1 } else { ENOUGH } || !seen.insert(path.clone()) {
                 continue;
             }
             *count += 1;
@@ -163,19 +167,21 @@ impl Tour {
     }
 
     /// Sends a form of the owner and keeps what comes of it. A `*` in the target stands for whatever is there.
-    async fn send(&mut self, target: &str, fields: &[(&str, &str)]) {
+    async fn send(&mut self, target: &str, fields: &str) {
         let to = self.target(target);
-        let csrf = self.owner.get("/app/account").await.csrf();
-        let fields: Vec<_> =
-            fields.iter().map(|(name, value)| (*name, value.replace('§', self.hostile))).collect();
-        let mut all = vec![("csrf", csrf.as_str())];
+        let fields = fields.split('&').filter_map(|field| field.split_once('='));
+        let fields: Vec<_> = fields.map(|(name, value)| (name, value.replace('§', self.hostile))).collect();
+        let mut all = vec![("csrf", self.csrf.as_str())];
         all.extend(fields.iter().map(|(name, value)| (*name, value.as_str())));
         let page = self.owner.post(&to, &[(ORIGIN.as_str(), ORIGIN_URL)], &all).await;
         let place = format!("POST {target}");
         if page.status.is_redirection() {
             let next = page.location().to_owned();
-            let page = self.owner.get(&next).await;
-            self.keep(&format!("{place} {next}"), page);
+            // A name that no form accepts cannot be redirected to; the notice then shows on any page.
+            let page = self.owner.get(if next.is_empty() { "/app/account" } else { &next }).await;
+            if !next.is_empty() {
+                self.keep(&format!("{place} {next}"), page);
+            }
         } else {
             self.keep(&place, page);
         }

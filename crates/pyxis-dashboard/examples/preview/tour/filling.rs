@@ -4,19 +4,19 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use axum::body::Body;
-use http::Request;
 use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Request};
 use pyxis_core::approval_mode::Role;
 use pyxis_core::policy::Policy;
 use pyxis_core::proof::Kind;
 use pyxis_gateway::admin::agents::{self, AgentInput, AgentPatch, AgentScope};
-use pyxis_gateway::admin::webhooks::{self, WebhookInput};
+use pyxis_gateway::admin::webhooks::{self, WebhookInput, WebhookPatch};
 use pyxis_gateway::admin::{channels, people, policies};
 use pyxis_gateway::notifications::brand;
 use pyxis_gateway::workers;
 use pyxis_scoring::engine::{self, ScoreKey};
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
-use pyxis_scoring::service::scorers::{self, ScorerInput};
+use pyxis_scoring::service::scorers::{self, Scorer, ScorerInput, ScorerPatch};
 use pyxis_scoring::service::{catalogue, history_requests};
 use pyxis_testkit::authenticator::Authenticator;
 use pyxis_testkit::database::TestDatabase;
@@ -27,8 +27,7 @@ use serde_json::json;
 
 use super::Tour;
 use crate::support::{
-    ACCOUNT, HOLDER, ORIGIN_URL, OTHER, PASSWORD, Server, UPSTREAM, bring, import_activity, register,
-    with_bot,
+    ACCOUNT, HOLDER, ORIGIN_URL, OTHER, Server, UPSTREAM, bring, import_activity, register, with_bot,
 };
 
 impl Tour {
@@ -42,7 +41,8 @@ impl Tour {
         let member = server.with_person(&team, "mem@example.com", Role::Member).await;
         let member = member.elsewhere(server.with_verification().1);
         let (pages, links, targets) = (Vec::new(), Vec::new(), BTreeSet::new());
-        let mut tour = Self { server, owner, pages, team, member, hostile, links, targets };
+        let csrf = owner.get(ACCOUNT).await.csrf();
+        let mut tour = Self { server, owner, pages, team, member, hostile, csrf, links, targets };
         for list in ["inbox", "decided", "policies", "webhooks", "scorers", "api-keys", "explorer", "issuers"]
         {
             tour.get(&format!("/app/{list}")).await;
@@ -57,16 +57,19 @@ impl Tour {
 
     async fn add_access(&self, bank: &str) {
         let (gateway, actor) = (&self.server.gateway, self.actor());
-        for (name, host) in [("bank", bank), ("mail", UPSTREAM), ("vault", UPSTREAM), ("wide", "*.example.co.uk")] {
+        for (name, host) in
+            [("bank", bank), ("mail", UPSTREAM), ("vault", UPSTREAM), ("wide", "*.example.co.uk")]
+        {
             self.server.add_bearer(self.team.id, name, host).await;
         }
         for (name, policy) in [
             (
                 "billing",
-                r#"{"auto_approve_methods":["GET"],"deny_methods":["DELETE"],"deny_urls":["/v1/keys"]}"#,
+                r#"{"auto_approve_methods":["GET"],"deny_methods":["DELETE"],"deny_urls":["/v1/keys"],"approval_timeout_secs":3600}"#,
             ),
             ("mail", r#"{"min_approvals":2,"require_reason":true,"channel":"chat_primary"}"#),
-            ("vault", r#"{"passkey_required":true,"allowed_approvers":["ana@example.com"]}"#),
+            ("vault", r#"{"passkey_required":true}"#),
+            ("wide", r#"{"allowed_approvers":["ana@example.com"]}"#),
         ] {
             let policy = Policy::from_json(policy.as_bytes()).unwrap();
             policies::put(gateway, &actor, name, &policy).await.unwrap();
@@ -89,7 +92,13 @@ impl Tour {
         let wide = "UPDATE credentials SET allowed_hosts = '[\"*.co.uk\"]' WHERE name = 'wide'";
         self.server.database.run(wide).await;
         let url = format!("https://{UPSTREAM}/hook");
-        webhooks::create(gateway, &actor, WebhookInput { url, ..WebhookInput::default() }).await.unwrap();
+        for url in [format!("{url}/old"), url] {
+            let enabled = !url.ends_with("old");
+            let input = WebhookInput { url, ..WebhookInput::default() };
+            let (webhook, _) = webhooks::create(gateway, &actor, input).await.unwrap();
+            let patch = WebhookPatch { enabled: Some(enabled), ..WebhookPatch::default() };
+            webhooks::update(gateway, &actor, webhook.row.id, patch).await.unwrap();
+        }
         brand::put(gateway, &actor, "Acme", "#0f766e").await.unwrap();
         brand::set_logo(gateway, &actor, Some(picture::dot())).await.unwrap();
     }
@@ -120,7 +129,13 @@ impl Tour {
         self.server.grant(&self.team, "mem@example.com", true, true).await;
         register(&mut self.owner, &mut Authenticator::new(ORIGIN_URL, 1), "Laptop").await;
         register(&mut self.member, &mut Authenticator::new(ORIGIN_URL, 2), "Phone").await;
-        let fields = [("method_GET", "auto"), ("auto_approve_urls", "/v1/search"), ("min_approvals", "2"), ("channel", "dashboard")];
+        let fields = [
+            ("method_GET", "auto"),
+            ("auto_approve_urls", "/v1/search"),
+            ("min_approvals", "2"),
+            ("channel", "dashboard"),
+            ("approval_timeout_minutes", "60"),
+        ];
         let page = self.member.submit(ACCOUNT, "/app/policies/billing", &fields).await;
         assert!(page.location().starts_with("/app/staged/"), "{}", page.text);
         let fields = [("name", "ci"), ("scope", "px:approve"), ("expires_in_days", "30")];
@@ -137,6 +152,9 @@ impl Tour {
         let mut request = self.team.request(credential, "POST", &format!("http://{host}{path}"));
         request.headers_mut().insert("x-px-reason", "The customer asked for it.".parse().unwrap());
         request.headers_mut().insert(CONTENT_TYPE, kind.parse().unwrap());
+        // No header has control characters.
+        let account = HeaderValue::from_bytes(self.text("acct").replace('\u{7}', "").as_bytes()).unwrap();
+        request.headers_mut().insert("stripe-account", account);
         *request.body_mut() = Body::from(body);
         self.server.accepted(request).await
     }
@@ -157,9 +175,7 @@ impl Tour {
             workers::send_all(&self.server.gateway).await.unwrap();
         }
         self.server.ask(&self.team, "/v1/expired", "", "{}").await;
-        self.server.later(Duration::from_hours(25));
-        self.owner.sign_in("ana@example.com", PASSWORD).await;
-        self.member.sign_in("mem@example.com", PASSWORD).await;
+        self.server.later(Duration::from_hours(2));
         workers::expire_tick(&self.server.gateway).await.unwrap();
         let txn = self.pend("billing", UPSTREAM, "/v1/opened", json.clone()).await;
         self.owner.submit(ACCOUNT, &format!("/app/approvals/{txn}/approve"), &grant).await;
@@ -206,7 +222,7 @@ impl Tour {
         catalogue::replace(scoring, &actor, platforms).await.unwrap();
         for name in ["Airdrop", "Forum"] {
             let input = ScorerInput { name: name.to_owned(), threshold: None, weights: None };
-            let scorer = scorers::create(scoring, &actor, input).await.unwrap();
+            let Scorer { id, terms, .. } = scorers::create(scoring, &actor, input).await.unwrap();
             for (address, stamp, nullifier) in [
                 (HOLDER, "Discord", "same"),
                 (OTHER, "Discord", "same"),
@@ -214,16 +230,28 @@ impl Tour {
                 (OTHER, "Unknown", "other"),
             ] {
                 bring(&self.server, &self.team, address, stamp, nullifier).await;
-                let key = ScoreKey { workspace: self.team.id, scorer: scorer.id, address };
+                let key = ScoreKey { workspace: self.team.id, scorer: id, address };
                 engine::score(&scoring.books, key, scoring.now(), false).await.unwrap();
             }
-        }
-        for name in ["server", "indexer", "old"] {
-            let (key, _) = api_keys::create(scoring, &actor, ApiKeyInput::named(name)).await.unwrap();
-            if name != "server" {
-                history_requests::create(scoring, &actor, key.id, "Quarterly report").await.unwrap();
+            if name == "Forum" {
+                let threshold = Some("0.5".parse().unwrap());
+                let patch =
+                    ScorerPatch { threshold, revision: Some(terms.revision), ..ScorerPatch::default() };
+                scorers::update(scoring, &actor, id, patch).await.unwrap();
             }
         }
+        for (name, decision) in [("server", None), ("old", Some(false)), ("reader", Some(true))] {
+            let (key, _) = api_keys::create(scoring, &actor, ApiKeyInput::named(name)).await.unwrap();
+            let request =
+                history_requests::create(scoring, &actor, key.id, "Quarterly report").await.unwrap();
+            if let Some(approve) = decision {
+                history_requests::decide(scoring, &actor, request.id, approve).await.unwrap();
+            }
+            if name == "old" {
+                api_keys::revoke(scoring, &actor, key.id).await.unwrap();
+            }
+        }
+        api_keys::create(scoring, &actor, ApiKeyInput::named("indexer")).await.unwrap();
         import_activity(
             &self.server,
             format!("chain,from,to\nbase,{HOLDER},{HOLDER}\nbase,{HOLDER},{HOLDER}\n"),

@@ -5,95 +5,62 @@ use pyxis_dashboard::view::credentials::CredentialKind;
 use super::Tour;
 use crate::support::{HOLDER, OTHER, PASSWORD};
 
-type Form = (&'static str, &'static [(&'static str, &'static str)]);
-
-/// Forms of the owner, in order. A § stands for the text of a stranger.
-const FORMS: &[Form] = &[
-    ("/app/agents", &[("name", "no name§"), ("rate_limit_per_hour", "x§"), ("max_pending", "y§")]),
-    ("/app/agents", &[("name", "importer"), ("scope", "some")]),
-    ("/app/agents/*/edit", &[("name", "no name§"), ("max_pending", "y§")]),
-    ("/app/agents/*/rotate", &[]),
+/// Targets and fields of the owner's forms, in order. A § stands for the text of a stranger.
+const FORMS: &[(&str, &str)] = &[
+    ("/app/agents", "name=no name§&rate_limit_per_hour=x§&max_pending=y§"),
+    ("/app/agents", "name=importer&scope=some"),
+    ("/app/agents/*/edit", "name=no name§&max_pending=y§"),
+    ("/app/agents/*/rotate", ""),
     (
         "/app/credentials",
-        &[
-            ("kind", "header"),
-            ("name", "no name§"),
-            ("description", "said§"),
-            ("allowed_hosts", "*bad§"),
-            ("header_name", "Host§"),
-            ("header_format", "{secret}§"),
-            ("secret", "x"),
-        ],
+        "kind=header&name=no name§&description=said§&allowed_hosts=*bad§&header_name=Host§\
+         &header_format={secret}§&secret=x",
     ),
-    ("/app/credentials", &[("kind", "oauth2_refresh"), ("name", "x§"), ("authorization_url", "§")]),
-    ("/app/credentials/*/edit", &[("description", "said§"), ("allowed_hosts", "*bad§")]),
-    ("/app/credentials/*/secret", &[("secret", "")]),
-    ("/app/credentials/*/verify", &[("url", "http://127.0.0.1:9/me§")]),
-    ("/app/credentials/account*/connect", &[]),
-    ("/app/import/credentials", &[("env", "OPENAI_API_KEY=sk-x\nMAIL§=1\nnonsense§")]),
-    ("/app/import/credentials", &[]),
+    ("/app/credentials", "kind=oauth2_refresh&name=x§&authorization_url=§"),
+    ("/app/credentials/*/edit", "description=said§&allowed_hosts=*bad§"),
+    ("/app/credentials/*/secret", "secret="),
+    ("/app/credentials/*/verify", "url=http://127.0.0.1:9/me§"),
+    ("/app/credentials/account*/connect", ""),
+    ("/app/import/credentials", "env=OPENAI_API_KEY=sk-x\nMAIL§=1\nnonsense§"),
+    ("/app/import/credentials", ""),
     (
         "/app/policies/billing*",
-        &[
-            ("method_GET", "auto"),
-            ("deny_urls", "/v1/**/x§"),
-            ("min_approvals", "x§"),
-            ("allowed_approvers", "no one§"),
-        ],
+        "method_GET=auto&deny_urls=/v1/**/x§&min_approvals=x§&allowed_approvers=no one§",
     ),
-    ("/app/policies/billing*/explain", &[("method", "POST"), ("url", "http://127.0.0.1:9/v1/x?q=zz§")]),
-    ("/app/policies/billing*/explain", &[("method", "GET"), ("url", "http://127.0.0.1:9/v1/x")]),
+    ("/app/policies/billing*/explain", "method=POST&url=http://127.0.0.1:9/v1/x?q=zz§"),
+    ("/app/policies/billing*/explain", "method=GET&url=http://127.0.0.1:9/v1/x"),
     (
         "/app/policies/billing*/replay",
-        &[("method_POST", "deny"), ("min_approvals", "1"), ("channel", "dashboard"), ("replay_count", "100")],
+        "method_POST=deny&min_approvals=1&channel=dashboard&approval_timeout_minutes=60\
+         &replay_count=100",
     ),
-    ("/app/webhooks", &[("url", "ftp://§"), ("description", "said§"), ("event", "none§")]),
-    ("/app/webhooks", &[("url", "https://127.0.0.1:9/second"), ("description", "said")]),
-    ("/app/webhooks/*/edit", &[("url", "ftp://§"), ("description", "said§")]),
-    ("/app/webhooks/*/rotate", &[]),
-    ("/app/deliveries/*/resend", &[]),
-    ("/app/notifications/link", &[("platform", "telegram")]),
-    ("/app/notifications/chats", &[("telegram_chat", "no room§"), ("matrix_room", "no room§")]),
-    ("/app/brand", &[("display_name", "Acme"), ("accent", "#0f766e"), ("preview", "on")]),
-    ("/app/brand", &[("display_name", "Acme§"), ("accent", "red§")]),
-    ("/app/people", &[("email", "bo@example§ x"), ("role", "admin")]),
-    ("/app/people/*/link", &[]),
-    (
-        "/app/account/password",
-        &[("password", "wrong§"), ("new_password", "short"), ("new_password_again", "x")],
-    ),
-    ("/app/account/tokens", &[("name", "ci§")]),
-    ("/app/account/tokens", &[("name", "deploy"), ("scope", "px:approve"), ("expires_in_days", "90")]),
-    ("/app/settings", &[("approval_timeout_minutes", "x§")]),
-    ("/app/scorers", &[("name", "Forum§"), ("threshold", "x§")]),
-    (
-        "/app/scorers/*",
-        &[("name", "Forum§"), ("threshold", "5"), ("revision", "0"), ("weight.Discord", "x§")],
-    ),
-    (
-        "/app/scorers/*/preview",
-        &[("name", "Forum§"), ("threshold", "0.2"), ("weight.Discord", "1"), ("extra_name", "not a name§")],
-    ),
-    ("/app/scorers/*/preview", &[("name", "Forum"), ("threshold", "0.2"), ("weight.Discord", "1")]),
-    ("/app/api-keys", &[("name", "reader§"), ("stamps_tier", "9§"), ("stamps_limit", "x§")]),
-    ("/app/api-keys", &[("name", "reader"), ("can_read", "on"), ("stamps_tier", "1"), ("models_tier", "1")]),
-    ("/app/api-keys/*/edit", &[("name", "reader§"), ("models_limit", "x§")]),
-    ("/app/api-keys/*/history", &[("use_case", "")]),
-    (
-        "/app/catalogue",
-        &[
-            ("id", "For um§"),
-            ("name", "Forum§"),
-            ("description", "said§"),
-            ("connect_message", "said§"),
-            ("icon", "x§"),
-        ],
-    ),
-    (
-        "/app/catalogue/*",
-        &[("name", "Forum§"), ("group", "Members§"), ("stamp", "not a name§"), ("says", "Is a member§")],
-    ),
-    ("/app/issuers", &[("did", "did:web:§"), ("name", "said§")]),
+    ("/app/webhooks", "url=ftp://§&description=said§&event=none§"),
+    ("/app/webhooks", "url=https://127.0.0.1:9/second&description=said"),
+    ("/app/webhooks/*/edit", "url=ftp://§&description=said§"),
+    ("/app/webhooks/*/rotate", ""),
+    ("/app/deliveries/*/resend", ""),
+    ("/app/notifications/link", "platform=telegram"),
+    ("/app/notifications/chats", "telegram_chat=no room§&matrix_room=no room§"),
+    ("/app/brand", "display_name=Acme&accent=#0f766e&preview=on"),
+    ("/app/brand", "display_name=Acme§&accent=red§"),
+    ("/app/people", "email=bo@example§ x&role=admin"),
+    ("/app/people/*/link", ""),
+    ("/app/account/password", "password=wrong§&new_password=short&new_password_again=x"),
+    ("/app/account/tokens", "name=ci§"),
+    ("/app/account/tokens", "name=deploy&scope=px:approve&expires_in_days=90"),
+    ("/app/settings", "approval_timeout_minutes=x§"),
+    ("/app/scorers", "name=Forum§&threshold=x§"),
+    ("/app/scorers/*", "name=Forum§&threshold=5&revision=0&weight.Discord=x§"),
+    ("/app/scorers/*/preview", "name=Forum§&threshold=0.2&weight.Discord=1&extra_name=not a name§"),
+    ("/app/scorers/*/preview", "name=Forum&threshold=0.2&weight.Discord=1"),
+    ("/app/api-keys", "name=reader§&stamps_tier=9§&stamps_limit=x§"),
+    ("/app/api-keys", "name=reader&can_read=on&stamps_tier=1&models_tier=1"),
+    ("/app/api-keys/*/edit", "name=reader§&models_limit=x§"),
+    ("/app/api-keys/*/history", "use_case="),
+    ("/app/catalogue", "id=For um§&name=Forum§&description=said§&connect_message=said§&icon=x§"),
+    ("/app/catalogue/*", "name=Forum§&group=Members§&stamp=not a name§&says=Is a member§"),
+    ("/app/issuers", "did=did:web:§&name=said§"),
+    ("/app/policies/billing*/remove", ""),
 ];
 
 /// Addresses that no page links to as such.
@@ -115,8 +82,10 @@ const ADDRESSES: &[&str] = &[
     "/app/audit?q=billing&outcome=asked&event=requests",
     "/app/account?q=zz§",
     "/app/new/credential?search=git§",
-    "/app/oauth/callback?state=§&code=§",
+    "/app/oauth/callback?state=s§&code=c§",
     "/app/explorer?address=vitalik.eth§",
+    "/app/explorer?scorer=1&address=0x3333333333333333333333333333333333333333",
+    "/app/explorer?scorer=2&address=0x1111111111111111111111111111111111111111",
     "/app/models?address=vitalik.eth§",
     "/app/verification?address=vitalik.eth§&action_id=x§",
 ];
@@ -163,6 +132,9 @@ impl Tour {
         }
         let stale = stranger.post("/sign-in", &[], &[]).await;
         self.keep("stale form", stale);
+        let answer = [("ceremony", "x"), ("credential", "{}")];
+        let refused = stranger.submit("/sign-in", "/sign-in/passkey", &answer).await;
+        self.keep("POST /sign-in/passkey", refused);
         let email = self.text("eve@example.com");
         for attempt in 0..20 {
             let page = stranger.sign_in(&email, PASSWORD).await;
@@ -183,10 +155,20 @@ impl Tour {
         }
     }
 
+    /// A page with this start of its path.
+    fn visited(&self, start: &str) -> String {
+        let page = self.pages.iter().find(|page| page.place.starts_with(start) && !page.place.contains('?'));
+        page.unwrap_or_else(|| panic!("no page at {start}")).place.clone()
+    }
+
     /// Sends every form of the list.
     pub(super) async fn send_forms(&mut self) {
         for (target, fields) in FORMS {
             self.send(target, fields).await;
+        }
+        // Changed by the forms: another secret signs too, and the proposal is outdated.
+        for place in ["/app/webhooks/", "/app/staged/"].map(|start| self.visited(start)) {
+            self.get(&place).await;
         }
     }
 }
