@@ -105,8 +105,8 @@ impl Rule {
                 "the URL matches require_approval_urls, which overrides every rule except deny"
             }
             Self::AutoUrl => "the URL matches auto_approve_urls, which allow any method",
-            Self::AutoMethod => "the method is in auto_approve_methods (HEAD follows GET)",
-            Self::RequireMethod => "the method is in require_approval_methods (HEAD follows GET)",
+            Self::AutoMethod => "the method is in auto_approve_methods",
+            Self::RequireMethod => "the method is in require_approval_methods",
             Self::Default => "no rule of the policy matches, so approval is required",
             Self::GatedDefault => {
                 "no policy; the workspace default (gated) allows GET and HEAD and requires approval for the rest"
@@ -139,6 +139,8 @@ impl Decision<'_> {
             (Rule::RequireUrl, None) => {
                 "the path is not valid UTF-8, contains NUL or has too many readings, so it may match a protected path"
             }
+            (Rule::Deny, Some(_)) => "the URL matches deny_urls, which override every other rule",
+            (Rule::Deny, None) => "the method is in deny_methods, which override every other rule",
             (rule, _) => rule.detail(),
         }
     }

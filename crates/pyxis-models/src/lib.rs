@@ -46,7 +46,7 @@ pub enum Error {
     #[error("cannot read")]
     Io(#[from] std::io::Error),
     /// There is too little training data.
-    #[error("cannot train: {0}")]
+    #[error("{0}")]
     Training(String),
     /// A file cannot be used as a custom model.
     #[error("the model is refused: {0}")]

@@ -103,8 +103,8 @@ fn lock(books: &Mutex<IndexerData>) -> MutexGuard<'_, IndexerData> {
 const NOTICE: &str = "Some internal transactions within this block range have not yet been processed";
 
 fn answer(books: &mut IndexerData, request: &Received) -> Reply {
-    let trouble = books.troubles.pop();
-    match trouble {
+    let error = books.troubles.pop();
+    match error {
         Some(IndexerFault::Down) => return Reply::new(503).body("down"),
         Some(IndexerFault::Gibberish) => return Reply::ok("<html>"),
         Some(IndexerFault::Wait(seconds)) => {
@@ -137,7 +137,7 @@ fn answer(books: &mut IndexerData, request: &Received) -> Reply {
     }
     let all = books.lists.get(&(list.to_owned(), address)).map_or(&[][..], Vec::as_slice);
     let entries: Vec<&Value> = all.iter().skip((page - 1) * offset).take(offset).collect();
-    match trouble {
+    match error {
         Some(IndexerFault::Unprocessed(status)) => return unprocessed(status, &entries),
         Some(IndexerFault::CutOff) => {
             return Reply::json(r#"{"status":"1","message":"OK","result":[{"from":"0x"#);

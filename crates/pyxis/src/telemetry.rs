@@ -26,7 +26,8 @@ pub fn init_serving(config: &Config) -> Result<Option<Traces>> {
 }
 
 fn init(config: &Config, traces: Option<&Traces>) -> Result<()> {
-    let filter = EnvFilter::try_new(&config.log).context("PX_LOG")?;
+    // PostgreSQL's notices say only that a table exists already. PX_LOG may ask for them by this target.
+    let filter = EnvFilter::try_new(format!("tokio_postgres=warn,{}", config.log)).context("PX_LOG")?;
     let logs = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     let logs =
         if config.log_json { logs.json().flatten_event(true).boxed() } else { logs.with_ansi(false).boxed() };

@@ -150,9 +150,9 @@ pub async fn in_trouble(state: &State, workspace: WorkspaceId) -> Result<Vec<Uns
 pub async fn examine(state: &State) -> Result<Vec<(String, Option<String>)>> {
     let mut parts = Vec::new();
     for (platform, bot) in channels::bots(state) {
-        let trouble = bot.sign_in(state).await;
-        let is_silent = trouble.is_some();
-        parts.push((format!("{} bot", platform.spec().label), trouble));
+        let error = bot.sign_in(state).await;
+        let is_silent = error.is_some();
+        parts.push((format!("{} bot", platform.spec().label), error));
         if is_silent {
             continue;
         }

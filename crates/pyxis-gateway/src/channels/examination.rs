@@ -66,8 +66,8 @@ pub async fn tick(state: &State) -> Result<()> {
             continue;
         }
         // A platform that does not answer says nothing about its chats.
-        if let Some(trouble) = bot.sign_in(state).await {
-            tracing::debug!(platform = platform.as_str(), trouble, "chats cannot be examined");
+        if let Some(error) = bot.sign_in(state).await {
+            tracing::debug!(platform = platform.as_str(), error, "chats cannot be examined");
             continue;
         }
         for (chat, health) in examine(state, &*bot, chats, ROUND).await {

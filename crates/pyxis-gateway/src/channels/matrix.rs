@@ -70,7 +70,7 @@ impl Bot {
             Ok(joined) => Ok(joined.room_id),
             // Whether it is in the room already, the message will show.
             Err(DeliveryError::Refused(_)) if room.starts_with('!') => Ok(room.to_owned()),
-            Err(trouble) => Err(trouble),
+            Err(error) => Err(error),
         }
     }
 
@@ -124,8 +124,8 @@ impl ChatBot for Bot {
                 let content = json!({ "m.relates_to": relation });
                 let key = format!("{}-{}", message.id, name_of(reaction));
                 // The message counts without them: people can type reactions themselves.
-                if let Err(trouble) = self.send(state, &room, "m.reaction", &key, &content).await {
-                    tracing::debug!(?trouble, "cannot add a reaction");
+                if let Err(error) = self.send(state, &room, "m.reaction", &key, &content).await {
+                    tracing::debug!(?error, "cannot add a reaction");
                 }
             }
         })

@@ -39,8 +39,8 @@ pub(super) async fn is_ours(state: &State, lease: &'static str, hold: Duration) 
 }
 
 /// Waits as long as the platform says, or a while.
-pub(super) async fn back_off(trouble: &DeliveryError) {
-    let wait = match trouble {
+pub(super) async fn back_off(error: &DeliveryError) {
+    let wait = match error {
         DeliveryError::Later(wait) => *wait,
         DeliveryError::Failed(_) | DeliveryError::Refused(_) | DeliveryError::Moved(_) => WAIT,
     };

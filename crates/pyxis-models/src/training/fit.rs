@@ -53,6 +53,11 @@ impl Matrix {
         self.seen.len()
     }
 
+    /// True if there are humans and Sybils to tell apart.
+    pub(super) fn has_both_kinds(&self) -> bool {
+        self.human.contains(&true) && self.human.contains(&false)
+    }
+
     pub(super) fn row(&self, index: usize) -> [f32; ALL] {
         self.seen[index]
     }
@@ -60,9 +65,11 @@ impl Matrix {
 
 /// Grows trees that tell humans from Sybils.
 pub(super) fn fit(matrix: &Matrix, options: &Options) -> Result<Forest, Error> {
-    let humans = matrix.human.iter().filter(|human| **human).count();
-    if humans == 0 || humans == matrix.rows() {
-        return Err(Error::Training("a part of the data has labels of one kind only".to_owned()));
+    if !matrix.has_both_kinds() {
+        return Err(Error::Training(
+            "a fifth of the data holds all humans or all Sybils; add labels of groups that are not connected"
+                .to_owned(),
+        ));
     }
     let columns: Vec<f64> =
         (0..ALL).flat_map(|place| matrix.seen.iter().map(move |seen| f64::from(seen[place]))).collect();

@@ -16,6 +16,10 @@ fn address(number: u32) -> EvmAddress {
 
 /// Humans trade with many venues at odd times; Sybils pass coins along in chains of ten.
 fn population() -> (Graph, Vec<(EvmAddress, bool)>) {
+    population_on([Chain::Ethereum, Chain::Polygon])
+}
+
+fn population_on(chains: [Chain; 2]) -> (Graph, Vec<(EvmAddress, bool)>) {
     let mut builder = Builder::default();
     let mut labels = Vec::new();
     let mut noise = 7_u32;
@@ -32,7 +36,7 @@ fn population() -> (Graph, Vec<(EvmAddress, bool)>) {
             let like_human = human != (random(8) == 0);
             let other = if like_human { 10_000 + random(60) } else { (number + 20) % 800 };
             let other = builder.node(address(other));
-            let chain = if step % 2 == 0 { Chain::Ethereum } else { Chain::Polygon };
+            let chain = chains[step as usize % 2];
             let time = NonZeroU32::new(1_600_000_000 + random(10_000_000));
             builder.add(Transfer { from: own, to: other, time, chain, kind: Kind::Native, round: None });
         }
@@ -74,6 +78,16 @@ fn a_bundle_says_what_it_learned_and_how_good_it_is() {
         ["ethereum", "polygon"]
     );
     assert_eq!((bundle.card.data.labelled, bundle.card.data.humans), (800, 400));
+}
+
+#[test]
+fn labels_on_one_chain_train_models_without_a_figure_for_other_chains() {
+    let (graph, labels) = population_on([Chain::Ethereum, Chain::Ethereum]);
+    let mut last = (0, 0);
+    let bundle = train(&graph, &labels, &options(1, 2), &mut |done, all| last = (done, all)).unwrap();
+    let shared = bundle.card.models.iter().find(|model| model.name == SHARED).unwrap();
+    assert!(shared.by_chain.is_empty() && shared.random.is_some());
+    assert_eq!(last.0, last.1);
 }
 
 #[test]

@@ -40,6 +40,10 @@ pub(super) async fn backup(global: &Global, file: &Path) -> Result<()> {
     if file.exists() {
         bail!("{} already exists; choose a new file name", file.display());
     }
+    if let Some(directory) = file.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.is_dir())
+    {
+        bail!("{} does not exist; create it first", directory.display());
+    }
     let config = settings(&quiet(global.flags()))?;
     let store = app::open_store(&config).await?;
     let bar = out::progress("copying");
@@ -85,58 +89,62 @@ pub(super) async fn restore(global: &Global, file: &Path) -> Result<()> {
 struct Finding {
     part: String,
     /// Additional information.
-    told: Option<String>,
+    detail: Option<String>,
     wrong: Option<String>,
-    mend: &'static str,
+    fix: &'static str,
 }
 
 impl Finding {
     fn good(part: impl Into<String>) -> Self {
-        Self { part: part.into(), told: None, wrong: None, mend: "" }
+        Self { part: part.into(), detail: None, wrong: None, fix: "" }
     }
 
-    fn told(self, told: String) -> Self {
-        Self { told: Some(told), ..self }
+    fn detail(self, detail: String) -> Self {
+        Self { detail: Some(detail), ..self }
     }
 
-    fn bad(part: impl Into<String>, wrong: impl std::fmt::Display, mend: &'static str) -> Self {
-        Self { part: part.into(), told: None, wrong: Some(wrong.to_string()), mend }
+    fn bad(part: impl Into<String>, wrong: impl std::fmt::Display, fix: &'static str) -> Self {
+        Self { part: part.into(), detail: None, wrong: Some(wrong.to_string()), fix }
     }
 }
 
 pub(super) async fn doctor(global: &Global) -> Result<ExitCode> {
     let config = settings(&quiet(global.flags()))?;
-    let findings = examine(&config).await;
+    let mut findings = Vec::new();
+    let complete = examine(&config, &mut findings).await;
     let healthy = findings.iter().all(|finding| finding.wrong.is_none());
     if global.json {
         let parts: Vec<_> = findings
             .iter()
             .map(|f| {
                 json!({
-                    "part": f.part, "ok": f.wrong.is_none(), "told": f.told, "wrong": f.wrong, "mend": f.mend,
+                    "part": f.part, "ok": f.wrong.is_none(), "detail": f.detail, "wrong": f.wrong, "fix": f.fix,
                 })
             })
             .collect();
-        out::json(&json!({ "ok": healthy, "parts": parts }));
+        out::json(&json!({ "ok": healthy, "complete": complete, "parts": parts }));
     } else {
         for finding in &findings {
             match &finding.wrong {
                 None => {
-                    let told = finding.told.as_ref().map(|told| format!(": {told}")).unwrap_or_default();
-                    out::line(format_args!("ok    {}{told}", finding.part));
+                    let detail = finding.detail.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
+                    out::line(format_args!("ok    {}{detail}", finding.part));
                 }
                 Some(wrong) => {
-                    out::line(format_args!("WRONG {}: {wrong}\n      {}", finding.part, finding.mend));
+                    out::line(format_args!("WRONG {}: {wrong}\n      {}", finding.part, finding.fix));
                 }
             }
+        }
+        if !complete {
+            out::line("      the other parts are not checked until this is right");
         }
     }
     Ok(if healthy { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Examines every part, deepest first, and skips parts that depend on a broken one. Changes nothing.
-async fn examine(config: &Config) -> Vec<Finding> {
-    let mut findings = vec![data_dir(config)];
+/// Examines every part, deepest first. False if it stopped at one on which the rest depends. Changes nothing.
+async fn examine(config: &Config, findings: &mut Vec<Finding>) -> bool {
+    findings.push(data_dir(config));
     let store = match open_existing(config) {
         Ok(store) => store,
         Err(error) => {
@@ -145,7 +153,7 @@ async fn examine(config: &Config) -> Vec<Finding> {
                 format!("{error:#}"),
                 "run pyxis bootstrap, or check --database",
             ));
-            return findings;
+            return false;
         }
     };
     if let Err(error) = store.ping().await {
@@ -154,27 +162,29 @@ async fn examine(config: &Config) -> Vec<Finding> {
             error,
             "check that the database server is running and that its address is right",
         ));
-        return findings;
+        return false;
     }
     findings.push(Finding::good("database"));
-    findings.push(schema(&store).await);
-    if findings.iter().any(|finding| finding.wrong.is_some()) {
-        return findings;
+    let schema = schema(&store).await;
+    let usable = schema.wrong.is_none();
+    findings.push(schema);
+    if !usable {
+        return false;
     }
     let (key, keyring) = master_key(config, &store).await;
     findings.push(key);
+    let has_key = keyring.is_some();
     if let Some(keyring) = keyring {
         findings.push(audit_trail(&store, &AuditKeys::new(&keyring)).await);
     }
     findings.push(ca_file(config));
-    let sound = findings.iter().all(|finding| finding.wrong.is_none());
     findings.extend(hosts::examine(&store).await);
     findings.extend(browsers::examine(&store).await);
     findings.extend(networks::examine(config, &store).await);
-    if sound {
+    if has_key {
         findings.extend(chats(config).await);
     }
-    findings
+    has_key
 }
 
 fn data_dir(config: &Config) -> Finding {
@@ -255,7 +265,7 @@ async fn audit_trail(store: &Store, keys: &AuditKeys) -> Finding {
 
 /// The bots and their rooms, if there are any.
 async fn chats(config: &Config) -> Vec<Finding> {
-    const MEND: &str = "see docs/reference/notifications.md";
+    const FIX: &str = "see docs/reference/notifications.md";
     if config.chats.platforms.is_empty() {
         return Vec::new();
     }
@@ -263,17 +273,17 @@ async fn chats(config: &Config) -> Vec<Finding> {
     let base_url = config.base_url.clone().unwrap_or_else(|| default_base_url(config.listen));
     let app = match app::open(config.clone(), base_url).await {
         Ok(app) => app,
-        Err(error) => return vec![Finding::bad(part, format!("{error:#}"), MEND)],
+        Err(error) => return vec![Finding::bad(part, format!("{error:#}"), FIX)],
     };
     match channels::examine(&app.gateway).await {
         Ok(parts) => parts
             .into_iter()
             .map(|(part, wrong)| match wrong {
                 None => Finding::good(&part),
-                Some(wrong) => Finding::bad(&part, wrong, MEND),
+                Some(wrong) => Finding::bad(&part, wrong, FIX),
             })
             .collect(),
-        Err(error) => vec![Finding::bad(part, error, MEND)],
+        Err(error) => vec![Finding::bad(part, error, FIX)],
     }
 }
 

@@ -43,6 +43,11 @@ pub(super) async fn run(global: &Global, command: ModelsCommand) -> Result<ExitC
             if !own::remove(&app, model).await? {
                 return Ok(ExitCode::from(NOTHING_TO_DO));
             }
+            out::outcome(
+                global.json,
+                &json!({ "removed": model.as_str() }),
+                format_args!("removed the custom model for {model}"),
+            );
             activity::follow(&app).await?;
         }
         ModelsCommand::Features(wanted) => own::features(&app, global.json, &wanted).await?,
@@ -51,6 +56,7 @@ pub(super) async fn run(global: &Global, command: ModelsCommand) -> Result<ExitC
             if held.installed().is_none() || !models::uninstall(&app.store, SystemClock.now()).await? {
                 return Ok(ExitCode::from(NOTHING_TO_DO));
             }
+            out::outcome(global.json, &json!({ "reset": true }), "the built-in models are in force");
             activity::follow(&app).await?;
         }
     }

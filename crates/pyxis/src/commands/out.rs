@@ -29,6 +29,11 @@ pub(super) fn json(value: &Value) {
     line(value);
 }
 
+/// Prints what a command did: JSON for a program, a line for a person.
+pub(super) fn outcome(as_json: bool, value: &Value, text: impl std::fmt::Display) {
+    if as_json { json(value) } else { line(text) }
+}
+
 /// Prints a list as a table, or as a JSON array.
 pub(super) fn table(as_json: bool, columns: &[&str], rows: &[Value]) {
     if as_json {

@@ -157,12 +157,13 @@ impl Welcome {
                  -H 'X-PX-Target: {target}' -H 'X-PX-Method: {method}'{body}\n"
             )
         };
-        out::line("  1. As an agent, read something. Reads pass at once; see what happened to the secret:\n");
+        out::line("  1. As an agent, read something. Reads are allowed; see what happened to the secret:\n");
         out::line(curl("GET", ""));
         out::line("  2. Now write something. It waits: approve it in the dashboard's inbox.\n");
         out::line(curl(
             "POST",
-            " \\\n      -H 'X-PX-Reason: to show you how approval works' -H 'Prefer: wait=60' -d '{\"note\":\"hello\"}'",
+            " \\\n      -H 'X-PX-Reason: to show you how approval works' -H 'Prefer: wait=60' \\\n      \
+             -H 'Content-Type: application/json' -d '{\"note\":\"hello\"}'",
         ));
         out::line(format_args!("  Instructions for agents: {base_url}/instructions\n"));
         if let Some(samples) = &self.samples {

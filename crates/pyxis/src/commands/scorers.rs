@@ -6,10 +6,12 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::ScorerId;
+use pyxis_core::nearest;
 use pyxis_core::score::Weights;
 use pyxis_core::stamp::StampName;
 use pyxis_gateway::Actor;
 use pyxis_scoring::service::amount::{self, Amounts};
+use pyxis_scoring::service::catalogue;
 use pyxis_scoring::service::scorers::{self, Scorer, ScorerInput, ScorerPatch};
 use serde_json::{Value, json};
 
@@ -74,6 +76,7 @@ async fn set_weights(
     as_json: bool,
 ) -> Result<bool> {
     let before = scorers::get(&app.scoring, actor.workspace, id).await?;
+    warn_about_unknown(app, actor, changes.iter().map(|(name, _)| name)).await?;
     let mut weights = file.unwrap_or_else(|| before.terms.weights.clone());
     weights.extend(changes);
     let threshold = threshold.unwrap_or(before.terms.threshold);
@@ -91,6 +94,22 @@ async fn set_weights(
     };
     print(as_json, &after);
     Ok(changes)
+}
+
+/// Warns about Stamps that the catalogue does not have. They keep their weight, since an issuer may come first.
+async fn warn_about_unknown(
+    app: &App,
+    actor: &Actor,
+    names: impl IntoIterator<Item = &StampName>,
+) -> Result<()> {
+    let catalogue = catalogue::get(&app.scoring, actor.workspace).await?;
+    let groups = catalogue.platforms.iter().flat_map(|platform| &platform.groups);
+    let known: Vec<&str> = groups.flat_map(|group| &group.stamps).map(|stamp| stamp.name.as_str()).collect();
+    for name in names.into_iter().filter(|name| !known.contains(&name.as_str())) {
+        let meant = nearest::suggestion(name.as_str(), known.iter().copied());
+        out::notice(format_args!("warning: the catalogue has no Stamp {name}{meant}"));
+    }
+    Ok(())
 }
 
 /// True if anything was outdated.

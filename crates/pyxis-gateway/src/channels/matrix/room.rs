@@ -48,13 +48,13 @@ pub(super) async fn examine(bot: &Bot, state: &State, room: &str, enter: bool) -
     match timeout(PATIENCE, looking).await {
         Ok(Ok(None)) => ChatHealth::Usable,
         Ok(Ok(Some(why))) => ChatHealth::Unusable(why.to_owned()),
-        Ok(Err(trouble)) => health(trouble),
+        Ok(Err(error)) => health(error),
         Err(_) => ChatHealth::Unknown,
     }
 }
 
-fn health(trouble: DeliveryError) -> ChatHealth {
-    match trouble {
+fn health(error: DeliveryError) -> ChatHealth {
+    match error {
         DeliveryError::Refused(why) => {
             ChatHealth::Unusable(format!("the bot cannot use the room: invite it there first ({why})"))
         }
@@ -67,12 +67,12 @@ fn health(trouble: DeliveryError) -> ChatHealth {
 pub(super) async fn follow(bot: &Bot, state: &State, room: &str) -> Result<Option<ChatHealth>, Error> {
     let id = match bot.resolve(state, room).await {
         Ok(id) => id,
-        Err(trouble) => return Ok(Some(health(trouble))),
+        Err(error) => return Ok(Some(health(error))),
     };
     Ok(match bot.follow(state, &id).await? {
         // It names the new room, and says what to do.
         Some(DeliveryError::Refused(why)) => Some(ChatHealth::Unusable(why)),
-        trouble => trouble.map(health),
+        error => error.map(health),
     })
 }
 
@@ -81,7 +81,7 @@ pub(super) async fn sign_in(bot: &Bot, state: &State) -> Option<String> {
     let asked = bot.get::<api::WhoAmI>(state, "account/whoami", Duration::ZERO);
     match timeout(PATIENCE, asked).await {
         Ok(Ok(_)) => None,
-        Ok(Err(trouble)) => Some(trouble.to_string()),
+        Ok(Err(error)) => Some(error.to_string()),
         Err(_) => Some("the homeserver does not respond".to_owned()),
     }
 }
@@ -152,8 +152,8 @@ impl Bot {
                 format!("?server_name={server}&via={server}")
             });
             let path = format!("join/{}{}", api::segment(&to.room), via.unwrap_or_default());
-            if let Err(trouble) = self.post::<api::Joined>(state, &path, &serde_json::json!({})).await {
-                return Err(match trouble {
+            if let Err(error) = self.post::<api::Joined>(state, &path, &serde_json::json!({})).await {
+                return Err(match error {
                     DeliveryError::Refused(why) => DeliveryError::Refused(format!(
                         "the room was upgraded to {}, which the bot cannot join: invite it there ({why})",
                         to.room
@@ -190,7 +190,7 @@ impl Bot {
         let to = match self.successor(state, room).await {
             Ok(Some(to)) => to,
             Ok(None) => return Ok(None),
-            Err(trouble) => return Ok(Some(trouble)),
+            Err(error) => return Ok(Some(error)),
         };
         for (_, name) in moves::configured(state, ChatPlatform::MATRIX).await? {
             let is_it = name == room || matches!(self.resolve(state, &name).await, Ok(id) if id == room);

@@ -45,18 +45,18 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
         let me = loop {
             match bot.get::<WhoAmI>(&state, "account/whoami", Duration::ZERO).await {
                 Ok(me) => break me.user_id,
-                Err(trouble) => {
-                    tracing::warn!(?trouble, "cannot sign in the matrix bot yet; will retry");
-                    reader::back_off(&trouble).await;
+                Err(error) => {
+                    tracing::warn!(?error, "cannot sign in the matrix bot yet; will retry");
+                    reader::back_off(&error).await;
                 }
             }
         };
         loop {
             match caught("matrix", Box::pin(round(&state, &bot, &me))).await {
                 Ok(None) => {}
-                Ok(Some(trouble)) => {
-                    tracing::warn!(?trouble, "cannot read events from the homeserver; will retry");
-                    reader::back_off(&trouble).await;
+                Ok(Some(error)) => {
+                    tracing::warn!(?error, "cannot read events from the homeserver; will retry");
+                    reader::back_off(&error).await;
                 }
                 Err(error) => {
                     tracing::warn!(%error, "cannot handle an event of a matrix room; will retry");
@@ -88,7 +88,7 @@ async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<DeliveryErro
     let asked = Instant::now();
     let sync: Sync = match bot.get(state, &path, wait).await {
         Ok(sync) => sync,
-        Err(trouble) => return Ok(Some(trouble)),
+        Err(error) => return Ok(Some(error)),
     };
     if sync.rooms.join.is_empty() && asked.elapsed() < BREATH {
         // A server that does not hold the look is not asked all the time.
@@ -97,8 +97,8 @@ async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<DeliveryErro
     for room in sync.rooms.invite.keys() {
         match bot.enter(state, room).await {
             Ok(room) => invited(state, bot, &room).await?,
-            Err(trouble) => {
-                tracing::warn!(?trouble, "the matrix bot cannot join a room that it was invited to");
+            Err(error) => {
+                tracing::warn!(?error, "the matrix bot cannot join a room that it was invited to");
             }
         }
     }
@@ -112,7 +112,7 @@ async fn round(state: &State, bot: &Bot, me: &str) -> Result<Option<DeliveryErro
         for (room, news) in &sync.rooms.join {
             match missed(state, bot, room, since, &news.timeline).await {
                 Ok(missed) => heard.push((room, missed, &news.timeline.events)),
-                Err(trouble) => return Ok(Some(trouble)),
+                Err(error) => return Ok(Some(error)),
             }
         }
         for (room, missed, events) in heard {
@@ -172,7 +172,7 @@ async fn missed(
                 tracing::warn!(room, why, "cannot read earlier events of a matrix room");
                 return Ok(missed);
             }
-            Err(trouble) => return Err(trouble),
+            Err(error) => return Err(error),
         };
         // A page may be empty and not the last: what it held was filtered out.
         missed.extend(page.chunk);
@@ -202,8 +202,8 @@ async fn handle(state: &State, bot: &Bot, room: &str, event: &RoomEvent) -> Resu
         "m.reaction" => reacted(state, room, event, &account).await?,
         "m.room.message" => written(state, event, &account).await?,
         TOMBSTONE if event.state_key.as_deref() == Some("") => {
-            if let Some(trouble) = bot.follow(state, room).await? {
-                tracing::warn!(room, ?trouble, "cannot follow an upgraded matrix room yet; will retry");
+            if let Some(error) = bot.follow(state, room).await? {
+                tracing::warn!(room, ?error, "cannot follow an upgraded matrix room yet; will retry");
             }
             None
         }
@@ -220,8 +220,8 @@ async fn handle(state: &State, bot: &Bot, room: &str, event: &RoomEvent) -> Resu
             "m.relates_to": { "m.in_reply_to": { "event_id": event.id } },
         });
         let key = format!("reply-{}", event.id);
-        if let Err(trouble) = bot.send(state, room, "m.room.message", &key, &content).await {
-            tracing::debug!(?trouble, "cannot reply to a person on matrix");
+        if let Err(error) = bot.send(state, room, "m.room.message", &key, &content).await {
+            tracing::debug!(?error, "cannot reply to a person on matrix");
         }
     }
     Ok(())

@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(super) async fn sign_in(bot: &Bot, state: &State) -> Option<String> {
     match timeout(PATIENCE, bot.call::<Value>(state, "getMe", &json!({}))).await {
         Ok(Ok(_)) => None,
-        Ok(Err(trouble)) => Some(trouble.to_string()),
+        Ok(Err(error)) => Some(error.to_string()),
         Err(_) => Some("the Bot API does not respond".to_owned()),
     }
 }

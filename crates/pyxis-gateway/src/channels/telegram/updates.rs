@@ -39,13 +39,13 @@ const SECRET_HEADER: &str = "x-telegram-bot-api-secret-token";
 /// Reads updates until told to stop; in webhook mode, only says where to post them.
 pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
     let reading = async {
-        while let Err(trouble) = introduce(&state, &bot).await {
-            tracing::warn!(?trouble, "cannot set up the telegram bot yet; will retry");
+        while let Err(error) = introduce(&state, &bot).await {
+            tracing::warn!(?error, "cannot set up the telegram bot yet; will retry");
             // Polling shows soon enough whether it works all the same.
             if bot.config.webhook_secret.is_none() {
                 break;
             }
-            reader::back_off(&trouble).await;
+            reader::back_off(&error).await;
         }
         if bot.config.webhook_secret.is_some() {
             return;
@@ -53,9 +53,9 @@ pub(super) async fn run(state: State, bot: Arc<Bot>, stop: Stop) {
         loop {
             match caught("telegram", Box::pin(round(&state, &bot))).await {
                 Ok(None) => {}
-                Ok(Some(trouble)) => {
-                    tracing::warn!(?trouble, "cannot read telegram updates; will retry");
-                    reader::back_off(&trouble).await;
+                Ok(Some(error)) => {
+                    tracing::warn!(?error, "cannot read telegram updates; will retry");
+                    reader::back_off(&error).await;
                     drop(introduce(&state, &bot).await);
                 }
                 Err(error) => {
@@ -96,7 +96,7 @@ async fn round(state: &State, bot: &Bot) -> Result<Option<DeliveryError>> {
     let asked = Instant::now();
     let updates: Vec<Update> = match bot.call_for(state, "getUpdates", &body, poll + SLACK).await {
         Ok(updates) => updates,
-        Err(trouble) => return Ok(Some(trouble)),
+        Err(error) => return Ok(Some(error)),
     };
     if updates.is_empty() && asked.elapsed() < BREATH {
         // A server that does not hold the poll is not asked all the time.
@@ -182,8 +182,8 @@ fn moved(message: &Incoming) -> Option<(String, String)> {
 
 /// An answer to a person. What they did is done, so this is tried once.
 async fn tell(state: &State, bot: &Bot, method: &str, body: &Value) {
-    if let Err(trouble) = bot.call::<Value>(state, method, body).await {
-        tracing::debug!(?trouble, method, "cannot reply to a person on telegram");
+    if let Err(error) = bot.call::<Value>(state, method, body).await {
+        tracing::debug!(?error, method, "cannot reply to a person on telegram");
     }
 }
 

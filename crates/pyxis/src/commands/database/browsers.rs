@@ -4,7 +4,7 @@ use pyxis_store::{Store, StoreError, push, workspaces};
 
 use super::Finding;
 
-const MEND: &str = "check PX_PUSH_CONTACT and this server's clock; then subscribe the browser again";
+const FIX: &str = "check PX_PUSH_CONTACT and this server's clock; then subscribe the browser again";
 
 /// One finding for each browser that is not notified.
 pub(super) async fn examine(store: &Store) -> Vec<Finding> {
@@ -20,7 +20,7 @@ async fn refused(store: &Store) -> Result<Vec<Finding>, StoreError> {
             findings.push(Finding::bad(
                 part,
                 format!("its push service refuses notifications: {status} {why}"),
-                MEND,
+                FIX,
             ));
         }
     }

@@ -5,7 +5,7 @@ use pyxis_store::{Store, StoreError, credentials, workspaces};
 
 use super::Finding;
 
-const MEND: &str = "edit its allowed hosts: replace the wildcard with the names that you need";
+const FIX: &str = "edit its allowed hosts: replace the wildcard with the names that you need";
 
 /// One finding for each stored wildcard over a public suffix. New ones are refused; these were written before that, or
 /// before the suffix was on the list.
@@ -24,7 +24,7 @@ async fn wildcards(store: &Store) -> Result<Vec<Finding>, StoreError> {
                 let wrong = format!(
                     "its allowed host {entry} admits any name under {suffix}, which anyone can register"
                 );
-                Finding::bad(format!("credential {} of {}", row.name, workspace.name), wrong, MEND)
+                Finding::bad(format!("credential {} of {}", row.name, workspace.name), wrong, FIX)
             }));
         }
     }

@@ -27,8 +27,8 @@ pub(super) async fn examine(config: &Config, store: &Store) -> Vec<Finding> {
     findings
 }
 
-fn bad(network: &Network, wrong: impl std::fmt::Display, mend: &'static str) -> Finding {
-    Finding::bad(format!("network {}", network.name), wrong, mend)
+fn bad(network: &Network, wrong: impl std::fmt::Display, fix: &'static str) -> Finding {
+    Finding::bad(format!("network {}", network.name), wrong, fix)
 }
 
 /// A network whose blocks this installation counts.
@@ -43,7 +43,7 @@ fn counted_here(network: &Network, clocks: &Result<Vec<ClockRow>, StoreError>) -
         Some(block) => format!("{sources}, block {} counted here", block.height),
         None => format!("{sources}, no block requested yet"),
     };
-    Finding::good(format!("network {}", network.name)).told(told)
+    Finding::good(format!("network {}", network.name)).detail(told)
 }
 
 async fn nodes(network: &Network, chain: Chain) -> Vec<Finding> {
@@ -55,7 +55,7 @@ async fn nodes(network: &Network, chain: Chain) -> Vec<Finding> {
     let sources = network.sources().join(" and ");
     let whole = match newest {
         Some(newest) => {
-            Finding::good(format!("network {}", network.name)).told(format!("{sources}, block {newest}"))
+            Finding::good(format!("network {}", network.name)).detail(format!("{sources}, block {newest}"))
         }
         None => bad(
             network,
@@ -85,7 +85,7 @@ fn of_node(network: &Network, node: &NodeConfig) -> Finding {
             });
             let told =
                 format!("block {}, {} ms{}", block.number, node.took.as_millis(), batch.unwrap_or_default());
-            Finding::good(part).told(told)
+            Finding::good(part).detail(told)
         }
         Err(error) => Finding::bad(
             part,

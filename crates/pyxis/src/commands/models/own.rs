@@ -146,9 +146,9 @@ pub(super) async fn features(app: &App, as_json: bool, wanted: &FeaturesOf) -> R
     }
     let rows: Vec<_> = names
         .enumerate()
-        .map(|(place, name)| json!({ "place": place, "name": name, "words": features::feature_label(place) }))
+        .map(|(place, name)| json!({ "position": place, "name": name, "description": features::feature_label(place) }))
         .collect();
-    out::table(false, &["place", "name", "words"], &rows);
+    out::table(false, &["position", "name", "description"], &rows);
     out::line(format_args!("features {digest}"));
     Ok(())
 }

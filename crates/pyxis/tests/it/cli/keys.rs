@@ -1,6 +1,7 @@
 //! The master key, backup and restore, doctor (`docs/reference/behavior/operations.md#master-key`).
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use pyxis_testkit::engines;
 use pyxis_testkit::matrix::StandIn;
@@ -89,7 +90,28 @@ engines! {
     async fn doctor_finds_a_healthy_installation_healthy(setup: Setup) {
         let app = App::start(setup).await;
         let report = app.cli_json(&["doctor"]).await;
-        assert_eq!(report["ok"], true, "{report}");
+        assert_eq!((&report["ok"], &report["complete"]), (&json!(true), &json!(true)), "{report}");
+    }
+
+    async fn doctor_goes_on_after_a_directory_that_others_can_read_and_says_where_it_stops(setup: Setup) {
+        let mut app = App::start(setup).await;
+        let data = app.data();
+        fs::set_permissions(&data, fs::Permissions::from_mode(0o755)).unwrap();
+        let ran = app.cli(&["doctor"]).await.expect(1);
+        assert!(ran.stdout.contains("WRONG data directory: other users can read it"), "{ran:?}");
+        assert!(ran.stdout.contains("ok    master key\nok    audit trail\n"), "{ran:?}");
+        fs::set_permissions(&data, fs::Permissions::from_mode(0o700)).unwrap();
+        app.stop().await;
+        fs::rename(data.join("master.key"), data.join("elsewhere.key")).unwrap();
+        let ran = app.cli(&["doctor"]).await.expect(1);
+        assert!(ran.stdout.ends_with("the other parts are not checked until this is right\n"), "{ran:?}");
+    }
+
+    async fn a_backup_into_a_directory_that_does_not_exist_says_so(setup: Setup) {
+        let app = App::bootstrapped(setup).await;
+        let file = app.data().join("nowhere/backup.db");
+        let ran = app.cli(&["backup", file.to_str().unwrap()]).await.expect(1);
+        assert!(ran.stderr.contains("nowhere does not exist; create it first"), "{ran:?}");
     }
 }
 

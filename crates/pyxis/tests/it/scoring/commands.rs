@@ -27,6 +27,9 @@ engines! {
         assert_eq!((&changed["revision"], &changed["weights"]["A#1"]), (&json!(2), &json!("0.25000")));
         assert_eq!(changed["weights"]["Google"], "0.52500");
         app.cli(&set).await.expect(3);
+        let unknown = app.cli(&["scorer", "set-weights", &first, "Discrd=1"]).await.expect(0);
+        let said = "warning: the catalogue has no Stamp Discrd (did you mean Discord?)\n";
+        assert_eq!(unknown.stderr, said);
         let done = app.cli(&["scorer", "rescore", &first, "--json"]).await.expect(0);
         assert_eq!(done.json(), json!({"scorer_id": app.bootstrap["scorer_id"], "stored": 1, "rescored": 1}));
         assert_eq!(done.stderr, "", "a bar is for terminals only");
