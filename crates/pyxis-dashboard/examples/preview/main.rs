@@ -1,4 +1,5 @@
 //! Every page of a filled installation, on loopback: `cargo run -p pyxis-dashboard --example preview`.
+#![expect(clippy::print_stdout, reason = "tells the person where to look")]
 #![expect(clippy::unwrap_used, reason = "a preview that cannot be filled should say so at once")]
 
 #[expect(dead_code, reason = "the tests of the pages use all of it")]
@@ -27,10 +28,7 @@ async fn main() -> std::io::Result<()> {
         .fallback(live)
         .with_state(Arc::new(Tour::new("").await));
     let listener = tokio::net::TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 8799))).await?;
-    #[expect(clippy::print_stdout, reason = "tells the person where to look")]
-    {
-        println!("http://{}/", listener.local_addr()?);
-    }
+    println!("http://{}/", listener.local_addr()?);
     axum::serve(listener, app).await
 }
 

@@ -15,43 +15,14 @@ use pyxis_gateway::Actor;
 use crate::support::{Browser, ORIGIN_URL, Page, Server, Team};
 
 /// Columns with texts that a person, an agent, an issuer or another server chose.
-pub(crate) const TEXTS: &[(&str, &str)] = &[
-    ("workspaces", "name"),
-    ("users", "email"),
-    ("agents", "name"),
-    ("agents", "key_hint"),
-    ("credentials", "name"),
-    ("credentials", "description"),
-    ("approvals", "agent_name"),
-    ("approvals", "credential_name"),
-    ("approvals", "method"),
-    ("approvals", "reason"),
-    ("approvals", "deny_reason"),
-    ("approvals", "decided_by_email"),
-    ("approvals", "error"),
-    ("votes", "email"),
-    ("grants", "route"),
-    ("grants", "created_by_email"),
-    ("audit_records", "actor_name"),
-    ("webhooks", "url"),
-    ("webhooks", "description"),
-    ("deliveries", "error"),
-    ("deliveries", "response_excerpt"),
-    ("chat_messages", "chat"),
-    ("chat_messages", "error"),
-    ("chat_identities", "label"),
-    ("chat_defaults", "chat"),
-    ("push_subscriptions", "label"),
-    ("push_subscriptions", "refused_why"),
-    ("brands", "display_name"),
-    ("passkeys", "name"),
-    ("access_tokens", "name"),
-    ("scorers", "name"),
-    ("api_keys", "name"),
-    ("history_requests", "use_case"),
-    ("issuers", "name"),
-    ("proof_issuers", "name"),
-];
+pub(crate) const TEXTS: &str = "workspaces.name users.email agents.name agents.key_hint credentials.name credentials.description \
+    approvals.agent_name approvals.credential_name approvals.method approvals.reason \
+    approvals.deny_reason approvals.decided_by_email approvals.error votes.email grants.route \
+    grants.created_by_email audit_records.actor_name webhooks.url webhooks.description deliveries.error \
+    deliveries.response_excerpt chat_messages.chat chat_messages.error chat_identities.label \
+    chat_defaults.chat push_subscriptions.label push_subscriptions.refused_why brands.display_name \
+    passkeys.name access_tokens.name scorers.name api_keys.name history_requests.use_case issuers.name \
+    proof_issuers.name";
 
 /// Pages of one kind that a tour opens. Of those with a query it opens one: their orders and searches look alike.
 const ENOUGH: usize = 8;
@@ -117,8 +88,9 @@ impl Tour {
             return;
         }
         let text = self.hostile.replace('\'', "''");
-        let update = |(table, column): &(&str, &str)| {
-            format!("UPDATE {table} SET {column} = {column} || '{text}{table}.{column}';")
+        let update = |place: &str| {
+            let (table, column) = place.split_once('.').unwrap();
+            format!("UPDATE {table} SET {column} = {column} || '{text}{place}';")
         };
         let json = serde_json::to_string(self.hostile).unwrap();
         let json = json.trim_matches('"').replace('\'', "''");
@@ -126,7 +98,7 @@ impl Tour {
             "UPDATE platforms SET document = replace(document, 'Our own', '{json}');
              UPDATE credentials SET name_folded = lower(name);"
         );
-        self.server.database.run(&(TEXTS.iter().map(update).collect::<String>() + &rest)).await;
+        self.server.database.run(&(TEXTS.split(' ').map(update).collect::<String>() + &rest)).await;
     }
 
     /// Opens what the owner's pages link to, and what those link to.

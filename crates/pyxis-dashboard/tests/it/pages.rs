@@ -56,12 +56,9 @@ impl Parsed {
 }
 
 fn every_text_of_a_stranger_is_shown(hostile: &[Parsed]) {
-    let hidden: Vec<_> = TEXTS
-        .iter()
-        .map(|(table, column)| format!("{table}.{column}"))
-        .filter(|text| !hostile.iter().any(|page| page.html.contains(text)))
-        .collect();
-    assert_eq!(hidden, [String::new(); 0]);
+    let hidden: Vec<_> =
+        TEXTS.split(' ').filter(|text| !hostile.iter().any(|page| page.html.contains(text))).collect();
+    assert_eq!(hidden, [""; 0]);
 }
 
 /// Every template has a text of its own on some page.
