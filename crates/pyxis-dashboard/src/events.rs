@@ -158,8 +158,8 @@ impl Watcher {
     /// The current state; `None` if the session has ended or the store is gone.
     async fn standing(&self) -> Option<LastSeen> {
         let gateway = &self.state.gateway;
-        let person = sessions::find(gateway, self.token.expose()).await.ok()?;
-        let among = rights::of(gateway, &person.user).await.ok()?.approvable();
+        let person = sessions::find(&gateway.store, self.token.expose(), gateway.now()).await.ok()?;
+        let among = rights::of(&gateway.store, &person.user).await.ok()?.approvable();
         let mark = match self.about {
             Some(txn) => Some(view::version_tag(gateway, self.workspace, txn).await.ok()?),
             None => None,

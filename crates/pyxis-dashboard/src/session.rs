@@ -43,7 +43,7 @@ pub(crate) struct Visit {
 impl SignedIn {
     /// The frame of the person's page.
     pub(crate) async fn shell(&self, state: &State) -> Result<Layout, Error> {
-        let workspace = workspaces::get(&state.gateway, self.person.workspace()).await?;
+        let workspace = workspaces::get(&state.gateway.store, self.person.workspace()).await?;
         let user = &self.person.user;
         Ok(Layout {
             csrf: self.person.session.csrf.clone(),
@@ -106,7 +106,7 @@ impl HasCsrf for Visit {
 /// The person behind the session cookie. A bearer token in a cookie authenticates no one.
 pub(crate) async fn person(state: &State, headers: &HeaderMap) -> Result<Option<Person>, Error> {
     let Some(token) = state.cookies.read(headers, Cookie::Session) else { return Ok(None) };
-    match sessions::find(&state.gateway, token).await {
+    match sessions::find(&state.gateway.store, token, state.gateway.now()).await {
         Ok(person) if person.session.kind == SessionKind::Browser => Ok(Some(person)),
         Ok(_) | Err(pyxis_gateway::Error::Unauthenticated) => Ok(None),
         Err(error) => Err(error.into()),
@@ -120,7 +120,7 @@ impl FromRequestParts<State> for SignedIn {
         match person(state, &parts.headers).await? {
             Some(person) => {
                 let code = state.cookies.read(&parts.headers, Cookie::Notice);
-                let rights = rights::of(&state.gateway, &person.user).await?;
+                let rights = rights::of(&state.gateway.store, &person.user).await?;
                 Ok(Self { person, rights, flash: code.and_then(Notice::from_code).map(Notice::flash) })
             }
             None if parts.method == Method::GET => {

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::HeaderMap;
 use pyxis_core::clock::{Clock, UnixMillis};
 use pyxis_core::entropy::Entropy;
 use pyxis_core::secret::SecretBytes;
-use pyxis_http::ManagerAuth;
+use pyxis_http::admin::{ManagerAuth, ManagerFuture};
 use pyxis_store::Store;
-use pyxis_store::audit::AuditKeys;
+use pyxis_store::audit::{AuditKeys, AuditedStore};
 use pyxis_store::outbox::Outbox;
 
-use crate::limits::{Limiter, SpentLog};
+use crate::limits::Limiter;
 use crate::models::{Models, Source};
 use crate::scoring_db::ScoringDb;
 
@@ -56,8 +57,8 @@ pub struct Inner {
     pub store: Store,
     /// The same store with the outbox; whatever changes scores writes to both.
     pub books: ScoringDb,
-    /// Keys of the audit trail, which records every administrative change.
-    pub audit_keys: AuditKeys,
+    /// For changes by managers.
+    pub audited: AuditedStore,
     /// Authenticates managers.
     pub managers: Arc<dyn ManagerAuth>,
     pub clock: Arc<dyn Clock>,
@@ -80,8 +81,8 @@ impl State {
             models: Models::new(store.clone()),
             books: ScoringDb::new(store.clone(), outbox),
             activity,
+            audited: AuditedStore::new(store.clone(), audit_keys, Arc::clone(&clock)),
             store,
-            audit_keys,
             managers,
             clock,
             entropy,
@@ -95,12 +96,6 @@ impl State {
         self.activity.as_deref()
     }
 
-    /// Starts reserving requests for keys far from their limit, and records in `ledger` the reserved requests it
-    /// admits.
-    pub fn note_in(&self, ledger: SpentLog) {
-        self.limiter.note_in(ledger);
-    }
-
     /// Returns once exactly the admitted requests are counted.
     pub async fn settled(&self) {
         self.limiter.settled().await;
@@ -110,6 +105,13 @@ impl State {
     /// The current time.
     pub fn now(&self) -> UnixMillis {
         self.clock.now()
+    }
+}
+
+/// The proxy keeps the accounts; it is asked about every request.
+impl ManagerAuth for State {
+    fn manager<'a>(&'a self, headers: &'a HeaderMap) -> ManagerFuture<'a> {
+        self.managers.manager(headers)
     }
 }
 

@@ -12,11 +12,12 @@ mod room;
 use pyxis_core::approval_mode::{ApprovalState, Channel, ForwardState};
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, CredentialId, NodeId, TxnId, UserId, WorkspaceId};
+use pyxis_core::policy::Rule;
 
 use crate::cipher::{Aad, Sealed};
 use crate::db::{SqlQuery, row, sql, stored_enum};
 use crate::like::containing;
-use crate::{Executor, StoreError, Tx};
+use crate::{Executor, StoreError, StoredName, Tx};
 
 pub use decide::{approve, deny, due, expire, next_expiry, withdraw};
 pub use for_credentials::{count_pending_among, count_since, list_for_credentials};
@@ -64,7 +65,7 @@ row! {
         /// The full URL, sealed for [`target_aad`].
         sealed_target: Sealed,
         /// The rule that required approval.
-        rule: String,
+        rule: StoredName<Rule>,
         /// The pattern that matched.
         pattern: Option<String>,
         /// Reason given by the agent.
@@ -142,7 +143,7 @@ pub struct NewApproval {
     /// The full URL, sealed for [`target_aad`].
     pub sealed_target: Sealed,
     /// The rule that requires approval.
-    pub rule: String,
+    pub rule: Rule,
     /// The pattern that matched.
     pub pattern: Option<String>,
     /// Reason given by the agent.
@@ -225,7 +226,7 @@ pub async fn insert(tx: &mut Tx, new: &NewApproval, sealed_request: Sealed) -> R
     .bind(&new.method)
     .bind(&new.target_host)
     .bind(&new.sealed_target)
-    .bind(&new.rule)
+    .bind(new.rule.as_str())
     .bind(&new.pattern)
     .bind(&new.reason)
     .bind(&new.digest)

@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
+use pyxis_core::admin_error::AdminError;
 use tokio_postgres::error::SqlState;
 
 /// The driver's error. Shared, because one failed commit answers many callers.
 pub(crate) type ErrorSource = Arc<dyn std::error::Error + Send + Sync>;
+
+/// Refusal of a text with NUL, for the person who sent it.
+pub const NO_NUL: &str = "must not contain the NUL character";
 
 /// A failed store operation. A missing row is an `Option` and a lost race a `bool`, so neither is listed here.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -57,10 +61,6 @@ impl StoreError {
         Self::Unavailable(Arc::new(error))
     }
 
-    pub(crate) fn refused(error: impl std::error::Error + Send + Sync + 'static) -> Self {
-        Self::Refused(Arc::new(error))
-    }
-
     /// True if a failed write may have been executed anyway: the connection broke during it, so its outcome is unknown.
     pub fn may_have_happened(&self) -> bool {
         let Self::Unavailable(source) = self else { return false };
@@ -93,6 +93,18 @@ impl StoreError {
     }
 }
 
+impl From<StoreError> for AdminError {
+    /// Callers first handle errors that they can act on, such as conflicts.
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Text => Self::field("text", NO_NUL),
+            _ if error.is_contended() => Self::Busy,
+            StoreError::Unavailable(_) => Self::Unavailable { what: "the database", source: error.into() },
+            other => Self::internal(other),
+        }
+    }
+}
+
 /// PostgreSQL's reason, if it gave one.
 fn refusal(source: &ErrorSource) -> Option<&SqlState> {
     source.downcast_ref().and_then(tokio_postgres::Error::code)
@@ -101,13 +113,6 @@ fn refusal(source: &ErrorSource) -> Option<&SqlState> {
 /// True if PostgreSQL ended a statement that waited too long for a lock.
 fn is_lock_timeout(source: &ErrorSource) -> bool {
     refusal(source) == Some(&SqlState::LOCK_NOT_AVAILABLE)
-}
-
-/// True if SQLite could not begin because another process is writing.
-pub(crate) fn is_busy(error: &StoreError) -> bool {
-    let StoreError::Unavailable(source) = error else { return false };
-    let code = source.downcast_ref().and_then(rusqlite::Error::sqlite_error_code);
-    matches!(code, Some(rusqlite::ErrorCode::DatabaseBusy))
 }
 
 /// The deadline passed before the job's turn, so nothing was done.
@@ -138,7 +143,7 @@ mod tests {
         assert!(!StoreError::unavailable(no_connection).may_have_happened());
         assert!(!StoreError::unavailable(rusqlite::Error::InvalidQuery).may_have_happened());
         assert!(!StoreError::unavailable(Busy).may_have_happened());
-        assert!(!StoreError::refused(rusqlite::Error::InvalidQuery).may_have_happened());
+        assert!(!StoreError::Refused(Arc::new(rusqlite::Error::InvalidQuery)).may_have_happened());
         assert!(!StoreError::Aborted.may_have_happened());
         for error in [StoreError::unavailable(Closed), StoreError::Aborted] {
             assert!(!error.is_contended());

@@ -39,8 +39,8 @@ pub(super) async fn show(
     password_problems: Problems,
 ) -> Result<Response, Error> {
     let now = state.gateway.now();
-    let mut mine = passkeys::list(&state.gateway, &who.person.user).await?;
-    let tokens = tokens::list(&state.gateway, who.person.workspace(), Some(who.person.user.id)).await?;
+    let mut mine = passkeys::list(&state.gateway.store, &who.person.user).await?;
+    let tokens = tokens::list(&state.gateway.store, who.person.workspace(), Some(who.person.user.id)).await?;
     let mut tokens: Vec<Token> = tokens.into_iter().map(|row| token(state, row)).collect();
     let mut grants = grants(state, who).await?;
     mine.retain(|row| asked.fits([row.name.as_str()]));
@@ -82,7 +82,7 @@ fn token(state: &State, row: AccessTokenRow) -> Token {
 
 /// A member's rights, in words.
 async fn grants(state: &State, who: &SignedIn) -> Result<Vec<String>, Error> {
-    let all = credentials::list(&state.gateway, who.person.workspace()).await?;
+    let all = credentials::list(&state.gateway.store, who.person.workspace()).await?;
     let named = who.rights.assigned().filter_map(|(id, right)| {
         let name = &all.iter().find(|row| row.id == id)?.name;
         let verbs = match (right.approve, right.policy) {
@@ -173,7 +173,7 @@ pub(crate) async fn revoke_token(
     Form { who, .. }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let id: AccessTokenId = id.parse().map_err(|_| Error::NotFound)?;
-    tokens::revoke(&state.gateway, &who.person, id).await?;
+    tokens::revoke(&state.gateway.audited, &who.person, id).await?;
     Ok(Notice::TokenRevoked.then(&state, HERE))
 }
 
@@ -210,7 +210,7 @@ pub(crate) async fn rename_passkey(
     PathId(id): PathId,
     Form { who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
-    passkeys::rename(&state.gateway, &who.person, passkey_id(&id)?, &fields.trimmed("name")).await?;
+    passkeys::rename(&state.gateway.audited, &who.person, passkey_id(&id)?, &fields.trimmed("name")).await?;
     Ok(Notice::PasskeyRenamed.then(&state, HERE))
 }
 
@@ -219,6 +219,6 @@ pub(crate) async fn remove_passkey(
     PathId(id): PathId,
     Form { who, .. }: Form<SignedIn>,
 ) -> Result<Response, Error> {
-    passkeys::remove(&state.gateway, &who.person, passkey_id(&id)?).await?;
+    passkeys::remove(&state.gateway.audited, &who.person, passkey_id(&id)?).await?;
     Ok(Notice::PasskeyRemoved.then(&state, HERE))
 }

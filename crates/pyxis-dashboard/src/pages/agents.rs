@@ -31,8 +31,8 @@ pub(crate) async fn list(
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
-    let used = agents::used_this_hour(&state.gateway, workspace).await?;
-    let mut all = agents::list(&state.gateway, workspace).await?;
+    let used = agents::used_this_hour(&state.gateway.store, workspace, state.gateway.now()).await?;
+    let mut all = agents::list(&state.gateway.store, workspace).await?;
     all.retain(|agent| asked.fits([agent.row.name.as_str(), &agent.row.key_hint]));
     let all: Vec<_> = all.into_iter().map(|agent| Counted::new(agent, &used)).collect();
     if let Some(file) = TABLE.file(&asked, &all) {
@@ -107,7 +107,7 @@ async fn choices(
     workspace: WorkspaceId,
     chosen: impl Fn(&str) -> bool,
 ) -> Result<Vec<Choice>, Error> {
-    let rows = credentials::list(&state.gateway, workspace).await?;
+    let rows = credentials::list(&state.gateway.store, workspace).await?;
     Ok(rows
         .into_iter()
         .map(|row| Choice { chosen: chosen(&row.name), label: row.name.clone(), value: row.name })
@@ -208,7 +208,7 @@ async fn key_page(
         AgentScope::All => true,
         AgentScope::Named(names) => names.iter().any(|named| named == name),
     };
-    let rows = credentials::list(&state.gateway, who.person.workspace()).await?;
+    let rows = credentials::list(&state.gateway.store, who.person.workspace()).await?;
     let credential = rows.iter().find(|row| usable(&row.name));
     html(&AgentKeyPage {
         shell: who.shell(state).await?,
@@ -230,7 +230,7 @@ pub(crate) async fn show(
     Manager(who): Manager,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
-    let agent = agents::get(&state.gateway, who.person.workspace(), agent_id(&id)?).await?;
+    let agent = agents::get(&state.gateway.store, who.person.workspace(), agent_id(&id)?).await?;
     let named = match &agent.credentials {
         AgentScope::All => Vec::new(),
         AgentScope::Named(names) => names.clone(),
@@ -247,7 +247,8 @@ pub(crate) async fn show(
 }
 
 async fn page(state: &State, who: &SignedIn, agent: &Agent, form: AgentForm) -> Result<Response, Error> {
-    let used = agents::used_this_hour(&state.gateway, who.person.workspace()).await?;
+    let used =
+        agents::used_this_hour(&state.gateway.store, who.person.workspace(), state.gateway.now()).await?;
     let counted = Counted::new(agent.clone(), &used);
     html(&AgentPage {
         shell: who.shell(state).await?,
@@ -273,13 +274,13 @@ pub(crate) async fn edit(
                 credentials: Some(scope(&fields)),
                 enabled: None,
             };
-            match agents::update(&state.gateway, &who.person.actor(), id, patch).await {
+            match agents::update(&state.gateway.audited, &who.person.actor(), id, patch).await {
                 Ok(_) => return Ok(Notice::Saved.then(&state, &format!("/app/agents/{id}"))),
                 Err(error) => problem(error, "name", field)?,
             }
         }
     };
-    let agent = agents::get(&state.gateway, who.person.workspace(), id).await?;
+    let agent = agents::get(&state.gateway.store, who.person.workspace(), id).await?;
     let form = typed(&state, &who, &fields, problems).await?;
     Ok(unprocessable(page(&state, &who, &agent, form).await?))
 }
@@ -329,7 +330,7 @@ pub(crate) async fn enable(
 async fn switch(state: &State, who: &SignedIn, id: &str, enabled: bool) -> Result<Agent, Error> {
     let patch = AgentPatch { enabled: Some(enabled), ..AgentPatch::default() };
     let done: Result<Agent, Service> =
-        agents::update(&state.gateway, &who.person.actor(), agent_id(id)?, patch).await;
+        agents::update(&state.gateway.audited, &who.person.actor(), agent_id(id)?, patch).await;
     Ok(done?)
 }
 
@@ -338,6 +339,6 @@ pub(crate) async fn remove(
     PathId(id): PathId,
     Form { who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
-    agents::remove(&state.gateway, &who.person.actor(), agent_id(&id)?).await?;
+    agents::remove(&state.gateway.audited, &who.person.actor(), agent_id(&id)?).await?;
     Ok(Notice::AgentRemoved.then(&state, "/app/agents"))
 }

@@ -35,15 +35,15 @@ pub(crate) async fn list(
     Manager(who): Manager,
     QueryParams(wanted): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
-    let rows = api_keys::list(&scoring, who.person.workspace()).await?;
+    let rows = api_keys::list(&scoring.store, who.person.workspace()).await?;
     let now = state.gateway.now();
-    let requests = history_requests::list(&scoring, who.person.workspace(), None).await?;
+    let requests = history_requests::list(&scoring.store, who.person.workspace(), None).await?;
     let requests = requests.into_iter().map(|request| asked(request, &rows, now));
     let requests: Vec<_> =
         requests.filter(|one| wanted.fits([one.key.as_str(), &one.use_case, &one.by])).collect();
     let mut keys = Vec::new();
     for row in rows.into_iter().filter(|row| wanted.fits([row.name.as_str(), &row.key_hint])) {
-        let usage = api_keys::usage(&scoring, row.workspace_id, row.id, 1).await?;
+        let usage = api_keys::usage(&scoring.store, row.workspace_id, row.id, 1, scoring.now()).await?;
         keys.push(Counted { used: key_usage::in_window(&usage, now), limit: usage.stamps_limit, row });
     }
     if let Some(file) = KEYS.file(&wanted, &keys).or_else(|| REQUESTS.file(&wanted, &requests)) {
@@ -60,7 +60,7 @@ pub(crate) async fn list(
 
 /// The number of a scorer to try.
 async fn first_scorer(scoring: &pyxis_scoring::State, who: &SignedIn) -> Result<String, Error> {
-    let all = scorers::list(scoring, who.person.workspace()).await?;
+    let all = scorers::list(&scoring.store, who.person.workspace()).await?;
     Ok(all.first().map_or_else(|| "1".to_owned(), |row| row.id.to_string()))
 }
 
@@ -206,7 +206,7 @@ pub(crate) async fn show(
     Manager(who): Manager,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
-    let row = api_keys::get(&scoring, who.person.workspace(), key_id(&id)?).await?;
+    let row = api_keys::get(&scoring.store, who.person.workspace(), key_id(&id)?).await?;
     page(&state, &scoring, &who, &row, form::of(&row), String::new()).await
 }
 
@@ -219,7 +219,8 @@ async fn page(
     use_case: String,
 ) -> Result<Response, Error> {
     let now = state.gateway.now();
-    let used = api_keys::usage(scoring, row.workspace_id, row.id, key_usage::HOURS).await?;
+    let used =
+        api_keys::usage(&scoring.store, row.workspace_id, row.id, key_usage::HOURS, scoring.now()).await?;
     let counted =
         Counted { used: key_usage::in_window(&used, now), limit: used.stamps_limit, row: row.clone() };
     html(&ApiKeyPage {
@@ -242,7 +243,7 @@ async fn history(
     if row.can_read_history {
         return Ok(HistoryAccess::Granted);
     }
-    let all = history_requests::list(scoring, row.workspace_id, None).await?;
+    let all = history_requests::list(&scoring.store, row.workspace_id, None).await?;
     let last = all.into_iter().find(|request| request.api_key_id == row.id);
     let last = last.map(|request| (request.state, asked(request, std::slice::from_ref(row), now)));
     Ok(match last {
@@ -270,13 +271,13 @@ pub(crate) async fn edit(
                 can_write: Some(wanted.can_write),
                 can_read_history: None,
             };
-            match api_keys::update(&scoring, &who.person.actor(), id, change).await {
+            match api_keys::update(&scoring.audited, &who.person.actor(), id, change).await {
                 Ok(_) => return Ok(Notice::KeySaved.then(&state, &path(id))),
                 Err(error) => problem(error, form::field)?,
             }
         }
     };
-    let row = api_keys::get(&scoring, who.person.workspace(), id).await?;
+    let row = api_keys::get(&scoring.store, who.person.workspace(), id).await?;
     let form = form::typed(&fields, problems);
     Ok(unprocessable(page(&state, &scoring, &who, &row, form, String::new()).await?))
 }
@@ -288,7 +289,7 @@ pub(crate) async fn revoke(
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let id = key_id(&id)?;
-    api_keys::revoke(&scoring, &who.person.actor(), id).await?;
+    api_keys::revoke(&scoring.audited, &who.person.actor(), id).await?;
     Ok(Notice::KeyRevoked.then(&state, &path(id)))
 }
 
@@ -306,7 +307,7 @@ pub(crate) async fn ask_history(
         Err(Service::Conflict(_)) => Ok(Notice::HistorySettled.then(&state, &path(id))),
         Err(error) => {
             let problems = problem(error, |_| "use_case")?;
-            let row = api_keys::get(&scoring, who.person.workspace(), id).await?;
+            let row = api_keys::get(&scoring.store, who.person.workspace(), id).await?;
             let form = ApiKeyForm { problems, ..form::of(&row) };
             Ok(unprocessable(page(&state, &scoring, &who, &row, form, use_case).await?))
         }
@@ -322,7 +323,7 @@ pub(crate) async fn withdraw_history(
 ) -> Result<Response, Error> {
     let id = key_id(&id)?;
     let change = ApiKeyChange { can_read_history: Some(false), ..ApiKeyChange::default() };
-    match api_keys::update(&scoring, &who.person.actor(), id, change).await {
+    match api_keys::update(&scoring.audited, &who.person.actor(), id, change).await {
         Ok(_) => Ok(Notice::HistoryWithdrawn.then(&state, &path(id))),
         Err(Service::Conflict(_)) => Ok(Notice::HistorySettled.then(&state, &path(id))),
         Err(error) => Err(error.into()),
@@ -355,7 +356,7 @@ async fn decide(
     approve: bool,
 ) -> Result<Response, Error> {
     let id: HistoryRequestId = id.parse().map_err(|_| Error::NotFound)?;
-    let notice = match history_requests::decide(scoring, &who.person.actor(), id, approve).await {
+    let notice = match history_requests::decide(&scoring.audited, &who.person.actor(), id, approve).await {
         Ok(_) if approve => Notice::HistoryApproved,
         Ok(_) => Notice::HistoryRefused,
         Err(Service::Conflict(_)) => Notice::HistorySettled,

@@ -3,6 +3,7 @@
 use axum::body::Body;
 use axum::extract::State as Extract;
 use axum::response::Response;
+use pyxis_core::actor::ActorId;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, WorkspaceId};
@@ -74,7 +75,7 @@ impl Search {
         let (by, rising) = ORDERS.asked(&self.sort);
         Wanted {
             events: wanted_events(&self.event, &self.outcome),
-            actor: agent.map(|id| format!("agent:{id}")),
+            actor: agent.map(ActorId::Agent),
             credential: some(&self.credential),
             decision: outcome.and_then(|(_, _, decision)| *decision).map(str::to_owned),
             text: some(&self.q),
@@ -151,9 +152,9 @@ pub(crate) async fn page(
 
 async fn filter(state: &State, who: &SignedIn, asked: &Search) -> Result<AuditFilter, Error> {
     let workspace = who.person.workspace();
-    let agents = agents::list(&state.gateway, workspace).await?;
+    let agents = agents::list(&state.gateway.store, workspace).await?;
     let agents = agents.into_iter().map(|agent| (agent.row.id.to_string(), agent.row.name));
-    let names = credentials::list(&state.gateway, workspace).await?;
+    let names = credentials::list(&state.gateway.store, workspace).await?;
     let names = names.into_iter().map(|row| (row.name.clone(), row.name));
     let own = |(value, label): (&str, &str)| (value.to_owned(), label.to_owned());
     Ok(AuditFilter {
@@ -194,7 +195,7 @@ async fn chart(state: &State, workspace: WorkspaceId, wanted: &Wanted) -> Result
     let from = wanted.from.unwrap_or(UnixMillis(default));
     let span = (to.0 - from.0).max(1);
     let width = WIDTHS.into_iter().find(|width| span / width < MAX_BARS).unwrap_or(365 * DAY);
-    let counts = audit::over_time(&state.gateway, workspace, from, to, width).await?;
+    let counts = audit::over_time(&state.gateway.store, workspace, from, to, width).await?;
     let bars = usize::try_from((span + width - 1) / width).unwrap_or(1).min(200);
     let mut buckets: Vec<Bucket> = (0_i64..)
         .take(bars)

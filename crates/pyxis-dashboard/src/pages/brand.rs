@@ -30,7 +30,7 @@ pub(crate) struct BrandForm {
 }
 
 pub(crate) async fn page(Extract(state): Extract<State>, Manager(who): Manager) -> Result<Response, Error> {
-    let saved = brand::get(&state.gateway, who.person.workspace()).await?;
+    let saved = brand::get(&state.gateway.store, who.person.workspace()).await?;
     let (name, accent) = (saved.display_name.unwrap_or_default(), saved.accent.unwrap_or_default());
     show(&state, &who, name, accent, false, Problems::default()).await
 }
@@ -44,7 +44,7 @@ async fn show(
     problems: Problems,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
-    let has_logo = brand::get(&state.gateway, workspace).await?.has_logo;
+    let has_logo = brand::get(&state.gateway.store, workspace).await?.has_logo;
     let named = display_name.trim();
     let shown_accent =
         Accent::parse(accent.trim()).map_or_else(|| DEFAULT_ACCENT.to_owned(), |a| a.to_string());
@@ -56,7 +56,7 @@ async fn show(
         accent,
         draft,
         logo: has_logo.then(|| format!("/brand/{workspace}/logo.png")),
-        public_logo: has_logo && brand::is_public(&state.gateway),
+        public_logo: has_logo && brand::is_public(&state.gateway.config),
         chats: PLATFORMS.iter().map(ChatBrand::from).collect(),
         problems,
     })
@@ -79,7 +79,7 @@ pub(crate) async fn save(
     let outcome = if looking {
         brand::check(&name, &accent)
     } else {
-        brand::put(&state.gateway, &who.person.actor(), &name, &accent).await
+        brand::put(&state.gateway.audited, &who.person.actor(), &name, &accent).await
     };
     match outcome {
         Ok(_) if looking => show(&state, &who, name, accent, true, Problems::default()).await,
@@ -95,11 +95,11 @@ pub(crate) async fn set_logo(
     Extract(state): Extract<State>,
     Upload { who: Manager(who), file }: Upload<Manager>,
 ) -> Result<Response, Error> {
-    match brand::set_logo(&state.gateway, &who.person.actor(), Some(file)).await {
+    match brand::set_logo(&state.gateway.audited, &who.person.actor(), Some(file)).await {
         Ok(()) => Ok(Notice::LogoSet.then(&state, HERE)),
         Err(error) => {
             let problems = problem(error, "logo", field)?;
-            let saved = brand::get(&state.gateway, who.person.workspace()).await?;
+            let saved = brand::get(&state.gateway.store, who.person.workspace()).await?;
             let (name, accent) = (saved.display_name.unwrap_or_default(), saved.accent.unwrap_or_default());
             Ok(unprocessable(show(&state, &who, name, accent, false, problems).await?))
         }
@@ -110,7 +110,7 @@ pub(crate) async fn remove_logo(
     Extract(state): Extract<State>,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
-    brand::set_logo(&state.gateway, &who.person.actor(), None).await?;
+    brand::set_logo(&state.gateway.audited, &who.person.actor(), None).await?;
     Ok(Notice::LogoRemoved.then(&state, HERE))
 }
 
@@ -128,6 +128,6 @@ pub(crate) async fn logo(
     Path(workspace): Path<String>,
 ) -> Result<Response, Error> {
     let workspace: WorkspaceId = workspace.parse().map_err(|_| Error::NotFound)?;
-    let (bytes, kind) = brand::icon(&state.gateway, workspace).await?.ok_or(Error::NotFound)?;
+    let (bytes, kind) = brand::icon(&state.gateway.store, workspace).await?.ok_or(Error::NotFound)?;
     Ok(([(CONTENT_TYPE, kind), (CACHE_CONTROL, "no-store".to_owned())], bytes).into_response())
 }

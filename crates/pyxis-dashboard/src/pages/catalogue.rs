@@ -29,7 +29,7 @@ pub(crate) async fn page(
     Manager(who): Manager,
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
-    let Catalogue { own, platforms } = catalogue::get(&scoring, who.person.workspace()).await?;
+    let Catalogue { own, platforms } = catalogue::get(&scoring.store, who.person.workspace()).await?;
     let stamps: usize = platforms.iter().flat_map(|p| &p.groups).map(|group| group.stamps.len()).sum();
     let base = &state.gateway.config.base_url;
     let lines: Vec<_> = platforms.iter().map(line).filter(|line| asked.fits(texts(line))).collect();
@@ -97,7 +97,7 @@ pub(crate) async fn new(
     Scoring(scoring): Scoring,
     Manager(who): Manager,
 ) -> Result<Response, Error> {
-    let before = fingerprint(&catalogue::get(&scoring, who.person.workspace()).await?.platforms);
+    let before = fingerprint(&catalogue::get(&scoring.store, who.person.workspace()).await?.platforms);
     let form = PlatformForm { before, ..PlatformForm::default() };
     html(&PlatformPage { shell: who.shell(&state).await?, stored: None, form })
 }
@@ -108,7 +108,7 @@ pub(crate) async fn show(
     Manager(who): Manager,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
-    let platforms = catalogue::get(&scoring, who.person.workspace()).await?.platforms;
+    let platforms = catalogue::get(&scoring.store, who.person.workspace()).await?.platforms;
     let platform = platforms.iter().find(|platform| platform.id == id).ok_or(Error::NotFound)?;
     let form = form_of(platform, fingerprint(&platforms));
     html(&PlatformPage { shell: who.shell(&state).await?, stored: Some(line(platform)), form })
@@ -207,7 +207,7 @@ async fn store(
     mut form: PlatformForm,
     id: Option<&str>,
 ) -> Result<Response, Error> {
-    let mut all = catalogue::get(scoring, who.person.workspace()).await?.platforms.into_owned();
+    let mut all = catalogue::get(&scoring.store, who.person.workspace()).await?.platforms.into_owned();
     let place = all.iter().position(|platform| platform.id == form.id);
     if id.is_some() && place.is_none() {
         return Err(Error::NotFound);
@@ -229,7 +229,7 @@ async fn store(
                 (Some(_), Some(place)) => all[place] = platform,
                 _ => all.push(platform),
             }
-            match catalogue::replace(scoring, &who.person.actor(), all).await {
+            match catalogue::replace(&scoring.audited, &who.person.actor(), all).await {
                 Ok(_) => return Ok(Notice::PlatformSaved.then(state, HERE)),
                 Err(error) => problem(error, field)?,
             }
@@ -264,13 +264,13 @@ pub(crate) async fn remove(
     PathId(id): PathId,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
-    let mut all = catalogue::get(&scoring, who.person.workspace()).await?.platforms.into_owned();
+    let mut all = catalogue::get(&scoring.store, who.person.workspace()).await?.platforms.into_owned();
     let before = all.len();
     all.retain(|platform| platform.id != id);
     if all.len() == before {
         return Err(Error::NotFound);
     }
-    match catalogue::replace(&scoring, &who.person.actor(), all).await {
+    match catalogue::replace(&scoring.audited, &who.person.actor(), all).await {
         Ok(_) => Ok(Notice::PlatformRemoved.then(&state, HERE)),
         Err(Service::InvalidField { .. }) => Ok(Notice::LastPlatform.then(&state, HERE)),
         Err(error) => Err(error.into()),
@@ -282,6 +282,6 @@ pub(crate) async fn reset(
     Scoring(scoring): Scoring,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
-    catalogue::reset(&scoring, &who.person.actor()).await?;
+    catalogue::reset(&scoring.audited, &who.person.actor()).await?;
     Ok(Notice::CatalogueReset.then(&state, HERE))
 }

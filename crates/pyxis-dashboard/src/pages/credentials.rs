@@ -43,7 +43,7 @@ pub(crate) async fn list(
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
     let lines = Lines::of(&state, &who).await?;
-    let mut rows = credentials::list(&state.gateway, who.person.workspace()).await?;
+    let mut rows = credentials::list(&state.gateway.store, who.person.workspace()).await?;
     rows.retain(|row| asked.fits([row.name.as_str(), &row.description, &row.allowed_hosts]));
     let rows: Vec<_> = rows.into_iter().map(|row| (lines.policy(row.id), row)).collect();
     if let Some(file) = TABLE.file(&asked, &rows) {
@@ -82,10 +82,10 @@ struct Lines {
 impl Lines {
     async fn of(state: &State, who: &SignedIn) -> Result<Self, Error> {
         let workspace = who.person.workspace();
-        let policies = policies::list(&state.gateway, workspace).await?;
+        let policies = policies::list(&state.gateway.store, workspace).await?;
         Ok(Self {
             policies: policies.into_iter().collect(),
-            mode: workspaces::get(&state.gateway, workspace).await?.mode,
+            mode: workspaces::get(&state.gateway.store, workspace).await?.mode,
             now: state.gateway.now(),
         })
     }
@@ -143,7 +143,7 @@ fn new_page(
     let found = if search.trim().is_empty() { Vec::new() } else { presets::search(&search) };
     let presets =
         found.iter().map(|preset| (preset.id.clone(), preset.name.clone(), preset.hosts.join(", ")));
-    let redirect_uri = connect::redirect_uri(&state.gateway);
+    let redirect_uri = connect::redirect_uri(&state.gateway.config);
     NewCredentialPage { shell, kind, form, redirect_uri, presets: presets.collect(), search }
 }
 
@@ -187,7 +187,7 @@ pub(crate) async fn show(
     Manager(who): Manager,
     PathId(name): PathId,
 ) -> Result<Response, Error> {
-    let row = credentials::get(&state.gateway, who.person.workspace(), &name).await?;
+    let row = credentials::get(&state.gateway.store, who.person.workspace(), &name).await?;
     let form = Attached::of(&row).form(&row);
     page(&state, &who, &row, form).await
 }
@@ -211,9 +211,9 @@ async fn page(
         connectable: Attached::of(row).is_connectable(),
         disconnected: connect::is_needed(&state.gateway, row).await?,
         wide_hosts: wide_hosts(row),
-        granted_scope: connect::granted_scope(&state.gateway, row).await?,
-        redirect_uri: connect::redirect_uri(&state.gateway),
-        warnings: credentials::warnings(&state.gateway, row),
+        granted_scope: connect::granted_scope(&state.gateway.store, row).await?,
+        redirect_uri: connect::redirect_uri(&state.gateway.config),
+        warnings: credentials::warnings(&state.gateway.keyring, row),
         probe: credentials::probe(row).unwrap_or_default(),
         verified: row.verified_at.zip(row.verified_status).map(|(at, status)| verified(at, status, now)),
     })
@@ -251,7 +251,7 @@ async fn replaced(state: &State, who: &SignedIn, row: &CredentialRow) -> Result<
 }
 
 async fn users_of(state: &State, who: &SignedIn, row: &CredentialRow) -> Result<String, Error> {
-    let agents = agents::list(&state.gateway, who.person.workspace()).await?;
+    let agents = agents::list(&state.gateway.store, who.person.workspace()).await?;
     let uses = |scope: &AgentScope| match scope {
         AgentScope::All => true,
         AgentScope::Named(names) => names.contains(&row.name),
@@ -270,7 +270,7 @@ pub(crate) async fn edit(
     PathId(name): PathId,
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
-    let row = credentials::get(&state.gateway, who.person.workspace(), &name).await?;
+    let row = credentials::get(&state.gateway.store, who.person.workspace(), &name).await?;
     let kind = Attached::of(&row).kind;
     // What has nothing to configure keeps its stored form, and a signing key stays what it is.
     let configured = kind.has_hosts && (kind.headers.is_some() || !kind.settings.is_empty());
@@ -309,7 +309,7 @@ pub(crate) async fn replace_secret(
     PathId(name): PathId,
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
-    let row = credentials::get(&state.gateway, who.person.workspace(), &name).await?;
+    let row = credentials::get(&state.gateway.store, who.person.workspace(), &name).await?;
     let attached = Attached::of(&row);
     let problems = match form::secret(attached.kind, &fields) {
         Err(problems) => problems,
@@ -350,7 +350,7 @@ pub(crate) async fn verify(
         Err(Service::ReauthorizationRequired { .. }) => Notice::ProbeConnect,
         Err(error) => return Err(error.into()),
     };
-    let row = credentials::get(&state.gateway, who.person.workspace(), &name).await?;
+    let row = credentials::get(&state.gateway.store, who.person.workspace(), &name).await?;
     Ok(notice.then(&state, &path(&row.name)))
 }
 
@@ -359,6 +359,6 @@ pub(crate) async fn remove(
     PathId(name): PathId,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
-    credentials::remove(&state.gateway, &who.person.actor(), &name).await?;
+    credentials::remove(&state.gateway.audited, &who.person.actor(), &name).await?;
     Ok(Notice::CredentialRemoved.then(&state, "/app/credentials"))
 }

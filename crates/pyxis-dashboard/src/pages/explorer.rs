@@ -49,13 +49,15 @@ pub(crate) async fn page(
     QueryParams(ExplorerParams { address, scorer }): QueryParams<ExplorerParams>,
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
-    let all = scorers::list(&scoring, who.person.workspace()).await?;
+    let all = scorers::list(&scoring.store, who.person.workspace()).await?;
     let chosen = all.iter().find(|row| row.id.to_string() == scorer).or(all.first()).map(|row| row.id);
     let typed = address.trim();
     let asked = asked.also("address", typed).also("scorer", &scorer);
     let (found, problem) = match (typed.parse::<EvmAddress>(), chosen) {
         (Ok(address), Some(scorer)) => {
-            let explored = stamps::show(&scoring, who.person.workspace(), Some(scorer), address).await?;
+            let explored =
+                stamps::show(&scoring.store, who.person.workspace(), Some(scorer), address, scoring.now())
+                    .await?;
             let lines = lines(&explored);
             if let Some(file) = TABLE.file(&asked, &lines) {
                 return Ok(file);
@@ -93,8 +95,8 @@ async fn find(
 ) -> Result<ExplorerResult, Error> {
     let workspace = who.person.workspace();
     let known = Known {
-        platforms: &catalogue::get(scoring, workspace).await?.platforms,
-        issuers: issuers::list(scoring, workspace)
+        platforms: &catalogue::get(&scoring.store, workspace).await?.platforms,
+        issuers: issuers::list(&scoring.store, workspace)
             .await?
             .into_iter()
             .map(|row| (row.did, row.name))

@@ -185,10 +185,10 @@ async fn load(state: &State, who: &SignedIn) -> Result<Option<Load>, Error> {
 
 /// A `curl` for this workspace. The agent's key cannot be shown: only its hash is stored.
 async fn hint(state: &State, workspace: WorkspaceId) -> Result<String, Error> {
-    let agents = agents::list(&state.gateway, workspace).await?;
+    let agents = agents::list(&state.gateway.store, workspace).await?;
     let key =
         agents.first().map_or_else(|| "<agent key>".to_owned(), |agent| format!("{}…", agent.row.key_hint));
-    let all = credentials::list(&state.gateway, workspace).await?;
+    let all = credentials::list(&state.gateway.store, workspace).await?;
     Ok(first_request(state, &key, all.first()))
 }
 

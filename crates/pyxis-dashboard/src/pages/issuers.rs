@@ -48,7 +48,7 @@ async fn page(
     problems: Problems,
 ) -> Result<Response, Error> {
     let now = state.gateway.now();
-    let rows = issuers::list(scoring, who.person.workspace()).await?;
+    let rows = issuers::list(&scoring.store, who.person.workspace()).await?;
     let rows: Vec<_> = rows.into_iter().filter(|row| asked.fits([row.name.as_str(), &row.did])).collect();
     if let Some(file) = TABLE.file(asked, &rows) {
         return Ok(file);
@@ -75,7 +75,7 @@ pub(crate) async fn add(
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let (did, name) = (fields.trimmed("did"), fields.trimmed("name"));
-    let problems = match issuers::add(&scoring, &who.person.actor(), &did, &name).await {
+    let problems = match issuers::add(&scoring.audited, &who.person.actor(), &did, &name).await {
         Ok((_, Added::New)) => return Ok(Notice::IssuerAdded.then(&state, HERE)),
         Ok((_, Added::Renamed | Added::Unchanged)) => return Ok(Notice::IssuerRenamed.then(&state, HERE)),
         Err(error) => problem(error, |name| if name == "did" { "did" } else { "name" })?,
@@ -89,6 +89,6 @@ pub(crate) async fn remove(
     PathId(did): PathId,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
-    issuers::remove(&scoring, &who.person.actor(), &did).await?;
+    issuers::remove(&scoring.audited, &who.person.actor(), &did).await?;
     Ok(Notice::IssuerRemoved.then(&state, HERE))
 }

@@ -52,7 +52,7 @@ pub(crate) async fn page(
         Err(_) => (None, Some(NO_ADDRESS.to_owned())),
     };
     let overview = models::overview(&scoring).await?;
-    let groups = models::groups(&scoring).await?;
+    let groups = models::groups(&scoring.store).await?;
     let suspects = groups.into_iter().filter(|group| asked.fits(addresses(group).iter().map(String::as_str)));
     let (groups, search) = search("/app/models", &asked, suspects.collect());
     let of_all = overview.card.models.iter().find(|model| model.name == Model::Aggregate.as_str());

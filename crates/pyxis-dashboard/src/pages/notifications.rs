@@ -41,7 +41,7 @@ pub(crate) async fn page(
     let workspace = who.person.workspace();
     let mut rooms = Vec::new();
     for described in PLATFORMS {
-        let room = channels::default_chat(&state.gateway, workspace, described.platform).await?;
+        let room = channels::default_chat(&state.gateway.store, workspace, described.platform).await?;
         rooms.push(room_field(described, room.unwrap_or_default()));
     }
     show(&state, &who, &asked, rooms, Problems::default()).await
@@ -66,8 +66,8 @@ async fn show(
     problems: Problems,
 ) -> Result<Response, Error> {
     let (now, person) = (state.gateway.now(), &who.person);
-    let accounts = channels::accounts(&state.gateway, person.workspace(), person.user.id).await?;
-    let mut browsers = push::list(&state.gateway, person.workspace(), person.user.id).await?;
+    let accounts = channels::accounts(&state.gateway.store, person.workspace(), person.user.id).await?;
+    let mut browsers = push::list(&state.gateway.store, person.workspace(), person.user.id).await?;
     let mut unshown = unshown(state, who).await?;
     browsers.retain(|row| asked.fits([row.label.as_str()]));
     unshown.retain(|line| asked.fits([line.platform.as_str(), &line.chat, &line.txn, &line.why]));
@@ -130,7 +130,7 @@ async fn unshown(state: &State, who: &SignedIn) -> Result<Vec<UnshownLine>, Erro
     if !who.person.user.role.is_manager() {
         return Ok(Vec::new());
     }
-    let found = channels::in_trouble(&state.gateway, who.person.workspace()).await?;
+    let found = channels::in_trouble(&state.gateway.store, who.person.workspace()).await?;
     Ok(found.into_iter().map(|unshown| unshown_line(unshown, state.gateway.now())).collect())
 }
 
@@ -167,7 +167,7 @@ async fn refused(state: &State, who: &SignedIn) -> Result<Vec<RefusedLine>, Erro
         return Ok(Vec::new());
     }
     let now = state.gateway.now();
-    let found = push::refused(&state.gateway, who.person.workspace()).await?;
+    let found = push::refused(&state.gateway.store, who.person.workspace()).await?;
     let line = |(row, person): (PushSubscriptionRow, String)| {
         let (why, since) = refusal(&row, now)?;
         Some(RefusedLine { person, label: row.label, why, since })
@@ -221,7 +221,7 @@ pub(crate) async fn unlink(
 ) -> Result<Response, Error> {
     let platform = platform(fields.get("platform"))?.platform;
     let (user, actor) = (who.person.user.id, who.person.actor());
-    channels::unlink(&state.gateway, &actor, user, platform, fields.get("account")).await?;
+    channels::unlink(&state.gateway.audited, &actor, user, platform, fields.get("account")).await?;
     Ok(Notice::AccountUnlinked.then(&state, HERE))
 }
 
@@ -273,6 +273,6 @@ pub(crate) async fn unsubscribe(
     Form { who, .. }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let id = id.parse().map_err(|_| Error::NotFound)?;
-    push::unsubscribe(&state.gateway, &who.person.actor(), who.person.user.id, id).await?;
+    push::unsubscribe(&state.gateway.audited, &who.person.actor(), who.person.user.id, id).await?;
     Ok(Notice::BrowserRemoved.then(&state, HERE))
 }

@@ -28,8 +28,8 @@ pub(crate) async fn list(
     Manager(who): Manager,
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
-    let users = people::list(&state.gateway, who.person.workspace()).await?;
-    let grants = rights::list(&state.gateway, who.person.workspace()).await?;
+    let users = people::list(&state.gateway.store, who.person.workspace()).await?;
+    let grants = rights::list(&state.gateway.store, who.person.workspace()).await?;
     let alone = users.len() < 2;
     let found = users.into_iter().filter(|user| asked.fits([user.email.as_str()]));
     let found: Vec<_> = found.map(|user| (may_decide(&grants, &user), user)).collect();
@@ -149,7 +149,7 @@ async fn link_page(
 /// The person to change, if the viewer may change them and it is not the viewer.
 async fn other(state: &State, who: &SignedIn, id: &str) -> Result<Option<UserRow>, Error> {
     let id: UserId = id.parse().map_err(|_| Error::NotFound)?;
-    let user = people::get(&state.gateway, who.person.workspace(), id).await?;
+    let user = people::get(&state.gateway.store, who.person.workspace(), id).await?;
     Ok((user.id != who.person.user.id && may_change(who, user.role)).then_some(user))
 }
 
@@ -185,7 +185,7 @@ async fn set_enabled(state: &State, who: &SignedIn, id: &str, enabled: bool) -> 
     let Some(user) = other(state, who, id).await? else {
         return Ok(Notice::OwnersOnly.then(state, "/app/people"));
     };
-    let done = people::set_enabled(&state.gateway, &who.person.actor(), user.id, enabled).await;
+    let done = people::set_enabled(&state.gateway.audited, &who.person.actor(), user.id, enabled).await;
     told(state, done, if enabled { Notice::PersonEnabled } else { Notice::PersonDisabled })
 }
 
@@ -198,7 +198,7 @@ pub(crate) async fn role(
     let (Some(user), Some(wanted)) = (other(&state, &who, &id).await?, wanted) else {
         return Ok(Notice::OwnersOnly.then(&state, "/app/people"));
     };
-    let done = people::set_role(&state.gateway, &who.person.actor(), user.id, wanted).await;
+    let done = people::set_role(&state.gateway.audited, &who.person.actor(), user.id, wanted).await;
     told(&state, done, Notice::RoleChanged)
 }
 
@@ -212,8 +212,8 @@ pub(crate) async fn show(
     let Some(user) = other(&state, &who, &id).await?.filter(|user| user.role == Role::Member) else {
         return Ok(Notice::MembersOnly.then(&state, "/app/people"));
     };
-    let rights = rights::of(&state.gateway, &user).await?;
-    let mut all = credentials::list(&state.gateway, who.person.workspace()).await?;
+    let rights = rights::of(&state.gateway.store, &user).await?;
+    let mut all = credentials::list(&state.gateway.store, who.person.workspace()).await?;
     all.sort_by_key(|row| row.name.to_lowercase());
     all.retain(|row| asked.fits([row.name.as_str(), &row.allowed_hosts]));
     let (all, search) = search(&format!("/app/people/{}", user.id), &asked, all);
@@ -242,13 +242,13 @@ pub(crate) async fn grant(
     let Some(user) = other(&state, &who, &id).await?.filter(|user| user.role == Role::Member) else {
         return Ok(Notice::MembersOnly.then(&state, "/app/people"));
     };
-    let before = rights::of(&state.gateway, &user).await?;
+    let before = rights::of(&state.gateway.store, &user).await?;
     let shown: Vec<&str> = fields.all("credential").collect();
-    for row in credentials::list(&state.gateway, who.person.workspace()).await? {
+    for row in credentials::list(&state.gateway.store, who.person.workspace()).await? {
         let ticked = |field: &str| fields.all(field).any(|name| name == row.name);
         let wanted = Right { approve: ticked("approve"), policy: ticked("policy") };
         if shown.contains(&row.name.as_str()) && before.on(row.id) != wanted {
-            rights::set(&state.gateway, &who.person.actor(), user.id, &row.name, wanted).await?;
+            rights::set(&state.gateway.audited, &who.person.actor(), user.id, &row.name, wanted).await?;
         }
     }
     Ok(Notice::RightsSaved.then(&state, &format!("/app/people/{}", user.id)))
@@ -262,7 +262,8 @@ pub(crate) async fn withdraw(
     let Some(user) = other(&state, &who, &id).await? else {
         return Ok(Notice::OwnersOnly.then(&state, "/app/people"));
     };
-    let notice = match people::withdraw_invitation(&state.gateway, &who.person.actor(), user.id).await {
+    let notice = match people::withdraw_invitation(&state.gateway.audited, &who.person.actor(), user.id).await
+    {
         Ok(()) => Notice::InvitationWithdrawn,
         Err(Service::Conflict(_)) => Notice::SignedInAlready,
         Err(error) => return Err(error.into()),

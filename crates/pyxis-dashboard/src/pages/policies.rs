@@ -40,10 +40,10 @@ pub(crate) async fn list(
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
-    let mode = workspaces::get(&state.gateway, workspace).await?.mode;
+    let mode = workspaces::get(&state.gateway.store, workspace).await?.mode;
     let own: HashMap<CredentialId, Policy> =
-        policies::list(&state.gateway, workspace).await?.into_iter().collect();
-    let mut credentials = credentials::list(&state.gateway, workspace).await?;
+        policies::list(&state.gateway.store, workspace).await?.into_iter().collect();
+    let mut credentials = credentials::list(&state.gateway.store, workspace).await?;
     credentials.retain(|row| who.rights.may_edit(row.id));
     let found = credentials.iter().filter(|row| asked.fits([row.name.as_str(), &row.allowed_hosts]));
     let policies: Vec<_> = found
@@ -117,7 +117,7 @@ async fn grant_lines(
     credentials: &[CredentialRow],
 ) -> Result<Vec<Used>, Error> {
     let workspace = who.person.workspace();
-    let agents = agents::list(&state.gateway, workspace).await?;
+    let agents = agents::list(&state.gateway.store, workspace).await?;
     let agent = |id: AgentId| agents.iter().find(|a| a.row.id == id).map_or("?", |a| a.row.name.as_str());
     let credential =
         |id: CredentialId| credentials.iter().find(|c| c.id == id).map_or("?", |c| c.name.as_str());
@@ -141,7 +141,11 @@ async fn grant_lines(
             },
         )
     };
-    Ok(grants::list(&state.gateway, workspace, false).await?.into_iter().map(line).collect())
+    Ok(grants::list(&state.gateway.store, workspace, false, state.gateway.now())
+        .await?
+        .into_iter()
+        .map(line)
+        .collect())
 }
 
 /// The parts of the editor that differ between responses.
@@ -154,10 +158,10 @@ struct PolicyListItem {
 
 async fn page(state: &State, who: &SignedIn, name: &str, shown: PolicyListItem) -> Result<Response, Error> {
     let workspace = who.person.workspace();
-    let row = credentials::get(&state.gateway, workspace, name).await?;
+    let row = credentials::get(&state.gateway.store, workspace, name).await?;
     who.require_policy(row.id)?;
-    let mode = workspaces::get(&state.gateway, workspace).await?.mode;
-    let stored = policies::get(&state.gateway, workspace, name).await?.map(|(_, policy)| policy);
+    let mode = workspaces::get(&state.gateway.store, workspace).await?.mode;
+    let stored = policies::get(&state.gateway.store, workspace, name).await?.map(|(_, policy)| policy);
     let chats = form::Chats::of(state);
     let mut warnings = match &stored {
         Some(policy) => form::warnings(policy, &approvers(state, &row, policy).await?, &chats),
@@ -184,11 +188,11 @@ async fn approvers(
     row: &CredentialRow,
     policy: &Policy,
 ) -> Result<Vec<form::Approver>, Error> {
-    let granted = rights::list(&state.gateway, row.workspace_id).await?;
+    let granted = rights::list(&state.gateway.store, row.workspace_id).await?;
     let assigned = |user: &UserRow| {
         granted.iter().any(|(whose, on, right)| *whose == user.id && *on == row.id && right.approve)
     };
-    let mut people = people::list(&state.gateway, row.workspace_id).await?;
+    let mut people = people::list(&state.gateway.store, row.workspace_id).await?;
     people.retain(|user| {
         let listed = &policy.allowed_approvers;
         user.disabled_at.is_none() && eligibility::may_approve(user.role, assigned(user), listed, &user.email)
@@ -235,15 +239,15 @@ async fn keep(state: &State, who: &SignedIn, name: &str, policy: &Policy) -> Res
         return Ok(Notice::PolicyStaged.then(state, &format!("/app/staged/{}", staged.row.id)));
     }
     policies::put(&state.gateway, &who.person.actor(), name, policy).await?;
-    let row = credentials::get(&state.gateway, who.person.workspace(), name).await?;
+    let row = credentials::get(&state.gateway.store, who.person.workspace(), name).await?;
     Ok(Notice::PolicySaved.then(state, &format!("/app/policies/{}", row.name)))
 }
 
 /// The stored policy, for anyone who may change it.
 async fn stored(state: &State, who: &SignedIn, name: &str) -> Result<Option<Policy>, Error> {
-    let row = credentials::get(&state.gateway, who.person.workspace(), name).await?;
+    let row = credentials::get(&state.gateway.store, who.person.workspace(), name).await?;
     who.require_policy(row.id)?;
-    let found = policies::get(&state.gateway, who.person.workspace(), name).await?;
+    let found = policies::get(&state.gateway.store, who.person.workspace(), name).await?;
     Ok(found.map(|(_, policy)| policy))
 }
 
@@ -300,7 +304,7 @@ pub(crate) async fn replay(
         Ok(draft) => {
             let last = fields.get("replay_count").parse().unwrap_or(policies::MAX_REPLAY);
             let workspace = who.person.workspace();
-            let told = policies::replay(&state.gateway, workspace, &name, &draft, last).await?;
+            let told = policies::replay(&state.gateway.store, workspace, &name, &draft, last).await?;
             (crate::view::Problems::default(), Some(grouped(&told)))
         }
     };
@@ -346,8 +350,8 @@ pub(crate) async fn remove(
     PathId(name): PathId,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
-    let row = credentials::get(&state.gateway, who.person.workspace(), &name).await?;
-    policies::remove(&state.gateway, &who.person.actor(), &name).await?;
+    let row = credentials::get(&state.gateway.store, who.person.workspace(), &name).await?;
+    policies::remove(&state.gateway.audited, &who.person.actor(), &name).await?;
     Ok(Notice::PolicyRemoved.then(&state, &format!("/app/policies/{}", row.name)))
 }
 
@@ -357,7 +361,7 @@ pub(crate) async fn revoke(
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let id: GrantId = id.parse().map_err(|_| Error::NotFound)?;
-    let notice = match grants::revoke(&state.gateway, &who.person.actor(), id).await {
+    let notice = match grants::revoke(&state.gateway.audited, &who.person.actor(), id).await {
         Ok(()) => Notice::GrantRevoked,
         Err(Service::Conflict(_)) => Notice::GrantOver,
         Err(error) => return Err(error.into()),

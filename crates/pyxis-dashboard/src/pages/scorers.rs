@@ -33,11 +33,11 @@ pub(crate) async fn list(
     Manager(who): Manager,
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
-    let mut rows = scorers::list(&scoring, who.person.workspace()).await?;
+    let mut rows = scorers::list(&scoring.store, who.person.workspace()).await?;
     rows.retain(|row| asked.fits([row.name.as_str(), &row.id.to_string()]));
     let mut all = Vec::with_capacity(rows.len());
     for row in rows {
-        let scorer = scorers::get(&scoring, who.person.workspace(), row.id).await?;
+        let scorer = scorers::get(&scoring.store, who.person.workspace(), row.id).await?;
         let addresses = scored(&scoring, &who, scorer.id).await?;
         all.push((scorer, addresses));
     }
@@ -113,7 +113,7 @@ pub(crate) async fn add(
     if let Ok(needed) = threshold.parse() {
         let weights = empty.then(Weights::new);
         let input = ScorerInput { name: name.clone(), threshold: Some(needed), weights };
-        match scorers::create(&scoring, &who.person.actor(), input).await {
+        match scorers::create(&scoring.audited, &who.person.actor(), input).await {
             Ok(made) => return Ok(Notice::ScorerAdded.then(&state, &path(made.id))),
             Err(error) => problems = problem(error, field)?,
         }
@@ -156,8 +156,9 @@ async fn page(
     draft: &Draft,
     shown: ScorerListItem,
 ) -> Result<Response, Error> {
-    let platforms = catalogue::get(scoring, who.person.workspace()).await?.platforms;
-    let progress = scorers::progress(scoring, who.person.workspace(), stored.id).await?;
+    let platforms = catalogue::get(&scoring.store, who.person.workspace()).await?.platforms;
+    let progress =
+        scorers::progress(&scoring.store, who.person.workspace(), stored.id, scoring.now()).await?;
     let id = stored.id.to_string();
     html(&ScorerPage {
         shell: who.shell(state).await?,
@@ -198,7 +199,7 @@ pub(crate) async fn show(
     Manager(who): Manager,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
-    let stored = scorers::get(&scoring, who.person.workspace(), scorer_id(&id)?).await?;
+    let stored = scorers::get(&scoring.store, who.person.workspace(), scorer_id(&id)?).await?;
     page(&state, &scoring, &who, &stored, &Draft::of(&stored), ScorerListItem::default()).await
 }
 
@@ -211,14 +212,14 @@ pub(crate) async fn save(
     let id = scorer_id(&id)?;
     let mut draft = Draft::read(&fields);
     if draft.problems.is_empty() {
-        let stored = scorers::get(&scoring, who.person.workspace(), id).await?;
-        match scorers::update(&scoring, &who.person.actor(), id, patch(&draft, &stored)).await {
+        let stored = scorers::get(&scoring.store, who.person.workspace(), id).await?;
+        match scorers::update(&scoring.audited, &who.person.actor(), id, patch(&draft, &stored)).await {
             Ok(_) => return Ok(Notice::ScorerSaved.then(&state, &path(id))),
             Err(Service::Changed { .. }) => return overtaken(&state, &scoring, &who, id, draft).await,
             Err(error) => draft.problems = problem(error, field)?,
         }
     }
-    let stored = scorers::get(&scoring, who.person.workspace(), id).await?;
+    let stored = scorers::get(&scoring.store, who.person.workspace(), id).await?;
     Ok(unprocessable(page(&state, &scoring, &who, &stored, &draft, ScorerListItem::default()).await?))
 }
 
@@ -245,7 +246,7 @@ async fn overtaken(
     id: ScorerId,
     draft: Draft,
 ) -> Result<Response, Error> {
-    let stored = scorers::get(scoring, who.person.workspace(), id).await?;
+    let stored = scorers::get(&scoring.store, who.person.workspace(), id).await?;
     let draft = draft.rebased(&stored);
     let shown = ScorerListItem { overtaken: true, preview: None };
     let mut response = page(state, scoring, who, &stored, &draft, shown).await?;
@@ -260,11 +261,11 @@ pub(crate) async fn try_out(
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let id = scorer_id(&id)?;
-    let stored = scorers::get(&scoring, who.person.workspace(), id).await?;
+    let stored = scorers::get(&scoring.store, who.person.workspace(), id).await?;
     let mut draft = Draft::read(&fields);
     if draft.problems.is_empty() {
         let proposal = Proposal { threshold: draft.threshold, weights: Some(draft.weights.clone()) };
-        match preview::preview(&scoring, who.person.workspace(), id, proposal).await {
+        match preview::preview(&scoring.store, who.person.workspace(), id, proposal, scoring.now()).await {
             Ok(found) => {
                 let needed = (stored.terms.threshold, draft.threshold.unwrap_or_default());
                 let shown = ScorerListItem { overtaken: false, preview: Some(shown(&found, needed)) };
@@ -328,6 +329,6 @@ pub(crate) async fn remove(
     PathId(id): PathId,
     Form { who: Manager(who), .. }: Form<Manager>,
 ) -> Result<Response, Error> {
-    scorers::remove(&scoring, &who.person.actor(), scorer_id(&id)?).await?;
+    scorers::remove(&scoring.audited, &who.person.actor(), scorer_id(&id)?).await?;
     Ok(Notice::ScorerRemoved.then(&state, "/app/scorers"))
 }

@@ -20,7 +20,7 @@ use crate::view::settings::{Fact, SettingsPage};
 use crate::{Error, State, text};
 
 pub(crate) async fn page(Extract(state): Extract<State>, Manager(who): Manager) -> Result<Response, Error> {
-    let workspace = workspaces::get(&state.gateway, who.person.workspace()).await?;
+    let workspace = workspaces::get(&state.gateway.store, who.person.workspace()).await?;
     let window = policy_form::minutes(stored_window(workspace.approval_timeout_secs));
     let autonomous = workspace.mode == ApprovalMode::Autonomous;
     show(&state, &who, autonomous, window, Problems::default()).await
@@ -38,8 +38,8 @@ async fn show(
     problems: Problems,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
-    let all = credentials::list(&state.gateway, workspace).await?.len();
-    let own = policies::list(&state.gateway, workspace).await?.len();
+    let all = credentials::list(&state.gateway.store, workspace).await?.len();
+    let own = policies::list(&state.gateway.store, workspace).await?.len();
     html(&SettingsPage {
         shell: who.shell(state).await?,
         autonomous,
@@ -80,7 +80,7 @@ pub(crate) async fn save(
     Form { who: Manager(who), fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let mode = ApprovalMode::from_name(fields.get("default_approval_mode"));
-    let before = workspaces::get(&state.gateway, who.person.workspace()).await?;
+    let before = workspaces::get(&state.gateway.store, who.person.workspace()).await?;
     let typed = fields.trimmed("approval_timeout_minutes");
     let problems = match policy_form::seconds(&typed, stored_window(before.approval_timeout_secs)) {
         None if !typed.is_empty() => {
@@ -94,7 +94,7 @@ pub(crate) async fn save(
         seconds => {
             let window = seconds.and_then(|seconds| seconds.as_u64()).map(Duration::from_secs);
             let actor = who.person.actor();
-            match workspaces::update(&state.gateway, &actor, mode, Some(window)).await {
+            match workspaces::update(&state.gateway.audited, &actor, mode, Some(window)).await {
                 Ok(_) => return Ok(Notice::Saved.then(&state, "/app/settings")),
                 Err(error) => problem(error, "approval_timeout_minutes", |_| "approval_timeout_minutes")?,
             }

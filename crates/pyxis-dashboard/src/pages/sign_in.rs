@@ -107,7 +107,7 @@ pub(crate) async fn link_page(
 }
 
 async fn owner_of(state: &State, token: &str) -> Result<UserRow, Error> {
-    let user = sessions::peek_link(&state.gateway, token).await?;
+    let user = sessions::peek_link(&state.gateway.store, token, state.gateway.now()).await?;
     user.filter(|user| user.disabled_at.is_none()).ok_or(Error::LinkUsed)
 }
 
@@ -122,7 +122,7 @@ async fn link_form(
         csrf: visit.csrf().to_owned(),
         token: token.to_owned(),
         email: user.email.clone(),
-        workspace: workspaces::get(&state.gateway, user.workspace_id).await?.name,
+        workspace: workspaces::get(&state.gateway.store, user.workspace_id).await?.name,
         set_password: user.password_hash.is_none(),
         problem,
     })

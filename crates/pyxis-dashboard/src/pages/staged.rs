@@ -20,7 +20,7 @@ use crate::{Error, State};
 /// The proposals that the viewer may see.
 pub(super) async fn lines(state: &State, who: &SignedIn) -> Result<Vec<StagedLine>, Error> {
     let now = state.gateway.now();
-    let all = staged::list(&state.gateway, &who.person).await?;
+    let all = staged::list(&state.gateway.store, &who.person, state.gateway.now()).await?;
     Ok(all
         .into_iter()
         .map(|staged| StagedLine {
@@ -35,7 +35,7 @@ pub(super) async fn lines(state: &State, who: &SignedIn) -> Result<Vec<StagedLin
 /// The proposal, for its maker and for managers.
 async fn find(state: &State, who: &SignedIn, id: &str) -> Result<staged::Staged, Error> {
     let id: StagedPolicyId = id.parse().map_err(|_| Error::NotFound)?;
-    let found = staged::get(&state.gateway, who.person.workspace(), id).await?;
+    let found = staged::get(&state.gateway.store, who.person.workspace(), id, state.gateway.now()).await?;
     let may = found.row.user_id == who.person.user.id || who.person.user.role.is_manager();
     if may { Ok(found) } else { Err(Error::NotFound) }
 }
@@ -57,7 +57,7 @@ pub(crate) async fn page(
         at: Timestamp::new(found.row.created_at, now),
         expires: Timestamp::new(found.row.expires_at, now),
         mine,
-        has_passkey: !passkeys::list(&state.gateway, &who.person.user).await?.is_empty(),
+        has_passkey: !passkeys::list(&state.gateway.store, &who.person.user).await?.is_empty(),
         outdated: found.outdated,
     })
 }
@@ -97,6 +97,6 @@ pub(crate) async fn withdraw(
     Form { who, .. }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let found = find(&state, &who, &id).await?;
-    staged::withdraw(&state.gateway, &who.person, found.row.id).await?;
+    staged::withdraw(&state.gateway.audited, &who.person, found.row.id).await?;
     Ok(Notice::StagedWithdrawn.then(&state, "/app/policies"))
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::extract::State as Extract;
 use axum::response::Response;
+use pyxis_core::actor::ActorId;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 use pyxis_gateway::admin::{agents, audit};
@@ -175,11 +176,11 @@ pub(crate) async fn page(
 /// Every existing agent, and removed ones that sent requests in the range.
 async fn of_agents(state: &State, workspace: WorkspaceId, bars: Bars) -> Result<Vec<Used>, Error> {
     let Bars { from, to, width, number } = bars;
-    let mut all: BTreeMap<String, Used> = BTreeMap::new();
-    for agent in agents::list(&state.gateway, workspace).await? {
+    let mut all: BTreeMap<ActorId, Used> = BTreeMap::new();
+    for agent in agents::list(&state.gateway.store, workspace).await? {
         let (id, gone) = (agent.row.id, agent.row.disabled_at.map(|_| "Disabled"));
         let used = Used::new(agent.row.name, Some(format!("/app/agents/{id}")), gone, number);
-        all.insert(format!("agent:{id}"), used);
+        all.insert(ActorId::Agent(id), used);
     }
     for tally in audit::requests_over_time(&state.gateway, workspace, from, to, width).await? {
         let removed = || Used::new(tally.name, None, Some("Removed"), number);
@@ -199,11 +200,11 @@ async fn of_keys(
 ) -> Result<Vec<Used>, Error> {
     let Bars { from, to, width, number } = bars;
     let mut all = BTreeMap::new();
-    for row in api_keys::list(scoring, workspace).await? {
+    for row in api_keys::list(&scoring.store, workspace).await? {
         let (page, gone) = (format!("/app/api-keys/{}", row.id), row.revoked_at.map(|_| "Revoked"));
         all.insert(row.id, Used::new(row.name, Some(page), gone, number));
     }
-    for tally in api_keys::over_time(scoring, workspace, from, to, width).await? {
+    for tally in api_keys::over_time(&scoring.store, workspace, from, to, width).await? {
         if let Some(used) = all.get_mut(&tally.key) {
             used.add(bars.place(tally.at), tally.admitted, tally.refused);
         }

@@ -212,7 +212,7 @@ fn latency(took: Duration) -> String {
 async fn chart(verify: &verify::State, now: UnixMillis) -> Served<StackedBars> {
     let today = now.0.div_euclid(DAY);
     let first = today - DAYS + 1;
-    let counts = proofs::per_day(verify, UnixMillis(first * DAY)).await?;
+    let counts = proofs::per_day(&verify.store, UnixMillis(first * DAY)).await?;
     let mut buckets: Vec<Bucket> = (first..=today)
         .map(|day| {
             let absolute = text::absolute(UnixMillis(day * DAY));
@@ -241,7 +241,7 @@ async fn chart(verify: &verify::State, now: UnixMillis) -> Served<StackedBars> {
 
 async fn issuer_lines(verify: &verify::State) -> Served<Vec<ProofIssuerLine>> {
     let mut all: BTreeMap<(String, String), Vec<&'static str>> = BTreeMap::new();
-    for row in issuers::list(verify).await? {
+    for row in issuers::list(&verify.store).await? {
         all.entry((row.name, row.issuer)).or_default().push(kind_word(row.kind));
     }
     let line = |((name, issuer), kinds): ((String, String), Vec<&str>)| ProofIssuerLine {

@@ -57,7 +57,7 @@ pub(crate) async fn list(
     Manager(who): Manager,
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
-    let mut found = webhooks::list(&state.gateway, who.person.workspace()).await?;
+    let mut found = webhooks::list(&state.gateway.store, who.person.workspace()).await?;
     found.retain(|webhook| asked.fits([webhook.row.url.as_str(), &webhook.row.description]));
     let mut counted = Vec::with_capacity(found.len());
     for webhook in found {
@@ -198,7 +198,7 @@ pub(crate) async fn show(
     PathId(id): PathId,
     QueryParams(which): QueryParams<DeliveryParams>,
 ) -> Result<Response, Error> {
-    let webhook = webhooks::get(&state.gateway, who.person.workspace(), webhook_id(&id)?).await?;
+    let webhook = webhooks::get(&state.gateway.store, who.person.workspace(), webhook_id(&id)?).await?;
     let chosen = &webhook.events;
     let form = WebhookForm {
         url: webhook.row.url.clone(),
@@ -224,7 +224,7 @@ async fn page(
     let filter = DeliveryFilter { webhook: Some(id), status, before, ..DeliveryFilter::default() };
     let mut rows = match about(q, filter) {
         Some(filter) => {
-            webhooks::deliveries(&state.gateway, who.person.workspace(), &filter, PAGE + 1).await?
+            webhooks::deliveries(&state.gateway.store, who.person.workspace(), &filter, PAGE + 1).await?
         }
         None => Vec::new(),
     };
@@ -323,7 +323,7 @@ pub(crate) async fn edit(
         Ok(_) => return Ok(Notice::Saved.then(&state, &format!("{HERE}/{id}"))),
         Err(error) => problem(error, "url", field)?,
     };
-    let webhook = webhooks::get(&state.gateway, who.person.workspace(), id).await?;
+    let webhook = webhooks::get(&state.gateway.store, who.person.workspace(), id).await?;
     let form = typed(&fields, problems);
     Ok(unprocessable(page(&state, &who, webhook, &DeliveryParams::default(), form).await?))
 }
@@ -335,7 +335,7 @@ pub(crate) async fn rotate(
 ) -> Result<Response, Error> {
     let id = webhook_id(&id)?;
     let (secret, until) = webhooks::rotate(&state.gateway, &who.person.actor(), id).await?;
-    let webhook = webhooks::get(&state.gateway, who.person.workspace(), id).await?;
+    let webhook = webhooks::get(&state.gateway.store, who.person.workspace(), id).await?;
     secret_page(&state, &who, webhook, &secret, Some(until)).await
 }
 
@@ -373,7 +373,7 @@ pub(crate) async fn remove(
     PathId(id): PathId,
     Form { who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
-    webhooks::remove(&state.gateway, &who.person.actor(), webhook_id(&id)?).await?;
+    webhooks::remove(&state.gateway.audited, &who.person.actor(), webhook_id(&id)?).await?;
     Ok(Notice::WebhookRemoved.then(&state, HERE))
 }
 
@@ -384,7 +384,7 @@ pub(crate) async fn delivery(
 ) -> Result<Response, Error> {
     let (now, workspace) = (state.gateway.now(), who.person.workspace());
     let found = webhooks::delivery(&state.gateway, workspace, delivery_id(&id)?).await?;
-    let webhook = webhooks::get(&state.gateway, workspace, found.row.webhook_id).await?;
+    let webhook = webhooks::get(&state.gateway.store, workspace, found.row.webhook_id).await?;
     let row = &found.row;
     let took = |millis| format!("{millis} ms");
     html(&DeliveryPage {

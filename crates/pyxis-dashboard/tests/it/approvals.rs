@@ -28,7 +28,7 @@ async fn approve(browser: &mut Browser, page: &str, txn: &str, fields: &[(&str, 
 async fn the_pages_of_a_request_never_look_like_the_brand() {
     let server = Server::new().await;
     let (team, mut browser) = server.with_owner().await;
-    brand::put(&server.gateway, &Actor::cli(team.id), "Globex", "#ffe066").await.unwrap();
+    brand::put(&server.gateway.audited, &Actor::cli(team.id), "Globex", "#ffe066").await.unwrap();
     let txn = server.ask(&team, "/v1/invoices", "for March", "{}").await;
     for path in ["/app/inbox".to_owned(), format!("/app/approvals/{txn}"), format!("/approve/{txn}")] {
         let page = browser.get(&path).await;
@@ -105,12 +105,14 @@ async fn a_manager_opens_a_grant_of_the_length_that_was_chosen() {
     approve(&mut browser, &page, &txn, &too_long).await;
     assert_eq!(state(&server, &team, &txn).await, ApprovalState::Pending, "too long here: nothing decided");
     approve(&mut browser, &page, &txn, &[("from", "approval"), ("grant_seconds", "3600")]).await;
-    let open = grants::list(&server.gateway, team.id, false).await.unwrap();
+    let open = grants::list(&server.gateway.store, team.id, false, server.gateway.now()).await.unwrap();
     assert_eq!(open.len(), 1);
     assert_eq!(open[0].expires_at.since(open[0].created_at).as_secs(), 3600);
     let revoke = format!("/app/grants/{}/revoke", open[0].id);
     browser.submit("/app/policies", &revoke, &[]).await;
-    assert!(grants::list(&server.gateway, team.id, false).await.unwrap().is_empty());
+    assert!(
+        grants::list(&server.gateway.store, team.id, false, server.gateway.now()).await.unwrap().is_empty()
+    );
 }
 
 #[tokio::test]

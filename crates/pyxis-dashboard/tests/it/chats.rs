@@ -84,7 +84,7 @@ engines! {
         let (team, mut owner) = server.with_owner().await;
         let state = &server.gateway;
         let mut member = server.with_person(&team, "mem@example.com", Role::Member).await;
-        let user = people::by_email(state, team.id, "mem@example.com").await.unwrap();
+        let user = people::by_email(&state.store, team.id, "mem@example.com").await.unwrap();
         let id = PushSubscriptionId::new(state.now(), &*state.entropy);
         let row = PushSubscriptionRow {
             id,

@@ -17,9 +17,9 @@ engines! {
         assert!(inbox.contains("X-PX-Credential: billing"), "with what there is: {inbox}");
 
         let actor = Actor::cli(team.id);
-        let agent = agents::by_name(&server.gateway, team.id, "default-agent").await.unwrap();
-        agents::remove(&server.gateway, &actor, agent.row.id).await.unwrap();
-        credentials::remove(&server.gateway, &actor, "billing").await.unwrap();
+        let agent = agents::by_name(&server.gateway.store, team.id, "default-agent").await.unwrap();
+        agents::remove(&server.gateway.audited, &actor, agent.row.id).await.unwrap();
+        credentials::remove(&server.gateway.audited, &actor, "billing").await.unwrap();
         let page = owner.get("/app/agents").await.text;
         assert!(page.contains("No agents yet") && page.contains(&curl), "{page}");
         let page = owner.get("/app/credentials").await.text;
@@ -30,7 +30,7 @@ engines! {
     async fn a_list_without_anything_in_it_says_so_and_what_to_do(server: Server) {
         let (team, owner) = server.with_owner().await;
         let actor = Actor::cli(team.id);
-        credentials::remove(&server.gateway, &actor, "billing").await.unwrap();
+        credentials::remove(&server.gateway.audited, &actor, "billing").await.unwrap();
         let mut owner = owner.elsewhere(server.with_verification().1);
         for (page, nothing, what_to_do) in [
             ("decided", "No decided requests yet", "Requests that you approve or deny are listed here"),
@@ -53,7 +53,7 @@ engines! {
             assert!(text.contains(nothing) && text.contains(what_to_do), "{page}: {nothing}");
         }
         let mut member = server.with_person(&team, "mem@example.com", Role::Member).await;
-        let user = people::by_email(&server.gateway, team.id, "mem@example.com").await.unwrap();
+        let user = people::by_email(&server.gateway.store, team.id, "mem@example.com").await.unwrap();
         let rights = owner.get(&format!("/app/people/{}", user.id)).await.text;
         assert!(rights.contains("No credentials yet") && rights.contains("/app/new/credential"));
         assert!(member.get("/app/account").await.text.contains("None yet. An owner or admin assigns you"));

@@ -66,8 +66,8 @@ async fn every_page(server: &Server, browser: &mut Browser) -> Vec<String> {
     let inbox = browser.get("/app/inbox").await.text;
     let txn = inbox.split("id=\"r-").nth(1).and_then(|rest| rest.split('"').next()).expect("a card");
     paths.extend([format!("/app/approvals/{txn}"), format!("/approve/{txn}")]);
-    let all = pyxis_gateway::admin::workspaces::list(&server.gateway).await.unwrap();
-    for agent in agents::list(&server.gateway, all[0].id).await.unwrap() {
+    let all = pyxis_gateway::admin::workspaces::list(&server.gateway.store).await.unwrap();
+    for agent in agents::list(&server.gateway.store, all[0].id).await.unwrap() {
         paths.push(format!("/app/agents/{}", agent.row.id));
     }
     paths
@@ -181,7 +181,7 @@ async fn every_kind_of_credential_can_be_added_changed_and_replaced() {
             assert!(browser.get(&page).await.text.contains("version 2"), "{kind}");
         }
     }
-    let rows = pyxis_gateway::admin::credentials::list(&server.gateway, team.id).await.unwrap();
+    let rows = pyxis_gateway::admin::credentials::list(&server.gateway.store, team.id).await.unwrap();
     let header = rows.iter().find(|row| row.name == "c-header").unwrap();
     assert!(header.auth.as_deref().unwrap().contains("X-Id"));
     assert_eq!(header.allowed_hosts, "[]", "the edit form left them blank");
@@ -210,7 +210,7 @@ async fn a_policy_form_keeps_what_it_does_not_show_and_names_what_is_wrong() {
     ];
     let saved = browser.submit(page, page, &base).await;
     assert_eq!(saved.location(), page, "{}", saved.text);
-    let (_, now) = policies::get(&server.gateway, team.id, "billing").await.unwrap().unwrap();
+    let (_, now) = policies::get(&server.gateway.store, team.id, "billing").await.unwrap().unwrap();
     assert_eq!(now.auto_approve_methods, [Method::Get]);
     assert_eq!(now.deny_methods, [Method::Delete]);
     assert_eq!(now.require_approval_urls, ["/payments"]);
@@ -221,7 +221,7 @@ async fn a_policy_form_keeps_what_it_does_not_show_and_names_what_is_wrong() {
     assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
     assert!(refused.text.contains("deny_urls-problem") && refused.text.contains("min_approvals-problem"));
     assert!(refused.text.contains("not a pattern"), "what was typed stays");
-    let (_, after) = policies::get(&server.gateway, team.id, "billing").await.unwrap().unwrap();
+    let (_, after) = policies::get(&server.gateway.store, team.id, "billing").await.unwrap().unwrap();
     assert_eq!(after, now);
 }
 
@@ -238,7 +238,7 @@ async fn explain_and_replay_tell_what_would_happen_and_change_nothing() {
         [("method_POST", "auto"), ("min_approvals", "1"), ("channel", "dashboard"), ("replay_count", "100")];
     let replayed = browser.submit(page, "/app/policies/billing/replay", &draft).await;
     assert!(replayed.text.contains("127.0.0.1:9/v1/items/1"), "{}", replayed.text);
-    assert!(policies::get(&server.gateway, team.id, "billing").await.unwrap().is_none());
+    assert!(policies::get(&server.gateway.store, team.id, "billing").await.unwrap().is_none());
 }
 
 #[tokio::test]
@@ -259,13 +259,13 @@ async fn an_admin_neither_makes_owners_nor_links_for_them() {
         bo.submit("/app/new/person", "/app/people", &eve).await.status,
         StatusCode::UNPROCESSABLE_ENTITY
     );
-    let ana = people::by_email(&server.gateway, team.id, "ana@example.com").await.unwrap();
+    let ana = people::by_email(&server.gateway.store, team.id, "ana@example.com").await.unwrap();
     for verb in ["link", "disable", "role"] {
         let to = format!("/app/people/{}/{verb}", ana.id);
         let refused = bo.submit("/app/people", &to, &[("role", "admin")]).await;
         assert_eq!((refused.status, refused.location()), (StatusCode::SEE_OTHER, "/app/people"), "{verb}");
     }
-    let ana = people::get(&server.gateway, team.id, ana.id).await.unwrap();
+    let ana = people::get(&server.gateway.store, team.id, ana.id).await.unwrap();
     assert_eq!((ana.role, ana.disabled_at), (Role::Owner, None));
 }
 

@@ -68,7 +68,12 @@ impl Fixture for Scene {
         let granted = server.ask(&ours, "/acme/granted", "acme wants it", "{}").await;
         let to = format!("/app/approvals/{granted}/approve");
         post(&mut ana, &to, &[("grant_seconds", "900")]).await;
-        let grant = grants::list(&server.gateway, ours.id, false).await.unwrap().remove(0).id.to_string();
+        let grant = grants::list(&server.gateway.store, ours.id, false, server.gateway.now())
+            .await
+            .unwrap()
+            .remove(0)
+            .id
+            .to_string();
         let waiting = server.ask(&ours, "/acme/waits", "acme wants it", "{}").await;
         let ids = Ids { agent: bot.row.id.to_string(), person: bo.id.to_string(), grant, waiting };
         Self { server, ours, ana, theirs, eve, ids }
@@ -79,18 +84,18 @@ impl Scene {
     /// Everything of the team that a stranger could want to change.
     async fn ours(&self) -> String {
         let (gateway, team) = (&self.server.gateway, self.ours.id);
-        let agents = agents::list(gateway, team).await.unwrap();
+        let agents = agents::list(&gateway.store, team).await.unwrap();
         let agents: Vec<_> = agents
             .iter()
             .map(|one| (&one.row.name, &one.row.key_hint, one.row.disabled_at, &one.credentials))
             .collect();
-        let credentials = credentials::list(gateway, team).await.unwrap();
+        let credentials = credentials::list(&gateway.store, team).await.unwrap();
         let credentials: Vec<_> =
             credentials.iter().map(|row| (&row.name, &row.description, &row.allowed_hosts)).collect();
-        let policy = policies::get(gateway, team, "billing").await.unwrap().map(|(_, policy)| policy);
-        let grants = grants::list(gateway, team, false).await.unwrap();
+        let policy = policies::get(&gateway.store, team, "billing").await.unwrap().map(|(_, policy)| policy);
+        let grants = grants::list(&gateway.store, team, false, gateway.now()).await.unwrap();
         let grants: Vec<_> = grants.iter().map(|grant| (grant.id, grant.expires_at)).collect();
-        let people = people::list(gateway, team).await.unwrap();
+        let people = people::list(&gateway.store, team).await.unwrap();
         let people: Vec<_> = people.iter().map(|user| (&user.email, user.role, user.disabled_at)).collect();
         let waiting = self.ids.waiting.parse().unwrap();
         let state = view::one(gateway, team, waiting).await.unwrap().row.state;
@@ -177,14 +182,14 @@ engines! {
         let policy = [("method_POST", "auto"), ("min_approvals", "1"), ("channel", "dashboard")];
         post(&mut scene.eve, "/app/policies/billing", &policy).await;
         let (gateway, theirs) = (&scene.server.gateway, scene.theirs.id);
-        assert!(policies::get(gateway, theirs, "billing").await.unwrap().is_some());
+        assert!(policies::get(&gateway.store, theirs, "billing").await.unwrap().is_some());
         let edit = [("kind", "bearer"), ("description", "stolen"), ("allowed_hosts", "evil.example.com")];
         post(&mut scene.eve, "/app/credentials/billing/edit", &edit).await;
-        assert_eq!(credentials::get(gateway, theirs, "billing").await.unwrap().description, "stolen");
+        assert_eq!(credentials::get(&gateway.store, theirs, "billing").await.unwrap().description, "stolen");
         post(&mut scene.eve, "/app/policies/billing/remove", &[]).await;
-        assert!(policies::get(gateway, theirs, "billing").await.unwrap().is_none());
+        assert!(policies::get(&gateway.store, theirs, "billing").await.unwrap().is_none());
         post(&mut scene.eve, "/app/credentials/billing/remove", &[]).await;
-        assert!(credentials::list(gateway, theirs).await.unwrap().is_empty());
+        assert!(credentials::list(&gateway.store, theirs).await.unwrap().is_empty());
         assert_eq!(scene.ours().await, before);
     }
 

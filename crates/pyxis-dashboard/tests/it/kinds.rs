@@ -121,7 +121,7 @@ async fn every_signing_and_fetching_kind_has_a_form_that_adds_changes_and_replac
         let added = browser.submit(&new, "/app/credentials", &fields).await;
         let page = format!("/app/credentials/{name}");
         assert_eq!(added.location(), page, "{kind}: {}", added.text);
-        let row = credentials::get(&server.gateway, team.id, &name).await.unwrap();
+        let row = credentials::get(&server.gateway.store, team.id, &name).await.unwrap();
         let mut expected = sample.stored;
         expected["kind"] = kind.into();
         let stored: Value = serde_json::from_str(row.auth.as_deref().unwrap()).unwrap();
@@ -138,7 +138,7 @@ async fn every_signing_and_fetching_kind_has_a_form_that_adds_changes_and_replac
         assert_eq!(edited.location(), page, "{kind}: {}", edited.text);
         let replaced = browser.submit(&page, &format!("{page}/secret"), sample.secret).await;
         assert_eq!(replaced.location(), page, "{kind}: {}", replaced.text);
-        let row = credentials::get(&server.gateway, team.id, &name).await.unwrap();
+        let row = credentials::get(&server.gateway.store, team.id, &name).await.unwrap();
         assert_eq!((row.version, row.description.as_str()), (2, "changed"), "{kind}");
         assert_eq!(serde_json::from_str::<Value>(row.auth.as_deref().unwrap()).unwrap(), expected, "{kind}");
     }
@@ -298,7 +298,7 @@ async fn a_pasted_env_file_becomes_credentials_and_is_never_shown_again() {
     ] {
         assert!(told.text.contains(said), "{said}: {}", told.text);
     }
-    let stored = credentials::get(&server.gateway, team.id, "openai").await.unwrap();
+    let stored = credentials::get(&server.gateway.store, team.id, "openai").await.unwrap();
     assert_eq!(stored.allowed_hosts, "[\"api.openai.com\"]");
     let again = browser.submit(page, page, &[("env", &file)]).await;
     assert!(again.text.contains("already exists"));
@@ -333,7 +333,7 @@ async fn a_wildcard_over_a_public_suffix_is_refused_by_the_form_and_a_stored_one
     assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
     assert!(refused.text.contains("covers a public suffix") && refused.text.contains("*.co.uk"));
     assert!(!owner.get(page).await.text.contains("where anyone can register one"));
-    let row = credentials::get(&server.gateway, team.id, "billing").await.unwrap();
+    let row = credentials::get(&server.gateway.store, team.id, "billing").await.unwrap();
     let change =
         CredentialChange { allowed_hosts: Some(r#"["*.co.uk"]"#.to_owned()), ..CredentialChange::default() };
     let (store, now) = (&server.gateway.store, server.gateway.now());

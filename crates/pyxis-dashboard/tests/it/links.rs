@@ -45,7 +45,7 @@ impl Fixture for Scene {
 
 impl Scene {
     async fn id(&self, email: &str) -> UserId {
-        people::by_email(&self.server.gateway, self.team.id, email).await.unwrap().id
+        people::by_email(&self.server.gateway.store, self.team.id, email).await.unwrap().id
     }
 
     async fn actor(&self, email: &str) -> Actor {
@@ -68,7 +68,7 @@ impl Scene {
 
     /// The person who opened Bo's account, and the time of the first visit.
     async fn opened(&self) -> (Option<UserId>, Option<UnixMillis>) {
-        let bo = people::by_email(&self.server.gateway, self.team.id, BO).await.unwrap();
+        let bo = people::by_email(&self.server.gateway.store, self.team.id, BO).await.unwrap();
         (bo.opened_by, bo.opened_at)
     }
 
@@ -209,7 +209,7 @@ engines! {
         let mut key = Authenticator::new(ORIGIN_URL, 1);
         register(&mut cleo, &mut key, "cleo").await;
         let set_password = async |token: &str| {
-            let person = sessions::find(gateway, token).await.unwrap();
+            let person = sessions::find(&gateway.store, token, gateway.now()).await.unwrap();
             let new = SecretString::new(PASSWORD.to_owned());
             sessions::change_password(gateway, &person, &SecretString::new(String::new()), &new).await
         };

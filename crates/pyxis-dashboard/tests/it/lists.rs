@@ -114,7 +114,7 @@ engines! {
         let actor = Actor::cli(team.id);
         for n in 0..51_u8 {
             let did = format!("did:ethr:0x{:040x}", u32::from(n) + 1);
-            issuers::add(&server.scoring, &actor, &did, &format!("Issuer {n:02}")).await.unwrap();
+            issuers::add(&server.scoring.audited, &actor, &did, &format!("Issuer {n:02}")).await.unwrap();
         }
         let first = owner.get("/app/issuers").await.text;
         assert!(first.contains("Issuer 00") && !first.contains("Issuer 50") && first.contains("50 of 51"));
@@ -153,7 +153,7 @@ engines! {
             let email = format!("{name}@example.com");
             people::add(&server.gateway, &actor, &email, Role::Member).await.unwrap();
             let input = ScorerInput { name: name.clone(), threshold: None, weights: None };
-            scorers::create(&server.scoring, &actor, input).await.unwrap();
+            scorers::create(&server.scoring.audited, &actor, input).await.unwrap();
             api_keys::create(&server.scoring, &actor, ApiKeyInput::named(name)).await.unwrap();
         }
         for list in ["agents", "credentials", "people", "policies", "scorers", "api-keys"] {
@@ -210,12 +210,12 @@ engines! {
     async fn grants_and_proposals_have_pages_of_their_own_below_the_policies(server: Server) {
         let (team, mut owner) = server.with_owner().await;
         let mut member = server.with_person(&team, "mem@example.com", Role::Member).await;
-        let user = people::by_email(&server.gateway, team.id, "mem@example.com").await.unwrap();
+        let user = people::by_email(&server.gateway.store, team.id, "mem@example.com").await.unwrap();
         let right = Right { approve: false, policy: true };
         for n in 0..51 {
             let name = format!("thing-{n:02}");
             server.add_bearer(team.id, &name, "api.example.com").await;
-            rights::set(&server.gateway, &Actor::cli(team.id), user.id, &name, right).await.unwrap();
+            rights::set(&server.gateway.audited, &Actor::cli(team.id), user.id, &name, right).await.unwrap();
             let fields = [("min_approvals", "2"), ("channel", "dashboard")];
             member.submit("/app/account", &format!("/app/policies/{name}"), &fields).await;
             let txn = server.ask(&team, &format!("/v1/{name}"), "", "{}").await;
@@ -245,7 +245,7 @@ engines! {
 
         let (like, id) = (&default_catalogue()[0], |n: u8| format!("thing-{n:02}"));
         let platform = |n| Platform { id: id(n), groups: Vec::new(), ..like.clone() };
-        catalogue::replace(state, &actor, (0..51).map(platform).collect()).await.unwrap();
+        catalogue::replace(&state.audited, &actor, (0..51).map(platform).collect()).await.unwrap();
         is_paged(&mut owner, "/app/catalogue", "page", |n| format!("/app/catalogue/{}\"", id(n))).await;
     }
 
@@ -267,7 +267,7 @@ engines! {
             server.add_bearer(team.id, &format!("api-{n:02}"), "api.example.com").await;
         }
         let mut member = server.with_person(&team, "mem@example.com", Role::Member).await;
-        let user = people::by_email(&server.gateway, team.id, "mem@example.com").await.unwrap();
+        let user = people::by_email(&server.gateway.store, team.id, "mem@example.com").await.unwrap();
         let page = format!("/app/people/{}", user.id);
         let first = owner.get(&page).await.text;
         assert!(first.contains("50 of 52") && first.contains("api-00") && !first.contains("billing<"));
@@ -316,7 +316,7 @@ engines! {
         for n in 0..51_u8 {
             let issuer: Issuer = format!("0x{:040x}", u32::from(n) + 1).parse().unwrap();
             let name = format!("Verifier {n:02}");
-            proof_issuers::add(&verification, &Actor::cli(team.id), Kind::Phone, issuer, &name).await.unwrap();
+            proof_issuers::add(&verification.audited, &Actor::cli(team.id), Kind::Phone, issuer, &name).await.unwrap();
         }
         let first = owner.get("/app/verification").await.text;
         assert!(first.contains("50 of 51") && first.contains("Verifier 00") && !first.contains("Verifier 50"));

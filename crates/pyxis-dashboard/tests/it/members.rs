@@ -45,14 +45,14 @@ engines! {
         let (team, mut owner) = server.with_owner().await;
         let fields = [("email", "mem@example.com"), ("role", "member")];
         assert!(owner.submit("/app/new/person", "/app/people", &fields).await.text.contains("/link/"));
-        let user = people::by_email(&server.gateway, team.id, "mem@example.com").await.unwrap();
+        let user = people::by_email(&server.gateway.store, team.id, "mem@example.com").await.unwrap();
         let page = format!("/app/people/{}", user.id);
         assert!(owner.get(&page).await.text.contains("billing"));
         let ticked = [("credential", "billing"), ("approve", "billing")];
         owner.submit(&page, &format!("{page}/grants"), &ticked).await;
         assert!(owner.get("/app/people").await.text.contains("1 credential"));
         owner.submit(&page, &format!("{page}/withdraw"), &[]).await;
-        assert!(people::by_email(&server.gateway, team.id, "mem@example.com").await.is_err());
+        assert!(people::by_email(&server.gateway.store, team.id, "mem@example.com").await.is_err());
     }
 
     async fn people_are_searched_and_an_empty_result_says_so(server: Server) {
@@ -66,7 +66,7 @@ engines! {
     async fn deny_all_stops_the_agent_and_settles_what_it_waits_for(server: Server) {
         let (team, mut owner) = server.with_owner().await;
         let waiting = [server.ask(&team, "/a", "", "{}").await, server.ask(&team, "/b", "", "{}").await];
-        let agent = agents::list(&server.gateway, team.id).await.unwrap().remove(0);
+        let agent = agents::list(&server.gateway.store, team.id).await.unwrap().remove(0);
         let page = format!("/app/agents/{}", agent.row.id);
         owner.submit(&page, &format!("{page}/deny-all"), &[]).await;
         for txn in waiting {
@@ -84,7 +84,7 @@ engines! {
             let fields = [("method_GET", "auto"), ("min_approvals", needed), ("channel", "dashboard")];
             let saved = manager.submit(EDITOR, EDITOR, &fields).await;
             assert_eq!(saved.location(), EDITOR, "{}", saved.text);
-            let (_, stored) = policies::get(&server.gateway, team.id, "billing").await.unwrap().unwrap();
+            let (_, stored) = policies::get(&server.gateway.store, team.id, "billing").await.unwrap().unwrap();
             assert_eq!(stored.min_approvals.to_string(), needed);
             assert!(!manager.get("/app/policies").await.text.contains("/app/staged/"), "nothing is proposed");
             let txn = server.ask(&team, &format!("/v1/{needed}"), "", "{}").await;
@@ -117,7 +117,7 @@ engines! {
             }
         }
         let txn = server.ask(&team, "/deny/all", "", "{}").await;
-        let agent = agents::list(&server.gateway, team.id).await.unwrap().remove(0);
+        let agent = agents::list(&server.gateway.store, team.id).await.unwrap().remove(0);
         let page = format!("/app/agents/{}", agent.row.id);
         owner.submit(&page, &format!("{page}/deny-all"), &[]).await;
         assert_eq!(newest(AuditEvent::ApprovalDenied).await, (txn, "dashboard".to_owned()));

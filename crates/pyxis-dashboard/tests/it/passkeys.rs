@@ -207,8 +207,8 @@ engines! {
             (server.with_person(&scene.team, "bo@example.com", Role::Admin).await, Authenticator::new(ORIGIN_URL, 5));
         register(&mut bo, &mut theirs, "bo").await;
         assert!(bo.get(ACCOUNT).await.text.contains("never"), "not used yet");
-        let id = people::by_email(&server.gateway, scene.team.id, "bo@example.com").await.unwrap().id;
-        people::set_enabled(&server.gateway, &Actor::cli(scene.team.id), id, false).await.unwrap();
+        let id = people::by_email(&server.gateway.store, scene.team.id, "bo@example.com").await.unwrap().id;
+        people::set_enabled(&server.gateway.audited, &Actor::cli(scene.team.id), id, false).await.unwrap();
         let begun = begin(&mut thief, "/sign-in", "/sign-in/passkey/begin", &[]).await;
         let given = theirs.get(&begun["options"]);
         let shut_out = finish(&mut thief, "/sign-in", "/sign-in/passkey", &begun, &given, &[]).await;
@@ -282,7 +282,7 @@ engines! {
         let (server, team) = (scene.server, scene.team);
         let (mut member, mut key) = proposer(&server, &team).await;
         let staged = propose(&mut member).await;
-        let stored = async || policies::get(&server.gateway, team.id, "billing").await.unwrap().unwrap().1;
+        let stored = async || policies::get(&server.gateway.store, team.id, "billing").await.unwrap().unwrap().1;
         for members in FRAMED {
             key.members = members;
             let begun = begin(&mut member, &staged, &format!("{staged}/begin"), &[]).await;
@@ -379,7 +379,7 @@ engines! {
         let txn = server.ask(&team, "/v1/pay", "", "{}").await;
         let page = format!("/app/approvals/{txn}");
         owner.submit(&page, &format!("{page}/approve"), &[("grant_seconds", "900")]).await;
-        let alive = async || grants::list(&server.gateway, team.id, false).await.unwrap().len();
+        let alive = async || grants::list(&server.gateway.store, team.id, false, server.gateway.now()).await.unwrap().len();
         assert_eq!(alive().await, 1);
         set_policy(&server, &team, r#"{"passkey_required":true}"#).await;
         assert_eq!(alive().await, 0, "tightened");
@@ -438,7 +438,7 @@ engines! {
         let (mut member, mut key) = proposer(&server, &team).await;
         let staged = propose(&mut member).await;
         assert!(staged.starts_with("/app/staged/"), "{staged}");
-        let stored = async || policies::get(&server.gateway, team.id, "billing").await.unwrap().unwrap().1;
+        let stored = async || policies::get(&server.gateway.store, team.id, "billing").await.unwrap().unwrap().1;
         assert_eq!(stored().await.min_approvals, 1, "nothing before the passkey");
         let page = member.get(&staged).await.text;
         assert!(page.contains("Approvals needed") && page.contains("Confirm with passkey"), "{page}");
@@ -469,7 +469,7 @@ engines! {
         let given = key.get(&begun["options"]);
         server.grant(&team, "mem@example.com", true, false).await;
         finish(&mut member, ACCOUNT, &format!("{staged}/apply"), &begun, &given, &[]).await;
-        let stored = async || policies::get(&server.gateway, team.id, "billing").await.unwrap().unwrap().1;
+        let stored = async || policies::get(&server.gateway.store, team.id, "billing").await.unwrap().unwrap().1;
         assert_eq!(stored().await.min_approvals, 1, "the right is gone");
         server.grant(&team, "mem@example.com", false, true).await;
         let staged = propose(&mut member).await;
@@ -489,7 +489,7 @@ engines! {
         set_policy(&server, &team, r#"{"min_approvals":3}"#).await;
         let given = key.get(&begun["options"]);
         finish(&mut member, &staged, &format!("{staged}/apply"), &begun, &given, &[]).await;
-        let stored = policies::get(&server.gateway, team.id, "billing").await.unwrap().unwrap().1;
+        let stored = policies::get(&server.gateway.store, team.id, "billing").await.unwrap().unwrap().1;
         assert_eq!(stored.min_approvals, 3);
         assert!(member.get(&staged).await.text.contains("has changed since"));
     }
@@ -502,7 +502,7 @@ engines! {
         register(&mut bo, &mut key, "bo").await;
         server.later(Duration::from_secs(1));
         // Ana creates a link to Bo's account and uses it herself.
-        let id = people::by_email(&server.gateway, team.id, "bo@example.com").await.unwrap().id;
+        let id = people::by_email(&server.gateway.store, team.id, "bo@example.com").await.unwrap().id;
         let made = ana.submit("/app/people", &format!("/app/people/{id}/link"), &[]).await.text;
         let token = made.split("/link/").nth(1).unwrap();
         let link = format!("/link/{}", token.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap());

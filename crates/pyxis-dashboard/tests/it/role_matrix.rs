@@ -206,6 +206,6 @@ engines! {
                 }
             }
         }
-        assert_eq!(grants::list(&server.gateway, team.id, true).await.unwrap().len(), granted);
+        assert_eq!(grants::list(&server.gateway.store, team.id, true, server.gateway.now()).await.unwrap().len(), granted);
     }
 }

@@ -30,11 +30,11 @@ async fn with_scorer(server: &Server) -> (Team, Browser, Scorer) {
 /// Adds the scorer that the first one gets.
 async fn add_scorer(server: &Server, team: &Team) -> Scorer {
     let input = ScorerInput { name: "Airdrop".to_owned(), threshold: None, weights: None };
-    scorer_service::create(&server.scoring, &Actor::cli(team.id), input).await.unwrap()
+    scorer_service::create(&server.scoring.audited, &Actor::cli(team.id), input).await.unwrap()
 }
 
 async fn terms(server: &Server, team: &Team, id: ScorerId) -> Scorer {
-    scorer_service::get(&server.scoring, team.id, id).await.unwrap()
+    scorer_service::get(&server.scoring.store, team.id, id).await.unwrap()
 }
 
 /// The routes of scoring, with a value in each variable segment.
@@ -90,7 +90,7 @@ engines! {
                 assert_eq!(refused.status, StatusCode::FORBIDDEN, "{path} from {origin}");
             }
         }
-        assert_eq!(scorer_service::list(&server.scoring, team.id).await.unwrap().len(), 1);
+        assert_eq!(scorer_service::list(&server.scoring.store, team.id).await.unwrap().len(), 1);
     }
 
     async fn nothing_of_another_workspace_can_be_seen_or_changed(server: Server) {
@@ -110,7 +110,7 @@ engines! {
             }
         }
         assert_eq!(terms(&server, &team, scorer.id).await, scorer);
-        assert_eq!(keys::get(&server.scoring, team.id, key.id).await.unwrap().revoked_at, None);
+        assert_eq!(keys::get(&server.scoring.store, team.id, key.id).await.unwrap().revoked_at, None);
     }
 
     async fn who_does_not_manage_sees_none_of_it(server: Server) {
@@ -119,7 +119,7 @@ engines! {
         let added = owner.submit("/app/new/person", "/app/people", &fields).await;
         let link = added.text.split("/link/").nth(1).unwrap();
         let link = format!("/link/{}", link.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap());
-        let bo = people::by_email(&server.gateway, team.id, "bo@example.com").await.unwrap();
+        let bo = people::by_email(&server.gateway.store, team.id, "bo@example.com").await.unwrap();
         let mut tx = server.gateway.store.begin().await.unwrap();
         users::set_role(&mut tx, team.id, bo.id, Role::Member).await.unwrap();
         tx.commit().await.unwrap();

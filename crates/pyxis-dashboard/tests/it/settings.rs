@@ -12,7 +12,7 @@ use crate::support::{Server, Team};
 
 /// Stored mode and window.
 async fn stored(server: &Server, team: &Team) -> (ApprovalMode, Option<i64>) {
-    let row = workspaces::get(&server.gateway, team.id).await.unwrap();
+    let row = workspaces::get(&server.gateway.store, team.id).await.unwrap();
     (row.mode, row.approval_timeout_secs)
 }
 

@@ -147,7 +147,7 @@ async fn a_form_that_is_not_provably_ours_changes_nothing() {
         assert_eq!(page.status, StatusCode::FORBIDDEN, "{headers:?} {fields:?}");
         assert!(page.text.contains("This form is no longer valid"));
     }
-    let names = agents::list(&server.gateway, team.id).await.unwrap();
+    let names = agents::list(&server.gateway.store, team.id).await.unwrap();
     assert!(names.iter().all(|agent| agent.row.name != "intruder"));
     let good = browser.post("/app/agents", &[ours], &[("csrf", &csrf), name]).await;
     assert_eq!(good.status, StatusCode::OK, "the same form from our own page works");

@@ -206,7 +206,7 @@ impl Server {
             auth: Some(Auth::SigningKey(key)),
             ..CredentialInput::default()
         };
-        if credentials::get(&self.gateway, team.id, "treasury").await.is_err() {
+        if credentials::get(&self.gateway.store, team.id, "treasury").await.is_err() {
             credentials::create(&self.gateway, &Actor::cli(team.id), input).await.unwrap();
         }
         let request = Request::post("/sign")
@@ -344,9 +344,9 @@ impl Server {
 
     /// Sets a member's rights for `billing`.
     pub(crate) async fn grant(&self, team: &Team, email: &str, approve: bool, policy: bool) {
-        let user = people::by_email(&self.gateway, team.id, email).await.unwrap();
+        let user = people::by_email(&self.gateway.store, team.id, email).await.unwrap();
         let right = Right { approve, policy };
-        rights::set(&self.gateway, &Actor::cli(team.id), user.id, "billing", right).await.unwrap();
+        rights::set(&self.gateway.audited, &Actor::cli(team.id), user.id, "billing", right).await.unwrap();
     }
 
     pub(crate) fn later(&self, by: Duration) {
@@ -396,7 +396,7 @@ pub(crate) fn with_bot() -> Config {
 /// Stores a Stamp as if its credential had been submitted.
 pub(crate) async fn bring(server: &Server, team: &Team, address: EvmAddress, stamp: &str, nullifier: &str) {
     let (now, actor) = (server.scoring.now(), Actor::cli(team.id));
-    issuers::add(&server.scoring, &actor, ISSUER, "Our issuer").await.unwrap();
+    issuers::add(&server.scoring.audited, &actor, ISSUER, "Our issuer").await.unwrap();
     let verified = VerifiedCredential {
         address,
         provider: stamp.parse().unwrap(),

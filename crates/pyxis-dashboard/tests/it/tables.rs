@@ -46,11 +46,11 @@ async fn fill(server: &Server, team: WorkspaceId) {
             .await
             .unwrap();
         let input = ScorerInput { name: name.to_owned(), threshold: None, weights: None };
-        scorers::create(&server.scoring, &actor, input).await.unwrap();
+        scorers::create(&server.scoring.audited, &actor, input).await.unwrap();
         let (key, _) = api_keys::create(&server.scoring, &actor, ApiKeyInput::named(name)).await.unwrap();
         history_requests::create(&server.scoring, &actor, key.id, &format!("use of {name}")).await.unwrap();
         let did = format!("did:ethr:0x{:040x}", n + 1);
-        issuers::add(&server.scoring, &actor, &did, name).await.unwrap();
+        issuers::add(&server.scoring.audited, &actor, &did, name).await.unwrap();
     }
 }
 
@@ -103,7 +103,7 @@ engines! {
         let mut owner = owner.elsewhere(pages);
         for (n, name) in (1..).zip(NAMES) {
             let issuer = format!("0x{n:040x}").parse().unwrap();
-            proof_issuers::add(&verification, &Actor::cli(team.id), Kind::Phone, issuer, name).await.unwrap();
+            proof_issuers::add(&verification.audited, &Actor::cli(team.id), Kind::Phone, issuer, name).await.unwrap();
         }
         for (path, parameter, column, list) in LISTS {
             for (sort, expected, turned, word) in [

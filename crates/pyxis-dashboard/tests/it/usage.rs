@@ -114,8 +114,8 @@ engines! {
         let (team, mut owner) = server.with_owner().await;
         five_requests(&server, &team).await;
         let actor = Actor::cli(team.id);
-        let agent = agents::by_name(&server.gateway, team.id, "default-agent").await.unwrap();
-        agents::remove(&server.gateway, &actor, agent.row.id).await.unwrap();
+        let agent = agents::by_name(&server.gateway.store, team.id, "default-agent").await.unwrap();
+        agents::remove(&server.gateway.audited, &actor, agent.row.id).await.unwrap();
         let page = usage_page(&mut owner, "").await;
         assert!(page.contains("<th scope=\"row\">default-agent <span"), "{page}");
         assert!(page.contains("Removed</span>"), "{page}");

@@ -2,7 +2,7 @@
 
 use pyxis_core::address::EvmAddress;
 use pyxis_models::plot;
-use pyxis_store::{activity, models};
+use pyxis_store::{Store, activity, models};
 
 pub use pyxis_models::card::Card;
 pub use pyxis_models::clusters::{Group, Shared};
@@ -48,8 +48,8 @@ pub async fn overview(state: &State) -> Result<Overview> {
 }
 
 /// The largest suspected groups.
-pub async fn groups(state: &State) -> Result<Vec<Group>> {
-    let stored = models::groups(&state.store, 1, i64::MAX).await?;
+pub async fn groups(store: &Store) -> Result<Vec<Group>> {
+    let stored = models::groups(store, 1, i64::MAX).await?;
     let read = |(_, document): (i64, String)| serde_json::from_str(&document);
     stored.into_iter().map(read).collect::<Result<_, _>>().map_err(|error| Error::Internal(Box::new(error)))
 }

@@ -3,6 +3,7 @@
 //! Every query for a workspace includes `kind <> 'outcome'`, because the index covers only those rows. `kind` holds the
 //! first name of each event ([`AuditEvent::stored`]).
 
+use pyxis_core::actor::ActorId;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
@@ -19,7 +20,7 @@ pub struct AuditFilter {
     /// Events of the records.
     pub events: Vec<AuditEvent>,
     /// Actor, as in [`AuditRecord::actor`](super::AuditRecord::actor).
-    pub actor: Option<String>,
+    pub actor: Option<ActorId>,
     /// Credential name.
     pub credential: Option<String>,
     /// Decision that was made.
@@ -126,7 +127,7 @@ pub struct Tally {
     /// Start of the bucket.
     pub at: UnixMillis,
     /// Actor, as in [`AuditRecord::actor`](super::AuditRecord::actor).
-    pub actor: String,
+    pub actor: ActorId,
     /// A name that the actor had.
     pub name: String,
     /// Decision that was made.

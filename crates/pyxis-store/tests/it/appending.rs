@@ -22,7 +22,7 @@ fn appender(main: &Workspace) -> Appender {
 fn record(ws: WorkspaceId) -> AuditRecord {
     AuditRecord {
         workspace_id: Some(ws),
-        actor: "agent:1".to_owned(),
+        actor: "agent:1".into(),
         ..AuditRecord::new(NOW, AuditEvent::RequestReceived)
     }
 }

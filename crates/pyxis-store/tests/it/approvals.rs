@@ -2,6 +2,7 @@
 
 use pyxis_core::approval_mode::{ApprovalState, ForwardState};
 use pyxis_core::entropy::OsEntropy;
+use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::{AgentId, TxnId, UserId, WorkspaceId};
 use pyxis_store::Store;
 use pyxis_store::approvals::{self, ApprovalColumn as By, ApprovalFilter, ApprovalRow, NewApproval};
@@ -48,7 +49,7 @@ fn vote(ws: WorkspaceId, txn: TxnId, millis: i64) -> VoteRow {
         reason: None,
         grant_seconds: Some(1800),
         agent_only: true,
-        channel: "dashboard".to_owned(),
+        channel: DecisionSurface::Dashboard.into(),
         created_at: at(millis),
         passkey: false,
     }

@@ -19,7 +19,7 @@ fn record(ws: WorkspaceId, millis: i64) -> AuditRecord {
         at: at(millis),
         workspace_id: Some(ws),
         event: AuditEvent::RequestReceived.into(),
-        actor: "agent:1".to_owned(),
+        actor: "agent:1".into(),
         actor_name: "default-agent".to_owned(),
         credential: Some("api".to_owned()),
         decision: Some("auto_approve".into()),
@@ -234,7 +234,7 @@ engines! {
         assert_eq!(find(AuditFilter { text: Some("100%_s".to_owned()), ..all() }).await.len(), 2);
         assert!(find(AuditFilter { text: Some("100_%s".to_owned()), ..all() }).await.is_empty());
         assert!(find(AuditFilter { host: Some("x".to_owned()), ..all() }).await.is_empty());
-        assert!(find(AuditFilter { actor: Some("x".to_owned()), credential: Some("api".to_owned()), ..all() }).await.is_empty());
+        assert!(find(AuditFilter { actor: Some("x".into()), credential: Some("api".to_owned()), ..all() }).await.is_empty());
 
         let recent = audit::recent_forwards(&main.store, main.id, "api", 9).await.unwrap();
         assert_eq!(recent.iter().map(|row| row.seq).collect::<Vec<_>>(), [2, 1]);
@@ -296,7 +296,7 @@ engines! {
 
     async fn requests_are_counted_by_actor_and_decision(main: &Workspace) {
         let of = |actor: &str, decision: &'static str, millis: i64| AuditRecord {
-            actor: actor.to_owned(),
+            actor: actor.into(),
             decision: Some(decision.into()),
             ..record(main.id, millis)
         };
@@ -308,12 +308,12 @@ engines! {
         let found = audit::requests_over_time(&main.store, main.id, at(0), at(20), 10).await.unwrap();
         let told: Vec<_> = found
             .iter()
-            .map(|one| (one.at, one.actor.as_str(), one.name.as_str(), one.decision.as_str(), one.count))
+            .map(|one| (one.at, one.actor.clone(), one.name.as_str(), one.decision.as_str(), one.count))
             .collect();
         assert_eq!(told, [
-            (at(0), "agent:1", "default-agent", "auto", 2),
-            (at(0), "agent:1", "default-agent", "denied", 1),
-            (at(10), "agent:2", "default-agent", "auto", 1),
+            (at(0), "agent:1".into(), "default-agent", "auto", 2),
+            (at(0), "agent:1".into(), "default-agent", "denied", 1),
+            (at(10), "agent:2".into(), "default-agent", "auto", 1),
         ]);
     }
 

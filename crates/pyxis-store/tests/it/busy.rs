@@ -23,7 +23,7 @@ fn keys(main: &Workspace) -> AuditKeys {
 fn record(ws: WorkspaceId) -> AuditRecord {
     AuditRecord {
         workspace_id: Some(ws),
-        actor: "agent:1".to_owned(),
+        actor: "agent:1".into(),
         ..AuditRecord::new(NOW, AuditEvent::RequestReceived)
     }
 }

@@ -1,6 +1,7 @@
 //! Members' rights, tokens and proposed policies.
 
 use pyxis_core::entropy::{OsEntropy, token};
+use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::{AccessTokenId, CredentialId, StagedPolicyId, UserId};
 use pyxis_store::access_tokens::{self, AccessTokenRow};
 use pyxis_store::approvals::{self, ApprovalFilter};
@@ -183,7 +184,7 @@ engines! {
                 reason: None,
                 grant_seconds: None,
                 agent_only: false,
-                channel: "api".to_owned(),
+                channel: DecisionSurface::Api.into(),
                 created_at: at(millis),
                 passkey: false,
             };

@@ -70,7 +70,7 @@ fn entry() -> LogRow {
         nullifier: Some(nullifier(7)),
         expires_at: Some(at(9)),
         reason: None,
-        made_by: "0xaa".to_owned(),
+        made_by: "0xaa".into(),
     }
 }
 

@@ -9,6 +9,7 @@ use pyxis_core::auth::Connector;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::{OsEntropy, token};
 use pyxis_core::id::{AgentId, CredentialId, NodeId, TxnId, UserId, WorkspaceId};
+use pyxis_core::policy::Rule;
 use pyxis_store::approvals::{ApprovalKind, NewApproval};
 use pyxis_store::{agents, approvals, credentials, users};
 pub(crate) use pyxis_testkit::installation::{START as NOW, Workspace};
@@ -128,7 +129,7 @@ pub(crate) fn new_approval(main: &Workspace, dedupe: &str) -> NewApproval {
         method: "POST".to_owned(),
         target_host: "api.example.com".to_owned(),
         sealed_target: main.keyring.seal(&OsEntropy, &target, b"https://api.example.com/v1"),
-        rule: "default".to_owned(),
+        rule: Rule::Default,
         pattern: None,
         reason: Some("because".to_owned()),
         digest: "d1".to_owned(),

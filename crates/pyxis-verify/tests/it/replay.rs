@@ -159,7 +159,7 @@ impl History {
         block_height::start(&state).await.unwrap();
         let (key, actor) = (IssuerKey::generate(&SeededEntropy::new(2)), Actor::cli(main.id));
         for kind in [Kind::GovId, Kind::ResidenceUs] {
-            issuers::add(&state, &actor, kind, key.issuer(), "Ours").await.unwrap();
+            issuers::add(&state.audited, &actor, kind, key.issuer(), "Ours").await.unwrap();
         }
         Self { state, key, actor, nonce: 0, given: BTreeMap::new(), spoken: BTreeMap::new(), main }
     }
@@ -316,7 +316,7 @@ impl History {
 
     /// Asserts that one person has one address for each use, across all networks.
     async fn has_nobody_twice(&self) {
-        let rows = proofs::list(&self.state, &Filter::default(), 10_000).await.unwrap();
+        let rows = proofs::list(&self.state.store, &Filter::default(), 10_000).await.unwrap();
         let now = self.main.clock.now();
         let mut holders = BTreeMap::new();
         for row in rows.iter().filter(|row| row.ended.is_none() && row.expires_at > now) {

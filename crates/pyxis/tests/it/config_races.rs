@@ -36,8 +36,8 @@ async fn ask_while(proxy: &Proxy, method: &str, change: impl AsyncFnOnce()) -> (
 }
 
 async fn patch_agent(proxy: &Proxy, patch: AgentPatch) {
-    let id = agents::by_name(&proxy.state, proxy.workspace, "default-agent").await.unwrap().row.id;
-    agents::update(&proxy.state, &proxy.actor(), id, patch).await.unwrap();
+    let id = agents::by_name(&proxy.state.store, proxy.workspace, "default-agent").await.unwrap().row.id;
+    agents::update(&proxy.state.audited, &proxy.actor(), id, patch).await.unwrap();
 }
 
 async fn patch_credential(proxy: &Proxy, patch: CredentialPatch) {
@@ -66,7 +66,7 @@ async fn approved(proxy: &Proxy, wish: Option<GrantRequest>) -> TxnId {
 engines! {
     async fn a_request_is_judged_again_when_the_configuration_changes_before_its_record(proxy: &Proxy) {
         proxy.policy(AUTO).await;
-        let hosts = credentials::get(&proxy.state, proxy.workspace, "api").await.unwrap().allowed_hosts;
+        let hosts = credentials::get(&proxy.state.store, proxy.workspace, "api").await.unwrap().allowed_hosts;
         let hosts: Vec<String> = serde_json::from_str(&hosts).unwrap();
         let scope = |credentials| AgentPatch { credentials: Some(credentials), ..AgentPatch::default() };
         let enabled = |enabled| AgentPatch { enabled: Some(enabled), ..AgentPatch::default() };
@@ -88,7 +88,7 @@ engines! {
         let answer = ask_while(proxy, "GET", async || proxy.policy(tightened).await).await;
         assert_eq!((answer.0.as_u16(), &answer.1["status"]), (202, &json!("pending")));
         proxy.policy(AUTO).await;
-        let removed = async || credentials::remove(&proxy.state, &proxy.actor(), "api").await.unwrap();
+        let removed = async || credentials::remove(&proxy.state.audited, &proxy.actor(), "api").await.unwrap();
         let answer = ask_while(proxy, "GET", removed).await;
         assert_eq!((answer.0.as_u16(), &answer.1["code"]), (404, &json!("credential_not_found")));
 

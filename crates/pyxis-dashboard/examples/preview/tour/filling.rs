@@ -85,7 +85,7 @@ impl Tour {
             let (agent, _) = agents::create(gateway, &actor, input).await.unwrap();
             if name == "retired-bot" {
                 let patch = AgentPatch { enabled: Some(false), ..AgentPatch::default() };
-                agents::update(gateway, &actor, agent.row.id, patch).await.unwrap();
+                agents::update(&gateway.audited, &actor, agent.row.id, patch).await.unwrap();
             }
         }
         // As an older version accepted it.
@@ -99,8 +99,8 @@ impl Tour {
             let patch = WebhookPatch { enabled: Some(enabled), ..WebhookPatch::default() };
             webhooks::update(gateway, &actor, webhook.row.id, patch).await.unwrap();
         }
-        brand::put(gateway, &actor, "Acme", "#0f766e").await.unwrap();
-        brand::set_logo(gateway, &actor, Some(picture::dot())).await.unwrap();
+        brand::put(&gateway.audited, &actor, "Acme", "#0f766e").await.unwrap();
+        brand::set_logo(&gateway.audited, &actor, Some(picture::dot())).await.unwrap();
     }
 
     async fn add_people(&mut self) {
@@ -118,12 +118,12 @@ impl Tour {
         let (gateway, actor) = (&self.server.gateway, self.actor());
         for (email, enabled) in [("dag@example.com", true), ("cleo@example.com", false)] {
             let (user, link) = people::add(gateway, &actor, email, Role::Member).await.unwrap();
-            people::set_enabled(gateway, &actor, user.id, enabled).await.unwrap();
+            people::set_enabled(&gateway.audited, &actor, user.id, enabled).await.unwrap();
             if enabled {
                 self.links.push(link.expose().strip_prefix(ORIGIN_URL).unwrap().to_owned());
             }
         }
-        let known = people::by_email(gateway, self.team.id, "mem@example.com").await.unwrap();
+        let known = people::by_email(&gateway.store, self.team.id, "mem@example.com").await.unwrap();
         let link = people::link(gateway, &actor, known.id).await.unwrap();
         self.links.push(link.expose().strip_prefix(ORIGIN_URL).unwrap().to_owned());
         self.server.grant(&self.team, "mem@example.com", true, true).await;
@@ -217,12 +217,13 @@ impl Tour {
 
     async fn add_scoring(&self) {
         let (scoring, actor) = (&self.server.scoring, self.actor());
-        let mut platforms = catalogue::get(scoring, self.team.id).await.unwrap().platforms.into_owned();
+        let mut platforms =
+            catalogue::get(&scoring.store, self.team.id).await.unwrap().platforms.into_owned();
         platforms[0].description = "Our own words".to_owned();
-        catalogue::replace(scoring, &actor, platforms).await.unwrap();
+        catalogue::replace(&scoring.audited, &actor, platforms).await.unwrap();
         for name in ["Airdrop", "Forum"] {
             let input = ScorerInput { name: name.to_owned(), threshold: None, weights: None };
-            let Scorer { id, terms, .. } = scorers::create(scoring, &actor, input).await.unwrap();
+            let Scorer { id, terms, .. } = scorers::create(&scoring.audited, &actor, input).await.unwrap();
             for (address, stamp, nullifier) in [
                 (HOLDER, "Discord", "same"),
                 (OTHER, "Discord", "same"),
@@ -237,7 +238,7 @@ impl Tour {
                 let threshold = Some("0.5".parse().unwrap());
                 let patch =
                     ScorerPatch { threshold, revision: Some(terms.revision), ..ScorerPatch::default() };
-                scorers::update(scoring, &actor, id, patch).await.unwrap();
+                scorers::update(&scoring.audited, &actor, id, patch).await.unwrap();
             }
         }
         for (name, decision) in [("server", None), ("old", Some(false)), ("reader", Some(true))] {
@@ -245,10 +246,10 @@ impl Tour {
             let request =
                 history_requests::create(scoring, &actor, key.id, "Quarterly report").await.unwrap();
             if let Some(approve) = decision {
-                history_requests::decide(scoring, &actor, request.id, approve).await.unwrap();
+                history_requests::decide(&scoring.audited, &actor, request.id, approve).await.unwrap();
             }
             if name == "old" {
-                api_keys::revoke(scoring, &actor, key.id).await.unwrap();
+                api_keys::revoke(&scoring.audited, &actor, key.id).await.unwrap();
             }
         }
         api_keys::create(scoring, &actor, ApiKeyInput::named("indexer")).await.unwrap();
@@ -258,7 +259,9 @@ impl Tour {
         )
         .await;
         let issuer = OTHER.to_string().parse().unwrap();
-        proof_issuers::add(&self.server.verification, &actor, Kind::Phone, issuer, "Ours").await.unwrap();
+        proof_issuers::add(&self.server.verification.audited, &actor, Kind::Phone, issuer, "Ours")
+            .await
+            .unwrap();
     }
 
     /// Rows that other servers' responses leave.
@@ -266,7 +269,7 @@ impl Tour {
         let (gateway, actor) = (&self.server.gateway, self.actor());
         let platform = pyxis_core::chat::ChatPlatform::TELEGRAM;
         channels::set_default_chat(gateway, &actor, platform, "-100200").await.unwrap();
-        let id = people::by_email(gateway, self.team.id, "ana@example.com").await.unwrap().id;
+        let id = people::by_email(&gateway.store, self.team.id, "ana@example.com").await.unwrap().id;
         let (ws, now) = (self.team.id, gateway.now().0);
         let statements = format!(
             "UPDATE deliveries SET status = 'failed', next_at = NULL, attempts = 5, last_attempt_at = {now},

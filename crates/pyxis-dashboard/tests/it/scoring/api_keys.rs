@@ -27,7 +27,7 @@ engines! {
         let (team, mut browser, _) = with_scorer(&server).await;
         let fields = [("name", "server"), ("can_read", "on"), ("stamps_tier", "1"), ("models_tier", "1")];
         let key = key_in(&browser.submit("/app/new/api-key", "/app/api-keys", &fields).await.text);
-        let row = async || api_keys::list(&server.scoring, team.id).await.unwrap().remove(0);
+        let row = async || api_keys::list(&server.scoring.store, team.id).await.unwrap().remove(0);
         let path = format!("/app/api-keys/{}", row().await.id);
         assert!(browser.get(&path).await.text.contains("never used"));
         assert_eq!(asked(&server, &key, "/v2/stamps/metadata").await, StatusCode::OK);
@@ -65,7 +65,7 @@ engines! {
         let key = key_in(&shown.text);
         assert!(shown.text.contains(&format!("/v2/stamps/{}/score/", scorer.id)), "a command to try");
         assert_eq!(asked(&server, &key, "/v2/stamps/metadata").await, StatusCode::OK);
-        let row = &api_keys::list(&server.scoring, team.id).await.unwrap()[0];
+        let row = &api_keys::list(&server.scoring.store, team.id).await.unwrap()[0];
         assert_eq!((row.stamps_limit, row.models_tier, row.can_write), (Some(5000), 2, false));
         let path = format!("/app/api-keys/{}", row.id);
         for page in ["/app/api-keys".to_owned(), path.clone()] {
@@ -98,7 +98,7 @@ engines! {
             assert_eq!(page.status, StatusCode::UNPROCESSABLE_ENTITY, "{said}");
             assert!(page.text.contains(said), "{said}");
         }
-        assert!(api_keys::list(&server.scoring, team.id).await.unwrap().is_empty());
+        assert!(api_keys::list(&server.scoring.store, team.id).await.unwrap().is_empty());
     }
 
     async fn history_is_read_only_after_somebody_approved_the_use_case(server: Server) {
@@ -106,7 +106,7 @@ engines! {
         let input = api_keys::ApiKeyInput::named("server");
         let (row, _) = api_keys::create(&server.scoring, &Actor::cli(team.id), input).await.unwrap();
         let path = format!("/app/api-keys/{}", row.id);
-        let may = async || api_keys::get(&server.scoring, team.id, row.id).await.unwrap().can_read_history;
+        let may = async || api_keys::get(&server.scoring.store, team.id, row.id).await.unwrap().can_read_history;
         let empty = browser.submit(&path, &format!("{path}/history"), &[("use_case", "  ")]).await;
         assert_eq!(empty.status, StatusCode::UNPROCESSABLE_ENTITY);
         for (verb, granted, said) in [("refuse", false, "Refused earlier"), ("approve", true, "Granted")] {

@@ -9,7 +9,7 @@ use crate::support::{ISSUER, Server};
 engines! {
     async fn the_first_change_copies_the_catalogue_and_it_can_go_back(server: Server) {
         let (team, mut browser) = server.with_owner().await;
-        let built_in = catalogue::get(&server.scoring, team.id).await.unwrap().platforms.len();
+        let built_in = catalogue::get(&server.scoring.store, team.id).await.unwrap().platforms.len();
         let page = browser.get("/app/catalogue/Discord").await;
         let before =
             page.text.split("name=\"before\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
@@ -28,7 +28,7 @@ engines! {
         ];
         let saved = browser.submit("/app/catalogue", "/app/catalogue/Discord", &fields).await;
         assert_eq!(saved.location(), "/app/catalogue");
-        let own = catalogue::get(&server.scoring, team.id).await.unwrap();
+        let own = catalogue::get(&server.scoring.store, team.id).await.unwrap();
         assert!(own.own && own.platforms.len() == built_in);
         let discord = own.platforms.iter().find(|platform| platform.id == "Discord").unwrap();
         assert_eq!(
@@ -41,7 +41,7 @@ engines! {
         assert_eq!(late.status, StatusCode::CONFLICT);
         assert!(late.text.contains("someone else changed the catalogue"));
         browser.submit("/app/catalogue", "/app/reset/catalogue", &[]).await;
-        assert!(!catalogue::get(&server.scoring, team.id).await.unwrap().own);
+        assert!(!catalogue::get(&server.scoring.store, team.id).await.unwrap().own);
     }
 
     async fn a_platform_is_added_with_its_stamps_and_removed(server: Server) {
@@ -79,7 +79,7 @@ engines! {
         let typed: Vec<(&str, &str)> = typed.iter().map(|(name, value)| (*name, value.as_str())).collect();
         browser.submit("/app/new/platform", "/app/catalogue", &typed).await;
         let listed = async || {
-            let platforms = catalogue::get(&server.scoring, team.id).await.unwrap().platforms;
+            let platforms = catalogue::get(&server.scoring.store, team.id).await.unwrap().platforms;
             platforms.iter().any(|platform| platform.id == "Forum")
         };
         assert!(listed().await);
@@ -99,6 +99,6 @@ engines! {
         assert!(browser.get("/app/issuers").await.text.contains("Our issuer"));
         let encoded = percent_encoding::utf8_percent_encode(ISSUER, percent_encoding::NON_ALPHANUMERIC);
         browser.submit("/app/issuers", &format!("/app/issuers/{encoded}/remove"), &[]).await;
-        assert!(issuers::list(&server.scoring, team.id).await.unwrap().is_empty());
+        assert!(issuers::list(&server.scoring.store, team.id).await.unwrap().is_empty());
     }
 }

@@ -29,12 +29,12 @@ engines! {
             verified(&other.issue(&claim)),
         ];
         let checked = checked.each_ref();
-        service::issuers::remove(&scene.state, &Actor::cli(scene.workspace), &other.did()).await.unwrap();
+        service::issuers::remove(&scene.state.audited, &Actor::cli(scene.workspace), &other.did()).await.unwrap();
         let outcomes = ingest(&scene.state.books, scene.workspace, wallet(1), &checked, START).await.unwrap();
         assert_eq!(outcomes, [None, Some(IngestOutcome::Accepted), None]);
         assert_eq!(scene.sql("SELECT provider FROM stamps").await, ["A"]);
         assert_eq!(scene.bring(wallet(1), &[other.issue(&claim)]).await, ["unknown_issuer"]);
-        service::issuers::remove(&scene.state, &Actor::cli(scene.workspace), &scene.issuer.did()).await.unwrap();
+        service::issuers::remove(&scene.state.audited, &Actor::cli(scene.workspace), &scene.issuer.did()).await.unwrap();
         let outcomes = ingest(&scene.state.books, scene.workspace, wallet(2), &checked, START).await.unwrap();
         assert_eq!(outcomes, [None; 3]);
         assert_eq!(scene.count("holders").await, 1);
@@ -53,17 +53,17 @@ engines! {
             by_chain.did(),
         ];
         for (number, spelling) in spellings.iter().enumerate() {
-            let (row, added) = service::issuers::add(&scene.state, &actor, spelling, "other").await.unwrap();
+            let (row, added) = service::issuers::add(&scene.state.audited, &actor, spelling, "other").await.unwrap();
             assert_eq!((row.did, added), (plain.did(), service::issuers::Added::New), "{spelling}");
             let next = &spellings[(number + 1) % spellings.len()];
-            let (_, added) = service::issuers::add(&scene.state, &actor, next, "other").await.unwrap();
+            let (_, added) = service::issuers::add(&scene.state.audited, &actor, next, "other").await.unwrap();
             assert_eq!(added, service::issuers::Added::Unchanged);
             for (issuer, provider) in [(&plain, "A"), (&by_chain, "B")] {
                 let wallet = wallet(10 + u64::try_from(number).unwrap());
                 let claim = Claim { address: wallet, provider, nullifiers: &["n:1"], issued_at: START, expires_at: day(9) };
                 assert_eq!(scene.bring(wallet, &[issuer.issue(&claim)]).await, ["accepted"]);
             }
-            service::issuers::remove(&scene.state, &actor, next).await.unwrap();
+            service::issuers::remove(&scene.state.audited, &actor, next).await.unwrap();
             let claim = Claim { address: wallet(1), provider: "A", nullifiers: &["n:1"], issued_at: START, expires_at: day(9) };
             for issuer in [&plain, &by_chain] {
                 assert_eq!(scene.bring(wallet(1), &[issuer.issue(&claim)]).await, ["unknown_issuer"]);
@@ -152,7 +152,7 @@ async fn a_removal_is_answered_once_nobody_stores_what_the_issuer_signed_on_post
     let held = issuers::hold(&mut storing, scene.workspace, std::slice::from_ref(&did)).await.unwrap();
     assert_eq!(held, std::slice::from_ref(&did));
     let (state, actor) = (scene.state.clone(), Actor::cli(scene.workspace));
-    let removing = tokio::spawn(async move { service::issuers::remove(&state, &actor, &did).await });
+    let removing = tokio::spawn(async move { service::issuers::remove(&state.audited, &actor, &did).await });
     let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted \
          AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database())";
     while scene.sql(waiting).await != ["1"] {

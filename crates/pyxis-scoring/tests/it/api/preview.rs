@@ -16,15 +16,15 @@ engines! {
         for number in 0..WALLETS {
             scene.verify(wallet(number), "A", "n:1", 20).await;
         }
-        let found = preview(&scene.state, scene.workspace, scorer, AS_IT_IS).await.unwrap();
+        let found = preview(&scene.state.store, scene.workspace, scorer, AS_IT_IS, scene.state.now()).await.unwrap();
         assert_eq!((found.sampled, found.passing_before, found.passing_after), (104, 1, 1));
         let nothing = Proposal { threshold: Some("2".parse().unwrap()), weights: None };
-        let found = preview(&scene.state, scene.workspace, scorer, nothing).await.unwrap();
+        let found = preview(&scene.state.store, scene.workspace, scorer, nothing, scene.state.now()).await.unwrap();
         assert_eq!((found.passing_before, found.passing_after, found.lost), (1, 0, 1));
         // The scored wallet holds it, even if it is the last of the sample.
         scene.score(scorer, wallet(WALLETS - 1)).await;
         scene.verify(wallet(0), "B", "b:1", 20).await;
-        let found = preview(&scene.state, scene.workspace, scorer, AS_IT_IS).await.unwrap();
+        let found = preview(&scene.state.store, scene.workspace, scorer, AS_IT_IS, scene.state.now()).await.unwrap();
         assert_eq!((found.passing_before, found.passing_after), (2, 2));
         assert_eq!(scene.count("claims").await, 1);
     }

@@ -17,7 +17,7 @@ async fn scorer(scene: &Scene) -> ScorerId {
 }
 
 async fn remove(scene: &Scene, scorer: ScorerId) -> service::Result<()> {
-    service::scorers::remove(&scene.state, &Actor::cli(scene.workspace), scorer).await
+    service::scorers::remove(&scene.state.audited, &Actor::cli(scene.workspace), scorer).await
 }
 
 /// Starts removing a scorer as a removal does that is then interrupted.
@@ -48,7 +48,7 @@ engines! {
         assert_eq!((left(scene, one).await, left(scene, two).await), (0, kept));
         scene.get(&score_path(one, wallet(1))).await.refuses(404, GONE);
         scene.score(two, wallet(1)).await;
-        assert!(matches!(remove(scene, one).await, Err(Error::NotFound("scorer"))));
+        assert!(matches!(remove(scene, one).await, Err(Error::NotFound(missing)) if missing.kind() == "scorer"));
         assert_eq!(scene.sql("SELECT kind FROM audit_records WHERE kind = 'scorer.remove'").await.len(), 1);
     }
 
@@ -68,8 +68,8 @@ engines! {
             }
         }
         scene.scores(scorer, &[wallet(1)]).await.refuses(404, GONE);
-        assert!(service::scorers::list(&scene.state, workspace).await.unwrap().is_empty());
-        assert!(service::scorers::get(&scene.state, workspace, scorer).await.is_err());
+        assert!(service::scorers::list(&scene.state.store, workspace).await.unwrap().is_empty());
+        assert!(service::scorers::get(&scene.state.store, workspace, scorer).await.is_err());
         // Stamps of scored wallets are added and removed.
         scene.verify(wallet(1), "B", "b:1", 20).await;
         assert_eq!(scene.delete(wallet(1), "B").await.text, r#"{"removed":1}"#);
@@ -77,7 +77,7 @@ engines! {
         remove(scene, scorer).await.unwrap();
         assert_eq!(left(scene, scorer).await, 0);
         assert!(scorers::removed(store, workspace).await.unwrap().is_empty());
-        assert!(matches!(remove(scene, scorer).await, Err(Error::NotFound("scorer"))));
+        assert!(matches!(remove(scene, scorer).await, Err(Error::NotFound(missing)) if missing.kind() == "scorer"));
     }
 
     async fn a_removal_completes_those_that_were_cut_short(scene: &Scene) {

@@ -12,11 +12,11 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::digest::sha256_hex;
 use pyxis_core::entropy::{OsEntropy, SeededEntropy, token};
-use pyxis_core::id::{ApiKeyId, NodeId, ScorerId, WorkspaceId};
+use pyxis_core::id::{ApiKeyId, ScorerId, WorkspaceId};
 use pyxis_core::score::Weights;
 use pyxis_scoring::engine::{Revocation, revoke};
 use pyxis_scoring::models::Source;
-use pyxis_scoring::{Config, Parts, SpentLog, State};
+use pyxis_scoring::{Config, Parts, State};
 use pyxis_store::Store;
 use pyxis_store::api_keys::{self, ApiKeyRow};
 use pyxis_store::issuers::{self, IssuerRow};
@@ -94,10 +94,7 @@ impl Scene {
 
     /// Another process, with its own connections.
     pub(crate) fn node_on(&self, store: Store, config: Config) -> Node {
-        let node = self.node_with(Parts { store, config, ..self.parts() });
-        let id = NodeId::new(START, &*self.entropy);
-        node.state.note_in(SpentLog::new(id, tempfile::tempfile().unwrap()).unwrap());
-        node
+        self.node_with(Parts { store, config, ..self.parts() })
     }
 
     /// Another process, with a different activity source.

@@ -17,7 +17,7 @@ engines! {
         for (name, reason) in [("A", "counts"), ("Zero", none), ("None", none)] {
             assert_eq!(stamps[name]["reason"], reason, "{name}");
         }
-        let explored = show(&scene.state, scene.workspace, Some(scorer), wallet(1)).await.unwrap();
+        let explored = show(&scene.state.store, scene.workspace, Some(scorer), wallet(1), scene.state.now()).await.unwrap();
         let lines = explored.stamps.iter();
         let standings: Vec<_> = lines.map(|line| (line.stamp.provider.as_str(), line.standing)).collect();
         let expected = [("A", StampStatus::Counts), ("None", StampStatus::NoWeight), ("Zero", StampStatus::NoWeight)];

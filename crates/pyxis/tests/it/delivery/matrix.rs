@@ -278,7 +278,7 @@ engines! {
         homeserver.set_down(true);
         set("!other:px.test").await.unwrap();
         assert_eq!(found().await.iter().filter(|(_, wrong)| wrong.is_some()).count(), 1);
-        let told = channels::in_trouble(state, proxy.workspace).await.unwrap();
+        let told = channels::in_trouble(&state.store, proxy.workspace).await.unwrap();
         assert!(told.is_empty());
     }
 
@@ -290,7 +290,7 @@ engines! {
         homeserver.encrypt("!ops:px.test");
         let txn = proxy.pause(1).await;
         show_due(&proxy.state).await.unwrap();
-        let found = channels::in_trouble(&proxy.state, proxy.workspace).await.unwrap();
+        let found = channels::in_trouble(&proxy.state.store, proxy.workspace).await.unwrap();
         assert_eq!(found.len(), 1);
         let message = &found[0].message;
         assert_eq!((message.txn_id, message.next_at), (txn, None));
@@ -366,7 +366,7 @@ engines! {
         proxy.pause(1).await;
         show_due(&proxy.state).await.unwrap();
         assert_eq!(homeserver.messages()[0].html, None, "without a color it is plain text");
-        brand::put(&proxy.state, &proxy.actor(), "Acme & Co", "#ffe066").await.unwrap();
+        brand::put(&proxy.state.audited, &proxy.actor(), "Acme & Co", "#ffe066").await.unwrap();
         let txn = proxy.pause_because(2, "<b>now</b>").await;
         show_due(&proxy.state).await.unwrap();
         let message = posted(&homeserver, "round 2").unwrap();

@@ -47,14 +47,14 @@ async fn subscribe_as(proxy: &Proxy, service: &Upstream, browser: &Browser, user
 }
 
 async fn browsers(proxy: &Proxy) -> usize {
-    push::list(&proxy.state, proxy.workspace, owner(proxy)).await.unwrap().len()
+    push::list(&proxy.state.store, proxy.workspace, owner(proxy)).await.unwrap().len()
 }
 
 engines! {
     async fn a_browser_is_told_who_asks_for_what_and_where_and_nothing_else(proxy: &Proxy) {
         let (service, browser) = (service(proxy).await, Browser::new());
         subscribe(proxy, &service, &browser).await;
-        brand::put(&proxy.state, &proxy.actor(), "Acme", "").await.unwrap();
+        brand::put(&proxy.state.audited, &proxy.actor(), "Acme", "").await.unwrap();
         let txn = proxy.pause(1).await;
         push::send_due(&proxy.state).await.unwrap();
         let [sent] = service.received(1).await.try_into().unwrap();
@@ -96,7 +96,7 @@ engines! {
             proxy.pause(round).await;
             push::send_due(&proxy.state).await.unwrap();
             service.received(round).await;
-            push::refused(&proxy.state, proxy.workspace).await.unwrap()
+            push::refused(&proxy.state.store, proxy.workspace).await.unwrap()
         };
         let wrong = |answer| Reply::new(answer).body("{\"reason\":\"BadJwtToken\"}");
         let [(first, email)] = told(1, wrong(403)).await.try_into().unwrap();
@@ -122,14 +122,14 @@ engines! {
             serde_json::from_slice::<Value>(&browser.decrypt(&sent.body)).unwrap()["icon"].clone()
         };
         let (state, actor) = (&proxy.state, proxy.actor());
-        let picture = async || brand::icon(state, proxy.workspace).await.unwrap();
+        let picture = async || brand::icon(&state.store, proxy.workspace).await.unwrap();
         assert_eq!((icon(1).await, picture().await), (Value::Null, None));
-        let url = json!(brand::logo_url(state, proxy.workspace));
-        brand::put(state, &actor, "Acme", "#ffe066").await.unwrap();
+        let url = json!(brand::logo_url(&state.config, proxy.workspace));
+        brand::put(&state.audited, &actor, "Acme", "#ffe066").await.unwrap();
         assert_eq!(icon(2).await, url);
         let (tile, kind) = picture().await.unwrap();
         assert_eq!(kind, "image/png");
-        brand::set_logo(state, &actor, Some(picture::dot())).await.unwrap();
+        brand::set_logo(&state.audited, &actor, Some(picture::dot())).await.unwrap();
         assert_eq!(icon(3).await, url);
         assert_ne!(picture().await.unwrap().0, tile);
     }
@@ -141,7 +141,7 @@ engines! {
         };
         let (granted, plain) = (member("granted@example.com").await, member("plain@example.com").await);
         let right = Right { approve: true, policy: false };
-        rights::set(&proxy.state, &proxy.actor(), granted, "api", right).await.unwrap();
+        rights::set(&proxy.state.audited, &proxy.actor(), granted, "api", right).await.unwrap();
         let people = [("/owner", owner(proxy)), ("/second", proxy.approver(1, DecisionSurface::Dashboard).user),
             ("/granted", granted), ("/plain", plain)];
         for (path, user) in people {
@@ -164,7 +164,7 @@ engines! {
         service.reply(Reply::new(503));
         proxy.pause(3).await;
         push::send_due(&proxy.state).await.unwrap();
-        rights::set(&proxy.state, &proxy.actor(), granted, "api", Right::default()).await.unwrap();
+        rights::set(&proxy.state.audited, &proxy.actor(), granted, "api", Right::default()).await.unwrap();
         proxy.advance(Duration::from_mins(1));
         push::send_due(&proxy.state).await.unwrap();
         assert_eq!(service.requests().len(), 5, "the one that failed was the last");
@@ -218,7 +218,7 @@ engines! {
         quick.received(1).await;
         never.go();
         workers.end().await;
-        let first = push::list(&proxy.state, proxy.workspace, owner(proxy)).await.unwrap().remove(0);
+        let first = push::list(&proxy.state.store, proxy.workspace, owner(proxy)).await.unwrap().remove(0);
         assert!(first.last_success_at.is_some(), "the first was under way all the time, and is finished");
     }
 

@@ -221,7 +221,7 @@ engines! {
         assert_eq!(scene.state(txn).await, ApprovalState::Pending);
         let filter = AuditFilter { events: vec![AuditEvent::ChatStrangerRefused], ..AuditFilter::default() };
         let found = audit::search(&scene.proxy.state.store, scene.proxy.workspace, &filter).await.unwrap();
-        assert_eq!(found[0].record.record.actor, "telegram:666");
+        assert_eq!(found[0].record.record.actor, "telegram:666".into());
     }
 
     async fn the_count_of_approvals_is_shown_as_it_grows(scene: &mut Scene) {
@@ -250,7 +250,7 @@ engines! {
         scene.telegram.press(&message, "Approve", MEMBER);
         scene.heard(refused, 1).await;
         let set = async |approve| {
-            rights::set(&state, &actor, member, "api", Right { approve, policy: true }).await.unwrap();
+            rights::set(&state.audited, &actor, member, "api", Right { approve, policy: true }).await.unwrap();
         };
         set(false).await;
         scene.telegram.press(&message, "Deny", MEMBER);
@@ -264,7 +264,7 @@ engines! {
         scene.heard(refused, 4).await;
         // A disabled person is treated like a stranger, even with the right.
         scene.proxy.policy(POLICY).await;
-        people::set_enabled(&state, &actor, member, false).await.unwrap();
+        people::set_enabled(&state.audited, &actor, member, false).await.unwrap();
         scene.telegram.press(&message, "Approve", MEMBER);
         scene.heard("not linked", 1).await;
         assert_eq!(scene.state(txn).await, ApprovalState::Pending);
@@ -287,7 +287,7 @@ engines! {
 
     async fn a_message_carries_the_brand_the_reason_and_what_a_grant_would_have_covered(scene: &mut Scene) {
         let (state, actor) = (scene.proxy.state.clone(), scene.proxy.actor());
-        brand::put(&state, &actor, "Acme", "#ffe066").await.unwrap();
+        brand::put(&state.audited, &actor, "Acme", "#ffe066").await.unwrap();
         let shown = async |scene: &Scene, round: usize| {
             scene.proxy.pause_because(round, "for the\tMarch invoice").await;
             let text = format!("│ round {round}");
@@ -301,8 +301,8 @@ engines! {
         assert!(message.text.contains(lately), "{}", message.text);
         assert_eq!(scene.preview("sendMessage"), json!({ "is_disabled": true }), "nothing is fetched");
         // The logo, once there is one, and nothing else that anyone could put there.
-        brand::set_logo(&state, &actor, Some(picture::dot())).await.unwrap();
-        let url = brand::logo_url(&state, scene.proxy.workspace);
+        brand::set_logo(&state.audited, &actor, Some(picture::dot())).await.unwrap();
+        let url = brand::logo_url(&state.config, scene.proxy.workspace);
         let small = json!({ "url": url, "prefer_small_media": true, "show_above_text": true });
         let message = shown(scene, 2).await;
         assert_eq!(scene.preview("sendMessage"), small);
@@ -378,7 +378,7 @@ engines! {
             to_8.next_back().map(|call| call.body["text"].as_str().unwrap().to_owned())
         };
         assert!(scene.telegram.until(refused).await.contains("wrong or has expired"));
-        assert!(channels::accounts(&scene.proxy.state, scene.proxy.workspace, owner.user).await.unwrap().is_empty());
+        assert!(channels::accounts(&scene.proxy.state.store, scene.proxy.workspace, owner.user).await.unwrap().is_empty());
     }
 
     async fn a_button_with_another_nonce_or_none_does_nothing(scene: &mut Scene) {

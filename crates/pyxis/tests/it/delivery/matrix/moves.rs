@@ -11,8 +11,9 @@ use super::*;
 const NEW: &str = "!new:px.test";
 
 async fn rooms(site: &Site) -> (Option<String>, Option<String>) {
-    let policy = policies::get(&site.state, site.workspace, "api").await.unwrap().unwrap().1;
-    let default = channels::default_chat(&site.state, site.workspace, ChatPlatform::MATRIX).await.unwrap();
+    let policy = policies::get(&site.state.store, site.workspace, "api").await.unwrap().unwrap().1;
+    let default =
+        channels::default_chat(&site.state.store, site.workspace, ChatPlatform::MATRIX).await.unwrap();
     (policy.rooms.get(ChatPlatform::MATRIX).map(str::to_owned), default)
 }
 

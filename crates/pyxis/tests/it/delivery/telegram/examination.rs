@@ -36,7 +36,7 @@ async fn tick(site: &Site) {
 
 /// The policy's chat.
 async fn chat(site: &Site) -> Option<String> {
-    let found = pyxis_gateway::admin::policies::get(&site.state, site.workspace, "api").await.unwrap();
+    let found = pyxis_gateway::admin::policies::get(&site.state.store, site.workspace, "api").await.unwrap();
     found.unwrap().1.rooms.get(ChatPlatform::TELEGRAM).map(str::to_owned)
 }
 

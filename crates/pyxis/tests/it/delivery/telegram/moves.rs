@@ -11,12 +11,14 @@ pub(super) const SUPERGROUP: i64 = -100_987_654_321;
 
 impl Scene {
     async fn policy_chat(&self) -> Option<String> {
-        let found = policies::get(&self.site.state, self.site.workspace, "api").await.unwrap();
+        let found = policies::get(&self.site.state.store, self.site.workspace, "api").await.unwrap();
         found.unwrap().1.rooms.get(ChatPlatform::TELEGRAM).map(str::to_owned)
     }
 
     async fn default_chat(&self) -> Option<String> {
-        channels::default_chat(&self.site.state, self.site.workspace, ChatPlatform::TELEGRAM).await.unwrap()
+        channels::default_chat(&self.site.state.store, self.site.workspace, ChatPlatform::TELEGRAM)
+            .await
+            .unwrap()
     }
 
     async fn set_default(&self, chat: i64) {
