@@ -1,6 +1,7 @@
 //! Agent endpoints: `/forward`, `/p/…`, `/sign`, and information for agents.
 
 pub(crate) mod agent_api;
+pub mod doors;
 pub(crate) mod endpoints;
 pub(crate) mod forward;
 pub(crate) mod outcome;

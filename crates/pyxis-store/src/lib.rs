@@ -65,6 +65,7 @@ pub mod sessions;
 pub mod sign_in_links;
 pub mod staged_policies;
 pub mod stamps;
+pub mod undelivered;
 pub mod usage;
 pub mod users;
 pub mod votes;

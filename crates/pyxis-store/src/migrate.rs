@@ -56,6 +56,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(26, "0026_granted_scope"),
     migration!(27, "0027_deliveries_in_order"),
     migration!(28, "0028_unreachable"),
+    migration!(29, "0029_undelivered"),
 ];
 
 /// Held on PostgreSQL while migrating, so that nodes that start together do not collide.

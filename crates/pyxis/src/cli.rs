@@ -136,6 +136,26 @@ pub enum Command {
     /// Manage agents and their keys.
     #[command(subcommand)]
     Agent(AgentCommand),
+    /// Bridge standard input and output to the MCP server of a running Pyxis, for programs that speak only stdio.
+    Mcp {
+        /// URL of the server [default: the base URL of this installation].
+        #[arg(long, value_name = "URL")]
+        url: Option<String>,
+        /// Environment variable that holds the agent key.
+        #[arg(long, value_name = "NAME", default_value = "PX_AGENT_KEY")]
+        agent_key_env: String,
+    },
+    /// Print the configuration that connects an agent's program to the MCP server; without a name, list the programs.
+    Connect {
+        /// Program, such as claude-code or codex.
+        client: Option<String>,
+        /// URL of the server [default: the base URL of this installation].
+        #[arg(long, value_name = "URL")]
+        url: Option<String>,
+        /// Environment variable that will hold the agent key.
+        #[arg(long, value_name = "NAME", default_value = "PX_AGENT_KEY")]
+        key_env: String,
+    },
     /// Manage stored credentials.
     #[command(subcommand)]
     Credential(CredentialCommand),

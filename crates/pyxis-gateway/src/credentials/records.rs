@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::credentials::redaction::{RedactedRequest, Redactor};
 use crate::error::Error;
 use crate::requests::authorize::{AllowedBy, Matched};
+use crate::requests::door::Door;
 use crate::requests::validated_request::ValidatedRequest;
 use crate::runtime::exchange_metrics::ExchangeMetrics;
 use crate::runtime::state::State;
@@ -22,6 +23,31 @@ struct ForwardDetail<'a> {
     pattern: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
+    /// Name of the door, unless it is the HTTP interface itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    door: Option<&'static str>,
+    /// What the client behind the door calls itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client: Option<&'a str>,
+}
+
+impl<'a> ForwardDetail<'a> {
+    fn new(
+        asked: &'a ValidatedRequest<'_>,
+        rule: &'a str,
+        pattern: Option<&'a str>,
+        words: &'a RedactedRequest,
+    ) -> Self {
+        let door = Door::of(asked.head);
+        Self {
+            target: &words.route,
+            rule,
+            pattern,
+            reason: words.reason.as_deref(),
+            door: door.map(|door| door.name),
+            client: door.and_then(|door| door.client.as_deref()),
+        }
+    }
 }
 
 /// `detail` of an outcome record; times in microseconds, sizes in bytes.
@@ -74,12 +100,7 @@ pub(crate) fn refused(state: &State, asked: &ValidatedRequest<'_>, error: &Error
     };
     let words = Redactor::of_credential(state, asked).words(asked);
     let mut record = base(state, asked, decision, &words);
-    record.detail = json(&ForwardDetail {
-        target: &words.route,
-        rule: error.code(),
-        pattern: pattern.as_deref(),
-        reason: words.reason.as_deref(),
-    });
+    record.detail = json(&ForwardDetail::new(asked, error.code(), pattern.as_deref(), &words));
     state.metrics().refused.increment(1);
     state.audit.append_detached(record);
 }
@@ -127,12 +148,8 @@ fn of(
     words: &RedactedRequest,
 ) -> AuditRecord {
     let mut record = base(state, asked, decision, words);
-    record.detail = json(&ForwardDetail {
-        target: &words.route,
-        rule: matched.rule.as_str(),
-        pattern: matched.pattern.as_deref(),
-        reason: words.reason.as_deref(),
-    });
+    let (rule, pattern) = (matched.rule.as_str(), matched.pattern.as_deref());
+    record.detail = json(&ForwardDetail::new(asked, rule, pattern, words));
     record
 }
 

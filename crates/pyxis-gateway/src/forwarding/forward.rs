@@ -20,7 +20,7 @@ use pyxis_core::target::Target;
 use pyxis_http::body::BodyError;
 use tokio::time::Instant;
 
-use crate::approvals::{agent_response, pause};
+use crate::approvals::{agent_response, delivery, pause};
 use crate::credentials::outbound::{Outbound, UpstreamResponse, clean_headers, dispatch, relay};
 use crate::credentials::records;
 use crate::credentials::redaction::Redactor;
@@ -28,6 +28,7 @@ use crate::error::{Error, Result};
 use crate::forwarding::outcome::{AuditSpan, OutcomeBody};
 use crate::requests::authorize::{self, AllowedBy, Authorization, Matched};
 use crate::requests::control::{self, Control};
+use crate::requests::door::Door;
 use crate::requests::idempotency::{Claimed, IdempotencyOutcome};
 use crate::requests::validated_request::ValidatedRequest;
 use crate::requests::{idempotency, limits};
@@ -240,8 +241,12 @@ async fn ask(
             return Err(error);
         }
     };
+    if let Some(row) = delivery::missed(state, asked, &body, asked.control.wait).await? {
+        return agent_response::answer(state, row).await.map(Some);
+    }
     let paused = pause::pause(state, asked, &matched, body, claim).await?;
-    agent_response::respond_pending(state, asked.agent, paused, asked.control.wait).await.map(Some)
+    let door = Door::of(asked.head);
+    agent_response::respond_pending(state, asked.agent, paused, asked.control.wait, door).await.map(Some)
 }
 
 fn method(control: &Control<'_>) -> Result<Method> {
