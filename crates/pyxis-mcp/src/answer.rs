@@ -16,8 +16,8 @@ use tokio::time::Instant;
 const MAX_INLINE: usize = 64 * 1024;
 /// Longest time to read a body. Event streams do not end by themselves.
 const MAX_READING: Duration = Duration::from_secs(30);
-/// Longest body of the proxy's own answers, in bytes.
-const MAX_OWN: usize = 1024 * 1024;
+/// Longest answer of the proxy itself, in bytes. A stored response of 10 MiB is longer in JSON.
+const MAX_OWN: usize = 64 * 1024 * 1024;
 
 /// Headers that stand in the text. The others are only in the structured result.
 const TELLING: [&str; 6] =
