@@ -28,11 +28,11 @@ use utoipa_axum::routes;
 
 pub use config::{ChatSettings, Config};
 pub use error::{BoxError, Error, Result};
-pub use forwarding::doors;
+pub use forwarding::entry_points;
 pub use forwarding::forward::base_url_proxy;
 pub use forwarding::forward::forward;
 pub use identity::actor::Actor;
-pub use requests::door::Door;
+pub use requests::entry_point::EntryPoint;
 pub use runtime::resolve::CredentialOptions;
 pub use runtime::secret_value::SecretValue;
 pub use runtime::state::{Parts, State};

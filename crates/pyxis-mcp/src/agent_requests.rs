@@ -5,14 +5,14 @@ use axum::body::Body;
 use http::{HeaderName, HeaderValue, Method, Request, Response};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use pyxis_gateway as gateway;
-use pyxis_gateway::Door;
-use pyxis_gateway::doors::{self, Explanation};
+use pyxis_gateway::EntryPoint;
+use pyxis_gateway::entry_points::{self, Explanation};
 use tower::ServiceExt;
 
 use crate::arguments::Call;
-use crate::caller::Caller;
+use crate::caller::McpCaller;
 
-/// Name of this door in the audit trail.
+/// Name of this entry point in the audit trail.
 const DOOR: &str = "mcp";
 
 /// Sends requests to the proxy in the same process.
@@ -28,13 +28,12 @@ impl AgentRequests {
         Self { gateway, proxy }
     }
 
-    /// `POST /forward`, held for `wait` seconds if a person must decide.
+    /// `POST /forward`, held if a person must decide.
     pub(crate) async fn forward(
         &self,
-        caller: &Caller,
+        caller: &McpCaller,
         client: Option<&str>,
         call: &Call,
-        wait: u64,
     ) -> Result<Response<Body>, http::Error> {
         let mut request = Request::builder()
             .method(Method::POST)
@@ -42,8 +41,7 @@ impl AgentRequests {
             .header("x-px-key", key(caller)?)
             .header("x-px-credential", text(&call.credential)?)
             .header("x-px-target", text(&call.url)?)
-            .header("x-px-method", text(&call.method)?)
-            .header("prefer", format!("wait={wait}"));
+            .header("x-px-method", text(&call.method)?);
         if let Some(reason) = &call.reason {
             request = request.header("x-px-reason", text(reason)?);
         }
@@ -51,19 +49,21 @@ impl AgentRequests {
             request = request.header(HeaderName::try_from(name)?, text(value)?);
         }
         let client = client.or(caller.user_agent.as_deref());
-        let request = request.extension(Door::new(DOOR, client)).body(Body::from(call.body.clone()))?;
+        let request = request
+            .extension(EntryPoint::new(DOOR, client, self.gateway.config.mcp_wait))
+            .body(Body::from(call.body.clone()))?;
         Ok(gateway::forward(&self.gateway, request).await)
     }
 
     /// `GET /agent/services`.
-    pub(crate) async fn services(&self, caller: &Caller) -> Result<Response<Body>, http::Error> {
+    pub(crate) async fn services(&self, caller: &McpCaller) -> Result<Response<Body>, http::Error> {
         self.send(caller, Method::GET, "/agent/services").await
     }
 
     /// `GET /agent/approvals/{txn_id}`, held for `wait` seconds.
     pub(crate) async fn poll(
         &self,
-        caller: &Caller,
+        caller: &McpCaller,
         txn: &str,
         wait: u64,
     ) -> Result<Response<Body>, http::Error> {
@@ -71,16 +71,30 @@ impl AgentRequests {
     }
 
     /// `DELETE /agent/approvals/{txn_id}`.
-    pub(crate) async fn withdraw(&self, caller: &Caller, txn: &str) -> Result<Response<Body>, http::Error> {
+    pub(crate) async fn withdraw(
+        &self,
+        caller: &McpCaller,
+        txn: &str,
+    ) -> Result<Response<Body>, http::Error> {
         self.send(caller, Method::DELETE, &transaction(txn)).await
     }
 
     /// What would happen to a request.
-    pub(crate) async fn explain(&self, caller: &Caller, call: &Call) -> Result<Explanation, gateway::Error> {
-        doors::explain(&self.gateway, caller.key.expose(), &call.credential, &call.method, &call.url).await
+    pub(crate) async fn explain(
+        &self,
+        caller: &McpCaller,
+        call: &Call,
+    ) -> Result<Explanation, gateway::Error> {
+        entry_points::explain(&self.gateway, caller.key.expose(), &call.credential, &call.method, &call.url)
+            .await
     }
 
-    async fn send(&self, caller: &Caller, method: Method, path: &str) -> Result<Response<Body>, http::Error> {
+    async fn send(
+        &self,
+        caller: &McpCaller,
+        method: Method,
+        path: &str,
+    ) -> Result<Response<Body>, http::Error> {
         let request = Request::builder()
             .method(method)
             .uri(path)
@@ -99,7 +113,7 @@ fn text(value: &str) -> Result<HeaderValue, http::Error> {
     Ok(HeaderValue::from_bytes(value.as_bytes())?)
 }
 
-fn key(caller: &Caller) -> Result<HeaderValue, http::Error> {
+fn key(caller: &McpCaller) -> Result<HeaderValue, http::Error> {
     let mut value = text(caller.key.expose())?;
     value.set_sensitive(true);
     Ok(value)

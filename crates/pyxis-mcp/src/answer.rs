@@ -7,6 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, Response, StatusCode};
 use http_body_util::BodyExt;
+use pyxis_gateway as gateway;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -28,12 +29,12 @@ pub(crate) enum Answer {
     /// Nothing more will happen.
     Final(CallToolResult),
     /// A person must decide, or the approved request is being sent.
-    Pending(Waiting),
+    Pending(PendingApproval),
 }
 
 /// A transaction that is not settled.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub(crate) struct Waiting {
+pub(crate) struct PendingApproval {
     /// Transaction id.
     pub(crate) txn_id: String,
     /// `pending` or `approved`.
@@ -43,6 +44,13 @@ pub(crate) struct Waiting {
     pub(crate) created_at: Option<String>,
     /// End of the approval window, RFC 3339.
     pub(crate) expires_at: String,
+}
+
+impl PendingApproval {
+    /// Page on which a person decides.
+    pub(crate) fn page(&self, gateway: &gateway::State) -> String {
+        format!("{}/approve/{}", gateway.config.base_url, self.txn_id)
+    }
 }
 
 /// A target's response.
@@ -57,16 +65,16 @@ struct Upstream {
 #[derive(Deserialize)]
 struct Outcome {
     #[serde(flatten)]
-    waiting: Waiting,
+    waiting: PendingApproval,
     reason: Option<String>,
-    response: Option<Kept>,
+    response: Option<StoredAnswer>,
     error: Option<String>,
     detail: Option<String>,
     url: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Kept {
+struct StoredAnswer {
     status: u16,
     headers: Vec<(String, String)>,
     body: String,
@@ -121,8 +129,8 @@ pub(crate) async fn of_poll(response: Response<Body>) -> Answer {
     }
 }
 
-impl From<Kept> for Upstream {
-    fn from(kept: Kept) -> Self {
+impl From<StoredAnswer> for Upstream {
+    fn from(kept: StoredAnswer) -> Self {
         let body = match kept.body_encoding.as_str() {
             "base64" => STANDARD.decode(&kept.body).unwrap_or_default(),
             _ => kept.body.into_bytes(),

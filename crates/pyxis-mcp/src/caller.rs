@@ -10,14 +10,14 @@ use http::header::{AUTHORIZATION, USER_AGENT, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use pyxis_core::secret::SecretString;
 use pyxis_gateway as gateway;
-use pyxis_gateway::doors::{self, AgentIdentity};
+use pyxis_gateway::entry_points::{self, AgentIdentity};
 
 /// Header of the agent key, for clients that cannot set `Authorization`.
 const KEY: &str = "x-px-key";
 
 /// The authenticated caller of a message.
 #[derive(Clone)]
-pub(crate) struct Caller {
+pub(crate) struct McpCaller {
     /// Its key, sent along with every request that a tool makes.
     pub(crate) key: Arc<SecretString>,
     /// The agent.
@@ -35,11 +35,11 @@ pub(crate) async fn identify(
     let Some(key) = key(request.headers()) else {
         return challenge(gateway::Error::MissingKey);
     };
-    match doors::authenticate(&gateway, &key).await {
+    match entry_points::authenticate(&gateway, &key).await {
         Ok(agent) => {
             let user_agent = request.headers().get(USER_AGENT).and_then(|value| value.to_str().ok());
             let user_agent = user_agent.map(str::to_owned);
-            request.extensions_mut().insert(Caller {
+            request.extensions_mut().insert(McpCaller {
                 key: Arc::new(SecretString::new(key)),
                 agent,
                 user_agent,

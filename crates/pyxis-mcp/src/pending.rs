@@ -13,9 +13,9 @@ use rmcp::model::{
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::answer::Waiting;
+use crate::answer::PendingApproval;
 use crate::arguments::Call;
-use crate::caller::Caller;
+use crate::caller::McpCaller;
 use crate::task;
 
 /// Name of the request for a person's decision among the requests of a result.
@@ -34,24 +34,24 @@ pub(crate) struct Abilities {
 
 /// What a client carries between two attempts at a call.
 #[derive(Serialize, Deserialize)]
-struct Carried {
+struct RequestState {
     txn_id: String,
     expires_at: i64,
 }
 
 /// Seals and opens the carried state.
 #[derive(Clone)]
-pub(crate) struct Carrier(RequestStateCodec);
+pub(crate) struct RequestStateSealer(RequestStateCodec);
 
-impl Carrier {
+impl RequestStateSealer {
     pub(crate) fn new(gateway: &gateway::State) -> Self {
         let key = gateway.keyring.derive("mcp-request-state");
         // Derived keys have 32 bytes, the length that is checked otherwise.
         Self(RequestStateCodec::new_unchecked(key.expose().clone()))
     }
 
-    fn seal(&self, caller: &Caller, call: &Call, txn_id: &str, now: UnixMillis) -> Option<String> {
-        let carried = Carried { txn_id: txn_id.to_owned(), expires_at: now.0 + STATE_LIFETIME };
+    fn seal(&self, caller: &McpCaller, call: &Call, txn_id: &str, now: UnixMillis) -> Option<String> {
+        let carried = RequestState { txn_id: txn_id.to_owned(), expires_at: now.0 + STATE_LIFETIME };
         let bound = bound(caller, call);
         self.0.seal_json_with(&carried, &SealOptions::new().associated_data(&bound)).ok()
     }
@@ -59,12 +59,12 @@ impl Carrier {
     /// The transaction in a state, if it was made for this agent and this call.
     pub(crate) fn open(
         &self,
-        caller: &Caller,
+        caller: &McpCaller,
         call: &Call,
         state: &str,
         now: UnixMillis,
     ) -> Result<String, String> {
-        let carried: Carried = self
+        let carried: RequestState = self
             .0
             .open_json_with(state, &bound(caller, call))
             .map_err(|error| format!("requestState: {error}; call again without it"))?;
@@ -76,28 +76,23 @@ impl Carrier {
 }
 
 /// What a state is bound to: the agent and the call.
-fn bound(caller: &Caller, call: &Call) -> Vec<u8> {
+fn bound(caller: &McpCaller, call: &Call) -> Vec<u8> {
     [caller.agent.id.to_string().as_bytes(), b"|", &call.digest()].concat()
-}
-
-/// Page on which a person decides.
-pub(crate) fn page(gateway: &gateway::State, txn_id: &str) -> String {
-    format!("{}/approve/{txn_id}", gateway.config.base_url)
 }
 
 /// Answers a call that has waited long enough.
 pub(crate) fn respond(
     gateway: &gateway::State,
-    carrier: &Carrier,
+    sealer: &RequestStateSealer,
     abilities: Abilities,
-    caller: &Caller,
+    caller: &McpCaller,
     call: &Call,
-    waiting: &Waiting,
+    waiting: &PendingApproval,
 ) -> CallToolResponse {
     if abilities.tasks {
         return CallToolResponse::Task(CreateTaskResult::new(task::of(gateway, waiting)));
     }
-    let state = carrier.seal(caller, call, &waiting.txn_id, gateway.now()).filter(|_| abilities.pages);
+    let state = sealer.seal(caller, call, &waiting.txn_id, gateway.now()).filter(|_| abilities.pages);
     match state {
         Some(state) => {
             let requests = InputRequests::from([(APPROVAL.to_owned(), ask(gateway, waiting))]);
@@ -107,19 +102,19 @@ pub(crate) fn respond(
     }
 }
 
-fn ask(gateway: &gateway::State, waiting: &Waiting) -> InputRequest {
+fn ask(gateway: &gateway::State, waiting: &PendingApproval) -> InputRequest {
     InputRequest::Elicitation(ElicitRequest::new(ElicitRequestParams::UrlElicitationParams {
         meta: None,
         message: "This request needs a person's approval. Open the page to decide.".to_owned(),
-        url: page(gateway, &waiting.txn_id),
+        url: waiting.page(gateway),
         elicitation_id: waiting.txn_id.clone(),
     }))
 }
 
 /// The answer for clients without further abilities.
-pub(crate) fn text(gateway: &gateway::State, waiting: &Waiting) -> CallToolResult {
-    let page = page(gateway, &waiting.txn_id);
-    let Waiting { txn_id, status, expires_at, .. } = waiting;
+pub(crate) fn text(gateway: &gateway::State, waiting: &PendingApproval) -> CallToolResult {
+    let page = waiting.page(gateway);
+    let PendingApproval { txn_id, status, expires_at, .. } = waiting;
     let said = if status == "approved" {
         format!("Approved and being sent. Call `wait` with txn_id {txn_id} for the response.")
     } else {

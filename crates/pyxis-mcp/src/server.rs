@@ -15,8 +15,8 @@ use serde_json::Value;
 use crate::agent_requests::AgentRequests;
 use crate::answer::{self, Answer};
 use crate::arguments::{self, Call, Nothing, Transaction};
-use crate::caller::Caller;
-use crate::pending::{self, Abilities, Carrier};
+use crate::caller::McpCaller;
+use crate::pending::{self, Abilities, RequestStateSealer};
 use crate::{task, tools};
 
 /// Protocol versions, oldest first.
@@ -27,15 +27,15 @@ const VERSIONS: &[ProtocolVersion] =
 #[derive(Clone)]
 pub(crate) struct McpServer {
     requests: AgentRequests,
-    carrier: Carrier,
+    sealer: RequestStateSealer,
 }
 
 type ToolResult = Result<CallToolResponse, ErrorData>;
 
 impl McpServer {
     pub(crate) fn new(requests: AgentRequests) -> Self {
-        let carrier = Carrier::new(&requests.gateway);
-        Self { requests, carrier }
+        let sealer = RequestStateSealer::new(&requests.gateway);
+        Self { requests, sealer }
     }
 
     /// Seconds to wait for a decision.
@@ -43,7 +43,7 @@ impl McpServer {
         self.requests.gateway.config.mcp_wait.as_secs()
     }
 
-    async fn services(&self, caller: &Caller) -> ToolResult {
+    async fn services(&self, caller: &McpCaller) -> ToolResult {
         let response = self.requests.services(caller).await.map_err(internal)?;
         let status = response.status();
         let value = answer::own(response.into_body()).await;
@@ -56,7 +56,7 @@ impl McpServer {
     async fn call(
         &self,
         context: &RequestContext<RoleServer>,
-        caller: &Caller,
+        caller: &McpCaller,
         request: CallToolRequestParams,
     ) -> ToolResult {
         let call = match Call::read(request.arguments) {
@@ -66,10 +66,10 @@ impl McpServer {
         let answer = match &request.request_state {
             None => {
                 let client = client(context);
-                let sent = self.requests.forward(caller, client.as_deref(), &call, self.patience()).await;
+                let sent = self.requests.forward(caller, client.as_deref(), &call).await;
                 answer::of_forward(sent.map_err(internal)?).await
             }
-            Some(state) => match self.carrier.open(caller, &call, state, self.requests.gateway.now()) {
+            Some(state) => match self.sealer.open(caller, &call, state, self.requests.gateway.now()) {
                 Ok(txn) => self.poll(caller, &txn).await?,
                 Err(error) => return Err(ErrorData::invalid_params(error, None)),
             },
@@ -81,13 +81,13 @@ impl McpServer {
                 pending::text(&self.requests.gateway, &waiting).into()
             }
             Answer::Pending(waiting) => {
-                let (gateway, carrier) = (&self.requests.gateway, &self.carrier);
-                pending::respond(gateway, carrier, abilities(context), caller, &call, &waiting)
+                let (gateway, sealer) = (&self.requests.gateway, &self.sealer);
+                pending::respond(gateway, sealer, abilities(context), caller, &call, &waiting)
             }
         })
     }
 
-    async fn wait(&self, caller: &Caller, arguments: Option<JsonObject>) -> ToolResult {
+    async fn wait(&self, caller: &McpCaller, arguments: Option<JsonObject>) -> ToolResult {
         let Transaction { txn_id } = match arguments::read(arguments) {
             Ok(transaction) => transaction,
             Err(error) => return Ok(answer::failure(error).into()),
@@ -99,7 +99,7 @@ impl McpServer {
     }
 
     /// Waits for an outcome, which is delivered once it is there.
-    async fn poll(&self, caller: &Caller, txn_id: &str) -> Result<Answer, ErrorData> {
+    async fn poll(&self, caller: &McpCaller, txn_id: &str) -> Result<Answer, ErrorData> {
         let response = self.requests.poll(caller, txn_id, self.patience()).await.map_err(internal)?;
         let answer = answer::of_poll(response).await;
         if let (Answer::Final(_), Ok(txn)) = (&answer, txn_id.parse()) {
@@ -109,7 +109,7 @@ impl McpServer {
         Ok(answer)
     }
 
-    async fn withdraw(&self, caller: &Caller, arguments: Option<JsonObject>) -> ToolResult {
+    async fn withdraw(&self, caller: &McpCaller, arguments: Option<JsonObject>) -> ToolResult {
         let Transaction { txn_id } = match arguments::read(arguments) {
             Ok(transaction) => transaction,
             Err(error) => return Ok(answer::failure(error).into()),
@@ -124,7 +124,7 @@ impl McpServer {
         Ok(answer::refusal(status, &answer::own(response.into_body()).await).into())
     }
 
-    async fn explain(&self, caller: &Caller, arguments: Option<JsonObject>) -> ToolResult {
+    async fn explain(&self, caller: &McpCaller, arguments: Option<JsonObject>) -> ToolResult {
         let call = match Call::to_explain(arguments) {
             Ok(call) => call,
             Err(error) => return Ok(answer::failure(error).into()),
@@ -215,9 +215,9 @@ impl ServerHandler for McpServer {
 }
 
 /// The agent whose key came with the message.
-fn caller(context: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
+fn caller(context: &RequestContext<RoleServer>) -> Result<McpCaller, ErrorData> {
     let head = context.extensions.get::<http::request::Parts>();
-    let caller = head.and_then(|head| head.extensions.get::<Caller>());
+    let caller = head.and_then(|head| head.extensions.get::<McpCaller>());
     caller.cloned().ok_or_else(|| ErrorData::invalid_request("no agent key", None))
 }
 

@@ -4,20 +4,19 @@ use pyxis_gateway as gateway;
 use rmcp::model::{CallToolResult, DetailedTask, JsonObject, Task, TaskPayload, TaskStatus};
 use serde_json::Value;
 
-use crate::answer::{Answer, Waiting};
-use crate::pending;
+use crate::answer::{Answer, PendingApproval};
 
 /// Pause between two looks at a task, in milliseconds.
 const POLL_INTERVAL: u64 = 2000;
 
 /// The task of a transaction that is not settled.
-pub(crate) fn of(gateway: &gateway::State, waiting: &Waiting) -> Task {
+pub(crate) fn of(gateway: &gateway::State, waiting: &PendingApproval) -> Task {
     let now = gateway.now().to_rfc3339();
     let created = waiting.created_at.clone().unwrap_or_else(|| now.clone());
     let said = if waiting.status == "approved" {
         "Approved and being sent.".to_owned()
     } else {
-        format!("A person must approve this request: {}", pending::page(gateway, &waiting.txn_id))
+        format!("A person must approve this request: {}", waiting.page(gateway))
     };
     Task::new(&waiting.txn_id, TaskStatus::Working, created, now)
         .with_status_message(said)

@@ -1,6 +1,6 @@
 //! Outcomes of approvals that their agent has not received yet.
 //!
-//! An agent behind a door such as MCP may stop waiting before a person decides. When it sends the same request again, it
+//! An agent that speaks MCP may stop waiting before a person decides. When it sends the same request again, it
 //! joins the pending approval, or receives the outcome that it missed, once.
 
 use pyxis_core::clock::UnixMillis;

@@ -1,6 +1,7 @@
 //! The command line. `pyxis --help` is the manual.
 
 mod delivery;
+mod mcp;
 mod models;
 mod scoring;
 mod verification;
@@ -15,6 +16,7 @@ use pyxis_core::auth::CredentialKind;
 use crate::config::Flags;
 
 pub use delivery::WebhookCommand;
+pub use mcp::{Connect, McpBridge};
 pub use models::{ActivityCommand, Add, Evaluate, FeaturesOf, ModelsCommand, Score, Train};
 pub use scoring::{
     AddApiKey, ApiKeyCommand, Import, IssuerCommand, ManageStamps, ScorerCommand, StampsCommand,
@@ -137,25 +139,9 @@ pub enum Command {
     #[command(subcommand)]
     Agent(AgentCommand),
     /// Bridge standard input and output to the MCP server of a running Pyxis, for programs that speak only stdio.
-    Mcp {
-        /// URL of the server [default: the base URL of this installation].
-        #[arg(long, value_name = "URL")]
-        url: Option<String>,
-        /// Environment variable that holds the agent key.
-        #[arg(long, value_name = "NAME", default_value = "PX_AGENT_KEY")]
-        agent_key_env: String,
-    },
+    Mcp(McpBridge),
     /// Print the configuration that connects an agent's program to the MCP server; without a name, list the programs.
-    Connect {
-        /// Program, such as claude-code or codex.
-        client: Option<String>,
-        /// URL of the server [default: the base URL of this installation].
-        #[arg(long, value_name = "URL")]
-        url: Option<String>,
-        /// Environment variable that will hold the agent key.
-        #[arg(long, value_name = "NAME", default_value = "PX_AGENT_KEY")]
-        key_env: String,
-    },
+    Connect(Connect),
     /// Manage stored credentials.
     #[command(subcommand)]
     Credential(CredentialCommand),

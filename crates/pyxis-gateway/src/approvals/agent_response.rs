@@ -26,7 +26,6 @@ use crate::error::lost_answer::LostAnswer;
 use crate::error::{Error, Result};
 use crate::problems::AlreadyDecided;
 use crate::requests::control::{self, MAX_WAIT};
-use crate::requests::door::Door;
 use crate::runtime::resolve::ResolvedAgent;
 use crate::runtime::state::State;
 use crate::runtime::stored::StoredResponse;
@@ -149,22 +148,17 @@ pub struct PollQuery {
     wait: Option<u64>,
 }
 
-/// Answers a paused request immediately, or after the time that the agent prefers to wait. Behind a door, an outcome
-/// that is sent now is not delivered again.
+/// Answers a paused request immediately, or after the time that the agent prefers to wait.
 pub(crate) async fn respond_pending(
     state: &State,
     agent: &ResolvedAgent,
     row: ApprovalRow,
     wait: Option<Duration>,
-    door: Option<&Door>,
 ) -> Result<Response> {
     let row = match wait {
         None => row,
         Some(wait) => wait_until_settled(state, agent, row, wait).await?,
     };
-    if door.is_some() && is_settled(&row) {
-        super::delivery::delivered(&state.store, row.workspace_id, row.txn_id).await?;
-    }
     answer(state, row).await
 }
 
@@ -177,7 +171,7 @@ pub(crate) async fn respond_to_duplicate(
 ) -> Result<Response> {
     let found = approvals::find_for_agent(&state.store, agent.workspace_id(), agent.id(), txn).await?;
     let row = expire::settle(state, found.ok_or(Error::NotFound("transaction"))?).await?;
-    respond_pending(state, agent, row, wait, None).await
+    respond_pending(state, agent, row, wait).await
 }
 
 /// The agent's response for a transaction in any state.

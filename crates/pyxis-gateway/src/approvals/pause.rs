@@ -13,7 +13,7 @@ use crate::credentials::redaction::{RedactedRequest, Redactor};
 use crate::error::{Error, Result};
 use crate::notifications::announce;
 use crate::requests::authorize::{self, Matched};
-use crate::requests::door::Door;
+use crate::requests::entry_point::EntryPoint;
 use crate::requests::idempotency::Claimed;
 use crate::requests::validated_request::ValidatedRequest;
 use crate::runtime::state::State;
@@ -126,7 +126,7 @@ async fn insert(
     if let Some(claim) = claim {
         claim.attach(&mut tx, txn).await?;
     }
-    if Door::of(asked.head).is_some() {
+    if EntryPoint::of(asked.head).is_some() {
         undelivered::insert(&mut tx, workspace, txn, dedupe).await?;
     }
     let row = approvals::find(&mut tx, workspace, txn).await?.ok_or(Error::NotFound("transaction"))?;

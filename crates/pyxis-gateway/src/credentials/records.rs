@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::credentials::redaction::{RedactedRequest, Redactor};
 use crate::error::Error;
 use crate::requests::authorize::{AllowedBy, Matched};
-use crate::requests::door::Door;
+use crate::requests::entry_point::EntryPoint;
 use crate::requests::validated_request::ValidatedRequest;
 use crate::runtime::exchange_metrics::ExchangeMetrics;
 use crate::runtime::state::State;
@@ -23,10 +23,10 @@ struct ForwardDetail<'a> {
     pattern: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
-    /// Name of the door, unless it is the HTTP interface itself.
+    /// Name of the entry point, unless it is the HTTP interface itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     door: Option<&'static str>,
-    /// What the client behind the door calls itself.
+    /// What the client there calls itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     client: Option<&'a str>,
 }
@@ -38,14 +38,14 @@ impl<'a> ForwardDetail<'a> {
         pattern: Option<&'a str>,
         words: &'a RedactedRequest,
     ) -> Self {
-        let door = Door::of(asked.head);
+        let entry_point = EntryPoint::of(asked.head);
         Self {
             target: &words.route,
             rule,
             pattern,
             reason: words.reason.as_deref(),
-            door: door.map(|door| door.name),
-            client: door.and_then(|door| door.client.as_deref()),
+            door: entry_point.map(|entry_point| entry_point.name),
+            client: entry_point.and_then(|entry_point| entry_point.client.as_deref()),
         }
     }
 }

@@ -28,7 +28,7 @@ use crate::error::{Error, Result};
 use crate::forwarding::outcome::{AuditSpan, OutcomeBody};
 use crate::requests::authorize::{self, AllowedBy, Authorization, Matched};
 use crate::requests::control::{self, Control};
-use crate::requests::door::Door;
+use crate::requests::entry_point::EntryPoint;
 use crate::requests::idempotency::{Claimed, IdempotencyOutcome};
 use crate::requests::validated_request::ValidatedRequest;
 use crate::requests::{idempotency, limits};
@@ -241,12 +241,11 @@ async fn ask(
             return Err(error);
         }
     };
-    if let Some(row) = delivery::missed(state, asked, &body, asked.control.wait).await? {
-        return agent_response::answer(state, row).await.map(Some);
+    if let Some(entry_point) = EntryPoint::of(asked.head) {
+        return Box::pin(delivery::ask(state, asked, &matched, body, entry_point)).await.map(Some);
     }
     let paused = pause::pause(state, asked, &matched, body, claim).await?;
-    let door = Door::of(asked.head);
-    agent_response::respond_pending(state, asked.agent, paused, asked.control.wait, door).await.map(Some)
+    agent_response::respond_pending(state, asked.agent, paused, asked.control.wait).await.map(Some)
 }
 
 fn method(control: &Control<'_>) -> Result<Method> {

@@ -89,6 +89,6 @@ impl Call<'_> {
         let headers = HeaderMap::from_iter([(CONTENT_TYPE, JSON)]);
         let request = StoredRequest { target: target.to_string(), headers, body };
         let paused = pause::store(state, &asked, &matched, ApprovalKind::Sign, &request, claim).await?;
-        agent_response::respond_pending(state, &agent, paused, self.control.wait, None).await
+        agent_response::respond_pending(state, &agent, paused, self.control.wait).await
     }
 }

@@ -6,12 +6,13 @@ use pyxis_core::nearest;
 use serde_json::{Value, json};
 
 use super::{out, quiet, settings};
-use crate::cli::Global;
+use crate::cli::{Connect, Global};
 use crate::serve::default_base_url;
 
 /// Prints the configuration of a program, or the programs that are known.
-pub(super) fn run(global: &Global, client: Option<&str>, url: Option<String>, key_env: &str) -> Result<()> {
-    let Some(name) = client else {
+pub(super) fn run(global: &Global, options: Connect) -> Result<()> {
+    let Connect { client, url, key_env } = options;
+    let Some(name) = client.as_deref() else {
         let row = |client: &AgentClient| json!({ "name": client.name, "program": client.label });
         let rows: Vec<Value> = agent_client::ALL.iter().map(row).collect();
         out::table(global.json, &["name", "program"], &rows);
@@ -24,7 +25,7 @@ pub(super) fn run(global: &Global, client: Option<&str>, url: Option<String>, ke
     if key_env.is_empty() || !key_env.chars().all(is_variable) {
         bail!("--key-env: not the name of an environment variable: {key_env}");
     }
-    let text = client.configuration(&server_url(global, url)?, key_env);
+    let text = client.configuration(&server_url(global, url)?, &key_env);
     if global.json {
         out::json(&json!({ "name": client.name, "place": client.place, "configuration": text }));
         return Ok(());

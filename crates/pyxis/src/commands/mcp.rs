@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 
 use super::{connect, quiet, settings};
 use crate::app;
-use crate::cli::Global;
+use crate::cli::{Global, McpBridge};
 use crate::config::env::{Env, ProcessEnv};
 
 /// Longest message, in bytes. The server takes no longer ones.
@@ -41,9 +41,10 @@ struct Bridge {
     version: Mutex<Option<String>>,
 }
 
-pub(super) async fn run(global: &Global, url: Option<String>, key_env: &str) -> Result<()> {
+pub(super) async fn run(global: &Global, options: McpBridge) -> Result<()> {
+    let McpBridge { url, agent_key_env: key_env } = options;
     let url = connect::server_url(global, url)?;
-    let key = ProcessEnv.var(key_env).with_context(|| {
+    let key = ProcessEnv.var(&key_env).with_context(|| {
         format!("{key_env} is not set; put the agent key there (`pyxis agent add NAME` makes one)")
     })?;
     let mut authorization = HeaderValue::try_from(format!("Bearer {key}"))

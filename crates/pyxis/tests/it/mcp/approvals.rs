@@ -73,7 +73,7 @@ engines! {
         let mcp = Mcp::new(&world);
         let txn = txn(&mcp.forward(&world, "POST", "/things").await);
         world.app.kill().await;
-        world.app.restart().await;
+        world.app.serve();
         world.owner.approve(&txn).await;
         world.agent.outcome(&txn).await;
         let result = mcp.forward(&world, "POST", "/things").await;

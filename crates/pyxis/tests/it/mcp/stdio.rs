@@ -1,9 +1,9 @@
 //! The bridge over standard input and output.
 
+use std::io::Write;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt;
 
 use super::client::{Mcp, forwarded};
 use crate::support::{App, World};
@@ -12,11 +12,13 @@ use crate::support::{App, World};
 async fn bridged(app: &App, url: &str, key: &str, lines: &[String]) -> Vec<Value> {
     let mut command = app.command(&["mcp", "--url", url]);
     command.env("PX_AGENT_KEY", key).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let mut input = child.stdin.take().unwrap();
-    input.write_all(format!("{}\n", lines.join("\n")).as_bytes()).await.unwrap();
-    drop(input);
-    let output = child.wait_with_output().await.unwrap();
+    let input = format!("{}\n", lines.join("\n"));
+    let running = move || {
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        child.wait_with_output().unwrap()
+    };
+    let output = tokio::task::spawn_blocking(running).await.unwrap();
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8(output.stdout).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -59,7 +61,7 @@ async fn clients_of_the_old_and_the_new_protocol_reach_the_server_through_the_br
 async fn the_bridge_answers_every_message_that_it_cannot_pass_on() {
     let world = World::new().await;
     let list = Mcp::new(&world).message("tools/list", &json!({})).to_string();
-    let refused = bridged(&world.app, &url(&world), "px_agent_wrong", &[list.clone()]).await;
+    let refused = bridged(&world.app, &url(&world), "px_agent_wrong", std::slice::from_ref(&list)).await;
     assert!(refused[0]["error"]["message"].as_str().unwrap().contains("401"), "{refused:?}");
     let broken = bridged(&world.app, &url(&world), "px_agent_wrong", &["{\"jsonrpc\":".to_owned()]).await;
     assert_eq!(broken[0]["error"]["code"], -32700);

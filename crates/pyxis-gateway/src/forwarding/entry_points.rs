@@ -1,4 +1,4 @@
-//! What the doors in front of `/forward` use: who an agent is, and what would happen to its request.
+//! Functions for the interfaces in front of `/forward`: identify an agent, and explain a request.
 
 use pyxis_core::id::{AgentId, WorkspaceId};
 
