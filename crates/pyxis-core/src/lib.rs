@@ -7,6 +7,7 @@
 pub mod actor;
 pub mod address;
 pub mod admin_error;
+pub mod agent_client;
 pub mod approval;
 pub mod approval_mode;
 pub mod audit_event;

@@ -8,6 +8,7 @@ pub mod approver;
 pub mod ceremony;
 pub mod coverage;
 pub mod decide;
+pub mod delivery;
 pub(crate) mod execute;
 pub(crate) mod expire;
 mod failure;

@@ -14,6 +14,8 @@ pub struct Config {
     pub approval_timeout: Duration,
     /// Maximum wait for the first byte of an upstream response.
     pub forward_timeout: Duration,
+    /// Time that an MCP call waits for a person's decision.
+    pub mcp_wait: Duration,
     /// Time for which `/p/…` holds a request that needs approval, unless the request sets one.
     pub entrance_wait: Duration,
     /// Maximum silence within a streamed response.
@@ -42,6 +44,7 @@ impl Default for Config {
             base_url: "http://localhost:8700".to_owned(),
             approval_timeout: Duration::from_hours(1),
             forward_timeout: Duration::from_secs(30),
+            mcp_wait: Duration::from_secs(45),
             entrance_wait: Duration::from_mins(1),
             idle_timeout: Duration::from_mins(5),
             pending_body_max: 10 * 1024 * 1024,

@@ -2,6 +2,7 @@
 
 pub(crate) mod authorize;
 pub(crate) mod control;
+pub(crate) mod entry_point;
 pub(crate) mod idempotency;
 pub(crate) mod limits;
 pub(crate) mod validated_request;

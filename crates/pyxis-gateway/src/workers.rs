@@ -12,7 +12,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_store::{
     StoreEvent, Tx, approvals, audit, ceremonies, chat_identities, deliveries, idempotency, limits, nodes,
-    sessions, sign_in_links, staged_policies, usage,
+    sessions, sign_in_links, staged_policies, undelivered, usage,
 };
 use tokio::sync::broadcast;
 use tokio::task::JoinSet;
@@ -279,6 +279,7 @@ async fn sign_head(state: &State) -> Result<()> {
 pub async fn cleaning_tick(state: &State) -> Result<()> {
     let now = state.now();
     approvals::purge_bodies(&state.store, now.minus(state.config.retention)).await?;
+    undelivered::purge(&state.store, now.minus(state.config.retention)).await?;
     idempotency::purge(&state.store, now).await?;
     limits::purge(&state.store, now.minus(Duration::from_hours(2))).await?;
     sessions::purge(&state.store, now).await?;

@@ -30,6 +30,7 @@ pub const TABLES: &[&str] = &[
     "grants",
     "approvals",
     "approval_bodies",
+    "undelivered_outcomes",
     "votes",
     "member_rights",
     "access_tokens",

@@ -67,6 +67,7 @@ pub mod sign_in_links;
 pub mod staged_policies;
 pub mod stamps;
 mod stored_name;
+pub mod undelivered;
 pub mod usage;
 pub mod users;
 pub mod votes;

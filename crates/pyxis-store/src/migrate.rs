@@ -58,6 +58,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(27, "0027_deliveries_in_order"),
     migration!(28, "0028_unreachable"),
     migration!(29, "0029_no_usage_reservations"),
+    migration!(30, "0030_undelivered"),
 ];
 
 /// Held on PostgreSQL while migrating, so that nodes that start together do not collide.

@@ -57,6 +57,7 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
             base_url,
             approval_timeout: config.approval_timeout,
             forward_timeout: config.forward_timeout,
+            mcp_wait: config.mcp_wait,
             entrance_wait: config.entrance_wait,
             idle_timeout: config.stream_idle,
             pending_body_max: config.pending_body_max,

@@ -1,6 +1,7 @@
 //! The command line. `pyxis --help` is the manual.
 
 mod delivery;
+mod mcp;
 mod models;
 mod scoring;
 mod verification;
@@ -15,6 +16,7 @@ use pyxis_core::auth::CredentialKind;
 use crate::config::Flags;
 
 pub use delivery::WebhookCommand;
+pub use mcp::{Connect, McpBridge};
 pub use models::{ActivityCommand, Add, Evaluate, FeaturesOf, ModelsCommand, Score, Train};
 pub use scoring::{
     AddApiKey, ApiKeyCommand, Import, IssuerCommand, ManageStamps, ScorerCommand, StampsCommand,
@@ -136,6 +138,10 @@ pub enum Command {
     /// Manage agents and their keys.
     #[command(subcommand)]
     Agent(AgentCommand),
+    /// Bridge standard input and output to the MCP server of a running Pyxis, for programs that speak only stdio.
+    Mcp(McpBridge),
+    /// Print the configuration that connects an agent's program to the MCP server; without a name, list the programs.
+    Connect(Connect),
     /// Manage stored credentials.
     #[command(subcommand)]
     Credential(CredentialCommand),

@@ -6,12 +6,14 @@ mod api_keys;
 mod audit;
 mod bootstrap;
 mod checks;
+mod connect;
 mod credentials;
 mod database;
 mod grants;
 mod import;
 mod issuers;
 mod keys;
+mod mcp;
 mod models;
 mod networks;
 mod out;
@@ -77,6 +79,8 @@ async fn command(cli: Cli) -> Result<ExitCode> {
         Command::Workspace(command) => workspaces::run(&global, command).await,
         Command::User(command) => people::run(&global, command).await,
         Command::Agent(command) => agents::run(&global, command).await,
+        Command::Mcp(options) => mcp::run(&global, options).await,
+        Command::Connect(options) => connect::run(&global, options),
         Command::Credential(command) => credentials::run(&global, command).await,
         Command::Policy(command) => policies::run(&global, command).await,
         Command::Grant(command) => grants::run(&global, command).await,

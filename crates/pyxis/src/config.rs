@@ -55,6 +55,7 @@ pub struct Config {
     pub approval_timeout: Duration,
     /// Longest wait for an upstream's first byte.
     pub forward_timeout: Duration,
+    pub mcp_wait: Duration,
     /// Longest time that `/p/…` holds a request waiting for approval.
     pub entrance_wait: Duration,
     /// Longest silence within a streamed response.
@@ -166,6 +167,7 @@ impl Config {
             verification: verification::Verification::read(source)?,
             approval_timeout: Duration::from_secs(source.parsed("approval_timeout_secs")?),
             forward_timeout: Duration::from_secs(source.parsed("forward_timeout_secs")?),
+            mcp_wait: Duration::from_secs(source.parsed("mcp_wait_secs")?),
             entrance_wait: Duration::from_secs(source.parsed("entrance_wait_secs")?),
             stream_idle: Duration::from_secs(source.parsed("stream_idle_secs")?),
             pending_body_max: source.parsed("pending_body_max_bytes")?,

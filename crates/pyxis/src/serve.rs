@@ -148,7 +148,7 @@ fn router_until(app: &App, stopped: watch::Receiver<bool>) -> Router {
         router = router.merge(verify::router(app.verify.clone()));
     }
     if app.config.surfaces.proxy {
-        router = router.merge(gateway::router(app.gateway.clone()));
+        router = router.merge(gateway::router(app.gateway.clone())).merge(pyxis_mcp::router(&app.gateway));
     }
     if app.config.surfaces.dashboard {
         let scoring = app.config.surfaces.scoring.then(|| app.scoring.clone());

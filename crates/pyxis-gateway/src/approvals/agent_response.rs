@@ -260,7 +260,7 @@ fn accepted(state: &State, row: &ApprovalRow) -> Response {
 }
 
 /// Waits until a transaction is settled, at most `wait`. Costs one map entry and no polling.
-async fn wait_until_settled(
+pub(super) async fn wait_until_settled(
     state: &State,
     agent: &ResolvedAgent,
     mut row: ApprovalRow,

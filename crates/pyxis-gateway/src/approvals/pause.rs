@@ -5,7 +5,7 @@ use pyxis_core::approval_mode::Channel;
 use pyxis_core::digest;
 use pyxis_core::id::TxnId;
 use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow, NewApproval};
-use pyxis_store::{StoreError, StoreEvent, audit};
+use pyxis_store::{StoreError, StoreEvent, audit, undelivered};
 
 use crate::credentials::outbound::clean_headers;
 use crate::credentials::records;
@@ -13,6 +13,7 @@ use crate::credentials::redaction::{RedactedRequest, Redactor};
 use crate::error::{Error, Result};
 use crate::notifications::announce;
 use crate::requests::authorize::{self, Matched};
+use crate::requests::entry_point::EntryPoint;
 use crate::requests::idempotency::Claimed;
 use crate::requests::validated_request::ValidatedRequest;
 use crate::runtime::state::State;
@@ -43,7 +44,7 @@ pub(crate) async fn store(
     request: &StoredRequest,
     claim: Option<&Claimed>,
 ) -> Result<ApprovalRow> {
-    let dedupe = dedupe(asked, request);
+    let dedupe = dedupe(asked, &request.target, &request.body);
     let workspace = asked.agent.workspace_id();
     for _ in 0..ATTEMPTS {
         if let Some(twin) =
@@ -125,6 +126,9 @@ async fn insert(
     if let Some(claim) = claim {
         claim.attach(&mut tx, txn).await?;
     }
+    if EntryPoint::of(asked.head).is_some() {
+        undelivered::insert(&mut tx, workspace, txn, dedupe).await?;
+    }
     let row = approvals::find(&mut tx, workspace, txn).await?.ok_or(Error::not_found("transaction"))?;
     announce::requested(state, &mut tx, &row, &redactor.bytes(request.body.clone())).await?;
     tx.notify(StoreEvent::Approval { workspace, txn });
@@ -204,7 +208,7 @@ pub(crate) fn request_digest(
     digest::request(method, &request.target, headers, &request.body, credential.id, credential.version, agent)
 }
 
-fn dedupe(asked: &ValidatedRequest<'_>, request: &StoredRequest) -> String {
-    let method = asked.method.as_str();
-    digest::dedupe(asked.agent.id(), asked.credential.row.id, method, &request.target, &request.body)
+/// Digest by which identical requests are found.
+pub(super) fn dedupe(asked: &ValidatedRequest<'_>, target: &str, body: &[u8]) -> String {
+    digest::dedupe(asked.agent.id(), asked.credential.row.id, asked.method.as_str(), target, body)
 }

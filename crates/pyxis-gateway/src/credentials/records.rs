@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::credentials::redaction::{RedactedRequest, Redactor};
 use crate::error::Error;
 use crate::requests::authorize::{AllowedBy, Matched};
+use crate::requests::entry_point::EntryPoint;
 use crate::requests::validated_request::ValidatedRequest;
 use crate::runtime::exchange_metrics::ExchangeMetrics;
 use crate::runtime::state::State;
@@ -24,6 +25,31 @@ struct ForwardDetail<'a> {
     pattern: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
+    /// Name of the entry point, unless it is the HTTP interface itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    door: Option<&'static str>,
+    /// What the client there calls itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client: Option<&'a str>,
+}
+
+impl<'a> ForwardDetail<'a> {
+    fn new(
+        asked: &'a ValidatedRequest<'_>,
+        rule: &'a str,
+        pattern: Option<&'a str>,
+        words: &'a RedactedRequest,
+    ) -> Self {
+        let entry_point = EntryPoint::of(asked.head);
+        Self {
+            target: &words.route,
+            rule,
+            pattern,
+            reason: words.reason.as_deref(),
+            door: entry_point.map(|entry_point| entry_point.name),
+            client: entry_point.and_then(|entry_point| entry_point.client.as_deref()),
+        }
+    }
 }
 
 /// `detail` of an outcome record; times in microseconds, sizes in bytes.
@@ -76,12 +102,7 @@ pub(crate) fn refused(state: &State, asked: &ValidatedRequest<'_>, error: &Error
     };
     let words = Redactor::of_credential(&state.keyring, asked).words(asked);
     let mut record = base(state.now(), asked, decision, &words);
-    record.detail = json(&ForwardDetail {
-        target: &words.route,
-        rule: error.code(),
-        pattern: pattern.as_deref(),
-        reason: words.reason.as_deref(),
-    });
+    record.detail = json(&ForwardDetail::new(asked, error.code(), pattern.as_deref(), &words));
     state.metrics().refused.increment(1);
     state.audit.append_detached(record);
 }
@@ -129,12 +150,8 @@ fn of(
     words: &RedactedRequest,
 ) -> AuditRecord {
     let mut record = base(now, asked, decision, words);
-    record.detail = json(&ForwardDetail {
-        target: &words.route,
-        rule: matched.rule.as_str(),
-        pattern: matched.pattern.as_deref(),
-        reason: words.reason.as_deref(),
-    });
+    let (rule, pattern) = (matched.rule.as_str(), matched.pattern.as_deref());
+    record.detail = json(&ForwardDetail::new(asked, rule, pattern, words));
     record
 }
 

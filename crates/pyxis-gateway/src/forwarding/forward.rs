@@ -20,7 +20,7 @@ use pyxis_core::target::Target;
 use pyxis_http::body::BodyError;
 use tokio::time::Instant;
 
-use crate::approvals::{agent_response, pause};
+use crate::approvals::{agent_response, delivery, pause};
 use crate::credentials::outbound::{Outbound, UpstreamResponse, clean_headers, dispatch, relay};
 use crate::credentials::records;
 use crate::credentials::redaction::Redactor;
@@ -28,6 +28,7 @@ use crate::error::{Error, Result};
 use crate::forwarding::outcome::{AuditSpan, OutcomeBody};
 use crate::requests::authorize::{self, AllowedBy, Authorization, Matched};
 use crate::requests::control::{self, Control};
+use crate::requests::entry_point::EntryPoint;
 use crate::requests::idempotency::{Claimed, IdempotencyOutcome};
 use crate::requests::validated_request::ValidatedRequest;
 use crate::requests::{idempotency, limits};
@@ -240,6 +241,9 @@ async fn ask(
             return Err(error);
         }
     };
+    if let Some(entry_point) = EntryPoint::of(asked.head) {
+        return Box::pin(delivery::ask(state, asked, &matched, body, entry_point)).await.map(Some);
+    }
     let paused = pause::pause(state, asked, &matched, body, claim).await?;
     agent_response::respond_pending(state, asked.agent, paused, asked.control.wait).await.map(Some)
 }

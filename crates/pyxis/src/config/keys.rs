@@ -98,6 +98,11 @@ const KEYS: &[SettingKey] = &[
         "3600",
         "Seconds that an approval request waits for a decision, unless the workspace or the policy sets another time.",
     ),
+    key(
+        "mcp_wait_secs",
+        "45",
+        "Seconds that an MCP call waits for a person's decision (0 to 60). Clients give up after a minute or less.",
+    ),
     key("forward_timeout_secs", "30", "Seconds to wait for the first byte of an upstream's response."),
     key(
         "entrance_wait_secs",

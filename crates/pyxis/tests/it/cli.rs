@@ -2,6 +2,7 @@
 
 mod bootstrap;
 mod commands;
+mod connect;
 mod dotenv;
 mod first_start;
 mod keys;

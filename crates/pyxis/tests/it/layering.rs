@@ -39,6 +39,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "pyxis-gateway",
         &["pyxis-core", "pyxis-http", "pyxis-net", "pyxis-scrub", "pyxis-signing", "pyxis-store"],
     ),
+    ("pyxis-mcp", &["pyxis-core", "pyxis-gateway"]),
     ("pyxis-signer", &["pyxis-core", "pyxis-http", "pyxis-net", "pyxis-signing"]),
     (
         "pyxis-dashboard",
@@ -52,6 +53,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pyxis-evm",
             "pyxis-gateway",
             "pyxis-http",
+            "pyxis-mcp",
             "pyxis-models",
             "pyxis-net",
             "pyxis-scoring",
@@ -94,6 +96,7 @@ const BELONGS_TO: &[(&str, &[&str])] = &[
     ("askama", &["pyxis-dashboard"]),
     ("webauthn-rs", &["pyxis-gateway"]),
     ("clap", &["pyxis"]),
+    ("rmcp", &["pyxis-mcp"]),
     ("anyhow", &["pyxis"]),
     ("utoipa-axum", &["pyxis-http", "pyxis-scoring", "pyxis-verify", "pyxis-gateway", "pyxis"]),
     // Types that are read and written as JSON describe themselves, down to the core.

@@ -20,6 +20,7 @@ mod heads;
 mod imports;
 mod language;
 mod layering;
+mod mcp;
 mod openapi;
 mod people;
 mod races;

@@ -1,0 +1,66 @@
+//! Delivery of outcomes to agents behind another entry point, who may have stopped waiting before a person decided.
+//!
+//! The same request again joins a pending approval, as everywhere. After the decision it receives the outcome that was
+//! missed, once; the request after that is a new one.
+
+use axum::response::Response;
+use bytes::Bytes;
+use pyxis_core::id::{TxnId, WorkspaceId};
+use pyxis_store::approvals::{self, ApprovalRow};
+use pyxis_store::{Store, undelivered};
+
+use super::agent_response::{answer, wait_until_settled};
+use super::decide::is_settled;
+use super::pause;
+use crate::error::Result;
+use crate::requests::authorize::Matched;
+use crate::requests::entry_point::EntryPoint;
+use crate::requests::validated_request::ValidatedRequest;
+use crate::runtime::state::State;
+
+/// Asks a person about a request through an entry point, and waits for as long as that one does.
+pub(crate) async fn ask(
+    state: &State,
+    asked: &ValidatedRequest<'_>,
+    matched: &Matched,
+    body: Bytes,
+    entry_point: &EntryPoint,
+) -> Result<Response> {
+    if let Some(row) = missed(state, asked, &body, entry_point).await? {
+        return answer(state, row).await;
+    }
+    let paused = pause::pause(state, asked, matched, body, None).await?;
+    let row = wait_until_settled(state, asked.agent, paused, entry_point.wait).await?;
+    if is_settled(&row) {
+        delivered(&state.store, row.workspace_id, row.txn_id).await?;
+    }
+    answer(state, row).await
+}
+
+/// The decided request that is identical to this one and whose outcome is still to be delivered. It is taken if it is
+/// settled in time; otherwise it is being sent, and the next call may take it.
+async fn missed(
+    state: &State,
+    asked: &ValidatedRequest<'_>,
+    body: &Bytes,
+    entry_point: &EntryPoint,
+) -> Result<Option<ApprovalRow>> {
+    let workspace = asked.agent.workspace_id();
+    let digest = pause::dedupe(asked, &asked.target.to_string(), body);
+    let since = state.now().minus(state.config.retention);
+    while let Some(txn) = undelivered::find(&state.store, workspace, &digest, since).await? {
+        let found = approvals::find_for_agent(&state.store, workspace, asked.agent.id(), txn).await?;
+        let Some(row) = found else { return Ok(None) };
+        let row = wait_until_settled(state, asked.agent, row, entry_point.wait).await?;
+        if !is_settled(&row) || undelivered::take(&state.store, workspace, txn).await? {
+            return Ok(Some(row));
+        }
+    }
+    Ok(None)
+}
+
+/// Takes the outcome of a settled transaction, because its agent receives it now.
+pub async fn delivered(store: &Store, workspace: WorkspaceId, txn: TxnId) -> Result<()> {
+    undelivered::take(store, workspace, txn).await?;
+    Ok(())
+}

@@ -1,0 +1,35 @@
+//! The entry point through which an agent sent a request, if not the HTTP interface itself.
+
+use std::time::Duration;
+
+use http::request;
+
+/// Longest client name in the audit trail, in characters.
+const MAX_CLIENT: usize = 100;
+
+/// Interface in front of `/forward`. Travels in the extensions of a request and is recorded with it.
+///
+/// Requests through one get the outcome of an identical earlier request that was decided while nobody waited for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryPoint {
+    /// Stable name, such as `mcp`.
+    pub name: &'static str,
+    /// Name and version that the client gives itself.
+    pub client: Option<String>,
+    /// Time to wait for a person's decision.
+    pub wait: Duration,
+}
+
+impl EntryPoint {
+    /// An entry point with a client's own words about itself, shortened and without control characters.
+    pub fn new(name: &'static str, client: Option<&str>, wait: Duration) -> Self {
+        let client =
+            client.map(|text| text.chars().filter(|char| !char.is_control()).take(MAX_CLIENT).collect());
+        Self { name, client, wait }
+    }
+
+    /// The entry point of a request.
+    pub(crate) fn of(head: &request::Parts) -> Option<&Self> {
+        head.extensions.get()
+    }
+}

@@ -1,0 +1,255 @@
+//! Responses of the proxy as tool results.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::{HeaderMap, Response, StatusCode};
+use http_body_util::BodyExt;
+use pyxis_gateway as gateway;
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+/// Longest body inside a result, in bytes. More would fill a model's context.
+const MAX_INLINE: usize = 64 * 1024;
+/// Longest time to read a body. Event streams do not end by themselves.
+const MAX_READING: Duration = Duration::from_secs(30);
+/// Longest answer of the proxy itself, in bytes. A stored response of 10 MiB is longer in JSON.
+const MAX_OWN: usize = 64 * 1024 * 1024;
+
+/// Headers that stand in the text. The others are only in the structured result.
+const TELLING: [&str; 6] =
+    ["content-type", "location", "link", "retry-after", "etag", "x-ratelimit-remaining"];
+
+/// An answer of the proxy.
+pub(crate) enum Answer {
+    /// Nothing more will happen.
+    Final(CallToolResult),
+    /// A person must decide, or the approved request is being sent.
+    Pending(PendingApproval),
+}
+
+/// A transaction that is not settled.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct PendingApproval {
+    /// Transaction id.
+    pub(crate) txn_id: String,
+    /// `pending` or `approved`.
+    pub(crate) status: String,
+    /// Time of the request, where it is known.
+    #[serde(default)]
+    pub(crate) created_at: Option<String>,
+    /// End of the approval window, RFC 3339.
+    pub(crate) expires_at: String,
+}
+
+impl PendingApproval {
+    /// Page on which a person decides.
+    pub(crate) fn page(&self, gateway: &gateway::State) -> String {
+        format!("{}/approve/{}", gateway.config.base_url, self.txn_id)
+    }
+}
+
+/// A target's response.
+struct Upstream {
+    status: StatusCode,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+    truncated: bool,
+}
+
+/// The members of a stored outcome that results are made of.
+#[derive(Deserialize)]
+struct Outcome {
+    #[serde(flatten)]
+    waiting: PendingApproval,
+    reason: Option<String>,
+    response: Option<StoredAnswer>,
+    error: Option<String>,
+    detail: Option<String>,
+    url: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct StoredAnswer {
+    status: u16,
+    headers: Vec<(String, String)>,
+    body: String,
+    body_encoding: String,
+    truncated: bool,
+}
+
+/// Reads the response of `/forward`.
+pub(crate) async fn of_forward(response: Response<Body>) -> Answer {
+    let (head, body) = response.into_parts();
+    if head.headers.contains_key("px-error") {
+        return Answer::Final(refusal(head.status, &own(body).await));
+    }
+    if head.headers.contains_key("px-txn") {
+        return match serde_json::from_value(own(body).await) {
+            Ok(waiting) => Answer::Pending(waiting),
+            Err(error) => Answer::Final(failure(format!("the proxy's answer cannot be read: {error}"))),
+        };
+    }
+    let (body, truncated) = inline(body).await;
+    Answer::Final(upstream(&Upstream { status: head.status, headers: pairs(&head.headers), body, truncated }))
+}
+
+/// Reads the response of `GET /agent/approvals/{txn_id}`.
+pub(crate) async fn of_poll(response: Response<Body>) -> Answer {
+    let status = response.status();
+    let value = own(response.into_body()).await;
+    if !status.is_success() {
+        return Answer::Final(refusal(status, &value));
+    }
+    let outcome: Outcome = match serde_json::from_value(value) {
+        Ok(outcome) => outcome,
+        Err(error) => return Answer::Final(failure(format!("the stored outcome cannot be read: {error}"))),
+    };
+    match (outcome.waiting.status.as_str(), outcome.response, outcome.error) {
+        ("denied", ..) => {
+            let why = outcome.reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+            let detail =
+                format!("A person denied this request{why}. Do not send it again without asking your user.");
+            Answer::Final(error_result("approval_denied", &detail, None))
+        }
+        ("expired", ..) => {
+            let detail = "Nobody decided in time, or the request was withdrawn. Nothing was sent.";
+            Answer::Final(error_result("approval_expired", detail, None))
+        }
+        (_, _, Some(code)) => {
+            let detail = outcome.detail.unwrap_or_else(|| format!("the approved request failed: {code}"));
+            Answer::Final(error_result(&code, &detail, outcome.url.as_deref()))
+        }
+        (_, Some(kept), None) => Answer::Final(upstream(&kept.into())),
+        _ => Answer::Pending(outcome.waiting),
+    }
+}
+
+impl From<StoredAnswer> for Upstream {
+    fn from(kept: StoredAnswer) -> Self {
+        let body = match kept.body_encoding.as_str() {
+            "base64" => STANDARD.decode(&kept.body).unwrap_or_default(),
+            _ => kept.body.into_bytes(),
+        };
+        let truncated = kept.truncated || body.len() > MAX_INLINE;
+        let status = StatusCode::from_u16(kept.status).unwrap_or(StatusCode::BAD_GATEWAY);
+        let body = body[..body.len().min(MAX_INLINE)].to_vec();
+        Self { status, headers: kept.headers, body, truncated }
+    }
+}
+
+/// A failure that the agent should read.
+pub(crate) fn failure(detail: impl Into<String>) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(detail)])
+}
+
+/// The proxy's own refusal: a problem body (RFC 9457).
+pub(crate) fn refusal(status: StatusCode, problem: &Value) -> CallToolResult {
+    let code = problem["code"].as_str().unwrap_or("unknown");
+    let detail = problem["detail"].as_str().or_else(|| problem["title"].as_str()).unwrap_or(status.as_str());
+    let action = problem["agent_action"].as_str().map(|action| format!(" {action}")).unwrap_or_default();
+    error_result(code, &format!("{detail}.{action}"), problem["url"].as_str())
+}
+
+fn error_result(code: &str, detail: &str, url: Option<&str>) -> CallToolResult {
+    let page = url.map(|url| format!(" See {url}")).unwrap_or_default();
+    let mut result = failure(format!("Pyxis: {code}: {detail}{page}"));
+    result.structured_content =
+        Some(json!({ "outcome": "error", "code": code, "detail": detail, "url": url }));
+    result
+}
+
+/// A target's response. From status 400 on it is an error, which models treat with more care.
+fn upstream(answer: &Upstream) -> CallToolResult {
+    let text = std::str::from_utf8(&answer.body).ok().or_else(|| whole_characters(answer));
+    let content_type = header(answer, "content-type").unwrap_or_default();
+    let mut lines = vec![format!("HTTP {}", answer.status)];
+    lines.extend(TELLING.iter().filter_map(|name| Some(format!("{name}: {}", header(answer, name)?))));
+    if answer.truncated {
+        lines.push(format!("(cut after {} bytes; ask for less, for example with paging)", answer.body.len()));
+    }
+    let mut content = Vec::new();
+    if let Some(text) = text {
+        content.push(ContentBlock::text(format!("{}\n\n{text}", lines.join("\n"))));
+    } else {
+        lines.push(format!("(binary, {} bytes)", answer.body.len()));
+        content.push(ContentBlock::text(lines.join("\n")));
+        if content_type.starts_with("image/") && !answer.truncated {
+            content.push(ContentBlock::image(STANDARD.encode(&answer.body), content_type));
+        }
+    }
+    let is_error = answer.status.as_u16() >= 400;
+    let mut result = if is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
+    result.structured_content = Some(structured(answer, text));
+    result
+}
+
+/// The response as data: JSON bodies as they are, others as text or base64.
+fn structured(answer: &Upstream, text: Option<&str>) -> Value {
+    let (body, encoding) = match text {
+        None => (Value::String(STANDARD.encode(&answer.body)), "base64"),
+        Some(text) => match serde_json::from_str(text) {
+            Ok(json @ (Value::Object(_) | Value::Array(_))) if !answer.truncated => (json, "json"),
+            _ => (Value::String(text.to_owned()), "utf-8"),
+        },
+    };
+    let mut headers = Map::new();
+    for (name, value) in &answer.headers {
+        let joined = match headers.get(name).and_then(Value::as_str) {
+            Some(before) => format!("{before}, {value}"),
+            None => value.clone(),
+        };
+        headers.insert(name.clone(), Value::String(joined));
+    }
+    json!({
+        "outcome": "response", "status": answer.status.as_u16(), "headers": headers, "body": body,
+        "body_encoding": encoding, "truncated": answer.truncated,
+    })
+}
+
+/// The text of a body that was cut inside a character.
+fn whole_characters(answer: &Upstream) -> Option<&str> {
+    let cut = answer.truncated.then(|| std::str::from_utf8(&answer.body).err()).flatten()?;
+    let is_cut_only = cut.error_len().is_none();
+    is_cut_only.then(|| std::str::from_utf8(&answer.body[..cut.valid_up_to()]).unwrap_or_default())
+}
+
+fn header<'a>(answer: &'a Upstream, name: &str) -> Option<&'a str> {
+    answer.headers.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+}
+
+fn pairs(headers: &HeaderMap) -> Vec<(String, String)> {
+    let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    headers.iter().map(|(name, value)| (name.as_str().to_owned(), text(value))).collect()
+}
+
+/// The beginning of a body, and true if there was more.
+async fn inline(mut body: Body) -> (Vec<u8>, bool) {
+    let until = Instant::now() + MAX_READING;
+    let mut read = Vec::new();
+    loop {
+        match tokio::time::timeout_at(until, body.frame()).await {
+            Ok(None) => return (read, false),
+            Ok(Some(Ok(frame))) => {
+                if let Ok(data) = frame.into_data() {
+                    let room = MAX_INLINE - read.len();
+                    read.extend_from_slice(&data[..data.len().min(room)]);
+                    if data.len() > room {
+                        return (read, true);
+                    }
+                }
+            }
+            Err(_) | Ok(Some(Err(_))) => return (read, true),
+        }
+    }
+}
+
+/// A body of the proxy itself, as JSON.
+pub(crate) async fn own(body: Body) -> Value {
+    let bytes = axum::body::to_bytes(body, MAX_OWN).await.unwrap_or_default();
+    serde_json::from_slice(&bytes).unwrap_or_default()
+}

@@ -1,0 +1,211 @@
+//! Arguments of the tools. Errors are sentences for the agent.
+
+use std::collections::BTreeMap;
+
+use http::{HeaderName, HeaderValue};
+use rmcp::model::JsonObject;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+/// Arguments of `call`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CallArguments {
+    credential: String,
+    method: Option<String>,
+    url: String,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    #[serde(default)]
+    body: Value,
+    reason: Option<String>,
+}
+
+/// Arguments of `explain`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExplainArguments {
+    credential: String,
+    method: Option<String>,
+    url: String,
+}
+
+/// Arguments of `wait` and `withdraw`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Transaction {
+    /// Transaction id.
+    pub(crate) txn_id: String,
+}
+
+/// No arguments, as `services` takes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Nothing {}
+
+/// A request to send with a credential.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Call {
+    pub(crate) credential: String,
+    pub(crate) method: String,
+    pub(crate) url: String,
+    pub(crate) headers: BTreeMap<String, String>,
+    pub(crate) body: Vec<u8>,
+    pub(crate) reason: Option<String>,
+}
+
+/// Reads arguments.
+pub(crate) fn read<T: DeserializeOwned>(arguments: Option<JsonObject>) -> Result<T, String> {
+    serde_json::from_value(Value::Object(arguments.unwrap_or_default())).map_err(|error| error.to_string())
+}
+
+impl Call {
+    /// Reads the arguments of `call`.
+    pub(crate) fn read(arguments: Option<JsonObject>) -> Result<Self, String> {
+        let CallArguments { credential, method, url, mut headers, body, reason } = read(arguments)?;
+        check_headers(&headers)?;
+        let is_json = !body.is_string();
+        let body = match body {
+            Value::Null => Vec::new(),
+            Value::String(text) => text.into_bytes(),
+            json => json.to_string().into_bytes(),
+        };
+        let has_type = headers.keys().any(|name| name.eq_ignore_ascii_case("content-type"));
+        if !has_type && !body.is_empty() && (is_json || is_json_container(&body)) {
+            headers.insert("content-type".to_owned(), "application/json".to_owned());
+        }
+        for (name, value) in
+            [("credential", Some(&credential)), ("url", Some(&url)), ("reason", reason.as_ref())]
+        {
+            if let Some(value) = value {
+                check_text(name, value)?;
+            }
+        }
+        let method = method.unwrap_or_else(|| "GET".to_owned());
+        check_text("method", &method)?;
+        Ok(Self { credential, method, url, headers, body, reason })
+    }
+
+    /// Reads the arguments of `explain`.
+    pub(crate) fn to_explain(arguments: Option<JsonObject>) -> Result<Self, String> {
+        let ExplainArguments { credential, method, url } = read(arguments)?;
+        let method = method.unwrap_or_else(|| "GET".to_owned());
+        Ok(Self { credential, method, url, headers: BTreeMap::new(), body: Vec::new(), reason: None })
+    }
+
+    /// SHA-256 over everything that the call sends.
+    pub(crate) fn digest(&self) -> [u8; 32] {
+        let mut hasher = Sha256::new();
+        let mut add = |part: &[u8]| {
+            hasher.update((part.len() as u64).to_be_bytes());
+            hasher.update(part);
+        };
+        for part in [&self.credential, &self.method, &self.url] {
+            add(part.as_bytes());
+        }
+        for (name, value) in &self.headers {
+            add(name.as_bytes());
+            add(value.as_bytes());
+        }
+        add(&self.body);
+        hasher.finalize().into()
+    }
+}
+
+/// Refuses headers that would be taken for those of the proxy, and what is no header at all.
+fn check_headers(headers: &BTreeMap<String, String>) -> Result<(), String> {
+    for (name, value) in headers {
+        let parsed =
+            HeaderName::try_from(name).map_err(|_| format!("headers: {name:?} is not a header name"))?;
+        let is_control = parsed.as_str().starts_with("x-px-")
+            || matches!(
+                parsed.as_str(),
+                "prefer" | "idempotency-key" | "content-length" | "transfer-encoding"
+            );
+        if is_control {
+            return Err(format!("headers: {name} is set by Pyxis; leave it out"));
+        }
+        check_text(&format!("headers: {name}"), value)?;
+    }
+    Ok(())
+}
+
+/// Refuses text that no header can carry.
+fn check_text(name: &str, value: &str) -> Result<(), String> {
+    HeaderValue::from_bytes(value.as_bytes())
+        .map(drop)
+        .map_err(|_| format!("{name}: must not contain line breaks or other control characters"))
+}
+
+/// True for a JSON object or array.
+fn is_json_container(body: &[u8]) -> bool {
+    matches!(body.first(), Some(b'{' | b'[')) && serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn call(arguments: &Value) -> Result<Call, String> {
+        Call::read(arguments.as_object().cloned())
+    }
+
+    #[test]
+    fn a_body_of_json_is_sent_as_json_unless_the_agent_names_a_type() {
+        let with = |body: Value, headers: Value| {
+            call(&json!({"credential": "c", "url": "u", "body": body, "headers": headers})).unwrap()
+        };
+        let sent = with(json!({"a": 1}), json!({}));
+        assert_eq!(
+            (sent.body.as_slice(), sent.headers["content-type"].as_str()),
+            (&b"{\"a\":1}"[..], "application/json")
+        );
+        assert_eq!(with(json!("[1]"), json!({})).headers["content-type"], "application/json");
+        assert!(with(json!("a=1"), json!({})).headers.is_empty());
+        assert_eq!(with(json!("{}"), json!({"Content-Type": "text/plain"})).headers.len(), 1);
+        assert!(with(Value::Null, json!({})).body.is_empty());
+    }
+
+    #[test]
+    fn an_argument_that_cannot_be_sent_is_named() {
+        for (arguments, named) in [
+            (json!({"credential": "c"}), "url"),
+            (
+                json!({"credential": "c", "url": "u", "headers": {"X-PX-Key": "k"}}),
+                "X-PX-Key is set by Pyxis",
+            ),
+            (json!({"credential": "c", "url": "u", "headers": {"a b": "k"}}), "is not a header name"),
+            (
+                json!({"credential": "c", "url": "u", "reason": "a\nb"}),
+                "reason: must not contain line breaks",
+            ),
+            (json!({"credential": "c", "url": "u", "secret": "s"}), "unknown field `secret`"),
+        ] {
+            let error = call(&arguments).unwrap_err();
+            assert!(error.contains(named), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_digest_covers_everything_that_is_sent_and_nothing_else() {
+        let base = json!({"credential": "c", "url": "u", "body": "b", "headers": {"h": "1"}});
+        let digest = |arguments: &Value| call(arguments).unwrap().digest();
+        for (member, other) in [
+            ("credential", json!("d")),
+            ("url", json!("v")),
+            ("body", json!("c")),
+            ("headers", json!({"h": "2"})),
+        ] {
+            let mut changed = base.clone();
+            changed[member] = other;
+            assert_ne!(digest(&base), digest(&changed), "{member}");
+        }
+        let mut reasoned = base.clone();
+        reasoned["reason"] = json!("why");
+        assert_eq!(digest(&base), digest(&reasoned));
+    }
+}

@@ -1,0 +1,59 @@
+//! The MCP server at `/mcp` (`docs/reference/mcp.md`): stored credentials as tools for agents.
+//!
+//! A thin translation. Every tool sends the request that an agent would send over HTTP, so that policy, limits, audit,
+//! approvals and scrubbing are those of `/forward` by construction. The protocol itself (2026-07-28 without sessions,
+//! and the revisions before it) is that of the official Rust SDK.
+
+mod agent_requests;
+mod answer;
+mod arguments;
+mod caller;
+mod pending;
+mod server;
+mod task;
+mod tools;
+
+use std::sync::Arc;
+
+use axum::{Router, middleware};
+use pyxis_gateway as gateway;
+use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::tower::StreamableHttpService;
+
+use crate::agent_requests::AgentRequests;
+use crate::server::McpServer;
+
+/// Path of the server.
+pub const PATH: &str = "/mcp";
+
+/// Longest message of a client, in bytes. A body that waits for approval may have 10 MiB, which base64 or escapes make
+/// longer.
+const MAX_MESSAGE: usize = 16 * 1024 * 1024;
+
+/// The route of the server. Callers prove with their key which agent they are before a message is read.
+pub fn router(gateway: &gateway::State) -> Router {
+    let server = McpServer::new(AgentRequests::new(gateway.clone()));
+    // The host name is not checked: without a key a page that was rebound to this address gets nothing.
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .with_max_request_body_bytes(MAX_MESSAGE)
+        .disable_allowed_hosts()
+        .with_allowed_origins(origin(&gateway.config.base_url))
+        .enforce_origin_validation();
+    let service = StreamableHttpService::new(
+        move || Ok(server.clone()),
+        Arc::new(NeverSessionManager::default()),
+        config,
+    );
+    Router::new()
+        .route_service(PATH, service)
+        .layer(middleware::from_fn_with_state(gateway.clone(), caller::identify))
+}
+
+/// The origin of a URL with its port, which is the only one whose pages may talk to the server.
+fn origin(base_url: &str) -> Option<String> {
+    let url = url::Url::parse(base_url).ok()?;
+    Some(format!("{}://{}:{}", url.scheme(), url.host_str()?, url.port_or_known_default()?))
+}

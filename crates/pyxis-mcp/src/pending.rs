@@ -1,0 +1,131 @@
+//! A call that waits for a person, told in the way that the client understands.
+//!
+//! A client that knows tasks gets a task, one that can open a page is asked to, and every other gets a text that says
+//! what to do. The state that a client carries back is not trusted: it holds nothing but a transaction, and is bound to
+//! the agent and to everything the call sends.
+
+use pyxis_core::clock::UnixMillis;
+use pyxis_gateway as gateway;
+use rmcp::model::{
+    CallToolResponse, CallToolResult, ContentBlock, CreateTaskResult, ElicitRequest, ElicitRequestParams,
+    InputRequest, InputRequests, InputRequiredResult, RequestStateCodec, SealOptions,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::answer::PendingApproval;
+use crate::arguments::Call;
+use crate::caller::McpCaller;
+use crate::task;
+
+/// Name of the request for a person's decision among the requests of a result.
+const APPROVAL: &str = "approval";
+/// Lifetime of the state that a client carries, in milliseconds.
+const STATE_LIFETIME: i64 = 24 * 60 * 60 * 1000;
+
+/// Abilities of a client that matter while a person decides.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Abilities {
+    /// The tasks extension.
+    pub(crate) tasks: bool,
+    /// Elicitation by URL, in a protocol version that has results that require input.
+    pub(crate) pages: bool,
+}
+
+/// What a client carries between two attempts at a call.
+#[derive(Serialize, Deserialize)]
+struct RequestState {
+    txn_id: String,
+    expires_at: i64,
+}
+
+/// Seals and opens the carried state.
+#[derive(Clone)]
+pub(crate) struct RequestStateSealer(RequestStateCodec);
+
+impl RequestStateSealer {
+    pub(crate) fn new(gateway: &gateway::State) -> Self {
+        let key = gateway.keyring.derive("mcp-request-state");
+        // Derived keys have 32 bytes, the length that is checked otherwise.
+        Self(RequestStateCodec::new_unchecked(key.expose().clone()))
+    }
+
+    fn seal(&self, caller: &McpCaller, call: &Call, txn_id: &str, now: UnixMillis) -> Option<String> {
+        let carried = RequestState { txn_id: txn_id.to_owned(), expires_at: now.0 + STATE_LIFETIME };
+        let bound = bound(caller, call);
+        self.0.seal_json_with(&carried, &SealOptions::new().associated_data(&bound)).ok()
+    }
+
+    /// The transaction in a state, if it was made for this agent and this call.
+    pub(crate) fn open(
+        &self,
+        caller: &McpCaller,
+        call: &Call,
+        state: &str,
+        now: UnixMillis,
+    ) -> Result<String, String> {
+        let carried: RequestState = self
+            .0
+            .open_json_with(state, &bound(caller, call))
+            .map_err(|error| format!("requestState: {error}; call again without it"))?;
+        if carried.expires_at <= now.0 {
+            return Err("requestState: it has expired; call again without it".to_owned());
+        }
+        Ok(carried.txn_id)
+    }
+}
+
+/// What a state is bound to: the agent and the call.
+fn bound(caller: &McpCaller, call: &Call) -> Vec<u8> {
+    [caller.agent.id.to_string().as_bytes(), b"|", &call.digest()].concat()
+}
+
+/// Answers a call that has waited long enough.
+pub(crate) fn respond(
+    gateway: &gateway::State,
+    sealer: &RequestStateSealer,
+    abilities: Abilities,
+    caller: &McpCaller,
+    call: &Call,
+    waiting: &PendingApproval,
+) -> CallToolResponse {
+    if abilities.tasks {
+        return CallToolResponse::Task(CreateTaskResult::new(task::of(gateway, waiting)));
+    }
+    let state = sealer.seal(caller, call, &waiting.txn_id, gateway.now()).filter(|_| abilities.pages);
+    match state {
+        Some(state) => {
+            let requests = InputRequests::from([(APPROVAL.to_owned(), ask(gateway, waiting))]);
+            CallToolResponse::InputRequired(InputRequiredResult::new(Some(requests), Some(state)))
+        }
+        None => CallToolResponse::Complete(text(gateway, waiting)),
+    }
+}
+
+fn ask(gateway: &gateway::State, waiting: &PendingApproval) -> InputRequest {
+    InputRequest::Elicitation(ElicitRequest::new(ElicitRequestParams::UrlElicitationParams {
+        meta: None,
+        message: "This request needs a person's approval. Open the page to decide.".to_owned(),
+        url: waiting.page(gateway),
+        elicitation_id: waiting.txn_id.clone(),
+    }))
+}
+
+/// The answer for clients without further abilities.
+pub(crate) fn text(gateway: &gateway::State, waiting: &PendingApproval) -> CallToolResult {
+    let page = waiting.page(gateway);
+    let PendingApproval { txn_id, status, expires_at, .. } = waiting;
+    let said = if status == "approved" {
+        format!("Approved and being sent. Call `wait` with txn_id {txn_id} for the response.")
+    } else {
+        format!(
+            "A person must approve this request. Show your user this page: {page}\nThen call `wait` with txn_id \
+             {txn_id}. Do not send the request in another way. It expires at {expires_at}."
+        )
+    };
+    let mut result = CallToolResult::success(vec![ContentBlock::text(said)]);
+    result.structured_content = Some(json!({
+        "outcome": "pending", "status": status, "txn_id": txn_id, "approval_url": page, "expires_at": expires_at,
+    }));
+    result
+}

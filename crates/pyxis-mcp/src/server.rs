@@ -1,0 +1,242 @@
+//! The server: what each method of the protocol does.
+
+use std::borrow::Cow;
+
+use pyxis_gateway::approvals::delivery;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ContentBlock, GetTaskParams,
+    GetTaskResult, Implementation, JsonObject, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+    ServerCapabilities, ServerConfig, Tool, UpdateTaskParams,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::Value;
+
+use crate::agent_requests::AgentRequests;
+use crate::answer::{self, Answer};
+use crate::arguments::{self, Call, Nothing, Transaction};
+use crate::caller::McpCaller;
+use crate::pending::{self, Abilities, RequestStateSealer};
+use crate::{task, tools};
+
+/// Protocol versions, oldest first.
+const VERSIONS: &[ProtocolVersion] =
+    &[ProtocolVersion::V_2025_06_18, ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];
+
+/// The server. It keeps no state between messages, so any node may answer any of them.
+#[derive(Clone)]
+pub(crate) struct McpServer {
+    requests: AgentRequests,
+    sealer: RequestStateSealer,
+}
+
+type ToolResult = Result<CallToolResponse, ErrorData>;
+
+impl McpServer {
+    pub(crate) fn new(requests: AgentRequests) -> Self {
+        let sealer = RequestStateSealer::new(&requests.gateway);
+        Self { requests, sealer }
+    }
+
+    /// Seconds to wait for a decision.
+    fn patience(&self) -> u64 {
+        self.requests.gateway.config.mcp_wait.as_secs()
+    }
+
+    async fn services(&self, caller: &McpCaller) -> ToolResult {
+        let response = self.requests.services(caller).await.map_err(internal)?;
+        let status = response.status();
+        let value = answer::own(response.into_body()).await;
+        if !status.is_success() {
+            return Ok(answer::refusal(status, &value).into());
+        }
+        Ok(CallToolResult::structured(value).into())
+    }
+
+    async fn call(
+        &self,
+        context: &RequestContext<RoleServer>,
+        caller: &McpCaller,
+        request: CallToolRequestParams,
+    ) -> ToolResult {
+        let call = match Call::read(request.arguments) {
+            Ok(call) => call,
+            Err(error) => return Ok(answer::failure(error).into()),
+        };
+        let answer = match &request.request_state {
+            None => {
+                let client = client(context);
+                let sent = self.requests.forward(caller, client.as_deref(), &call).await;
+                answer::of_forward(sent.map_err(internal)?).await
+            }
+            Some(state) => match self.sealer.open(caller, &call, state, self.requests.gateway.now()) {
+                Ok(txn) => self.poll(caller, &txn).await?,
+                Err(error) => return Err(ErrorData::invalid_params(error, None)),
+            },
+        };
+        Ok(match answer {
+            Answer::Final(result) => result.into(),
+            // Who was asked already has seen the page; asking again would not help.
+            Answer::Pending(waiting) if request.request_state.is_some() => {
+                pending::text(&self.requests.gateway, &waiting).into()
+            }
+            Answer::Pending(waiting) => {
+                let (gateway, sealer) = (&self.requests.gateway, &self.sealer);
+                pending::respond(gateway, sealer, abilities(context), caller, &call, &waiting)
+            }
+        })
+    }
+
+    async fn wait(&self, caller: &McpCaller, arguments: Option<JsonObject>) -> ToolResult {
+        let Transaction { txn_id } = match arguments::read(arguments) {
+            Ok(transaction) => transaction,
+            Err(error) => return Ok(answer::failure(error).into()),
+        };
+        Ok(match self.poll(caller, &txn_id).await? {
+            Answer::Final(result) => result.into(),
+            Answer::Pending(waiting) => pending::text(&self.requests.gateway, &waiting).into(),
+        })
+    }
+
+    /// Waits for an outcome, which is delivered once it is there.
+    async fn poll(&self, caller: &McpCaller, txn_id: &str) -> Result<Answer, ErrorData> {
+        let response = self.requests.poll(caller, txn_id, self.patience()).await.map_err(internal)?;
+        let answer = answer::of_poll(response).await;
+        if let (Answer::Final(_), Ok(txn)) = (&answer, txn_id.parse()) {
+            let store = &self.requests.gateway.store;
+            delivery::delivered(store, caller.agent.workspace, txn).await.map_err(internal)?;
+        }
+        Ok(answer)
+    }
+
+    async fn withdraw(&self, caller: &McpCaller, arguments: Option<JsonObject>) -> ToolResult {
+        let Transaction { txn_id } = match arguments::read(arguments) {
+            Ok(transaction) => transaction,
+            Err(error) => return Ok(answer::failure(error).into()),
+        };
+        let response = self.requests.withdraw(caller, &txn_id).await.map_err(internal)?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(
+                CallToolResult::success(vec![ContentBlock::text("Withdrawn. Nothing was sent.")]).into()
+            );
+        }
+        Ok(answer::refusal(status, &answer::own(response.into_body()).await).into())
+    }
+
+    async fn explain(&self, caller: &McpCaller, arguments: Option<JsonObject>) -> ToolResult {
+        let call = match Call::to_explain(arguments) {
+            Ok(call) => call,
+            Err(error) => return Ok(answer::failure(error).into()),
+        };
+        Ok(match self.requests.explain(caller, &call).await {
+            Ok(explanation) => {
+                CallToolResult::structured(serde_json::to_value(explanation).map_err(internal)?).into()
+            }
+            Err(error) => answer::failure(error.to_string()).into(),
+        })
+    }
+}
+
+impl ServerHandler for McpServer {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_tasks().build();
+        let server = Implementation::new("pyxis", env!("CARGO_PKG_VERSION")).with_title("Pyxis");
+        ServerConfig::new(capabilities).with_server_info(server).with_instructions(tools::INSTRUCTIONS)
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        Cow::Borrowed(VERSIONS)
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        tools::all().into_iter().find(|tool| tool.name == name)
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(tools::all()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> ToolResult {
+        let caller = caller(&context)?;
+        match &*request.name {
+            "services" => match arguments::read::<Nothing>(request.arguments) {
+                Ok(Nothing {}) => self.services(&caller).await,
+                Err(error) => Ok(answer::failure(error).into()),
+            },
+            "call" => self.call(&context, &caller, request).await,
+            "wait" => self.wait(&caller, request.arguments).await,
+            "withdraw" => self.withdraw(&caller, request.arguments).await,
+            "explain" => self.explain(&caller, request.arguments).await,
+            other => Err(ErrorData::invalid_params(format!("unknown tool: {other}"), None)),
+        }
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let caller = caller(&context)?;
+        let response = self.requests.poll(&caller, &request.task_id, 0).await.map_err(internal)?;
+        if response.status() == http::StatusCode::NOT_FOUND {
+            return Err(ErrorData::invalid_params(format!("unknown task: {}", request.task_id), None));
+        }
+        let answer = answer::of_poll(response).await;
+        Ok(GetTaskResult::new(task::detailed(&self.requests.gateway, &request.task_id, answer)))
+    }
+
+    async fn update_task(
+        &self,
+        _request: UpdateTaskParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        // Tasks never ask for input: only a person on the approval page decides.
+        Ok(())
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let caller = caller(&context)?;
+        self.requests.withdraw(&caller, &request.task_id).await.map_err(internal)?;
+        Ok(())
+    }
+}
+
+/// The agent whose key came with the message.
+fn caller(context: &RequestContext<RoleServer>) -> Result<McpCaller, ErrorData> {
+    let head = context.extensions.get::<http::request::Parts>();
+    let caller = head.and_then(|head| head.extensions.get::<McpCaller>());
+    caller.cloned().ok_or_else(|| ErrorData::invalid_request("no agent key", None))
+}
+
+/// Name and version of a client that says them.
+fn client(context: &RequestContext<RoleServer>) -> Option<String> {
+    context.client_info().map(|client| format!("{} {}", client.name, client.version))
+}
+
+fn abilities(context: &RequestContext<RoleServer>) -> Abilities {
+    let has_input =
+        context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
+    context.client_capabilities().map_or_else(Abilities::default, |client| Abilities {
+        tasks: client.supports_tasks(),
+        pages: has_input && client.elicitation.is_some_and(|elicitation| elicitation.url.is_some()),
+    })
+}
+
+/// A failure of the server itself. Its cause is logged, not told.
+fn internal(error: impl std::fmt::Display) -> ErrorData {
+    tracing::error!(%error, "cannot serve an MCP request");
+    ErrorData::internal_error("the server failed; try again", None::<Value>)
+}

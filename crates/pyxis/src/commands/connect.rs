@@ -1,0 +1,59 @@
+//! `pyxis connect`.
+
+use anyhow::{Context, Result, bail};
+use pyxis_core::agent_client::{self, AgentClient};
+use pyxis_core::nearest;
+use serde_json::{Value, json};
+
+use super::{out, quiet, settings};
+use crate::cli::{Connect, Global};
+use crate::serve::default_base_url;
+
+/// Prints the configuration of a program, or the programs that are known.
+pub(super) fn run(global: &Global, options: Connect) -> Result<()> {
+    let Connect { client, url, key_env } = options;
+    let Some(name) = client.as_deref() else {
+        let row = |client: &AgentClient| json!({ "name": client.name, "program": client.label });
+        let rows: Vec<Value> = agent_client::ALL.iter().map(row).collect();
+        out::table(global.json, &["name", "program"], &rows);
+        return Ok(());
+    };
+    let known = agent_client::ALL.iter().map(|client| client.name);
+    let client = AgentClient::from_name(name)
+        .with_context(|| format!("unknown program: {name}{}", nearest::suggestion(name, known)))?;
+    let is_variable = |char: char| char.is_ascii_alphanumeric() || char == '_';
+    if key_env.is_empty() || !key_env.chars().all(is_variable) {
+        bail!("--key-env: not the name of an environment variable: {key_env}");
+    }
+    let text = client.configuration(&server_url(global, url)?, &key_env);
+    if global.json {
+        out::json(&json!({ "name": client.name, "place": client.place, "configuration": text }));
+        return Ok(());
+    }
+    // What to do stands beside the text, so that the text can go into a file.
+    out::notice(format_args!("{}: {}\n", client.label, client.place));
+    out::line(text.trim_end());
+    out::notice(format_args!("\nKeep the agent key in {key_env}; `pyxis agent add NAME` makes one."));
+    Ok(())
+}
+
+/// URL of the MCP server at a base URL, or at that of this installation.
+pub(super) fn server_url(global: &Global, url: Option<String>) -> Result<String> {
+    let base_url = if let Some(url) = url {
+        checked(&url)?
+    } else {
+        let config = settings(&quiet(global.flags()))?;
+        config.base_url.clone().unwrap_or_else(|| default_base_url(config.listen))
+    };
+    Ok(format!("{base_url}{}", pyxis_mcp::PATH))
+}
+
+/// An http or https URL without the path of the MCP server.
+fn checked(url: &str) -> Result<String> {
+    let parsed = url::Url::parse(url).with_context(|| format!("--url: not a URL: {url}"))?;
+    if !matches!(parsed.scheme(), "http" | "https") {
+        bail!("--url: must begin with https:// or http://: {url}");
+    }
+    let url = url.trim_end_matches('/');
+    Ok(url.strip_suffix(pyxis_mcp::PATH).unwrap_or(url).to_owned())
+}

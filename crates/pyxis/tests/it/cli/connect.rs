@@ -1,0 +1,37 @@
+//! `pyxis connect` (`docs/guides/connect-an-agent.md`).
+
+use serde_json::json;
+
+use crate::support::{App, Setup};
+
+#[tokio::test]
+async fn the_configuration_of_each_program_is_printed_without_a_key() {
+    let app = App::empty(Setup::new());
+    let listed = app.cli_json(&["connect"]).await;
+    let names: Vec<&str> = listed.as_array().unwrap().iter().filter_map(|row| row["name"].as_str()).collect();
+    assert!(names.contains(&"claude-code") && names.contains(&"opencode"), "{names:?}");
+    for name in names {
+        let url = ["connect", name, "--url", "https://pyxis.example.org/mcp/"];
+        let ran = app.cli(&url).await.expect(0);
+        assert!(ran.stdout.contains("https://pyxis.example.org/mcp"), "{ran:?}");
+        assert!(!ran.stdout.contains("/mcp/mcp"), "{ran:?}");
+    }
+    let file = app.cli(&["connect", "claude-code", "--key-env", "MY_KEY"]).await.expect(0);
+    let parsed: serde_json::Value = serde_json::from_str(&file.stdout).unwrap();
+    assert_eq!(parsed["mcpServers"]["pyxis"]["headers"], json!({"Authorization": "Bearer ${MY_KEY}"}));
+    assert!(
+        parsed["mcpServers"]["pyxis"]["url"].as_str().unwrap().starts_with("http://localhost:"),
+        "{parsed}"
+    );
+}
+
+#[tokio::test]
+async fn a_program_or_name_that_makes_no_sense_is_refused_with_what_would() {
+    let app = App::empty(Setup::new());
+    let unknown = app.cli(&["connect", "claude-cod"]).await.expect(1);
+    assert!(unknown.stderr.contains("did you mean claude-code?"), "{unknown:?}");
+    for bad in [["--url", "ftp://a.example"], ["--url", "nowhere"], ["--key-env", "A B"]] {
+        let ran = app.cli(&["connect", "codex", bad[0], bad[1]]).await.expect(1);
+        assert!(ran.stderr.contains(bad[0]), "{ran:?}");
+    }
+}

@@ -1,0 +1,76 @@
+//! The bridge over standard input and output.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use super::client::{Mcp, forwarded};
+use crate::support::{App, World};
+
+/// The answers of `pyxis mcp` to these lines.
+async fn bridged(app: &App, url: &str, key: &str, lines: &[String]) -> Vec<Value> {
+    let mut command = app.command(&["mcp", "--url", url]);
+    command.env("PX_AGENT_KEY", key).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let input = format!("{}\n", lines.join("\n"));
+    let running = move || {
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        child.wait_with_output().unwrap()
+    };
+    let output = tokio::task::spawn_blocking(running).await.unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn url(world: &World) -> String {
+    format!("http://{}", world.app.address())
+}
+
+#[tokio::test]
+async fn clients_of_the_old_and_the_new_protocol_reach_the_server_through_the_bridge() {
+    let world = World::new().await;
+    let key = world.app.bootstrap["agent_key"].as_str().unwrap();
+    let mcp = Mcp::new(&world);
+    let call = json!({"name": "call", "arguments": forwarded(&world, "GET", "/things")});
+    let [answer] = bridged(&world.app, &url(&world), key, &[mcp.message("tools/call", &call).to_string()])
+        .await
+        .try_into()
+        .unwrap();
+    assert_eq!(
+        (&answer["id"], &answer["result"]["structuredContent"]["status"]),
+        (&json!(7), &json!(200)),
+        "{answer}"
+    );
+
+    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "old", "version": "0"}});
+    let old = mcp.speaking("2025-06-18");
+    let lines = [
+        old.message("initialize", &hello).to_string(),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string(),
+        old.message("tools/call", &call).to_string(),
+    ];
+    let answers = bridged(&world.app, &url(&world), key, &lines).await;
+    assert_eq!(answers.len(), 2, "{answers:?}");
+    assert_eq!(answers[0]["result"]["protocolVersion"], "2025-06-18");
+    assert_eq!(answers[1]["result"]["structuredContent"]["status"], 200, "{answers:?}");
+}
+
+#[tokio::test]
+async fn the_bridge_answers_every_message_that_it_cannot_pass_on() {
+    let world = World::new().await;
+    let list = Mcp::new(&world).message("tools/list", &json!({})).to_string();
+    let refused = bridged(&world.app, &url(&world), "px_agent_wrong", std::slice::from_ref(&list)).await;
+    assert!(refused[0]["error"]["message"].as_str().unwrap().contains("401"), "{refused:?}");
+    let broken = bridged(&world.app, &url(&world), "px_agent_wrong", &["{\"jsonrpc\":".to_owned()]).await;
+    assert_eq!(broken[0]["error"]["code"], -32700);
+    let away = bridged(&world.app, "http://127.0.0.1:9", "px_agent_wrong", &[list]).await;
+    assert!(
+        away[0]["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("cannot reach Pyxis at http://127.0.0.1:9/mcp"),
+        "{away:?}"
+    );
+}
