@@ -6,6 +6,7 @@
 
 pub mod actor;
 pub mod address;
+pub mod admin_error;
 pub mod approval;
 pub mod approval_mode;
 pub mod audit_event;

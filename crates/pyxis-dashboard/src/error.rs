@@ -5,11 +5,10 @@ use axum::response::{Html, IntoResponse, Response};
 use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use pyxis_core::admin_error::AdminError;
 use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::id::RequestId;
 use pyxis_gateway as gateway;
-use pyxis_scoring::service as scoring;
-use pyxis_verify::service as verification;
 
 use crate::notice::see_other;
 use crate::view::error::ErrorPage;
@@ -47,12 +46,9 @@ pub enum Error {
     /// A gateway service refused.
     #[error(transparent)]
     Service(#[from] gateway::Error),
-    /// A scoring service refused.
+    /// A scoring or verification service refused.
     #[error(transparent)]
-    Scoring(#[from] scoring::Error),
-    /// A verification service refused.
-    #[error(transparent)]
-    Verification(#[from] verification::Error),
+    Operation(#[from] AdminError),
     /// A template failed.
     #[error("the page cannot be rendered")]
     Render(#[from] askama::Error),
@@ -117,8 +113,7 @@ fn page_of(error: &Error) -> ErrorPage {
             ErrorPage::refused(503, "Too many inboxes are open. Close one and reload this page.")
         }
         Error::Service(error) => page_of_service(error),
-        Error::Scoring(error) => page_of_scoring(error),
-        Error::Verification(error) => page_of_verification(error),
+        Error::Operation(error) => page_of_operation(error),
         Error::Render(_) | Error::SignedOut { .. } | Error::Ended => ErrorPage::internal(None),
     }
 }
@@ -138,10 +133,11 @@ fn page_of_service(error: &gateway::Error) -> ErrorPage {
     }
 }
 
-fn page_of_scoring(error: &scoring::Error) -> ErrorPage {
-    use scoring::Error as E;
+fn page_of_operation(error: &AdminError) -> ErrorPage {
+    use AdminError as E;
     match error {
         E::NotFound(_) => ErrorPage::not_found(None),
+        E::Forbidden(_) => ErrorPage::forbidden(None),
         E::Conflict(why) => ErrorPage::refused(409, &format!("Not possible now: {why}.")),
         E::Changed { .. } => {
             ErrorPage::refused(409, "Not saved: someone else changed it in the meantime. Go back and reload.")
@@ -153,19 +149,7 @@ fn page_of_scoring(error: &scoring::Error) -> ErrorPage {
         E::Source(chain) => {
             ErrorPage::refused(502, &format!("The indexer of {chain} does not respond. Try again later."))
         }
-        E::Unavailable(_) => ErrorPage { status: 503, ..ErrorPage::internal(None) },
-        E::Internal(_) => ErrorPage::internal(None),
-    }
-}
-
-fn page_of_verification(error: &verification::Error) -> ErrorPage {
-    use verification::Error as E;
-    match error {
-        E::NotFound(_) => ErrorPage::not_found(None),
-        E::Forbidden => ErrorPage::forbidden(None),
-        E::Conflict(why) => ErrorPage::refused(409, &format!("Not possible now: {why}.")),
-        E::InvalidField { field, detail } => ErrorPage::refused(422, &format!("Refused: {field}: {detail}.")),
-        E::Unavailable(_) => ErrorPage { status: 503, ..ErrorPage::internal(None) },
+        E::Unavailable { .. } => ErrorPage { status: 503, ..ErrorPage::internal(None) },
         E::Internal(_) => ErrorPage::internal(None),
     }
 }

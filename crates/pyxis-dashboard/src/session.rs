@@ -35,6 +35,9 @@ pub(crate) struct SignedIn {
 /// A signed-in owner or admin.
 pub(crate) struct Manager(pub(crate) SignedIn);
 
+/// A signed-in owner or admin, and the scoring that they manage. Without scoring, its pages do not exist.
+pub(crate) struct ScoringManager(pub(crate) Manager, pub(crate) pyxis_scoring::State);
+
 /// A browser that is not signed in, or whose session does not matter here.
 pub(crate) struct Visit {
     token: String,
@@ -43,7 +46,7 @@ pub(crate) struct Visit {
 impl SignedIn {
     /// The frame of the person's page.
     pub(crate) async fn shell(&self, state: &State) -> Result<Layout, Error> {
-        let workspace = workspaces::get(&state.gateway, self.person.workspace()).await?;
+        let workspace = workspaces::get(&state.gateway.store, self.person.workspace()).await?;
         let user = &self.person.user;
         Ok(Layout {
             csrf: self.person.session.csrf.clone(),
@@ -97,6 +100,12 @@ impl HasCsrf for Manager {
     }
 }
 
+impl HasCsrf for ScoringManager {
+    fn csrf(&self) -> &str {
+        self.0.csrf()
+    }
+}
+
 impl HasCsrf for Visit {
     fn csrf(&self) -> &str {
         &self.token
@@ -106,7 +115,7 @@ impl HasCsrf for Visit {
 /// The person behind the session cookie. A bearer token in a cookie authenticates no one.
 pub(crate) async fn person(state: &State, headers: &HeaderMap) -> Result<Option<Person>, Error> {
     let Some(token) = state.cookies.read(headers, Cookie::Session) else { return Ok(None) };
-    match sessions::find(&state.gateway, token).await {
+    match sessions::find(&state.gateway.store, token, state.gateway.now()).await {
         Ok(person) if person.session.kind == SessionKind::Browser => Ok(Some(person)),
         Ok(_) | Err(pyxis_gateway::Error::Unauthenticated) => Ok(None),
         Err(error) => Err(error.into()),
@@ -120,7 +129,7 @@ impl FromRequestParts<State> for SignedIn {
         match person(state, &parts.headers).await? {
             Some(person) => {
                 let code = state.cookies.read(&parts.headers, Cookie::Notice);
-                let rights = rights::of(&state.gateway, &person.user).await?;
+                let rights = rights::of(&state.gateway.store, &person.user).await?;
                 Ok(Self { person, rights, flash: code.and_then(Notice::from_code).map(Notice::flash) })
             }
             None if parts.method == Method::GET => {
@@ -139,6 +148,15 @@ impl FromRequestParts<State> for Manager {
         let who = SignedIn::from_request_parts(parts, state).await?;
         who.person.require_manager()?;
         Ok(Self(who))
+    }
+}
+
+impl FromRequestParts<State> for ScoringManager {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, Error> {
+        let scoring = state.scoring.clone().ok_or(Error::NotFound)?;
+        Ok(Self(Manager::from_request_parts(parts, state).await?, scoring))
     }
 }
 

@@ -9,12 +9,15 @@ use std::time::Duration;
 use axum::response::{IntoResponse, Response};
 use http::header::{ALLOW, HeaderName, LOCATION, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
+use pyxis_core::admin_error::{AdminError, Missing};
 use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::TxnId;
 use pyxis_core::policy::Method;
 use pyxis_http::Problem;
+use pyxis_http::problem::Causes;
 use pyxis_http::problem::kinds as common;
+pub(crate) use pyxis_store::NO_NUL;
 use pyxis_store::StoreError;
 
 use crate::error::lost_answer::LostAnswer;
@@ -185,7 +188,7 @@ pub enum Error {
     InsufficientScope(&'static str),
     /// No such item in this workspace.
     #[error("not found: {0}")]
-    NotFound(&'static str),
+    NotFound(Missing),
     /// The method is not supported on this path.
     #[error("method not allowed")]
     MethodNotAllowed(&'static str),
@@ -226,13 +229,15 @@ pub enum Error {
     Internal(#[source] BoxError),
 }
 
-/// Error for a text field that contains NUL, which cannot be stored.
-pub(crate) const NO_NUL: &str = "must not contain the NUL character";
-
 /// The result of most functions here.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
+    /// No item of this kind has the id that the caller sent.
+    pub fn not_found(kind: &'static str) -> Self {
+        Self::NotFound(Missing::of(kind))
+    }
+
     /// Creates a 422 that names a field.
     pub fn field(field: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::InvalidField { field: field.into(), detail: detail.into() }
@@ -394,19 +399,18 @@ impl From<&Error> for Problem {
             Error::Locked { until, wait } => Self::of(kinds::LOCKED, said())
                 .with("locked_until", until.to_rfc3339())
                 .with_header(RETRY_AFTER, HeaderValue::from(wait.as_secs() + 1)),
-            Error::Forbidden(_) => Self::of(common::FORBIDDEN, said()),
+            Error::Forbidden(why) => Self::from(&AdminError::Forbidden(why)),
             Error::InsufficientScope(scope) => {
                 Self::of(common::INSUFFICIENT_SCOPE, said()).with("scope", *scope)
             }
-            Error::NotFound(_) => Self::of(common::NOT_FOUND, said()),
+            Error::NotFound(missing) => Self::from(&AdminError::NotFound(missing.clone())),
             Error::MethodNotAllowed(allow) => Self::of(common::METHOD_NOT_ALLOWED, said())
                 .with_header(ALLOW, HeaderValue::from_static(allow)),
             Error::NameTaken(_) => Self::of(kinds::NAME_TAKEN, said()),
-            Error::Conflict(_) => Self::of(common::CONFLICT, said()),
+            Error::Conflict(why) => Self::from(&AdminError::Conflict(why)),
             Error::InvalidJson(_) => Self::of(common::INVALID_JSON, said()),
             Error::InvalidField { field, detail } => {
-                Self::of(common::INVALID_FIELD, format!("{field}: {detail}"))
-                    .with("field", field.as_str())
+                Self::from(&AdminError::field(field.as_str(), detail.as_str()))
             }
             Error::AlreadyDecided(state) => {
                 Self::of(kinds::ALREADY_DECIDED, said()).with("state", state.as_str())
@@ -458,23 +462,8 @@ fn rate_limited(limit: u32, reset: Duration) -> Problem {
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
         if let Self::Internal(_) | Self::Unavailable(_) = self {
-            tracing::error!(error = %Chain(&self), "cannot serve a request");
+            tracing::error!(error = %Causes(&self), "cannot serve a request");
         }
         Problem::from(&self).into_response()
-    }
-}
-
-/// An error with all its causes on one line.
-struct Chain<'a>(&'a dyn std::error::Error);
-
-impl std::fmt::Display for Chain<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", self.0)?;
-        let mut cause = self.0.source();
-        while let Some(error) = cause {
-            write!(f, ": {error}")?;
-            cause = error.source();
-        }
-        Ok(())
     }
 }

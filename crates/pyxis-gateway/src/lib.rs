@@ -30,7 +30,7 @@ pub use config::{ChatSettings, Config};
 pub use error::{BoxError, Error, Result};
 pub use forwarding::forward::base_url_proxy;
 pub use forwarding::forward::forward;
-pub use identity::actor::Actor;
+pub use pyxis_core::actor::Actor;
 pub use runtime::resolve::CredentialOptions;
 pub use runtime::secret_value::SecretValue;
 pub use runtime::state::{Parts, State};

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use pyxis_core::actor::ActorId;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{TxnId, WorkspaceId};
@@ -241,7 +242,7 @@ async fn tell_lost(state: &State, tx: &mut Tx, workspace: WorkspaceId, txn: TxnI
     }
     let mut record = audit::AuditRecord::new(state.now(), AuditEvent::ApprovalOutcomeLost);
     record.workspace_id = Some(workspace);
-    "system".clone_into(&mut record.actor);
+    record.actor = ActorId::System;
     record.txn_id = Some(txn);
     audit::append_in(tx, &state.audit_keys, &[record]).await?;
     tx.notify(StoreEvent::Approval { workspace, txn });

@@ -2,11 +2,11 @@
 //!
 //! Independent of the rest of Pyxis.
 
+pub mod admin;
 pub mod body;
 pub mod client_ip;
 pub mod cors;
 pub mod json;
-pub mod managers;
 pub mod openapi;
 pub mod path;
 pub mod problem;
@@ -15,7 +15,6 @@ pub mod request_id;
 pub mod serve;
 
 pub use json::{Json, Raw};
-pub use managers::{ManagerAuth, ManagerFuture};
 pub use path::Path;
 pub use problem::Problem;
 pub use query::Query;

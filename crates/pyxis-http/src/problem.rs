@@ -1,5 +1,6 @@
 //! RFC 9457 problem bodies, the JSON error format of the proxy, admin and signer interfaces.
 
+mod causes;
 pub mod kinds;
 
 use std::borrow::Cow;
@@ -9,6 +10,8 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use pyxis_core::id::RequestId;
 use serde_json::{Map, Value};
+
+pub use causes::Causes;
 
 /// Header that marks a response made by Pyxis itself, to distinguish it from the upstream's.
 pub const PX_ERROR: HeaderName = HeaderName::from_static("px-error");

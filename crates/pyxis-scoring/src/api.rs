@@ -11,25 +11,10 @@ pub(crate) mod problems;
 mod scorers;
 mod stamps;
 
-use axum::extract::FromRequestParts;
-use axum::response::Response;
-use http::request::Parts;
-use pyxis_core::actor::Actor;
 use pyxis_http::openapi::DescribedRouter;
 use utoipa_axum::routes;
 
 use crate::state::State;
-
-/// A signed-in owner or admin, recorded as the author of changes.
-struct Manager(Actor);
-
-impl FromRequestParts<State> for Manager {
-    type Rejection = Response;
-
-    async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, Response> {
-        state.managers.manager(&parts.headers).await.map(Self)
-    }
-}
 
 /// All routes for managers.
 pub(crate) fn router() -> DescribedRouter<State> {

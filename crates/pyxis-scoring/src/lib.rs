@@ -27,5 +27,4 @@ pub use limits::{limit_of_models, limit_of_stamps};
 pub use routes::openapi;
 pub use routes::{FastPathScore, SCORE, router};
 pub use scoring_db::ScoringDb;
-pub use service::error::ALL as PROBLEMS;
 pub use state::{Config, Parts, State};

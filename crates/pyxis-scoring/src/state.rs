@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::HeaderMap;
 use pyxis_core::clock::{Clock, UnixMillis};
 use pyxis_core::entropy::Entropy;
 use pyxis_core::secret::SecretBytes;
-use pyxis_http::ManagerAuth;
+use pyxis_http::admin::{ManagerAuth, ManagerFuture};
 use pyxis_store::Store;
-use pyxis_store::audit::AuditKeys;
+use pyxis_store::audit::{AuditKeys, AuditedStore};
 use pyxis_store::outbox::Outbox;
 
 use crate::limits::Limiter;
@@ -56,8 +57,8 @@ pub struct Inner {
     pub store: Store,
     /// The same store with the outbox; whatever changes scores writes to both.
     pub books: ScoringDb,
-    /// Keys of the audit trail, which records every administrative change.
-    pub audit_keys: AuditKeys,
+    /// For changes by managers.
+    pub audited: AuditedStore,
     /// Authenticates managers.
     pub managers: Arc<dyn ManagerAuth>,
     pub clock: Arc<dyn Clock>,
@@ -80,8 +81,8 @@ impl State {
             models: Models::new(store.clone()),
             books: ScoringDb::new(store.clone(), outbox),
             activity,
+            audited: AuditedStore::new(store.clone(), audit_keys, Arc::clone(&clock)),
             store,
-            audit_keys,
             managers,
             clock,
             entropy,
@@ -104,6 +105,13 @@ impl State {
     /// The current time.
     pub fn now(&self) -> UnixMillis {
         self.clock.now()
+    }
+}
+
+/// The proxy keeps the accounts; it is asked about every request.
+impl ManagerAuth for State {
+    fn manager<'a>(&'a self, headers: &'a HeaderMap) -> ManagerFuture<'a> {
+        self.managers.manager(headers)
     }
 }
 

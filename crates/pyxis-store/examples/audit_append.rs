@@ -71,7 +71,7 @@ fn record(now: UnixMillis) -> AuditRecord {
         at: now,
         workspace_id: Some(WorkspaceId::new(now, &OsEntropy)),
         event: AuditEvent::RequestReceived.into(),
-        actor: "agent:0199b1c0-0000-7000-8000-000000000000".to_owned(),
+        actor: "agent:0199b1c0-0000-7000-8000-000000000000".into(),
         actor_name: "default-agent".to_owned(),
         credential: Some("payments".to_owned()),
         decision: Some("auto_approve".into()),

@@ -12,11 +12,12 @@ mod room;
 use pyxis_core::approval_mode::{ApprovalState, Channel, ForwardState};
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, CredentialId, NodeId, TxnId, UserId, WorkspaceId};
+use pyxis_core::policy::Rule;
 
 use crate::cipher::{Aad, Sealed};
 use crate::db::{SqlQuery, row, sql, stored_enum};
-use crate::like::containing;
-use crate::{Executor, StoreError, Tx};
+use crate::lists::Contains;
+use crate::{Engine, Executor, StoreError, StoredName, Tx};
 
 pub use decide::{approve, deny, due, expire, next_expiry, withdraw};
 pub use for_credentials::{count_pending_among, count_since, list_for_credentials};
@@ -64,7 +65,7 @@ row! {
         /// The full URL, sealed for [`target_aad`].
         sealed_target: Sealed,
         /// The rule that required approval.
-        rule: String,
+        rule: StoredName<Rule>,
         /// The pattern that matched.
         pattern: Option<String>,
         /// Reason given by the agent.
@@ -142,7 +143,7 @@ pub struct NewApproval {
     /// The full URL, sealed for [`target_aad`].
     pub sealed_target: Sealed,
     /// The rule that requires approval.
-    pub rule: String,
+    pub rule: Rule,
     /// The pattern that matched.
     pub pattern: Option<String>,
     /// Reason given by the agent.
@@ -225,7 +226,7 @@ pub async fn insert(tx: &mut Tx, new: &NewApproval, sealed_request: Sealed) -> R
     .bind(&new.method)
     .bind(&new.target_host)
     .bind(&new.sealed_target)
-    .bind(&new.rule)
+    .bind(new.rule.as_str())
     .bind(&new.pattern)
     .bind(&new.reason)
     .bind(&new.digest)
@@ -318,20 +319,21 @@ pub async fn list(
     workspace: WorkspaceId,
     filter: &ApprovalFilter,
 ) -> Result<Vec<ApprovalRow>, StoreError> {
-    executor.all(ordered(listing(workspace, filter), filter)).await
+    let query = listing(executor.engine(), workspace, filter);
+    executor.all(ordered(query, filter)).await
 }
 
-fn listing(workspace: WorkspaceId, filter: &ApprovalFilter) -> SqlQuery {
+/// The text that a search looks at.
+const SEARCHED: &str = "(agent_name || ' ' || credential_name || ' ' || method || ' ' || target_host || ' ' \
+    || coalesce(reason, '') || ' ' || txn_id)";
+
+fn listing(engine: Engine, workspace: WorkspaceId, filter: &ApprovalFilter) -> SqlQuery {
     let over = filter.settled.then_some(ApprovalState::Pending);
     sql(concat!("SELECT ", approval_columns!(), " FROM approvals WHERE workspace_id = $1"))
         .bind(workspace)
         .push_if(" AND state = ?", filter.state)
         .push_if(" AND state <> ?", over)
-        .push_if(
-            " AND lower(agent_name || ' ' || credential_name || ' ' || method || ' ' || target_host || ' ' \
-             || coalesce(reason, '') || ' ' || txn_id) LIKE ? ESCAPE '\\'",
-            filter.text.as_deref().map(containing),
-        )
+        .contains(engine, &[SEARCHED], filter.text.as_deref().unwrap_or(""))
         .push_if(" AND agent_id = ?", filter.agent)
         .push_if(" AND credential_id = ?", filter.credential)
 }

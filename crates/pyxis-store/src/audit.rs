@@ -15,6 +15,7 @@ mod verify;
 use std::borrow::Cow;
 
 use hmac::{Hmac, Mac};
+use pyxis_core::actor::ActorId;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{GrantId, TxnId, WorkspaceId};
@@ -26,7 +27,7 @@ use crate::db::{Bind, FromRow, Row, Value};
 
 pub use append::append_in;
 pub use appender::Appender;
-pub use change::commit_change;
+pub use change::{AuditedStore, Change};
 pub use checkpoint::{Checkpoint, CheckpointError, checkpoint, holds};
 pub use ordered::AuditColumn;
 pub use recorded_event::RecordedEvent;
@@ -51,8 +52,8 @@ pub struct AuditRecord {
     pub event: RecordedEvent,
     /// Number of the record that this one follows up.
     pub ref_seq: Option<i64>,
-    /// Actor, for example `agent:<id>`, `user:<id>`, `system`.
-    pub actor: String,
+    /// Author of the event.
+    pub actor: ActorId,
     /// Actor name at that time.
     pub actor_name: String,
     /// Credential name.
@@ -168,7 +169,7 @@ impl AuditRecord {
             self.workspace_id.bind(),
             self.event.into_stored().bind(),
             self.ref_seq.bind(),
-            self.actor.bind(),
+            (&self.actor).bind(),
             self.actor_name.bind(),
             self.credential.bind(),
             self.decision.bind(),
@@ -189,7 +190,7 @@ impl AuditRecord {
         put_id(out, self.workspace_id.as_ref());
         put_text(out, Some(self.event.stored()));
         put_int(out, self.ref_seq);
-        put_text(out, Some(&self.actor));
+        put_display(out, &self.actor);
         put_text(out, Some(&self.actor_name));
         put_text(out, self.credential.as_deref());
         put_text(out, self.decision.as_deref());
@@ -221,6 +222,19 @@ fn put_text(out: &mut Vec<u8>, value: Option<&str>) {
         }
         None => out.push(0),
     }
+}
+
+/// Writes a value as [`put_text`] writes its text, without allocating.
+fn put_display(out: &mut Vec<u8>, value: &impl std::fmt::Display) {
+    use std::io::Write;
+    out.push(2);
+    let length = out.len();
+    out.extend_from_slice(&[0; 8]);
+    let start = out.len();
+    // Writing to a Vec does not fail.
+    let _ = write!(out, "{value}");
+    let written = (out.len() - start) as u64;
+    out[length..start].copy_from_slice(&written.to_be_bytes());
 }
 
 /// Writes an id as text without allocating a String. It is always 36 bytes long.

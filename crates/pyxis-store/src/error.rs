@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
+use pyxis_core::admin_error::AdminError;
 use tokio_postgres::error::SqlState;
 
 /// The driver's error. Shared, because one failed commit answers many callers.
 pub(crate) type ErrorSource = Arc<dyn std::error::Error + Send + Sync>;
+
+/// Refusal of a text with NUL, for the person who sent it.
+pub const NO_NUL: &str = "must not contain the NUL character";
 
 /// A failed store operation. A missing row is an `Option` and a lost race a `bool`, so neither is listed here.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -86,6 +90,18 @@ impl StoreError {
     /// True if another row had the same unique value.
     pub const fn is_conflict(&self) -> bool {
         matches!(self, Self::Conflict { .. })
+    }
+}
+
+impl From<StoreError> for AdminError {
+    /// Callers first handle errors that they can act on, such as conflicts.
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Text => Self::field("text", NO_NUL),
+            _ if error.is_contended() => Self::Busy,
+            StoreError::Unavailable(_) => Self::Unavailable { what: "the database", source: error.into() },
+            other => Self::internal(other),
+        }
     }
 }
 

@@ -7,7 +7,6 @@
 mod db;
 mod error;
 mod event;
-mod like;
 mod locks;
 mod migrate;
 mod page;
@@ -18,6 +17,7 @@ mod watch;
 
 pub mod access_tokens;
 pub mod activity;
+mod actor_id;
 pub mod addresses;
 pub mod agents;
 pub mod anonymous_limits;
@@ -44,6 +44,7 @@ pub mod idempotency;
 pub mod issuers;
 pub mod leases;
 pub mod limits;
+pub mod lists;
 pub mod member_rights;
 pub mod meta;
 pub mod models;
@@ -65,6 +66,7 @@ pub mod sessions;
 pub mod sign_in_links;
 pub mod staged_policies;
 pub mod stamps;
+mod stored_name;
 pub mod usage;
 pub mod users;
 pub mod votes;
@@ -80,10 +82,11 @@ use tokio::time::Instant;
 
 use db::Backend;
 pub use db::{Committing, Executor, Tx, fold};
-pub use error::StoreError;
+pub use error::{NO_NUL, StoreError};
 pub use event::StoreEvent;
 pub use page::Page;
 pub use pyxis_sqlite::release_idle_reads;
+pub use stored_name::{Named, StoredName};
 pub use url::DatabaseUrl;
 
 /// Events by which a slow subscriber may lag before it is told that it missed some.

@@ -1,5 +1,6 @@
 //! Log of the registry: all changes, in order. Rows are only added.
 
+use pyxis_core::actor::ActorId;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::{ActionId, Kind, NetworkName, ProofNullifier, Subject};
 
@@ -50,7 +51,7 @@ row! {
         /// Reason for the change.
         reason: Option<String>,
         /// Issuer who signed it, or the manager.
-        made_by: String,
+        made_by: ActorId,
     }
 }
 

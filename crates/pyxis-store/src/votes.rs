@@ -1,10 +1,11 @@
 //! Votes of approvers.
 
 use pyxis_core::clock::UnixMillis;
+use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::{TxnId, UserId, WorkspaceId};
 
 use crate::db::{row, sql, stored_enum};
-use crate::{Executor, StoreError};
+use crate::{Executor, StoreError, StoredName};
 
 stored_enum! {
     /// An approver's vote.
@@ -35,8 +36,8 @@ row! {
         grant_seconds: Option<i64>,
         /// True if the grant is for the requesting agent only.
         agent_only: bool,
-        /// Channel of the vote.
-        channel: String,
+        /// Place where the person voted.
+        channel: StoredName<DecisionSurface>,
         /// Time of the vote.
         created_at: UnixMillis,
         /// True if confirmed with a passkey.

@@ -10,32 +10,20 @@ pub mod networks;
 pub mod proofs;
 
 use pyxis_core::actor::Actor;
-use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::proof::is_plain_text;
-use pyxis_store::{Tx, audit, workspaces};
-use serde_json::Value;
+use pyxis_store::{Store, workspaces};
 
-use crate::state::State;
-
-pub use error::{Error, Result};
-
-/// Records a change and commits it. `detail` must hold no secret.
-pub(crate) async fn commit(
-    state: &State,
-    actor: &Actor,
-    tx: Tx,
-    event: AuditEvent,
-    detail: &Value,
-) -> Result<()> {
-    let (keys, now) = (&state.audit_keys, state.now());
-    Ok(audit::commit_change(tx, keys, now, actor, event, None, detail.to_string()).await?)
-}
+pub use pyxis_core::admin_error::{AdminError as Error, Result};
 
 /// Refuses actors outside the installation's first workspace.
-pub(crate) async fn require_first_workspace(state: &State, actor: &Actor) -> Result<()> {
-    let first = workspaces::list(&state.store).await?.into_iter().next();
+pub(crate) async fn require_first_workspace(store: &Store, actor: &Actor) -> Result<()> {
+    let first = workspaces::list(store).await?.into_iter().next();
     let home = first.is_some_and(|first| first.id == actor.workspace);
-    if home { Ok(()) } else { Err(Error::Forbidden) }
+    if home {
+        Ok(())
+    } else {
+        Err(Error::Forbidden("proofs are managed in the first workspace of this installation"))
+    }
 }
 
 /// Checks human-readable text: one line.

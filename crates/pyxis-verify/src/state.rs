@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use http::HeaderMap;
 use pyxis_core::clock::{Clock, UnixMillis};
 use pyxis_core::entropy::Entropy;
-use pyxis_http::ManagerAuth;
+use pyxis_http::admin::{ManagerAuth, ManagerFuture};
 use pyxis_net::Client;
 use pyxis_store::Store;
-use pyxis_store::audit::AuditKeys;
+use pyxis_store::audit::{AuditKeys, AuditedStore};
 use pyxis_store::cipher::Keyring;
 
 use crate::chains::Chains;
@@ -39,8 +40,8 @@ pub struct State(Arc<Inner>);
 /// Shared state behind [`State`].
 pub struct Inner {
     pub store: Store,
-    /// Keys of the audit trail, which records every administrative change.
-    pub audit_keys: AuditKeys,
+    /// For changes by managers.
+    pub audited: AuditedStore,
     /// Authenticates managers.
     pub managers: Arc<dyn ManagerAuth>,
     /// Client for outgoing requests.
@@ -62,8 +63,8 @@ impl State {
             clocks: Clocks::default(),
             chains: Chains::new(&net, &config.networks),
             index: Index::new(&net, &clock, &config.attestation),
+            audited: AuditedStore::new(store.clone(), audit_keys, Arc::clone(&clock)),
             store,
-            audit_keys,
             keyring,
             managers,
             net,
@@ -81,6 +82,13 @@ impl State {
     /// The configured networks.
     pub fn networks(&self) -> &Networks {
         &self.config.networks
+    }
+}
+
+/// The proxy keeps the accounts; it is asked about every request.
+impl ManagerAuth for State {
+    fn manager<'a>(&'a self, headers: &'a HeaderMap) -> ManagerFuture<'a> {
+        self.managers.manager(headers)
     }
 }
 

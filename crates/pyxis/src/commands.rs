@@ -132,7 +132,7 @@ fn quiet(mut flags: Flags) -> Flags {
 
 /// The workspace that a command works on.
 async fn workspace(app: &App, global: &Global) -> Result<WorkspaceRow> {
-    let all = gateway::admin::workspaces::list(&app.gateway).await?;
+    let all = gateway::admin::workspaces::list(&app.gateway.store).await?;
     if all.is_empty() {
         bail!("there is no workspace yet; `pyxis bootstrap` creates the first one");
     }

@@ -1,12 +1,14 @@
 //! The audit trail: search, chart, export.
 
 use axum::body::Body;
-use axum::extract::State as Extract;
 use axum::response::Response;
+use pyxis_core::actor::ActorId;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, WorkspaceId};
-use pyxis_gateway::admin::{agents, audit, credentials};
+use pyxis_gateway::Error as Service;
+use pyxis_gateway::admin::{audit, credentials};
+use pyxis_store::agents;
 use pyxis_store::audit::{AuditColumn, AuditEntry, AuditFilter as Wanted};
 use serde::Deserialize;
 
@@ -16,7 +18,7 @@ use super::db_table::Stored;
 use super::{file, list_query};
 use crate::chart::{Bucket, Series, StackedBars};
 use crate::error::html;
-use crate::form::QueryParams;
+use crate::form::Page;
 use crate::session::{Manager, SignedIn};
 use crate::view::audit::{AuditFilter, AuditPage};
 use crate::view::{self, Choice, Order};
@@ -74,7 +76,7 @@ impl Search {
         let (by, rising) = ORDERS.asked(&self.sort);
         Wanted {
             events: wanted_events(&self.event, &self.outcome),
-            actor: agent.map(|id| format!("agent:{id}")),
+            actor: agent.map(ActorId::Agent),
             credential: some(&self.credential),
             decision: outcome.and_then(|(_, _, decision)| *decision).map(str::to_owned),
             text: some(&self.q),
@@ -116,9 +118,7 @@ fn day(text: &str) -> Option<UnixMillis> {
 }
 
 pub(crate) async fn page(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
-    QueryParams(asked): QueryParams<Search>,
+    Page { state, who, query: asked }: Page<Manager, Search>,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
     let wanted = Wanted { limit: PAGE + 1, ..asked.wanted() };
@@ -151,9 +151,9 @@ pub(crate) async fn page(
 
 async fn filter(state: &State, who: &SignedIn, asked: &Search) -> Result<AuditFilter, Error> {
     let workspace = who.person.workspace();
-    let agents = agents::list(&state.gateway, workspace).await?;
-    let agents = agents.into_iter().map(|agent| (agent.row.id.to_string(), agent.row.name));
-    let names = credentials::list(&state.gateway, workspace).await?;
+    let agents = agents::list(&state.gateway.store, workspace).await.map_err(Service::from)?;
+    let agents = agents.into_iter().map(|agent| (agent.id.to_string(), agent.name));
+    let names = credentials::list(&state.gateway.store, workspace).await?;
     let names = names.into_iter().map(|row| (row.name.clone(), row.name));
     let own = |(value, label): (&str, &str)| (value.to_owned(), label.to_owned());
     Ok(AuditFilter {
@@ -194,7 +194,7 @@ async fn chart(state: &State, workspace: WorkspaceId, wanted: &Wanted) -> Result
     let from = wanted.from.unwrap_or(UnixMillis(default));
     let span = (to.0 - from.0).max(1);
     let width = WIDTHS.into_iter().find(|width| span / width < MAX_BARS).unwrap_or(365 * DAY);
-    let counts = audit::over_time(&state.gateway, workspace, from, to, width).await?;
+    let counts = audit::over_time(&state.gateway.store, workspace, from, to, width).await?;
     let bars = usize::try_from((span + width - 1) / width).unwrap_or(1).min(200);
     let mut buckets: Vec<Bucket> = (0_i64..)
         .take(bars)
@@ -242,11 +242,7 @@ fn label(at: UnixMillis, width: i64) -> String {
     absolute.get(..end).unwrap_or(&absolute).to_owned()
 }
 
-pub(crate) async fn export_csv(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
-    QueryParams(asked): QueryParams<Search>,
-) -> Response {
+pub(crate) async fn export_csv(Page { state, who, query: asked }: Page<Manager, Search>) -> Response {
     let head = audit::csv_head() + "\r\n";
     let body = export(state, who.person.workspace(), asked.wanted(), head, |entry, out| {
         out.push_str(&audit::to_csv(entry));
@@ -255,11 +251,7 @@ pub(crate) async fn export_csv(
     file::csv("audit", body)
 }
 
-pub(crate) async fn export_jsonl(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
-    QueryParams(asked): QueryParams<Search>,
-) -> Response {
+pub(crate) async fn export_jsonl(Page { state, who, query: asked }: Page<Manager, Search>) -> Response {
     let body = export(state, who.person.workspace(), asked.wanted(), String::new(), |entry, out| {
         out.push_str(&audit::to_json(entry).to_string());
         out.push('\n');

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::agents::unprocessable;
 use super::problem;
 use crate::error::html;
-use crate::form::{Form, QueryParams};
+use crate::form::{Form, Page};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::upload::Upload;
@@ -29,8 +29,8 @@ pub(crate) struct BrandForm {
     accent: String,
 }
 
-pub(crate) async fn page(Extract(state): Extract<State>, Manager(who): Manager) -> Result<Response, Error> {
-    let saved = brand::get(&state.gateway, who.person.workspace()).await?;
+pub(crate) async fn page(Page { state, who, .. }: Page<Manager>) -> Result<Response, Error> {
+    let saved = brand::get(&state.gateway.store, who.person.workspace()).await?;
     let (name, accent) = (saved.display_name.unwrap_or_default(), saved.accent.unwrap_or_default());
     show(&state, &who, name, accent, false, Problems::default()).await
 }
@@ -44,7 +44,7 @@ async fn show(
     problems: Problems,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
-    let has_logo = brand::get(&state.gateway, workspace).await?.has_logo;
+    let has_logo = brand::get(&state.gateway.store, workspace).await?.has_logo;
     let named = display_name.trim();
     let shown_accent =
         Accent::parse(accent.trim()).map_or_else(|| DEFAULT_ACCENT.to_owned(), |a| a.to_string());
@@ -56,7 +56,7 @@ async fn show(
         accent,
         draft,
         logo: has_logo.then(|| format!("/brand/{workspace}/logo.png")),
-        public_logo: has_logo && brand::is_public(&state.gateway),
+        public_logo: has_logo && brand::is_public(&state.gateway.config),
         chats: PLATFORMS.iter().map(ChatBrand::from).collect(),
         problems,
     })
@@ -70,16 +70,13 @@ fn field(name: &str) -> &'static str {
     }
 }
 
-pub(crate) async fn save(
-    Extract(state): Extract<State>,
-    Form { who: Manager(who), fields }: Form<Manager>,
-) -> Result<Response, Error> {
+pub(crate) async fn save(Form { state, who, fields }: Form<Manager>) -> Result<Response, Error> {
     let (name, accent) = (fields.trimmed("display_name"), fields.trimmed("accent"));
     let looking = fields.on("preview");
     let outcome = if looking {
         brand::check(&name, &accent)
     } else {
-        brand::put(&state.gateway, &who.person.actor(), &name, &accent).await
+        brand::put(&state.gateway.audited, &who.person.actor(), &name, &accent).await
     };
     match outcome {
         Ok(_) if looking => show(&state, &who, name, accent, true, Problems::default()).await,
@@ -91,31 +88,25 @@ pub(crate) async fn save(
     }
 }
 
-pub(crate) async fn set_logo(
-    Extract(state): Extract<State>,
-    Upload { who: Manager(who), file }: Upload<Manager>,
-) -> Result<Response, Error> {
-    match brand::set_logo(&state.gateway, &who.person.actor(), Some(file)).await {
+pub(crate) async fn set_logo(Upload { state, who, file }: Upload<Manager>) -> Result<Response, Error> {
+    match brand::set_logo(&state.gateway.audited, &who.person.actor(), Some(file)).await {
         Ok(()) => Ok(Notice::LogoSet.then(&state, HERE)),
         Err(error) => {
             let problems = problem(error, "logo", field)?;
-            let saved = brand::get(&state.gateway, who.person.workspace()).await?;
+            let saved = brand::get(&state.gateway.store, who.person.workspace()).await?;
             let (name, accent) = (saved.display_name.unwrap_or_default(), saved.accent.unwrap_or_default());
             Ok(unprocessable(show(&state, &who, name, accent, false, problems).await?))
         }
     }
 }
 
-pub(crate) async fn remove_logo(
-    Extract(state): Extract<State>,
-    Form { who: Manager(who), .. }: Form<Manager>,
-) -> Result<Response, Error> {
-    brand::set_logo(&state.gateway, &who.person.actor(), None).await?;
+pub(crate) async fn remove_logo(Form { state, who, .. }: Form<Manager>) -> Result<Response, Error> {
+    brand::set_logo(&state.gateway.audited, &who.person.actor(), None).await?;
     Ok(Notice::LogoRemoved.then(&state, HERE))
 }
 
 /// The colors of a preview. Contains only values that parsed as a color.
-pub(crate) async fn stylesheet(Manager(_): Manager, QueryParams(wanted): QueryParams<BrandForm>) -> Response {
+pub(crate) async fn stylesheet(Page { query: wanted, .. }: Page<Manager, BrandForm>) -> Response {
     let accent = Accent::parse(&format!("#{}", wanted.accent)).or_else(|| Accent::parse(DEFAULT_ACCENT));
     let Some(accent) = accent else { return Error::NotFound.into_response() };
     let css = format!(".brand-strip, .brand-tile {{ background: {accent}; color: {}; }}\n", accent.text_on());
@@ -128,6 +119,6 @@ pub(crate) async fn logo(
     Path(workspace): Path<String>,
 ) -> Result<Response, Error> {
     let workspace: WorkspaceId = workspace.parse().map_err(|_| Error::NotFound)?;
-    let (bytes, kind) = brand::icon(&state.gateway, workspace).await?.ok_or(Error::NotFound)?;
+    let (bytes, kind) = brand::icon(&state.gateway.store, workspace).await?.ok_or(Error::NotFound)?;
     Ok(([(CONTENT_TYPE, kind), (CACHE_CONTROL, "no-store".to_owned())], bytes).into_response())
 }

@@ -53,13 +53,13 @@ pub(super) struct Cards {
 
 impl Cards {
     pub(super) async fn of(state: &State, who: &SignedIn, place: ReturnTo) -> Result<Self, Error> {
-        let policies = policies::list(&state.gateway, who.person.workspace()).await?;
+        let policies = policies::list(&state.gateway.store, who.person.workspace()).await?;
         Ok(Self {
             place,
             approver: who.person.approver(surface(place)),
             rights: who.rights.clone(),
             recent: RecentRequests::load(&state.gateway, who.person.workspace()).await?,
-            has_passkey: !passkeys::list(&state.gateway, &who.person.user).await?.is_empty(),
+            has_passkey: !passkeys::list(&state.gateway.store, &who.person.user).await?.is_empty(),
             policies: policies.into_iter().collect(),
             now: state.gateway.now(),
         })
@@ -91,7 +91,7 @@ impl Cards {
             rule: if row.kind == ApprovalKind::Sign {
                 "every signature needs approval".to_owned()
             } else {
-                labels::rule(&row.rule, row.pattern.as_deref(), &row.method)
+                labels::rule(row.rule.as_str(), row.pattern.as_deref(), &row.method)
             },
             signing: signing::of(view),
             headers: view.telling_headers(),
@@ -176,7 +176,7 @@ impl Cards {
         if needed > 1 {
             return GrantOffer::Unavailable("A grant cannot replace several approvals.".into());
         }
-        if row.rule == Rule::RequireUrl.as_str() {
+        if row.rule.is(Rule::RequireUrl) {
             return GrantOffer::Unavailable(
                 "This URL always needs approval, so a grant has no effect.".into(),
             );

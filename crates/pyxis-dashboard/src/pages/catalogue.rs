@@ -1,6 +1,5 @@
 //! The catalogue of Stamps.
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use http::StatusCode;
 use pyxis_core::catalogue::{CatalogueStamp, Group, Platform};
@@ -11,12 +10,12 @@ use sha2::{Digest, Sha256};
 
 use super::agents::unprocessable;
 use super::list_query::{ListQuery, ListSlot};
-use super::scoring::{A_KEY, Scoring, problem};
+use super::scoring::{A_KEY, problem};
 use super::table::{By, Table};
 use crate::error::html;
-use crate::form::{Fields, Form, PathId, QueryParams};
+use crate::form::{Fields, Form, Page, PathId};
 use crate::notice::Notice;
-use crate::session::{Manager, SignedIn};
+use crate::session::{ScoringManager, SignedIn};
 use crate::view::Problems;
 use crate::view::catalogue::{CataloguePage, PlatformForm, PlatformLine, PlatformPage};
 use crate::{Error, State, text};
@@ -24,12 +23,9 @@ use crate::{Error, State, text};
 const HERE: &str = "/app/catalogue";
 
 pub(crate) async fn page(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
-    Manager(who): Manager,
-    QueryParams(asked): QueryParams<ListQuery>,
+    Page { state, who: ScoringManager(who, scoring), query: asked }: Page<ScoringManager, ListQuery>,
 ) -> Result<Response, Error> {
-    let Catalogue { own, platforms } = catalogue::get(&scoring, who.person.workspace()).await?;
+    let Catalogue { own, platforms } = catalogue::get(&scoring.store, who.person.workspace()).await?;
     let stamps: usize = platforms.iter().flat_map(|p| &p.groups).map(|group| group.stamps.len()).sum();
     let base = &state.gateway.config.base_url;
     let lines: Vec<_> = platforms.iter().map(line).filter(|line| asked.fits(texts(line))).collect();
@@ -55,11 +51,11 @@ const TABLE: Table<PlatformLine> = Table {
     name: "catalogue",
     place: ListSlot::First,
     columns: &[
-        ("name", By::Text(|line| line.name.clone())),
-        ("id", By::Text(|line| line.id.clone())),
-        ("description", By::Text(|line| line.description.clone())),
-        ("stamps", By::Number(|line| i64::try_from(stamps(line).count()).unwrap_or(i64::MAX))),
-        ("names", By::Text(|line| stamps(line).collect::<Vec<_>>().join(" "))),
+        ("name", By::Text(|line| line.name.clone()), ()),
+        ("id", By::Text(|line| line.id.clone()), ()),
+        ("description", By::Text(|line| line.description.clone()), ()),
+        ("stamps", By::Number(|line| i64::try_from(stamps(line).count()).unwrap_or(i64::MAX)), ()),
+        ("names", By::Text(|line| stamps(line).collect::<Vec<_>>().join(" ")), ()),
     ],
     usual: "",
 };
@@ -93,22 +89,18 @@ fn fingerprint(platforms: &[Platform]) -> String {
 }
 
 pub(crate) async fn new(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
-    Manager(who): Manager,
+    Page { state, who: ScoringManager(who, scoring), .. }: Page<ScoringManager>,
 ) -> Result<Response, Error> {
-    let before = fingerprint(&catalogue::get(&scoring, who.person.workspace()).await?.platforms);
+    let before = fingerprint(&catalogue::get(&scoring.store, who.person.workspace()).await?.platforms);
     let form = PlatformForm { before, ..PlatformForm::default() };
     html(&PlatformPage { shell: who.shell(&state).await?, stored: None, form })
 }
 
 pub(crate) async fn show(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
-    Manager(who): Manager,
+    Page { state, who: ScoringManager(who, scoring), .. }: Page<ScoringManager>,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
-    let platforms = catalogue::get(&scoring, who.person.workspace()).await?.platforms;
+    let platforms = catalogue::get(&scoring.store, who.person.workspace()).await?.platforms;
     let platform = platforms.iter().find(|platform| platform.id == id).ok_or(Error::NotFound)?;
     let form = form_of(platform, fingerprint(&platforms));
     html(&PlatformPage { shell: who.shell(&state).await?, stored: Some(line(platform)), form })
@@ -179,19 +171,15 @@ fn platform(form: &PlatformForm) -> Result<Platform, Problems> {
 }
 
 pub(crate) async fn add(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     let form = typed(&fields, fields.trimmed("id"));
     store(&state, &scoring, &who, form, None).await
 }
 
 pub(crate) async fn save(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
     PathId(id): PathId,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     let form = typed(&fields, id.clone());
     store(&state, &scoring, &who, form, Some(&id)).await
@@ -207,7 +195,7 @@ async fn store(
     mut form: PlatformForm,
     id: Option<&str>,
 ) -> Result<Response, Error> {
-    let mut all = catalogue::get(scoring, who.person.workspace()).await?.platforms.into_owned();
+    let mut all = catalogue::get(&scoring.store, who.person.workspace()).await?.platforms.into_owned();
     let place = all.iter().position(|platform| platform.id == form.id);
     if id.is_some() && place.is_none() {
         return Err(Error::NotFound);
@@ -229,7 +217,7 @@ async fn store(
                 (Some(_), Some(place)) => all[place] = platform,
                 _ => all.push(platform),
             }
-            match catalogue::replace(scoring, &who.person.actor(), all).await {
+            match catalogue::replace(&scoring.audited, &who.person.actor(), all).await {
                 Ok(_) => return Ok(Notice::PlatformSaved.then(state, HERE)),
                 Err(error) => problem(error, field)?,
             }
@@ -259,18 +247,16 @@ fn field(name: &str) -> &'static str {
 }
 
 pub(crate) async fn remove(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
     PathId(id): PathId,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), .. }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
-    let mut all = catalogue::get(&scoring, who.person.workspace()).await?.platforms.into_owned();
+    let mut all = catalogue::get(&scoring.store, who.person.workspace()).await?.platforms.into_owned();
     let before = all.len();
     all.retain(|platform| platform.id != id);
     if all.len() == before {
         return Err(Error::NotFound);
     }
-    match catalogue::replace(&scoring, &who.person.actor(), all).await {
+    match catalogue::replace(&scoring.audited, &who.person.actor(), all).await {
         Ok(_) => Ok(Notice::PlatformRemoved.then(&state, HERE)),
         Err(Service::InvalidField { .. }) => Ok(Notice::LastPlatform.then(&state, HERE)),
         Err(error) => Err(error.into()),
@@ -278,10 +264,8 @@ pub(crate) async fn remove(
 }
 
 pub(crate) async fn reset(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), .. }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
-    catalogue::reset(&scoring, &who.person.actor()).await?;
+    catalogue::reset(&scoring.audited, &who.person.actor()).await?;
     Ok(Notice::CatalogueReset.then(&state, HERE))
 }

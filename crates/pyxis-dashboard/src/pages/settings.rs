@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_gateway::Config;
@@ -12,15 +11,15 @@ use pyxis_store::Engine;
 use super::agents::unprocessable;
 use super::{policy_form, problem};
 use crate::error::html;
-use crate::form::Form;
+use crate::form::{Form, Page};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::Problems;
 use crate::view::settings::{Fact, SettingsPage};
 use crate::{Error, State, text};
 
-pub(crate) async fn page(Extract(state): Extract<State>, Manager(who): Manager) -> Result<Response, Error> {
-    let workspace = workspaces::get(&state.gateway, who.person.workspace()).await?;
+pub(crate) async fn page(Page { state, who, .. }: Page<Manager>) -> Result<Response, Error> {
+    let workspace = workspaces::get(&state.gateway.store, who.person.workspace()).await?;
     let window = policy_form::minutes(stored_window(workspace.approval_timeout_secs));
     let autonomous = workspace.mode == ApprovalMode::Autonomous;
     show(&state, &who, autonomous, window, Problems::default()).await
@@ -38,8 +37,8 @@ async fn show(
     problems: Problems,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
-    let all = credentials::list(&state.gateway, workspace).await?.len();
-    let own = policies::list(&state.gateway, workspace).await?.len();
+    let all = credentials::list(&state.gateway.store, workspace).await?.len();
+    let own = policies::list(&state.gateway.store, workspace).await?.len();
     html(&SettingsPage {
         shell: who.shell(state).await?,
         autonomous,
@@ -75,12 +74,9 @@ fn facts(config: &Config, engine: Engine) -> Vec<Fact> {
     ]
 }
 
-pub(crate) async fn save(
-    Extract(state): Extract<State>,
-    Form { who: Manager(who), fields }: Form<Manager>,
-) -> Result<Response, Error> {
+pub(crate) async fn save(Form { state, who, fields }: Form<Manager>) -> Result<Response, Error> {
     let mode = ApprovalMode::from_name(fields.get("default_approval_mode"));
-    let before = workspaces::get(&state.gateway, who.person.workspace()).await?;
+    let before = workspaces::get(&state.gateway.store, who.person.workspace()).await?;
     let typed = fields.trimmed("approval_timeout_minutes");
     let problems = match policy_form::seconds(&typed, stored_window(before.approval_timeout_secs)) {
         None if !typed.is_empty() => {
@@ -94,7 +90,7 @@ pub(crate) async fn save(
         seconds => {
             let window = seconds.and_then(|seconds| seconds.as_u64()).map(Duration::from_secs);
             let actor = who.person.actor();
-            match workspaces::update(&state.gateway, &actor, mode, Some(window)).await {
+            match workspaces::update(&state.gateway.audited, &actor, mode, Some(window)).await {
                 Ok(_) => return Ok(Notice::Saved.then(&state, "/app/settings")),
                 Err(error) => problem(error, "approval_timeout_minutes", |_| "approval_timeout_minutes")?,
             }

@@ -52,9 +52,8 @@ pub(super) fn page(visit: &Visit, email: &str, next: &str, state: SignInState) -
 }
 
 pub(crate) async fn sign_in(
-    Extract(state): Extract<State>,
     headers: HeaderMap,
-    Form { who: visit, fields }: Form<Visit>,
+    Form { state, who: visit, fields }: Form<Visit>,
 ) -> Result<Response, Error> {
     let email = fields.trimmed("email");
     let next = local_path(fields.get("next")).unwrap_or_default();
@@ -87,10 +86,7 @@ pub(super) async fn leave_old_session(state: &State, headers: &HeaderMap) -> Res
     Ok(())
 }
 
-pub(crate) async fn sign_out(
-    Extract(state): Extract<State>,
-    Form { who, .. }: Form<SignedIn>,
-) -> Result<Response, Error> {
+pub(crate) async fn sign_out(Form { state, who, .. }: Form<SignedIn>) -> Result<Response, Error> {
     sessions::sign_out(&state.gateway, &who.person).await?;
     Ok(session::end(&state, see_other("/sign-in")))
 }
@@ -107,7 +103,7 @@ pub(crate) async fn link_page(
 }
 
 async fn owner_of(state: &State, token: &str) -> Result<UserRow, Error> {
-    let user = sessions::peek_link(&state.gateway, token).await?;
+    let user = sessions::peek_link(&state.gateway.store, token, state.gateway.now()).await?;
     user.filter(|user| user.disabled_at.is_none()).ok_or(Error::LinkUsed)
 }
 
@@ -122,17 +118,16 @@ async fn link_form(
         csrf: visit.csrf().to_owned(),
         token: token.to_owned(),
         email: user.email.clone(),
-        workspace: workspaces::get(&state.gateway, user.workspace_id).await?.name,
+        workspace: workspaces::get(&state.gateway.store, user.workspace_id).await?.name,
         set_password: user.password_hash.is_none(),
         problem,
     })
 }
 
 pub(crate) async fn link(
-    Extract(state): Extract<State>,
     PathId(token): PathId,
     headers: HeaderMap,
-    Form { who: visit, fields }: Form<Visit>,
+    Form { state, who: visit, fields }: Form<Visit>,
 ) -> Result<Response, Error> {
     let user = owner_of(&state, &token).await?;
     // Checked before the link is used up, so that a typing error does not cost it.

@@ -1,6 +1,5 @@
 //! Policies that members proposed, and the passkey that applies them.
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::id::StagedPolicyId;
 use pyxis_gateway::Error as Service;
@@ -9,40 +8,23 @@ use pyxis_gateway::admin::{passkeys, staged};
 use super::ceremony::{answer, challenge};
 use super::policy_diff;
 use crate::error::html;
-use crate::form::{Form, PathId};
+use crate::form::{Form, Page, PathId};
 use crate::notice::Notice;
 use crate::session::SignedIn;
 use crate::view::Timestamp;
-use crate::view::policies::StagedLine;
 use crate::view::staged::StagedPage;
 use crate::{Error, State};
-
-/// The proposals that the viewer may see.
-pub(super) async fn lines(state: &State, who: &SignedIn) -> Result<Vec<StagedLine>, Error> {
-    let now = state.gateway.now();
-    let all = staged::list(&state.gateway, &who.person).await?;
-    Ok(all
-        .into_iter()
-        .map(|staged| StagedLine {
-            id: staged.row.id.to_string(),
-            credential: staged.credential.name,
-            by: staged.by.email,
-            at: Timestamp::new(staged.row.created_at, now),
-        })
-        .collect())
-}
 
 /// The proposal, for its maker and for managers.
 async fn find(state: &State, who: &SignedIn, id: &str) -> Result<staged::Staged, Error> {
     let id: StagedPolicyId = id.parse().map_err(|_| Error::NotFound)?;
-    let found = staged::get(&state.gateway, who.person.workspace(), id).await?;
+    let found = staged::get(&state.gateway.store, who.person.workspace(), id, state.gateway.now()).await?;
     let may = found.row.user_id == who.person.user.id || who.person.user.role.is_manager();
     if may { Ok(found) } else { Err(Error::NotFound) }
 }
 
 pub(crate) async fn page(
-    Extract(state): Extract<State>,
-    who: SignedIn,
+    Page { state, who, .. }: Page<SignedIn>,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
     let found = find(&state, &who, &id).await?;
@@ -57,25 +39,23 @@ pub(crate) async fn page(
         at: Timestamp::new(found.row.created_at, now),
         expires: Timestamp::new(found.row.expires_at, now),
         mine,
-        has_passkey: !passkeys::list(&state.gateway, &who.person.user).await?.is_empty(),
+        has_passkey: !passkeys::list(&state.gateway.store, &who.person.user).await?.is_empty(),
         outdated: found.outdated,
     })
 }
 
 /// The challenge for the maker's passkey.
 pub(crate) async fn begin(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, .. }: Form<SignedIn>,
+    Form { state, who, .. }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let found = find(&state, &who, &id).await?;
     challenge(passkeys::begin_apply(&state.gateway, &who.person, &found).await)
 }
 
 pub(crate) async fn apply(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, fields }: Form<SignedIn>,
+    Form { state, who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let found = find(&state, &who, &id).await?;
     let here = format!("/app/staged/{}", found.row.id);
@@ -92,11 +72,10 @@ pub(crate) async fn apply(
 }
 
 pub(crate) async fn withdraw(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, .. }: Form<SignedIn>,
+    Form { state, who, .. }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let found = find(&state, &who, &id).await?;
-    staged::withdraw(&state.gateway, &who.person, found.row.id).await?;
+    staged::withdraw(&state.gateway.audited, &who.person, found.row.id).await?;
     Ok(Notice::StagedWithdrawn.then(&state, "/app/policies"))
 }

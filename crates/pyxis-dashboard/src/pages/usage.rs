@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::State as Extract;
 use axum::response::Response;
+use pyxis_core::actor::ActorId;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
-use pyxis_gateway::admin::{agents, audit};
+use pyxis_gateway::Error as Service;
+use pyxis_gateway::admin::audit;
 use pyxis_scoring::service::api_keys;
+use pyxis_store::agents;
 use serde::Deserialize;
 
 use super::first_request;
@@ -17,7 +19,7 @@ use super::table::{By, Table};
 use crate::chart::spark::Spark;
 use crate::chart::{Bucket, Series, StackedBars};
 use crate::error::html;
-use crate::form::QueryParams;
+use crate::form::{Page, QueryParams};
 use crate::session::Manager;
 use crate::text::{counted, grouped, minute};
 use crate::view::Search;
@@ -99,11 +101,11 @@ fn number(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-const COLUMNS: &[(&str, By<Used>)] = &[
-    ("name", By::Text(|one| one.name.clone())),
-    ("requests", By::Number(|one| number(one.requests()))),
-    ("admitted", By::Number(|one| number(one.total(0)))),
-    ("refused", By::Number(|one| number(one.total(1)))),
+const COLUMNS: &[(&str, By<Used>, ())] = &[
+    ("name", By::Text(|one| one.name.clone()), ()),
+    ("requests", By::Number(|one| number(one.requests())), ()),
+    ("admitted", By::Number(|one| number(one.total(0))), ()),
+    ("refused", By::Number(|one| number(one.total(1))), ()),
 ];
 
 /// One kind of caller: agents or API keys.
@@ -135,9 +137,7 @@ const KEY: Askers = Askers {
 };
 
 pub(crate) async fn page(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
-    QueryParams(UsageParams { range }): QueryParams<UsageParams>,
+    Page { state, who, query: UsageParams { range } }: Page<Manager, UsageParams>,
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
@@ -175,11 +175,11 @@ pub(crate) async fn page(
 /// Every existing agent, and removed ones that sent requests in the range.
 async fn of_agents(state: &State, workspace: WorkspaceId, bars: Bars) -> Result<Vec<Used>, Error> {
     let Bars { from, to, width, number } = bars;
-    let mut all: BTreeMap<String, Used> = BTreeMap::new();
-    for agent in agents::list(&state.gateway, workspace).await? {
-        let (id, gone) = (agent.row.id, agent.row.disabled_at.map(|_| "Disabled"));
-        let used = Used::new(agent.row.name, Some(format!("/app/agents/{id}")), gone, number);
-        all.insert(format!("agent:{id}"), used);
+    let mut all: BTreeMap<ActorId, Used> = BTreeMap::new();
+    for agent in agents::list(&state.gateway.store, workspace).await.map_err(Service::from)? {
+        let (id, gone) = (agent.id, agent.disabled_at.map(|_| "Disabled"));
+        let used = Used::new(agent.name, Some(format!("/app/agents/{id}")), gone, number);
+        all.insert(ActorId::Agent(id), used);
     }
     for tally in audit::requests_over_time(&state.gateway, workspace, from, to, width).await? {
         let removed = || Used::new(tally.name, None, Some("Removed"), number);
@@ -199,11 +199,11 @@ async fn of_keys(
 ) -> Result<Vec<Used>, Error> {
     let Bars { from, to, width, number } = bars;
     let mut all = BTreeMap::new();
-    for row in api_keys::list(scoring, workspace).await? {
+    for row in api_keys::list(&scoring.store, workspace).await? {
         let (page, gone) = (format!("/app/api-keys/{}", row.id), row.revoked_at.map(|_| "Revoked"));
         all.insert(row.id, Used::new(row.name, Some(page), gone, number));
     }
-    for tally in api_keys::over_time(scoring, workspace, from, to, width).await? {
+    for tally in api_keys::over_time(&scoring.store, workspace, from, to, width).await? {
         if let Some(used) = all.get_mut(&tally.key) {
             used.add(bars.place(tally.at), tally.admitted, tally.refused);
         }

@@ -1,5 +1,8 @@
 //! Agents and their keys.
 
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::entropy::Entropy;
+use pyxis_store::audit::AuditedStore;
 use std::collections::HashMap;
 
 use pyxis_core::audit_event::AuditEvent;
@@ -9,15 +12,16 @@ use pyxis_core::id::{AgentId, CredentialId, WorkspaceId};
 use pyxis_core::secret::SecretString;
 use pyxis_core::window;
 use pyxis_store::agents::{self, AgentChange, AgentRow, NewAgent};
-use pyxis_store::{StoreError, Tx, credentials, grants, limits};
+use pyxis_store::{Store, StoreError, Tx, credentials, grants, limits};
 use serde_json::json;
 
 use super::credentials::check_name;
 use crate::error::{Error, Result};
-use crate::identity::actor::{Actor, Change};
 use crate::requests::control::KEY_PREFIX;
 use crate::runtime::resolve::key_hash;
 use crate::runtime::state::State;
+use pyxis_core::actor::Actor;
+use pyxis_core::admin_error::Missing;
 
 /// Characters of a key that stay readable, to tell keys apart.
 const HINT: usize = KEY_PREFIX.len() + 6;
@@ -77,10 +81,10 @@ pub async fn create(state: &State, actor: &Actor, input: AgentInput) -> Result<(
     check_name("name", &input.name)?;
     check_limit(input.rate_limit_per_hour)?;
     check_pending(input.max_pending)?;
-    let key = new_key(state);
+    let key = new_key(&*state.entropy);
     let now = state.now();
     let id = AgentId::new(now, &*state.entropy);
-    let mut change = Change::begin(state, actor).await?;
+    let mut change = state.audited.begin(actor).await?;
     let assigned = resolve_scope(&mut change.tx, actor.workspace, &input.credentials).await?;
     let new = NewAgent {
         id,
@@ -97,47 +101,54 @@ pub async fn create(state: &State, actor: &Actor, input: AgentInput) -> Result<(
         Err(StoreError::Conflict { .. }) => return Err(Error::NameTaken(input.name)),
         other => other?,
     }
-    change.commit(AuditEvent::AgentCreated, None, json!({ "agent": input.name, "id": id })).await?;
-    Ok((get(state, actor.workspace, id).await?, key))
+    change.commit(AuditEvent::AgentCreated, json!({ "agent": input.name, "id": id })).await?;
+    Ok((get(&state.store, actor.workspace, id).await?, key))
 }
 
 /// The agent with this id.
-pub async fn get(state: &State, workspace: WorkspaceId, id: AgentId) -> Result<Agent> {
-    let row = agents::find(&state.store, workspace, id).await?.ok_or(Error::NotFound("agent"))?;
-    with_scope(state, row).await
+pub async fn get(store: &Store, workspace: WorkspaceId, id: AgentId) -> Result<Agent> {
+    let row = agents::find(store, workspace, id).await?.ok_or(Error::not_found("agent"))?;
+    with_scope(store, row).await
 }
 
-/// The agent with this name.
-pub async fn by_name(state: &State, workspace: WorkspaceId, name: &str) -> Result<Agent> {
-    let row = agents::find_by_name(&state.store, workspace, name).await?.ok_or(Error::NotFound("agent"))?;
-    with_scope(state, row).await
+/// The agent with this name, for managers: the refusal names the nearest one.
+pub async fn by_name(store: &Store, workspace: WorkspaceId, name: &str) -> Result<Agent> {
+    if let Some(row) = agents::find_by_name(store, workspace, name).await? {
+        return with_scope(store, row).await;
+    }
+    let known = agents::list(store, workspace).await?;
+    Err(Error::NotFound(Missing::named("agent", name, known.iter().map(|row| row.name.as_str()))))
 }
 
 /// All agents of a workspace.
-pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<Agent>> {
+pub async fn list(store: &Store, workspace: WorkspaceId) -> Result<Vec<Agent>> {
     let mut all = Vec::new();
-    for row in agents::list(&state.store, workspace).await? {
-        all.push(with_scope(state, row).await?);
+    for row in agents::list(store, workspace).await? {
+        all.push(with_scope(store, row).await?);
     }
     Ok(all)
 }
 
 /// Requests counted against each agent's limit in the current hour.
-pub async fn used_this_hour(state: &State, workspace: WorkspaceId) -> Result<HashMap<AgentId, i64>> {
-    let used = limits::used(&state.store, workspace, window::hour_start(state.now())).await?;
+pub async fn used_this_hour(
+    store: &Store,
+    workspace: WorkspaceId,
+    now: UnixMillis,
+) -> Result<HashMap<AgentId, i64>> {
+    let used = limits::used(store, workspace, window::hour_start(now)).await?;
     Ok(used.into_iter().collect())
 }
 
 /// Changes an agent. Disabling it ends grants that cover only this agent.
-pub async fn update(state: &State, actor: &Actor, id: AgentId, patch: AgentPatch) -> Result<Agent> {
-    let before = get(state, actor.workspace, id).await?;
+pub async fn update(db: &AuditedStore, actor: &Actor, id: AgentId, patch: AgentPatch) -> Result<Agent> {
+    let before = get(&db.store, actor.workspace, id).await?;
     if let Some(name) = &patch.name {
         check_name("name", name)?;
     }
     check_limit(patch.rate_limit_per_hour.flatten())?;
     check_pending(patch.max_pending.flatten())?;
-    let now = state.now();
-    let mut change = Change::begin(state, actor).await?;
+    let now = db.now();
+    let mut change = db.begin(actor).await?;
     let assigned = match &patch.credentials {
         None => None,
         Some(AgentScope::All) => Some(agents::CredentialScope::All),
@@ -164,32 +175,32 @@ pub async fn update(state: &State, actor: &Actor, id: AgentId, patch: AgentPatch
         Some(false) => AuditEvent::AgentDisabled,
         None => AuditEvent::AgentUpdated,
     };
-    change.commit(event, None, json!({ "agent": before.row.name, "id": id })).await?;
-    get(state, actor.workspace, id).await
+    change.commit(event, json!({ "agent": before.row.name, "id": id })).await?;
+    get(&db.store, actor.workspace, id).await
 }
 
 /// Replaces the key. The old one stops working immediately.
 pub async fn rotate(state: &State, actor: &Actor, id: AgentId) -> Result<(Agent, SecretString)> {
-    let agent = get(state, actor.workspace, id).await?;
-    let key = new_key(state);
-    let mut change = Change::begin(state, actor).await?;
+    let agent = get(&state.store, actor.workspace, id).await?;
+    let key = new_key(&*state.entropy);
+    let mut change = state.audited.begin(actor).await?;
     let hint = &key.expose()[..HINT];
     agents::set_key(&mut change.tx, actor.workspace, id, &hash_of(&key), hint).await?;
-    change.commit(AuditEvent::AgentRotated, None, json!({ "agent": agent.row.name, "id": id })).await?;
-    Ok((get(state, actor.workspace, id).await?, key))
+    change.commit(AuditEvent::AgentRotated, json!({ "agent": agent.row.name, "id": id })).await?;
+    Ok((get(&state.store, actor.workspace, id).await?, key))
 }
 
 /// Removes an agent, its key, and grants that cover only this agent.
-pub async fn remove(state: &State, actor: &Actor, id: AgentId) -> Result<()> {
-    let agent = get(state, actor.workspace, id).await?;
-    let mut change = Change::begin(state, actor).await?;
-    grants::end_for_agent(&mut change.tx, actor.workspace, id, "agent removed", state.now()).await?;
+pub async fn remove(db: &AuditedStore, actor: &Actor, id: AgentId) -> Result<()> {
+    let agent = get(&db.store, actor.workspace, id).await?;
+    let mut change = db.begin(actor).await?;
+    grants::end_for_agent(&mut change.tx, actor.workspace, id, "agent removed", db.now()).await?;
     agents::remove(&mut change.tx, actor.workspace, id).await?;
-    change.commit(AuditEvent::AgentRemoved, None, json!({ "agent": agent.row.name, "id": id })).await
+    Ok(change.commit(AuditEvent::AgentRemoved, json!({ "agent": agent.row.name, "id": id })).await?)
 }
 
-fn new_key(state: &State) -> SecretString {
-    SecretString::new(entropy::token::<32>(&*state.entropy, KEY_PREFIX))
+fn new_key(entropy: &dyn Entropy) -> SecretString {
+    SecretString::new(entropy::token::<32>(entropy, KEY_PREFIX))
 }
 
 fn hash_of(key: &SecretString) -> String {
@@ -213,12 +224,12 @@ fn check_pending(limit: Option<u32>) -> Result<()> {
     }
 }
 
-async fn with_scope(state: &State, row: AgentRow) -> Result<Agent> {
+async fn with_scope(store: &Store, row: AgentRow) -> Result<Agent> {
     if row.all_credentials {
         return Ok(Agent { row, credentials: AgentScope::All });
     }
-    let ids = agents::credential_ids(&state.store, row.workspace_id, row.id).await?;
-    let all = credentials::list(&state.store, row.workspace_id).await?;
+    let ids = agents::credential_ids(store, row.workspace_id, row.id).await?;
+    let all = credentials::list(store, row.workspace_id).await?;
     let names =
         all.into_iter().filter(|credential| ids.contains(&credential.id)).map(|credential| credential.name);
     Ok(Agent { credentials: AgentScope::Named(names.collect()), row })

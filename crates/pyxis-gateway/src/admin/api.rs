@@ -21,7 +21,7 @@ use pyxis_http::openapi::DescribedRouter;
 use utoipa_axum::routes;
 
 use crate::runtime::state::State;
-pub use caller::{Approving, Editing, Manager, SignedIn};
+pub use caller::{Approving, Editing, SignedIn};
 
 /// All routes of the admin API.
 pub(crate) fn router() -> DescribedRouter<State> {

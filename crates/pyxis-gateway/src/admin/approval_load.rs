@@ -57,7 +57,7 @@ struct RequestKey<'a> {
 
 impl<'a> RequestKey<'a> {
     async fn of(state: &State, user: &'a UserRow, rights: &Rights) -> Result<Self> {
-        let all = policies::list(state, user.workspace_id).await?;
+        let all = policies::list(&state.store, user.workspace_id).await?;
         let listed = |approvers: &[String]| eligibility::may_approve(user.role, true, approvers, &user.email);
         let barred = all.iter().filter(|(_, policy)| !listed(&policy.allowed_approvers));
         let barred: Vec<_> = barred.map(|(credential, _)| *credential).collect();

@@ -4,6 +4,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::csv;
 use pyxis_core::id::WorkspaceId;
 use pyxis_http::openapi::{Id, Time};
+use pyxis_store::Store;
 use pyxis_store::audit::{self, AuditEntry, AuditFilter, ChainVerdict, Tally};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -26,13 +27,13 @@ pub async fn search(state: &State, workspace: WorkspaceId, filter: &AuditFilter)
 
 /// Requests by decision in buckets of `bucket_ms`, for the chart.
 pub async fn over_time(
-    state: &State,
+    store: &Store,
     workspace: WorkspaceId,
     from: UnixMillis,
     to: UnixMillis,
     bucket_ms: i64,
 ) -> Result<Vec<(UnixMillis, String, i64)>> {
-    Ok(audit::decisions_over_time(&state.store, workspace, from, to, bucket_ms).await?)
+    Ok(audit::decisions_over_time(store, workspace, from, to, bucket_ms).await?)
 }
 
 /// Requests by agent and decision in buckets of `bucket_ms` that start at `from`.
@@ -139,7 +140,7 @@ pub fn to_json(entry: &AuditEntry) -> Value {
         "at": record.at.to_rfc3339(),
         "workspace_id": record.workspace_id,
         "kind": record.event.name(),
-        "actor": record.actor,
+        "actor": record.actor.to_string(),
         "actor_name": record.actor_name,
         "credential": record.credential,
         "decision": record.decision,

@@ -8,7 +8,7 @@ use pyxis_store::users::UserRow;
 
 use crate::approvals::decide::Approver;
 use crate::error::{Error, Result};
-use crate::identity::actor::Actor;
+use pyxis_core::actor::Actor;
 
 /// A person, with the access token used, if it was not a session.
 #[derive(Clone, Debug)]

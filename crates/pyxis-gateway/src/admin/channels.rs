@@ -1,5 +1,7 @@
 //! Chats of a workspace, and its users' accounts on chat platforms.
 
+use pyxis_store::Store;
+use pyxis_store::audit::AuditedStore;
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -15,9 +17,9 @@ use serde_json::json;
 
 use crate::channels::{self, code_hash, examination, unreachable};
 use crate::error::{Error, Result};
-use crate::identity::actor::{Actor, Change};
 use crate::runtime::chat_health::ChatHealth;
 use crate::runtime::state::State;
+use pyxis_core::actor::Actor;
 
 pub use crate::channels::unreachable::UnreachableChat;
 
@@ -56,41 +58,40 @@ pub async fn link_code(
         created_at: now,
         expires_at,
     };
-    let mut change = Change::begin(state, actor).await?;
+    let mut change = state.audited.begin(actor).await?;
     chat_identities::insert_code(&mut change.tx, &row).await?;
-    change.commit(AuditEvent::ChatCodeCreated, None, json!({ "platform": platform.as_str() })).await?;
+    change.commit(AuditEvent::ChatCodeCreated, json!({ "platform": platform.as_str() })).await?;
     Ok((SecretString::new(code), expires_at))
 }
 
 /// Chat accounts of a person.
-pub async fn accounts(state: &State, workspace: WorkspaceId, user: UserId) -> Result<Vec<ChatIdentityRow>> {
-    Ok(chat_identities::list_for_user(&state.store, workspace, user).await?)
+pub async fn accounts(store: &Store, workspace: WorkspaceId, user: UserId) -> Result<Vec<ChatIdentityRow>> {
+    Ok(chat_identities::list_for_user(store, workspace, user).await?)
 }
 
 /// Unlinks an account from a person, so that it can no longer decide.
 pub async fn unlink(
-    state: &State,
+    db: &AuditedStore,
     actor: &Actor,
     user: UserId,
     platform: ChatPlatform,
     account: &str,
 ) -> Result<()> {
-    let mut change = Change::begin(state, actor).await?;
+    let mut change = db.begin(actor).await?;
     if !chat_identities::unlink(&mut change.tx, actor.workspace, user, platform, account).await? {
-        return Err(Error::NotFound("account"));
+        return Err(Error::not_found("account"));
     }
-    change
-        .commit(AuditEvent::ChatUnlinked, None, json!({ "platform": platform.as_str(), "account": account }))
-        .await
+    let detail = json!({ "platform": platform.as_str(), "account": account });
+    Ok(change.commit(AuditEvent::ChatUnlinked, detail).await?)
 }
 
 /// Default chat of a platform, used unless a policy names another.
 pub async fn default_chat(
-    state: &State,
+    store: &Store,
     workspace: WorkspaceId,
     platform: ChatPlatform,
 ) -> Result<Option<String>> {
-    Ok(chat_identities::default_chat(&state.store, workspace, platform).await?)
+    Ok(chat_identities::default_chat(store, workspace, platform).await?)
 }
 
 /// Sets the default chat; an empty name removes it.
@@ -108,9 +109,9 @@ pub async fn set_default_chat(
     if let Some(room) = chat {
         check_room(state, platform, room).await?;
     }
-    let mut change = Change::begin(state, actor).await?;
+    let mut change = state.audited.begin(actor).await?;
     chat_identities::set_default_chat(&mut change.tx, actor.workspace, platform, chat).await?;
-    change.commit(AuditEvent::SettingsChanged, None, json!({ field: chat })).await
+    Ok(change.commit(AuditEvent::SettingsChanged, json!({ field: chat })).await?)
 }
 
 /// Refuses a room if the platform reports that the bot cannot work in it.
@@ -136,10 +137,10 @@ pub struct Unshown {
 }
 
 /// Failed messages of a workspace, newest first.
-pub async fn in_trouble(state: &State, workspace: WorkspaceId) -> Result<Vec<Unshown>> {
+pub async fn in_trouble(store: &Store, workspace: WorkspaceId) -> Result<Vec<Unshown>> {
     let mut found = Vec::new();
     for platform in ChatPlatform::ALL.iter().copied() {
-        let rows = chat_messages::list_failing(&state.store, workspace, platform, TROUBLE_SHOWN).await?;
+        let rows = chat_messages::list_failing(store, workspace, platform, TROUBLE_SHOWN).await?;
         found.extend(rows.into_iter().map(|message| Unshown { platform, message }));
     }
     found.sort_by_key(|unshown| std::cmp::Reverse(unshown.message.created_at));

@@ -5,13 +5,16 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::auth::{Auth, Connector};
+use pyxis_core::entropy::Entropy;
 use pyxis_core::hosts::AllowedHosts;
 use pyxis_core::id::{CredentialId, WorkspaceId};
 use pyxis_core::policy::Method;
 use pyxis_core::presets;
 use pyxis_core::target::Target;
+use pyxis_store::audit::AuditedStore;
+use pyxis_store::cipher::Keyring;
 use pyxis_store::credentials::{self, CredentialChange, CredentialRow, NewCredential};
-use pyxis_store::{StoreError, grants};
+use pyxis_store::{Store, StoreError, grants};
 use serde_json::json;
 
 use super::description::check_description;
@@ -20,11 +23,11 @@ use crate::credentials::redaction::Redactor;
 use crate::credentials::signing_keys;
 use crate::credentials::{kinds, sought};
 use crate::error::{Error, Result};
-use crate::identity::actor::{Actor, Change};
 use crate::requests::authorize;
 use crate::runtime::resolve::{CredentialOptions, MAX_NAME, ResolvedCredential};
 use crate::runtime::secret_value::SecretValue;
 use crate::runtime::state::State;
+use pyxis_core::actor::Actor;
 
 /// Maximum length of a description, in bytes.
 const MAX_DESCRIPTION: usize = 2000;
@@ -79,7 +82,7 @@ pub struct CredentialPatch {
 pub async fn create(state: &State, actor: &Actor, mut input: CredentialInput) -> Result<CredentialRow> {
     check_name("name", &input.name)?;
     input.secret = input.secret.map(SecretValue::entered).transpose()?;
-    complete_key(state, &mut input)?;
+    complete_key(&*state.entropy, &mut input)?;
     check_description(&input.description, MAX_DESCRIPTION)?;
     let allowed_hosts = check_hosts(&input.allowed_hosts)?;
     check_connector(&input)?;
@@ -104,27 +107,27 @@ pub async fn create(state: &State, actor: &Actor, mut input: CredentialInput) ->
         sealed_secret: sealed,
         created_at: now,
     };
-    let mut change = Change::begin(state, actor).await?;
+    let mut change = state.audited.begin(actor).await?;
     match credentials::insert(&mut change.tx, &new).await {
         Err(StoreError::Conflict { .. }) => return Err(Error::NameTaken(input.name)),
         other => other?,
     }
     let detail = json!({ "connector": new.connector, "allowed_hosts": input.allowed_hosts });
-    change.commit(AuditEvent::CredentialCreated, Some(&input.name), detail).await?;
-    get(state, actor.workspace, &input.name).await
+    change.commit_about(AuditEvent::CredentialCreated, Some(&input.name), detail).await?;
+    get(&state.store, actor.workspace, &input.name).await
 }
 
 /// The credential with this name.
-pub async fn get(state: &State, workspace: WorkspaceId, name: &str) -> Result<CredentialRow> {
-    credentials::find_by_name(&state.store, workspace, name).await?.ok_or(Error::NotFound("credential"))
+pub async fn get(store: &Store, workspace: WorkspaceId, name: &str) -> Result<CredentialRow> {
+    credentials::find_by_name(store, workspace, name).await?.ok_or(Error::not_found("credential"))
 }
 
 /// Warnings for the person who stored a secret: parts that are too short to be searched for in responses.
-pub fn warnings(state: &State, row: &CredentialRow) -> Vec<String> {
+pub fn warnings(keyring: &Keyring, row: &CredentialRow) -> Vec<String> {
     let Ok(credential) = ResolvedCredential::parse(row.clone(), None, ApprovalMode::Gated) else {
         return Vec::new();
     };
-    let Some(opened) = credential.open(&state.keyring).ok().flatten() else { return Vec::new() };
+    let Some(opened) = credential.open(keyring).ok().flatten() else { return Vec::new() };
     if matches!(credential.auth, Some(Auth::SigningKey(_))) {
         return Vec::new();
     }
@@ -140,13 +143,13 @@ pub fn warnings(state: &State, row: &CredentialRow) -> Vec<String> {
 }
 
 /// The credential with this id.
-pub async fn by_id(state: &State, workspace: WorkspaceId, id: CredentialId) -> Result<CredentialRow> {
-    credentials::find(&state.store, workspace, id).await?.ok_or(Error::NotFound("credential"))
+pub async fn by_id(store: &Store, workspace: WorkspaceId, id: CredentialId) -> Result<CredentialRow> {
+    credentials::find(store, workspace, id).await?.ok_or(Error::not_found("credential"))
 }
 
 /// All credentials of a workspace.
-pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<CredentialRow>> {
-    Ok(credentials::list(&state.store, workspace).await?)
+pub async fn list(store: &Store, workspace: WorkspaceId) -> Result<Vec<CredentialRow>> {
+    Ok(credentials::list(store, workspace).await?)
 }
 
 /// Changes the configuration but not the secret.
@@ -156,7 +159,7 @@ pub async fn update(
     name: &str,
     patch: CredentialPatch,
 ) -> Result<CredentialRow> {
-    let row = get(state, actor.workspace, name).await?;
+    let row = get(&state.store, actor.workspace, name).await?;
     if let Some(description) = &patch.description {
         check_description(description, MAX_DESCRIPTION)?;
     }
@@ -165,7 +168,7 @@ pub async fn update(
         check_bounds(&auth, hosts)?;
     }
     if let Some(auth) = &patch.auth {
-        check_new_auth(state, &row, auth)?;
+        check_new_auth(&state.keyring, &row, auth)?;
     }
     if let Some(api_base) = &patch.api_base {
         check_api_base(row.connector, Some(api_base))?;
@@ -179,16 +182,16 @@ pub async fn update(
         options: patch.options.as_ref().map(to_json),
         ..CredentialChange::default()
     };
-    let mut change = Change::begin(state, actor).await?;
+    let mut change = state.audited.begin(actor).await?;
     credentials::update(&mut change.tx, actor.workspace, row.id, wanted, state.now()).await?;
     let detail = json!({ "allowed_hosts": patch.allowed_hosts, "allow_http": patch.allow_http });
-    change.commit(AuditEvent::CredentialUpdated, Some(&row.name), detail).await?;
-    get(state, actor.workspace, name).await
+    change.commit_about(AuditEvent::CredentialUpdated, Some(&row.name), detail).await?;
+    get(&state.store, actor.workspace, name).await
 }
 
 /// Replaces the secret, raises its version and ends the credential's grants. Returns the new version.
 pub async fn replace_secret(state: &State, actor: &Actor, name: &str, secret: SecretValue) -> Result<i64> {
-    let row = get(state, actor.workspace, name).await?;
+    let row = get(&state.store, actor.workspace, name).await?;
     let secret = secret.entered()?;
     check_secret(&secret)?;
     let auth = stored_auth(&row)?;
@@ -199,9 +202,9 @@ pub async fn replace_secret(state: &State, actor: &Actor, name: &str, secret: Se
     let now = state.now();
     let aad = credentials::secret_aad(actor.workspace, row.id);
     let sealed = state.keyring.seal(&*state.entropy, &aad, secret.to_bytes().expose());
-    let mut change = Change::begin(state, actor).await?;
+    let mut change = state.audited.begin(actor).await?;
     let version = credentials::replace_secret(&mut change.tx, actor.workspace, row.id, sealed, now).await?;
-    let version = version.ok_or(Error::NotFound("credential"))?;
+    let version = version.ok_or(Error::not_found("credential"))?;
     if let Some(Auth::SigningKey(key)) = auth {
         let described = signing_keys::describe(&signing_keys::open(key.algorithm, &secret)?);
         let auth = Some(Some(to_json(&Auth::SigningKey(described))));
@@ -210,24 +213,24 @@ pub async fn replace_secret(state: &State, actor: &Actor, name: &str, secret: Se
     }
     grants::end_for_credential(&mut change.tx, actor.workspace, row.id, "secret replaced", now).await?;
     change
-        .commit(AuditEvent::CredentialSecretReplaced, Some(&row.name), json!({ "version": version }))
+        .commit_about(AuditEvent::CredentialSecretReplaced, Some(&row.name), json!({ "version": version }))
         .await?;
     Ok(version)
 }
 
 /// Removes a credential with its policy and grants. Pending approvals can no longer be sent.
-pub async fn remove(state: &State, actor: &Actor, name: &str) -> Result<()> {
-    let row = get(state, actor.workspace, name).await?;
-    let mut change = Change::begin(state, actor).await?;
-    let now = state.now();
+pub async fn remove(db: &AuditedStore, actor: &Actor, name: &str) -> Result<()> {
+    let row = get(&db.store, actor.workspace, name).await?;
+    let mut change = db.begin(actor).await?;
+    let now = db.now();
     grants::end_for_credential(&mut change.tx, actor.workspace, row.id, "credential removed", now).await?;
     credentials::remove(&mut change.tx, actor.workspace, row.id).await?;
-    change.commit(AuditEvent::CredentialRemoved, Some(&row.name), json!({})).await
+    Ok(change.commit_about(AuditEvent::CredentialRemoved, Some(&row.name), json!({})).await?)
 }
 
 /// Sends one GET with the credential to a URL within its allowed hosts. Returns only the status.
 pub async fn verify(state: &State, actor: &Actor, name: &str, url: Option<&str>) -> Result<u16> {
-    let row = get(state, actor.workspace, name).await?;
+    let row = get(&state.store, actor.workspace, name).await?;
     let credential = ResolvedCredential::parse(row, None, ApprovalMode::Gated)?;
     let url = match url {
         Some(url) => url.to_owned(),
@@ -237,9 +240,9 @@ pub async fn verify(state: &State, actor: &Actor, name: &str, url: Option<&str>)
     authorize::check_allowed_hosts(&credential, &target)?;
     state.net.check(&authorize::host_port(&target)).await?;
     let redactor = Redactor::of_workspace(state, actor.workspace, &[credential.row.id]).await?;
-    let change = Change::begin(state, actor).await?;
+    let change = state.audited.begin(actor).await?;
     let detail = json!({ "target": redactor.text(&target.route()) });
-    change.commit(AuditEvent::CredentialVerified, Some(&credential.row.name), detail).await?;
+    change.commit_about(AuditEvent::CredentialVerified, Some(&credential.row.name), detail).await?;
     let headers = probe_headers(credential.auth.as_ref(), &target);
     let outbound =
         Outbound { credential: &credential, method: Method::Get, target: &target, headers, is_fresh: false };
@@ -352,10 +355,10 @@ fn check_auth(auth: &Auth) -> Result<()> {
 }
 
 /// Generates a missing signing key and derives its public parts.
-fn complete_key(state: &State, input: &mut CredentialInput) -> Result<()> {
+fn complete_key(entropy: &dyn Entropy, input: &mut CredentialInput) -> Result<()> {
     let Some(Auth::SigningKey(described)) = &mut input.auth else { return Ok(()) };
     let algorithm = described.algorithm;
-    let secret = input.secret.get_or_insert_with(|| signing_keys::generate(algorithm, &*state.entropy));
+    let secret = input.secret.get_or_insert_with(|| signing_keys::generate(algorithm, entropy));
     *described = signing_keys::describe(&signing_keys::open(algorithm, secret)?);
     Ok(())
 }
@@ -368,7 +371,7 @@ fn check_bounds(auth: &Auth, hosts: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn check_new_auth(state: &State, row: &CredentialRow, auth: &Auth) -> Result<()> {
+fn check_new_auth(keyring: &Keyring, row: &CredentialRow, auth: &Auth) -> Result<()> {
     if row.connector == Connector::Sidecar {
         return Err(Error::field("auth", "a sidecar credential has none: the sidecar signs"));
     }
@@ -379,7 +382,7 @@ fn check_new_auth(state: &State, row: &CredentialRow, auth: &Auth) -> Result<()>
     }
     let Some(sealed) = &row.sealed_secret else { return Ok(()) };
     let aad = credentials::secret_aad(row.workspace_id, row.id);
-    let bytes = state.keyring.open(&aad, sealed).map_err(|error| Error::Internal(Box::new(error)))?;
+    let bytes = keyring.open(&aad, sealed).map_err(|error| Error::Internal(Box::new(error)))?;
     kinds::of(auth).check(&SecretValue::from_bytes(&bytes)?)
 }
 

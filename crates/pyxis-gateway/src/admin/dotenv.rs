@@ -9,10 +9,10 @@ use zeroize::Zeroizing;
 
 use super::credentials::{self, CredentialInput};
 use crate::error::{Error, Result};
-use crate::identity::actor::Actor;
 use crate::runtime::resolve::CredentialOptions;
 use crate::runtime::secret_value::SecretValue;
 use crate::runtime::state::State;
+use pyxis_core::actor::Actor;
 
 /// Import result of one line. Contains names of variables and credentials, never a value.
 #[derive(Debug)]
@@ -100,7 +100,7 @@ async fn take(
     let outcome = match input(preset, found, &mut used) {
         Err(outcome) => outcome,
         Ok(input) => match credentials::create(state, actor, input).await {
-            Ok(row) if credentials::warnings(state, &row).is_empty() => ImportOutcome::Stored,
+            Ok(row) if credentials::warnings(&state.keyring, &row).is_empty() => ImportOutcome::Stored,
             Ok(_) => ImportOutcome::StoredShort,
             Err(Error::NameTaken(_)) => ImportOutcome::Exists,
             // The service never repeats a value of a secret.

@@ -1,6 +1,7 @@
 //! Passkeys: registration, sign-in, approvals, and confirmation of policy proposals (Web Authentication Level 2,
 //! sections 7.1 and 7.2; the library does the checks).
 
+use pyxis_store::audit::AuditedStore;
 use std::str::FromStr;
 
 use pyxis_core::audit_event::AuditEvent;
@@ -8,7 +9,7 @@ use pyxis_core::id::{PasskeyId, StagedPolicyId};
 use pyxis_store::ceremonies::Purpose;
 use pyxis_store::passkeys::{self, PasskeyRow};
 use pyxis_store::users::{self, UserRow};
-use pyxis_store::{StoreError, staged_policies};
+use pyxis_store::{Store, StoreError, staged_policies};
 use serde_json::json;
 use webauthn_rs::prelude::{PasskeyRegistration, RegisterPublicKeyCredential, Uuid};
 
@@ -18,7 +19,6 @@ use super::staged::{self, Staged};
 use super::tokens::check_label;
 use super::{policies, rights};
 use crate::error::{Error, Result};
-use crate::identity::actor::Change;
 use crate::identity::ceremony::{self, begin, verify};
 use crate::runtime::state::State;
 
@@ -27,24 +27,24 @@ pub use crate::identity::ceremony::{CeremonyResponse, Challenge, LIFETIME, Verif
 /// Maximum number of passkeys per person.
 const MAX: usize = 20;
 /// Passkeys of a person, oldest first.
-pub async fn list(state: &State, user: &UserRow) -> Result<Vec<PasskeyRow>> {
-    Ok(passkeys::list(&state.store, user.workspace_id, user.id).await?)
+pub async fn list(store: &Store, user: &UserRow) -> Result<Vec<PasskeyRow>> {
+    Ok(passkeys::list(store, user.workspace_id, user.id).await?)
 }
 
 /// Creates a challenge for a new passkey. User verification is required, so that the passkey can approve. The first
 /// passkey needs a session, further ones a fresh session: [`sessions::check_fresh`].
 pub async fn begin_register(state: &State, person: &Person) -> Result<Challenge> {
     let user = &person.user;
-    let known = list(state, user).await?;
+    let known = list(&state.store, user).await?;
     if !known.is_empty() {
-        sessions::check_fresh(state, person).await?;
+        sessions::check_fresh(&state.store, person, state.now()).await?;
     }
     if known.len() >= MAX {
         return Err(Error::Conflict("a person can have at most 20 passkeys; remove one first"));
     }
     let exclude = known.iter().map(|row| ceremony::key(row).map(|key| key.cred_id().clone()));
     let exclude = exclude.collect::<Result<Vec<_>>>()?;
-    let begun = ceremony::relying_party(state)?.start_passkey_registration(
+    let begun = ceremony::relying_party(&state.config)?.start_passkey_registration(
         unique_id(user)?,
         &user.email,
         &user.email,
@@ -67,10 +67,10 @@ pub async fn register(
 ) -> Result<PasskeyRow> {
     let name = check_label(name)?;
     let user = &caller.user;
-    let begun = ceremony::take(state, answer, Purpose::Register, Some(user.id)).await?;
+    let begun = ceremony::take(&state.store, answer, Purpose::Register, Some(user.id), state.now()).await?;
     let pending: PasskeyRegistration = serde_json::from_str(&begun.state).map_err(ceremony::broken)?;
     let given: RegisterPublicKeyCredential = answer.read()?;
-    let made = ceremony::relying_party(state)?.finish_passkey_registration(&given, &pending);
+    let made = ceremony::relying_party(&state.config)?.finish_passkey_registration(&given, &pending);
     let key = made.map_err(|error| ceremony::refused(&error))?;
     let now = state.now();
     let row = PasskeyRow {
@@ -85,12 +85,12 @@ pub async fn register(
         last_used_at: None,
     };
     let actor = caller.actor();
-    let mut change = Change::begin(state, &actor).await?;
+    let mut change = state.audited.begin(&actor).await?;
     match passkeys::insert(&mut change.tx, &row).await {
         Err(StoreError::Conflict { .. }) => return Err(Error::PasskeyRefused("it is already registered")),
         other => other?,
     }
-    change.commit(AuditEvent::PasskeyAdded, None, json!({ "passkey": name, "id": row.id })).await?;
+    change.commit(AuditEvent::PasskeyAdded, json!({ "passkey": name, "id": row.id })).await?;
     Ok(row)
 }
 
@@ -100,26 +100,26 @@ fn unique_id(user: &UserRow) -> Result<Uuid> {
 }
 
 /// Renames a passkey.
-pub async fn rename(state: &State, caller: &Caller, id: PasskeyId, name: &str) -> Result<()> {
+pub async fn rename(db: &AuditedStore, caller: &Caller, id: PasskeyId, name: &str) -> Result<()> {
     let name = check_label(name)?;
     let actor = caller.actor();
-    let mut change = Change::begin(state, &actor).await?;
+    let mut change = db.begin(&actor).await?;
     if !passkeys::rename(&mut change.tx, caller.workspace(), caller.user.id, id, name).await? {
-        return Err(Error::NotFound("passkey"));
+        return Err(Error::not_found("passkey"));
     }
-    change.commit(AuditEvent::PasskeyRenamed, None, json!({ "passkey": name, "id": id })).await
+    Ok(change.commit(AuditEvent::PasskeyRenamed, json!({ "passkey": name, "id": id })).await?)
 }
 
 /// Removes a passkey of the person. Needs a fresh session, because after removing all of them, the next one would be
 /// the first.
-pub async fn remove(state: &State, person: &Person, id: PasskeyId) -> Result<()> {
-    sessions::check_fresh(state, person).await?;
+pub async fn remove(db: &AuditedStore, person: &Person, id: PasskeyId) -> Result<()> {
+    sessions::check_fresh(&db.store, person, db.now()).await?;
     let actor = person.actor();
-    let mut change = Change::begin(state, &actor).await?;
+    let mut change = db.begin(&actor).await?;
     if !passkeys::remove(&mut change.tx, person.workspace(), person.user.id, id).await? {
-        return Err(Error::NotFound("passkey"));
+        return Err(Error::not_found("passkey"));
     }
-    change.commit(AuditEvent::PasskeyRemoved, None, json!({ "id": id })).await
+    Ok(change.commit(AuditEvent::PasskeyRemoved, json!({ "id": id })).await?)
 }
 
 /// Creates a challenge for anyone with a passkey here. The answer identifies the person.
@@ -141,13 +141,13 @@ pub async fn sign_in(state: &State, answer: &CeremonyResponse, holder: LinkHolde
 /// Creates a challenge with which a member applies their own proposal.
 pub async fn begin_apply(state: &State, caller: &Caller, staged: &Staged) -> Result<Challenge> {
     check_apply(staged, caller)?;
-    let keys = list(state, &caller.user).await?;
+    let keys = list(&state.store, &caller.user).await?;
     begin(state, Some(caller.user.id), Purpose::Policy, staged.binding(), &keys).await
 }
 
 fn check_apply(staged: &Staged, caller: &Caller) -> Result<()> {
     if staged.row.user_id != caller.user.id {
-        return Err(Error::NotFound("staged policy"));
+        return Err(Error::not_found("staged policy"));
     }
     if staged.outdated {
         return Err(Error::Conflict(OUTDATED));
@@ -165,9 +165,9 @@ pub async fn apply(
     id: StagedPolicyId,
     answer: &CeremonyResponse,
 ) -> Result<()> {
-    let staged = staged::get(state, caller.workspace(), id).await?;
+    let staged = staged::get(&state.store, caller.workspace(), id, state.now()).await?;
     check_apply(&staged, caller)?;
-    if !rights::of(state, &caller.user).await?.may_edit(staged.credential.id) {
+    if !rights::of(&state.store, &caller.user).await?.may_edit(staged.credential.id) {
         return Err(Error::Forbidden(
             "you no longer have the Policy right for this credential; ask an owner or admin",
         ));
@@ -176,11 +176,11 @@ pub async fn apply(
     verified.check_binding(&staged.binding())?;
     let (now, row) = (state.now(), &staged.row);
     let actor = caller.actor();
-    let mut change = Change::begin(state, &actor).await?;
+    let mut change = state.audited.begin(&actor).await?;
     let before = policies::before(&mut change, &staged.credential).await?;
     verified.record(&mut change.tx, now).await?;
     if !staged_policies::remove(&mut change.tx, row.workspace_id, id).await? {
-        return Err(Error::NotFound("staged policy"));
+        return Err(Error::not_found("staged policy"));
     }
     let version = pyxis_store::policies::replace_if_unchanged(
         &mut change.tx,
@@ -193,10 +193,11 @@ pub async fn apply(
     );
     let version = version.await?.ok_or(Error::Conflict(OUTDATED))?;
     let credential = &staged.credential;
-    let ended = policies::end_grants(state, &mut change, credential, before.as_ref(), &staged.policy).await?;
+    let ended =
+        policies::end_grants(state.now(), &mut change, credential, before.as_ref(), &staged.policy).await?;
     let detail = json!({
         "version": version, "policy": staged.policy, "grants_ended": ended, "staged": id,
         "passkey": verified.row.id, "assertion": verified.evidence,
     });
-    change.commit(AuditEvent::PolicyChanged, Some(&credential.name), detail).await
+    Ok(change.commit_about(AuditEvent::PolicyChanged, Some(&credential.name), detail).await?)
 }

@@ -1,5 +1,6 @@
 //! People of a workspace, their invitations, and their sign-in links.
 
+use pyxis_store::audit::{AuditedStore, Change};
 use std::time::Duration;
 
 use pyxis_core::approval_mode::Role;
@@ -11,14 +12,14 @@ use pyxis_core::id::{UserId, WorkspaceId};
 use pyxis_core::secret::SecretString;
 use pyxis_store::sign_in_links::{self, SignInLinkRow};
 use pyxis_store::users::{self, NewUser, UserRow};
-use pyxis_store::{StoreError, Tx, member_rights, sessions};
+use pyxis_store::{Store, StoreError, Tx, member_rights, sessions};
 use serde_json::json;
 
 use super::rights::{self, Right};
 use crate::error::{Error, Result};
-use crate::identity::actor::{Actor, Change};
 use crate::runtime::resolve::key_hash;
 use crate::runtime::state::State;
+use pyxis_core::actor::Actor;
 
 /// Lifetime of a sign-in link.
 pub const LINK_LIFETIME: Duration = Duration::from_hours(48);
@@ -63,7 +64,7 @@ pub async fn invite(
     }
     let now = state.now();
     let id = UserId::new(now, &*state.entropy);
-    let mut change = Change::begin(state, actor).await?;
+    let mut change = state.audited.begin(actor).await?;
     let new = NewUser {
         id,
         workspace_id: actor.workspace,
@@ -76,7 +77,7 @@ pub async fn invite(
         Err(StoreError::Conflict { .. }) => return Err(Error::NameTaken(email)),
         other => other?,
     }
-    let user = users::find(&mut change.tx, actor.workspace, id).await?.ok_or(Error::NotFound("user"))?;
+    let user = users::find(&mut change.tx, actor.workspace, id).await?.ok_or(Error::not_found("user"))?;
     let mut granted = Vec::new();
     for (name, right) in grants {
         let name = match rights::put(&mut change.tx, &user, name, *right).await {
@@ -87,16 +88,16 @@ pub async fn invite(
         };
         granted.push(json!({ "credential": name, "approve": right.approve, "policy": right.policy }));
     }
-    let link = insert_link(&mut change, id).await?;
+    let link = insert_link(state, &mut change, id).await?;
     let detail = json!({ "email": email, "role": role, "credentials": granted });
-    change.commit(AuditEvent::UserAdded, None, detail).await?;
+    change.commit(AuditEvent::UserAdded, detail).await?;
     Ok((user, link))
 }
 
 /// People who were added and have never signed in, newest first.
-pub async fn invitations(state: &State, workspace: WorkspaceId) -> Result<Vec<Invitation>> {
-    let links = sign_in_links::list_open(&state.store, workspace, state.now()).await?;
-    let mut waiting: Vec<_> = list(state, workspace)
+pub async fn invitations(store: &Store, workspace: WorkspaceId, now: UnixMillis) -> Result<Vec<Invitation>> {
+    let links = sign_in_links::list_open(store, workspace, now).await?;
+    let mut waiting: Vec<_> = list(store, workspace)
         .await?
         .into_iter()
         .filter(|user| user.last_sign_in_at.is_none() && user.disabled_at.is_none())
@@ -112,22 +113,22 @@ pub async fn invitations(state: &State, workspace: WorkspaceId) -> Result<Vec<In
 }
 
 /// Withdraws an invitation, which removes the person and their links.
-pub async fn withdraw_invitation(state: &State, actor: &Actor, id: UserId) -> Result<()> {
-    let user = users::find(&state.store, actor.workspace, id).await?;
-    let user = user.ok_or(Error::NotFound("invitation"))?;
-    let mut change = begin(state, actor).await?;
+pub async fn withdraw_invitation(db: &AuditedStore, actor: &Actor, id: UserId) -> Result<()> {
+    let user = users::find(&db.store, actor.workspace, id).await?;
+    let user = user.ok_or(Error::not_found("invitation"))?;
+    let mut change = begin(db, actor).await?;
     if !users::remove_invited(&mut change.tx, actor.workspace, id).await? {
         return Err(Error::Conflict("this person has already signed in; disable them instead"));
     }
     keep_an_owner(&mut change.tx, &user).await?;
-    change.commit(AuditEvent::UserInvitationWithdrawn, None, json!({ "email": user.email })).await
+    Ok(change.commit(AuditEvent::UserInvitationWithdrawn, json!({ "email": user.email })).await?)
 }
 
 /// Creates a sign-in link for a person. No one can create one for themselves, because that would turn a session or
 /// token into another session. If an account was opened through one person's link, no other person can create the next,
 /// because the account records only one.
 pub async fn link(state: &State, actor: &Actor, id: UserId) -> Result<SecretString> {
-    let user = get(state, actor.workspace, id).await?;
+    let user = get(&state.store, actor.workspace, id).await?;
     if let Some(maker) = actor.user_id() {
         if maker == id {
             return Err(Error::Forbidden(
@@ -138,14 +139,13 @@ pub async fn link(state: &State, actor: &Actor, id: UserId) -> Result<SecretStri
             return Err(Error::Conflict(OPENED_BY_ANOTHER));
         }
     }
-    let mut change = Change::begin(state, actor).await?;
-    let link = insert_link(&mut change, id).await?;
-    change.commit(AuditEvent::UserLinkCreated, None, json!({ "email": user.email })).await?;
+    let mut change = state.audited.begin(actor).await?;
+    let link = insert_link(state, &mut change, id).await?;
+    change.commit(AuditEvent::UserLinkCreated, json!({ "email": user.email })).await?;
     Ok(link)
 }
 
-async fn insert_link(change: &mut Change<'_>, user: UserId) -> Result<SecretString> {
-    let state = change.state;
+async fn insert_link(state: &State, change: &mut Change<'_>, user: UserId) -> Result<SecretString> {
     let token = SecretString::new(entropy::token::<32>(&*state.entropy, ""));
     let now = state.now();
     let link = SignInLinkRow {
@@ -162,51 +162,51 @@ async fn insert_link(change: &mut Change<'_>, user: UserId) -> Result<SecretStri
 }
 
 /// The person with this id.
-pub async fn get(state: &State, workspace: WorkspaceId, id: UserId) -> Result<UserRow> {
-    users::find(&state.store, workspace, id).await?.ok_or(Error::NotFound("user"))
+pub async fn get(store: &Store, workspace: WorkspaceId, id: UserId) -> Result<UserRow> {
+    users::find(store, workspace, id).await?.ok_or(Error::not_found("user"))
 }
 
 /// The person with this email address.
-pub async fn by_email(state: &State, workspace: WorkspaceId, email: &str) -> Result<UserRow> {
-    users::find_by_email(&state.store, workspace, email).await?.ok_or(Error::NotFound("user"))
+pub async fn by_email(store: &Store, workspace: WorkspaceId, email: &str) -> Result<UserRow> {
+    users::find_by_email(store, workspace, email).await?.ok_or(Error::not_found("user"))
 }
 
 /// Everyone in a workspace.
-pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<UserRow>> {
-    Ok(users::list(&state.store, workspace).await?)
+pub async fn list(store: &Store, workspace: WorkspaceId) -> Result<Vec<UserRow>> {
+    Ok(users::list(store, workspace).await?)
 }
 
 /// Enables or disables a user. Disabling ends their sessions. The last enabled owner cannot be disabled.
-pub async fn set_enabled(state: &State, actor: &Actor, id: UserId, enabled: bool) -> Result<UserRow> {
-    let user = get(state, actor.workspace, id).await?;
-    let mut change = begin(state, actor).await?;
-    let disabled_at = (!enabled).then(|| state.now());
+pub async fn set_enabled(db: &AuditedStore, actor: &Actor, id: UserId, enabled: bool) -> Result<UserRow> {
+    let user = get(&db.store, actor.workspace, id).await?;
+    let mut change = begin(db, actor).await?;
+    let disabled_at = (!enabled).then(|| db.now());
     users::set_disabled(&mut change.tx, actor.workspace, id, disabled_at).await?;
     if !enabled {
         sessions::remove_for_user(&mut change.tx, actor.workspace, id).await?;
         keep_an_owner(&mut change.tx, &user).await?;
     }
     let event = if enabled { AuditEvent::UserEnabled } else { AuditEvent::UserDisabled };
-    change.commit(event, None, json!({ "email": user.email })).await?;
-    get(state, actor.workspace, id).await
+    change.commit(event, json!({ "email": user.email })).await?;
+    get(&db.store, actor.workspace, id).await
 }
 
 /// Changes a person's role. Ends their sessions and removes their rights as a member.
-pub async fn set_role(state: &State, actor: &Actor, id: UserId, role: Role) -> Result<UserRow> {
-    let user = get(state, actor.workspace, id).await?;
-    let mut change = begin(state, actor).await?;
+pub async fn set_role(db: &AuditedStore, actor: &Actor, id: UserId, role: Role) -> Result<UserRow> {
+    let user = get(&db.store, actor.workspace, id).await?;
+    let mut change = begin(db, actor).await?;
     users::set_role(&mut change.tx, actor.workspace, id, role).await?;
     member_rights::remove_for_user(&mut change.tx, actor.workspace, id).await?;
     sessions::remove_for_user(&mut change.tx, actor.workspace, id).await?;
     keep_an_owner(&mut change.tx, &user).await?;
     let detail = json!({ "email": user.email, "from": user.role, "role": role });
-    change.commit(AuditEvent::UserRoleChanged, None, detail).await?;
-    get(state, actor.workspace, id).await
+    change.commit(AuditEvent::UserRoleChanged, detail).await?;
+    get(&db.store, actor.workspace, id).await
 }
 
 /// Begins a change with the workspace's users locked, so that two owners cannot leave at the same time.
-async fn begin<'a>(state: &'a State, actor: &'a Actor) -> Result<Change<'a>> {
-    let mut change = Change::begin(state, actor).await?;
+async fn begin<'a>(db: &'a AuditedStore, actor: &'a Actor) -> Result<Change<'a>> {
+    let mut change = db.begin(actor).await?;
     users::lock(&mut change.tx, actor.workspace).await?;
     Ok(change)
 }

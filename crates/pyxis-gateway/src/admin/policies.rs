@@ -3,27 +3,29 @@
 use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::chat::Rooms;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::grant;
 use pyxis_core::id::{CredentialId, WorkspaceId};
 use pyxis_core::policy::{self, CompiledPolicy, Method, Operations, Policy, PolicyError, Rule, Verdict};
 use pyxis_core::target::Target;
 use pyxis_http::openapi::Time;
 use pyxis_store::agents::AgentRow;
+use pyxis_store::audit::{AuditedStore, Change};
 use pyxis_store::credentials::CredentialRow;
 use pyxis_store::grants::GrantLookup;
 use pyxis_store::policies::{self, PolicyRow};
-use pyxis_store::{agents, audit, grants, workspaces};
+use pyxis_store::{Store, agents, audit, grants, workspaces};
 use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
 use super::{channels, credentials};
 use crate::error::{Error, Result};
-use crate::identity::actor::{Actor, Change};
 use crate::identity::voters;
 use crate::requests::authorize;
 use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::state::State;
+use pyxis_core::actor::Actor;
 
 /// Maximum number of requests in a replay.
 pub const MAX_REPLAY: u32 = 1000;
@@ -88,28 +90,28 @@ pub fn invalid(error: PolicyError) -> Error {
 }
 
 /// All policies of a workspace.
-pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<(CredentialId, Policy)>> {
-    let rows = policies::list(&state.store, workspace).await?;
+pub async fn list(store: &Store, workspace: WorkspaceId) -> Result<Vec<(CredentialId, Policy)>> {
+    let rows = policies::list(store, workspace).await?;
     rows.into_iter().map(|row| Ok((row.credential_id, parse(&row)?))).collect()
 }
 
 /// The policy of a credential, by name, if it has one.
-pub async fn get(state: &State, workspace: WorkspaceId, name: &str) -> Result<Option<(PolicyRow, Policy)>> {
-    let credential = credentials::get(state, workspace, name).await?;
-    load(state, workspace, &credential).await
+pub async fn get(store: &Store, workspace: WorkspaceId, name: &str) -> Result<Option<(PolicyRow, Policy)>> {
+    let credential = credentials::get(store, workspace, name).await?;
+    load(store, workspace, &credential).await
 }
 
 /// The policy of a credential, by id, if it has one.
-pub async fn by_id(state: &State, workspace: WorkspaceId, id: CredentialId) -> Result<Option<Policy>> {
-    voters::policy_of(&state.store, workspace, id).await
+pub async fn by_id(store: &Store, workspace: WorkspaceId, id: CredentialId) -> Result<Option<Policy>> {
+    voters::policy_of(store, workspace, id).await
 }
 
 async fn load(
-    state: &State,
+    store: &Store,
     workspace: WorkspaceId,
     credential: &CredentialRow,
 ) -> Result<Option<(PolicyRow, Policy)>> {
-    let Some(row) = policies::find(&state.store, workspace, credential.id).await? else { return Ok(None) };
+    let Some(row) = policies::find(store, workspace, credential.id).await? else { return Ok(None) };
     let policy = parse(&row)?;
     Ok(Some((row, policy)))
 }
@@ -120,17 +122,17 @@ fn parse(row: &PolicyRow) -> Result<Policy> {
 
 /// Stores a policy. Ends grants that the stricter policy no longer allows. Returns the version.
 pub async fn put(state: &State, actor: &Actor, name: &str, policy: &Policy) -> Result<i64> {
-    let credential = credentials::get(state, actor.workspace, name).await?;
+    let credential = credentials::get(&state.store, actor.workspace, name).await?;
     check_chat(state, &credential, policy).await?;
     let document = serde_json::to_string(policy).map_err(|error| Error::Internal(error.into()))?;
-    let mut change = Change::begin(state, actor).await?;
+    let mut change = state.audited.begin(actor).await?;
     let before = before(&mut change, &credential).await?;
     let now = state.now();
     let version =
         policies::put(&mut change.tx, actor.workspace, credential.id, &document, &actor.name, now).await?;
-    let ended = end_grants(state, &mut change, &credential, before.as_ref(), policy).await?;
+    let ended = end_grants(state.now(), &mut change, &credential, before.as_ref(), policy).await?;
     let detail = json!({ "version": version, "policy": policy, "grants_ended": ended });
-    change.commit(AuditEvent::PolicyChanged, Some(&credential.name), detail).await?;
+    change.commit_about(AuditEvent::PolicyChanged, Some(&credential.name), detail).await?;
     Ok(version)
 }
 
@@ -139,7 +141,7 @@ pub(super) async fn check_chat(state: &State, credential: &CredentialRow, policy
     if policy.rooms == Rooms::default() {
         return Ok(());
     }
-    let stored = by_id(state, credential.workspace_id, credential.id).await?;
+    let stored = by_id(&state.store, credential.workspace_id, credential.id).await?;
     for (platform, room) in policy.rooms.iter() {
         if stored.as_ref().and_then(|stored| stored.rooms.get(platform)) != Some(room) {
             channels::check_room(state, platform, room).await?;
@@ -157,14 +159,14 @@ pub(super) async fn before(change: &mut Change<'_>, credential: &CredentialRow) 
 
 /// Ends grants that the new policy no longer allows. Returns their number.
 pub(super) async fn end_grants(
-    state: &State,
+    now: UnixMillis,
     change: &mut Change<'_>,
     credential: &CredentialRow,
     before: Option<&Policy>,
     after: &Policy,
 ) -> Result<usize> {
     let tightened = policy::tightened(before, after);
-    let (workspace, now) = (credential.workspace_id, state.now());
+    let (workspace, now) = (credential.workspace_id, now);
     let mut ended = 0;
     for grant in grants::list_live(&mut change.tx, workspace, credential.id, now).await? {
         let covered = Method::parse(&grant.method).zip(Target::parse(&grant.route).ok());
@@ -178,13 +180,13 @@ pub(super) async fn end_grants(
 }
 
 /// Removes a policy, so that the workspace's mode applies again.
-pub async fn remove(state: &State, actor: &Actor, name: &str) -> Result<()> {
-    let credential = credentials::get(state, actor.workspace, name).await?;
-    let mut change = Change::begin(state, actor).await?;
+pub async fn remove(db: &AuditedStore, actor: &Actor, name: &str) -> Result<()> {
+    let credential = credentials::get(&db.store, actor.workspace, name).await?;
+    let mut change = db.begin(actor).await?;
     if !policies::remove(&mut change.tx, actor.workspace, credential.id).await? {
-        return Err(Error::NotFound("policy"));
+        return Err(Error::not_found("policy"));
     }
-    change.commit(AuditEvent::PolicyRemoved, Some(&credential.name), json!({})).await
+    Ok(change.commit_about(AuditEvent::PolicyRemoved, Some(&credential.name), json!({})).await?)
 }
 
 /// Explains how `/forward` would treat a request, without DNS lookups.
@@ -196,17 +198,21 @@ pub async fn explain(
     url: &str,
     agent: Option<&str>,
 ) -> Result<Explanation> {
-    let row = credentials::get(state, workspace, name).await?;
-    let mode = mode(state, workspace).await?;
+    let row = credentials::get(&state.store, workspace, name).await?;
+    let mode = mode(&state.store, workspace).await?;
     let policy = policies::find(&state.store, workspace, row.id).await?;
     let credential =
         ResolvedCredential::parse(row, policy.as_ref().map(|policy| policy.document.as_str()), mode)?;
     let agent = match agent {
         None => None,
-        Some(name) => Some(super::agents::by_name(state, workspace, name).await?.row),
+        // A member may ask, so the names of other agents stay out of the refusal.
+        Some(name) => {
+            let found = agents::find_by_name(&state.store, workspace, name).await?;
+            Some(found.ok_or_else(|| Error::not_found("agent"))?)
+        }
     };
     if let Some(agent) = &agent
-        && let Some(reason) = barred(state, agent, credential.row.id).await?
+        && let Some(reason) = barred(&state.store, agent, credential.row.id).await?
     {
         return Ok(refuse(Rule::Target, reason.to_owned()));
     }
@@ -286,11 +292,11 @@ pub fn warnings(credential: &CredentialRow, policy: Option<&Policy>, mode: Appro
 }
 
 /// Reason that an agent cannot use a credential at all.
-async fn barred(state: &State, agent: &AgentRow, credential: CredentialId) -> Result<Option<&'static str>> {
+async fn barred(store: &Store, agent: &AgentRow, credential: CredentialId) -> Result<Option<&'static str>> {
     if agent.disabled_at.is_some() {
         return Ok(Some("the agent is disabled"));
     }
-    let assigned = agents::may_use(&state.store, agent.workspace_id, agent.id, credential).await?;
+    let assigned = agents::may_use(store, agent.workspace_id, agent.id, credential).await?;
     Ok((!assigned).then_some("the agent may not use this credential"))
 }
 
@@ -314,18 +320,18 @@ fn told(decision: &policy::Decision<'_>) -> Explanation {
 
 /// Evaluates the latest requests with this credential under `draft` and returns those with a different decision.
 pub async fn replay(
-    state: &State,
+    store: &Store,
     workspace: WorkspaceId,
     name: &str,
     draft: &Policy,
     last: u32,
 ) -> Result<PolicyReplay> {
-    let credential = credentials::get(state, workspace, name).await?;
-    let mode = mode(state, workspace).await?;
-    let present = load(state, workspace, &credential).await?.map(|(_, policy)| policy.compile());
+    let credential = credentials::get(store, workspace, name).await?;
+    let mode = mode(store, workspace).await?;
+    let present = load(store, workspace, &credential).await?.map(|(_, policy)| policy.compile());
     let draft = draft.compile();
     let last = last.clamp(1, MAX_REPLAY);
-    let records = audit::recent_forwards(&state.store, workspace, &credential.name, last).await?;
+    let records = audit::recent_forwards(store, workspace, &credential.name, last).await?;
     let mut replay = PolicyReplay { checked: 0, changed: Vec::new() };
     for record in records {
         let Some((method, target)) = request_of(&record.record) else { continue };
@@ -362,7 +368,7 @@ fn judged(
 }
 
 /// Mode of a workspace.
-pub async fn mode(state: &State, workspace: WorkspaceId) -> Result<ApprovalMode> {
-    let found = workspaces::find(&state.store, workspace).await?;
-    Ok(found.ok_or(Error::NotFound("workspace"))?.mode)
+pub async fn mode(store: &Store, workspace: WorkspaceId) -> Result<ApprovalMode> {
+    let found = workspaces::find(store, workspace).await?;
+    Ok(found.ok_or(Error::not_found("workspace"))?.mode)
 }

@@ -4,16 +4,18 @@ use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::hex;
 use pyxis_core::id::{PushSubscriptionId, UserId, WorkspaceId};
 use pyxis_core::target::{Scheme, Target};
+use pyxis_net::Client;
 use pyxis_net::HostPort;
+use pyxis_store::audit::AuditedStore;
 use pyxis_store::push::{self, PushSubscriptionRow};
-use pyxis_store::users;
+use pyxis_store::{Store, users};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
-use crate::identity::actor::{Actor, Change};
 use crate::notifications::push::read_keys;
 use crate::runtime::state::State;
+use pyxis_core::actor::Actor;
 
 pub use crate::notifications::push::{contact, send_due};
 
@@ -37,14 +39,14 @@ pub struct Subscription {
 
 /// Public key that browsers subscribe to.
 pub fn public_key(state: &State) -> String {
-    crate::notifications::push::public_key(state)
+    crate::notifications::push::public_key(&state.keyring)
 }
 
 /// Adds a subscription. Replaces an earlier one with the same endpoint.
 pub async fn subscribe(state: &State, actor: &Actor, user: UserId, new: Subscription) -> Result<()> {
     let keys = read_keys(&new.p256dh, &new.auth)
         .ok_or_else(|| Error::field("p256dh", "not the keys of a browser subscription"))?;
-    let host = check_endpoint(state, &new.endpoint).await?;
+    let host = check_endpoint(&state.net, &new.endpoint).await?;
     let id = PushSubscriptionId::new(state.now(), &*state.entropy);
     let aad = push::keys_aad(actor.workspace, id);
     let row = PushSubscriptionRow {
@@ -61,42 +63,47 @@ pub async fn subscribe(state: &State, actor: &Actor, user: UserId, new: Subscrip
         refused_why: None,
         refused_at: None,
     };
-    let mut change = Change::begin(state, actor).await?;
+    let mut change = state.audited.begin(actor).await?;
     if push::list_for_user(&mut change.tx, actor.workspace, user).await?.len() >= MAX_BROWSERS {
         return Err(Error::Conflict("a person can have at most 20 browsers; remove one first"));
     }
     push::subscribe(&mut change.tx, &row).await?;
-    change.commit(AuditEvent::PushSubscribed, None, json!({ "service": host })).await
+    Ok(change.commit(AuditEvent::PushSubscribed, json!({ "service": host })).await?)
 }
 
 /// Subscriptions of a person.
-pub async fn list(state: &State, workspace: WorkspaceId, user: UserId) -> Result<Vec<PushSubscriptionRow>> {
-    Ok(push::list_for_user(&state.store, workspace, user).await?)
+pub async fn list(store: &Store, workspace: WorkspaceId, user: UserId) -> Result<Vec<PushSubscriptionRow>> {
+    Ok(push::list_for_user(store, workspace, user).await?)
 }
 
 /// Subscriptions of a workspace whose push services refuse messages, each with its owner's email address.
-pub async fn refused(state: &State, workspace: WorkspaceId) -> Result<Vec<(PushSubscriptionRow, String)>> {
+pub async fn refused(store: &Store, workspace: WorkspaceId) -> Result<Vec<(PushSubscriptionRow, String)>> {
     let mut found = Vec::new();
-    for row in push::list_refused(&state.store, workspace).await? {
-        let person = users::find(&state.store, workspace, row.user_id).await?;
+    for row in push::list_refused(store, workspace).await? {
+        let person = users::find(store, workspace, row.user_id).await?;
         found.extend(person.map(|person| (row, person.email)));
     }
     Ok(found)
 }
 
 /// Deletes a subscription of a person.
-pub async fn unsubscribe(state: &State, actor: &Actor, user: UserId, id: PushSubscriptionId) -> Result<()> {
-    let mut change = Change::begin(state, actor).await?;
+pub async fn unsubscribe(
+    db: &AuditedStore,
+    actor: &Actor,
+    user: UserId,
+    id: PushSubscriptionId,
+) -> Result<()> {
+    let mut change = db.begin(actor).await?;
     let found = push::find(&mut change.tx, actor.workspace, id).await?;
     if found.is_none_or(|found| found.user_id != user) {
-        return Err(Error::NotFound("browser"));
+        return Err(Error::not_found("browser"));
     }
     push::remove(&mut change.tx, actor.workspace, id).await?;
-    change.commit(AuditEvent::PushUnsubscribed, None, json!({ "browser": id })).await
+    Ok(change.commit(AuditEvent::PushUnsubscribed, json!({ "browser": id })).await?)
 }
 
 /// Requires https and an allowed host, because the endpoint is chosen by the client.
-async fn check_endpoint(state: &State, endpoint: &str) -> Result<String> {
+async fn check_endpoint(net: &Client, endpoint: &str) -> Result<String> {
     let refused = |detail: String| Error::field("endpoint", detail);
     if endpoint.len() > MAX_ENDPOINT {
         return Err(refused("must have at most 2048 bytes".to_owned()));
@@ -107,6 +114,6 @@ async fn check_endpoint(state: &State, endpoint: &str) -> Result<String> {
     }
     let uri: http::Uri = endpoint.parse().map_err(|_| refused("not a URL".to_owned()))?;
     let host = HostPort::from_uri(&uri).map_err(|error| refused(error.to_string()))?;
-    state.net.check(&host).await.map_err(|error| refused(error.to_string()))?;
+    net.check(&host).await.map_err(|error| refused(error.to_string()))?;
     Ok(host.host().to_owned())
 }

@@ -1,5 +1,6 @@
 //! Rights of people on single credentials (`docs/reference/behavior/proxy.md#approvers`).
 
+use pyxis_store::audit::AuditedStore;
 use std::collections::BTreeMap;
 
 use pyxis_core::approval_mode::Role;
@@ -7,12 +8,11 @@ use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::{CredentialId, UserId, WorkspaceId};
 use pyxis_store::member_rights::{self, RightsRow};
 use pyxis_store::users::{self, UserRow};
-use pyxis_store::{Tx, credentials};
+use pyxis_store::{Store, Tx, credentials};
 use serde_json::json;
 
 use crate::error::{Error, Result};
-use crate::identity::actor::{Actor, Change};
-use crate::runtime::state::State;
+use pyxis_core::actor::Actor;
 
 /// Rights of one person on one credential.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,6 +52,12 @@ impl Rights {
         (!self.manager).then(|| mine.collect())
     }
 
+    /// Credentials whose policies the person may change or propose to change; `None` for all.
+    pub fn editable(&self) -> Option<Vec<CredentialId>> {
+        let mine = self.of.iter().filter(|(_, right)| right.policy).map(|(id, _)| *id);
+        (!self.manager).then(|| mine.collect())
+    }
+
     /// Credentials on which a member has rights.
     pub fn assigned(&self) -> impl Iterator<Item = (CredentialId, Right)> {
         self.of.iter().map(|(id, right)| (*id, *right))
@@ -63,39 +69,45 @@ fn right(row: &RightsRow) -> Right {
 }
 
 /// Rights of `user`.
-pub async fn of(state: &State, user: &UserRow) -> Result<Rights> {
+pub async fn of(store: &Store, user: &UserRow) -> Result<Rights> {
     if user.role.is_manager() {
         return Ok(Rights { manager: true, of: BTreeMap::new() });
     }
-    let rows = member_rights::list_for_user(&state.store, user.workspace_id, user.id).await?;
+    let rows = member_rights::list_for_user(store, user.workspace_id, user.id).await?;
     let of = rows.iter().map(|row| (row.credential_id, right(row))).collect();
     Ok(Rights { manager: false, of })
 }
 
 /// Rights of everyone in a workspace.
-pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<(UserId, CredentialId, Right)>> {
-    let rows = member_rights::list(&state.store, workspace).await?;
+pub async fn list(store: &Store, workspace: WorkspaceId) -> Result<Vec<(UserId, CredentialId, Right)>> {
+    let rows = member_rights::list(store, workspace).await?;
     Ok(rows.iter().map(|row| (row.user_id, row.credential_id, right(row))).collect())
 }
 
 /// Sets the rights of a member on a credential. Neither right removes the entry.
-pub async fn set(state: &State, actor: &Actor, user: UserId, name: &str, wanted: Right) -> Result<UserRow> {
-    let person = users::find(&state.store, actor.workspace, user).await?.ok_or(Error::NotFound("user"))?;
+pub async fn set(
+    db: &AuditedStore,
+    actor: &Actor,
+    user: UserId,
+    name: &str,
+    wanted: Right,
+) -> Result<UserRow> {
+    let person = users::find(&db.store, actor.workspace, user).await?.ok_or(Error::not_found("user"))?;
     if person.role != Role::Member {
         return Err(Error::Conflict("only members have rights; owners and admins may do everything"));
     }
-    let mut change = Change::begin(state, actor).await?;
+    let mut change = db.begin(actor).await?;
     let credential = put(&mut change.tx, &person, name, wanted).await?;
     let Right { approve, policy } = wanted;
     let detail = json!({ "email": person.email, "approve": approve, "policy": policy });
-    change.commit(AuditEvent::UserRightsChanged, Some(&credential), detail).await?;
+    change.commit_about(AuditEvent::UserRightsChanged, Some(&credential), detail).await?;
     Ok(person)
 }
 
 /// Stores one person's rights on a credential. Returns the credential's stored name.
 pub(super) async fn put(tx: &mut Tx, person: &UserRow, name: &str, wanted: Right) -> Result<String> {
     let found = credentials::find_by_name(&mut *tx, person.workspace_id, name).await?;
-    let credential = found.ok_or(Error::NotFound("credential"))?;
+    let credential = found.ok_or(Error::not_found("credential"))?;
     let row = RightsRow {
         workspace_id: person.workspace_id,
         user_id: person.id,

@@ -1,5 +1,7 @@
 //! Sign-in: passwords, one-time links and sessions.
 
+use pyxis_core::actor::ActorId;
+use pyxis_core::entropy::Entropy;
 use std::time::Duration;
 
 use argon2::password_hash::phc::PasswordHash;
@@ -13,7 +15,7 @@ use pyxis_core::secret::SecretString;
 use pyxis_store::audit::AuditRecord;
 use pyxis_store::sessions::{self, SessionKind, SessionRow};
 use pyxis_store::users::{self, UserRow};
-use pyxis_store::{Executor, passkeys, sign_in_links};
+use pyxis_store::{Executor, Store, passkeys, sign_in_links};
 use tokio::sync::Semaphore;
 
 use super::callers::Caller;
@@ -90,9 +92,9 @@ impl LinkHolder {
 }
 
 /// The person with this session token.
-pub async fn find(state: &State, token: &str) -> Result<Person> {
+pub async fn find(store: &Store, token: &str, now: UnixMillis) -> Result<Person> {
     let hash = hex::encode(&key_hash(token));
-    let found = sessions::find_live(&state.store, &hash, state.now()).await?;
+    let found = sessions::find_live(store, &hash, now).await?;
     found.map(|(session, user)| Person::new(session, user)).ok_or(Error::Unauthenticated)
 }
 
@@ -108,7 +110,7 @@ pub async fn sign_in(
     let now = state.now();
     let (mut candidates, mut locked) = (Vec::new(), None);
     for user in users::find_all_by_email(&state.store, email).await? {
-        match reserve_attempt(state, &user, now).await? {
+        match reserve_attempt(&state.store, &user, now).await? {
             None => candidates.push(user),
             until => locked = locked.max(until),
         }
@@ -143,15 +145,15 @@ pub async fn sign_in(
 
 /// Counts the attempt before checking the password, so that concurrent attempts cannot exceed the limit together.
 /// Success resets the count. For a locked person nothing is counted, and the end of the lock is returned.
-async fn reserve_attempt(state: &State, user: &UserRow, now: UnixMillis) -> Result<Option<UnixMillis>> {
+async fn reserve_attempt(store: &Store, user: &UserRow, now: UnixMillis) -> Result<Option<UnixMillis>> {
     let (workspace, id) = (user.workspace_id, user.id);
     if let Some(until) = user.locked_until.filter(|until| *until > now) {
         return Ok(Some(until));
     }
-    if users::record_attempt(&state.store, workspace, id, now, MAX_FAILURES, LOCK).await?.is_some() {
+    if users::record_attempt(store, workspace, id, now, MAX_FAILURES, LOCK).await?.is_some() {
         return Ok(None);
     }
-    let locked = users::find(&state.store, workspace, id).await?.and_then(|user| user.locked_until);
+    let locked = users::find(store, workspace, id).await?.and_then(|user| user.locked_until);
     Ok(Some(locked.unwrap_or(now)))
 }
 
@@ -167,9 +169,9 @@ pub async fn sign_in_by_link(
     let now = state.now();
     let mut tx = state.store.begin().await?;
     let link = sign_in_links::consume(&mut tx, &hash, now).await?;
-    let link = link.ok_or(Error::NotFound("sign-in link (it works once, for 48 hours)"))?;
+    let link = link.ok_or(Error::not_found("sign-in link (it works once, for 48 hours)"))?;
     let user = users::find(&mut tx, link.workspace_id, link.user_id).await?;
-    let user = user.filter(|user| user.disabled_at.is_none()).ok_or(Error::NotFound("user"))?;
+    let user = user.filter(|user| user.disabled_at.is_none()).ok_or(Error::not_found("user"))?;
     if user.last_sign_in_at.is_some() && link.made_by != Some(user.id) {
         let opened = link.made_by.map(|maker| (maker, now));
         if !users::set_opened(&mut tx, user.workspace_id, user.id, opened).await? {
@@ -184,25 +186,25 @@ pub async fn sign_in_by_link(
 }
 
 /// Looks up the link's user without using the link up.
-pub async fn peek_link(state: &State, token: &str) -> Result<Option<UserRow>> {
+pub async fn peek_link(store: &Store, token: &str, now: UnixMillis) -> Result<Option<UserRow>> {
     let hash = hex::encode(&key_hash(token));
-    let Some(link) = sign_in_links::peek(&state.store, &hash, state.now()).await? else { return Ok(None) };
-    Ok(users::find(&state.store, link.workspace_id, link.user_id).await?)
+    let Some(link) = sign_in_links::peek(store, &hash, now).await? else { return Ok(None) };
+    Ok(users::find(store, link.workspace_id, link.user_id).await?)
 }
 
 /// Refuses a session that was not recently opened with a password or a passkey, if the account has a passkey. Otherwise
 /// anyone with a stolen session or a link could add their own authenticator, which could then approve. While another
 /// person's link has opened the account, that person may know its password too.
-pub(super) async fn check_fresh(state: &State, person: &Person) -> Result<()> {
-    let user = users::find(&state.store, person.workspace(), person.user.id).await?;
+pub(super) async fn check_fresh(store: &Store, person: &Person, now: UnixMillis) -> Result<()> {
+    let user = users::find(store, person.workspace(), person.user.id).await?;
     if user.is_none_or(|user| user.opened_by.is_some()) {
         return Err(Error::Conflict(
             "another person made the link that opened this account; sign in with an earlier passkey, or get \
              a link from pyxis user link",
         ));
     }
-    let old = person.session.created_at.plus(FRESH) <= state.now();
-    if old || sign_in_links::opened(&state.store, &person.session.token_hash).await? {
+    let old = person.session.created_at.plus(FRESH) <= now;
+    if old || sign_in_links::opened(store, &person.session.token_hash).await? {
         return Err(Error::Conflict(
             "sign out and in again first, with the password or a passkey; passkeys can be changed for ten \
              minutes after signing in",
@@ -248,7 +250,7 @@ pub async fn sign_out(state: &State, person: &Person) -> Result<()> {
 /// Sets the password. Replacing one ends every other session of the person. A first password ends none, so that the
 /// token printed by `bootstrap` continues to work.
 pub async fn set_password(state: &State, person: &Person, password: &SecretString) -> Result<()> {
-    let hash = hash_password(state, password).await?;
+    let hash = hash_password(&*state.entropy, password).await?;
     set_password_of(&state.store, person.workspace(), person.user.id, &hash).await?;
     if person.user.password_hash.is_none() {
         return record(state, &person.user, AuditEvent::UserPasswordSet).await;
@@ -278,7 +280,7 @@ pub async fn change_password(
     let user = user.ok_or(Error::Unauthenticated)?;
     if user.password_hash.is_some() {
         let now = state.now();
-        if let Some(until) = reserve_attempt(state, &user, now).await? {
+        if let Some(until) = reserve_attempt(&state.store, &user, now).await? {
             return Err(Error::Locked { until, wait: until.since(now) });
         }
         if !verify(user.password_hash.clone(), present.clone()).await? {
@@ -289,7 +291,7 @@ pub async fn change_password(
             return Err(Error::field("password", "must differ from the current password"));
         }
     } else if !passkeys::list(&state.store, user.workspace_id, user.id).await?.is_empty() {
-        check_fresh(state, person).await?;
+        check_fresh(&state.store, person, state.now()).await?;
     }
     set_password(state, person, new).await
 }
@@ -307,19 +309,19 @@ async fn set_password_of(
 async fn record(state: &State, user: &UserRow, event: AuditEvent) -> Result<()> {
     let mut record = AuditRecord::new(state.now(), event);
     record.workspace_id = Some(user.workspace_id);
-    record.actor = format!("user:{}", user.id);
+    record.actor = ActorId::User(user.id);
     record.actor_name.clone_from(&user.email);
     state.audit.append(record).await?;
     Ok(())
 }
 
 /// Hashes with Argon2id and the library's recommended parameters, outside the async threads.
-async fn hash_password(state: &State, password: &SecretString) -> Result<String> {
+async fn hash_password(entropy: &dyn Entropy, password: &SecretString) -> Result<String> {
     let length = password.expose().chars().count();
     if !PASSWORD.contains(&length) {
         return Err(Error::field("password", "must have 12 to 256 characters"));
     }
-    let salt = entropy::bytes::<16>(&*state.entropy);
+    let salt = entropy::bytes::<16>(entropy);
     let password = password.clone();
     blocking(move || {
         let hashed = Argon2::default().hash_password_with_salt(password.expose().as_bytes(), &salt);

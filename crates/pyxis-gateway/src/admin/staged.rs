@@ -1,6 +1,10 @@
 //! Policies proposed by members: stored, shown as a difference, and applied only after the same member's passkey has
 //! confirmed them (`docs/reference/behavior/proxy.md#policy-changes`).
 
+use crate::config::Config;
+use pyxis_core::clock::UnixMillis;
+use pyxis_store::Store;
+use pyxis_store::audit::AuditedStore;
 use std::time::Duration;
 
 use pyxis_core::audit_event::AuditEvent;
@@ -14,7 +18,6 @@ use serde_json::json;
 use super::callers::Caller;
 use super::{credentials, people, policies, rights};
 use crate::error::{Error, Result};
-use crate::identity::actor::Change;
 use crate::runtime::state::State;
 
 /// Time for which a proposal waits for its author's passkey.
@@ -39,8 +42,8 @@ pub struct Staged {
 
 impl Staged {
     /// URL at which the author confirms it.
-    pub fn confirm_url(&self, state: &State) -> String {
-        format!("{}/app/staged/{}", state.config.base_url, self.row.id)
+    pub fn confirm_url(&self, config: &Config) -> String {
+        format!("{}/app/staged/{}", config.base_url, self.row.id)
     }
 
     /// Text that the author's passkey confirms: exactly this document on exactly this version.
@@ -52,10 +55,10 @@ impl Staged {
 
 /// Stores `policy` as the caller's proposal for a credential. Replaces an earlier one.
 pub async fn propose(state: &State, caller: &Caller, name: &str, policy: &Policy) -> Result<Staged> {
-    let credential = credentials::get(state, caller.workspace(), name).await?;
-    check_right(state, &caller.user, &credential).await?;
+    let credential = credentials::get(&state.store, caller.workspace(), name).await?;
+    check_right(&state.store, &caller.user, &credential).await?;
     policies::check_chat(state, &credential, policy).await?;
-    let present = policies::get(state, caller.workspace(), name).await?;
+    let present = policies::get(&state.store, caller.workspace(), name).await?;
     let now = state.now();
     let row = StagedPolicyRow {
         id: StagedPolicyId::new(now, &*state.entropy),
@@ -68,41 +71,46 @@ pub async fn propose(state: &State, caller: &Caller, name: &str, policy: &Policy
         expires_at: now.plus(LIFETIME),
     };
     let actor = caller.actor();
-    let mut change = Change::begin(state, &actor).await?;
+    let mut change = state.audited.begin(&actor).await?;
     staged_policies::put(&mut change.tx, &row).await?;
     let detail = json!({ "staged": row.id, "over": row.base_version, "policy": policy });
-    change.commit(AuditEvent::PolicyProposed, Some(&credential.name), detail).await?;
-    get(state, caller.workspace(), row.id).await
+    change.commit_about(AuditEvent::PolicyProposed, Some(&credential.name), detail).await?;
+    get(&state.store, caller.workspace(), row.id, state.now()).await
 }
 
-async fn check_right(state: &State, user: &UserRow, credential: &CredentialRow) -> Result<()> {
-    if rights::of(state, user).await?.may_edit(credential.id) {
+async fn check_right(store: &Store, user: &UserRow, credential: &CredentialRow) -> Result<()> {
+    if rights::of(store, user).await?.may_edit(credential.id) {
         return Ok(());
     }
     Err(Error::Forbidden("you do not have the Policy right for this credential; ask an owner or admin"))
 }
 
 /// The proposal with this id.
-pub async fn get(state: &State, workspace: WorkspaceId, id: StagedPolicyId) -> Result<Staged> {
-    let found = staged_policies::find(&state.store, workspace, id, state.now()).await?;
-    load(state, found.ok_or(Error::NotFound("staged policy"))?).await
+pub async fn get(
+    store: &Store,
+    workspace: WorkspaceId,
+    id: StagedPolicyId,
+    now: UnixMillis,
+) -> Result<Staged> {
+    let found = staged_policies::find(store, workspace, id, now).await?;
+    load(store, found.ok_or(Error::not_found("staged policy"))?).await
 }
 
 /// Pending proposals: all of them for managers, their own for members.
-pub async fn list(state: &State, caller: &Caller) -> Result<Vec<Staged>> {
+pub async fn list(store: &Store, caller: &Caller, now: UnixMillis) -> Result<Vec<Staged>> {
     let mut all = Vec::new();
-    for row in staged_policies::list(&state.store, caller.workspace(), state.now()).await? {
+    for row in staged_policies::list(store, caller.workspace(), now).await? {
         if caller.user.role.is_manager() || row.user_id == caller.user.id {
-            all.push(load(state, row).await?);
+            all.push(load(store, row).await?);
         }
     }
     Ok(all)
 }
 
-async fn load(state: &State, row: StagedPolicyRow) -> Result<Staged> {
-    let credential = credentials::by_id(state, row.workspace_id, row.credential_id).await?;
-    let by = people::get(state, row.workspace_id, row.user_id).await?;
-    let present = policies::get(state, row.workspace_id, &credential.name).await?;
+async fn load(store: &Store, row: StagedPolicyRow) -> Result<Staged> {
+    let credential = credentials::by_id(store, row.workspace_id, row.credential_id).await?;
+    let by = people::get(store, row.workspace_id, row.user_id).await?;
+    let present = policies::get(store, row.workspace_id, &credential.name).await?;
     let policy =
         Policy::from_json(row.document.as_bytes()).map_err(|error| Error::Internal(Box::new(error)))?;
     let version = present.as_ref().map_or(0, |(row, _)| row.version);
@@ -111,16 +119,18 @@ async fn load(state: &State, row: StagedPolicyRow) -> Result<Staged> {
 }
 
 /// Withdraws a proposal. Allowed for its author and managers.
-pub async fn withdraw(state: &State, caller: &Caller, id: StagedPolicyId) -> Result<()> {
-    let staged = get(state, caller.workspace(), id).await?;
+pub async fn withdraw(db: &AuditedStore, caller: &Caller, id: StagedPolicyId) -> Result<()> {
+    let staged = get(&db.store, caller.workspace(), id, db.now()).await?;
     if staged.row.user_id != caller.user.id && !caller.user.role.is_manager() {
-        return Err(Error::NotFound("staged policy"));
+        return Err(Error::not_found("staged policy"));
     }
     let actor = caller.actor();
-    let mut change = Change::begin(state, &actor).await?;
+    let mut change = db.begin(&actor).await?;
     if !staged_policies::remove(&mut change.tx, caller.workspace(), id).await? {
-        return Err(Error::NotFound("staged policy"));
+        return Err(Error::not_found("staged policy"));
     }
     let detail = json!({ "staged": id, "by": staged.by.email });
-    change.commit(AuditEvent::PolicyProposalWithdrawn, Some(&staged.credential.name), detail).await
+    Ok(change
+        .commit_about(AuditEvent::PolicyProposalWithdrawn, Some(&staged.credential.name), detail)
+        .await?)
 }

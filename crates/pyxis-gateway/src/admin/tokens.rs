@@ -1,5 +1,8 @@
 //! Personal access tokens, with which programs decide or administer on a person's behalf.
 
+use pyxis_core::clock::UnixMillis;
+use pyxis_store::Store;
+use pyxis_store::audit::AuditedStore;
 use std::time::Duration;
 
 use pyxis_core::audit_event::AuditEvent;
@@ -13,7 +16,6 @@ use serde_json::json;
 
 use super::callers::Caller;
 use crate::error::{Error, Result};
-use crate::identity::actor::Change;
 use crate::runtime::resolve::key_hash;
 use crate::runtime::state::State;
 
@@ -110,10 +112,10 @@ pub async fn create(
         last_used_at: None,
     };
     let actor = caller.actor();
-    let mut change = Change::begin(state, &actor).await?;
+    let mut change = state.audited.begin(&actor).await?;
     access_tokens::insert(&mut change.tx, &row).await?;
     let detail = json!({ "token": name, "id": row.id, "scopes": scopes.names() });
-    change.commit(AuditEvent::TokenCreated, None, detail).await?;
+    change.commit(AuditEvent::TokenCreated, detail).await?;
     Ok((row, token))
 }
 
@@ -128,37 +130,35 @@ pub(super) fn check_label(name: &str) -> Result<&str> {
 
 /// Tokens of one person, or of everyone, newest first.
 pub async fn list(
-    state: &State,
+    store: &Store,
     workspace: WorkspaceId,
     user: Option<UserId>,
 ) -> Result<Vec<AccessTokenRow>> {
-    Ok(access_tokens::list(&state.store, workspace, user).await?)
+    Ok(access_tokens::list(store, workspace, user).await?)
 }
 
 /// Revokes a token. Managers may revoke anyone's, others only their own.
-pub async fn revoke(state: &State, caller: &Caller, id: AccessTokenId) -> Result<()> {
-    let found = access_tokens::find(&state.store, caller.workspace(), id).await?;
+pub async fn revoke(db: &AuditedStore, caller: &Caller, id: AccessTokenId) -> Result<()> {
+    let found = access_tokens::find(&db.store, caller.workspace(), id).await?;
     let allowed = |row: &AccessTokenRow| row.user_id == caller.user.id || caller.user.role.is_manager();
     // A member must not learn that someone else's token exists.
-    let row = found.filter(allowed).ok_or(Error::NotFound("token"))?;
+    let row = found.filter(allowed).ok_or(Error::not_found("token"))?;
     let actor = caller.actor();
-    let mut change = Change::begin(state, &actor).await?;
+    let mut change = db.begin(&actor).await?;
     if !access_tokens::remove(&mut change.tx, caller.workspace(), id).await? {
-        return Err(Error::NotFound("token"));
+        return Err(Error::not_found("token"));
     }
-    change
-        .commit(AuditEvent::TokenRevoked, None, json!({ "token": row.name, "id": id, "user": row.user_id }))
-        .await
+    let detail = json!({ "token": row.name, "id": id, "user": row.user_id });
+    Ok(change.commit(AuditEvent::TokenRevoked, detail).await?)
 }
 
 /// The token behind a bearer token's text, with its user's current row.
-pub(crate) async fn find(state: &State, token: &str) -> Result<(AccessTokenRow, UserRow)> {
-    let now = state.now();
+pub(crate) async fn find(store: &Store, token: &str, now: UnixMillis) -> Result<(AccessTokenRow, UserRow)> {
     let hash = hex::encode(&key_hash(token));
-    let found = access_tokens::find_live(&state.store, &hash, now).await?;
+    let found = access_tokens::find_live(store, &hash, now).await?;
     let (row, user) = found.ok_or(Error::Unauthenticated)?;
     if row.last_used_at.is_none_or(|at| now.since(at) >= NOTED_EVERY) {
-        access_tokens::touch(&state.store, row.workspace_id, row.id, now).await?;
+        access_tokens::touch(store, row.workspace_id, row.id, now).await?;
     }
     Ok((row, user))
 }

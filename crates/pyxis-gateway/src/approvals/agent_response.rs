@@ -170,7 +170,7 @@ pub(crate) async fn respond_to_duplicate(
     wait: Option<Duration>,
 ) -> Result<Response> {
     let found = approvals::find_for_agent(&state.store, agent.workspace_id(), agent.id(), txn).await?;
-    let row = expire::settle(state, found.ok_or(Error::NotFound("transaction"))?).await?;
+    let row = expire::settle(state, found.ok_or(Error::not_found("transaction"))?).await?;
     respond_pending(state, agent, row, wait).await
 }
 
@@ -199,7 +199,7 @@ async fn upstream(state: &State, row: &ApprovalRow) -> Result<Response> {
             _ => Error::Upstream("the approved request could not be completed".into()),
         });
     }
-    let kept = open(state, row).await?.ok_or(Error::NotFound("the response is no longer stored"))?;
+    let kept = open(state, row).await?.ok_or(Error::not_found("the response is no longer stored"))?;
     if kept.truncated {
         // Sent as the response, its beginning would be mistaken for the whole.
         return Err(Error::Upstream(
@@ -273,7 +273,7 @@ async fn wait_until_settled(
         changed.as_mut().enable();
         let found =
             approvals::find_for_agent(&state.store, agent.workspace_id(), agent.id(), row.txn_id).await?;
-        row = expire::settle(state, found.ok_or(Error::NotFound("transaction"))?).await?;
+        row = expire::settle(state, found.ok_or(Error::not_found("transaction"))?).await?;
         if is_settled(&row) || Instant::now() >= deadline || state.waiters.is_stopped() {
             return Ok(row);
         }
@@ -382,9 +382,9 @@ async fn find(
     txn: &str,
 ) -> Result<(std::sync::Arc<ResolvedAgent>, ApprovalRow)> {
     let agent = state.config_cache.agent_now(&state.store, control::key(headers)?).await?;
-    let txn: TxnId = txn.parse().map_err(|_| Error::NotFound("transaction"))?;
+    let txn: TxnId = txn.parse().map_err(|_| Error::not_found("transaction"))?;
     let found = approvals::find_for_agent(&state.store, agent.workspace_id(), agent.id(), txn).await?;
-    Ok((agent, found.ok_or(Error::NotFound("transaction"))?))
+    Ok((agent, found.ok_or(Error::not_found("transaction"))?))
 }
 
 async fn outcome(state: &State, row: &ApprovalRow) -> Result<TransactionStatus> {

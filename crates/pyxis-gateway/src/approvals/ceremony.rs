@@ -24,7 +24,7 @@ pub async fn begin(
     wish: Option<GrantRequest>,
 ) -> Result<Challenge> {
     let row = approvals::find(&state.store, approver.workspace, txn).await?;
-    let row = row.ok_or(Error::NotFound("transaction"))?;
+    let row = row.ok_or(Error::not_found("transaction"))?;
     if row.state != ApprovalState::Pending || row.expires_at <= state.now() {
         return Err(Error::AlreadyDecided(row.state));
     }

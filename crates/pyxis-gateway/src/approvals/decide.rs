@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use pyxis_core::actor::ActorId;
 use pyxis_core::approval_mode::{ApprovalState, ForwardState};
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
@@ -128,11 +129,11 @@ pub async fn decide_with(
     let mut tx = state.store.begin().await?;
     if let Decision::Approve(Some(_)) = word {
         let row = approvals::find(&mut tx, approver.workspace, txn).await?;
-        let row = row.ok_or(Error::NotFound("transaction"))?;
+        let row = row.ok_or(Error::not_found("transaction"))?;
         policies::hold(&mut tx, row.workspace_id, row.credential_id).await?;
     }
     let found = approvals::find_for_update(&mut tx, approver.workspace, txn).await?;
-    let row = found.ok_or(Error::NotFound("transaction"))?;
+    let row = found.ok_or(Error::not_found("transaction"))?;
     let policy = voters::policy_of(&mut tx, row.workspace_id, row.credential_id).await?;
     // Current rows, not those at sign-in.
     let voter = Voter::load(&mut tx, row.workspace_id, approver.user, row.credential_id).await?;
@@ -226,7 +227,7 @@ impl DecisionContext<'_> {
         };
         self.record(tx, AuditEvent::ApprovalVoted, &decided, note).await?;
         if counted < needed {
-            announce::voted(self.state, tx, self.row).await?;
+            announce::voted(self.state.now(), tx, self.row).await?;
             return Ok(decided);
         }
         let (user, email) = (self.approver.user, &self.approver.email);
@@ -235,7 +236,7 @@ impl DecisionContext<'_> {
             return Err(Error::AlreadyDecided(ApprovalState::Expired));
         }
         decided.state = ApprovalState::Approved;
-        announce::approved(self.state, tx, row).await?;
+        announce::approved(self.state.now(), tx, row).await?;
         if let Some(wish) = wish {
             decided.grant = Some(self.open_grant(tx, wish).await?);
         }
@@ -313,7 +314,7 @@ impl DecisionContext<'_> {
             reason: reason.map(str::to_owned),
             grant_seconds: wish.map(|wish| i64::try_from(wish.seconds).unwrap_or(i64::MAX)),
             agent_only: wish.is_some_and(|wish| wish.agent_only),
-            channel: self.approver.surface.as_str().to_owned(),
+            channel: self.approver.surface.into(),
             created_at: self.now,
             passkey: self.passkey().is_some(),
         };
@@ -401,7 +402,7 @@ impl DecisionContext<'_> {
     fn base_record(&self, event: AuditEvent) -> AuditRecord {
         let mut record = AuditRecord::new(self.now, event);
         record.workspace_id = Some(self.row.workspace_id);
-        record.actor = format!("user:{}", self.approver.user);
+        record.actor = ActorId::User(self.approver.user);
         record.actor_name.clone_from(&self.approver.email);
         record.credential = Some(self.row.credential_name.clone());
         record.method = Some(self.row.method.clone());

@@ -53,7 +53,7 @@ pub(crate) async fn execute(state: &State, workspace: WorkspaceId, txn: TxnId) -
     // Set before the attempt is recorded, so that a recorded attempt always has an executor.
     let _carried = state.work.track_in_flight(txn);
     let found = approvals::find(&state.store, workspace, txn).await?;
-    let row = found.ok_or(Error::NotFound("transaction"))?;
+    let row = found.ok_or(Error::not_found("transaction"))?;
     loop {
         // Read before the checks that depend on it, and compared in the transaction that records the attempt.
         let generation = generations::read(&state.store).await?;
@@ -123,7 +123,7 @@ async fn send(state: &State, row: &ApprovalRow, cleared: Cleared, seq: i64, star
     state.last_used.note(row.agent_id, row.credential_id, state.now());
     let Cleared { credential, target, method, request } = cleared;
     if row.kind == ApprovalKind::Sign {
-        let signed = signing::carry_out(state, &credential, &request.body);
+        let signed = signing::carry_out(&state.keyring, &credential, &request.body);
         return finish(state, row, Some(seq), signed, ExchangeMetrics::default()).await;
     }
     let headers = request.headers;
@@ -160,7 +160,7 @@ async fn begin(state: &State, row: &ApprovalRow, generation: i64) -> Result<Begu
     if !approvals::begin_attempt(&mut tx, row.workspace_id, row.txn_id, state.node, state.now()).await? {
         return Ok(Begun::Lost);
     }
-    let record = records::execute(state, row);
+    let record = records::execute(state.now(), row);
     let seqs = audit::append_in(&mut tx, &state.audit_keys, &[record]).await?;
     // The append has acquired the lock that a configuration change holds while it commits.
     if generations::read(&mut tx).await? != generation {
@@ -230,8 +230,8 @@ async fn finish(
     state.metrics().ended(&facts);
     let end = Finish { status, error: error.map(str::to_owned), response, now: state.now() };
     let record = match seq {
-        Some(seq) => records::outcome(state, workspace, seq, &facts),
-        None => records::not_sent(state, row, error.unwrap_or_default()),
+        Some(seq) => records::outcome(state.now(), workspace, seq, &facts),
+        None => records::not_sent(state.now(), row, error.unwrap_or_default()),
     };
     for pause in AGAIN {
         match store_end(state, row, &end, &record).await {

@@ -1,5 +1,6 @@
 //! The end of the approval window.
 
+use pyxis_core::actor::ActorId;
 use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
@@ -61,7 +62,7 @@ pub(crate) async fn record_end(
 ) -> Result<()> {
     let mut record = AuditRecord::new(now, event);
     record.workspace_id = Some(workspace);
-    "system".clone_into(&mut record.actor);
+    record.actor = ActorId::System;
     record.txn_id = Some(txn);
     if let Some(row) = approvals::find(&mut *tx, workspace, txn).await? {
         announce::expired(state, tx, &row).await?;
@@ -69,7 +70,7 @@ pub(crate) async fn record_end(
         record.method = Some(row.method);
         record.host = Some(row.target_host);
         if event == AuditEvent::ApprovalWithdrawn {
-            record.actor = format!("agent:{}", row.agent_id);
+            record.actor = ActorId::Agent(row.agent_id);
             record.actor_name = row.agent_name;
         }
     }

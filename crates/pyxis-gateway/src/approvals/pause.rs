@@ -125,7 +125,7 @@ async fn insert(
     if let Some(claim) = claim {
         claim.attach(&mut tx, txn).await?;
     }
-    let row = approvals::find(&mut tx, workspace, txn).await?.ok_or(Error::NotFound("transaction"))?;
+    let row = approvals::find(&mut tx, workspace, txn).await?.ok_or(Error::not_found("transaction"))?;
     announce::requested(state, &mut tx, &row, &redactor.bytes(request.body.clone())).await?;
     tx.notify(StoreEvent::Approval { workspace, txn });
     tx.commit().await?;
@@ -163,7 +163,7 @@ fn new_approval(
             &approvals::target_aad(agent.workspace_id, txn),
             target,
         ),
-        rule: matched.rule.as_str().to_owned(),
+        rule: matched.rule,
         pattern: matched.pattern.clone(),
         reason: words.reason.clone(),
         digest: request_digest(request, asked.method.as_str(), credential, agent.id),

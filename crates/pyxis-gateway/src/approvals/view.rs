@@ -167,7 +167,7 @@ fn mark_of(row: &ApprovalRow, votes: usize) -> String {
 /// The stored row of a transaction, with its current state.
 pub async fn row(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<ApprovalRow> {
     let found = approvals::find(&state.store, workspace, txn).await?;
-    expire::settle(state, found.ok_or(Error::NotFound("transaction"))?).await
+    expire::settle(state, found.ok_or(Error::not_found("transaction"))?).await
 }
 
 /// The complete view of a transaction.

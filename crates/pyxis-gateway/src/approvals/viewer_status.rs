@@ -60,5 +60,5 @@ pub fn needed(row: &ApprovalRow, policy: Option<&Policy>) -> u32 {
 /// True if an approval can open a useful grant. False for signatures, if several people must approve, and if a URL rule
 /// always requires approval.
 pub fn grantable(row: &ApprovalRow, needed: u32) -> bool {
-    row.kind == ApprovalKind::Forward && needed <= 1 && row.rule != Rule::RequireUrl.as_str()
+    row.kind == ApprovalKind::Forward && needed <= 1 && !row.rule.is(Rule::RequireUrl)
 }

@@ -97,7 +97,7 @@ impl ApprovalMessage {
     /// The message as it should be now; `None` when there is nothing to tell any more.
     pub(crate) async fn of(state: &State, message: &ChatMessageRow, common: &Common) -> Result<Option<Self>> {
         let Some(seen) = seen(state, message).await? else { return Ok(None) };
-        let brand = brand::get(state, message.workspace_id).await?;
+        let brand = brand::get(&state.store, message.workspace_id).await?;
         let row = &seen.row;
         let policy = voters::policy_of(&state.store, row.workspace_id, row.credential_id).await?;
         let (passkey, needed) = (
@@ -136,9 +136,9 @@ impl ApprovalMessage {
         Ok(Some(Self {
             state: row.state,
             whole,
-            nonce: nonce(state, message.id),
-            logo: (brand.has_logo && brand::is_public(state))
-                .then(|| brand::logo_url(state, message.workspace_id)),
+            nonce: nonce(&state.keyring, message.id),
+            logo: (brand.has_logo && brand::is_public(&state.config))
+                .then(|| brand::logo_url(&state.config, message.workspace_id)),
             accent: brand.accent.as_deref().and_then(Accent::parse),
             url,
             place,

@@ -1,5 +1,6 @@
 //! Who a chat account is, and what its word does.
 
+use pyxis_core::actor::ActorId;
 use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::chat::ChatPlatform;
@@ -132,7 +133,7 @@ async fn record_stranger(
 ) -> Result<()> {
     let mut record = AuditRecord::new(state.now(), AuditEvent::ChatStrangerRefused);
     record.workspace_id = Some(workspace);
-    record.actor = format!("{}:{}", account.platform.as_str(), account.id);
+    record.actor = ActorId::Other(format!("{}:{}", account.platform.as_str(), account.id));
     account.label.clone_into(&mut record.actor_name);
     record.decision = Some("refused".into());
     record.txn_id = Some(txn);
@@ -164,7 +165,7 @@ pub(super) async fn link(state: &State, account: &Account<'_>, code: &str) -> Re
     chat_identities::link(&mut tx, &row).await?;
     let mut record = AuditRecord::new(now, AuditEvent::ChatLinked);
     record.workspace_id = Some(taken.workspace_id);
-    record.actor = format!("user:{}", user.id);
+    record.actor = ActorId::User(user.id);
     record.actor_name.clone_from(&user.email);
     record.detail = records::json(&json!({
         "platform": account.platform.as_str(), "account": account.id, "label": account.label,

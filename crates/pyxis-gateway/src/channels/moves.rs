@@ -12,8 +12,8 @@ use pyxis_store::{chat_identities, credentials, policies, workspaces};
 use serde_json::json;
 
 use crate::error::{Error, Result};
-use crate::identity::actor::{Actor, Change};
 use crate::runtime::state::State;
+use pyxis_core::actor::{Actor, ActorId};
 
 /// Every chat of a platform that a workspace or a policy names, with the workspace.
 pub(crate) async fn configured(
@@ -54,8 +54,8 @@ async fn follow_in(
     from: &str,
     to: &str,
 ) -> Result<bool> {
-    let actor = Actor { workspace, id: "system".to_owned(), name: platform.as_str().to_owned() };
-    let (mut change, now) = (Change::begin(state, &actor).await?, state.now());
+    let actor = Actor { workspace, id: ActorId::System, name: platform.as_str().to_owned() };
+    let (mut change, now) = (state.audited.begin(&actor).await?, state.now());
     let default = chat_identities::default_chat(&mut change.tx, workspace, platform).await?;
     let default = default.as_deref() == Some(from);
     if default {
@@ -91,7 +91,7 @@ async fn follow_in(
     let detail = json!({
         "platform": platform.as_str(), "from": from, "to": to, "default": default, "policies": changed,
     });
-    change.commit(AuditEvent::ChatMoved, None, detail).await?;
+    change.commit(AuditEvent::ChatMoved, detail).await?;
     Ok(true)
 }
 

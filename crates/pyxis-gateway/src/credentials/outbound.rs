@@ -5,6 +5,7 @@
 mod derived;
 pub(crate) mod relay;
 
+use crate::config::Config;
 use std::sync::Arc;
 
 use http::header::{
@@ -113,7 +114,7 @@ pub(crate) async fn dispatch(
         Some(opened) => needles(credential, &opened),
         None => Arc::new(Sought::default().needles(&credential.row.name)),
     };
-    wrap(state, credential, response, needles)
+    wrap(&state.config, credential, response, needles)
 }
 
 /// The way out. A sidecar is the operator's own, so that it may be on a private network; who manages another workspace
@@ -213,7 +214,7 @@ fn sidecar_headers(
 }
 
 fn wrap(
-    state: &State,
+    config: &Config,
     credential: &ResolvedCredential,
     response: Response<Incoming>,
     needles: Arc<Needles>,
@@ -227,7 +228,7 @@ fn wrap(
     let coding = content_coding(&parts.headers).map_err(unknown)?;
     let headers = answer_headers(&parts.headers, credential, &needles);
     let length = parts.headers.get(CONTENT_LENGTH).filter(|_| coding.is_none()).cloned();
-    let body = ScrubbedBody::new(body, coding, needles, state.config.idle_timeout);
+    let body = ScrubbedBody::new(body, coding, needles, config.idle_timeout);
     Ok(UpstreamResponse { status: parts.status, headers, length, body })
 }
 

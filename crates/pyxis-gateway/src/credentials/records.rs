@@ -1,6 +1,8 @@
 //! Audit records of the data path, built in one place.
 
+use pyxis_core::actor::ActorId;
 use pyxis_core::audit_event::AuditEvent;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_store::approvals::ApprovalRow;
 use pyxis_store::audit::AuditRecord;
@@ -43,7 +45,7 @@ pub(crate) fn forward(
     passage: &AllowedBy,
     words: &RedactedRequest,
 ) -> AuditRecord {
-    let mut record = of(state, asked, "auto", &passage.matched, words);
+    let mut record = of(state.now(), asked, "auto", &passage.matched, words);
     if let Some(grant) = &passage.grant {
         record.decision = Some("grant".into());
         record.grant_id = Some(grant.id);
@@ -60,7 +62,7 @@ pub(crate) fn paused(
     txn: TxnId,
     words: &RedactedRequest,
 ) -> AuditRecord {
-    let mut record = of(state, asked, "pending", matched, words);
+    let mut record = of(state.now(), asked, "pending", matched, words);
     record.txn_id = Some(txn);
     state.metrics().paused.increment(1);
     record
@@ -72,8 +74,8 @@ pub(crate) fn refused(state: &State, asked: &ValidatedRequest<'_>, error: &Error
         Error::DeniedByPolicy { pattern } => ("denied", pattern.clone()),
         _ => ("refused", None),
     };
-    let words = Redactor::of_credential(state, asked).words(asked);
-    let mut record = base(state, asked, decision, &words);
+    let words = Redactor::of_credential(&state.keyring, asked).words(asked);
+    let mut record = base(state.now(), asked, decision, &words);
     record.detail = json(&ForwardDetail {
         target: &words.route,
         rule: error.code(),
@@ -85,10 +87,10 @@ pub(crate) fn refused(state: &State, asked: &ValidatedRequest<'_>, error: &Error
 }
 
 /// An approved request that is about to be sent.
-pub(crate) fn execute(state: &State, row: &ApprovalRow) -> AuditRecord {
-    let mut record = AuditRecord::new(state.now(), AuditEvent::RequestExecuted);
+pub(crate) fn execute(now: UnixMillis, row: &ApprovalRow) -> AuditRecord {
+    let mut record = AuditRecord::new(now, AuditEvent::RequestExecuted);
     record.workspace_id = Some(row.workspace_id);
-    record.actor = format!("agent:{}", row.agent_id);
+    record.actor = ActorId::Agent(row.agent_id);
     record.actor_name.clone_from(&row.agent_name);
     record.credential = Some(row.credential_name.clone());
     record.decision = Some("approved".into());
@@ -100,12 +102,12 @@ pub(crate) fn execute(state: &State, row: &ApprovalRow) -> AuditRecord {
 
 /// What became of the request recorded as `seq`.
 pub(crate) fn outcome(
-    state: &State,
+    now: UnixMillis,
     workspace: WorkspaceId,
     seq: i64,
     facts: &ExchangeMetrics,
 ) -> AuditRecord {
-    let mut record = AuditRecord::new(state.now(), AuditEvent::RequestCompleted);
+    let mut record = AuditRecord::new(now, AuditEvent::RequestCompleted);
     record.workspace_id = Some(workspace);
     record.ref_seq = Some(seq);
     record.status = facts.status.map(|status| i64::from(status.as_u16()));
@@ -120,13 +122,13 @@ pub(crate) fn outcome(
 }
 
 fn of(
-    state: &State,
+    now: UnixMillis,
     asked: &ValidatedRequest<'_>,
     decision: &'static str,
     matched: &Matched,
     words: &RedactedRequest,
 ) -> AuditRecord {
-    let mut record = base(state, asked, decision, words);
+    let mut record = base(now, asked, decision, words);
     record.detail = json(&ForwardDetail {
         target: &words.route,
         rule: matched.rule.as_str(),
@@ -137,14 +139,14 @@ fn of(
 }
 
 fn base(
-    state: &State,
+    now: UnixMillis,
     asked: &ValidatedRequest<'_>,
     decision: &'static str,
     words: &RedactedRequest,
 ) -> AuditRecord {
-    let mut record = AuditRecord::new(state.now(), AuditEvent::RequestReceived);
+    let mut record = AuditRecord::new(now, AuditEvent::RequestReceived);
     record.workspace_id = Some(asked.agent.workspace_id());
-    record.actor = format!("agent:{}", asked.agent.id());
+    record.actor = ActorId::Agent(asked.agent.id());
     record.actor_name.clone_from(&asked.agent.row.name);
     record.credential = Some(asked.credential.row.name.clone());
     record.decision = Some(decision.into());
@@ -159,8 +161,8 @@ pub(crate) fn json(detail: &impl Serialize) -> String {
 }
 
 /// An approved request that was not sent after all.
-pub(crate) fn not_sent(state: &State, row: &ApprovalRow, code: &str) -> AuditRecord {
-    let mut record = execute(state, row);
+pub(crate) fn not_sent(now: UnixMillis, row: &ApprovalRow, code: &str) -> AuditRecord {
+    let mut record = execute(now, row);
     record.decision = Some("refused".into());
     record.detail = json(&serde_json::json!({ "error": code }));
     record

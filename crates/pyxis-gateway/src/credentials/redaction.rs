@@ -3,6 +3,7 @@
 //! An agent that knows a secret, or was given one, can put it into a request that waits. What is sent stays as
 //! it was asked for; what people, chats, webhook endpoints and the audit trail get of it does not show it.
 
+use pyxis_store::cipher::Keyring;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -45,7 +46,7 @@ pub(crate) struct RedactedRequest {
 impl Redactor {
     /// Of one credential, for requests that do not wait. While the caller holds the secret open, what finds it is
     /// made once for this and for the answer. A secret that does not open is left to the dispatch to report.
-    pub(crate) fn of_credential(state: &State, asked: &ValidatedRequest<'_>) -> Self {
+    pub(crate) fn of_credential(keyring: &Keyring, asked: &ValidatedRequest<'_>) -> Self {
         let credential = asked.credential;
         let Some(auth) = &credential.auth else { return Self::default() };
         // A key in PEM has hundreds of forms, and does not fit into a path.
@@ -53,7 +54,7 @@ impl Redactor {
         if is_key && asked.control.reason.is_none() {
             return Self::default();
         }
-        let Some(opened) = credential.open(&state.keyring).ok().flatten() else { return Self::default() };
+        let Some(opened) = credential.open(keyring).ok().flatten() else { return Self::default() };
         let needles = if auth.is_derived() {
             Arc::new(kinds::sought(Some(auth), opened.secret()).needles(&credential.row.name))
         } else {

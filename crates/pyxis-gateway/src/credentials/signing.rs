@@ -8,12 +8,12 @@ use pyxis_core::hex;
 use pyxis_http::json;
 use pyxis_signing::eip712;
 use pyxis_signing::payload::{BadPayload, SignRequest, View};
+use pyxis_store::cipher::Keyring;
 use utoipa::ToSchema;
 
 use crate::credentials::signing_keys;
 use crate::error::{Error, Result};
 use crate::runtime::resolve::ResolvedCredential;
-use crate::runtime::state::State;
 use crate::runtime::stored::StoredResponse;
 
 pub use pyxis_signing::payload::{Format, Hash};
@@ -52,13 +52,13 @@ impl From<BadPayload> for Error {
 
 /// Signs what was approved.
 pub(crate) fn carry_out(
-    state: &State,
+    keyring: &Keyring,
     credential: &ResolvedCredential,
     body: &Bytes,
 ) -> Result<StoredResponse> {
     let described = described(credential)?;
     let prepared = read(body)?.prepare(described.algorithm)?;
-    let opened = credential.open_needed(&state.keyring)?;
+    let opened = credential.open_needed(keyring)?;
     let key = signing_keys::open(described.algorithm, opened.secret())?;
     let signed = key.sign(&prepared.to_sign).ok_or(Error::NoLongerAllowed("the key cannot sign this"))?;
     let body = serde_json::to_vec(&signed).map_err(|error| Error::Internal(error.into()))?;

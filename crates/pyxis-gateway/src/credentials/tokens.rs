@@ -6,6 +6,7 @@
 
 pub mod connect;
 
+use crate::config::Config;
 use std::time::Duration;
 
 use pyxis_core::auth::Auth;
@@ -178,7 +179,7 @@ async fn stored(state: &State, credential: &TokenRequest) -> Result<Option<Store
     let row = &credential.row;
     let Some((found, kept)) = credential.kept(state).await? else { return Ok(None) };
     if found.problem.as_deref() == Some(REAUTHORIZE) {
-        return Err(reauthorize(state, credential));
+        return Err(reauthorize(&state.config, credential));
     }
     let token = kept.field(ACCESS_TOKEN).filter(|_| kept.field(BASIS) == Some(&credential.basis()));
     let fresh = token.map(|token| Fresh {
@@ -214,11 +215,11 @@ async fn renew(state: &State, credential: &TokenRequest) -> Result<Fresh> {
         Err(TokenError::Refused(refusal)) if is_connected(credential) && refusal.needs_a_person() => {
             if refusal.ends_the_connection() {
                 note_problem(state, credential).await?;
-                return Err(reauthorize(state, credential));
+                return Err(reauthorize(&state.config, credential));
             }
             // The next request asks again: it may be the client's secret, or a bad hour of the provider.
             let detail = format!("{CONNECT}, or its secret replaced; the token endpoint refused: {refusal}");
-            Err(Error::ReauthorizationRequired { url: page(state, credential), detail })
+            Err(Error::ReauthorizationRequired { url: page(&state.config, credential), detail })
         }
         Err(failure) => Err(failure.into()),
     }
@@ -233,7 +234,7 @@ async fn fetch(
         return Err(TokenError::Error(Error::NoLongerAllowed("the credential fetches no token")));
     };
     if is_connected(credential) && refresh_token.is_none() {
-        return Err(TokenError::Error(reauthorize(state, credential)));
+        return Err(TokenError::Error(reauthorize(&state.config, credential)));
     }
     kinds::of(auth).fetch(state, &credential.secret, refresh_token.unwrap_or_default()).await
 }
@@ -242,13 +243,13 @@ fn is_connected(credential: &TokenRequest) -> bool {
     credential.auth.as_ref().is_some_and(|auth| auth.kind().connects_account)
 }
 
-fn reauthorize(state: &State, credential: &TokenRequest) -> Error {
-    Error::ReauthorizationRequired { url: page(state, credential), detail: CONNECT.to_owned() }
+fn reauthorize(config: &Config, credential: &TokenRequest) -> Error {
+    Error::ReauthorizationRequired { url: page(config, credential), detail: CONNECT.to_owned() }
 }
 
 /// Where a manager connects the account.
-fn page(state: &State, credential: &TokenRequest) -> String {
-    format!("{}/app/credentials/{}", state.config.base_url, credential.row.name)
+fn page(config: &Config, credential: &TokenRequest) -> String {
+    format!("{}/app/credentials/{}", config.base_url, credential.row.name)
 }
 
 /// Puts what was granted into the store, before anybody uses it.

@@ -268,7 +268,7 @@ async fn send(
     let started = Instant::now();
     // Held open from here on, so that the secret is decrypted only once.
     let _opened = asked.credential.open(&state.keyring).ok().flatten();
-    let words = Redactor::of_credential(state, asked).words(asked);
+    let words = Redactor::of_credential(&state.keyring, asked).words(asked);
     let record = records::forward(state, asked, passage, &words);
     // Fail closed: a request that is not recorded under the configuration it was judged by is not sent.
     let Some(seq) = state.audit.append_under(record, asked.generation).await? else {

@@ -59,7 +59,7 @@ impl Drop for AuditSpan {
             self.facts.error = Some("agent_gone");
         }
         self.state.metrics().ended(&self.facts);
-        let record = records::outcome(&self.state, self.workspace, self.seq, &self.facts);
+        let record = records::outcome(self.state.now(), self.workspace, self.seq, &self.facts);
         self.state.audit.append_detached(record);
     }
 }

@@ -6,10 +6,12 @@
 
 mod client_data;
 
+use crate::config::Config;
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use pyxis_core::actor::ActorId;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::hex;
@@ -17,7 +19,7 @@ use pyxis_core::id::{CeremonyId, UserId};
 use pyxis_store::ceremonies::{self, CeremonyRow, Purpose};
 use pyxis_store::passkeys::{self, PasskeyRow};
 use pyxis_store::users::{self, UserRow};
-use pyxis_store::{Tx, audit};
+use pyxis_store::{Store, Tx, audit};
 use serde::Serialize;
 use serde_json::{Value, json};
 use url::Url;
@@ -103,10 +105,10 @@ impl VerifiedAssertion {
 }
 
 /// The relying party: this origin and its host name.
-pub(crate) fn relying_party(state: &State) -> Result<Webauthn> {
+pub(crate) fn relying_party(config: &Config) -> Result<Webauthn> {
     const NO_NAME: Error =
         Error::Conflict("passkeys need a base URL (PX_BASE_URL) with a host name, not an IP address");
-    let origin = Url::parse(&state.config.base_url).map_err(broken)?;
+    let origin = Url::parse(&config.base_url).map_err(broken)?;
     let name = origin.domain().ok_or(NO_NAME)?.to_owned();
     let builder = WebauthnBuilder::new(&name, &origin).map_err(|_| NO_NAME)?;
     builder.rp_name("Pyxis").timeout(LIFETIME).build().map_err(broken)
@@ -183,7 +185,7 @@ pub(crate) async fn begin(
     if user.is_some() && keys.is_empty() {
         return Err(Error::Conflict("you have no passkey yet; register one under Account"));
     }
-    let begun = relying_party(state)?.start_discoverable_authentication();
+    let begun = relying_party(&state.config)?.start_discoverable_authentication();
     let (given, pending) = begun.map_err(broken)?;
     let mut options = options(&given)?;
     let allowed: Vec<_> =
@@ -195,12 +197,13 @@ pub(crate) async fn begin(
 
 /// Consumes the ceremony of an answer. If its purpose or person differs, it is refused but consumed anyway.
 pub(crate) async fn take(
-    state: &State,
+    store: &Store,
     answer: &CeremonyResponse,
     purpose: Purpose,
     user: Option<UserId>,
+    now: UnixMillis,
 ) -> Result<CeremonyRow> {
-    let found = ceremonies::take(&state.store, answer.ceremony, state.now()).await?;
+    let found = ceremonies::take(store, answer.ceremony, now).await?;
     found
         .filter(|row| row.purpose == purpose && row.user_id == user)
         .ok_or(Error::PasskeyRefused("the passkey request has ended; start again"))
@@ -215,11 +218,13 @@ pub(crate) async fn verify(
     user: Option<UserId>,
 ) -> Result<VerifiedAssertion> {
     let checked = check(state, answer, purpose, user).await;
-    if let (Err(Error::PasskeyRefused(why)), Some(user)) = (&checked, whose(state, answer, user).await?) {
+    if let (Err(Error::PasskeyRefused(why)), Some(user)) =
+        (&checked, whose(&state.store, answer, user).await?)
+    {
         note_refusal(state, &user, purpose, why).await?;
     }
     let verified = checked?;
-    reclaim(state, &verified.row).await?;
+    reclaim(&state.store, &verified.row).await?;
     Ok(verified)
 }
 
@@ -227,7 +232,7 @@ pub(crate) async fn verify(
 async fn note_refusal(state: &State, user: &UserRow, purpose: Purpose, why: &str) -> Result<()> {
     let mut record = audit::AuditRecord::new(state.now(), AuditEvent::PasskeyRefused);
     record.workspace_id = Some(user.workspace_id);
-    record.actor = format!("user:{}", user.id);
+    record.actor = ActorId::User(user.id);
     record.actor_name.clone_from(&user.email);
     record.detail = json!({ "purpose": purpose.as_str(), "why": why }).to_string();
     state.audit.append(record).await?;
@@ -240,7 +245,7 @@ async fn check(
     purpose: Purpose,
     user: Option<UserId>,
 ) -> Result<VerifiedAssertion> {
-    let begun = take(state, answer, purpose, user).await?;
+    let begun = take(&state.store, answer, purpose, user, state.now()).await?;
     let given: PublicKeyCredential = answer.read()?;
     let row = passkeys::find_by_credential(&state.store, &text(given.get_credential_id())).await?;
     let row = row.ok_or(Error::PasskeyRefused("it is not registered here"))?;
@@ -254,7 +259,7 @@ async fn check(
     }
     let pending: DiscoverableAuthentication = serde_json::from_str(&begun.state).map_err(broken)?;
     let mut key = key(&row)?;
-    let result = relying_party(state)?.finish_discoverable_authentication_v2(&given, pending, &key);
+    let result = relying_party(&state.config)?.finish_discoverable_authentication_v2(&given, pending, &key);
     let result = result.map_err(|error| refused(&error))?;
     if !result.user_verified() {
         return Err(Error::PasskeyRefused("the person was not verified by PIN, fingerprint or face"));
@@ -277,15 +282,15 @@ fn evidence(answer: &CeremonyResponse) -> Value {
 }
 
 /// User affected by a refusal: the one who had to answer, or the owner of the passkey.
-async fn whose(state: &State, answer: &CeremonyResponse, user: Option<UserId>) -> Result<Option<UserRow>> {
+async fn whose(store: &Store, answer: &CeremonyResponse, user: Option<UserId>) -> Result<Option<UserRow>> {
     let Ok(given) = answer.parse::<PublicKeyCredential>() else { return Ok(None) };
-    let row = passkeys::find_by_credential(&state.store, &text(given.get_credential_id())).await?;
+    let row = passkeys::find_by_credential(store, &text(given.get_credential_id())).await?;
     let Some(row) = row else { return Ok(None) };
-    Ok(users::find(&state.store, row.workspace_id, user.unwrap_or(row.user_id)).await?)
+    Ok(users::find(store, row.workspace_id, user.unwrap_or(row.user_id)).await?)
 }
 
 /// A passkey older than another person's opening of the account proves that the owner has regained it.
-async fn reclaim(state: &State, row: &PasskeyRow) -> Result<()> {
-    users::reclaim(&state.store, row.workspace_id, row.user_id, row.created_at).await?;
+async fn reclaim(store: &Store, row: &PasskeyRow) -> Result<()> {
+    users::reclaim(store, row.workspace_id, row.user_id, row.created_at).await?;
     Ok(())
 }

@@ -5,6 +5,7 @@ mod browsers;
 pub(crate) mod chats;
 
 use pyxis_core::approval_mode::ApprovalState;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::preview::preview;
 use pyxis_core::webhook::{ApprovalDecided, Payload, Requested};
 use pyxis_store::Tx;
@@ -30,17 +31,17 @@ pub(crate) async fn requested(state: &State, tx: &mut Tx, row: &ApprovalRow, bod
     });
     emit(state, tx, row.workspace_id, &payload).await?;
     chats::announce(state, tx, row).await?;
-    browsers::announce(state, tx, row).await
+    browsers::announce(state.now(), tx, row).await
 }
 
 /// Updates messages after one of several required approvals.
-pub(crate) async fn voted(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
-    chats::renew(state, tx, row).await
+pub(crate) async fn voted(now: UnixMillis, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
+    chats::renew(now, tx, row).await
 }
 
 /// Announces an approval. Its result is announced later, by [`sent`].
-pub(crate) async fn approved(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
-    chats::follow(state, tx, row, ApprovalState::Approved).await
+pub(crate) async fn approved(now: UnixMillis, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
+    chats::follow(now, tx, row, ApprovalState::Approved).await
 }
 
 /// Announces a denial.
@@ -53,7 +54,7 @@ pub(crate) async fn denied(state: &State, tx: &mut Tx, row: &ApprovalRow, approv
         upstream_status: None,
     });
     emit(state, tx, row.workspace_id, &payload).await?;
-    chats::follow(state, tx, row, ApprovalState::Denied).await
+    chats::follow(state.now(), tx, row, ApprovalState::Denied).await
 }
 
 /// Announces the end of an approved request. `status` is the upstream's, if its response is complete.
@@ -71,5 +72,5 @@ pub(crate) async fn sent(state: &State, tx: &mut Tx, row: &ApprovalRow, status: 
 /// Announces an expiry or a withdrawal by the agent.
 pub(crate) async fn expired(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
     emit(state, tx, row.workspace_id, &Payload::Expired(row.txn_id)).await?;
-    chats::follow(state, tx, row, ApprovalState::Expired).await
+    chats::follow(state.now(), tx, row, ApprovalState::Expired).await
 }

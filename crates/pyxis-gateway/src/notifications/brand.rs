@@ -1,17 +1,18 @@
 //! Branding of a workspace's notifications. Only the dashboard's form changes it.
 
+use crate::config::Config;
+use pyxis_store::audit::AuditedStore;
 use std::io::Cursor;
 
 use image::{ImageFormat, ImageReader, Limits, Rgba, RgbaImage};
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::brand::{self, Accent, MAX_LOGO};
 use pyxis_core::id::WorkspaceId;
-use pyxis_store::brands;
+use pyxis_store::{Store, brands};
 use serde_json::json;
 
 use crate::error::{Error, Result};
-use crate::identity::actor::{Actor, Change};
-use crate::runtime::state::State;
+use pyxis_core::actor::Actor;
 
 /// Maximum width and height of an uploaded logo, in pixels.
 const MAX_SIDE: u32 = 4096;
@@ -34,8 +35,8 @@ pub struct Brand {
 }
 
 /// The brand of a workspace.
-pub async fn get(state: &State, workspace: WorkspaceId) -> Result<Brand> {
-    let row = brands::find(&state.store, workspace).await?;
+pub async fn get(store: &Store, workspace: WorkspaceId) -> Result<Brand> {
+    let row = brands::find(store, workspace).await?;
     Ok(row.map_or_else(Brand::default, |row| Brand {
         display_name: row.display_name,
         accent: row.accent,
@@ -44,16 +45,16 @@ pub async fn get(state: &State, workspace: WorkspaceId) -> Result<Brand> {
 }
 
 /// The logo and its media type.
-pub async fn logo(state: &State, workspace: WorkspaceId) -> Result<Option<(Vec<u8>, String)>> {
-    Ok(brands::logo(&state.store, workspace).await?)
+pub async fn logo(store: &Store, workspace: WorkspaceId) -> Result<Option<(Vec<u8>, String)>> {
+    Ok(brands::logo(store, workspace).await?)
 }
 
 /// Icon of browser notifications and its media type: the logo, or else a plain tile in the accent color.
-pub async fn icon(state: &State, workspace: WorkspaceId) -> Result<Option<(Vec<u8>, String)>> {
-    if let Some(logo) = logo(state, workspace).await? {
+pub async fn icon(store: &Store, workspace: WorkspaceId) -> Result<Option<(Vec<u8>, String)>> {
+    if let Some(logo) = logo(store, workspace).await? {
         return Ok(Some(logo));
     }
-    let accent = get(state, workspace).await?.accent.as_deref().and_then(Accent::parse);
+    let accent = get(store, workspace).await?.accent.as_deref().and_then(Accent::parse);
     accent.map(|accent| Ok((tile(accent)?, "image/png".to_owned()))).transpose()
 }
 
@@ -66,13 +67,13 @@ fn tile(accent: Accent) -> Result<Vec<u8>> {
 }
 
 /// Public URL of the logo, for use in notifications.
-pub fn logo_url(state: &State, workspace: WorkspaceId) -> String {
-    format!("{}/brand/{workspace}/logo.png", state.config.base_url)
+pub fn logo_url(config: &Config, workspace: WorkspaceId) -> String {
+    format!("{}/brand/{workspace}/logo.png", config.base_url)
 }
 
 /// True if external servers can be expected to reach URLs here, such as the logo.
-pub fn is_public(state: &State) -> bool {
-    state.config.base_url.starts_with("https://")
+pub fn is_public(config: &Config) -> bool {
+    config.base_url.starts_with("https://")
 }
 
 /// Builds a brand from form fields; empty fields mean none.
@@ -90,18 +91,18 @@ pub fn check(display_name: &str, accent: &str) -> Result<Brand> {
 }
 
 /// Sets name and color.
-pub async fn put(state: &State, actor: &Actor, display_name: &str, accent: &str) -> Result<Brand> {
+pub async fn put(db: &AuditedStore, actor: &Actor, display_name: &str, accent: &str) -> Result<Brand> {
     let brand = check(display_name, accent)?;
-    let mut change = Change::begin(state, actor).await?;
+    let mut change = db.begin(actor).await?;
     let (name, color) = (brand.display_name.as_deref(), brand.accent.as_deref());
-    brands::put(&mut change.tx, actor.workspace, name, color, &actor.name, state.now()).await?;
-    change.commit(AuditEvent::BrandChanged, None, json!({ "display_name": name, "accent": color })).await?;
-    get(state, actor.workspace).await
+    brands::put(&mut change.tx, actor.workspace, name, color, &actor.name, db.now()).await?;
+    change.commit(AuditEvent::BrandChanged, json!({ "display_name": name, "accent": color })).await?;
+    get(&db.store, actor.workspace).await
 }
 
 /// Sets the logo from a file's bytes, or removes it.
-pub async fn set_logo(state: &State, actor: &Actor, file: Option<Vec<u8>>) -> Result<()> {
-    let before = get(state, actor.workspace).await?;
+pub async fn set_logo(db: &AuditedStore, actor: &Actor, file: Option<Vec<u8>>) -> Result<()> {
+    let before = get(&db.store, actor.workspace).await?;
     let logo = match file {
         None => None,
         Some(file) => {
@@ -109,13 +110,13 @@ pub async fn set_logo(state: &State, actor: &Actor, file: Option<Vec<u8>>) -> Re
             Some(drawn.map_err(|error| Error::Internal(Box::new(error)))??)
         }
     };
-    let mut change = Change::begin(state, actor).await?;
+    let mut change = db.begin(actor).await?;
     let (name, color) = (before.display_name.as_deref(), before.accent.as_deref());
-    brands::put(&mut change.tx, actor.workspace, name, color, &actor.name, state.now()).await?;
+    brands::put(&mut change.tx, actor.workspace, name, color, &actor.name, db.now()).await?;
     brands::set_logo(&mut change.tx, actor.workspace, logo.as_deref().map(|bytes| (bytes, "image/png")))
         .await?;
     let bytes = logo.as_ref().map(Vec::len);
-    change.commit(AuditEvent::BrandLogoChanged, None, json!({ "bytes": bytes })).await
+    Ok(change.commit(AuditEvent::BrandLogoChanged, json!({ "bytes": bytes })).await?)
 }
 
 /// Decodes an image and encodes it again, so that only pixels are stored and nothing else from the file (comments,

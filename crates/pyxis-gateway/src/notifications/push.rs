@@ -7,6 +7,10 @@ pub mod contact;
 mod encrypt;
 mod vapid;
 
+use pyxis_core::entropy::Entropy;
+use pyxis_net::Client;
+use pyxis_store::Store;
+use pyxis_store::cipher::Keyring;
 use std::time::Duration;
 
 use base64::Engine;
@@ -58,8 +62,8 @@ const WORDS: usize = 200;
 const AUTH: usize = 16;
 
 /// Public key that browsers subscribe to.
-pub(crate) fn public_key(state: &State) -> String {
-    vapid::public_key(&vapid::key(&state.keyring))
+pub(crate) fn public_key(keyring: &Keyring) -> String {
+    vapid::public_key(&vapid::key(keyring))
 }
 
 /// Normalizes a browser's keys for sealing. `None` if they are invalid.
@@ -149,11 +153,11 @@ async fn serve(state: &State, message: &PushMessageRow) -> Result<()> {
         return Ok(push::done(&state.store, message).await?);
     };
     // A person who lost the right while the push service was down is no longer notified.
-    if message.attempts > 0 && !may_decide(state, &row, browser.user_id).await? {
+    if message.attempts > 0 && !may_decide(&state.store, &row, browser.user_id).await? {
         return Ok(push::done(&state.store, message).await?);
     }
     let request = request(state, &row, &browser).await?;
-    let outcome = match timeout(CALL, send(state, request)).await {
+    let outcome = match timeout(CALL, send(&state.net, request)).await {
         Ok(Ok(outcome)) => outcome,
         Ok(Err(error)) => {
             tracing::debug!(%error, "cannot reach a push service");
@@ -186,18 +190,18 @@ async fn serve(state: &State, message: &PushMessageRow) -> Result<()> {
     Ok(())
 }
 
-async fn may_decide(state: &State, row: &ApprovalRow, person: UserId) -> Result<bool> {
-    let mut tx = state.store.begin().await?;
+async fn may_decide(store: &Store, row: &ApprovalRow, person: UserId) -> Result<bool> {
+    let mut tx = store.begin().await?;
     let eligible = eligible_among(&mut tx, row.workspace_id, row.credential_id, vec![person]).await?;
     Ok(!eligible.is_empty())
 }
 
 /// Text of a notification.
 async fn payload(state: &State, row: &ApprovalRow) -> Result<Vec<u8>> {
-    let brand = brand::get(state, row.workspace_id).await?;
+    let brand = brand::get(&state.store, row.workspace_id).await?;
     let name = brand.display_name.unwrap_or_else(|| pyxis_core::brand::DEFAULT_NAME.to_owned());
     let branded = brand.has_logo || brand.accent.is_some();
-    let icon = branded.then(|| brand::logo_url(state, row.workspace_id));
+    let icon = branded.then(|| brand::logo_url(&state.config, row.workspace_id));
     let payload = json!({
         "title": format!("{name}: approval needed"),
         "body": format!(
@@ -219,14 +223,14 @@ async fn request(
     let internal = |error| Error::Internal(error);
     let opened = state.keyring.open(&push::keys_aad(row.workspace_id, browser.id), &browser.sealed_keys);
     let keys = opened.map_err(|error| internal(Box::new(error)))?;
-    let (auth, key) = keys.expose().split_at_checked(AUTH).ok_or(Error::NotFound("keys"))?;
+    let (auth, key) = keys.expose().split_at_checked(AUTH).ok_or(Error::not_found("keys"))?;
     let recipient = Recipient {
         key: PublicKey::from_sec1_bytes(key).map_err(|error| internal(Box::new(error)))?,
         auth: SecretBytes::new(auth.to_vec()),
     };
     let body = encrypt(
         &recipient,
-        &fresh_key(state),
+        &fresh_key(&*state.entropy),
         entropy::bytes::<SALT>(&*state.entropy),
         &payload(state, row).await?,
     );
@@ -252,20 +256,20 @@ async fn request(
     Ok(request)
 }
 
-fn fresh_key(state: &State) -> SecretKey {
+fn fresh_key(entropy: &dyn Entropy) -> SecretKey {
     // Nearly any 32 bytes are a valid key. If not, the next ones are.
-    std::iter::repeat_with(|| SecretKey::from_slice(&entropy::bytes::<32>(&*state.entropy)))
+    std::iter::repeat_with(|| SecretKey::from_slice(&entropy::bytes::<32>(entropy)))
         .find_map(std::result::Result::ok)
         .expect("an endless supply")
 }
 
 async fn send(
-    state: &State,
+    net: &Client,
     request: Request<pyxis_net::Body>,
 ) -> std::result::Result<PushOutcome, pyxis_net::Error> {
     let host = HostPort::from_uri(request.uri()).map_err(pyxis_net::InvalidRequest::from)?;
-    state.net.check(&host).await?;
-    let response = state.net.send(request, CALL).await?;
+    net.check(&host).await?;
+    let response = net.send(request, CALL).await?;
     let wait = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
     Ok(match response.status() {
         status if status.is_success() => PushOutcome::Taken,

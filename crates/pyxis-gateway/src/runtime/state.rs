@@ -6,7 +6,7 @@ use pyxis_core::clock::{Clock, UnixMillis};
 use pyxis_core::entropy::Entropy;
 use pyxis_core::id::NodeId;
 use pyxis_store::Store;
-use pyxis_store::audit::{Appender, AuditKeys};
+use pyxis_store::audit::{Appender, AuditKeys, AuditedStore};
 use pyxis_store::cipher::Keyring;
 
 use crate::config::Config;
@@ -57,6 +57,8 @@ pub struct Inner {
     pub audit: Appender,
     /// Keys of the audit log, for records that commit with a state change.
     pub audit_keys: AuditKeys,
+    /// For changes by managers.
+    pub audited: AuditedStore,
     /// HTTP client for all outbound requests.
     pub net: pyxis_net::Client,
     /// HTTP client for the operator's own sidecars.
@@ -86,6 +88,7 @@ impl State {
     pub fn new(parts: Parts) -> Self {
         let Parts { store, keyring, audit, audit_keys, net, clock, entropy, node, config } = parts;
         Self(Arc::new(Inner {
+            audited: AuditedStore::new(store.clone(), audit_keys.clone(), Arc::clone(&clock)),
             store,
             keyring,
             audit,

@@ -13,7 +13,9 @@ crate::problem_kinds! {
     FORBIDDEN = (S::FORBIDDEN, "forbidden");
     INSUFFICIENT_SCOPE = (S::FORBIDDEN, "insufficient_scope");
     CONFLICT = (S::CONFLICT, "conflict");
+    CHANGED = (S::CONFLICT, "changed");
     UPSTREAM_ERROR = (S::BAD_GATEWAY, "upstream_error");
     INTERNAL = (S::INTERNAL_SERVER_ERROR, "internal");
+    BUSY = (S::SERVICE_UNAVAILABLE, "busy");
     UNAVAILABLE = (S::SERVICE_UNAVAILABLE, "unavailable");
 }

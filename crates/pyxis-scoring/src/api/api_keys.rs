@@ -4,6 +4,7 @@ use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::ApiKeyId;
+use pyxis_http::admin::{List, Listed, Manager, Result};
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::{Json, Path, Query};
@@ -12,10 +13,9 @@ use pyxis_store::usage::Surface;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::Manager;
 use super::problems::KeyRevoked;
+use crate::service::Error;
 use crate::service::api_keys::{self, ApiKeyInput, FIRST_TIER};
-use crate::service::{Error, Result};
 use crate::state::State;
 use crate::values::{Label, SurfaceName, TierLimit, TierNumber};
 
@@ -98,10 +98,11 @@ pub(super) struct ApiKeyResponse {
     key: Option<String>,
 }
 
-#[derive(Serialize, ToSchema)]
-pub(super) struct ApiKeyListResponse {
-    api_keys: Vec<ApiKeyResponse>,
+impl Listed for ApiKeyResponse {
+    const MEMBER: &'static str = "api_keys";
 }
+
+pub(super) type ApiKeyListResponse = List<ApiKeyResponse>;
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = ApiKeyUsage)]
@@ -149,12 +150,12 @@ fn shown(row: ApiKeyRow, key: Option<String>) -> ApiKeyResponse {
     }
 }
 
-fn id(text: &str) -> Result<ApiKeyId> {
-    text.parse().map_err(|_| Error::NotFound("API key"))
+fn id(text: &str) -> Result<ApiKeyId, Error> {
+    text.parse().map_err(|_| Error::not_found("API key"))
 }
 
 /// Requires the two fields of a tier together.
-fn tier(limit_field: &str, tier: Option<i64>, limit: Option<i64>) -> Result<Option<Tier>> {
+fn tier(limit_field: &str, tier: Option<i64>, limit: Option<i64>) -> Result<Option<Tier>, Error> {
     match (tier, limit) {
         (Some(tier), limit) => Ok(Some(Tier { tier, limit })),
         (None, None) => Ok(None),
@@ -179,8 +180,8 @@ pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
 ) -> Result<Json<ApiKeyListResponse>> {
-    let rows = api_keys::list(&state, actor.workspace).await?;
-    Ok(Json(ApiKeyListResponse { api_keys: rows.into_iter().map(|row| shown(row, None)).collect() }))
+    let rows = api_keys::list(&state.store, actor.workspace).await?;
+    Ok(Json(rows.into_iter().map(|row| shown(row, None)).collect()))
 }
 
 /// Create an API key.
@@ -247,7 +248,7 @@ pub(super) async fn show(
     Manager(actor): Manager,
     Path(key): Path<String>,
 ) -> Result<Json<ApiKeyResponse>> {
-    Ok(Json(shown(api_keys::get(&state, actor.workspace, id(&key)?).await?, None)))
+    Ok(Json(shown(api_keys::get(&state.store, actor.workspace, id(&key)?).await?, None)))
 }
 
 /// Change an API key.
@@ -281,7 +282,7 @@ pub(super) async fn update(
         can_write: input.can_write,
         can_read_history: input.can_read_history,
     };
-    Ok(Json(shown(api_keys::update(&state, &actor, id(&key)?, change).await?, None)))
+    Ok(Json(shown(api_keys::update(&state.audited, &actor, id(&key)?, change).await?, None)))
 }
 
 /// Revoke an API key permanently.
@@ -302,7 +303,7 @@ pub(super) async fn revoke(
     Manager(actor): Manager,
     Path(key): Path<String>,
 ) -> Result<StatusCode> {
-    api_keys::revoke(&state, &actor, id(&key)?).await?;
+    api_keys::revoke(&state.audited, &actor, id(&key)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -340,7 +341,9 @@ pub(super) async fn usage(
     Path(key): Path<String>,
     Query(span): Query<Span>,
 ) -> Result<Json<UsageResponse>> {
-    let found = api_keys::usage(&state, actor.workspace, id(&key)?, span.hours.unwrap_or(24)).await?;
+    let found =
+        api_keys::usage(&state.store, actor.workspace, id(&key)?, span.hours.unwrap_or(24), state.now())
+            .await?;
     let windows = found.windows.into_iter().map(|row| Window {
         surface: match row.surface {
             Surface::Stamps => "stamps",

@@ -7,11 +7,10 @@ use http::StatusCode;
 use pyxis_core::catalogue::{CatalogueStamp, Group, Platform};
 use pyxis_core::stamp::StampName;
 use pyxis_http::Json;
+use pyxis_http::admin::{Manager, Result};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::Manager;
-use crate::service::Result;
 use crate::service::catalogue::{self, Catalogue};
 use crate::state::State;
 
@@ -99,7 +98,7 @@ pub(super) async fn show(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
 ) -> Result<Json<CatalogueResponse>> {
-    Ok(shown(catalogue::get(&state, actor.workspace).await?))
+    Ok(shown(catalogue::get(&state.store, actor.workspace).await?))
 }
 
 /// Replace the catalogue of Stamps.
@@ -142,7 +141,7 @@ pub(super) async fn replace(
     Json(input): Json<Replace>,
 ) -> Result<Json<CatalogueResponse>> {
     let platforms = input.platforms.into_iter().map(Platform::from).collect();
-    Ok(shown(catalogue::replace(&state, &actor, platforms).await?))
+    Ok(shown(catalogue::replace(&state.audited, &actor, platforms).await?))
 }
 
 /// Restore the built-in catalogue.
@@ -155,6 +154,6 @@ pub(super) async fn replace(
     responses((status = 204, description = "The built-in one is in force.")),
 )]
 pub(super) async fn reset(Extract(state): Extract<State>, Manager(actor): Manager) -> Result<StatusCode> {
-    catalogue::reset(&state, &actor).await?;
+    catalogue::reset(&state.audited, &actor).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -4,6 +4,7 @@ use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ApiKeyId, HistoryRequestId};
+use pyxis_http::admin::{List, Listed, Manager, Result};
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::openapi::{Id, Time};
 use pyxis_http::{Json, Path, Query};
@@ -11,9 +12,8 @@ use pyxis_store::history_requests::{HistoryRequestRow, RequestState};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::Manager;
 use super::problems::{NothingToRequest, RequestDecided};
-use crate::service::{Error, Result, history_requests};
+use crate::service::{Error, history_requests};
 use crate::state::State;
 
 #[derive(Deserialize, ToSchema)]
@@ -60,10 +60,11 @@ pub(super) struct HistoryRequestResponse {
     decided_at: Option<String>,
 }
 
-#[derive(Serialize, ToSchema)]
-pub(super) struct HistoryRequestListResponse {
-    history_requests: Vec<HistoryRequestResponse>,
+impl Listed for HistoryRequestResponse {
+    const MEMBER: &'static str = "history_requests";
 }
+
+pub(super) type HistoryRequestListResponse = List<HistoryRequestResponse>;
 
 fn shown(row: HistoryRequestRow) -> HistoryRequestResponse {
     HistoryRequestResponse {
@@ -105,8 +106,8 @@ pub(super) async fn list(
         HistoryDecision::Approved => RequestState::Approved,
         HistoryDecision::Refused => RequestState::Refused,
     });
-    let rows = history_requests::list(&state, actor.workspace, only).await?;
-    Ok(Json(HistoryRequestListResponse { history_requests: rows.into_iter().map(shown).collect() }))
+    let rows = history_requests::list(&state.store, actor.workspace, only).await?;
+    Ok(Json(rows.into_iter().map(shown).collect()))
 }
 
 /// Request access to history for a key.
@@ -186,6 +187,6 @@ async fn decide(
     Path(request): Path<String>,
     approve: bool,
 ) -> Result<Json<HistoryRequestResponse>> {
-    let id: HistoryRequestId = request.parse().map_err(|_| Error::NotFound("history request"))?;
-    Ok(Json(shown(history_requests::decide(&state, &actor, id, approve).await?)))
+    let id: HistoryRequestId = request.parse().map_err(|_| Error::not_found("history request"))?;
+    Ok(Json(shown(history_requests::decide(&state.audited, &actor, id, approve).await?)))
 }

@@ -2,6 +2,7 @@
 
 use axum::extract::State as Extract;
 use http::StatusCode;
+use pyxis_http::admin::{List, Listed, Manager, Result};
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::{Json, Path};
@@ -9,8 +10,6 @@ use pyxis_store::issuers::IssuerRow;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::Manager;
-use crate::service::Result;
 use crate::service::issuers::{self, Added};
 use crate::state::State;
 use crate::values::Label;
@@ -35,10 +34,11 @@ pub(super) struct IssuerResponse {
     created_at: String,
 }
 
-#[derive(Serialize, ToSchema)]
-pub(super) struct IssuerListResponse {
-    issuers: Vec<IssuerResponse>,
+impl Listed for IssuerResponse {
+    const MEMBER: &'static str = "issuers";
 }
+
+pub(super) type IssuerListResponse = List<IssuerResponse>;
 
 fn shown(row: IssuerRow) -> IssuerResponse {
     IssuerResponse { did: row.did, name: row.name, created_at: row.created_at.to_rfc3339() }
@@ -57,8 +57,8 @@ pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
 ) -> Result<Json<IssuerListResponse>> {
-    let rows = issuers::list(&state, actor.workspace).await?;
-    Ok(Json(IssuerListResponse { issuers: rows.into_iter().map(shown).collect() }))
+    let rows = issuers::list(&state.store, actor.workspace).await?;
+    Ok(Json(rows.into_iter().map(shown).collect()))
 }
 
 /// Trust an issuer, or rename a trusted one.
@@ -82,7 +82,7 @@ pub(super) async fn add(
     Manager(actor): Manager,
     Json(input): Json<AddIssuerRequest>,
 ) -> Result<(StatusCode, Json<IssuerResponse>)> {
-    let (row, added) = issuers::add(&state, &actor, &input.did, &input.name).await?;
+    let (row, added) = issuers::add(&state.audited, &actor, &input.did, &input.name).await?;
     let status = match added {
         Added::New => StatusCode::CREATED,
         Added::Renamed | Added::Unchanged => StatusCode::OK,
@@ -110,6 +110,6 @@ pub(super) async fn remove(
     Manager(actor): Manager,
     Path(did): Path<String>,
 ) -> Result<StatusCode> {
-    issuers::remove(&state, &actor, &did).await?;
+    issuers::remove(&state.audited, &actor, &did).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -2,14 +2,14 @@
 
 use axum::extract::State as Extract;
 use pyxis_http::Json;
+use pyxis_http::admin::{Manager, Result};
 use pyxis_models::card::Card;
 use pyxis_models::clusters::Group;
 use pyxis_models::custom::CustomCard;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::Manager;
-use crate::service::{Result, models};
+use crate::service::models;
 use crate::state::State;
 use crate::values::{AnyObject, CustomModel, SuspectedGroup};
 
@@ -83,5 +83,5 @@ pub(super) async fn show(
     responses((status = 200, description = "At most 50 groups.", body = Groups)),
 )]
 pub(super) async fn groups(Extract(state): Extract<State>, Manager(_): Manager) -> Result<Json<Groups>> {
-    Ok(Json(Groups { groups: models::groups(&state).await? }))
+    Ok(Json(Groups { groups: models::groups(&state.store).await? }))
 }

@@ -1,8 +1,6 @@
 //! Responses for problems that only scoring has.
 
-use pyxis_http::problem::kinds::{CONFLICT, UNAVAILABLE};
-
-use crate::service::error::{BUSY, CHANGED};
+use pyxis_http::problem::kinds::{BUSY, CHANGED, CONFLICT, UNAVAILABLE};
 
 pyxis_http::problem_responses! {
     /// Someone else changed it since you read it. Read it again, then decide.

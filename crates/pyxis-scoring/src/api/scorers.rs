@@ -5,18 +5,18 @@ use http::StatusCode;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::ScorerId;
 use pyxis_core::score::Weights;
+use pyxis_http::admin::{List, Listed, Manager, Result};
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::{Json, Path};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::Manager;
 use super::problems::Changed;
+use crate::service::Error;
 use crate::service::amount::{Amount, Amounts, weights};
 use crate::service::preview::{self, Proposal};
 use crate::service::scorers::{self, Rescore, Scorer, ScorerInput, ScorerPatch};
-use crate::service::{Error, Result};
 use crate::state::State;
 use crate::values::{AmountInput, Label, WeightsInput};
 
@@ -76,10 +76,11 @@ pub(super) struct ScorerResponse {
     created_at: String,
 }
 
-#[derive(Serialize, ToSchema)]
-pub(super) struct ScorerListResponse {
-    scorers: Vec<ScorerResponse>,
+impl Listed for ScorerResponse {
+    const MEMBER: &'static str = "scorers";
 }
+
+pub(super) type ScorerListResponse = List<ScorerResponse>;
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = Rescore)]
@@ -131,8 +132,8 @@ fn shown(scorer: Scorer) -> ScorerResponse {
     }
 }
 
-fn id(text: &str) -> Result<ScorerId> {
-    text.parse().map_err(|_| Error::NotFound("scorer"))
+fn id(text: &str) -> Result<ScorerId, Error> {
+    text.parse().map_err(|_| Error::not_found("scorer"))
 }
 
 fn amount(amount: Option<Amount>) -> Option<Decimal> {
@@ -152,7 +153,7 @@ pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(actor): Manager,
 ) -> Result<Json<ScorerListResponse>> {
-    let rows = scorers::list(&state, actor.workspace).await?.into_iter();
+    let rows = scorers::list(&state.store, actor.workspace).await?.into_iter();
     let scorers = rows.map(|row| ScorerResponse {
         id: row.id,
         name: row.name,
@@ -161,7 +162,7 @@ pub(super) async fn list(
         revision: row.revision,
         created_at: row.created_at.to_rfc3339(),
     });
-    Ok(Json(ScorerListResponse { scorers: scorers.collect() }))
+    Ok(Json(scorers.collect()))
 }
 
 /// Create a scorer.
@@ -193,7 +194,7 @@ pub(super) async fn create(
         threshold: amount(input.threshold),
         weights: input.weights.map(weights),
     };
-    Ok((StatusCode::CREATED, Json(shown(scorers::create(&state, &actor, input).await?))))
+    Ok((StatusCode::CREATED, Json(shown(scorers::create(&state.audited, &actor, input).await?))))
 }
 
 /// Show a scorer with its weights.
@@ -223,7 +224,7 @@ pub(super) async fn show(
     Manager(actor): Manager,
     Path(scorer): Path<String>,
 ) -> Result<Json<ScorerResponse>> {
-    Ok(Json(shown(scorers::get(&state, actor.workspace, id(&scorer)?).await?)))
+    Ok(Json(shown(scorers::get(&state.store, actor.workspace, id(&scorer)?).await?)))
 }
 
 /// Rename a scorer, or change its weights or threshold.
@@ -257,7 +258,7 @@ pub(super) async fn update(
         weights: input.weights.map(weights),
         revision: input.revision,
     };
-    Ok(Json(shown(scorers::update(&state, &actor, id(&scorer)?, patch).await?)))
+    Ok(Json(shown(scorers::update(&state.audited, &actor, id(&scorer)?, patch).await?)))
 }
 
 /// Remove a scorer with its scores, history and claims.
@@ -281,7 +282,7 @@ pub(super) async fn remove(
     Manager(actor): Manager,
     Path(scorer): Path<String>,
 ) -> Result<StatusCode> {
-    scorers::remove(&state, &actor, id(&scorer)?).await?;
+    scorers::remove(&state.audited, &actor, id(&scorer)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -330,7 +331,7 @@ pub(super) async fn preview(
     Json(input): Json<Try>,
 ) -> Result<Json<Previewed>> {
     let proposal = Proposal { threshold: amount(input.threshold), weights: input.weights.map(weights) };
-    let found = preview::preview(&state, actor.workspace, id(&scorer)?, proposal).await?;
+    let found = preview::preview(&state.store, actor.workspace, id(&scorer)?, proposal, state.now()).await?;
     let bucket = |bucket: preview::Bucket| {
         let preview::Bucket { from, to, before, after } = bucket;
         Bucket { from, to, before, after }
@@ -366,7 +367,7 @@ pub(super) async fn progress(
     Manager(actor): Manager,
     Path(scorer): Path<String>,
 ) -> Result<Json<RescoreProgressResponse>> {
-    Ok(Json(told(scorers::progress(&state, actor.workspace, id(&scorer)?).await?)))
+    Ok(Json(told(scorers::progress(&state.store, actor.workspace, id(&scorer)?, state.now()).await?)))
 }
 
 /// Recompute outdated scores now.

@@ -8,17 +8,17 @@ use pyxis_core::hex;
 use pyxis_core::id::ScorerId;
 use pyxis_core::score::SigningDigest;
 use pyxis_core::stamp::{Nullifier, StampName};
+use pyxis_http::admin::{Manager, Result};
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::{Json, Path, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::Manager;
 use super::problems::Busy;
 use crate::address;
+use crate::service::Error;
 use crate::service::stamps::{self, StampFilter, StampLine, StampStatus};
-use crate::service::{Error, Result};
 use crate::state::State;
 use crate::values::{Address, AddressPath, Amount, StampStatusName};
 
@@ -135,7 +135,7 @@ fn written(digest: &SigningDigest) -> String {
     format!("0x{}", hex::encode(digest))
 }
 
-fn address(text: &str) -> Result<EvmAddress> {
+fn address(text: &str) -> Result<EvmAddress, Error> {
     address::read(text).map_err(|error| Error::field("address", error.to_string()))
 }
 
@@ -167,8 +167,8 @@ pub(super) async fn show(
 ) -> Result<Json<StampsResponse>> {
     let address = address(&text)?;
     let scorer = within.scorer_id.map(ScorerId::try_from).transpose();
-    let scorer = scorer.map_err(|_| Error::NotFound("scorer"))?;
-    let found = stamps::show(&state, actor.workspace, scorer, address).await?;
+    let scorer = scorer.map_err(|_| Error::not_found("scorer"))?;
+    let found = stamps::show(&state.store, actor.workspace, scorer, address, state.now()).await?;
     Ok(Json(StampsResponse {
         address,
         scorer_id: found.scorer.id,
@@ -210,7 +210,7 @@ pub(super) async fn revoke(
     let which = match (input.digest, input.address, input.provider) {
         (Some(digest), None, None) => StampFilter::Digest(stamps::read_digest(&digest)?),
         (None, Some(text), Some(provider)) => StampFilter::Stored(address(&text)?, provider),
-        _ => return Err(Error::field("digest", "name a digest, or an address and a provider")),
+        _ => return Err(Error::field("digest", "name a digest, or an address and a provider").into()),
     };
     let (digest, done) = stamps::revoke(&state, &actor, which, input.reason).await?;
     Ok(Json(RevokeResponse { digest: written(&digest), revoked: done.new, removed: done.removed }))

@@ -1,5 +1,7 @@
 //! API keys of the scoring surface.
 
+use pyxis_store::Store;
+use pyxis_store::audit::AuditedStore;
 use std::time::Duration;
 
 use pyxis_core::actor::Actor;
@@ -14,7 +16,7 @@ use pyxis_store::api_keys::{self, ApiKeyChange, ApiKeyRow, Tier};
 use pyxis_store::usage::{self, Tally, WindowRow};
 use serde_json::json;
 
-use super::{Change, Error, MAX_NAME, Result, check_text};
+use super::{Error, MAX_NAME, Result, check_text};
 use crate::limits::{limit_of_models, limit_of_stamps};
 use crate::state::State;
 
@@ -94,7 +96,7 @@ pub async fn create(state: &State, actor: &Actor, input: ApiKeyInput) -> Result<
         created_at: state.now(),
         last_used_at: None,
     };
-    let mut change = Change::begin(state, actor).await?;
+    let mut change = state.audited.begin(actor).await?;
     api_keys::insert(&mut change.tx, &row).await?;
     let detail = json!({
         "api_key": row.id, "name": row.name, "stamps_tier": row.stamps_tier, "models_tier": row.models_tier,
@@ -105,26 +107,31 @@ pub async fn create(state: &State, actor: &Actor, input: ApiKeyInput) -> Result<
 }
 
 /// Every key of a workspace, including revoked ones, oldest first.
-pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<ApiKeyRow>> {
-    Ok(api_keys::list(&state.store, workspace).await?)
+pub async fn list(store: &Store, workspace: WorkspaceId) -> Result<Vec<ApiKeyRow>> {
+    Ok(api_keys::list(store, workspace).await?)
 }
 
 /// One key, revoked or not.
-pub async fn get(state: &State, workspace: WorkspaceId, id: ApiKeyId) -> Result<ApiKeyRow> {
-    api_keys::find_by_id(&state.store, workspace, id).await?.ok_or(Error::NotFound("API key"))
+pub async fn get(store: &Store, workspace: WorkspaceId, id: ApiKeyId) -> Result<ApiKeyRow> {
+    api_keys::find_by_id(store, workspace, id).await?.ok_or(Error::not_found("API key"))
 }
 
 /// Changes an active key.
-pub async fn update(state: &State, actor: &Actor, id: ApiKeyId, wanted: ApiKeyChange) -> Result<ApiKeyRow> {
+pub async fn update(
+    db: &AuditedStore,
+    actor: &Actor,
+    id: ApiKeyId,
+    wanted: ApiKeyChange,
+) -> Result<ApiKeyRow> {
     if let Some(name) = &wanted.name {
         check_text("name", name, MAX_NAME)?;
     }
     for (surface, tier) in [("stamps", wanted.stamps), ("models", wanted.models)] {
         tier.map_or(Ok(()), |tier| check_tier(surface, tier))?;
     }
-    let mut change = Change::begin(state, actor).await?;
+    let mut change = db.begin(actor).await?;
     let row = api_keys::find_by_id(&mut change.tx, actor.workspace, id).await?;
-    if row.ok_or(Error::NotFound("API key"))?.revoked_at.is_some() {
+    if row.ok_or(Error::not_found("API key"))?.revoked_at.is_some() {
         return Err(Error::Conflict("the key is permanently revoked; create a new one"));
     }
     let tier = |tier: Tier| json!({ "tier": tier.tier, "limit": tier.limit });
@@ -135,15 +142,15 @@ pub async fn update(state: &State, actor: &Actor, id: ApiKeyId, wanted: ApiKeyCh
     });
     api_keys::update(&mut change.tx, actor.workspace, id, wanted).await?;
     change.commit(AuditEvent::ApiKeyUpdated, detail).await?;
-    get(state, actor.workspace, id).await
+    get(&db.store, actor.workspace, id).await
 }
 
 /// Revokes a key permanently; true if it was active.
-pub async fn revoke(state: &State, actor: &Actor, id: ApiKeyId) -> Result<bool> {
-    let mut change = Change::begin(state, actor).await?;
+pub async fn revoke(db: &AuditedStore, actor: &Actor, id: ApiKeyId) -> Result<bool> {
+    let mut change = db.begin(actor).await?;
     let row = api_keys::find_by_id(&mut change.tx, actor.workspace, id).await?;
-    let row = row.ok_or(Error::NotFound("API key"))?;
-    if !api_keys::revoke(&mut change.tx, actor.workspace, id, state.now()).await? {
+    let row = row.ok_or(Error::not_found("API key"))?;
+    if !api_keys::revoke(&mut change.tx, actor.workspace, id, db.now()).await? {
         return Ok(false);
     }
     change.commit(AuditEvent::ApiKeyRevoked, json!({ "api_key": id, "name": row.name })).await?;
@@ -151,14 +158,20 @@ pub async fn revoke(state: &State, actor: &Actor, id: ApiKeyId) -> Result<bool> 
 }
 
 /// The requests of a key in the last hours, including the current window; 1 to [`MAX_USAGE_HOURS`].
-pub async fn usage(state: &State, workspace: WorkspaceId, id: ApiKeyId, hours: u32) -> Result<Usage> {
+pub async fn usage(
+    store: &Store,
+    workspace: WorkspaceId,
+    id: ApiKeyId,
+    hours: u32,
+    now: UnixMillis,
+) -> Result<Usage> {
     if !(1..=MAX_USAGE_HOURS).contains(&hours) {
         return Err(Error::field("hours", format!("must be 1 to {MAX_USAGE_HOURS}")));
     }
-    let row = get(state, workspace, id).await?;
-    let to = window::quarter_end(state.now());
+    let row = get(store, workspace, id).await?;
+    let to = window::quarter_end(now);
     let from = to.minus(Duration::from_hours(u64::from(hours)));
-    let windows = usage::windows(&state.store, workspace, id, from, to).await?;
+    let windows = usage::windows(store, workspace, id, from, to).await?;
     Ok(Usage {
         from,
         to,
@@ -170,13 +183,13 @@ pub async fn usage(state: &State, workspace: WorkspaceId, id: ApiKeyId, hours: u
 
 /// Requests of every key of a workspace in `from..to`, in buckets of `bucket_ms` that start at `from`.
 pub async fn over_time(
-    state: &State,
+    store: &Store,
     workspace: WorkspaceId,
     from: UnixMillis,
     to: UnixMillis,
     bucket_ms: i64,
 ) -> Result<Vec<Tally>> {
-    Ok(usage::over_time(&state.store, workspace, from, to, bucket_ms).await?)
+    Ok(usage::over_time(store, workspace, from, to, bucket_ms).await?)
 }
 
 fn check_tier(surface: &str, tier: Tier) -> Result<()> {

@@ -1,5 +1,6 @@
 //! The catalogue of Stamps.
 
+use pyxis_store::audit::AuditedStore;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -13,8 +14,7 @@ use pyxis_store::{Store, StoreError, catalogue};
 use serde_json::json;
 use sha3::{Digest as _, Keccak256};
 
-use super::{Change, Error, Result, check_text};
-use crate::state::State;
+use super::{Error, Result, check_text};
 
 /// Maximum number of platforms.
 const MAX_PLATFORMS: usize = 500;
@@ -33,8 +33,8 @@ pub struct Catalogue {
 }
 
 /// The workspace's own catalogue, or the built-in one.
-pub async fn get(state: &State, workspace: WorkspaceId) -> Result<Catalogue> {
-    Ok(in_force(&state.store, workspace).await?)
+pub async fn get(store: &Store, workspace: WorkspaceId) -> Result<Catalogue> {
+    Ok(in_force(store, workspace).await?)
 }
 
 pub(crate) async fn in_force(store: &Store, workspace: WorkspaceId) -> Result<Catalogue, StoreError> {
@@ -47,9 +47,9 @@ pub(crate) async fn in_force(store: &Store, workspace: WorkspaceId) -> Result<Ca
 }
 
 /// Replaces the catalogue. A hash may be empty: it is computed here, and a different one is refused.
-pub async fn replace(state: &State, actor: &Actor, mut platforms: Vec<Platform>) -> Result<Catalogue> {
+pub async fn replace(db: &AuditedStore, actor: &Actor, mut platforms: Vec<Platform>) -> Result<Catalogue> {
     check(&mut platforms)?;
-    let mut change = Change::begin(state, actor).await?;
+    let mut change = db.begin(actor).await?;
     catalogue::replace(&mut change.tx, actor.workspace, &platforms).await?;
     let ids: Vec<&str> = platforms.iter().map(|platform| platform.id.as_str()).collect();
     change.commit(AuditEvent::CatalogueReplaced, json!({ "platforms": ids })).await?;
@@ -57,8 +57,8 @@ pub async fn replace(state: &State, actor: &Actor, mut platforms: Vec<Platform>)
 }
 
 /// Returns to the built-in catalogue; true if the workspace had its own.
-pub async fn reset(state: &State, actor: &Actor) -> Result<bool> {
-    let mut change = Change::begin(state, actor).await?;
+pub async fn reset(db: &AuditedStore, actor: &Actor) -> Result<bool> {
+    let mut change = db.begin(actor).await?;
     if catalogue::list(&mut change.tx, actor.workspace).await?.is_empty() {
         return Ok(false);
     }

@@ -1,130 +1,31 @@
-//! Failures of a change, with their messages.
+//! Failures of the engine as refusals of a manager's operation.
 
-use axum::response::{IntoResponse, Response};
-use http::header::RETRY_AFTER;
-use http::{HeaderValue, StatusCode};
-use pyxis_http::Problem;
-use pyxis_http::problem::kinds;
-use pyxis_store::StoreError;
+use pyxis_core::admin_error::AdminError;
 
-use crate::error::{BoxError, Error as ScoringError};
+use crate::error::Error;
 
-pub type Result<T, E = Error> = std::result::Result<T, E>;
-
-/// Every failure of a manager's operation. Variants are what the caller can act on.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The workspace has no such thing.
-    #[error("not found: {0}")]
-    NotFound(&'static str),
-    /// The thing's state does not allow this.
-    #[error("conflict: {0}")]
-    Conflict(&'static str),
-    /// Someone else changed the thing since it was read.
-    #[error("changed in the meantime: revision {revision} is in force; read it and try again")]
-    Changed {
-        /// The current revision.
-        revision: i64,
-    },
-    /// A bad value.
-    #[error("invalid field {field}: {detail}")]
-    InvalidField {
-        field: String,
-        /// The fault and its remedy.
-        detail: String,
-    },
-    /// Other transactions kept changing the same rows.
-    #[error("too busy: others are changing the same item; try again")]
-    Busy,
-    /// A chain's indexer returned no activity.
-    #[error("the indexer of {0} does not respond; try again later")]
-    Source(&'static str),
-    /// The database does not respond.
-    #[error("the database does not respond")]
-    Unavailable(#[source] StoreError),
-    /// A fault of the server.
-    #[error("internal error")]
-    Internal(#[source] BoxError),
-}
-
-impl Error {
-    /// A 422 that names a field.
-    pub fn field(field: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self::InvalidField { field: field.into(), detail: detail.into() }
-    }
-}
-
-impl From<StoreError> for Error {
-    fn from(error: StoreError) -> Self {
+impl From<Error> for AdminError {
+    fn from(error: Error) -> Self {
         match error {
-            StoreError::Text => Self::field("text", "must not contain the NUL character"),
-            _ if error.is_contended() => Self::Busy,
-            StoreError::Unavailable(_) => Self::Unavailable(error),
-            other => Self::Internal(Box::new(other)),
-        }
-    }
-}
-
-impl From<ScoringError> for Error {
-    fn from(error: ScoringError) -> Self {
-        match error {
-            ScoringError::NoScorer => Self::NotFound("scorer"),
-            ScoringError::Busy => Self::Busy,
-            ScoringError::Unavailable(error) => Self::Unavailable(error),
-            ScoringError::Internal(error) => Self::Internal(error),
+            Error::NoScorer => Self::not_found("scorer"),
+            Error::Busy => Self::Busy,
+            Error::Unavailable(error) => error.into(),
+            Error::Internal(error) => Self::Internal(error),
             // These answer requests with an API key; the engine never returns them.
-            ScoringError::InvalidKey
-            | ScoringError::Forbidden
-            | ScoringError::InvalidAddress
-            | ScoringError::InvalidAddresses(_)
-            | ScoringError::NotTexts(..)
-            | ScoringError::InvalidLimit
-            | ScoringError::InvalidToken
-            | ScoringError::MethodNotAllowed
-            | ScoringError::Parameter(_)
-            | ScoringError::Body { .. }
-            | ScoringError::Shape { .. }
-            | ScoringError::RateLimited(_)
-            | ScoringError::Source(_)
-            | ScoringError::TimedOut => Self::Internal(Box::new(error)),
+            Error::InvalidKey
+            | Error::Forbidden
+            | Error::InvalidAddress
+            | Error::InvalidAddresses(_)
+            | Error::NotTexts(..)
+            | Error::InvalidLimit
+            | Error::InvalidToken
+            | Error::MethodNotAllowed
+            | Error::Parameter(_)
+            | Error::Body { .. }
+            | Error::Shape { .. }
+            | Error::RateLimited(_)
+            | Error::Source(_)
+            | Error::TimedOut => Self::internal(error),
         }
-    }
-}
-
-pyxis_http::problem_kinds! {
-    CHANGED = (StatusCode::CONFLICT, "changed");
-    BUSY = (StatusCode::SERVICE_UNAVAILABLE, "busy");
-}
-
-impl From<&Error> for Problem {
-    fn from(error: &Error) -> Self {
-        let said = error.to_string();
-        let soon = HeaderValue::from_static("5");
-        match error {
-            Error::NotFound(_) => Self::of(kinds::NOT_FOUND, said),
-            Error::Conflict(_) => Self::of(kinds::CONFLICT, said),
-            Error::Changed { revision } => Self::of(CHANGED, said).with("revision", *revision),
-            Error::InvalidField { field, detail } => {
-                Self::of(kinds::INVALID_FIELD, format!("{field}: {detail}")).with("field", field.as_str())
-            }
-            Error::Busy => Self::of(BUSY, said).with_header(RETRY_AFTER, soon),
-            Error::Source(_) => Self::of(kinds::UPSTREAM_ERROR, said).with_header(RETRY_AFTER, soon),
-            Error::Unavailable(_) => {
-                Self::of(kinds::UNAVAILABLE, "the database is unavailable, so nothing was changed")
-                    .with_header(RETRY_AFTER, soon)
-            }
-            Error::Internal(_) => Self::of(kinds::INTERNAL, said),
-        }
-    }
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        let problem = Problem::from(&self);
-        if problem.status().is_server_error() {
-            let cause = std::error::Error::source(&self).map(ToString::to_string);
-            tracing::warn!(error = %self, cause, "administrative request failed");
-        }
-        problem.into_response()
     }
 }

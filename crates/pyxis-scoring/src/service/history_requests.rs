@@ -3,12 +3,13 @@
 use pyxis_core::actor::Actor;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::{ApiKeyId, HistoryRequestId, WorkspaceId};
-use pyxis_store::StoreError;
 use pyxis_store::api_keys;
+use pyxis_store::audit::AuditedStore;
 use pyxis_store::history_requests::{self, HistoryRequestRow, NewRequest, RequestState};
+use pyxis_store::{Store, StoreError};
 use serde_json::json;
 
-use super::{Change, Error, Result};
+use super::{Error, Result};
 use crate::state::State;
 
 /// Longest use case, in bytes.
@@ -22,7 +23,7 @@ pub async fn create(
     use_case: &str,
 ) -> Result<HistoryRequestRow> {
     check_use_case(use_case)?;
-    let mut change = Change::begin(state, actor).await?;
+    let mut change = state.audited.begin(actor).await?;
     let row = api_keys::find_by_id(&mut change.tx, actor.workspace, key).await?;
     let row = row.ok_or_else(|| Error::field("api_key_id", "unknown API key"))?;
     if row.revoked_at.is_some() {
@@ -47,39 +48,39 @@ pub async fn create(
     }
     let detail = json!({ "request": new.id, "api_key": key, "use_case": use_case });
     change.commit(AuditEvent::HistoryRequestCreated, detail).await?;
-    find(state, actor.workspace, new.id).await
+    find(&state.store, actor.workspace, new.id).await
 }
 
 /// The requests of a workspace, newest first.
 pub async fn list(
-    state: &State,
+    store: &Store,
     workspace: WorkspaceId,
     only: Option<RequestState>,
 ) -> Result<Vec<HistoryRequestRow>> {
-    Ok(history_requests::list(&state.store, workspace, only).await?)
+    Ok(history_requests::list(store, workspace, only).await?)
 }
 
 /// Decides a pending request; once approved, its key can read history.
 pub async fn decide(
-    state: &State,
+    db: &AuditedStore,
     actor: &Actor,
     id: HistoryRequestId,
     approve: bool,
 ) -> Result<HistoryRequestRow> {
-    find(state, actor.workspace, id).await?;
-    let mut change = Change::begin(state, actor).await?;
-    let (by, now) = (&actor.name, state.now());
+    find(&db.store, actor.workspace, id).await?;
+    let mut change = db.begin(actor).await?;
+    let (by, now) = (&actor.name, db.now());
     let key = history_requests::decide(&mut change.tx, actor.workspace, id, approve, by, now).await?;
     let key = key.ok_or(Error::Conflict("the request is already decided"))?;
     let event = if approve { AuditEvent::HistoryRequestApproved } else { AuditEvent::HistoryRequestRefused };
     change.commit(event, json!({ "request": id, "api_key": key })).await?;
-    find(state, actor.workspace, id).await
+    find(&db.store, actor.workspace, id).await
 }
 
 /// Requests are few: people make them.
-async fn find(state: &State, workspace: WorkspaceId, id: HistoryRequestId) -> Result<HistoryRequestRow> {
-    let all = list(state, workspace, None).await?;
-    all.into_iter().find(|row| row.id == id).ok_or(Error::NotFound("history request"))
+async fn find(store: &Store, workspace: WorkspaceId, id: HistoryRequestId) -> Result<HistoryRequestRow> {
+    let all = list(store, workspace, None).await?;
+    all.into_iter().find(|row| row.id == id).ok_or(Error::not_found("history request"))
 }
 
 fn check_use_case(text: &str) -> Result<()> {

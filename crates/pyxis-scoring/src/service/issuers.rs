@@ -3,12 +3,13 @@
 use pyxis_core::actor::Actor;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::WorkspaceId;
+use pyxis_store::Store;
+use pyxis_store::audit::AuditedStore;
 use pyxis_store::issuers::{self, IssuerRow};
 use serde_json::json;
 
-use super::{Change, Error, MAX_NAME, Result, check_text};
+use super::{Error, MAX_NAME, Result, check_text};
 use crate::credential;
-use crate::state::State;
 
 /// Result of adding an issuer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,15 +24,15 @@ pub enum Added {
 
 /// Lists an issuer, or renames it. An issuer is its key, so any DID of the key will do. It is listed under the DID from
 /// [`credential::issuer_did`].
-pub async fn add(state: &State, actor: &Actor, did: &str, name: &str) -> Result<(IssuerRow, Added)> {
+pub async fn add(db: &AuditedStore, actor: &Actor, did: &str, name: &str) -> Result<(IssuerRow, Added)> {
     let did = canonical(did)?;
     check_text("name", name, MAX_NAME)?;
-    let mut change = Change::begin(state, actor).await?;
+    let mut change = db.begin(actor).await?;
     let known = issuers::list(&mut change.tx, actor.workspace).await?;
     let (row, added) = match known.into_iter().find(|row| row.did == did) {
         Some(row) if row.name == name => return Ok((row, Added::Unchanged)),
         Some(row) => (IssuerRow { name: name.to_owned(), ..row }, Added::Renamed),
-        None => (IssuerRow { did, name: name.to_owned(), created_at: state.now() }, Added::New),
+        None => (IssuerRow { did, name: name.to_owned(), created_at: db.now() }, Added::New),
     };
     issuers::put(&mut change.tx, actor.workspace, &row).await?;
     change.commit(AuditEvent::IssuerAdded, json!({ "did": row.did, "name": row.name })).await?;
@@ -39,18 +40,18 @@ pub async fn add(state: &State, actor: &Actor, did: &str, name: &str) -> Result<
 }
 
 /// The issuers of a workspace, by DID.
-pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<IssuerRow>> {
-    Ok(issuers::list(&state.store, workspace).await?)
+pub async fn list(store: &Store, workspace: WorkspaceId) -> Result<Vec<IssuerRow>> {
+    Ok(issuers::list(store, workspace).await?)
 }
 
 /// Removes an issuer from the list, named by any DID of its key. Its Stamps stay until they expire or are revoked.
-pub async fn remove(state: &State, actor: &Actor, did: &str) -> Result<()> {
-    let did = canonical(did).map_err(|_| Error::NotFound("issuer"))?;
-    let mut change = Change::begin(state, actor).await?;
+pub async fn remove(db: &AuditedStore, actor: &Actor, did: &str) -> Result<()> {
+    let did = canonical(did).map_err(|_| Error::not_found("issuer"))?;
+    let mut change = db.begin(actor).await?;
     if !issuers::remove(&mut change.tx, actor.workspace, &did).await? {
-        return Err(Error::NotFound("issuer"));
+        return Err(Error::not_found("issuer"));
     }
-    change.commit(AuditEvent::IssuerRemoved, json!({ "did": did })).await
+    Ok(change.commit(AuditEvent::IssuerRemoved, json!({ "did": did })).await?)
 }
 
 fn canonical(did: &str) -> Result<String> {

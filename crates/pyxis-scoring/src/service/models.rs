@@ -2,7 +2,7 @@
 
 use pyxis_core::address::EvmAddress;
 use pyxis_models::plot;
-use pyxis_store::{activity, models};
+use pyxis_store::{Store, activity, models};
 
 pub use pyxis_models::card::Card;
 pub use pyxis_models::clusters::{Group, Shared};
@@ -48,10 +48,14 @@ pub async fn overview(state: &State) -> Result<Overview> {
 }
 
 /// The largest suspected groups.
-pub async fn groups(state: &State) -> Result<Vec<Group>> {
-    let stored = models::groups(&state.store, 1, i64::MAX).await?;
-    let read = |(_, document): (i64, String)| serde_json::from_str(&document);
-    stored.into_iter().map(read).collect::<Result<_, _>>().map_err(|error| Error::Internal(Box::new(error)))
+pub async fn groups(store: &Store) -> Result<Vec<Group>> {
+    let stored = models::groups(store, 1, i64::MAX).await?;
+    stored.into_iter().map(|(_, document)| group(&document)).collect()
+}
+
+/// A suspected group as it is stored.
+pub fn group(document: &str) -> Result<Group> {
+    serde_json::from_str(document).map_err(|error| Error::Internal(Box::new(error)))
 }
 
 /// Explains a wallet's score. Counts against no limit and is not recorded as served.

@@ -9,11 +9,10 @@ use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_core::score::{Claim, Input, ScoreResult, Stamp, Weights, compute};
 use pyxis_core::stamp::Nullifier;
 use pyxis_store::scorers::{self, Terms};
-use pyxis_store::{addresses, claims, nullifier_sets, stamps};
+use pyxis_store::{Store, addresses, claims, nullifier_sets, stamps};
 
 use super::scorers::check_weights;
 use super::{Error, Result};
-use crate::state::State;
 
 /// Maximum number of addresses in a sample.
 pub const SAMPLE: u32 = 1000;
@@ -65,12 +64,13 @@ pub struct Bucket {
 
 /// Scores a sample of the addresses that ever had a Stamp, under the scorer's terms and under the proposal.
 pub async fn preview(
-    state: &State,
+    store: &Store,
     workspace: WorkspaceId,
     id: ScorerId,
     proposal: Proposal,
+    now: UnixMillis,
 ) -> Result<Preview> {
-    let before = scorers::terms(&state.store, workspace, id).await?.ok_or(Error::NotFound("scorer"))?;
+    let before = scorers::terms(store, workspace, id).await?.ok_or(Error::not_found("scorer"))?;
     if let Some(weights) = &proposal.weights {
         check_weights(weights)?;
     }
@@ -79,12 +79,11 @@ pub async fn preview(
         threshold: proposal.threshold.unwrap_or(before.threshold),
         weights: proposal.weights.unwrap_or_else(|| before.weights.clone()),
     };
-    let now = state.now();
-    let addresses = addresses::sample(&state.store, workspace, SAMPLE).await?;
+    let addresses = addresses::sample(store, workspace, SAMPLE).await?;
     let mut pairs = Vec::with_capacity(addresses.len());
     let mut held = HashMap::new();
     for chunk in addresses.chunks(CHUNK) {
-        let (stamps, stored) = read(state, workspace, id, chunk, now).await?;
+        let (stamps, stored) = read(store, workspace, id, chunk, now).await?;
         for claim in stored {
             held.entry(claim.nullifier.clone()).or_insert(claim);
         }
@@ -115,16 +114,16 @@ fn both(
 
 /// Live Stamps of some addresses, named by their sets of nullifiers, and the claims on these.
 async fn read(
-    state: &State,
+    store: &Store,
     workspace: WorkspaceId,
     scorer: ScorerId,
     addresses: &[EvmAddress],
     now: UnixMillis,
 ) -> Result<(BTreeMap<EvmAddress, Vec<Stamp>>, Vec<Claim>)> {
-    let rows = stamps::live_of_many(&state.store, workspace, addresses, now).await?;
+    let rows = stamps::live_of_many(store, workspace, addresses, now).await?;
     let listed = || rows.iter().flat_map(|row| &row.nullifiers);
-    let sets = nullifier_sets::of(&state.store, workspace, listed().collect()).await?;
-    let held = claims::of(&state.store, workspace, scorer, &sets.names(listed())).await?;
+    let sets = nullifier_sets::of(store, workspace, listed().collect()).await?;
+    let held = claims::of(store, workspace, scorer, &sets.names(listed())).await?;
     let mut stamps: BTreeMap<EvmAddress, Vec<Stamp>> = BTreeMap::new();
     for row in rows {
         stamps.entry(row.address).or_default().push(sets.named(row.into()));

@@ -1,5 +1,6 @@
 //! Scorers: their weights and threshold.
 
+use pyxis_store::audit::AuditedStore;
 use std::time::Duration;
 
 use pyxis_core::actor::Actor;
@@ -14,7 +15,7 @@ use pyxis_store::{Store, leases, scores};
 use serde_json::json;
 
 use super::lease::Lease;
-use super::{Change, Error, MAX_NAME, Result, check_text};
+use super::{Error, MAX_NAME, Result, check_text};
 use crate::engine;
 use crate::state::State;
 
@@ -67,34 +68,34 @@ pub struct Rescore {
 }
 
 /// Creates a scorer.
-pub async fn create(state: &State, actor: &Actor, input: ScorerInput) -> Result<Scorer> {
+pub async fn create(db: &AuditedStore, actor: &Actor, input: ScorerInput) -> Result<Scorer> {
     check_text("name", &input.name, MAX_NAME)?;
     let defaults = default_weights();
     let threshold = input.threshold.unwrap_or(defaults.threshold);
     let weights = input.weights.as_ref().unwrap_or(&defaults.weights);
     check_weights(weights)?;
-    let mut change = Change::begin(state, actor).await?;
-    let now = state.now();
+    let mut change = db.begin(actor).await?;
+    let now = db.now();
     let id = scorers::insert(&mut change.tx, actor.workspace, &input.name, threshold, weights, now).await?;
     let detail = json!({ "scorer": id, "name": input.name, "threshold": threshold, "weights": weights });
     change.commit(AuditEvent::ScorerCreated, detail).await?;
-    get(state, actor.workspace, id).await
+    get(&db.store, actor.workspace, id).await
 }
 
 /// Every scorer of a workspace, without weights.
-pub async fn list(state: &State, workspace: WorkspaceId) -> Result<Vec<ScorerRow>> {
-    Ok(scorers::list(&state.store, workspace).await?)
+pub async fn list(store: &Store, workspace: WorkspaceId) -> Result<Vec<ScorerRow>> {
+    Ok(scorers::list(store, workspace).await?)
 }
 
 /// One scorer.
-pub async fn get(state: &State, workspace: WorkspaceId, id: ScorerId) -> Result<Scorer> {
-    let row = scorers::find(&state.store, workspace, id).await?.ok_or(Error::NotFound("scorer"))?;
-    let terms = scorers::terms(&state.store, workspace, id).await?.ok_or(Error::NotFound("scorer"))?;
+pub async fn get(store: &Store, workspace: WorkspaceId, id: ScorerId) -> Result<Scorer> {
+    let row = scorers::find(store, workspace, id).await?.ok_or(Error::not_found("scorer"))?;
+    let terms = scorers::terms(store, workspace, id).await?.ok_or(Error::not_found("scorer"))?;
     Ok(Scorer { id, name: row.name, terms, created_at: row.created_at })
 }
 
 /// Changes a scorer. Scores are updated at their next request, or by [`rescore`].
-pub async fn update(state: &State, actor: &Actor, id: ScorerId, patch: ScorerPatch) -> Result<Scorer> {
+pub async fn update(db: &AuditedStore, actor: &Actor, id: ScorerId, patch: ScorerPatch) -> Result<Scorer> {
     if let Some(name) = &patch.name {
         check_text("name", name, MAX_NAME)?;
     }
@@ -102,9 +103,9 @@ pub async fn update(state: &State, actor: &Actor, id: ScorerId, patch: ScorerPat
         check_weights(weights)?;
     }
     let with_terms = patch.threshold.is_some() || patch.weights.is_some();
-    let mut change = Change::begin(state, actor).await?;
+    let mut change = db.begin(actor).await?;
     let before = scorers::terms(&mut change.tx, actor.workspace, id).await?;
-    let before = before.ok_or(Error::NotFound("scorer"))?;
+    let before = before.ok_or(Error::not_found("scorer"))?;
     if let Some(name) = &patch.name {
         scorers::rename(&mut change.tx, actor.workspace, id, name).await?;
     }
@@ -127,25 +128,25 @@ pub async fn update(state: &State, actor: &Actor, id: ScorerId, patch: ScorerPat
     } else if patch.name.is_some() {
         change.commit(AuditEvent::ScorerRenamed, json!({ "scorer": id, "name": patch.name })).await?;
     }
-    get(state, actor.workspace, id).await
+    get(&db.store, actor.workspace, id).await
 }
 
 /// Removes a scorer with its scores, history and claims. The scorer disappears at once. Its data is deleted in pieces,
 /// so that no one waits for all of it. An interrupted removal leaves nothing visible, and the next one in the workspace
 /// completes it.
-pub async fn remove(state: &State, actor: &Actor, id: ScorerId) -> Result<()> {
-    take_out(state, actor, id).await?;
+pub async fn remove(db: &AuditedStore, actor: &Actor, id: ScorerId) -> Result<()> {
+    take_out(db, actor, id).await?;
     // Runs to the end, even if no one waits for the response any more.
-    let clearing = tokio::spawn(clear(state.store.clone(), actor.workspace));
+    let clearing = tokio::spawn(clear(db.store.clone(), actor.workspace));
     clearing.await.map_err(|error| Error::Internal(error.into()))?
 }
 
 /// Marks a scorer as removed. One that was marked before and is not fully deleted does not come back.
-async fn take_out(state: &State, actor: &Actor, id: ScorerId) -> Result<()> {
-    let mut change = Change::begin(state, actor).await?;
+async fn take_out(db: &AuditedStore, actor: &Actor, id: ScorerId) -> Result<()> {
+    let mut change = db.begin(actor).await?;
     let Some(row) = scorers::find(&mut change.tx, actor.workspace, id).await? else {
         let left = scorers::removed(&mut change.tx, actor.workspace).await?;
-        return if left.contains(&id) { Ok(()) } else { Err(Error::NotFound("scorer")) };
+        return if left.contains(&id) { Ok(()) } else { Err(Error::not_found("scorer")) };
     };
     if scorers::remove(&mut change.tx, actor.workspace, id).await? {
         change.commit(AuditEvent::ScorerRemoved, json!({ "scorer": id, "name": row.name })).await?;
@@ -168,17 +169,22 @@ async fn clear(store: Store, workspace: WorkspaceId) -> Result<()> {
 }
 
 /// Counts the stored scores that do not match the scorer's current terms. Reads every one of them.
-pub async fn progress(state: &State, workspace: WorkspaceId, id: ScorerId) -> Result<Rescore> {
-    scorers::find(&state.store, workspace, id).await?.ok_or(Error::NotFound("scorer"))?;
-    let found = scores::progress(&state.store, workspace, id, state.now()).await?;
-    let running = leases::is_held(&state.store, &lease_of(id), state.now()).await?;
+pub async fn progress(
+    store: &Store,
+    workspace: WorkspaceId,
+    id: ScorerId,
+    now: UnixMillis,
+) -> Result<Rescore> {
+    scorers::find(store, workspace, id).await?.ok_or(Error::not_found("scorer"))?;
+    let found = scores::progress(store, workspace, id, now).await?;
+    let running = leases::is_held(store, &lease_of(id), now).await?;
     Ok(Rescore { stored: found.stored, outdated: found.outdated, running })
 }
 
 /// Recomputes outdated scores and returns how many. `done` receives the number done. If another process is doing this,
 /// waits and then handles what is left.
 pub async fn rescore(state: &State, actor: &Actor, id: ScorerId, done: impl FnMut(u64)) -> Result<u64> {
-    scorers::find(&state.store, actor.workspace, id).await?.ok_or(Error::NotFound("scorer"))?;
+    scorers::find(&state.store, actor.workspace, id).await?.ok_or(Error::not_found("scorer"))?;
     let lease = loop {
         match begin_rescore(state, actor, id).await? {
             Some(lease) => break lease,
@@ -192,7 +198,7 @@ pub async fn rescore(state: &State, actor: &Actor, id: ScorerId, done: impl FnMu
 /// Recomputes in the background of this node, on one node at a time; [`progress`] reports the state. If the node stops
 /// meanwhile, the rest stays outdated until requested.
 pub async fn start_rescore(state: &State, actor: &Actor, id: ScorerId) -> Result<Rescore> {
-    let found = progress(state, actor.workspace, id).await?;
+    let found = progress(&state.store, actor.workspace, id, state.now()).await?;
     if found.outdated == 0 {
         return Ok(found);
     }
@@ -214,7 +220,7 @@ pub async fn start_rescore(state: &State, actor: &Actor, id: ScorerId) -> Result
 
 /// Acquires the lease and records who requested the work; `None` if it is already running.
 async fn begin_rescore(state: &State, actor: &Actor, id: ScorerId) -> Result<Option<Lease>> {
-    let mut change = Change::begin(state, actor).await?;
+    let mut change = state.audited.begin(actor).await?;
     let lease = Lease::take(state, &mut change.tx, lease_of(id)).await?;
     if lease.is_some() {
         change.commit(AuditEvent::ScorerRescored, json!({ "scorer": id })).await?;

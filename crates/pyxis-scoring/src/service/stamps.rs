@@ -9,14 +9,14 @@ use pyxis_core::hex;
 use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_core::score::{Claim, Input, ScoreResult, SigningDigest, Stamp, compute};
 use pyxis_core::stamp::StampName;
-use pyxis_store::claims;
 use pyxis_store::nullifier_sets::{self, Sets};
 use pyxis_store::revocations::RevocationRow;
 use pyxis_store::scorers::{self, ScorerRow, Terms};
 use pyxis_store::stamps::{self, StampRow};
+use pyxis_store::{Store, claims};
 use serde_json::json;
 
-use super::{Change, Error, MAX_NAME, Result, check_text};
+use super::{Error, MAX_NAME, Result, check_text};
 use crate::engine::{self, ATTEMPTS, Revocation};
 use crate::state::State;
 
@@ -91,25 +91,24 @@ pub enum StampFilter {
 
 /// Every Stamp of an address, as a scorer sees it now; `None`: the workspace's first scorer. Nothing is written.
 pub async fn show(
-    state: &State,
+    store: &Store,
     workspace: WorkspaceId,
     scorer: Option<ScorerId>,
     address: EvmAddress,
+    now: UnixMillis,
 ) -> Result<Explored> {
     let scorer = match scorer {
-        Some(id) => scorers::find(&state.store, workspace, id).await?,
-        None => scorers::list(&state.store, workspace).await?.into_iter().next(),
+        Some(id) => scorers::find(store, workspace, id).await?,
+        None => scorers::list(store, workspace).await?.into_iter().next(),
     };
-    let scorer = scorer.ok_or(Error::NotFound("scorer"))?;
-    let terms = scorers::terms(&state.store, workspace, scorer.id).await?.ok_or(Error::NotFound("scorer"))?;
-    let now = state.now();
-    let stamps::DecodedStamps { stamps: rows, damaged } =
-        stamps::all_of(&state.store, workspace, address).await?;
+    let scorer = scorer.ok_or(Error::not_found("scorer"))?;
+    let terms = scorers::terms(store, workspace, scorer.id).await?.ok_or(Error::not_found("scorer"))?;
+    let stamps::DecodedStamps { stamps: rows, damaged } = stamps::all_of(store, workspace, address).await?;
     let listed = || rows.iter().flat_map(|row| &row.nullifiers);
-    let sets = nullifier_sets::of(&state.store, workspace, listed().collect()).await?;
+    let sets = nullifier_sets::of(store, workspace, listed().collect()).await?;
     let counted: Vec<Stamp> = rows.iter().cloned().map(|row| sets.named(row.into())).collect();
     let wanted = sets.names(listed());
-    let held = claims::of(&state.store, workspace, scorer.id, &wanted).await?;
+    let held = claims::of(store, workspace, scorer.id, &wanted).await?;
     let Terms { weights, threshold, .. } = &terms;
     let input = Input { address, stamps: &counted, claims: &held, weights, threshold: *threshold, now };
     let settled = compute(&input);
@@ -162,7 +161,7 @@ pub async fn revoke(
         StampFilter::Digest(digest) => digest,
         StampFilter::Stored(address, provider) => {
             let found = stamps::find(&state.store, actor.workspace, address, &provider).await?;
-            found.ok_or(Error::NotFound("Stamp"))?.digest
+            found.ok_or(Error::not_found("Stamp"))?.digest
         }
     };
     let (revoked_by, revoked_at) = (actor.name.clone(), state.now());
@@ -179,7 +178,7 @@ pub async fn revoke(
 
 /// `None`: a conflict with another transaction.
 async fn revoke_once(state: &State, actor: &Actor, row: &RevocationRow) -> Result<Option<Revocation>> {
-    let mut change = Change::begin(state, actor).await?;
+    let mut change = state.audited.begin(actor).await?;
     let done = engine::revoke_in(&state.books, &mut change.tx, actor.workspace, row).await?;
     if let Some(Revocation { new, removed }) = done
         && (new || removed)

@@ -1,30 +1,75 @@
 //! Administrative changes: the change, its audit record and its event commit together.
 
+use std::sync::Arc;
+
 use pyxis_core::actor::Actor;
 use pyxis_core::audit_event::AuditEvent;
-use pyxis_core::clock::UnixMillis;
+use pyxis_core::clock::{Clock, UnixMillis};
+use serde_json::Value;
 
 use super::{AuditKeys, AuditRecord, append_in};
-use crate::{StoreError, StoreEvent, Tx};
+use crate::{Store, StoreError, StoreEvent, Tx};
 
-/// Records the change made in `tx` and commits it. `detail` is a JSON object; neither it nor `credential` may contain a
-/// secret.
-pub async fn commit_change(
-    mut tx: Tx,
-    keys: &AuditKeys,
-    now: UnixMillis,
-    actor: &Actor,
-    event: AuditEvent,
-    credential: Option<&str>,
-    detail: String,
-) -> Result<(), StoreError> {
-    let mut record = AuditRecord::new(now, event);
-    record.workspace_id = Some(actor.workspace);
-    record.actor.clone_from(&actor.id);
-    record.actor_name.clone_from(&actor.name);
-    record.credential = credential.map(str::to_owned);
-    record.detail = detail;
-    append_in(&mut tx, keys, &[record]).await?;
-    tx.notify(StoreEvent::Configuration);
-    tx.commit().await
+/// A store whose changes are on the audit trail: what most operations of managers need.
+#[derive(Clone)]
+pub struct AuditedStore {
+    /// For reads.
+    pub store: Store,
+    keys: AuditKeys,
+    clock: Arc<dyn Clock>,
+}
+
+impl AuditedStore {
+    pub const fn new(store: Store, keys: AuditKeys, clock: Arc<dyn Clock>) -> Self {
+        Self { store, keys, clock }
+    }
+
+    /// The current time.
+    pub fn now(&self) -> UnixMillis {
+        self.clock.now()
+    }
+
+    /// Begins a change in the actor's workspace.
+    pub async fn begin<'a>(&'a self, actor: &'a Actor) -> Result<Change<'a>, StoreError> {
+        Ok(self.within(self.store.begin().await?, actor))
+    }
+
+    /// A change in the actor's workspace, made in a transaction that was begun before.
+    pub const fn within<'a>(&'a self, tx: Tx, actor: &'a Actor) -> Change<'a> {
+        Change { tx, by: self, actor }
+    }
+}
+
+/// A change in progress.
+pub struct Change<'a> {
+    pub tx: Tx,
+    /// The change's author.
+    pub actor: &'a Actor,
+    by: &'a AuditedStore,
+}
+
+impl Change<'_> {
+    /// Records the change and commits. `detail` is a JSON object and must hold no secret.
+    pub async fn commit(self, event: AuditEvent, detail: Value) -> Result<(), StoreError> {
+        self.commit_about(event, None, detail).await
+    }
+
+    /// Records a change that concerns a stored credential and commits. Neither `credential` nor `detail` may contain a
+    /// secret.
+    pub async fn commit_about(
+        mut self,
+        event: AuditEvent,
+        credential: Option<&str>,
+        detail: Value,
+    ) -> Result<(), StoreError> {
+        let mut record = AuditRecord::new(self.by.now(), event);
+        record.workspace_id = Some(self.actor.workspace);
+        record.actor.clone_from(&self.actor.id);
+        record.actor_name.clone_from(&self.actor.name);
+        record.credential = credential.map(str::to_owned);
+        record.detail = detail.to_string();
+        append_in(&mut self.tx, &self.by.keys, &[record]).await?;
+        self.tx.notify(StoreEvent::Configuration);
+        self.tx.commit().await
+    }
 }

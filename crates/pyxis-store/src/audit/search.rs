@@ -3,6 +3,7 @@
 //! Every query for a workspace includes `kind <> 'outcome'`, because the index covers only those rows. `kind` holds the
 //! first name of each event ([`AuditEvent::stored`]).
 
+use pyxis_core::actor::ActorId;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
@@ -10,7 +11,7 @@ use pyxis_core::id::WorkspaceId;
 use super::ordered::AuditColumn;
 use super::{AuditRow, audit_columns, read_rest};
 use crate::db::{FromRow, Row, sql};
-use crate::like::containing;
+use crate::lists::Contains;
 use crate::{Executor, StoreError};
 
 /// Filter for audit records; `None` and empty lists match all.
@@ -19,7 +20,7 @@ pub struct AuditFilter {
     /// Events of the records.
     pub events: Vec<AuditEvent>,
     /// Actor, as in [`AuditRecord::actor`](super::AuditRecord::actor).
-    pub actor: Option<String>,
+    pub actor: Option<ActorId>,
     /// Credential name.
     pub credential: Option<String>,
     /// Decision that was made.
@@ -67,6 +68,9 @@ impl FromRow for AuditEntry {
 }
 
 const DEFAULT_LIMIT: u32 = 100;
+/// The text that a search looks at.
+const SEARCHED: &str =
+    "(r.actor_name || ' ' || coalesce(r.host, '') || ' ' || coalesce(r.credential, '') || ' ' || r.detail)";
 
 /// Records of a workspace that are not outcomes, in the order of the filter, each with its outcome.
 pub async fn search(
@@ -91,11 +95,7 @@ pub async fn search(
     .push_if(" AND r.method = ?", filter.method.as_ref())
     .push_if(" AND r.host = ?", filter.host.as_ref())
     .push_if(" AND coalesce(o.status, r.status) / 100 = ?", filter.status_class)
-    .push_if(
-        " AND lower(r.actor_name || ' ' || coalesce(r.host, '') || ' ' || coalesce(r.credential, '') || ' ' \
-         || r.detail) LIKE ? ESCAPE '\\'",
-        filter.text.as_deref().map(containing),
-    )
+    .contains(executor.engine(), &[SEARCHED], filter.text.as_deref().unwrap_or(""))
     .push_if(" AND r.at >= ?", filter.from)
     .push_if(" AND r.at < ?", filter.to)
     .push_if(beyond, filter.beyond_seq)
@@ -126,7 +126,7 @@ pub struct Tally {
     /// Start of the bucket.
     pub at: UnixMillis,
     /// Actor, as in [`AuditRecord::actor`](super::AuditRecord::actor).
-    pub actor: String,
+    pub actor: ActorId,
     /// A name that the actor had.
     pub name: String,
     /// Decision that was made.

@@ -1,14 +1,14 @@
 //! `/admin/attestation-keys`.
 
 use axum::extract::State as Extract;
+use pyxis_http::admin::{Manager, Result};
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::{Json, Path};
 use pyxis_store::attestation_keys::Scheme;
 
-use super::Manager;
 use crate::attestation::keys;
 use crate::attestation::keys::AttestationKey;
-use crate::service::{Error, Result};
+use crate::service::Error;
 use crate::state::State;
 use crate::values::SchemeName;
 
@@ -30,6 +30,6 @@ pub(super) async fn rotate(
     Manager(actor): Manager,
     Path(scheme): Path<String>,
 ) -> Result<Json<AttestationKey>> {
-    let scheme = Scheme::from_name(&scheme).ok_or(Error::NotFound("scheme"))?;
+    let scheme = Scheme::from_name(&scheme).ok_or(Error::not_found("scheme"))?;
     Ok(Json(AttestationKey::from(&keys::rotate(&state, &actor, scheme).await?)))
 }

@@ -2,6 +2,7 @@
 
 use axum::extract::State as Extract;
 use http::StatusCode;
+use pyxis_http::admin::{List, Listed, Manager, Result};
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::{Json, Path, Query};
@@ -9,8 +10,8 @@ use pyxis_store::blocklist::BlockedRow;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{Manager, subject};
-use crate::service::{Result, blocklist};
+use super::subject;
+use crate::service::blocklist;
 use crate::state::State;
 
 #[derive(Deserialize, ToSchema)]
@@ -41,13 +42,15 @@ pub(super) struct BlockResponse {
     unreachable: Vec<String>,
 }
 
-#[derive(Serialize, ToSchema)]
-pub(super) struct BlocklistResponse {
-    blocked: Vec<BlockedAddress>,
+impl Listed for BlockedAddress {
+    const MEMBER: &'static str = "blocked";
+    const LIST_SCHEMA: Option<&'static str> = Some("BlocklistResponse");
 }
 
+pub(super) type BlocklistResponse = List<BlockedAddress>;
+
 #[derive(Serialize, ToSchema)]
-struct BlockedAddress {
+pub(super) struct BlockedAddress {
     address: String,
     network: String,
     from_height: i64,
@@ -81,8 +84,8 @@ pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(_): Manager,
 ) -> Result<Json<BlocklistResponse>> {
-    let rows = blocklist::list(&state).await?;
-    Ok(Json(BlocklistResponse { blocked: rows.into_iter().map(shown).collect() }))
+    let rows = blocklist::list(&state.store).await?;
+    Ok(Json(rows.into_iter().map(shown).collect()))
 }
 
 /// Block an address from now on.

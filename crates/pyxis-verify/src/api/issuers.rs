@@ -2,6 +2,7 @@
 
 use axum::extract::State as Extract;
 use http::StatusCode;
+use pyxis_http::admin::{List, Listed, Manager, Result};
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::{Json, Path};
@@ -9,9 +10,9 @@ use pyxis_store::proof_issuers::ProofIssuerRow;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Manager, kind};
+use super::kind;
 use crate::registry::Issuer;
-use crate::service::{Error, Result, issuers};
+use crate::service::{Error, issuers};
 use crate::state::State;
 
 #[derive(Deserialize, ToSchema)]
@@ -33,18 +34,18 @@ pub(super) struct IssuerResponse {
     created_at: String,
 }
 
-#[derive(Serialize, ToSchema)]
-#[schema(as = ProofIssuerListResponse)]
-pub(super) struct IssuerListResponse {
-    issuers: Vec<IssuerResponse>,
+impl Listed for IssuerResponse {
+    const MEMBER: &'static str = "issuers";
 }
+
+pub(super) type IssuerListResponse = List<IssuerResponse>;
 
 fn shown(row: ProofIssuerRow) -> IssuerResponse {
     let created_at = row.created_at.to_rfc3339();
     IssuerResponse { kind: row.kind.as_str(), issuer: row.issuer, name: row.name, created_at }
 }
 
-fn issuer(text: &str) -> Result<Issuer> {
+fn issuer(text: &str) -> Result<Issuer, Error> {
     text.parse().map_err(|error| Error::field("issuer", format!("{error}")))
 }
 
@@ -61,8 +62,8 @@ pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(_): Manager,
 ) -> Result<Json<IssuerListResponse>> {
-    let rows = issuers::list(&state).await?;
-    Ok(Json(IssuerListResponse { issuers: rows.into_iter().map(shown).collect() }))
+    let rows = issuers::list(&state.store).await?;
+    Ok(Json(rows.into_iter().map(shown).collect()))
 }
 
 /// Believe an issuer about a kind, or rename one.
@@ -88,7 +89,7 @@ pub(super) async fn add(
     Json(input): Json<AddIssuerRequest>,
 ) -> Result<(StatusCode, Json<IssuerResponse>)> {
     let (kind, issuer) = (kind(&input.kind)?, issuer(&input.issuer)?);
-    let (row, changed) = issuers::add(&state, &actor, kind, issuer, &input.name).await?;
+    let (row, changed) = issuers::add(&state.audited, &actor, kind, issuer, &input.name).await?;
     let status = if changed { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(shown(row))))
 }
@@ -114,7 +115,7 @@ pub(super) async fn remove(
     Path((named, text)): Path<(String, String)>,
 ) -> Result<StatusCode> {
     let (kind, issuer) = (kind(&named), issuer(&text));
-    let (Ok(kind), Ok(issuer)) = (kind, issuer) else { return Err(Error::NotFound("issuer")) };
-    issuers::remove(&state, &actor, kind, issuer).await?;
+    let (Ok(kind), Ok(issuer)) = (kind, issuer) else { return Err(Error::not_found("issuer").into()) };
+    issuers::remove(&state.audited, &actor, kind, issuer).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -2,22 +2,24 @@
 
 use axum::extract::State as Extract;
 use pyxis_http::Json;
+use pyxis_http::admin::{List, Listed, Manager};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::Manager;
 use crate::service::networks::{self, NetworkStatus};
 use crate::state::State;
 use crate::values::ClockName;
 
-#[derive(Serialize, ToSchema)]
-pub(super) struct NetworkListResponse {
-    networks: Vec<NetworkResponse>,
+impl Listed for NetworkResponse {
+    const MEMBER: &'static str = "networks";
+    const LIST_SCHEMA: Option<&'static str> = Some("NetworkListResponse");
 }
+
+pub(super) type NetworkListResponse = List<NetworkResponse>;
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = VerificationNetwork)]
-struct NetworkResponse {
+pub(super) struct NetworkResponse {
     name: String,
     #[schema(required)]
     chain_id: Option<u64>,
@@ -64,5 +66,5 @@ fn shown(standing: NetworkStatus<'_>) -> NetworkResponse {
     responses((status = 200, description = "Every network.", body = NetworkListResponse)),
 )]
 pub(super) async fn list(Extract(state): Extract<State>, Manager(_): Manager) -> Json<NetworkListResponse> {
-    Json(NetworkListResponse { networks: networks::list(&state).await.into_iter().map(shown).collect() })
+    Json(networks::list(&state).await.into_iter().map(shown).collect())
 }

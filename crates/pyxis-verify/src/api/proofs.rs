@@ -3,6 +3,7 @@
 use axum::extract::State as Extract;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::{Kind, NetworkName};
+use pyxis_http::admin::{Listed, Manager, PageSize, Paged, PagedList, Result};
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::{Json, Query};
@@ -11,15 +12,13 @@ use pyxis_store::proofs::{Ended, Filter, ProofRow};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{Manager, kind, subject};
+use super::{kind, subject};
+use crate::service::Error;
 use crate::service::proofs::{self, ProofKey};
-use crate::service::{Error, Result};
 use crate::state::State;
 use crate::values::{LogChange, ProofEnd, RevokedWord};
 
-/// Rows per page: the default and the maximum.
-const PAGE: u32 = 100;
-const MOST: u32 = 1000;
+const PAGE_SIZE: PageSize = PageSize { default: 100, most: 1000 };
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -55,17 +54,24 @@ pub(super) struct RevokeProofRequest {
     reason: String,
 }
 
-#[derive(Serialize, ToSchema)]
-pub(super) struct ProofListResponse {
-    proofs: Vec<ProofResponse>,
-    /// Value of `before` for the next page.
-    #[schema(required)]
-    next: Option<i64>,
+impl Listed for ProofResponse {
+    const MEMBER: &'static str = "proofs";
 }
+
+impl Paged for ProofResponse {
+    type Cursor = i64;
+    const NEXT: &'static str = "next";
+
+    fn cursor(&self) -> i64 {
+        self.id
+    }
+}
+
+pub(super) type ProofListResponse = PagedList<ProofResponse>;
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = Proof)]
-struct ProofResponse {
+pub(super) struct ProofResponse {
     id: i64,
     network: String,
     kind: &'static str,
@@ -87,16 +93,25 @@ struct ProofResponse {
     registered_at: String,
 }
 
-#[derive(Serialize, ToSchema)]
-pub(super) struct ProofLogResponse {
-    entries: Vec<ProofLogEntry>,
-    /// Value of `after` for the next page.
-    #[schema(required)]
-    next: Option<i64>,
+impl Listed for ProofLogEntry {
+    const MEMBER: &'static str = "entries";
+    const LIST_SCHEMA: Option<&'static str> = Some("ProofLogResponse");
 }
 
+impl Paged for ProofLogEntry {
+    type Cursor = i64;
+    const NEXT: &'static str = "next";
+    const PARAMETER: &'static str = "after";
+
+    fn cursor(&self) -> i64 {
+        self.id
+    }
+}
+
+pub(super) type ProofLogResponse = PagedList<ProofLogEntry>;
+
 #[derive(Serialize, ToSchema)]
-struct ProofLogEntry {
+pub(super) struct ProofLogEntry {
     id: i64,
     #[schema(value_type = LogChange)]
     change: &'static str,
@@ -156,22 +171,12 @@ fn entry(row: LogRow) -> ProofLogEntry {
         nullifier: row.nullifier.map(|nullifier| nullifier.to_string()),
         expires_at: row.expires_at.map(UnixMillis::to_rfc3339),
         reason: row.reason,
-        by: row.made_by,
+        by: row.made_by.to_string(),
     }
 }
 
-fn limit(wanted: Option<u32>) -> Result<u32> {
-    let limit = wanted.unwrap_or(PAGE);
-    if (1..=MOST).contains(&limit) { Ok(limit) } else { Err(Error::field("limit", "1 to 1000")) }
-}
-
-fn network(text: &str) -> Result<NetworkName> {
+fn network(text: &str) -> Result<NetworkName, Error> {
     text.parse().map_err(|error| Error::field("network", format!("{error}")))
-}
-
-/// The id to continue with, if the page is full.
-fn next<T>(rows: &[T], limit: u32, id: impl Fn(&T) -> i64) -> Option<i64> {
-    rows.last().filter(|_| rows.len() == limit as usize).map(id)
 }
 
 /// List proofs, newest first.
@@ -192,7 +197,7 @@ pub(super) async fn list(
     Manager(_): Manager,
     Query(wanted): Query<ProofListParams>,
 ) -> Result<Json<ProofListResponse>> {
-    let limit = limit(wanted.limit)?;
+    let limit = PAGE_SIZE.require(wanted.limit)?;
     let filter = Filter {
         network: wanted.network.as_deref().map(network).transpose()?,
         kind: wanted.kind.as_deref().map(kind).transpose()?,
@@ -203,9 +208,8 @@ pub(super) async fn list(
             .transpose()?,
         before: wanted.before,
     };
-    let rows = proofs::list(&state, &filter, limit).await?;
-    let next = next(&rows, limit, |row| row.id);
-    Ok(Json(ProofListResponse { proofs: rows.into_iter().map(shown).collect(), next }))
+    let rows = proofs::list(&state.store, &filter, limit).await?;
+    Ok(Json(PagedList::new(rows.into_iter().map(shown).collect(), limit)))
 }
 
 /// Read the registry's log, oldest first.
@@ -226,10 +230,9 @@ pub(super) async fn log(
     Manager(_): Manager,
     Query(wanted): Query<After>,
 ) -> Result<Json<ProofLogResponse>> {
-    let limit = limit(wanted.limit)?;
-    let rows = proofs::log(&state, wanted.after.unwrap_or(0), limit).await?;
-    let next = next(&rows, limit, |row| row.id);
-    Ok(Json(ProofLogResponse { entries: rows.into_iter().map(entry).collect(), next }))
+    let limit = PAGE_SIZE.require(wanted.limit)?;
+    let rows = proofs::log(&state.store, wanted.after.unwrap_or(0), limit).await?;
+    Ok(Json(PagedList::new(rows.into_iter().map(entry).collect(), limit)))
 }
 
 /// Revoke a proof of any issuer.

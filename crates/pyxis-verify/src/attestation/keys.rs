@@ -43,17 +43,17 @@ pub async fn active(state: &State, scheme: Scheme) -> Result<KeyRow> {
 /// Retires the active key and activates a new one. Signatures of the old one can still be checked: it stays on the
 /// list.
 pub async fn rotate(state: &State, actor: &Actor, scheme: Scheme) -> service::Result<KeyRow> {
-    service::require_first_workspace(state, actor).await?;
+    service::require_first_workspace(&state.store, actor).await?;
     let old = active(state, scheme).await?;
-    let mut tx = state.store.begin().await?;
-    let known = attestation_keys::list(&mut tx).await?;
+    let mut change = state.audited.begin(actor).await?;
+    let known = attestation_keys::list(&mut change.tx).await?;
     let row = new(state, scheme, known.first().map_or(1, |row| row.id + 1))?;
-    let retired = attestation_keys::retire(&mut tx, old.id, state.now()).await?;
-    if !retired || !attestation_keys::insert(&mut tx, &row).await? {
+    let retired = attestation_keys::retire(&mut change.tx, old.id, state.now()).await?;
+    if !retired || !attestation_keys::insert(&mut change.tx, &row).await? {
         return Err(service::Error::Conflict("someone else just rotated this key"));
     }
     let detail = json!({ "scheme": scheme.as_str(), "old": old.public_key, "new": row.public_key });
-    service::commit(state, actor, tx, AuditEvent::AttestationKeyRotated, &detail).await?;
+    change.commit(AuditEvent::AttestationKeyRotated, detail).await?;
     Ok(row)
 }
 

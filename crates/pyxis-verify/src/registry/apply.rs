@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use pyxis_core::actor::ActorId;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::{
     ActionId, DEFAULT_ACTION, Kind, MAX_LIFETIME_SECS, NetworkName, ProofNullifier, Rebinding, Registration,
@@ -75,7 +76,8 @@ impl<'a> Register<'a> {
             Statement::Register(said) => (self.register(said, *issuer).await?, said.network.clone()),
             Statement::Revoke(said) => {
                 let row = self.revocable(said, &by).await?;
-                let height = self.revoke(&row, &said.reason, (&by, millis(said.issued_at))).await?;
+                let height =
+                    self.revoke(&row, &said.reason, (&by.as_str().into(), millis(said.issued_at))).await?;
                 (StatementEffect { status: "revoked", new: true, height, proof: None }, said.network.clone())
             }
             Statement::Rebind(said) => self.rebind(said, &by).await?,
@@ -162,7 +164,7 @@ impl<'a> Register<'a> {
         let open = proofs::open_of_nullifier(&mut self.tx, mark.0, mark.1, mark.2).await?;
         for row in open.iter().filter(|row| row.subject != said.subject) {
             let height = self.next(&row.network)?;
-            self.leave(row, height, End::EXPIRED, "expiry").await?;
+            self.leave(row, height, End::EXPIRED, &"expiry".into()).await?;
         }
         Ok(())
     }
@@ -182,7 +184,7 @@ impl<'a> Register<'a> {
             nullifier: Some(new.nullifier),
             expires_at: Some(new.expires_at),
             reason: None,
-            made_by: new.issuer.clone(),
+            made_by: new.issuer.as_str().into(),
         };
         proof_log::append(&mut self.tx, &entry).await?;
         Ok(id)
@@ -210,7 +212,7 @@ impl<'a> Register<'a> {
         &mut self,
         row: &ProofRow,
         reason: &str,
-        (by, said_at): (&str, UnixMillis),
+        (by, said_at): (&ActorId, UnixMillis),
     ) -> Result<i64, StatementRejection> {
         let height = self.next(&row.network)?;
         // Signatures are dated to the second.
@@ -228,7 +230,7 @@ impl<'a> Register<'a> {
         row: &ProofRow,
         height: i64,
         End { change, ended, reason, outdated_before }: End<'_>,
-        by: &str,
+        by: &ActorId,
     ) -> Result<(), StatementRejection> {
         let done = match outdated_before {
             Some(before) => proofs::end_signed(&mut self.tx, row.id, height, ended, before).await?,
@@ -249,7 +251,7 @@ impl<'a> Register<'a> {
             nullifier: Some(row.nullifier),
             expires_at: Some(row.expires_at),
             reason: reason.map(str::to_owned),
-            made_by: by.to_owned(),
+            made_by: by.clone(),
         };
         Ok(proof_log::append(&mut self.tx, &entry).await?)
     }
@@ -314,7 +316,7 @@ impl<'a> Register<'a> {
         let height = self.next(&row.network)?;
         let outdated_before = Some(signed_at);
         let end = End { change: Change::Rebind, ended: Ended::Rebound, reason: None, outdated_before };
-        self.leave(row, height, end, by).await?;
+        self.leave(row, height, end, &by.into()).await?;
         let old = proofs::open_of_subject(&mut self.tx, &row.network, row.kind, to, row.action_id).await?;
         if let Some(expired) = old {
             proofs::end(&mut self.tx, expired.id, height, Ended::Replaced).await?;

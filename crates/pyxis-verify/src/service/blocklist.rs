@@ -4,15 +4,16 @@ use std::collections::BTreeSet;
 
 use pyxis_core::actor::Actor;
 use pyxis_core::audit_event::AuditEvent;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::{NetworkName, Subject};
 use pyxis_store::blocklist::{self, BlockedRow};
 use pyxis_store::proof_log::{self, Change, LogRow};
-use pyxis_store::{Tx, block_clocks};
+use pyxis_store::{Store, Tx, block_clocks};
 use serde_json::json;
 
-use super::{Error, Result, check_text, commit, require_first_workspace};
+use super::{Error, Result, check_text, require_first_workspace};
 use crate::block_height;
-use crate::network::Network;
+use crate::network::{Network, Networks};
 use crate::state::State;
 
 /// Maximum number of active blocks that are listed.
@@ -36,9 +37,9 @@ pub async fn block(
     network: Option<&str>,
     reason: &str,
 ) -> Result<BlockOutcome> {
-    require_first_workspace(state, actor).await?;
+    require_first_workspace(&state.store, actor).await?;
     check_text("reason", reason)?;
-    let networks = places(state, subject, network)?;
+    let networks = places(state.networks(), subject, network)?;
     let mut change = Held::begin(state, &networks.iter().copied().cloned().collect()).await?;
     let blocked = blocklist::of_subject(&mut change.tx, subject).await?;
     let mut done = BlockOutcome { new: 0, unreachable: Vec::new() };
@@ -57,7 +58,7 @@ pub async fn block(
             blocked_at: state.now(),
         };
         blocklist::add(&mut change.tx, &row).await?;
-        change.log(state, actor, Change::Block, (network, height), subject, Some(reason)).await?;
+        change.log(actor, state.now(), Change::Block, (network, height), subject, Some(reason)).await?;
         done.new += 1;
     }
     if let (0, Some(network)) = (done.new, done.unreachable.first()) {
@@ -65,15 +66,15 @@ pub async fn block(
     }
     if done.new > 0 {
         let detail = json!({ "address": subject.to_string(), "network": network, "reason": reason });
-        commit(state, actor, change.tx, AuditEvent::BlocklistAdded, &detail).await?;
+        state.audited.within(change.tx, actor).commit(AuditEvent::BlocklistAdded, detail).await?;
     }
     Ok(done)
 }
 
 /// Lifts the block of an address on a network, or on every one.
 pub async fn unblock(state: &State, actor: &Actor, subject: Subject, network: Option<&str>) -> Result<usize> {
-    require_first_workspace(state, actor).await?;
-    let mut networks = places(state, subject, network)?;
+    require_first_workspace(&state.store, actor).await?;
+    let mut networks = places(state.networks(), subject, network)?;
     let blocked = blocklist::of_subject(&state.store, subject).await?;
     networks.retain(|name| blocked.iter().any(|row| row.network == **name));
     let mut change = Held::begin(state, &networks.iter().copied().cloned().collect()).await?;
@@ -81,31 +82,32 @@ pub async fn unblock(state: &State, actor: &Actor, subject: Subject, network: Op
     for network in networks {
         let height = change.next(network)?;
         if blocklist::lift(&mut change.tx, network, subject, height).await? {
-            change.log(state, actor, Change::Unblock, (network, height), subject, None).await?;
+            change.log(actor, state.now(), Change::Unblock, (network, height), subject, None).await?;
             lifted += 1;
         }
     }
     if lifted == 0 {
-        return Err(Error::NotFound("blocked address"));
+        return Err(Error::not_found("blocked address"));
     }
     let detail = json!({ "address": subject.to_string(), "network": network });
-    commit(state, actor, change.tx, AuditEvent::BlocklistRemoved, &detail).await?;
+    state.audited.within(change.tx, actor).commit(AuditEvent::BlocklistRemoved, detail).await?;
     Ok(lifted)
 }
 
 fn unknown(network: &NetworkName) -> Error {
-    Error::Unavailable(format!("the newest block of {network} is unknown").into())
+    let source = format!("the newest block of {network} is unknown").into();
+    Error::Unavailable { what: "the node of a network", source }
 }
 
 /// The active blocks, newest first, at most a thousand.
-pub async fn list(state: &State) -> Result<Vec<BlockedRow>> {
-    Ok(blocklist::list(&state.store, MOST).await?)
+pub async fn list(store: &Store) -> Result<Vec<BlockedRow>> {
+    Ok(blocklist::list(store, MOST).await?)
 }
 
 /// The network with this name, or all on which the address can exist.
-fn places<'a>(state: &'a State, subject: Subject, name: Option<&str>) -> Result<Vec<&'a NetworkName>> {
+fn places<'a>(networks: &'a Networks, subject: Subject, name: Option<&str>) -> Result<Vec<&'a NetworkName>> {
     let fits = |network: &&Network| network.chain_id.is_some() == matches!(subject, Subject::Evm(_));
-    let all = state.networks().iter().filter(fits);
+    let all = networks.iter().filter(fits);
     let found: Vec<&NetworkName> = all
         .map(|network| &network.name)
         .filter(|known| name.is_none_or(|name| known.as_str() == name))
@@ -137,8 +139,8 @@ impl Held {
 
     async fn log(
         &mut self,
-        state: &State,
         actor: &Actor,
+        now: UnixMillis,
         change: Change,
         (network, height): (&NetworkName, i64),
         subject: Subject,
@@ -149,7 +151,7 @@ impl Held {
             change,
             network: network.clone(),
             height,
-            at: state.now(),
+            at: now,
             kind: None,
             subject,
             action_id: None,

@@ -1,67 +1,22 @@
-//! Failures of a change, with their messages.
+//! Failures of the registry and of networks as refusals of a manager's operation.
 
-use axum::response::{IntoResponse, Response};
-use http::HeaderValue;
-use http::header::RETRY_AFTER;
-use pyxis_http::Problem;
-use pyxis_http::problem::kinds;
-use pyxis_store::StoreError;
+use pyxis_core::BoxError;
+use pyxis_core::admin_error::AdminError;
 
-use crate::error::{BoxError, Error as Unanswered};
+use crate::error::Error;
 use crate::registry::StatementRejection;
 
-pub type Result<T, E = Error> = std::result::Result<T, E>;
-
-/// Every failure of a manager's operation. Variants are what the caller can act on.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// There is no such thing.
-    #[error("not found: {0}")]
-    NotFound(&'static str),
-    /// The registry belongs to the installation's first workspace.
-    #[error("proofs are managed in the first workspace of this installation")]
-    Forbidden,
-    /// The thing is already in that state.
-    #[error("conflict: {0}")]
-    Conflict(&'static str),
-    /// A bad value.
-    #[error("invalid field {field}: {detail}")]
-    InvalidField {
-        field: &'static str,
-        /// The fault and its remedy.
-        detail: String,
-    },
-    /// The database, or a network's node, does not respond.
-    #[error("cannot write to the registry")]
-    Unavailable(#[source] BoxError),
-    /// A fault of the server.
-    #[error("internal error")]
-    Internal(#[source] BoxError),
+/// Either of them keeps a change from being made.
+fn unavailable(source: impl Into<BoxError>) -> AdminError {
+    AdminError::Unavailable { what: "the database or the node of a network", source: source.into() }
 }
 
-impl Error {
-    /// A 422 that names a field.
-    pub fn field(field: &'static str, detail: impl Into<String>) -> Self {
-        Self::InvalidField { field, detail: detail.into() }
-    }
-}
-
-impl From<StoreError> for Error {
-    fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::Text => Self::field("text", "must not contain the NUL character"),
-            StoreError::Unavailable(_) => Self::Unavailable(error.into()),
-            other => Self::Internal(other.into()),
-        }
-    }
-}
-
-impl From<StatementRejection> for Error {
+impl From<StatementRejection> for AdminError {
     fn from(refusal: StatementRejection) -> Self {
         match refusal {
-            StatementRejection::NotFound => Self::NotFound("proof"),
+            StatementRejection::NotFound => Self::not_found("proof"),
             StatementRejection::Field { field, reason } => Self::field(field, reason),
-            StatementRejection::Unavailable(error) => Self::Unavailable(error),
+            StatementRejection::Unavailable(error) => unavailable(error),
             StatementRejection::Internal(error) => Self::Internal(error),
             StatementRejection::AlreadyRegistered => {
                 Self::Conflict("another address is registered with this nullifier")
@@ -75,50 +30,19 @@ impl From<StatementRejection> for Error {
             StatementRejection::HasEnded(_) => Self::Conflict("the proof has ended"),
             // Managers sign nothing.
             StatementRejection::IssuerNotAllowed | StatementRejection::BadSignature => {
-                Self::Internal(refusal.into())
+                Self::internal(refusal)
             }
         }
     }
 }
 
-impl From<Unanswered> for Error {
-    fn from(error: Unanswered) -> Self {
+impl From<Error> for AdminError {
+    fn from(error: Error) -> Self {
         match error {
-            Unanswered::UnsupportedNetwork => Self::field("network", "unknown network"),
-            Unanswered::Unavailable(error) => Self::Unavailable(error),
-            error @ (Unanswered::OtherClock(_) | Unanswered::Behind(_)) => Self::Unavailable(error.into()),
-            other => Self::Internal(other.into()),
+            Error::UnsupportedNetwork => Self::field("network", "unknown network"),
+            Error::Unavailable(error) => unavailable(error),
+            error @ (Error::OtherClock(_) | Error::Behind(_)) => unavailable(error),
+            other => Self::internal(other),
         }
-    }
-}
-
-impl From<&Error> for Problem {
-    fn from(error: &Error) -> Self {
-        let said = error.to_string();
-        match error {
-            Error::NotFound(_) => Self::of(kinds::NOT_FOUND, said),
-            Error::Forbidden => Self::of(kinds::FORBIDDEN, said),
-            Error::Conflict(_) => Self::of(kinds::CONFLICT, said),
-            Error::InvalidField { field, detail } => {
-                Self::of(kinds::INVALID_FIELD, format!("{field}: {detail}")).with("field", *field)
-            }
-            Error::Unavailable(_) => Self::of(
-                kinds::UNAVAILABLE,
-                "the database or the node of a network is unavailable, so nothing was changed",
-            )
-            .with_header(RETRY_AFTER, HeaderValue::from_static("5")),
-            Error::Internal(_) => Self::of(kinds::INTERNAL, said),
-        }
-    }
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        let problem = Problem::from(&self);
-        if problem.status().is_server_error() {
-            let cause = std::error::Error::source(&self).map(ToString::to_string);
-            tracing::warn!(error = %self, cause, "administrative request failed");
-        }
-        problem.into_response()
     }
 }

@@ -1,5 +1,6 @@
 //! Proofs as managers see them.
 
+use pyxis_store::Store;
 use std::collections::BTreeSet;
 
 use futures_util::future::join_all;
@@ -11,7 +12,7 @@ use pyxis_store::proof_log::{self, LogRow};
 use pyxis_store::proofs::{self, DayCount, Filter, ProofRow};
 use serde_json::json;
 
-use super::{Error, Result, check_text, commit, require_first_workspace};
+use super::{Error, Result, check_text, require_first_workspace};
 use crate::block_height::Snapshot;
 use crate::checker::{self, CheckRequest, CheckVerdict};
 use crate::network::Network;
@@ -31,12 +32,12 @@ pub struct ProofKey {
 
 /// Revokes a proof of any issuer and returns the block.
 pub async fn revoke(state: &State, actor: &Actor, place: &ProofKey, reason: &str) -> Result<i64> {
-    require_first_workspace(state, actor).await?;
+    require_first_workspace(&state.store, actor).await?;
     check_text("reason", reason)?;
     let ProofKey { network, kind, subject, action_id } = place;
     let mut register = Register::open(state, &BTreeSet::from([network.clone()])).await?;
     let open = proofs::open_of_subject(&mut register.tx, network, *kind, *subject, *action_id).await?;
-    let row = open.ok_or(Error::NotFound("proof"))?;
+    let row = open.ok_or(Error::not_found("proof"))?;
     let height = register.revoke(&row, reason, (&actor.id, state.now())).await?;
     let detail = json!({
         "network": network.as_str(),
@@ -46,23 +47,23 @@ pub async fn revoke(state: &State, actor: &Actor, place: &ProofKey, reason: &str
         "reason": reason,
         "height": height,
     });
-    commit(state, actor, register.tx, AuditEvent::ProofRevoked, &detail).await?;
+    state.audited.within(register.tx, actor).commit(AuditEvent::ProofRevoked, detail).await?;
     Ok(height)
 }
 
 /// Proofs, newest first.
-pub async fn list(state: &State, filter: &Filter, limit: u32) -> Result<Vec<ProofRow>> {
-    Ok(proofs::list(&state.store, filter, limit).await?)
+pub async fn list(store: &Store, filter: &Filter, limit: u32) -> Result<Vec<ProofRow>> {
+    Ok(proofs::list(store, filter, limit).await?)
 }
 
 /// The log after an entry, oldest first.
-pub async fn log(state: &State, after: i64, limit: u32) -> Result<Vec<LogRow>> {
-    Ok(proof_log::page(&state.store, after, limit).await?)
+pub async fn log(store: &Store, after: i64, limit: u32) -> Result<Vec<LogRow>> {
+    Ok(proof_log::page(store, after, limit).await?)
 }
 
 /// Registrations of each kind and day since a moment.
-pub async fn per_day(state: &State, since: UnixMillis) -> Result<Vec<DayCount>> {
-    Ok(proofs::per_day(&state.store, since).await?)
+pub async fn per_day(store: &Store, since: UnixMillis) -> Result<Vec<DayCount>> {
+    Ok(proofs::per_day(store, since).await?)
 }
 
 /// An address's status for one kind on one network.

@@ -22,13 +22,13 @@ pub(super) async fn run(global: &Global, command: AgentCommand) -> Result<()> {
             print_key(global.json, &agent, &key);
         }
         AgentCommand::Limit { name, rate_limit_per_hour, max_pending } => {
-            let agent = agents::by_name(state, actor.workspace, &name).await?;
+            let agent = agents::by_name(&state.store, actor.workspace, &name).await?;
             let patch = AgentPatch {
                 rate_limit_per_hour: rate_limit_per_hour.map(|limit| (limit > 0).then_some(limit)),
                 max_pending: max_pending.map(Some),
                 ..AgentPatch::default()
             };
-            let agent = agents::update(state, &actor, agent.row.id, patch).await?;
+            let agent = agents::update(&state.audited, &actor, agent.row.id, patch).await?;
             if global.json {
                 out::json(&shown(&agent));
             } else {
@@ -41,7 +41,7 @@ pub(super) async fn run(global: &Global, command: AgentCommand) -> Result<()> {
             }
         }
         AgentCommand::List => {
-            let rows: Vec<_> = agents::list(state, actor.workspace).await?.iter().map(shown).collect();
+            let rows: Vec<_> = agents::list(&state.store, actor.workspace).await?.iter().map(shown).collect();
             let columns = [
                 "name",
                 "enabled",
@@ -56,13 +56,13 @@ pub(super) async fn run(global: &Global, command: AgentCommand) -> Result<()> {
         AgentCommand::Enable { name } => set_enabled(&app, &actor, &name, true, global.json).await?,
         AgentCommand::Disable { name } => set_enabled(&app, &actor, &name, false, global.json).await?,
         AgentCommand::Rotate { name } => {
-            let agent = agents::by_name(state, actor.workspace, &name).await?;
+            let agent = agents::by_name(&state.store, actor.workspace, &name).await?;
             let (agent, key) = agents::rotate(state, &actor, agent.row.id).await?;
             print_key(global.json, &agent, &key);
         }
         AgentCommand::Remove { name } => {
-            let agent = agents::by_name(state, actor.workspace, &name).await?;
-            agents::remove(state, &actor, agent.row.id).await?;
+            let agent = agents::by_name(&state.store, actor.workspace, &name).await?;
+            agents::remove(&state.audited, &actor, agent.row.id).await?;
             if global.json {
                 out::json(&json!({ "removed": agent.row.name }));
             } else {
@@ -75,12 +75,12 @@ pub(super) async fn run(global: &Global, command: AgentCommand) -> Result<()> {
 }
 
 async fn set_enabled(app: &App, actor: &Actor, name: &str, enabled: bool, as_json: bool) -> Result<()> {
-    let agent = agents::by_name(&app.gateway, actor.workspace, name).await?;
+    let agent = agents::by_name(&app.gateway.store, actor.workspace, name).await?;
     if agent.row.disabled_at.is_none() == enabled {
         return Err(already(name, enabled).into());
     }
     let patch = AgentPatch { enabled: Some(enabled), ..AgentPatch::default() };
-    let agent = agents::update(&app.gateway, actor, agent.row.id, patch).await?;
+    let agent = agents::update(&app.gateway.audited, actor, agent.row.id, patch).await?;
     if as_json {
         out::json(&shown(&agent));
     } else {

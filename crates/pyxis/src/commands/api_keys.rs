@@ -30,7 +30,8 @@ pub(super) async fn run(global: &Global, command: ApiKeyCommand) -> Result<ExitC
             true
         }
         ApiKeyCommand::List => {
-            let rows: Vec<_> = api_keys::list(state, actor.workspace).await?.iter().map(shown).collect();
+            let rows: Vec<_> =
+                api_keys::list(&state.store, actor.workspace).await?.iter().map(shown).collect();
             let columns =
                 ["id", "name", "key_hint", "stamps_tier", "models_tier", "may", "last_used_at", "revoked_at"];
             out::table(global.json, &columns, &rows);
@@ -38,7 +39,7 @@ pub(super) async fn run(global: &Global, command: ApiKeyCommand) -> Result<ExitC
         }
         ApiKeyCommand::SetTier { id, tier, limit, models } => {
             let tier = Tier { tier, limit };
-            let row = api_keys::get(state, actor.workspace, id).await?;
+            let row = api_keys::get(&state.store, actor.workspace, id).await?;
             let (stamps, models) = if models { (None, Some(tier)) } else { (Some(tier), None) };
             let changes = stamps.is_some_and(|tier| tier != stamps_tier(&row))
                 || models.is_some_and(|tier| tier != models_tier(&row));
@@ -46,7 +47,7 @@ pub(super) async fn run(global: &Global, command: ApiKeyCommand) -> Result<ExitC
             update(&app, &actor, row, changes.then_some(change), global.json).await?
         }
         ApiKeyCommand::AllowHistory { id } => {
-            let row = api_keys::get(state, actor.workspace, id).await?;
+            let row = api_keys::get(&state.store, actor.workspace, id).await?;
             let change = ApiKeyChange { can_read_history: Some(true), ..ApiKeyChange::default() };
             let change = (!row.can_read_history).then_some(change);
             update(&app, &actor, row, change, global.json).await?
@@ -85,7 +86,7 @@ async fn update(
 ) -> Result<bool> {
     let changes = change.is_some();
     let row = match change {
-        Some(change) => api_keys::update(&app.scoring, actor, row.id, change).await?,
+        Some(change) => api_keys::update(&app.scoring.audited, actor, row.id, change).await?,
         None => row,
     };
     if as_json {
@@ -99,7 +100,7 @@ async fn update(
 }
 
 async fn revoke(app: &App, actor: &Actor, id: ApiKeyId, as_json: bool) -> Result<bool> {
-    let now = api_keys::revoke(&app.scoring, actor, id).await?;
+    let now = api_keys::revoke(&app.scoring.audited, actor, id).await?;
     if as_json {
         out::json(&json!({ "id": id, "revoked": now }));
     } else {

@@ -36,7 +36,7 @@ pub(super) struct First {
 
 pub(super) async fn run(global: &Global, owner_email: &str) -> Result<ExitCode> {
     let app = open(global).await?;
-    let first = match workspaces::list(&app.gateway).await?.as_slice() {
+    let first = match workspaces::list(&app.gateway.store).await?.as_slice() {
         [] => first_workspace(&app, owner_email).await?,
         _ => None,
     };
@@ -61,7 +61,7 @@ pub(super) async fn first_workspace(app: &App, owner_email: &str) -> Result<Opti
     let session = sessions::open(state, &owner, LinkHolder::Bearer, sessions::SESSION_LIFETIME).await?;
     let actor = Actor::cli(made.workspace.id);
     let scorer = ScorerInput { name: FIRST_WORKSPACE.to_owned(), threshold: None, weights: None };
-    let scorer = scorers::create(&app.scoring, &actor, scorer).await?.id;
+    let scorer = scorers::create(&app.scoring.audited, &actor, scorer).await?.id;
     // It reads and writes Stamps; history is granted on request.
     let api_key = ApiKeyInput { can_write: true, ..ApiKeyInput::named(FIRST_WORKSPACE) };
     let (_, api_key) = api_keys::create(&app.scoring, &actor, api_key).await?;

@@ -55,14 +55,15 @@ pub(super) async fn run(global: &Global, command: CredentialCommand) -> Result<(
             }
         }
         CredentialCommand::List => {
-            let rows: Vec<_> = credentials::list(state, actor.workspace).await?.iter().map(shown).collect();
+            let rows: Vec<_> =
+                credentials::list(&state.store, actor.workspace).await?.iter().map(shown).collect();
             let columns = ["name", "connector", "allowed_hosts", "version", "description"];
             out::table(global.json, &columns, &rows);
         }
         CredentialCommand::SetSecret { name, secret } => {
             let secret = read(&secret)?.context("no secret was given")?;
             let version = credentials::replace_secret(state, &actor, &name, value(&secret)?).await?;
-            warn(state, &credentials::get(state, actor.workspace, &name).await?);
+            warn(state, &credentials::get(&state.store, actor.workspace, &name).await?);
             if global.json {
                 out::json(&json!({ "name": name, "version": version }));
             } else {
@@ -70,7 +71,7 @@ pub(super) async fn run(global: &Global, command: CredentialCommand) -> Result<(
             }
         }
         CredentialCommand::Remove { name } => {
-            credentials::remove(state, &actor, &name).await?;
+            credentials::remove(&state.audited, &actor, &name).await?;
             if global.json {
                 out::json(&json!({ "removed": name }));
             } else {
@@ -92,7 +93,7 @@ pub(super) async fn run(global: &Global, command: CredentialCommand) -> Result<(
 
 /// Prints warnings to standard error.
 fn warn(state: &State, row: &CredentialRow) {
-    for warning in credentials::warnings(state, row) {
+    for warning in credentials::warnings(&state.keyring, row) {
         out::notice(format_args!("warning: {warning}"));
     }
 }

@@ -12,7 +12,7 @@ pub(super) async fn run(global: &Global, command: GrantCommand) -> Result<()> {
     let (app, actor) = acting(global).await?;
     match command {
         GrantCommand::List { ended } => {
-            let rows: Vec<_> = grants::list(&app.gateway, actor.workspace, ended)
+            let rows: Vec<_> = grants::list(&app.gateway.store, actor.workspace, ended, app.gateway.now())
                 .await?
                 .into_iter()
                 .map(|row| {
@@ -35,7 +35,7 @@ pub(super) async fn run(global: &Global, command: GrantCommand) -> Result<()> {
         }
         GrantCommand::Revoke { id } => {
             let id = id.parse().ok().context("not a grant id; `pyxis grant list` shows the ids")?;
-            match grants::revoke(&app.gateway, &actor, id).await {
+            match grants::revoke(&app.gateway.audited, &actor, id).await {
                 Err(Error::Conflict(why)) => return Err(AlreadySo(why.to_owned()).into()),
                 done => done?,
             }

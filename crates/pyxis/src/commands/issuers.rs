@@ -15,7 +15,7 @@ pub(super) async fn run(global: &Global, command: IssuerCommand) -> Result<ExitC
     let state = &app.scoring;
     let changed = match command {
         IssuerCommand::Add { did, name } => {
-            let (row, added) = issuers::add(state, &actor, &did, &name).await?;
+            let (row, added) = issuers::add(&state.audited, &actor, &did, &name).await?;
             if global.json {
                 out::json(&shown(&row));
             } else {
@@ -24,12 +24,13 @@ pub(super) async fn run(global: &Global, command: IssuerCommand) -> Result<ExitC
             added != Added::Unchanged
         }
         IssuerCommand::List => {
-            let rows: Vec<_> = issuers::list(state, actor.workspace).await?.iter().map(shown).collect();
+            let rows: Vec<_> =
+                issuers::list(&state.store, actor.workspace).await?.iter().map(shown).collect();
             out::table(global.json, &["name", "did", "created_at"], &rows);
             true
         }
         IssuerCommand::Remove { did } => {
-            issuers::remove(state, &actor, &did).await?;
+            issuers::remove(&state.audited, &actor, &did).await?;
             if global.json {
                 out::json(&json!({ "removed": did }));
             } else {

@@ -27,21 +27,21 @@ pub(super) async fn run(global: &Global, command: UserCommand) -> Result<()> {
             tell(global, &told, &told_line);
         }
         UserCommand::Link { email } => {
-            let user = people::by_email(state, actor.workspace, &email).await?;
+            let user = people::by_email(&state.store, actor.workspace, &email).await?;
             let link = people::link(state, &actor, user.id).await?;
             tell(global, &json!({ "email": user.email, "link": link.expose() }), link.expose());
         }
         UserCommand::List => list(global, state, &actor).await?,
         UserCommand::Role { email, role } => {
-            let user = people::by_email(state, actor.workspace, &email).await?;
-            let user = people::set_role(state, &actor, user.id, role.into()).await?;
+            let user = people::by_email(&state.store, actor.workspace, &email).await?;
+            let user = people::set_role(&state.audited, &actor, user.id, role.into()).await?;
             let line = format!("{} is now {} and must sign in again", user.email, user.role);
             tell(global, &json!({ "email": user.email, "role": user.role }), &line);
         }
         UserCommand::Grant { email, credential, approve, policy } => {
-            let user = people::by_email(state, actor.workspace, &email).await?;
+            let user = people::by_email(&state.store, actor.workspace, &email).await?;
             let right = Right { approve, policy };
-            let user = rights::set(state, &actor, user.id, &credential, right).await?;
+            let user = rights::set(&state.audited, &actor, user.id, &credential, right).await?;
             let told = json!({
                 "email": user.email, "credential": credential, "approve": approve, "policy": policy,
             });
@@ -103,7 +103,7 @@ async fn list(global: &Global, state: &State, actor: &Actor) -> Result<()> {
             "last_sign_in_at": user.last_sign_in_at.map(UnixMillis::to_rfc3339),
         })
     };
-    let rows: Vec<_> = people::list(state, actor.workspace).await?.into_iter().map(row).collect();
+    let rows: Vec<_> = people::list(&state.store, actor.workspace).await?.into_iter().map(row).collect();
     out::table(global.json, &["email", "role", "enabled", "last_sign_in_at"], &rows);
     Ok(())
 }
@@ -115,12 +115,12 @@ async fn set_enabled(
     email: &str,
     enabled: bool,
 ) -> Result<()> {
-    let user = people::by_email(state, actor.workspace, email).await?;
+    let user = people::by_email(&state.store, actor.workspace, email).await?;
     if user.disabled_at.is_none() == enabled {
         let word = if enabled { "enabled" } else { "disabled" };
         return Err(AlreadySo(format!("{email} is already {word}")).into());
     }
-    let user = people::set_enabled(state, actor, user.id, enabled).await?;
+    let user = people::set_enabled(&state.audited, actor, user.id, enabled).await?;
     let line = format!("{} is {}", user.email, if enabled { "enabled" } else { "disabled" });
     tell(global, &json!({ "email": user.email, "enabled": enabled }), &line);
     Ok(())

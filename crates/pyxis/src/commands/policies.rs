@@ -18,8 +18,8 @@ pub(super) async fn run(global: &Global, command: PolicyCommand) -> Result<()> {
         PolicyCommand::Set { credential, file } => {
             let policy = Policy::from_json(&document(&file)?).map_err(policies::invalid)?;
             let version = policies::put(state, &actor, &credential, &policy).await?;
-            let row = credentials::get(state, actor.workspace, &credential).await?;
-            let mode = policies::mode(state, actor.workspace).await?;
+            let row = credentials::get(&state.store, actor.workspace, &credential).await?;
+            let mode = policies::mode(&state.store, actor.workspace).await?;
             let warnings = policies::warnings(&row, Some(&policy), mode);
             if global.json {
                 out::json(&json!({ "credential": credential, "version": version, "warnings": warnings }));
@@ -31,7 +31,7 @@ pub(super) async fn run(global: &Global, command: PolicyCommand) -> Result<()> {
             }
         }
         PolicyCommand::Show { credential } => {
-            let found = policies::get(state, actor.workspace, &credential).await?;
+            let found = policies::get(&state.store, actor.workspace, &credential).await?;
             let (_, policy) =
                 found.context("this credential has no policy; the workspace's approval mode applies")?;
             out::line(serde_json::to_string_pretty(&policy)?);

@@ -43,7 +43,8 @@ async fn manage(app: &App, actor: &Actor, global: &Global, command: ProofsComman
         }
         ProofsCommand::List { address, limit } => {
             let filter = Filter { subject: address, ..Filter::default() };
-            let rows: Vec<Value> = proofs::list(state, &filter, limit).await?.iter().map(shown).collect();
+            let rows: Vec<Value> =
+                proofs::list(&state.store, &filter, limit).await?.iter().map(shown).collect();
             let columns =
                 ["id", "network", "kind", "address", "action_id", "from_height", "until_height", "ended"];
             out::table(global.json, &columns, &rows);
@@ -198,7 +199,7 @@ async fn issuer(app: &App, actor: &Actor, global: &Global, command: ProofIssuerC
         ProofIssuerCommand::Add { issuer, kinds: Kinds(kinds), name } => {
             changed = false;
             for kind in kinds {
-                changed |= issuers::add(state, actor, kind, issuer, &name).await?.1;
+                changed |= issuers::add(&state.audited, actor, kind, issuer, &name).await?.1;
             }
             tell(global, &json!({ "issuer": issuer.to_string(), "name": name }), "trusted");
         }
@@ -211,12 +212,12 @@ async fn issuer(app: &App, actor: &Actor, global: &Global, command: ProofIssuerC
                     "created_at": row.created_at.to_rfc3339(),
                 })
             };
-            let rows: Vec<Value> = issuers::list(state).await?.iter().map(row).collect();
+            let rows: Vec<Value> = issuers::list(&state.store).await?.iter().map(row).collect();
             out::table(global.json, &["kind", "name", "issuer", "created_at"], &rows);
         }
         ProofIssuerCommand::Remove { issuer, kinds: Kinds(kinds) } => {
             let text = issuer.to_string();
-            let listed: Vec<_> = issuers::list(state).await?;
+            let listed: Vec<_> = issuers::list(&state.store).await?;
             let listed = listed.iter().filter(|row| row.issuer == text && kinds.contains(&row.kind));
             let listed: Vec<_> = listed.map(|row| row.kind).collect();
             if listed.is_empty() {
@@ -225,7 +226,7 @@ async fn issuer(app: &App, actor: &Actor, global: &Global, command: ProofIssuerC
                 );
             }
             for kind in listed {
-                issuers::remove(state, actor, kind, issuer).await?;
+                issuers::remove(&state.audited, actor, kind, issuer).await?;
             }
             tell(global, &json!({ "removed": text }), "no longer trusted");
         }

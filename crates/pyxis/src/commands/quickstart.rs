@@ -72,7 +72,7 @@ struct Welcome {
 
 async fn prepare(app: &App, upstream: Option<&TcpListener>) -> Result<Welcome> {
     let known = app.config.data_dir.join("quickstart-agent-key");
-    let all = workspaces::list(&app.gateway).await?;
+    let all = workspaces::list(&app.gateway.store).await?;
     let (workspace, agent_key, link) = match all.into_iter().next() {
         None => {
             let first = bootstrap::first_workspace(app, bootstrap::DEFAULT_OWNER).await?;
@@ -82,7 +82,7 @@ async fn prepare(app: &App, upstream: Option<&TcpListener>) -> Result<Welcome> {
             (first.workspace, Some(first.agent_key.expose().clone()), first.owner_link.expose().clone())
         }
         Some(workspace) => {
-            let owners = people::list(&app.gateway, workspace.id).await?;
+            let owners = people::list(&app.gateway.store, workspace.id).await?;
             let owner = owners.iter().find(|user| user.role.is_manager() && user.disabled_at.is_none());
             let owner = owner.context("no one can sign in; add a person with `pyxis user add`")?;
             let link = people::link(&app.gateway, &Actor::cli(workspace.id), owner.id).await?;
@@ -114,7 +114,7 @@ async fn demo_credential(app: &App, actor: &Actor, upstream: &TcpListener) -> Re
     let state = &app.gateway;
     let host = upstream.local_addr()?.to_string();
     let hosts = vec![host.clone()];
-    if credentials::list(state, actor.workspace).await?.iter().any(|row| row.name == DEMO) {
+    if credentials::list(&state.store, actor.workspace).await?.iter().any(|row| row.name == DEMO) {
         let patch = CredentialPatch { allowed_hosts: Some(hosts), ..CredentialPatch::default() };
         credentials::update(state, actor, DEMO, patch).await?;
     } else {

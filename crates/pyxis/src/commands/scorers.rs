@@ -25,12 +25,13 @@ pub(super) async fn run(global: &Global, command: ScorerCommand) -> Result<ExitC
     let changed = match command {
         ScorerCommand::Add { name, threshold, weights } => {
             let weights = weights.as_deref().map(read).transpose()?;
-            let scorer = scorers::create(state, &actor, ScorerInput { name, threshold, weights }).await?;
+            let scorer =
+                scorers::create(&state.audited, &actor, ScorerInput { name, threshold, weights }).await?;
             print(global.json, &scorer);
             true
         }
         ScorerCommand::List => {
-            let all = scorers::list(state, actor.workspace).await?;
+            let all = scorers::list(&state.store, actor.workspace).await?;
             let rows: Vec<Value> = all
                 .iter()
                 .map(|row| {
@@ -44,7 +45,7 @@ pub(super) async fn run(global: &Global, command: ScorerCommand) -> Result<ExitC
             true
         }
         ScorerCommand::Show { id } => {
-            print(global.json, &scorers::get(state, actor.workspace, id).await?);
+            print(global.json, &scorers::get(&state.store, actor.workspace, id).await?);
             true
         }
         ScorerCommand::SetWeights { id, changes, file, threshold } => {
@@ -75,7 +76,7 @@ async fn set_weights(
     threshold: Option<Decimal>,
     as_json: bool,
 ) -> Result<bool> {
-    let before = scorers::get(&app.scoring, actor.workspace, id).await?;
+    let before = scorers::get(&app.scoring.store, actor.workspace, id).await?;
     warn_about_unknown(app, actor, changes.iter().map(|(name, _)| name)).await?;
     let mut weights = file.unwrap_or_else(|| before.terms.weights.clone());
     weights.extend(changes);
@@ -88,7 +89,7 @@ async fn set_weights(
             revision: Some(before.terms.revision),
             name: None,
         };
-        scorers::update(&app.scoring, actor, id, patch).await?
+        scorers::update(&app.scoring.audited, actor, id, patch).await?
     } else {
         before
     };
@@ -102,7 +103,7 @@ async fn warn_about_unknown(
     actor: &Actor,
     names: impl IntoIterator<Item = &StampName>,
 ) -> Result<()> {
-    let catalogue = catalogue::get(&app.scoring, actor.workspace).await?;
+    let catalogue = catalogue::get(&app.scoring.store, actor.workspace).await?;
     let groups = catalogue.platforms.iter().flat_map(|platform| &platform.groups);
     let known: Vec<&str> = groups.flat_map(|group| &group.stamps).map(|stamp| stamp.name.as_str()).collect();
     for name in names.into_iter().filter(|name| !known.contains(&name.as_str())) {
@@ -114,7 +115,7 @@ async fn warn_about_unknown(
 
 /// True if anything was outdated.
 async fn rescore(app: &App, actor: &Actor, id: ScorerId, as_json: bool) -> Result<bool> {
-    let found = scorers::progress(&app.scoring, actor.workspace, id).await?;
+    let found = scorers::progress(&app.scoring.store, actor.workspace, id, app.scoring.now()).await?;
     let done = if found.outdated == 0 {
         0
     } else {

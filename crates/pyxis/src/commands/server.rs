@@ -26,7 +26,7 @@ pub(super) async fn run(global: &Global, listen: &Serving) -> Result<ExitCode> {
         pyxis_verify::block_height::start(&app.verify).await?;
     }
     announce(global.json, &bound);
-    if workspaces::list(&app.gateway).await?.is_empty()
+    if workspaces::list(&app.gateway.store).await?.is_empty()
         && let Some(made) = bootstrap::first_workspace(&app, bootstrap::DEFAULT_OWNER).await?
     {
         welcome(global.json, &made);

@@ -15,7 +15,10 @@ pub(super) async fn run(global: &Global, command: ManageStamps) -> Result<ExitCo
     let state = &app.scoring;
     let changed = match command {
         ManageStamps::Show { address, scorer } => {
-            print(global.json, &stamps::show(state, actor.workspace, scorer, address).await?);
+            print(
+                global.json,
+                &stamps::show(&state.store, actor.workspace, scorer, address, state.now()).await?,
+            );
             true
         }
         ManageStamps::Revoke { digest, address, provider, reason } => {

@@ -19,14 +19,14 @@ pub(super) async fn run(global: &Global, command: WebhookCommand) -> Result<()> 
             print_secret(global.json, shown(&webhook), &secret);
         }
         WebhookCommand::List => {
-            let rows: Vec<_> = webhooks::list(state, workspace).await?.iter().map(shown).collect();
+            let rows: Vec<_> = webhooks::list(&state.store, workspace).await?.iter().map(shown).collect();
             out::table(global.json, &["id", "url", "events", "enabled", "created_at"], &rows);
         }
         WebhookCommand::Enable { id } => set_enabled(global, &app, &actor, &id, true).await?,
         WebhookCommand::Disable { id } => set_enabled(global, &app, &actor, &id, false).await?,
         WebhookCommand::Remove { id } => {
             webhooks::remove(
-                state,
+                &state.audited,
                 &actor,
                 id.parse().ok().context("not an endpoint id; `pyxis webhook list` shows the ids")?,
             )
@@ -53,7 +53,7 @@ pub(super) async fn run(global: &Global, command: WebhookCommand) -> Result<()> 
                 status: status.map(|text| read_status(&text)).transpose()?,
                 ..DeliveryFilter::default()
             };
-            let rows = webhooks::deliveries(state, workspace, &filter, limit).await?;
+            let rows = webhooks::deliveries(&state.store, workspace, &filter, limit).await?;
             let rows: Vec<_> = rows.iter().map(delivery).collect();
             let columns = ["id", "event", "status", "attempts", "response_status", "error", "created_at"];
             out::table(global.json, &columns, &rows);

@@ -39,7 +39,7 @@ pub(super) async fn run(global: &Global, command: WorkspaceCommand) -> Result<()
             }
         }
         WorkspaceCommand::List => {
-            let all = workspaces::list(&app.gateway).await?;
+            let all = workspaces::list(&app.gateway.store).await?;
             let rows: Vec<_> = all
                 .into_iter()
                 .map(|row| json!({ "id": row.id, "name": row.name, "mode": row.mode, "created_at": row.created_at.to_rfc3339() }))

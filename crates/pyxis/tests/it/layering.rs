@@ -61,7 +61,21 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pyxis-verify",
         ],
     ),
-    ("pyxis-testkit", &["pyxis-core", "pyxis-net"]),
+    // Installations of tests are databases that the store made, and nodes on them.
+    ("pyxis-testkit", &["pyxis-core", "pyxis-net", "pyxis-store"]),
+    (
+        "pyxis-testbed",
+        &[
+            "pyxis-core",
+            "pyxis-gateway",
+            "pyxis-http",
+            "pyxis-net",
+            "pyxis-scoring",
+            "pyxis-store",
+            "pyxis-testkit",
+            "pyxis-verify",
+        ],
+    ),
 ];
 
 /// Libraries that only a few crates may use directly; all others must go through those.
@@ -112,7 +126,11 @@ const DOES_WITHOUT: &[(&str, &[&str])] = &[
 /// Words that only some crates' sources may contain, and why.
 const WORDS: &[(&[&str], &[&str], &str)] = &[
     // pyxis-sqlite has statements in its tests only, on tables of their own.
-    (&["SELECT ", "INSERT INTO ", "DELETE FROM "], &["pyxis-store", "pyxis-sqlite"], "SQL lives in pyxis-store"),
+    (
+        &["SELECT ", "INSERT INTO ", "DELETE FROM "],
+        &["pyxis-store", "pyxis-sqlite"],
+        "SQL lives in pyxis-store",
+    ),
     (
         &["hyper::client", "hyper_util::client", "TlsConnector", "TcpStream::connect", "UdpSocket"],
         &["pyxis-net"],

@@ -4,14 +4,15 @@ use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::AgentId;
+use pyxis_http::admin::{List, Listed, Manager};
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::openapi::{Id, Name, Time};
 use pyxis_http::{Json, Path};
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
-use super::Manager;
 use crate::admin::agents::{self, Agent, AgentInput, AgentPatch, AgentScope};
+use crate::admin::callers::Caller;
 use crate::admin::deny_all;
 use crate::error::{Error, Result};
 use crate::problems::NameTaken;
@@ -124,10 +125,11 @@ pub(super) struct DeniedAll {
     left: u64,
 }
 
-#[derive(Serialize, ToSchema)]
-pub(super) struct AgentListResponse {
-    agents: Vec<AgentResponse>,
+impl Listed for AgentResponse {
+    const MEMBER: &'static str = "agents";
 }
+
+pub(super) type AgentListResponse = List<AgentResponse>;
 
 fn shown(agent: Agent, key: Option<String>) -> AgentResponse {
     AgentResponse {
@@ -148,7 +150,7 @@ fn shown(agent: Agent, key: Option<String>) -> AgentResponse {
 }
 
 fn id(text: &str) -> Result<AgentId> {
-    text.parse().map_err(|_| Error::NotFound("agent"))
+    text.parse().map_err(|_| Error::not_found("agent"))
 }
 
 /// List agents.
@@ -162,10 +164,10 @@ fn id(text: &str) -> Result<AgentId> {
 )]
 pub(super) async fn list(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
 ) -> Result<Json<AgentListResponse>> {
-    let agents = agents::list(&state, person.workspace()).await?;
-    Ok(Json(AgentListResponse { agents: agents.into_iter().map(|agent| shown(agent, None)).collect() }))
+    let agents = agents::list(&state.store, actor.workspace).await?;
+    Ok(Json(agents.into_iter().map(|agent| shown(agent, None)).collect()))
 }
 
 /// Create an agent and its key.
@@ -183,7 +185,7 @@ pub(super) async fn list(
 )]
 pub(super) async fn create(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Json(input): Json<CreateAgentRequest>,
 ) -> Result<(StatusCode, Json<AgentResponse>)> {
     let credentials = input.credentials.map_or(Ok(AgentScope::All), Credentials::scope)?;
@@ -193,7 +195,7 @@ pub(super) async fn create(
         max_pending: input.max_pending,
         credentials,
     };
-    let (agent, key) = agents::create(&state, &person.actor(), input).await?;
+    let (agent, key) = agents::create(&state, &actor, input).await?;
     Ok((StatusCode::CREATED, Json(shown(agent, Some(key.expose().clone())))))
 }
 
@@ -212,10 +214,10 @@ pub(super) async fn create(
 )]
 pub(super) async fn show(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path(agent): Path<String>,
 ) -> Result<Json<AgentResponse>> {
-    Ok(Json(shown(agents::get(&state, person.workspace(), id(&agent)?).await?, None)))
+    Ok(Json(shown(agents::get(&state.store, actor.workspace, id(&agent)?).await?, None)))
 }
 
 /// Change an agent.
@@ -237,7 +239,7 @@ pub(super) async fn show(
 )]
 pub(super) async fn update(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path(agent): Path<String>,
     Json(input): Json<UpdateAgentRequest>,
 ) -> Result<Json<AgentResponse>> {
@@ -248,7 +250,7 @@ pub(super) async fn update(
         credentials: input.credentials.map(Credentials::scope).transpose()?,
         enabled: input.enabled,
     };
-    Ok(Json(shown(agents::update(&state, &person.actor(), id(&agent)?, patch).await?, None)))
+    Ok(Json(shown(agents::update(&state.audited, &actor, id(&agent)?, patch).await?, None)))
 }
 
 /// Remove an agent, its key and its own grants.
@@ -266,10 +268,10 @@ pub(super) async fn update(
 )]
 pub(super) async fn remove(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path(agent): Path<String>,
 ) -> Result<StatusCode> {
-    agents::remove(&state, &person.actor(), id(&agent)?).await?;
+    agents::remove(&state.audited, &actor, id(&agent)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -290,10 +292,10 @@ pub(super) async fn remove(
 )]
 pub(super) async fn rotate(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path(agent): Path<String>,
 ) -> Result<Json<AgentResponse>> {
-    let (agent, key) = agents::rotate(&state, &person.actor(), id(&agent)?).await?;
+    let (agent, key) = agents::rotate(&state, &actor, id(&agent)?).await?;
     Ok(Json(shown(agent, Some(key.expose().clone()))))
 }
 
@@ -316,7 +318,7 @@ pub(super) async fn rotate(
 )]
 pub(super) async fn deny_all(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(person): Manager<Caller>,
     Path(agent): Path<String>,
     Json(input): Json<DenyAll>,
 ) -> Result<Json<DeniedAll>> {

@@ -9,6 +9,7 @@ use pyxis_core::approval_mode::{ApprovalState, Channel};
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::TxnId;
 use pyxis_core::policy::Policy;
+use pyxis_http::admin::{Listed, PageSize, Paged, PagedList};
 use pyxis_http::openapi::responses::{Forbidden, InvalidField, NotFound};
 use pyxis_http::openapi::{Id, Time, Uri};
 use pyxis_http::{Json, Path, Query};
@@ -27,6 +28,8 @@ use crate::error::{Error, Result};
 use crate::problems::{AlreadyDecided, NotEligible, PasskeyRequired};
 use crate::runtime::state::State;
 use crate::values;
+
+const PAGE_SIZE: PageSize = PageSize { default: 100, most: 500 };
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -182,13 +185,20 @@ pub(super) struct ApprovalResponse {
     approval_url: String,
 }
 
-#[derive(Serialize, ToSchema)]
-pub(super) struct ApprovalListResponse {
-    approvals: Vec<ApprovalResponse>,
-    /// `before` of the next page; null where this one is the last.
-    #[schema(value_type = Option<Id>, required)]
-    next_before: Option<String>,
+impl Listed for ApprovalResponse {
+    const MEMBER: &'static str = "approvals";
 }
+
+impl Paged for ApprovalResponse {
+    type Cursor = String;
+    const NEXT: &'static str = "next_before";
+
+    fn cursor(&self) -> String {
+        self.txn_id.clone()
+    }
+}
+
+pub(super) type ApprovalListResponse = PagedList<ApprovalResponse>;
 
 fn shown(state: &State, view: ApprovalView, policy: Option<&Policy>) -> ApprovalResponse {
     let headers = view.telling_headers();
@@ -204,7 +214,7 @@ fn shown(state: &State, view: ApprovalView, policy: Option<&Policy>) -> Approval
         target: view.target,
         target_host: row.target_host,
         reason: row.reason,
-        rule: row.rule,
+        rule: row.rule.to_string(),
         pattern: row.pattern,
         digest: row.digest,
         headers,
@@ -242,7 +252,7 @@ fn shown(state: &State, view: ApprovalView, policy: Option<&Policy>) -> Approval
 }
 
 fn txn(text: &str) -> Result<TxnId> {
-    text.parse().map_err(|_| Error::NotFound("transaction"))
+    text.parse().map_err(|_| Error::not_found("transaction"))
 }
 
 fn answer(decided: &DecisionOutcome) -> Json<DecisionResponse> {
@@ -296,8 +306,8 @@ pub(super) async fn list(
                 .ok_or_else(|| Error::field("state", "must be pending, approved, denied or expired"))?,
         ),
     };
-    let among = rights::of(&state, &caller.user).await?.approvable();
-    let limit = which.limit.unwrap_or(100).clamp(1, 500);
+    let among = rights::of(&state.store, &caller.user).await?.approvable();
+    let limit = PAGE_SIZE.clamp(which.limit);
     let beyond = match which.before.as_deref() {
         None => None,
         Some(id) => {
@@ -307,14 +317,13 @@ pub(super) async fn list(
     };
     let filter = Filter { state: wanted, among, beyond, limit, ..Filter::default() };
     let views = view::list(&state, caller.workspace(), &filter).await?;
-    let full = views.len() == limit as usize;
-    let next_before = views.last().filter(|_| full).map(|last| last.row.txn_id.to_string());
-    let policies: HashMap<_, _> = policies::list(&state, caller.workspace()).await?.into_iter().collect();
+    let policies: HashMap<_, _> =
+        policies::list(&state.store, caller.workspace()).await?.into_iter().collect();
     let shown = |view: ApprovalView| {
         let policy = policies.get(&view.row.credential_id);
         shown(&state, view, policy)
     };
-    Ok(Json(ApprovalListResponse { approvals: views.into_iter().map(shown).collect(), next_before }))
+    Ok(Json(PagedList::new(views.into_iter().map(shown).collect(), limit)))
 }
 
 /// Show a transaction with the complete request body.
@@ -380,10 +389,10 @@ pub(super) async fn show(
     Path(id): Path<String>,
 ) -> Result<Json<ApprovalResponse>> {
     let view = view::one(&state, caller.workspace(), txn(&id)?).await?;
-    if !rights::of(&state, &caller.user).await?.may_approve(view.row.credential_id) {
+    if !rights::of(&state.store, &caller.user).await?.may_approve(view.row.credential_id) {
         return Err(Error::NotEligible(NOT_YOURS));
     }
-    let policy = policies::by_id(&state, caller.workspace(), view.row.credential_id).await?;
+    let policy = policies::by_id(&state.store, caller.workspace(), view.row.credential_id).await?;
     let needed = viewer_status::needed(&view.row, policy.as_ref());
     let waits = view.row.state == ApprovalState::Pending && viewer_status::grantable(&view.row, needed);
     let grant_coverage = if waits {

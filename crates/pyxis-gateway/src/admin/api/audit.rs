@@ -1,20 +1,25 @@
 //! `GET /admin/audit`.
 
+use std::borrow::Cow;
+
 use axum::extract::State as Extract;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::{UnixMillis, parse_rfc3339_of_query};
+use pyxis_http::admin::{Listed, Manager, PageSize, Paged, PagedList};
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::InvalidField;
 use pyxis_http::{Json, Query};
 use pyxis_store::audit::AuditFilter;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
 
-use super::Manager;
 use crate::admin::audit::{self, AuditRecord};
 use crate::error::{Error, Result};
 use crate::runtime::state::State;
+
+const PAGE_SIZE: PageSize = PageSize { default: 100, most: 1000 };
 
 /// Search of the audit trail, as query parameters.
 #[derive(Deserialize, Default, IntoParams)]
@@ -44,14 +49,46 @@ pub(super) struct AuditSearchParams {
     limit: Option<u32>,
 }
 
-#[derive(Serialize, ToSchema)]
-pub(super) struct AuditListResponse {
-    #[schema(value_type = Vec<AuditRecord>)]
-    records: Vec<Value>,
-    /// Value of `before` for the next page; null on the last page.
-    #[schema(required)]
-    next_before: Option<i64>,
+/// A record as [`audit::to_json`] writes it.
+#[derive(Serialize)]
+#[serde(transparent)]
+pub(super) struct RecordResponse {
+    #[serde(skip)]
+    seq: i64,
+    json: Value,
 }
+
+impl PartialSchema for RecordResponse {
+    fn schema() -> RefOr<Schema> {
+        AuditRecord::schema()
+    }
+}
+
+impl ToSchema for RecordResponse {
+    fn name() -> Cow<'static, str> {
+        AuditRecord::name()
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        AuditRecord::schemas(schemas);
+    }
+}
+
+impl Listed for RecordResponse {
+    const MEMBER: &'static str = "records";
+    const LIST_SCHEMA: Option<&'static str> = Some("AuditListResponse");
+}
+
+impl Paged for RecordResponse {
+    type Cursor = i64;
+    const NEXT: &'static str = "next_before";
+
+    fn cursor(&self) -> i64 {
+        self.seq
+    }
+}
+
+pub(super) type AuditListResponse = PagedList<RecordResponse>;
 
 /// Search the audit trail, newest first.
 ///
@@ -70,13 +107,13 @@ pub(super) struct AuditListResponse {
 )]
 pub(super) async fn search(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Query(search): Query<AuditSearchParams>,
 ) -> Result<Json<AuditListResponse>> {
-    let limit = search.limit.unwrap_or(100).clamp(1, 1000);
+    let limit = PAGE_SIZE.clamp(search.limit);
     let filter = AuditFilter {
         events: search.kind.map(|name| event(&name)).transpose()?.into_iter().collect(),
-        actor: search.actor,
+        actor: search.actor.map(Into::into),
         credential: search.credential,
         decision: search.decision,
         method: search.method,
@@ -88,10 +125,10 @@ pub(super) async fn search(
         limit,
         ..AuditFilter::default()
     };
-    let entries = audit::search(&state, person.workspace(), &filter).await?;
-    let full = entries.len() >= limit as usize;
-    let next_before = entries.last().filter(|_| full).map(|entry| entry.record.seq);
-    Ok(Json(AuditListResponse { records: entries.iter().map(audit::to_json).collect(), next_before }))
+    let entries = audit::search(&state, actor.workspace, &filter).await?;
+    let records =
+        entries.iter().map(|entry| RecordResponse { seq: entry.record.seq, json: audit::to_json(entry) });
+    Ok(Json(PagedList::new(records.collect(), limit)))
 }
 
 /// The event of a present or an earlier name.

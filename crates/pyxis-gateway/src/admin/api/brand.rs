@@ -3,11 +3,11 @@
 use axum::extract::State as Extract;
 use pyxis_core::brand::SECURED_BY;
 use pyxis_http::Json;
+use pyxis_http::admin::Manager;
 use pyxis_http::openapi::Uri;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::Manager;
 use crate::error::Result;
 use crate::notifications::brand;
 use crate::runtime::state::State;
@@ -39,10 +39,10 @@ pub(super) struct BrandResponse {
 )]
 pub(super) async fn show(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
 ) -> Result<Json<BrandResponse>> {
-    let brand = brand::get(&state, person.workspace()).await?;
-    let logo_url = brand.has_logo.then(|| brand::logo_url(&state, person.workspace()));
+    let brand = brand::get(&state.store, actor.workspace).await?;
+    let logo_url = brand.has_logo.then(|| brand::logo_url(&state.config, actor.workspace));
     Ok(Json(BrandResponse {
         display_name: brand.display_name,
         accent: brand.accent,

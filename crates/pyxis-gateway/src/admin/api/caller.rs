@@ -9,7 +9,7 @@ use axum::response::IntoResponse;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
-use pyxis_http::{ManagerAuth, ManagerFuture};
+use pyxis_http::admin::{ManagerAuth, ManagerFuture};
 use pyxis_store::credentials::CredentialRow;
 
 use crate::admin::callers::Caller;
@@ -34,9 +34,6 @@ pub struct Editing {
     pub credential: CredentialRow,
 }
 
-/// An owner or admin with a session, or their token with `px:admin`.
-pub struct Manager(pub Caller);
-
 /// An owner or admin with a live session. Anyone who holds a sign-in link can sign in as the person it is for, and
 /// approve as them: no token makes one, since `px:admin` does not include `px:approve`.
 pub(super) struct ManagerInPerson(pub Caller);
@@ -56,9 +53,9 @@ fn bearer(headers: &HeaderMap) -> Result<&str> {
 async fn caller(state: &State, headers: &HeaderMap, scope: &'static str) -> Result<Caller> {
     let text = bearer(headers)?;
     if !text.starts_with(tokens::PREFIX) {
-        return Ok(sessions::find(state, text).await?.into_caller());
+        return Ok(sessions::find(&state.store, text, state.now()).await?.into_caller());
     }
-    let (token, user) = tokens::find(state, text).await?;
+    let (token, user) = tokens::find(&state.store, text, state.now()).await?;
     if !tokens::scopes(&token).names().contains(&scope) {
         return Err(Error::InsufficientScope(scope));
     }
@@ -77,10 +74,10 @@ impl FromRequestParts<State> for SignedIn {
     async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self> {
         let text = bearer(&parts.headers)?;
         if text.starts_with(tokens::PREFIX) {
-            tokens::find(state, text).await?;
+            tokens::find(&state.store, text, state.now()).await?;
             return Err(Error::Forbidden("only a session can do this; sign in with POST /session"));
         }
-        sessions::find(state, text).await.map(Self)
+        sessions::find(&state.store, text, state.now()).await.map(Self)
     }
 }
 
@@ -108,25 +105,24 @@ impl FromRequestParts<State> for Editing {
     async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self> {
         let caller = caller(state, &parts.headers, Scopes::ADMIN).await?;
         let path = Path::<HashMap<String, String>>::from_request_parts(parts, state).await;
-        let path = path.map_err(|_| Error::NotFound("credential"))?;
-        let name = path.get("credential").ok_or(Error::NotFound("credential"))?;
-        let credential = credentials::get(state, caller.workspace(), name).await?;
-        if rights::of(state, &caller.user).await?.may_edit(credential.id) {
+        let path = path.map_err(|_| Error::not_found("credential"))?;
+        let name = path.get("credential").ok_or(Error::not_found("credential"))?;
+        let credential = credentials::get(&state.store, caller.workspace(), name).await?;
+        if rights::of(&state.store, &caller.user).await?.may_edit(credential.id) {
             return Ok(Self { caller, credential });
         }
         Err(Error::Forbidden("you do not have the Policy right for this credential; ask an owner or admin"))
     }
 }
 
-impl FromRequestParts<State> for Manager {
-    type Rejection = Error;
-
-    async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self> {
-        manager(state, &parts.headers).await.map(Self)
+/// An owner or admin with a session, or their token with `px:admin`.
+impl ManagerAuth<Caller> for State {
+    fn manager<'a>(&'a self, headers: &'a HeaderMap) -> ManagerFuture<'a, Caller> {
+        Box::pin(async move { manager(self, headers).await.map_err(IntoResponse::into_response) })
     }
 }
 
-/// Other surfaces keep no people: they ask this one.
+/// The same, as the author of changes. Other interfaces keep no accounts: they ask this one.
 impl ManagerAuth for State {
     fn manager<'a>(&'a self, headers: &'a HeaderMap) -> ManagerFuture<'a> {
         Box::pin(async move {

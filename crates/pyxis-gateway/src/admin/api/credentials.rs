@@ -3,6 +3,7 @@
 use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::auth::{Auth, Connector};
+use pyxis_http::admin::{List, Listed, Manager};
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::openapi::{Id, Name, Time, Uri};
 use pyxis_http::{Json, Path};
@@ -11,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::Manager;
 use crate::admin::credentials::{self, CredentialInput, CredentialPatch};
 use crate::credentials::tokens::connect;
 use crate::error::Result;
@@ -148,14 +148,15 @@ pub(super) struct CredentialResponse {
     granted_scope: Option<String>,
 }
 
-#[derive(Serialize, ToSchema)]
-pub(super) struct CredentialListResponse {
-    credentials: Vec<CredentialResponse>,
+impl Listed for CredentialResponse {
+    const MEMBER: &'static str = "credentials";
 }
+
+pub(super) type CredentialListResponse = List<CredentialResponse>;
 
 async fn shown(state: &State, row: CredentialRow) -> Result<CredentialResponse> {
     let json = |text: &str| serde_json::from_str(text).unwrap_or(Value::Null);
-    let granted_scope = connect::granted_scope(state, &row).await?;
+    let granted_scope = connect::granted_scope(&state.store, &row).await?;
     Ok(CredentialResponse {
         id: row.id.to_string(),
         name: row.name,
@@ -179,7 +180,7 @@ async fn shown(state: &State, row: CredentialRow) -> Result<CredentialResponse> 
 }
 
 async fn shown_with_warnings(state: &State, row: CredentialRow) -> Result<CredentialResponse> {
-    let warnings = credentials::warnings(state, &row);
+    let warnings = credentials::warnings(&state.keyring, &row);
     Ok(CredentialResponse { warnings, ..shown(state, row).await? })
 }
 
@@ -194,14 +195,14 @@ async fn shown_with_warnings(state: &State, row: CredentialRow) -> Result<Creden
 )]
 pub(super) async fn list(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
 ) -> Result<Json<CredentialListResponse>> {
-    let rows = credentials::list(&state, person.workspace()).await?;
+    let rows = credentials::list(&state.store, actor.workspace).await?;
     let mut credentials = Vec::with_capacity(rows.len());
     for row in rows {
         credentials.push(shown(&state, row).await?);
     }
-    Ok(Json(CredentialListResponse { credentials }))
+    Ok(Json(credentials.into()))
 }
 
 /// Store a credential.
@@ -241,7 +242,7 @@ pub(super) async fn list(
 )]
 pub(super) async fn create(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Json(input): Json<CreateCredentialRequest>,
 ) -> Result<(StatusCode, Json<CredentialResponse>)> {
     let input = CredentialInput {
@@ -255,7 +256,7 @@ pub(super) async fn create(
         options: input.options,
         secret: input.secret.map(SecretValue::from_json).transpose()?,
     };
-    let row = credentials::create(&state, &person.actor(), input).await?;
+    let row = credentials::create(&state, &actor, input).await?;
     Ok((StatusCode::CREATED, Json(shown_with_warnings(&state, row).await?)))
 }
 
@@ -298,10 +299,10 @@ pub(super) async fn create(
 )]
 pub(super) async fn show(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path(name): Path<String>,
 ) -> Result<Json<CredentialResponse>> {
-    let row = credentials::get(&state, person.workspace(), &name).await?;
+    let row = credentials::get(&state.store, actor.workspace, &name).await?;
     Ok(Json(shown_with_warnings(&state, row).await?))
 }
 
@@ -323,7 +324,7 @@ pub(super) async fn show(
 )]
 pub(super) async fn update(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path(name): Path<String>,
     Json(input): Json<UpdateCredentialRequest>,
 ) -> Result<Json<CredentialResponse>> {
@@ -335,7 +336,7 @@ pub(super) async fn update(
         allow_http: input.allow_http,
         options: input.options,
     };
-    let row = credentials::update(&state, &person.actor(), &name, patch).await?;
+    let row = credentials::update(&state, &actor, &name, patch).await?;
     Ok(Json(shown_with_warnings(&state, row).await?))
 }
 
@@ -357,13 +358,14 @@ pub(super) async fn update(
 )]
 pub(super) async fn replace_secret(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path(name): Path<String>,
     Json(input): Json<ReplaceSecret>,
 ) -> Result<Json<SecretVersion>> {
     let secret = SecretValue::from_json(input.secret)?;
-    let version = credentials::replace_secret(&state, &person.actor(), &name, secret).await?;
-    let warnings = credentials::warnings(&state, &credentials::get(&state, person.workspace(), &name).await?);
+    let version = credentials::replace_secret(&state, &actor, &name, secret).await?;
+    let warnings =
+        credentials::warnings(&state.keyring, &credentials::get(&state.store, actor.workspace, &name).await?);
     Ok(Json(SecretVersion { name, version, warnings }))
 }
 
@@ -389,11 +391,11 @@ pub(super) async fn replace_secret(
 )]
 pub(super) async fn verify(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path(name): Path<String>,
     Json(input): Json<Verify>,
 ) -> Result<Json<VerifyResponse>> {
-    let status = credentials::verify(&state, &person.actor(), &name, input.url.as_deref()).await?;
+    let status = credentials::verify(&state, &actor, &name, input.url.as_deref()).await?;
     Ok(Json(VerifyResponse { status, ok: (200..400).contains(&status) }))
 }
 
@@ -414,9 +416,9 @@ pub(super) async fn verify(
 )]
 pub(super) async fn remove(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path(name): Path<String>,
 ) -> Result<StatusCode> {
-    credentials::remove(&state, &person.actor(), &name).await?;
+    credentials::remove(&state.audited, &actor, &name).await?;
     Ok(StatusCode::NO_CONTENT)
 }

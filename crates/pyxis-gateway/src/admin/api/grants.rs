@@ -3,6 +3,7 @@
 use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::id::GrantId;
+use pyxis_http::admin::{List, Listed, Manager};
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::openapi::{Id, Time};
 use pyxis_http::{Json, Path, Query};
@@ -10,7 +11,6 @@ use pyxis_store::grants::GrantRow;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::Manager;
 use crate::admin::grants;
 use crate::error::{Error, Result};
 use crate::problems::GrantOver;
@@ -58,10 +58,11 @@ pub(super) struct GrantResponse {
     ended_reason: Option<String>,
 }
 
-#[derive(Serialize, ToSchema)]
-pub(super) struct GrantListResponse {
-    grants: Vec<GrantResponse>,
+impl Listed for GrantResponse {
+    const MEMBER: &'static str = "grants";
 }
+
+pub(super) type GrantListResponse = List<GrantResponse>;
 
 fn shown(row: GrantRow) -> GrantResponse {
     GrantResponse {
@@ -97,11 +98,11 @@ fn shown(row: GrantRow) -> GrantResponse {
 )]
 pub(super) async fn list(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Query(which): Query<GrantListParams>,
 ) -> Result<Json<GrantListResponse>> {
-    let rows = grants::list(&state, person.workspace(), which.ended).await?;
-    Ok(Json(GrantListResponse { grants: rows.into_iter().map(shown).collect() }))
+    let rows = grants::list(&state.store, actor.workspace, which.ended, state.now()).await?;
+    Ok(Json(rows.into_iter().map(shown).collect()))
 }
 
 /// Revoke a grant.
@@ -123,10 +124,10 @@ pub(super) async fn list(
 )]
 pub(super) async fn revoke(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path(id): Path<String>,
 ) -> Result<StatusCode> {
-    let id: GrantId = id.parse().map_err(|_| Error::NotFound("grant"))?;
-    grants::revoke(&state, &person.actor(), id).await?;
+    let id: GrantId = id.parse().map_err(|_| Error::not_found("grant"))?;
+    grants::revoke(&state.audited, &actor, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -7,6 +7,7 @@ use http::StatusCode;
 use pyxis_core::approval_mode::Role;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{CredentialId, UserId, WorkspaceId};
+use pyxis_http::admin::{List, Listed, Manager};
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::openapi::{Id, Time, Uri};
 use pyxis_http::{Json, Path};
@@ -14,7 +15,6 @@ use pyxis_store::users::UserRow;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::Manager;
 use super::caller::ManagerInPerson;
 use crate::admin::callers::Caller;
 use crate::admin::rights::{self, Right};
@@ -97,10 +97,11 @@ pub(super) struct MemberResponse {
     link: Option<String>,
 }
 
-#[derive(Serialize, ToSchema)]
-pub(super) struct MemberListResponse {
-    members: Vec<MemberResponse>,
+impl Listed for MemberResponse {
+    const MEMBER: &'static str = "members";
 }
+
+pub(super) type MemberListResponse = List<MemberResponse>;
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = Invitation)]
@@ -116,11 +117,11 @@ pub(super) struct InvitationResponse {
     expires_at: Option<String>,
 }
 
-#[derive(Serialize, ToSchema)]
-#[schema(as = InvitationListResponse)]
-pub(super) struct Invitations {
-    invitations: Vec<InvitationResponse>,
+impl Listed for InvitationResponse {
+    const MEMBER: &'static str = "invitations";
 }
+
+pub(super) type Invitations = List<InvitationResponse>;
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = SignInLink)]
@@ -137,9 +138,9 @@ struct Grants {
 
 impl Grants {
     async fn load(state: &State, workspace: WorkspaceId) -> Result<Self> {
-        let names = credentials::list(state, workspace).await?;
+        let names = credentials::list(&state.store, workspace).await?;
         let names = names.into_iter().map(|row| (row.id, row.name)).collect();
-        Ok(Self { names, all: rights::list(state, workspace).await? })
+        Ok(Self { names, all: rights::list(&state.store, workspace).await? })
     }
 
     fn of(&self, user: UserId) -> Vec<RightResponse> {
@@ -177,7 +178,7 @@ async fn one(state: &State, user: UserRow, link: Option<String>) -> Result<Json<
 }
 
 fn id(text: &str) -> Result<UserId> {
-    text.parse().map_err(|_| Error::NotFound("user"))
+    text.parse().map_err(|_| Error::not_found("user"))
 }
 
 /// List members.
@@ -191,13 +192,11 @@ fn id(text: &str) -> Result<UserId> {
 )]
 pub(super) async fn list(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
 ) -> Result<Json<MemberListResponse>> {
-    let users = people::list(&state, person.workspace()).await?;
-    let grants = Grants::load(&state, person.workspace()).await?;
-    Ok(Json(MemberListResponse {
-        members: users.into_iter().map(|user| shown(user, &grants, None)).collect(),
-    }))
+    let users = people::list(&state.store, actor.workspace).await?;
+    let grants = Grants::load(&state, actor.workspace).await?;
+    Ok(Json(users.into_iter().map(|user| shown(user, &grants, None)).collect()))
 }
 
 /// Show a member.
@@ -215,10 +214,10 @@ pub(super) async fn list(
 )]
 pub(super) async fn show(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path(user): Path<String>,
 ) -> Result<Json<MemberResponse>> {
-    let user = people::get(&state, person.workspace(), id(&user)?).await?;
+    let user = people::get(&state.store, actor.workspace, id(&user)?).await?;
     one(&state, user, None).await
 }
 
@@ -277,7 +276,7 @@ pub(super) async fn invite(
 
 /// The person, if the caller may change them: owners only for an owner.
 async fn changeable(state: &State, caller: &Caller, user: &str) -> Result<UserRow> {
-    let user = people::get(state, caller.workspace(), id(user)?).await?;
+    let user = people::get(&state.store, caller.workspace(), id(user)?).await?;
     if user.role == Role::Owner && !caller.is_owner() {
         return Err(Error::Forbidden("only an owner can change owners or create links for them"));
     }
@@ -304,7 +303,7 @@ async fn changeable(state: &State, caller: &Caller, user: &str) -> Result<UserRo
 )]
 pub(super) async fn update(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(person): Manager<Caller>,
     Path(user): Path<String>,
     Json(input): Json<UpdateMemberRequest>,
 ) -> Result<Json<MemberResponse>> {
@@ -313,10 +312,10 @@ pub(super) async fn update(
         return Err(Error::Forbidden("only an owner can make someone an owner"));
     }
     if let Some(role) = input.role {
-        now = people::set_role(&state, &person.actor(), now.id, role).await?;
+        now = people::set_role(&state.audited, &person.actor(), now.id, role).await?;
     }
     if let Some(enabled) = input.enabled {
-        now = people::set_enabled(&state, &person.actor(), now.id, enabled).await?;
+        now = people::set_enabled(&state.audited, &person.actor(), now.id, enabled).await?;
     }
     one(&state, now, None).await
 }
@@ -371,12 +370,12 @@ pub(super) async fn link(
 )]
 pub(super) async fn put_rights(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path((user, credential)): Path<(String, String)>,
     Json(input): Json<PutRights>,
 ) -> Result<Json<MemberResponse>> {
     let wanted = Right { approve: input.approve, policy: input.policy };
-    let user = rights::set(&state, &person.actor(), id(&user)?, &credential, wanted).await?;
+    let user = rights::set(&state.audited, &actor, id(&user)?, &credential, wanted).await?;
     one(&state, user, None).await
 }
 
@@ -399,10 +398,10 @@ pub(super) async fn put_rights(
 )]
 pub(super) async fn remove_rights(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path((user, credential)): Path<(String, String)>,
 ) -> Result<StatusCode> {
-    rights::set(&state, &person.actor(), id(&user)?, &credential, Right::default()).await?;
+    rights::set(&state.audited, &actor, id(&user)?, &credential, Right::default()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -417,9 +416,9 @@ pub(super) async fn remove_rights(
 )]
 pub(super) async fn invitations(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
 ) -> Result<Json<Invitations>> {
-    let waiting = people::invitations(&state, person.workspace()).await?;
+    let waiting = people::invitations(&state.store, actor.workspace, state.now()).await?;
     let invitations = waiting
         .into_iter()
         .map(|invitation| InvitationResponse {
@@ -430,7 +429,7 @@ pub(super) async fn invitations(
             expires_at: invitation.expires_at.map(UnixMillis::to_rfc3339),
         })
         .collect();
-    Ok(Json(Invitations { invitations }))
+    Ok(Json(invitations))
 }
 
 /// Withdraw an invitation.
@@ -451,10 +450,10 @@ pub(super) async fn invitations(
 )]
 pub(super) async fn withdraw_invitation(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(person): Manager<Caller>,
     Path(user): Path<String>,
 ) -> Result<StatusCode> {
     let user = changeable(&state, &person, &user).await?;
-    people::withdraw_invitation(&state, &person.actor(), user.id).await?;
+    people::withdraw_invitation(&state.audited, &person.actor(), user.id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

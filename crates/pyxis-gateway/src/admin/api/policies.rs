@@ -4,6 +4,7 @@ use axum::extract::State as Extract;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use pyxis_core::policy::Policy;
+use pyxis_http::admin::Manager;
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::{Json, Path, Raw};
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::{Editing, Manager, staged as proposals};
+use super::{Editing, staged as proposals};
 use crate::admin::policies::{self, Explanation, PolicyReplay};
 use crate::admin::staged;
 use crate::error::{Error, Result};
@@ -75,9 +76,9 @@ pub(super) async fn show(
     Extract(state): Extract<State>,
     Editing { caller, credential }: Editing,
 ) -> Result<Json<PolicyResponse>> {
-    let found = policies::get(&state, caller.workspace(), &credential.name).await?;
-    let (row, policy) = found.ok_or(Error::NotFound("policy"))?;
-    let mode = policies::mode(&state, caller.workspace()).await?;
+    let found = policies::get(&state.store, caller.workspace(), &credential.name).await?;
+    let (row, policy) = found.ok_or(Error::not_found("policy"))?;
+    let mode = policies::mode(&state.store, caller.workspace()).await?;
     Ok(Json(PolicyResponse {
         warnings: policies::warnings(&credential, Some(&policy), mode),
         credential: credential.name,
@@ -161,10 +162,10 @@ pub(super) async fn put(
 )]
 pub(super) async fn remove(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path(credential): Path<String>,
 ) -> Result<Response> {
-    policies::remove(&state, &person.actor(), &credential).await?;
+    policies::remove(&state.audited, &actor, &credential).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -230,5 +231,5 @@ pub(super) async fn replay(
 ) -> Result<Json<PolicyReplay>> {
     let draft = Policy::from_json(input.policy.get().as_bytes()).map_err(policies::invalid)?;
     let last = input.last.unwrap_or(100);
-    Ok(Json(policies::replay(&state, caller.workspace(), &credential.name, &draft, last).await?))
+    Ok(Json(policies::replay(&state.store, caller.workspace(), &credential.name, &draft, last).await?))
 }

@@ -5,12 +5,12 @@ use std::time::Duration;
 use axum::extract::State as Extract;
 use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_http::Json;
+use pyxis_http::admin::Manager;
 use pyxis_http::openapi::Id;
 use pyxis_store::workspaces::WorkspaceRow;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::Manager;
 use super::agents::present;
 use crate::admin::workspaces;
 use crate::error::Result;
@@ -60,9 +60,9 @@ fn shown(row: WorkspaceRow) -> Json<SettingsResponse> {
 )]
 pub(super) async fn show(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
 ) -> Result<Json<SettingsResponse>> {
-    Ok(shown(workspaces::get(&state, person.workspace()).await?))
+    Ok(shown(workspaces::get(&state.store, actor.workspace).await?))
 }
 
 /// Change settings.
@@ -79,11 +79,11 @@ pub(super) async fn show(
 )]
 pub(super) async fn update(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Json(input): Json<UpdateSettingsRequest>,
 ) -> Result<Json<SettingsResponse>> {
     let window = input.approval_timeout_secs.map(|secs| secs.map(Duration::from_secs));
-    let row = workspaces::update(&state, &person.actor(), input.default_approval_mode, window).await?;
+    let row = workspaces::update(&state.audited, &actor, input.default_approval_mode, window).await?;
     Ok(shown(row))
 }
 

@@ -4,6 +4,7 @@ use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::id::StagedPolicyId;
 use pyxis_core::policy::Policy;
+use pyxis_http::admin::{List, Listed};
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::openapi::{Id, Time, Uri, words};
 use pyxis_http::{Json, Path};
@@ -51,15 +52,17 @@ pub(super) struct Proposed {
     staged: StagedChangeResponse,
 }
 
-#[derive(Serialize, ToSchema)]
-pub(super) struct StagedChangeListResponse {
-    staged: Vec<StagedChangeResponse>,
+impl Listed for StagedChangeResponse {
+    const MEMBER: &'static str = "staged";
+    const LIST_SCHEMA: Option<&'static str> = Some("StagedChangeListResponse");
 }
+
+pub(super) type StagedChangeListResponse = List<StagedChangeResponse>;
 
 fn shown(state: &State, staged: Staged) -> StagedChangeResponse {
     StagedChangeResponse {
         id: staged.row.id.to_string(),
-        confirm_url: staged.confirm_url(state),
+        confirm_url: staged.confirm_url(&state.config),
         credential: staged.credential.name,
         proposed_by: staged.by.email,
         base_version: staged.row.base_version,
@@ -95,9 +98,9 @@ pub(super) async fn list(
     Extract(state): Extract<State>,
     Editing { caller, credential }: Editing,
 ) -> Result<Json<StagedChangeListResponse>> {
-    let all = staged::list(&state, &caller).await?;
+    let all = staged::list(&state.store, &caller, state.now()).await?;
     let about = all.into_iter().filter(|staged| staged.credential.id == credential.id);
-    Ok(Json(StagedChangeListResponse { staged: about.map(|staged| shown(&state, staged)).collect() }))
+    Ok(Json(about.map(|staged| shown(&state, staged)).collect()))
 }
 
 /// Withdraw a proposed policy.
@@ -123,11 +126,11 @@ pub(super) async fn withdraw(
     Editing { caller, credential }: Editing,
     Path((_, id)): Path<(String, String)>,
 ) -> Result<StatusCode> {
-    let id: StagedPolicyId = id.parse().map_err(|_| Error::NotFound("staged policy"))?;
-    let found = staged::get(&state, caller.workspace(), id).await?;
+    let id: StagedPolicyId = id.parse().map_err(|_| Error::not_found("staged policy"))?;
+    let found = staged::get(&state.store, caller.workspace(), id, state.now()).await?;
     if found.credential.id != credential.id {
-        return Err(Error::NotFound("staged policy"));
+        return Err(Error::not_found("staged policy"));
     }
-    staged::withdraw(&state, &caller, id).await?;
+    staged::withdraw(&state.audited, &caller, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -4,6 +4,7 @@ use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::AccessTokenId;
+use pyxis_http::admin::{List, Listed};
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::openapi::{Id, Time, words};
 use pyxis_http::{Json, Path, Query};
@@ -69,10 +70,12 @@ pub(super) struct TokenResponse {
     token: Option<String>,
 }
 
-#[derive(Serialize, ToSchema)]
-pub(super) struct TokenListResponse {
-    tokens: Vec<TokenResponse>,
+impl Listed for TokenResponse {
+    const MEMBER: &'static str = "tokens";
+    const LIST_SCHEMA: Option<&'static str> = Some("TokenListResponse");
 }
+
+pub(super) type TokenListResponse = List<TokenResponse>;
 
 fn shown(row: AccessTokenRow, token: Option<String>) -> TokenResponse {
     TokenResponse {
@@ -112,8 +115,8 @@ pub(super) async fn list(
         person.require_manager()?;
     }
     let whose = (!which.all).then_some(person.user.id);
-    let rows = tokens::list(&state, person.workspace(), whose).await?;
-    Ok(Json(TokenListResponse { tokens: rows.into_iter().map(|row| shown(row, None)).collect() }))
+    let rows = tokens::list(&state.store, person.workspace(), whose).await?;
+    Ok(Json(rows.into_iter().map(|row| shown(row, None)).collect()))
 }
 
 /// Create a personal access token.
@@ -163,7 +166,7 @@ pub(super) async fn revoke(
     SignedIn(person): SignedIn,
     Path(id): Path<String>,
 ) -> Result<StatusCode> {
-    let id: AccessTokenId = id.parse().map_err(|_| Error::NotFound("token"))?;
-    tokens::revoke(&state, &person, id).await?;
+    let id: AccessTokenId = id.parse().map_err(|_| Error::not_found("token"))?;
+    tokens::revoke(&state.audited, &person, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

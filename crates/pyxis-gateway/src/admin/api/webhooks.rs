@@ -5,6 +5,7 @@ use http::StatusCode;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{DeliveryId, WebhookId};
 use pyxis_core::webhook::WebhookEvent;
+use pyxis_http::admin::{List, Listed, Manager, PageSize, Paged, PagedList};
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::openapi::{Id, Time, Uri};
 use pyxis_http::{Json, Path, Query};
@@ -12,15 +13,14 @@ use pyxis_store::deliveries::{DeliveryFilter, DeliveryRow, DeliveryStatus};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::Manager;
 use crate::admin::webhooks::{self, Webhook, WebhookInput, WebhookPatch};
 use crate::error::{Error, Result};
 use crate::problems::{EndpointDisabled, SecretJustReplaced, TooManyEndpoints};
 use crate::runtime::state::State;
 use crate::values;
 
-/// Deliveries on a page unless asked otherwise.
-const PAGE: u32 = 100;
+/// Deliveries on a page.
+const PAGE_SIZE: PageSize = PageSize { default: 100, most: 500 };
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -100,10 +100,11 @@ pub(super) struct WebhookResponse {
     secret: Option<String>,
 }
 
-#[derive(Serialize, ToSchema)]
-pub(super) struct WebhookListResponse {
-    webhooks: Vec<WebhookResponse>,
+impl Listed for WebhookResponse {
+    const MEMBER: &'static str = "webhooks";
 }
+
+pub(super) type WebhookListResponse = List<WebhookResponse>;
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = RotatedSecret)]
@@ -157,14 +158,20 @@ pub(super) struct DeliveryResponse {
     body: Option<String>,
 }
 
-#[derive(Serialize, ToSchema)]
-#[schema(as = DeliveryListResponse)]
-pub(super) struct Deliveries {
-    deliveries: Vec<DeliveryResponse>,
-    /// Value of `before` for the next page; null on the last page.
-    #[schema(required)]
-    next_before: Option<String>,
+impl Listed for DeliveryResponse {
+    const MEMBER: &'static str = "deliveries";
 }
+
+impl Paged for DeliveryResponse {
+    type Cursor = String;
+    const NEXT: &'static str = "next_before";
+
+    fn cursor(&self) -> String {
+        self.id.clone()
+    }
+}
+
+pub(super) type Deliveries = PagedList<DeliveryResponse>;
 
 fn time(at: Option<UnixMillis>) -> Option<String> {
     at.map(UnixMillis::to_rfc3339)
@@ -207,11 +214,11 @@ fn delivery(row: DeliveryRow, body: Option<String>) -> DeliveryResponse {
 }
 
 fn webhook_id(text: &str) -> Result<WebhookId> {
-    text.parse().map_err(|_| Error::NotFound("webhook"))
+    text.parse().map_err(|_| Error::not_found("webhook"))
 }
 
 fn delivery_id(text: &str) -> Result<DeliveryId> {
-    text.parse().map_err(|_| Error::NotFound("delivery"))
+    text.parse().map_err(|_| Error::not_found("delivery"))
 }
 
 const UUID: &str = "a UUID";
@@ -241,10 +248,10 @@ fn read<T>(
 )]
 pub(super) async fn list(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
 ) -> Result<Json<WebhookListResponse>> {
-    let all = webhooks::list(&state, person.workspace()).await?;
-    Ok(Json(WebhookListResponse { webhooks: all.into_iter().map(|one| shown(&state, one, None)).collect() }))
+    let all = webhooks::list(&state.store, actor.workspace).await?;
+    Ok(Json(all.into_iter().map(|one| shown(&state, one, None)).collect()))
 }
 
 /// Add a webhook endpoint and create its signing secret.
@@ -267,11 +274,11 @@ pub(super) async fn list(
 )]
 pub(super) async fn create(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Json(input): Json<CreateWebhookRequest>,
 ) -> Result<(StatusCode, Json<WebhookResponse>)> {
     let input = WebhookInput { url: input.url, description: input.description, events: input.events };
-    let (made, secret) = webhooks::create(&state, &person.actor(), input).await?;
+    let (made, secret) = webhooks::create(&state, &actor, input).await?;
     Ok((StatusCode::CREATED, Json(shown(&state, made, Some(secret.expose().clone())))))
 }
 
@@ -290,10 +297,10 @@ pub(super) async fn create(
 )]
 pub(super) async fn show(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path(id): Path<String>,
 ) -> Result<Json<WebhookResponse>> {
-    let found = webhooks::get(&state, person.workspace(), webhook_id(&id)?).await?;
+    let found = webhooks::get(&state.store, actor.workspace, webhook_id(&id)?).await?;
     Ok(Json(shown(&state, found, None)))
 }
 
@@ -316,7 +323,7 @@ pub(super) async fn show(
 )]
 pub(super) async fn update(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path(id): Path<String>,
     Json(input): Json<UpdateWebhookRequest>,
 ) -> Result<Json<WebhookResponse>> {
@@ -326,7 +333,7 @@ pub(super) async fn update(
         events: input.events,
         enabled: input.enabled,
     };
-    let now = webhooks::update(&state, &person.actor(), webhook_id(&id)?, patch).await?;
+    let now = webhooks::update(&state, &actor, webhook_id(&id)?, patch).await?;
     Ok(Json(shown(&state, now, None)))
 }
 
@@ -345,10 +352,10 @@ pub(super) async fn update(
 )]
 pub(super) async fn remove(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path(id): Path<String>,
 ) -> Result<StatusCode> {
-    webhooks::remove(&state, &person.actor(), webhook_id(&id)?).await?;
+    webhooks::remove(&state.audited, &actor, webhook_id(&id)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -370,10 +377,10 @@ pub(super) async fn remove(
 )]
 pub(super) async fn rotate(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path(id): Path<String>,
 ) -> Result<Json<Rotated>> {
-    let (secret, until) = webhooks::rotate(&state, &person.actor(), webhook_id(&id)?).await?;
+    let (secret, until) = webhooks::rotate(&state, &actor, webhook_id(&id)?).await?;
     Ok(Json(Rotated { id, secret: secret.expose().clone(), previous_secret_until: until.to_rfc3339() }))
 }
 
@@ -421,7 +428,7 @@ pub(super) async fn deliveries_of(
 )]
 pub(super) async fn deliveries(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Query(which): Query<DeliveryListParams>,
 ) -> Result<Json<Deliveries>> {
     let filter = DeliveryFilter {
@@ -431,14 +438,10 @@ pub(super) async fn deliveries(
         txn: read("txn_id", which.txn_id.as_deref(), UUID, |text| text.parse().ok())?,
         before: read("before", which.before.as_deref(), UUID, |text| text.parse().ok())?,
     };
-    let limit = which.limit.unwrap_or(PAGE).clamp(1, 500);
-    let rows = webhooks::deliveries(&state, person.workspace(), &filter, limit).await?;
-    let full = rows.len() == limit as usize;
-    let next_before = rows.last().filter(|_| full).map(|row| row.id.to_string());
-    Ok(Json(Deliveries {
-        deliveries: rows.into_iter().map(|row| delivery(row, None)).collect(),
-        next_before,
-    }))
+    let limit = PAGE_SIZE.clamp(which.limit);
+    let rows = webhooks::deliveries(&state.store, actor.workspace, &filter, limit).await?;
+    let deliveries = rows.into_iter().map(|row| delivery(row, None)).collect();
+    Ok(Json(PagedList::new(deliveries, limit)))
 }
 
 /// Show a delivery with its body.
@@ -456,10 +459,10 @@ pub(super) async fn deliveries(
 )]
 pub(super) async fn show_delivery(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path(id): Path<String>,
 ) -> Result<Json<DeliveryResponse>> {
-    let found = webhooks::delivery(&state, person.workspace(), delivery_id(&id)?).await?;
+    let found = webhooks::delivery(&state, actor.workspace, delivery_id(&id)?).await?;
     Ok(Json(delivery(found.row, Some(String::from_utf8_lossy(&found.body).into_owned()))))
 }
 
@@ -482,9 +485,9 @@ pub(super) async fn show_delivery(
 )]
 pub(super) async fn resend(
     Extract(state): Extract<State>,
-    Manager(person): Manager,
+    Manager(actor): Manager,
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<DeliveryResponse>)> {
-    let row = webhooks::resend(&state, &person.actor(), delivery_id(&id)?).await?;
+    let row = webhooks::resend(&state, &actor, delivery_id(&id)?).await?;
     Ok((StatusCode::ACCEPTED, Json(delivery(row, None))))
 }

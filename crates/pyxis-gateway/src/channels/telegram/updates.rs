@@ -136,8 +136,8 @@ pub(crate) async fn webhook(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<StatusCode> {
-    let bot = Bot::of(&state).ok_or(Error::NotFound("webhook"))?;
-    let secret = bot.config.webhook_secret.as_ref().ok_or(Error::NotFound("webhook"))?;
+    let bot = Bot::of(&state).ok_or(Error::not_found("webhook"))?;
+    let secret = bot.config.webhook_secret.as_ref().ok_or(Error::not_found("webhook"))?;
     let sent = headers.get(SECRET_HEADER).ok_or(Error::Unauthenticated)?;
     if !secret.matches(sent.as_bytes()) {
         return Err(Error::Unauthenticated);

@@ -1,15 +1,15 @@
 //! Bodies that are part of a signature have to be read before they are sent.
 
+use crate::config::Config;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use pyxis_net::Body;
 
 use crate::error::{Error, Result};
-use crate::runtime::state::State;
 
 /// Reads the body, up to what is kept for an approval, and puts it back.
-pub(super) async fn take(state: &State, body: &mut Body) -> Result<Bytes> {
-    let max = state.config.pending_body_max;
+pub(super) async fn take(config: &Config, body: &mut Body) -> Result<Bytes> {
+    let max = config.pending_body_max;
     let mut rest = std::mem::replace(body, pyxis_net::body::empty());
     let mut read = BytesMut::new();
     while let Some(frame) = rest.frame().await {

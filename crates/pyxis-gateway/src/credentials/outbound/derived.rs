@@ -61,7 +61,7 @@ async fn run(state: &State, auth: &Auth, mut outbound: Outbound<'_>, body: Body)
     if let Some(token) = token.filter(|_| response.status() == StatusCode::UNAUTHORIZED) {
         tokens::rejected(state, credential, &token).await;
     }
-    wrap(state, credential, response, Arc::new(sought.needles(&credential.row.name)))
+    wrap(&state.config, credential, response, Arc::new(sought.needles(&credential.row.name)))
 }
 
 /// A host that does not like a client certificate may hang up before its reason has arrived.

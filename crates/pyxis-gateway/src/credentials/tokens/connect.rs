@@ -1,5 +1,7 @@
 //! A person connects an account: the authorization code flow with PKCE (RFC 6749, section 4.1; RFC 7636).
 
+use crate::config::Config;
+use pyxis_core::entropy::Entropy;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -13,18 +15,18 @@ use pyxis_core::hex;
 use pyxis_core::id::UserId;
 use pyxis_core::target::Target;
 use pyxis_store::credentials::{self, CredentialRow};
-use pyxis_store::grants;
 use pyxis_store::oauth_tokens::{self, ConnectionRow};
+use pyxis_store::{Store, grants};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::{StoredGrant, TokenRequest};
 use crate::credentials::token_endpoint::{self, GrantedToken, form_encoded};
 use crate::error::{Error, Result};
-use crate::identity::actor::{Actor, Change};
 use crate::runtime::resolve::{ResolvedCredential, key_hash};
 use crate::runtime::secret_value::SecretValue;
 use crate::runtime::state::State;
+use pyxis_core::actor::Actor;
 
 /// How long a person may take at the provider.
 const WINDOW: Duration = Duration::from_mins(10);
@@ -32,11 +34,11 @@ const WINDOW: Duration = Duration::from_mins(10);
 const CHANGED: Error = Error::Conflict("the credential was changed in the meantime; connect it again");
 
 /// The scope that the token endpoint granted to a credential, where it is not the one asked for.
-pub async fn granted_scope(state: &State, row: &CredentialRow) -> Result<Option<String>> {
+pub async fn granted_scope(store: &Store, row: &CredentialRow) -> Result<Option<String>> {
     if asked_scope(row).is_none() {
         return Ok(None);
     }
-    let found = oauth_tokens::find(&state.store, row.workspace_id, row.id).await?;
+    let found = oauth_tokens::find(store, row.workspace_id, row.id).await?;
     let found = found.filter(|found| found.credential_version == row.version);
     Ok(differing(row, found.and_then(|found| found.granted_scope)))
 }
@@ -58,8 +60,8 @@ fn names(scope: &str) -> BTreeSet<&str> {
 }
 
 /// Where the provider sends people back to.
-pub fn redirect_uri(state: &State) -> String {
-    format!("{}/app/oauth/callback", state.config.base_url)
+pub fn redirect_uri(config: &Config) -> String {
+    format!("{}/app/oauth/callback", config.base_url)
 }
 
 /// True if the provider no longer takes what is stored of a connected account.
@@ -71,7 +73,7 @@ pub async fn is_needed(state: &State, row: &CredentialRow) -> Result<bool> {
 
 /// Begins a connection; the address of the provider's page of consent.
 pub async fn begin(state: &State, actor: &Actor, user: UserId, name: &str) -> Result<String> {
-    let credential = find(state, actor, name).await?;
+    let credential = find(&state.store, actor, name).await?;
     let account = account(&credential)?;
     let page = account.authorization_url.as_deref().ok_or_else(|| {
         Error::field("auth.authorization_url", "is not set; set it, or store the refresh token in the secret")
@@ -80,7 +82,7 @@ pub async fn begin(state: &State, actor: &Actor, user: UserId, name: &str) -> Re
     let opened = credential.open_needed(&state.keyring)?;
     let secret = opened.secret();
     let client = secret.field("client_id").ok_or_else(|| Error::field("secret.client_id", "is required"))?;
-    let (token, verifier) = (random(state), random(state));
+    let (token, verifier) = (random(&*state.entropy), random(&*state.entropy));
     let row = &credential.row;
     let aad = oauth_tokens::verifier_aad(row.workspace_id, row.id);
     let now = state.now();
@@ -97,11 +99,11 @@ pub async fn begin(state: &State, actor: &Actor, user: UserId, name: &str) -> Re
     oauth_tokens::purge_connections(&state.store, now).await?;
     oauth_tokens::begin_connection(&state.store, &connection).await?;
     let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()));
-    Ok(consent(&page, account, client, &redirect_uri(state), &token, &challenge))
+    Ok(consent(&page, account, client, &redirect_uri(&state.config), &token, &challenge))
 }
 
-fn random(state: &State) -> String {
-    URL_SAFE_NO_PAD.encode(entropy::bytes::<32>(&*state.entropy))
+fn random(entropy: &dyn Entropy) -> String {
+    URL_SAFE_NO_PAD.encode(entropy::bytes::<32>(entropy))
 }
 
 fn consent(
@@ -144,7 +146,7 @@ pub async fn finish(state: &State, actor: &Actor, user: UserId, token: &str, cod
     let hash = hex::encode(&key_hash(token));
     let found = oauth_tokens::take_connection(&state.store, workspace, user, &hash, now).await?;
     let connection =
-        found.ok_or(Error::NotFound("connection: it was used, or took longer than ten minutes"))?;
+        found.ok_or(Error::not_found("connection: it was used, or took longer than ten minutes"))?;
     let row = credentials::find(&state.store, workspace, connection.credential_id).await?;
     let row = row.filter(|row| row.version == connection.credential_version);
     let row = row.ok_or(CHANGED)?;
@@ -158,7 +160,7 @@ pub async fn finish(state: &State, actor: &Actor, user: UserId, token: &str, cod
         .open(&aad, &connection.sealed_verifier)
         .map_err(|error| Error::Internal(Box::new(error)))?;
     let verifier = String::from_utf8_lossy(verifier.expose()).into_owned();
-    let redirect = redirect_uri(state);
+    let redirect = redirect_uri(&state.config);
     let granted = token_endpoint::code(state, account, secret, code, &verifier, &redirect)
         .await
         .map_err(Error::from)?;
@@ -172,7 +174,7 @@ pub async fn finish(state: &State, actor: &Actor, user: UserId, token: &str, cod
 async fn keep(state: &State, actor: &Actor, mut subject: TokenRequest, granted: GrantedToken) -> Result<()> {
     let (workspace, id, now) = (actor.workspace, subject.row.id, state.now());
     let renewable = granted.refresh_token.is_some();
-    let mut change = Change::begin(state, actor).await?;
+    let mut change = state.audited.begin(actor).await?;
     let raised = credentials::raise_version(&mut change.tx, workspace, id, subject.row.version, now).await?;
     subject.row.version = raised.ok_or(CHANGED)?;
     let (stored, _) = super::to_store(state, &subject, granted, StoredGrant::default());
@@ -182,12 +184,12 @@ async fn keep(state: &State, actor: &Actor, mut subject: TokenRequest, granted: 
     if let Some(scope) = differing(&subject.row, stored.granted_scope) {
         detail["granted_scope"] = scope.into();
     }
-    change.commit(AuditEvent::CredentialConnected, Some(&subject.row.name), detail).await
+    Ok(change.commit_about(AuditEvent::CredentialConnected, Some(&subject.row.name), detail).await?)
 }
 
-async fn find(state: &State, actor: &Actor, name: &str) -> Result<ResolvedCredential> {
-    let row = credentials::find_by_name(&state.store, actor.workspace, name).await?;
-    ResolvedCredential::parse(row.ok_or(Error::NotFound("credential"))?, None, ApprovalMode::Gated)
+async fn find(store: &Store, actor: &Actor, name: &str) -> Result<ResolvedCredential> {
+    let row = credentials::find_by_name(store, actor.workspace, name).await?;
+    ResolvedCredential::parse(row.ok_or(Error::not_found("credential"))?, None, ApprovalMode::Gated)
 }
 
 fn account(credential: &ResolvedCredential) -> Result<&Connected> {

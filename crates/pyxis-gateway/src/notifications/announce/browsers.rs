@@ -1,16 +1,16 @@
 //! Browser notifications: stored with the change that they announce, and sent by [`crate::notifications::push`].
 
 use pyxis_core::approval_mode::Channel;
+use pyxis_core::clock::UnixMillis;
 use pyxis_store::Tx;
 use pyxis_store::approvals::ApprovalRow;
 use pyxis_store::push::{self, PushMessageRow};
 
 use crate::error::Result;
 use crate::identity::voters::eligible_among;
-use crate::runtime::state::State;
 
 /// Stores the messages about a request pending in the dashboard, one for each browser of its eligible approvers.
-pub(super) async fn announce(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
+pub(super) async fn announce(now: UnixMillis, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
     if row.channel != Channel::Dashboard {
         return Ok(());
     }
@@ -24,7 +24,7 @@ pub(super) async fn announce(state: &State, tx: &mut Tx, row: &ApprovalRow) -> R
             txn_id: row.txn_id,
             workspace_id: row.workspace_id,
             attempts: 0,
-            next_at: state.now(),
+            next_at: now,
             expires_at: row.expires_at,
         })
         .collect();

@@ -2,10 +2,12 @@
 
 use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::chat::ChatPlatform;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::hex;
 use pyxis_core::id::ChatMessageId;
 use pyxis_store::approvals::ApprovalRow;
 use pyxis_store::chat_messages::{self, NewChatMessage};
+use pyxis_store::cipher::Keyring;
 use pyxis_store::{Tx, chat_identities};
 use sha2::{Digest, Sha256};
 
@@ -28,7 +30,7 @@ pub(super) async fn announce(state: &State, tx: &mut Tx, row: &ApprovalRow) -> R
             txn_id: row.txn_id,
             platform,
             chat,
-            nonce_hash: nonce_hash(&nonce(state, id)),
+            nonce_hash: nonce_hash(&nonce(&state.keyring, id)),
             created_at: now,
         };
         chat_messages::insert(&mut *tx, &new).await?;
@@ -37,17 +39,22 @@ pub(super) async fn announce(state: &State, tx: &mut Tx, row: &ApprovalRow) -> R
 }
 
 /// Updates the messages about a transaction with its end.
-pub(super) async fn follow(state: &State, tx: &mut Tx, row: &ApprovalRow, end: ApprovalState) -> Result<()> {
+pub(super) async fn follow(
+    now: UnixMillis,
+    tx: &mut Tx,
+    row: &ApprovalRow,
+    end: ApprovalState,
+) -> Result<()> {
     if row.channel.platform().is_some() {
-        chat_messages::set_desired_state(&mut *tx, row.workspace_id, row.txn_id, end, state.now()).await?;
+        chat_messages::set_desired_state(&mut *tx, row.workspace_id, row.txn_id, end, now).await?;
     }
     Ok(())
 }
 
 /// Updates the messages about a pending transaction with its approvals so far.
-pub(super) async fn renew(state: &State, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
+pub(super) async fn renew(now: UnixMillis, tx: &mut Tx, row: &ApprovalRow) -> Result<()> {
     if row.channel.platform().is_some() {
-        chat_messages::refresh(&mut *tx, row.workspace_id, row.txn_id, state.now()).await?;
+        chat_messages::refresh(&mut *tx, row.workspace_id, row.txn_id, now).await?;
     }
     Ok(())
 }
@@ -73,8 +80,8 @@ async fn chats(tx: &mut Tx, row: &ApprovalRow, platform: ChatPlatform) -> Result
 }
 
 /// Nonce in a message's buttons: unguessable, and constant for the life of the database.
-pub(crate) fn nonce(state: &State, message: ChatMessageId) -> String {
-    let key = state.keyring.derive(&format!("chat-nonce {message}"));
+pub(crate) fn nonce(keyring: &Keyring, message: ChatMessageId) -> String {
+    let key = keyring.derive(&format!("chat-nonce {message}"));
     hex::encode(&key.expose()[..NONCE])
 }
 

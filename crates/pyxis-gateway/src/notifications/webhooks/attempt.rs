@@ -5,11 +5,13 @@ use http::header::{CONTENT_TYPE, HeaderName, USER_AGENT};
 use http::{HeaderValue, Method, Request, StatusCode, Uri};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{WebhookId, WorkspaceId};
 use pyxis_core::secret::SecretString;
 use pyxis_core::webhook::{ATTEMPT_TIMEOUT, next_attempt, signature};
+use pyxis_net::Client;
 use pyxis_net::HostPort;
-use pyxis_store::cipher::{Aad, Sealed};
+use pyxis_store::cipher::{Aad, Keyring, Sealed};
 use pyxis_store::deliveries::{self, Attempt, Claimed, DeliveryStatus};
 use pyxis_store::webhooks::{self, WebhookRow};
 use tokio::time::{Instant, timeout};
@@ -50,16 +52,17 @@ impl Endpoint {
 
 /// Signing secrets, newest first.
 fn secrets(state: &State, row: &WebhookRow) -> Result<Vec<SecretString>> {
-    let mut secrets = vec![open(state, &webhooks::secret_aad(row.workspace_id, row.id), &row.sealed_secret)?];
+    let mut secrets =
+        vec![open(&state.keyring, &webhooks::secret_aad(row.workspace_id, row.id), &row.sealed_secret)?];
     let both = row.previous_until_at.is_some_and(|until| until > state.now());
     if let Some(previous) = row.sealed_previous.as_ref().filter(|_| both) {
-        secrets.push(open(state, &webhooks::previous_aad(row.workspace_id, row.id), previous)?);
+        secrets.push(open(&state.keyring, &webhooks::previous_aad(row.workspace_id, row.id), previous)?);
     }
     Ok(secrets)
 }
 
-fn open(state: &State, aad: &Aad, sealed: &Sealed) -> Result<SecretString> {
-    let bytes = state.keyring.open(aad, sealed).map_err(|error| Error::Internal(Box::new(error)))?;
+fn open(keyring: &Keyring, aad: &Aad, sealed: &Sealed) -> Result<SecretString> {
+    let bytes = keyring.open(aad, sealed).map_err(|error| Error::Internal(Box::new(error)))?;
     let text = std::str::from_utf8(bytes.expose()).map_err(|error| Error::Internal(Box::new(error)))?;
     Ok(SecretString::new(text.to_owned()))
 }
@@ -76,13 +79,13 @@ pub(super) async fn make(state: &State, endpoint: &Endpoint, claimed: &Claimed) 
     let sealed = deliveries::body_aad(claimed.workspace_id, claimed.id);
     let opened = state.keyring.open(&sealed, &claimed.sealed_body);
     let body = opened.map_err(|error| Error::Internal(Box::new(error)))?;
-    let request = request(state, endpoint, claimed, Bytes::copy_from_slice(body.expose()));
-    let answer = match timeout(ATTEMPT_TIMEOUT, send(state, endpoint, request)).await {
+    let request = request(state.now(), endpoint, claimed, Bytes::copy_from_slice(body.expose()));
+    let answer = match timeout(ATTEMPT_TIMEOUT, send(&state.net, endpoint, request)).await {
         Ok(answer) => answer.map_err(|error| error.to_string()),
         Err(_) => Err(format!("no response within {} seconds", ATTEMPT_TIMEOUT.as_secs())),
     };
     let millis = i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX);
-    let attempt = judged(state, claimed, answer, millis);
+    let attempt = judged(state.now(), claimed, answer, millis);
     state.metrics().attempted(attempt.status);
     if !deliveries::record(&state.store, claimed, &attempt).await? {
         tracing::debug!(delivery = %claimed.id, "another node attempted it too, or a person sent it again");
@@ -90,8 +93,8 @@ pub(super) async fn make(state: &State, endpoint: &Endpoint, claimed: &Claimed) 
     Ok(())
 }
 
-fn request(state: &State, endpoint: &Endpoint, claimed: &Claimed, body: Bytes) -> Request<pyxis_net::Body> {
-    let signature = signature(&endpoint.secrets, state.now(), &body);
+fn request(now: UnixMillis, endpoint: &Endpoint, claimed: &Claimed, body: Bytes) -> Request<pyxis_net::Body> {
+    let signature = signature(&endpoint.secrets, now, &body);
     let mut request = Request::new(pyxis_net::body::full(body));
     *request.method_mut() = Method::POST;
     *request.uri_mut() = endpoint.uri.clone();
@@ -108,13 +111,13 @@ fn request(state: &State, endpoint: &Endpoint, claimed: &Claimed, body: Bytes) -
 }
 
 async fn send(
-    state: &State,
+    net: &Client,
     endpoint: &Endpoint,
     request: Request<pyxis_net::Body>,
 ) -> std::result::Result<EndpointResponse, pyxis_net::Error> {
     // A kept-alive connection was checked when it was opened; the address may have changed since.
-    state.net.check(&endpoint.host).await?;
-    let response = state.net.send(request, ATTEMPT_TIMEOUT).await?;
+    net.check(&endpoint.host).await?;
+    let response = net.send(request, ATTEMPT_TIMEOUT).await?;
     let status = response.status();
     Ok(EndpointResponse { status, excerpt: read(response.into_body()).await })
 }
@@ -136,12 +139,12 @@ async fn read(mut body: Incoming) -> Option<String> {
 
 /// New status of a delivery after an attempt. Any 2xx is a success; everything else is a failure.
 fn judged(
-    state: &State,
+    now: UnixMillis,
     claimed: &Claimed,
     answer: std::result::Result<EndpointResponse, String>,
     millis: i64,
 ) -> Attempt {
-    let at = state.now();
+    let at = now;
     let failed = u32::try_from(claimed.attempts + 1).unwrap_or(u32::MAX);
     let (acknowledged, error) = match &answer {
         Ok(answer) if answer.status.is_success() => (true, None),

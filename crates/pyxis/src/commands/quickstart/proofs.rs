@@ -45,7 +45,7 @@ pub(super) async fn prepare(app: &App, actor: &Actor) -> Result<EvmAddress> {
     let key = IssuerKey::generate(&*state.entropy);
     forget_former(state, actor).await?;
     for (kind, network) in wanted {
-        issuers::add(state, actor, *kind, key.issuer(), ISSUER).await?;
+        issuers::add(&state.audited, actor, *kind, key.issuer(), ISSUER).await?;
         let issued_at = state.now().seconds();
         let statement = Statement::Register(Registration {
             kind: *kind,
@@ -63,8 +63,8 @@ pub(super) async fn prepare(app: &App, actor: &Actor) -> Result<EvmAddress> {
 }
 
 async fn forget_former(state: &State, actor: &Actor) -> Result<()> {
-    for old in issuers::list(state).await?.into_iter().filter(|row| row.name == ISSUER) {
-        issuers::remove(state, actor, old.kind, old.issuer.parse()?).await?;
+    for old in issuers::list(&state.store).await?.into_iter().filter(|row| row.name == ISSUER) {
+        issuers::remove(&state.audited, actor, old.kind, old.issuer.parse()?).await?;
     }
     Ok(())
 }

@@ -58,12 +58,12 @@ pub(super) fn key_path(app: &App) -> PathBuf {
 /// Creates what is missing.
 pub(super) async fn prepare(app: &App, actor: &Actor) -> Result<Samples> {
     let state = &app.scoring;
-    let first = scorers::list(state, actor.workspace).await?.into_iter().next();
+    let first = scorers::list(&state.store, actor.workspace).await?.into_iter().next();
     let scorer = if let Some(row) = first {
         row.id
     } else {
         let input = ScorerInput { name: "default".to_owned(), threshold: None, weights: None };
-        scorers::create(state, actor, input).await?.id
+        scorers::create(&state.audited, actor, input).await?.id
     };
     let addresses: Vec<EvmAddress> = SAMPLES.iter().map(|(last, _)| address(*last)).collect();
     if !has_samples(state, actor, scorer, addresses[0]).await? {
@@ -88,17 +88,17 @@ fn address(last: u8) -> EvmAddress {
 }
 
 async fn has_samples(state: &State, actor: &Actor, scorer: ScorerId, address: EvmAddress) -> Result<bool> {
-    let found = stamps::show(state, actor.workspace, Some(scorer), address).await?;
+    let found = stamps::show(&state.store, actor.workspace, Some(scorer), address, state.now()).await?;
     Ok(found.stamps.iter().any(|line| line.standing != StampStatus::Expired))
 }
 
 /// Issues every sample with a new key, submits it as a holder's application would, and scores it.
 async fn issue(state: &State, actor: &Actor, scorer: ScorerId) -> Result<()> {
     let signer = Signer::new(&*state.entropy);
-    for old in issuers::list(state, actor.workspace).await?.iter().filter(|row| row.name == ISSUER) {
-        issuers::remove(state, actor, &old.did).await?;
+    for old in issuers::list(&state.store, actor.workspace).await?.iter().filter(|row| row.name == ISSUER) {
+        issuers::remove(&state.audited, actor, &old.did).await?;
     }
-    issuers::add(state, actor, signer.did(), ISSUER).await?;
+    issuers::add(&state.audited, actor, signer.did(), ISSUER).await?;
     let now = state.now();
     for (last, list) in SAMPLES {
         let address = address(*last);

@@ -1,0 +1,96 @@
+//! Names of closed sets in columns whose rows stay readable when a newer version adds a name.
+
+use std::fmt;
+
+use pyxis_core::grant::DecisionSurface;
+use pyxis_core::policy::Rule;
+
+use crate::db::{Bind, Cell, Column, Value};
+
+/// A type whose values have stored names.
+pub trait Named: Copy + Eq + 'static {
+    /// Every value.
+    const ALL: &'static [Self];
+
+    /// The stored name.
+    fn name(self) -> &'static str;
+}
+
+/// A value by its stored name, or a name that only a newer version knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoredName<T> {
+    Known(T),
+    Unknown(String),
+}
+
+impl<T: Named> StoredName<T> {
+    /// The name, known or not.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Known(value) => value.name(),
+            Self::Unknown(name) => name,
+        }
+    }
+
+    /// True if it is this value.
+    pub fn is(&self, value: T) -> bool {
+        matches!(self, Self::Known(known) if *known == value)
+    }
+}
+
+impl<T> From<T> for StoredName<T> {
+    fn from(value: T) -> Self {
+        Self::Known(value)
+    }
+}
+
+impl<T: Named> fmt::Display for StoredName<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl<T: Named> Bind for &StoredName<T> {
+    const NULL: Value = <String as Bind>::NULL;
+
+    fn bind(self) -> Value {
+        self.as_str().bind()
+    }
+}
+
+impl<T: Named> Column for StoredName<T> {
+    fn read(cell: Cell<'_>) -> Option<Self> {
+        let name = String::read(cell)?;
+        let known = T::ALL.iter().copied().find(|value| value.name() == name);
+        Some(known.map_or(Self::Unknown(name), Self::Known))
+    }
+}
+
+impl Named for Rule {
+    const ALL: &'static [Self] = Self::ALL;
+
+    fn name(self) -> &'static str {
+        self.as_str()
+    }
+}
+
+impl Named for DecisionSurface {
+    const ALL: &'static [Self] = Self::ALL;
+
+    fn name(self) -> &'static str {
+        self.as_str()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_of_a_newer_version_is_kept_as_it_is() {
+        let read = |text| StoredName::<Rule>::read(Cell::Text(text)).unwrap();
+        assert!(read("require_url").is(Rule::RequireUrl));
+        assert_eq!(read("by_moon_phase").as_str(), "by_moon_phase");
+        assert!(StoredName::<Rule>::read(Cell::Int(1)).is_none());
+    }
+}
