@@ -86,7 +86,7 @@ pub use db::{Committing, Executor, Tx, fold};
 pub use error::{NO_NUL, StoreError};
 pub use event::StoreEvent;
 pub use page::Page;
-pub use stored_name::{Named, StoredName};
+pub use stored_name::{ClosedSet, StoredName};
 pub use url::DatabaseUrl;
 
 /// Events by which a slow subscriber may lag before it is told that it missed some.
