@@ -46,8 +46,9 @@ def scores(address, digest, series, names, key, place):
     """What scoring them stores; where SQLite keeps a score follows from its address."""
     column, value = ("rowid, ", f"{place('n.n')}, ") if place else ("", "")
     return [
-        f"INSERT INTO claims SELECT 1, 'v1:' || n.n || '/' || s.s, w.id, {address('n.n')}, "
-        f"{digest('n.n', 's.s')}, {EXPIRES_AT}, 'Stamp#' || s.s FROM {series} CROSS JOIN {names}, workspaces w",
+        "INSERT INTO claims (scorer_id, nullifier, workspace_id, address, digest, expires_at, provider, claimed_at) "
+        f"SELECT 1, 'v1:' || n.n || '/' || s.s, w.id, {address('n.n')}, "
+        f"{digest('n.n', 's.s')}, {EXPIRES_AT}, 'Stamp#' || s.s, {AT} FROM {series} CROSS JOIN {names}, workspaces w",
         f"INSERT INTO scores ({column}scorer_id, address, workspace_id, score, computed_at, valid_until, revision, "
         f"stale, in_history, body) SELECT {value}1, {address('n.n')}, w.id, 500000, {AT}, {EXPIRES_AT}, s.revision, "
         f"{key}, NOT ({key}), '{STORED}' FROM {series}, workspaces w, scorers s WHERE s.id = 1",

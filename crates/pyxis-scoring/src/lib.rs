@@ -23,7 +23,7 @@ mod state;
 mod values;
 
 pub use error::{BoxError, Error, Result};
-pub use limits::{SpentLog, limit_of_models, limit_of_stamps, release_unspent};
+pub use limits::{limit_of_models, limit_of_stamps};
 pub use routes::openapi;
 pub use routes::{FastPathScore, SCORE, router};
 pub use scoring_db::ScoringDb;

@@ -1,15 +1,12 @@
 //! Rate limits (`docs/reference/behavior/scoring.md#rate-limits`): exact across all nodes, in windows of 15 minutes.
 //!
-//! Every request is counted in the database before it is answered, alone or as part of a reserved block.
+//! Every request is counted in the database before it is answered, alone or as part of a reserved block. A process that
+//! is killed leaves the unspent rest of its block counted, so the window is too strict by at most that, never too lenient.
 
-mod crash_recovery;
 mod key_window;
 mod limiter;
-mod spent_log;
 
-pub use crash_recovery::release_unspent;
 pub(crate) use limiter::Limiter;
-pub use spent_log::SpentLog;
 
 /// Requests per window of the Stamps endpoints: the tier's limit, or the key's own in tier 4.
 pub fn limit_of_stamps(tier: i64, own: Option<i64>) -> i64 {

@@ -12,7 +12,7 @@ use pyxis_store::Store;
 use pyxis_store::audit::{AuditKeys, AuditedStore};
 use pyxis_store::outbox::Outbox;
 
-use crate::limits::{Limiter, SpentLog};
+use crate::limits::Limiter;
 use crate::models::{Models, Source};
 use crate::scoring_db::ScoringDb;
 
@@ -94,12 +94,6 @@ impl State {
     /// Source of wallet activity, unless it is the imported activity.
     pub fn activity(&self) -> Option<&dyn Source> {
         self.activity.as_deref()
-    }
-
-    /// Starts reserving requests for keys far from their limit, and records in `ledger` the reserved requests it
-    /// admits.
-    pub fn note_in(&self, ledger: SpentLog) {
-        self.limiter.note_in(ledger);
     }
 
     /// Returns once exactly the admitted requests are counted.

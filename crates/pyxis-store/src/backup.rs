@@ -53,7 +53,6 @@ pub const TABLES: &[&str] = &[
     "api_keys",
     "history_requests",
     "usage_windows",
-    "usage_reservations",
     "issuers",
     "platforms",
     "holders",
@@ -171,9 +170,9 @@ pub async fn restore(
 }
 
 fn write_pages(from: &Path, to: &Path, progress: &mut impl FnMut(BackupProgress)) -> Result<(), StoreError> {
-    let source = sqlite::connect(from)?;
-    sqlite::create_private(to)?;
-    let mut target = sqlite::connect_plain(to)?;
+    let source = pyxis_sqlite::connect(from)?;
+    pyxis_sqlite::create_private(to)?;
+    let mut target = pyxis_sqlite::connect_plain(to)?;
     // An open snapshot: commits by others do not appear in the copy and do not restart it.
     source.execute_batch("BEGIN; SELECT count(*) FROM meta;").map_err(sqlite::failure)?;
     let backup = rusqlite::backup::Backup::new(&source, &mut target).map_err(sqlite::failure)?;
@@ -191,7 +190,7 @@ fn write_pages(from: &Path, to: &Path, progress: &mut impl FnMut(BackupProgress)
 
 /// Removes the write-ahead log, so that the backup is a single file.
 fn make_single_file(path: &Path) -> Result<(), StoreError> {
-    let connection = sqlite::connect_plain(path)?;
+    let connection = pyxis_sqlite::connect_plain(path)?;
     connection.pragma_update(None, "journal_mode", "DELETE").map_err(sqlite::failure)?;
     connection.close().map_err(|(_, error)| sqlite::failure(error))
 }

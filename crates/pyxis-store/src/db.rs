@@ -16,6 +16,7 @@ use std::future::Future;
 
 pub(crate) use query::{SqlQuery, sql};
 pub(crate) use row::{Attempt, FromRow, Row, row};
+use sqlite::session;
 pub use tx::{Committing, Tx};
 pub(crate) use value::{Bind, Cell, Column, Value, named_text, stored_enum};
 
@@ -77,7 +78,7 @@ pub fn fold(name: &str) -> String {
 }
 
 pub(crate) enum Backend {
-    Sqlite(sqlite::Database),
+    Sqlite(Box<pyxis_sqlite::Database>),
     Postgres(Box<postgres::Database>),
 }
 
@@ -85,7 +86,7 @@ impl Backend {
     /// Upper bound on the commits of this process. A read that begins now sees all of them.
     pub(crate) fn commits(&self) -> u64 {
         match self {
-            Self::Sqlite(database) => database.readers().commits(),
+            Self::Sqlite(database) => database.commits(),
             Self::Postgres(database) => database.commits(),
         }
     }
@@ -99,23 +100,27 @@ impl Executor for &Store {
     async fn optional<T: FromRow>(self, query: SqlQuery) -> Result<Option<T>, StoreError> {
         match self.backend() {
             Backend::Sqlite(database) if query.relaxed => {
-                database.readers().read_relaxed(|session| session.optional(&query))
+                database.read_relaxed(session(|session| session.optional(&query)))
             }
-            Backend::Sqlite(database) => database.readers().read(|session| session.optional(&query)),
+            Backend::Sqlite(database) => database.read(session(|session| session.optional(&query))),
             Backend::Postgres(database) => database.optional(&query).await,
         }
     }
 
     async fn all<T: FromRow>(self, query: SqlQuery) -> Result<Vec<T>, StoreError> {
         match self.backend() {
-            Backend::Sqlite(database) => database.read_blocking(move |session| session.all(&query)).await,
+            Backend::Sqlite(database) => {
+                database.read_blocking(session(move |session| session.all(&query))).await
+            }
             Backend::Postgres(database) => database.all(&query).await,
         }
     }
 
     async fn execute(self, query: SqlQuery) -> Result<u64, StoreError> {
         match self.backend() {
-            Backend::Sqlite(database) => database.write(move |session| session.execute(&query)).await,
+            Backend::Sqlite(database) => {
+                database.write(session(move |session| session.execute(&query))).await
+            }
             Backend::Postgres(database) => database.execute(&query).await,
         }
     }
@@ -123,9 +128,9 @@ impl Executor for &Store {
     async fn returning<T: FromRow>(self, query: SqlQuery) -> Result<Vec<T>, StoreError> {
         match self.backend() {
             Backend::Sqlite(database) if query.relaxed => {
-                database.writer().run_relaxed(move |session| session.all(&query)).await
+                database.write_relaxed(session(move |session| session.all(&query))).await
             }
-            Backend::Sqlite(database) => database.write(move |session| session.all(&query)).await,
+            Backend::Sqlite(database) => database.write(session(move |session| session.all(&query))).await,
             Backend::Postgres(database) => database.returning(&query).await,
         }
     }
@@ -133,7 +138,7 @@ impl Executor for &Store {
     async fn execute_each(self, text: Cow<'static, str>, rows: Rows) -> Result<u64, StoreError> {
         match self.backend() {
             Backend::Sqlite(database) => {
-                database.write_atomic(move |session| session.execute_each(&text, &rows)).await
+                database.write_atomic(session(move |session| session.execute_each(&text, &rows))).await
             }
             Backend::Postgres(_) => {
                 let mut tx = self.begin().await?;
@@ -154,7 +159,7 @@ impl Store {
                 let all = move |session: &sqlite::Session<'_>| {
                     queries.iter().map(|query| session.execute(query)).collect()
                 };
-                database.write_atomic(all).await
+                database.write_atomic(session(all)).await
             }
             Backend::Postgres(_) => {
                 let mut tx = self.begin().await?;

@@ -61,10 +61,6 @@ impl StoreError {
         Self::Unavailable(Arc::new(error))
     }
 
-    pub(crate) fn refused(error: impl std::error::Error + Send + Sync + 'static) -> Self {
-        Self::Refused(Arc::new(error))
-    }
-
     /// True if a failed write may have been executed anyway: the connection broke during it, so its outcome is unknown.
     pub fn may_have_happened(&self) -> bool {
         let Self::Unavailable(source) = self else { return false };
@@ -119,13 +115,6 @@ fn is_lock_timeout(source: &ErrorSource) -> bool {
     refusal(source) == Some(&SqlState::LOCK_NOT_AVAILABLE)
 }
 
-/// True if SQLite could not begin because another process is writing.
-pub(crate) fn is_busy(error: &StoreError) -> bool {
-    let StoreError::Unavailable(source) = error else { return false };
-    let code = source.downcast_ref().and_then(rusqlite::Error::sqlite_error_code);
-    matches!(code, Some(rusqlite::ErrorCode::DatabaseBusy))
-}
-
 /// The deadline passed before the job's turn, so nothing was done.
 #[derive(Debug, thiserror::Error)]
 #[error("another writer has held the database for too long; nothing was done")]
@@ -154,7 +143,7 @@ mod tests {
         assert!(!StoreError::unavailable(no_connection).may_have_happened());
         assert!(!StoreError::unavailable(rusqlite::Error::InvalidQuery).may_have_happened());
         assert!(!StoreError::unavailable(Busy).may_have_happened());
-        assert!(!StoreError::refused(rusqlite::Error::InvalidQuery).may_have_happened());
+        assert!(!StoreError::Refused(Arc::new(rusqlite::Error::InvalidQuery)).may_have_happened());
         assert!(!StoreError::Aborted.may_have_happened());
         for error in [StoreError::unavailable(Closed), StoreError::Aborted] {
             assert!(!error.is_contended());

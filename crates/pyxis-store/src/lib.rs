@@ -81,11 +81,11 @@ use tokio::sync::broadcast;
 use tokio::time::Instant;
 
 use db::Backend;
-pub use db::sqlite::readers::release_idle_reads;
 pub use db::{Committing, Executor, Tx, fold};
 pub use error::{NO_NUL, StoreError};
 pub use event::StoreEvent;
 pub use page::Page;
+pub use pyxis_sqlite::release_idle_reads;
 pub use stored_name::{ClosedSet, StoredName};
 pub use url::DatabaseUrl;
 
@@ -147,9 +147,11 @@ impl Store {
     /// contacted before the first statement.
     pub fn open(options: &OpenOptions) -> Result<Self, StoreError> {
         let backend = match (options.url.sqlite_path(), options.url.postgres()?) {
-            (Some(path), _) => {
-                Backend::Sqlite(db::sqlite::Database::open(path, options.readers, options.patience)?)
-            }
+            (Some(path), _) => Backend::Sqlite(Box::new(pyxis_sqlite::Database::open(
+                path,
+                options.readers,
+                options.patience,
+            )?)),
             (None, Some(config)) => {
                 let tls = url::tls(options.extra_roots_pem.as_deref())?;
                 let (size, patience) = (options.pool_size, options.patience);
@@ -207,7 +209,7 @@ impl Store {
     /// Succeeds if the database answers, and writes can still be made durable.
     pub async fn ping(&self) -> Result<(), StoreError> {
         if let Backend::Sqlite(database) = &self.inner.backend {
-            database.writer().works()?;
+            database.check_writable()?;
         }
         self.optional::<(i64,)>(db::sql("SELECT CAST(1 AS BIGINT)")).await.map(|_| ())
     }
@@ -221,7 +223,7 @@ impl Store {
     pub(crate) async fn begin_by(&self, deadline: Instant) -> Result<Tx, StoreError> {
         let bus = self.inner.events.clone();
         match &self.inner.backend {
-            Backend::Sqlite(database) => Ok(Tx::sqlite(database.writer().begin(deadline).await?, bus)),
+            Backend::Sqlite(database) => Ok(Tx::sqlite(database.begin(deadline).await?, bus)),
             Backend::Postgres(database) => Ok(Tx::postgres(database.begin(deadline).await?, bus)),
         }
     }
@@ -235,7 +237,7 @@ impl Store {
     /// one, so that frequently changed pages are moved less often. The writer's cache grows, too.
     pub async fn begin_bulk_load(&self) -> Result<(), StoreError> {
         match &self.inner.backend {
-            Backend::Sqlite(database) => database.will_write_much().await,
+            Backend::Sqlite(database) => Ok(database.begin_bulk_load().await?),
             Backend::Postgres(_) => Ok(()),
         }
     }
@@ -244,7 +246,7 @@ impl Store {
     /// that uses the database does so later. The higher limits of the log remain.
     pub async fn end_bulk_load(&self) {
         if let Backend::Sqlite(database) = &self.inner.backend {
-            database.writer().cut_log().await;
+            database.end_bulk_load().await;
         }
     }
 

@@ -8,7 +8,8 @@ use rusqlite::functions::FunctionFlags;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-use crate::db::{self, Backend, sql, sqlite::Session};
+use crate::db::sqlite::{self, Session};
+use crate::db::{self, Backend, sql};
 use crate::stamps::nullifiers;
 use crate::{Engine, Executor, Store, StoreError};
 
@@ -56,6 +57,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(26, "0026_granted_scope"),
     migration!(27, "0027_deliveries_in_order"),
     migration!(28, "0028_unreachable"),
+    migration!(29, "0029_no_usage_reservations"),
 ];
 
 /// Held on PostgreSQL while migrating, so that nodes that start together do not collide.
@@ -101,7 +103,7 @@ pub(crate) async fn run(store: &Store) -> Result<i64, StoreError> {
     let deadline = Instant::now() + PATIENCE;
     match store.backend() {
         Backend::Sqlite(database) => {
-            database.writer().begin(deadline).await?.finish(run_sqlite).await?;
+            database.begin(deadline).await?.finish(sqlite::session(run_sqlite)).await?;
         }
         Backend::Postgres(database) => {
             let transaction = database.begin(deadline).await?;
@@ -131,7 +133,7 @@ fn recent_enough(server: Option<(String, i64)>) -> Result<(), StoreError> {
 
 fn run_sqlite(session: &Session<'_>) -> Result<(), StoreError> {
     session.batch(CREATE_TABLE)?;
-    define_functions(session.connection()).map_err(db::sqlite::failure)?;
+    define_functions(session.connection()).map_err(sqlite::failure)?;
     for migration in missing(&session.all(&sql(APPLIED))?, Engine::Sqlite)? {
         session.batch(migration.sqlite)?;
         session.execute(&migration.record(Engine::Sqlite))?;

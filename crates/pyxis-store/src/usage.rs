@@ -1,7 +1,7 @@
 //! Requests of API keys, counted in 15-minute windows (`docs/reference/behavior/scoring.md#rate-limits`).
 
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::id::{ApiKeyId, NodeId, WorkspaceId};
+use pyxis_core::id::{ApiKeyId, WorkspaceId};
 
 use crate::db::{row, sql, stored_enum};
 use crate::{Executor, StoreError, Tx};
@@ -89,49 +89,15 @@ pub async fn reserve(executor: impl Executor, batch: &Batch) -> Result<Option<i6
     Ok(executor.returning::<(i64,)>(query).await?.pop().map(|(used,)| used))
 }
 
-/// Records that a node reserved a batch, in addition to its earlier reservations in this slot for the same window.
-pub async fn note_reserved(
-    executor: impl Executor,
-    node: NodeId,
-    slot: i64,
-    batch: &Batch,
-) -> Result<(), StoreError> {
-    let query = sql("INSERT INTO usage_reservations AS r \
-         (node_id, slot, api_key_id, surface, window_start_at, requests) VALUES ($1, $2, $3, $4, $5, $6) \
-         ON CONFLICT (node_id, slot) DO UPDATE SET requests = r.requests + excluded.requests")
-    .bind(node)
-    .bind(slot)
+/// Releases a reserved batch that was not spent. Not to be repeated after an unknown outcome.
+pub async fn give_back(executor: impl Executor, batch: &Batch) -> Result<(), StoreError> {
+    let query = sql("UPDATE usage_windows SET admitted = admitted - $1 \
+         WHERE api_key_id = $2 AND surface = $3 AND window_start_at = $4 AND admitted >= $1")
+    .bind(batch.requests)
     .bind(batch.key)
     .bind(batch.surface)
-    .bind(batch.window_start)
-    .bind(batch.requests);
-    executor.execute(query).await?;
-    Ok(())
-}
-
-/// Slots in which a node has reservations.
-pub async fn slots_of(executor: impl Executor, node: NodeId) -> Result<Vec<i64>, StoreError> {
-    let query = sql("SELECT slot FROM usage_reservations WHERE node_id = $1 ORDER BY slot");
-    let slots: Vec<(i64,)> = executor.all(query.bind(node)).await?;
-    Ok(slots.into_iter().map(|(slot,)| slot).collect())
-}
-
-/// Empties a slot of a node that admitted `spent` of the reserved requests. The rest becomes available again. May be
-/// repeated.
-pub async fn give_back(tx: &mut Tx, node: NodeId, slot: i64, spent: i64) -> Result<(), StoreError> {
-    let query = sql("DELETE FROM usage_reservations WHERE node_id = $1 AND slot = $2 \
-         RETURNING api_key_id, surface, window_start_at, requests");
-    let held: Vec<(ApiKeyId, Surface, UnixMillis, i64)> = tx.returning(query.bind(node).bind(slot)).await?;
-    for (key, surface, window_start, requests) in held {
-        let query = sql("UPDATE usage_windows SET admitted = admitted - $1 \
-             WHERE api_key_id = $2 AND surface = $3 AND window_start_at = $4 AND admitted >= $1")
-        .bind((requests - spent).max(0))
-        .bind(key)
-        .bind(surface)
-        .bind(window_start);
-        tx.execute(query).await?;
-    }
-    Ok(())
+    .bind(batch.window_start);
+    executor.execute(query).await.map(drop)
 }
 
 row! {
@@ -199,10 +165,9 @@ pub async fn over_time(
     Ok(found.into_iter().map(tally).collect())
 }
 
-/// Deletes windows that started before a time, with their reservations. Keeps the last use of their keys. Returns the
+/// Deletes windows that started before a time. Keeps the last use of their keys. Returns the
 /// number of windows.
 pub async fn purge(tx: &mut Tx, before: UnixMillis) -> Result<u64, StoreError> {
-    tx.execute(sql("DELETE FROM usage_reservations WHERE window_start_at < $1").bind(before)).await?;
     let keep = sql("UPDATE api_keys SET last_used_at = \
          (SELECT max(last_at) FROM usage_windows WHERE api_key_id = api_keys.id) \
          WHERE id IN (SELECT api_key_id FROM usage_windows WHERE window_start_at < $1)");

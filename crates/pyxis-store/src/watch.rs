@@ -10,6 +10,7 @@ use tokio_postgres::{AsyncMessage, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::Inner;
+use crate::db::sqlite::session;
 use crate::db::{Backend, sql};
 use crate::event::StoreEvent;
 
@@ -40,7 +41,7 @@ async fn poll_sqlite(store: Weak<Inner>) {
     while let Some(inner) = store.upgrade() {
         let Backend::Sqlite(database) = &inner.backend else { return };
         let version =
-            database.writer().run_outside_tx(|session| session.optional(&sql("PRAGMA data_version"))).await;
+            database.run_outside_tx(session(|session| session.optional(&sql("PRAGMA data_version")))).await;
         match version {
             Ok(Some((version,))) => {
                 let version: i64 = version;

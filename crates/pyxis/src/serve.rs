@@ -86,10 +86,8 @@ pub async fn run(app: App, bound: Bound, traces: Option<Traces>) -> Result<()> {
     app.store.watch();
     let mut present = crate::nodes::register(&app.config.data_dir, app.gateway.node)?;
     for gone in &present.gone {
-        scoring::release_unspent(&app.store, gone.id, &gone.file).await?;
         nodes::remove(&app.store, gone.id).await?;
     }
-    app.scoring.note_in(scoring::SpentLog::new(app.gateway.node, present.file.try_clone()?)?);
     let mut workers = gateway::workers::start(&app.gateway, &stopped).await?;
     present.recovered();
     if let Some(listener) = bound.metrics {

@@ -1,8 +1,8 @@
 //! One key's requests in one window, as this process knows them.
 //!
 //! Near the limit, every request waits for its count. Far from it, a lane reserves requests in the database before it
-//! spends them, so that few requests wait. It records each one that it spends, so that unspent ones can be released
-//! even after a crash.
+//! spends them, so that few requests wait. If the process is killed, or the outcome of a statement remains unknown, the
+//! unspent ones stay counted until the window ends: at most a tenth of what was left.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,8 +12,6 @@ use pyxis_store::StoreError;
 use pyxis_store::usage::Counted;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
-
-use super::spent_log::{Slot, SpentLog};
 
 /// A reservation leaves at least this many times its size in the window. Another process refuses too early, because of
 /// unspent reservations here, only if all of this is used up within the block's [`LIFE`].
@@ -41,11 +39,10 @@ pub(super) enum WindowAdmission {
 pub(super) enum WindowStep {
     /// Count these waiting requests.
     Count(Waiting),
-    /// Reserve this many in a slot if the window then holds at most `within`. Zero requests and no slot: only read how
-    /// many it holds.
-    Reserve { slot: Option<i64>, requests: i64, within: i64 },
-    /// Release the slot's reservation except for the spent requests.
-    GiveBack { slot: i64, spent: i64 },
+    /// Reserve this many if the window then holds at most `within`. Zero requests only read how many it holds.
+    Reserve { requests: i64, within: i64 },
+    /// Release this many reserved requests.
+    GiveBack { requests: i64 },
     /// Wait until then, or until the lane wakes its worker.
     Rest(Instant),
     /// End the worker.
@@ -68,10 +65,6 @@ enum Headroom {
 /// The state of an active lane.
 pub(super) struct KeyWindow {
     limit: i64,
-    /// Ledger of spent requests; nothing is reserved without it.
-    ledger: Option<Arc<SpentLog>>,
-    /// Current slot in the ledger.
-    slot: Option<Slot>,
     standing: Headroom,
     /// Requests in the window, from all processes, without this lane's unspent reservations.
     used: i64,
@@ -91,11 +84,9 @@ pub(super) struct KeyWindow {
 }
 
 impl KeyWindow {
-    pub(super) fn new(limit: i64, ledger: Option<Arc<SpentLog>>, at: Instant) -> Self {
+    pub(super) fn new(limit: i64, at: Instant) -> Self {
         Self {
             limit,
-            ledger,
-            slot: None,
             standing: Headroom::Near,
             used: 0,
             unspent: 0,
@@ -123,26 +114,17 @@ impl KeyWindow {
     pub(super) fn enter(&mut self, now: UnixMillis, at: Instant) -> WindowAdmission {
         (self.latest, self.entered) = (self.latest.max(now), self.entered.max(at));
         // No request overtakes those that wait.
-        if self.unspent == 0 || !self.waiting.0.is_empty() || !self.spend() {
+        if self.unspent == 0 || !self.waiting.0.is_empty() {
             let (answer, place) = oneshot::channel();
             self.waiting.0.push(answer);
             self.wake.notify_one();
             return WindowAdmission::Pending(place);
         }
+        (self.unspent, self.used, self.admitted) = (self.unspent - 1, self.used + 1, self.admitted + 1);
         if self.is_low() {
             self.wake.notify_one();
         }
         WindowAdmission::Admitted(self.used)
-    }
-
-    /// Admits one reserved request; true if it could be recorded. If not, the reservation is useless.
-    fn spend(&mut self) -> bool {
-        if !self.slot.as_mut().is_some_and(Slot::spend) {
-            (self.unspent, self.standing) = (0, Headroom::Failed);
-            return false;
-        }
-        (self.unspent, self.used, self.admitted) = (self.unspent - 1, self.used + 1, self.admitted + 1);
-        true
     }
 
     /// Target reservation: small while the key is little used.
@@ -167,31 +149,19 @@ impl KeyWindow {
         if stays && (due || self.is_low()) {
             // Zero if less is left than before: the step then only reads the count.
             let requests = (self.block() - self.unspent).max(0);
-            if requests == 0 || self.has_slot() {
-                self.asked = at;
-                return WindowStep::Reserve {
-                    slot: self.slot.as_ref().map(Slot::number).filter(|_| requests > 0),
-                    requests,
-                    within: self.limit.saturating_sub(AMPLE * requests.max(LEAST)),
-                };
-            }
-            self.standing = Headroom::Near;
-            return self.next(at);
+            self.asked = at;
+            let within = self.limit.saturating_sub(AMPLE * requests.max(LEAST));
+            return WindowStep::Reserve { requests, within };
         }
-        if stays || self.standing == Headroom::Failed && !due && self.slot.is_some() {
+        if stays || self.standing == Headroom::Failed && !due && self.unspent > 0 {
             return WindowStep::Rest(self.asked + LIFE);
         }
-        let Some(slot) = &self.slot else { return WindowStep::End };
-        (self.asked, self.unspent) = (at, 0);
-        WindowStep::GiveBack { slot: slot.number(), spent: slot.spent() }
-    }
-
-    /// True if there is a slot to record spent requests.
-    fn has_slot(&mut self) -> bool {
-        if self.slot.is_none() {
-            self.slot = self.ledger.as_ref().and_then(SpentLog::take);
+        if self.unspent == 0 {
+            return WindowStep::End;
         }
-        self.slot.is_some()
+        self.asked = at;
+        // None of it is spent from now on.
+        WindowStep::GiveBack { requests: std::mem::take(&mut self.unspent) }
     }
 
     /// Records the result of a count, and returns it as the counted requests see it: without this lane's unused
@@ -226,23 +196,14 @@ impl KeyWindow {
             Ok(None) => Headroom::Near,
             Err(_) => Headroom::Failed,
         };
-        self.note_unclear(reserved);
     }
 
-    /// Records the result of a release. If the outcome is unknown, it can be repeated.
-    pub(super) fn gave_back(&mut self, gave_back: &Result<(), StoreError>) {
-        self.note_unclear(gave_back);
-        match gave_back {
-            Ok(()) => self.slot = None,
-            Err(_) => self.standing = Headroom::Failed,
-        }
-    }
-
-    fn note_unclear<T>(&mut self, outcome: &Result<T, StoreError>) {
-        if outcome.as_ref().is_err_and(StoreError::may_have_happened)
-            && let Some(slot) = &mut self.slot
-        {
-            slot.is_unclear();
+    /// Records the result of a release of this many. If the outcome is unknown, they stay counted.
+    pub(super) fn gave_back(&mut self, requests: i64, gave_back: &Result<(), StoreError>) {
+        let Err(error) = gave_back else { return };
+        self.standing = Headroom::Failed;
+        if !error.may_have_happened() {
+            self.unspent += requests;
         }
     }
 

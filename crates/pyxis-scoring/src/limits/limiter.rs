@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::ApiKeyId;
@@ -13,7 +13,6 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
 use super::key_window::{KeyWindow, WindowAdmission, WindowStep};
-use super::spent_log::SpentLog;
 use crate::budget::Budget;
 use crate::error::{Error, Result};
 
@@ -41,25 +40,13 @@ struct Shared {
     /// Lanes with waiting requests, with a reservation, or used a moment ago. Each has a task that works for it and
     /// then removes it.
     lanes: Mutex<HashMap<LaneKey, KeyWindow>>,
-    /// Ledger of spent reservations; nothing is reserved until it is set.
-    ledger: OnceLock<Arc<SpentLog>>,
     /// Notified whenever a lane ends.
     done: Notify,
 }
 
 impl Limiter {
     pub(crate) fn new(store: Store) -> Self {
-        Self(Arc::new(Shared {
-            store,
-            lanes: Mutex::default(),
-            ledger: OnceLock::new(),
-            done: Notify::new(),
-        }))
-    }
-
-    /// Starts reserving, and records in `ledger` what it spends. The first ledger stays.
-    pub(crate) fn note_in(&self, ledger: SpentLog) {
-        self.0.ledger.get_or_init(|| Arc::new(ledger));
+        Self(Arc::new(Shared { store, lanes: Mutex::default(), done: Notify::new() }))
     }
 
     /// Counts one request, or refuses it.
@@ -107,7 +94,7 @@ impl Limiter {
         match self.0.lock().entry(key) {
             Entry::Occupied(mut busy) => busy.get_mut().enter(now, at),
             Entry::Vacant(idle) => {
-                let lane = idle.insert(KeyWindow::new(key.limit, self.0.ledger.get().cloned(), at));
+                let lane = idle.insert(KeyWindow::new(key.limit, at));
                 // A separate task: the request that came first may be dropped.
                 drop(tokio::spawn(Arc::clone(&self.0).work(key, lane.wake())));
                 lane.enter(now, at)
@@ -154,9 +141,9 @@ impl Shared {
                 waiting.tell(&counted);
                 late.tell(&counted);
             }
-            WindowStep::Reserve { slot, requests, within } => {
+            WindowStep::Reserve { requests, within } => {
                 let batch = usage::Batch { limit: within, ..key.batch(requests, latest) };
-                let reserved = self.reserve(slot, &batch).await;
+                let reserved = usage::reserve(&self.store, &batch).await;
                 let failed = reserved.as_ref().err().cloned();
                 let late = self.note(key, reserved, |lane, reserved| {
                     lane.reserved(requests, &reserved);
@@ -166,37 +153,13 @@ impl Shared {
                     late.tell(&Err(error));
                 }
             }
-            WindowStep::GiveBack { slot, spent } => {
-                let gave_back = self.give_back(slot, spent).await;
-                self.note(key, gave_back, |lane, gave_back| lane.gave_back(&gave_back));
+            WindowStep::GiveBack { requests } => {
+                let gave_back = usage::give_back(&self.store, &key.batch(requests, latest)).await;
+                self.note(key, gave_back, |lane, gave_back| lane.gave_back(requests, &gave_back));
             }
             WindowStep::Rest(until) => drop(timeout_at(until, wake.notified()).await),
             WindowStep::End => {}
         }
-    }
-
-    async fn reserve(
-        &self,
-        slot: Option<i64>,
-        batch: &usage::Batch,
-    ) -> std::result::Result<Option<i64>, StoreError> {
-        let (Some(slot), Some(ledger)) = (slot, self.ledger.get()) else {
-            return usage::reserve(&self.store, batch).await;
-        };
-        let mut tx = self.store.begin().await?;
-        let reserved = usage::reserve(&mut tx, batch).await?;
-        if reserved.is_some() {
-            usage::note_reserved(&mut tx, ledger.node(), slot, batch).await?;
-            tx.commit().await?;
-        }
-        Ok(reserved)
-    }
-
-    async fn give_back(&self, slot: i64, spent: i64) -> std::result::Result<(), StoreError> {
-        let Some(ledger) = self.ledger.get() else { return Ok(()) };
-        let mut tx = self.store.begin().await?;
-        usage::give_back(&mut tx, ledger.node(), slot, spent).await?;
-        tx.commit().await
     }
 
     /// Reports a step's result to its lane.

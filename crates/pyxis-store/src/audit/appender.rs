@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::append::{HEAD_LOCKED, append_after, append_on};
 use super::{AuditKeys, AuditRecord};
-use crate::db::sqlite::Session;
+use crate::db::sqlite::{Session, session};
 use crate::db::{Backend, sql};
 use crate::error::Closed;
 use crate::{Executor, Store, StoreError, generations};
@@ -232,7 +232,7 @@ impl Commit {
                 let worker = self.clone();
                 let work = move |session: &Session<'_>| worker.on_sqlite(session);
                 let end = End(Some(self.clone()));
-                database.write_atomic_then(self.deadline, work, move |outcome| end.is(outcome));
+                database.write_atomic_then(self.deadline, session(work), move |outcome| end.is(outcome));
             }
             Backend::Postgres(_) => {
                 let (worker, end) = (self.clone(), End(Some(self.clone())));

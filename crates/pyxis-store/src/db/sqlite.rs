@@ -1,139 +1,22 @@
-//! SQLite: reader connections that callers use inline, and one writer thread.
+//! Statements on a SQLite connection. `pyxis-sqlite` owns the connections.
 
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
-use rusqlite::config::DbConfig;
+use pyxis_sqlite::Error;
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{CachedStatement, Connection, ErrorCode, OpenFlags, ffi};
-use tokio::time::Instant;
+use rusqlite::{CachedStatement, Connection, ErrorCode, ffi};
 
 use super::query::SqlQuery;
 use super::row::{FromRow, Row};
 use super::value::Value;
-use crate::{PATIENCE, StoreError};
+use crate::StoreError;
+use crate::error::{Busy, Closed, ReceiverDropped};
 
-mod cancel;
-pub(crate) mod checkpoints;
-pub(crate) mod durable;
-pub(crate) mod readers;
-pub(super) mod writer;
-
-use checkpoints::{CheckpointWorker, Checkpoints, WalLimits};
-use durable::WalSync;
-use readers::Readers;
-use writer::Writer;
-
-/// Maximum wait for another process, such as a command on the same file. The writer's transactions have separate
-/// deadlines.
-pub(super) const BUSY_TIMEOUT: Duration = PATIENCE;
-const STATEMENT_CACHE: usize = 256;
-/// Writer's page cache for write-heavy use, in SQLite's notation: 16 MiB.
-const MUCH: i32 = -16384;
-
-/// An open SQLite file.
-pub(crate) struct Database {
-    path: PathBuf,
-    /// For point reads; held for microseconds.
-    inline: Arc<Readers>,
-    /// For reads of many rows. Used only on blocking threads, so that no point read waits behind one.
-    long: Arc<Mutex<Connection>>,
-    writer: Writer,
-    log_length: WalLimits,
-}
-
-impl Database {
-    /// Opens or creates the file (readable by its owner only) and starts the writer thread. A write waits up to
-    /// `patience` for its turn.
-    pub(crate) fn open(path: &Path, readers: usize, patience: Duration) -> Result<Self, StoreError> {
-        create_private(path)?;
-        let mut writer = connect(path)?;
-        // A separate thread makes commits durable, in the log that a first read opens.
-        writer.pragma_update(None, "synchronous", "NORMAL").map_err(failure)?;
-        writer.pragma_update(None, "journal_size_limit", checkpoints::KEPT).map_err(failure)?;
-        writer.query_row("SELECT count(*) FROM sqlite_schema", (), |_| Ok(())).map_err(failure)?;
-        let durable = WalSync::open(&writer, path)?;
-        let (mover, log_length) = (CheckpointWorker::of(connect(path)?, path)?, WalLimits::default());
-        let checkpoints = Checkpoints::of(&mut writer, mover, durable.health_flag(), log_length.clone())?;
-        let inline = (0..readers.max(1)).map(|_| connect_reader(path)).collect::<Result<_, _>>()?;
-        let inline = Arc::new(Readers::new(inline));
-        let long = Arc::new(Mutex::new(connect_reader(path)?));
-        let writer = Writer::start(writer, Arc::clone(&inline), checkpoints, durable, patience)?;
-        Ok(Self { path: path.to_owned(), inline, long, writer, log_length })
-    }
-
-    /// Closes every connection. The last one merges the write-ahead log into the file.
-    pub(crate) fn close(self) {
-        drop((self.inline, self.long));
-        self.writer.close();
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    pub(crate) const fn writer(&self) -> &Writer {
-        &self.writer
-    }
-
-    /// Prepares for many writes: allows a long write-ahead log, keeps its file at full length, and enlarges the
-    /// writer's cache.
-    pub(crate) async fn will_write_much(&self) -> Result<(), StoreError> {
-        self.log_length.allow_many();
-        let keep = |session: &Session<'_>| {
-            session.batch(&format!("PRAGMA journal_size_limit = -1; PRAGMA cache_size = {MUCH}"))
-        };
-        self.writer.run_outside_tx(keep).await
-    }
-
-    /// Connections for point reads on the calling thread.
-    pub(crate) fn readers(&self) -> &Readers {
-        &self.inline
-    }
-
-    /// Runs a longer read on a blocking thread. If the caller stops waiting, the read is interrupted.
-    pub(crate) async fn read_blocking<T: Send + 'static>(
-        &self,
-        read: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        let long = Arc::clone(&self.long);
-        let (waiting, abandoned) = cancel::pair();
-        let run = move || {
-            let mut connection = long.lock().unwrap_or_else(PoisonError::into_inner);
-            cancel::interruptible(&mut connection, abandoned, |connection| read(&Session { connection }))
-        };
-        let outcome = tokio::task::spawn_blocking(run).await.map_err(StoreError::unavailable)?;
-        drop(waiting);
-        outcome
-    }
-
-    /// Runs one statement on the writer thread, in a commit shared with other waiting writes.
-    pub(crate) async fn write<T: Send + 'static>(
-        &self,
-        write: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        self.writer.run(write).await
-    }
-
-    /// Like [`write`](Self::write) for several statements. A savepoint undoes them if one fails.
-    pub(crate) async fn write_atomic<T: Send + 'static>(
-        &self,
-        write: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        self.writer.run(move |session| session.atomically(write)).await
-    }
-
-    /// Like [`write_atomic`](Self::write_atomic) without waiting. `then` is called on another thread once the commit is
-    /// durable.
-    pub(crate) fn write_atomic_then<T: Send + 'static>(
-        &self,
-        deadline: Instant,
-        write: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
-        then: impl FnOnce(Result<T, StoreError>) + Send + 'static,
-    ) {
-        self.writer.run_then(deadline, move |session| session.atomically(write), then);
-    }
+/// Work on a session as work on the connection below it.
+pub(crate) fn session<T>(
+    work: impl FnOnce(&Session<'_>) -> Result<T, StoreError>,
+) -> impl FnOnce(&Connection) -> Result<T, StoreError> {
+    move |connection| work(&Session::new(connection))
 }
 
 /// A connection as a target of statements.
@@ -204,29 +87,6 @@ impl<'c> Session<'c> {
     pub(crate) fn batch(&self, script: &str) -> Result<(), StoreError> {
         self.connection.execute_batch(script).map_err(failure)
     }
-
-    fn atomically<T>(&self, work: impl FnOnce(&Self) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        self.control("SAVEPOINT step")?;
-        match work(self) {
-            Ok(value) => self.control("RELEASE step").map(|()| value),
-            Err(error) => {
-                // If the engine has already rolled everything back, there is no savepoint to return to.
-                if !self.connection.is_autocommit() {
-                    self.control("ROLLBACK TO step")?;
-                    self.control("RELEASE step")?;
-                }
-                Err(error)
-            }
-        }
-    }
-
-    pub(super) fn control(&self, text: &str) -> Result<(), StoreError> {
-        self.connection
-            .prepare_cached(text)
-            .and_then(|mut statement| statement.raw_execute())
-            .map_err(failure)?;
-        Ok(())
-    }
 }
 
 fn bind(statement: &mut CachedStatement<'_>, params: &[Value]) -> Result<(), StoreError> {
@@ -254,58 +114,27 @@ impl rusqlite::ToSql for Value {
     }
 }
 
-/// Creates the file, accessible to its owner only, unless it exists.
-pub(crate) fn create_private(path: &Path) -> Result<(), StoreError> {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
-            Err(StoreError::unavailable(error))
+impl From<Error> for StoreError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Sqlite(error) => driver_error(error),
+            Error::Io(error) => Self::Unavailable(error),
+            Error::Busy => Self::unavailable(Busy),
+            Error::Closed => Self::unavailable(Closed),
+            Error::Canceled => Self::unavailable(ReceiverDropped),
+            Error::RolledBack => Self::Aborted,
         }
-        _ => Ok(()),
     }
-}
-
-/// A connection that can write, in the file's current journal mode.
-pub(crate) fn connect_plain(path: &Path) -> Result<Connection, StoreError> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags).map_err(failure)?;
-    connection.busy_timeout(BUSY_TIMEOUT).map_err(failure)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
-    // Otherwise, in a database that was once analyzed, statements are planned again for every value.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(failure)?;
-    Ok(connection)
-}
-
-/// A connection as the store uses it: write-ahead log, every commit durable.
-pub(crate) fn connect(path: &Path) -> Result<Connection, StoreError> {
-    let connection = connect_plain(path)?;
-    connection
-        .execute_batch(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
-             PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8192;",
-        )
-        .map_err(failure)?;
-    Ok(connection)
-}
-
-fn connect_reader(path: &Path) -> Result<Connection, StoreError> {
-    let connection = connect(path)?;
-    connection.pragma_update(None, "query_only", true).map_err(failure)?;
-    // Small, because pages that are read once evict useful data from the processor's cache, and each commit of the
-    // writer empties this one. With 2 MiB, 3 % fewer of a million scores were served; with 16 MiB, 10 %.
-    connection.pragma_update(None, "cache_size", -512).map_err(failure)?;
-    // The file is not memory-mapped. A reader would drop its mapping after every commit of the writer, and faulting
-    // pages in again costs more than reading them.
-    Ok(connection)
 }
 
 /// Converts a driver error.
 pub(crate) fn failure(error: rusqlite::Error) -> StoreError {
-    let rusqlite::Error::SqliteFailure(code, message) = &error else {
-        return StoreError::refused(error);
+    driver_error(Arc::new(error))
+}
+
+fn driver_error(error: Arc<rusqlite::Error>) -> StoreError {
+    let rusqlite::Error::SqliteFailure(code, message) = &*error else {
+        return StoreError::Refused(error);
     };
     match (code.code, code.extended_code) {
         (
@@ -322,7 +151,7 @@ pub(crate) fn failure(error: rusqlite::Error) -> StoreError {
             | ErrorCode::OperationInterrupted
             | ErrorCode::ReadOnly,
             _,
-        ) => StoreError::unavailable(error),
-        _ => StoreError::refused(error),
+        ) => StoreError::Unavailable(error),
+        _ => StoreError::Refused(error),
     }
 }

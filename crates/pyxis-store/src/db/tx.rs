@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::pin::Pin;
 
+use pyxis_sqlite::Transaction;
 use tokio::sync::broadcast;
 
 use super::postgres;
 use super::query::SqlQuery;
 use super::row::FromRow;
-use super::sqlite::Session;
-use super::sqlite::writer::Interactive;
+use super::sqlite::{Session, session};
 use super::{Executor, Rows};
 use crate::{StoreError, StoreEvent};
 
@@ -28,13 +28,13 @@ pub struct Tx {
 }
 
 enum Engine {
-    Sqlite(Interactive),
+    Sqlite(Transaction),
     Postgres(Box<postgres::Transaction>),
 }
 
 impl Tx {
-    pub(crate) const fn sqlite(interactive: Interactive, bus: broadcast::Sender<StoreEvent>) -> Self {
-        Self { engine: Engine::Sqlite(interactive), events: Vec::new(), bus, failed: false }
+    pub(crate) const fn sqlite(transaction: Transaction, bus: broadcast::Sender<StoreEvent>) -> Self {
+        Self { engine: Engine::Sqlite(transaction), events: Vec::new(), bus, failed: false }
     }
 
     pub(crate) fn postgres(transaction: postgres::Transaction, bus: broadcast::Sender<StoreEvent>) -> Self {
@@ -52,7 +52,7 @@ impl Tx {
             return Err(StoreError::Aborted);
         }
         match self.engine {
-            Engine::Sqlite(interactive) => interactive.commit(self.events, self.bus).await,
+            Engine::Sqlite(transaction) => Ok(transaction.commit(announcing(self.events, self.bus)).await?),
             Engine::Postgres(transaction) => transaction.commit(&self.events).await,
         }
     }
@@ -64,7 +64,10 @@ impl Tx {
             return Err(StoreError::Aborted);
         }
         match self.engine {
-            Engine::Sqlite(interactive) => Ok(Box::pin(interactive.commit_ahead(self.events, self.bus)?)),
+            Engine::Sqlite(transaction) => {
+                let durable = transaction.commit_ahead(announcing(self.events, self.bus))?;
+                Ok(Box::pin(async { Ok(durable.await?) }))
+            }
             Engine::Postgres(transaction) => {
                 transaction.commit(&self.events).await?;
                 Ok(Box::pin(std::future::ready(Ok(()))))
@@ -78,7 +81,7 @@ impl Tx {
         step: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let outcome = match &self.engine {
-            Engine::Sqlite(interactive) => interactive.run(step).await,
+            Engine::Sqlite(transaction) => transaction.run(session(step)).await,
             Engine::Postgres(_) => Err(StoreError::Schema("a SQLite step on PostgreSQL".to_owned())),
         };
         self.noted(outcome)
@@ -94,6 +97,15 @@ impl Tx {
     }
 }
 
+/// Sends events to subscribers, if any.
+fn announcing(events: Vec<StoreEvent>, bus: broadcast::Sender<StoreEvent>) -> impl FnOnce() + Send + 'static {
+    move || {
+        for event in events {
+            drop(bus.send(event));
+        }
+    }
+}
+
 impl Executor for &mut Tx {
     fn engine(&self) -> crate::Engine {
         if self.is_sqlite() { crate::Engine::Sqlite } else { crate::Engine::Postgres }
@@ -101,7 +113,9 @@ impl Executor for &mut Tx {
 
     async fn optional<T: FromRow>(self, query: SqlQuery) -> Result<Option<T>, StoreError> {
         let outcome = match &self.engine {
-            Engine::Sqlite(interactive) => interactive.run(move |session| session.optional(&query)).await,
+            Engine::Sqlite(transaction) => {
+                transaction.run(session(move |session| session.optional(&query))).await
+            }
             Engine::Postgres(transaction) => transaction.optional(&query).await,
         };
         self.noted(outcome)
@@ -109,7 +123,7 @@ impl Executor for &mut Tx {
 
     async fn all<T: FromRow>(self, query: SqlQuery) -> Result<Vec<T>, StoreError> {
         let outcome = match &self.engine {
-            Engine::Sqlite(interactive) => interactive.run(move |session| session.all(&query)).await,
+            Engine::Sqlite(transaction) => transaction.run(session(move |session| session.all(&query))).await,
             Engine::Postgres(transaction) => transaction.all(&query).await,
         };
         self.noted(outcome)
@@ -117,7 +131,9 @@ impl Executor for &mut Tx {
 
     async fn execute(self, query: SqlQuery) -> Result<u64, StoreError> {
         let outcome = match &self.engine {
-            Engine::Sqlite(interactive) => interactive.run(move |session| session.execute(&query)).await,
+            Engine::Sqlite(transaction) => {
+                transaction.run(session(move |session| session.execute(&query))).await
+            }
             Engine::Postgres(transaction) => transaction.execute(&query).await,
         };
         self.noted(outcome)
@@ -129,8 +145,8 @@ impl Executor for &mut Tx {
 
     async fn execute_each(self, text: Cow<'static, str>, rows: Rows) -> Result<u64, StoreError> {
         let outcome = match &self.engine {
-            Engine::Sqlite(interactive) => {
-                interactive.run(move |session| session.execute_each(&text, &rows)).await
+            Engine::Sqlite(transaction) => {
+                transaction.run(session(move |session| session.execute_each(&text, &rows))).await
             }
             Engine::Postgres(transaction) => transaction.execute_each(&text, &rows).await,
         };

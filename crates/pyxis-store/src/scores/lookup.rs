@@ -37,7 +37,7 @@ impl FromRow for Lookup {
         let scorer = revision.zip(threshold).map(|(revision, threshold)| ScorerHead { revision, threshold });
         let computed_at: Option<_> = row.take("computed_at")?;
         let stored = computed_at.map(|computed_at| {
-            Ok(Stored {
+            Ok::<_, StoreError>(Stored {
                 computed_at,
                 valid_until: row.take("valid_until")?,
                 revision: row.take("revision")?,

@@ -1,8 +1,6 @@
 //! Counting of API key requests.
 
-use pyxis_core::clock::UnixMillis;
-use pyxis_core::entropy::SeededEntropy;
-use pyxis_core::id::{ApiKeyId, NodeId};
+use pyxis_core::id::ApiKeyId;
 use pyxis_store::api_keys;
 use pyxis_store::usage::{self, Batch, Counted, Surface, WindowRow};
 use pyxis_testkit::engines;
@@ -21,27 +19,6 @@ async fn count(world: &World, batch: Batch) -> (i64, i64) {
 async fn window(world: &World, key: ApiKeyId) -> (i64, i64) {
     let found = usage::windows(&world.store, world.ws, key, NOW, at(1)).await.unwrap();
     (found[0].admitted, found[0].refused)
-}
-
-fn node(number: u64) -> NodeId {
-    NodeId::new(UnixMillis(1_000), &SeededEntropy::new(number))
-}
-
-async fn reserve(world: &World, number: u64, slot: i64, batch: Batch) {
-    let mut tx = world.store.begin().await.unwrap();
-    assert!(usage::reserve(&mut tx, &batch).await.unwrap().is_some());
-    usage::note_reserved(&mut tx, node(number), slot, &batch).await.unwrap();
-    tx.commit().await.unwrap();
-}
-
-async fn give_back(world: &World, number: u64, slot: i64, spent: i64) {
-    let mut tx = world.store.begin().await.unwrap();
-    usage::give_back(&mut tx, node(number), slot, spent).await.unwrap();
-    tx.commit().await.unwrap();
-}
-
-async fn slots(world: &World, number: u64) -> Vec<i64> {
-    usage::slots_of(&world.store, node(number)).await.unwrap()
 }
 
 engines! {
@@ -141,41 +118,20 @@ engines! {
         assert_eq!(window(world, key).await, (47, 0));
     }
 
-    async fn what_was_not_spent_is_given_back_once_and_is_no_use_of_the_key(world: &World) {
-        let key = add_key(world).await.id;
-        count(world, batch(key, 10, 100)).await;
-        reserve(world, 1, 1, batch(key, 20, 100)).await;
-        reserve(world, 1, 1, batch(key, 10, 100)).await;
-        reserve(world, 1, 2, batch(key, 5, 100)).await;
-        assert_eq!((window(world, key).await, slots(world, 1).await), ((45, 0), vec![1, 2]));
-        for _ in 0..2 {
-            give_back(world, 1, 1, 12).await;
-            assert_eq!((window(world, key).await, slots(world, 1).await), ((27, 0), vec![2]));
-        }
-        // No more than the reserved amount is returned.
-        give_back(world, 1, 2, 6).await;
-        assert_eq!((window(world, key).await, slots(world, 1).await), ((27, 0), vec![]));
-        let found = usage::windows(&world.store, world.ws, key, NOW, at(9_000_000)).await.unwrap();
-        assert_eq!((found.len(), found[0].last_at), (1, at(1)));
-    }
-
-    async fn slots_of_nodes_and_windows_are_apart(world: &World) {
+    async fn what_was_not_spent_is_given_back_to_its_window_and_is_no_use_of_the_key(world: &World) {
         let (key, other) = (add_key(world).await.id, add_key(world).await.id);
-        let later = Batch { window_start: at(900_000), surface: Surface::Models, ..batch(key, 3, 100) };
-        for (number, requests, counted) in [(1, 10, batch(key, 3, 100)), (2, 20, batch(other, 3, 100)), (3, 30, later)] {
+        let later = Batch { window_start: at(900_000), surface: Surface::Models, ..batch(key, 10, 100) };
+        for counted in [batch(key, 10, 100), batch(other, 10, 100), later] {
             count(world, counted).await;
-            reserve(world, number, 7, Batch { requests, ..counted }).await;
+            usage::reserve(&world.store, &Batch { requests: 30, ..counted }).await.unwrap().unwrap();
         }
-        give_back(world, 2, 1, 0).await;
-        give_back(world, 3, 7, 5).await;
-        give_back(world, 4, 7, 0).await;
-        assert_eq!((window(world, key).await, window(world, other).await), ((13, 0), (23, 0)));
-        let found = usage::windows(&world.store, world.ws, key, at(900_000), at(900_001)).await.unwrap();
-        assert_eq!(found[0].admitted, 8);
-        let mut tx = world.store.begin().await.unwrap();
-        usage::purge(&mut tx, at(900_000)).await.unwrap();
-        tx.commit().await.unwrap();
-        assert_eq!((slots(world, 1).await, slots(world, 2).await), (vec![], vec![]));
+        usage::give_back(&world.store, &Batch { now: at(5), ..batch(key, 12, 100) }).await.unwrap();
+        // A window never holds less than nothing.
+        usage::give_back(&world.store, &batch(other, 41, 100)).await.unwrap();
+        assert_eq!((window(world, key).await, window(world, other).await), ((28, 0), (40, 0)));
+        let found = usage::windows(&world.store, world.ws, key, NOW, at(9_000_000)).await.unwrap();
+        let windows: Vec<_> = found.iter().map(|one| (one.surface, one.admitted, one.last_at)).collect();
+        assert_eq!(windows, [(Surface::Stamps, 28, at(1)), (Surface::Models, 40, at(1))]);
     }
 
     async fn windows_are_listed_for_their_workspace_and_last_use_outlives_them(world: &World) {

@@ -1,12 +1,5 @@
-use std::collections::HashMap;
-use std::fs::File;
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use pyxis_core::entropy::SeededEntropy;
-use pyxis_core::id::NodeId;
-
-use super::super::spent_log as ledger;
 use super::*;
 
 const NOW: UnixMillis = UnixMillis(1_700_000_000_000);
@@ -18,8 +11,6 @@ static AT: LazyLock<Instant> = LazyLock::new(Instant::now);
 #[derive(Default)]
 struct Window {
     admitted: i64,
-    /// Reservations, by node and slot.
-    reserved: HashMap<(NodeId, i64), i64>,
     statements: usize,
 }
 
@@ -28,41 +19,33 @@ struct Window {
 enum DatabaseAnswer {
     Counted(Waiting, Result<Counted, StoreError>),
     Reserved(i64, Result<Option<i64>, StoreError>),
-    GaveBack(Result<(), StoreError>),
+    GaveBack(i64, Result<(), StoreError>),
 }
 
 impl Window {
     /// Executes a lane's step, if it is one for the database.
     fn carry_out(&mut self, lane: &KeyWindow, step: WindowStep) -> Option<DatabaseAnswer> {
-        let (limit, node) = (lane.limit, lane.ledger.as_ref().map(|ledger| ledger.node()));
+        let limit = lane.limit;
         let said = match step {
             WindowStep::Count(waiting) => {
                 let admitted = waiting.len().min(limit - self.admitted).max(0);
                 self.admitted += admitted;
                 DatabaseAnswer::Counted(waiting, Ok(Counted { admitted, used: self.admitted }))
             }
-            WindowStep::Reserve { slot, requests, within } => {
+            WindowStep::Reserve { requests, within } => {
                 let fits = self.admitted + requests <= within;
                 assert!(within + AMPLE * requests <= limit, "it leaves room for others");
-                assert_eq!(slot.is_some(), requests > 0);
-                if let (Some(slot), true) = (slot, fits) {
-                    self.admitted += requests;
-                    *self.reserved.entry((node.unwrap(), slot)).or_default() += requests;
-                }
+                self.admitted += if fits { requests } else { 0 };
                 DatabaseAnswer::Reserved(requests, Ok(fits.then_some(self.admitted)))
             }
-            WindowStep::GiveBack { slot, spent } => {
-                self.give_back(node.unwrap(), slot, spent);
-                DatabaseAnswer::GaveBack(Ok(()))
+            WindowStep::GiveBack { requests } => {
+                self.admitted -= requests;
+                DatabaseAnswer::GaveBack(requests, Ok(()))
             }
             WindowStep::Rest(_) | WindowStep::End => return None,
         };
         self.statements += 1;
         Some(said)
-    }
-
-    fn give_back(&mut self, node: NodeId, slot: i64, spent: i64) {
-        self.admitted -= self.reserved.remove(&(node, slot)).map_or(0, |requests| (requests - spent).max(0));
     }
 
     /// Works for a lane until it rests and returns the time of its next step; `None` if it ended.
@@ -83,7 +66,7 @@ impl DatabaseAnswer {
         match self {
             Self::Counted(waiting, _) => Self::Counted(waiting, Err(error.clone())),
             Self::Reserved(requests, _) => Self::Reserved(requests, Err(error.clone())),
-            Self::GaveBack(_) => Self::GaveBack(Err(error.clone())),
+            Self::GaveBack(requests, _) => Self::GaveBack(requests, Err(error.clone())),
         }
     }
 
@@ -91,7 +74,7 @@ impl DatabaseAnswer {
         match self {
             Self::Counted(waiting, counted) => waiting.tell(&lane.counted(counted)),
             Self::Reserved(requests, reserved) => lane.reserved(requests, &reserved),
-            Self::GaveBack(gave_back) => lane.gave_back(&gave_back),
+            Self::GaveBack(requests, gave_back) => lane.gave_back(requests, &gave_back),
         }
     }
 }
@@ -101,17 +84,8 @@ fn unclear() -> StoreError {
     StoreError::Unavailable(Arc::new(std::io::Error::other("the connection broke")))
 }
 
-/// A new process's ledger and its file.
-fn ledger() -> (Arc<SpentLog>, File) {
-    static PROCESSES: AtomicU64 = AtomicU64::new(0);
-    let entropy = SeededEntropy::new(PROCESSES.fetch_add(1, Ordering::Relaxed));
-    let file = tempfile::tempfile().unwrap();
-    let ledger = SpentLog::new(NodeId::new(NOW, &entropy), file.try_clone().unwrap()).unwrap();
-    (Arc::new(ledger), file)
-}
-
 fn lane_of(limit: i64) -> KeyWindow {
-    KeyWindow::new(limit, Some(ledger().0), *AT)
+    KeyWindow::new(limit, *AT)
 }
 
 fn enter(lane: &mut KeyWindow) -> WindowAdmission {
@@ -243,7 +217,7 @@ fn a_lane_that_is_closed_gives_back_what_it_has_and_counts_exactly_who_still_com
     lane.close();
     assert!(!waits(&mut lane), "it is not given back yet");
     let step = lane.next(*AT);
-    assert!(matches!(step, WindowStep::GiveBack { slot: 0, .. }));
+    assert!(matches!(step, WindowStep::GiveBack { .. }));
     let gave_back = window.carry_out(&lane, step).unwrap();
     assert_eq!(window.admitted, 1001);
     assert!(waits(&mut lane));
@@ -304,27 +278,37 @@ fn those_who_wait_come_in_their_order_and_nobody_overtakes_them() {
 }
 
 #[test]
-fn giving_back_is_tried_again_after_a_while_whether_it_happened_or_not() {
-    for (error, happened) in [(StoreError::Aborted, false), (unclear(), false), (unclear(), true)] {
+fn a_release_that_did_not_happen_is_tried_again_after_a_while_and_can_be_spent_until_then() {
+    let (mut lane, mut window) = used(1000);
+    lane.close();
+    let WindowStep::GiveBack { requests } = lane.next(*AT) else { panic!("something is reserved") };
+    DatabaseAnswer::GaveBack(requests, Err(StoreError::Aborted)).tell(&mut lane);
+    assert_eq!(window.work(&mut lane, *AT), Some(*AT + LIFE));
+    assert!(!waits(&mut lane));
+    assert_eq!(window.work(&mut lane, *AT + LIFE), None);
+    assert_eq!(window.admitted, 1001);
+}
+
+#[test]
+fn a_release_of_which_nobody_knows_is_not_repeated_and_admits_nobody() {
+    for happened in [false, true] {
         let (mut lane, mut window) = used(1000);
+        let held = lane.unspent;
         lane.close();
         let step = lane.next(*AT);
+        assert!(matches!(step, WindowStep::GiveBack { requests } if requests == held));
         if happened {
             window.carry_out(&lane, step);
         }
-        DatabaseAnswer::GaveBack(Err(error)).tell(&mut lane);
-        assert_eq!(window.work(&mut lane, *AT), Some(*AT + LIFE));
-        assert!(
-            matches!(lane.enter(NOW, *AT + LIFE), WindowAdmission::Pending(_)),
-            "what may be given back lets nobody in"
-        );
-        assert_eq!(window.work(&mut lane, *AT + LIFE), None);
-        assert_eq!(window.admitted, 1001);
+        DatabaseAnswer::GaveBack(held, Err(unclear())).tell(&mut lane);
+        assert!(waits(&mut lane));
+        assert_eq!(window.work(&mut lane, *AT), None);
+        assert_eq!(window.admitted, 1001 + if happened { 0 } else { held });
     }
 }
 
 #[test]
-fn a_reservation_of_which_nobody_knows_goes_back_if_it_happened() {
+fn a_reservation_of_which_nobody_knows_admits_nobody_and_stays_counted_if_it_happened() {
     for happened in [false, true] {
         let (mut lane, mut window) = used(1000);
         let held = window.admitted - 1000;
@@ -337,21 +321,12 @@ fn a_reservation_of_which_nobody_knows_goes_back_if_it_happened() {
             window.carry_out(&lane, step);
         }
         DatabaseAnswer::Reserved(requests, Err(unclear())).tell(&mut lane);
-        assert_eq!(window.admitted, 1000 + held + if happened { requests } else { 0 });
+        let lost = if happened { requests } else { 0 };
+        assert_eq!(window.admitted, 1000 + held + lost);
         lane.close();
         window.work(&mut lane, *AT + LIFE);
-        assert_eq!(window.admitted, lane.admitted);
+        assert_eq!(window.admitted, lane.admitted + lost);
     }
-}
-
-#[test]
-fn without_a_place_to_note_it_nothing_is_reserved() {
-    let (mut lane, mut window) = (KeyWindow::new(FAR, None, *AT), Window::default());
-    for expected in 1..=100 {
-        assert_eq!(number(&mut lane, &mut window, *AT), Some(expected));
-        assert_eq!(window.admitted, expected);
-    }
-    assert_eq!(window.work(&mut lane, *AT), None);
 }
 
 #[test]
@@ -399,8 +374,6 @@ fn a_count_is_of_the_time_of_the_newest_request_whatever_the_order_they_come_in(
 
 /// One of several processes.
 struct Process {
-    ledger: Arc<SpentLog>,
-    file: File,
     lane: KeyWindow,
     answers: Vec<oneshot::Receiver<AdmissionCount>>,
     /// The database's answer that the process has not received yet.
@@ -409,17 +382,17 @@ struct Process {
 
 impl Process {
     fn new(limit: i64, at: Instant) -> Self {
-        let (ledger, file) = ledger();
-        let lane = KeyWindow::new(limit, Some(Arc::clone(&ledger)), at);
-        Self { ledger, file, lane, answers: Vec::new(), said: None }
+        Self { lane: KeyWindow::new(limit, at), answers: Vec::new(), said: None }
     }
 
-    /// Releases what it had reserved when it was killed, as the next process does.
-    fn bury(&self, window: &mut Window) {
-        let spent = ledger::read(&self.file).unwrap().unwrap();
-        for (slot, spent) in (0..).zip(spent) {
-            window.give_back(self.ledger.node(), slot, i64::try_from(spent).unwrap());
-        }
+    /// Requests that stay counted without being answered if it is killed now, or if the outcome of its statement
+    /// remains unknown.
+    fn unanswered(&self) -> i64 {
+        let statement = match &self.said {
+            Some(DatabaseAnswer::Reserved(requests, Ok(Some(_)))) => *requests,
+            _ => 0,
+        };
+        statement + i64::try_from(self.answers.len()).unwrap()
     }
 
     /// Number of waiting requests that were admitted.
@@ -437,8 +410,8 @@ impl Process {
 }
 
 /// Three processes use up a window, in an order that `seed` chooses. Returns the admitted requests, the final count,
-/// and the number of counted requests that may have had no answer. Those waited when a process was killed, or when the
-/// database's outcome was unknown.
+/// and the number of counted requests that may have had no answer. Those waited or were reserved when a process was
+/// killed, or when the database's outcome was unknown.
 fn use_up(limit: i64, seed: u64, kills: bool) -> (i64, i64, i64) {
     let mut random = seed;
     let mut random = move |below: u64| {
@@ -466,7 +439,7 @@ fn use_up(limit: i64, seed: u64, kills: bool) -> (i64, i64, i64) {
             }
             40..65 if process.said.is_none() => match process.lane.next(at) {
                 WindowStep::End => {
-                    process.lane = KeyWindow::new(limit, Some(Arc::clone(&process.ledger)), at);
+                    process.lane = KeyWindow::new(limit, at);
                 }
                 step => process.said = window.carry_out(&process.lane, step),
             },
@@ -476,15 +449,18 @@ fn use_up(limit: i64, seed: u64, kills: bool) -> (i64, i64, i64) {
                 }
             }
             90..97 => {
+                if process.said.is_some() {
+                    excess += process.unanswered();
+                }
                 if let Some(said) = process.said.take() {
-                    excess += i64::try_from(process.answers.len()).unwrap();
                     said.failed(&unclear()).tell(&mut process.lane);
                 }
             }
             _ => {
                 let_in += process.let_in();
-                excess += i64::try_from(process.answers.len()).unwrap();
-                process.bury(&mut window);
+                let held = process.lane.unspent;
+                assert!(held <= limit / 10, "{held}");
+                excess += process.unanswered() + held;
                 *process = Process::new(limit, at);
             }
         }

@@ -12,13 +12,13 @@ use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::clock::{FixedClock, UnixMillis};
 use pyxis_core::digest::sha256_hex;
 use pyxis_core::entropy::{OsEntropy, SeededEntropy, token};
-use pyxis_core::id::{ApiKeyId, NodeId, ScorerId, WorkspaceId};
+use pyxis_core::id::{ApiKeyId, ScorerId, WorkspaceId};
 use pyxis_core::score::Weights;
 use pyxis_core::secret::SecretBytes;
 use pyxis_http::admin::{ManagerAuth, ManagerFuture};
 use pyxis_scoring::engine::{Revocation, revoke};
 use pyxis_scoring::models::Source;
-use pyxis_scoring::{Config, Parts, SpentLog, State};
+use pyxis_scoring::{Config, Parts, State};
 use pyxis_store::api_keys::{self, ApiKeyRow};
 use pyxis_store::audit::AuditKeys;
 use pyxis_store::cipher::{Keyring, MasterKey};
@@ -111,8 +111,6 @@ impl World {
     pub(crate) fn node_on(&self, url: DatabaseUrl, config: Config) -> Node {
         let store = Store::open(&OpenOptions::new(url)).unwrap();
         let state = state(store, &self.keyring, &self.clock, config);
-        let node = NodeId::new(START, &OsEntropy);
-        state.note_in(SpentLog::new(node, tempfile::tempfile().unwrap()).unwrap());
         Node { router: pyxis_scoring::router(state.clone()), state }
     }
 

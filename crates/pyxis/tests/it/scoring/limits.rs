@@ -1,5 +1,5 @@
 //! Limits of API keys over real processes (`docs/reference/behavior/scoring.md#rate-limits`). They are exact for any
-//! combination of processes, including restarted ones.
+//! combination of processes, including restarted ones; after a kill they may be too strict, never too lenient.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -106,10 +106,10 @@ async fn ask_on(node: Client, key: String, answered: Arc<AtomicUsize>) -> Vec<i6
 }
 
 /// Checks that a window continues where it was when a process was killed. Everything that was answered is counted, plus
-/// at most the requests in flight.
+/// at most the requests in flight and a tenth of the window.
 fn assert_goes_on(told: &[i64], left: i64) {
     let most = 999_999 - i64::try_from(told.len()).unwrap();
-    assert!((most - Load::CLIENTS..=most).contains(&left), "{left} of {most}");
+    assert!((most - Load::CLIENTS - 100_000..=most).contains(&left), "{left} of {most}");
 }
 
 engines! {
@@ -128,7 +128,7 @@ engines! {
         assert_eq!(left.await, [numbers(85, 125), numbers(45, 85), numbers(0, 45), numbers(0, 0)]);
     }
 
-    async fn a_crash_far_from_the_limit_forgets_no_request_and_counts_none_that_did_not_come(setup: Setup) {
+    async fn a_crash_far_from_the_limit_forgets_no_request_and_costs_at_most_a_tenth_of_the_window(setup: Setup) {
         let mut app = App::start(setup).await;
         let (told, left) = in_one_window(&mut app, &FAR, async |app, key| {
             let load = Load::on(&[app.anonymous()], key);

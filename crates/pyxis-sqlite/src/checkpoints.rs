@@ -12,10 +12,9 @@ use std::thread::JoinHandle;
 
 use rusqlite::{Connection, ffi};
 
-use super::durable::ToDisk;
-use super::failure;
-use super::readers::Readers;
-use crate::StoreError;
+use crate::Error;
+use crate::durable::ToDisk;
+use crate::readers::Readers;
 
 /// Log pages at which a checkpoint begins: 16 MiB, less in tests.
 const PAGES: i32 = if cfg!(test) { 64 } else { 4096 };
@@ -63,7 +62,7 @@ impl WalLimits {
 }
 
 /// A running checkpoint with its worker.
-type Running = JoinHandle<(CheckpointWorker, Result<(), StoreError>)>;
+type Running = JoinHandle<(CheckpointWorker, Result<(), Error>)>;
 
 /// Checkpoints of one writer.
 pub(crate) struct Checkpoints {
@@ -86,14 +85,14 @@ impl Checkpoints {
         mover: CheckpointWorker,
         works: Arc<AtomicBool>,
         length: WalLimits,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<Self, Error> {
         let pages = Arc::new(AtomicI32::new(0));
         let seen = Arc::clone(&pages);
         let hook = move |_: &mut rusqlite::hooks::Wal, pages| {
             seen.store(pages, Ordering::Relaxed);
             Ok(())
         };
-        writer.wal_hook(Some(hook)).map_err(failure)?;
+        writer.wal_hook(Some(hook))?;
         Ok(Self { mover: Some(mover), pages, left: 0, length, running: None, works })
     }
 
@@ -125,7 +124,7 @@ impl Checkpoints {
             (mover, outcome)
         };
         std::thread::Builder::new()
-            .name("store-checkpoint".to_owned())
+            .name("sqlite-checkpoint".to_owned())
             .spawn(run)
             .inspect_err(|error| tracing::warn!(%error, "cannot start a thread for a checkpoint"))
             .ok()
@@ -180,8 +179,8 @@ pub(crate) struct CheckpointWorker {
 
 impl CheckpointWorker {
     /// Creates a worker for the database at `path`, with its own connection.
-    pub(crate) fn of(connection: Connection, path: &Path) -> Result<Self, StoreError> {
-        let file = OpenOptions::new().write(true).open(path).map_err(StoreError::unavailable)?;
+    pub(crate) fn of(connection: Connection, path: &Path) -> Result<Self, Error> {
+        let file = OpenOptions::new().write(true).open(path)?;
         // Never closed: if a process closes any descriptor of a file, it loses SQLite's locks on that file.
         let file = Box::leak(Box::new(file));
         Ok(Self::by(connection, Box::new(|| file.sync_data())))
@@ -192,12 +191,12 @@ impl CheckpointWorker {
     }
 
     /// Moves the log, and pages added meanwhile, until few are left or the number stops shrinking.
-    fn run(&self, pages: &AtomicI32, works: &AtomicBool, length: &WalLimits) -> Result<(), StoreError> {
+    fn run(&self, pages: &AtomicI32, works: &AtomicBool, length: &WalLimits) -> Result<(), Error> {
         let mut before = i32::MAX;
         loop {
             let moved = checkpoint(&self.connection, PASSIVE, works)?.moved;
             // SQLite syncs only if nothing was added meanwhile. Otherwise the writer would have to sync, and wait.
-            (self.sync)().map_err(StoreError::unavailable).inspect_err(|error| lost(works, error))?;
+            (self.sync)().inspect_err(|error| lost(works, error))?;
             let left = pages.load(Ordering::Relaxed).saturating_sub(moved);
             if left <= length.few() || left >= before || !works.load(Ordering::Acquire) {
                 return Ok(());
@@ -208,7 +207,7 @@ impl CheckpointWorker {
 }
 
 /// Moves the rest. Returns true if the whole log is in the file and no one else still reads or moves it.
-fn finish(writer: &Connection, readers: &Readers, works: &AtomicBool) -> Result<bool, StoreError> {
+fn finish(writer: &Connection, readers: &Readers, works: &AtomicBool) -> Result<bool, Error> {
     readers.let_go();
     let Log { pages, moved } = checkpoint(writer, PASSIVE, works)?;
     // Readers that started during the checkpoint may still use the log; new readers use the database file.
@@ -218,7 +217,7 @@ fn finish(writer: &Connection, readers: &Readers, works: &AtomicBool) -> Result<
 
 /// Truncates a log that is completely in the file. Writers are excluded meanwhile, so readers need no waiting: the
 /// writer's connection waits for no one.
-fn cut(writer: &Connection, works: &AtomicBool) -> Result<(), StoreError> {
+fn cut(writer: &Connection, works: &AtomicBool) -> Result<(), Error> {
     checkpoint(writer, TRUNCATE, works).map(drop)
 }
 
@@ -229,7 +228,7 @@ struct Log {
 }
 
 /// Runs one checkpoint. Sets `works` to false if it may not have reached the disk.
-fn checkpoint(connection: &Connection, how: &'static str, works: &AtomicBool) -> Result<Log, StoreError> {
+fn checkpoint(connection: &Connection, how: &'static str, works: &AtomicBool) -> Result<Log, Error> {
     connection
         .query_row(how, (), |row| Ok(Log { pages: row.get(1)?, moved: row.get(2)? }))
         .inspect_err(|error| {
@@ -237,7 +236,7 @@ fn checkpoint(connection: &Connection, how: &'static str, works: &AtomicBool) ->
                 lost(works, error);
             }
         })
-        .map_err(failure)
+        .map_err(Error::from)
 }
 
 /// Handles a failed sync. A later sync would not report the pages left unwritten, and SQLite would overwrite the log
@@ -247,137 +246,11 @@ fn lost(works: &AtomicBool, error: &dyn std::fmt::Display) {
     tracing::error!(%error, "the database file may not be on disk: no writes until a restart");
 }
 
-fn told(outcome: Result<(), StoreError>) {
+fn told(outcome: Result<(), Error>) {
     if let Err(error) = outcome {
         tracing::warn!(%error, "the WAL was not checkpointed");
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, Ordering};
-
-    use super::super::readers::release_idle_reads;
-    use super::super::{connect, create_private};
-    use super::{CheckpointWorker, Checkpoints, KEPT, MANY, PAGES, WalLimits};
-    use crate::db::{Executor, sql};
-    use crate::{DatabaseUrl, OpenOptions, Store};
-
-    #[test]
-    fn nothing_may_be_written_after_the_file_could_not_be_synced() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("px.db");
-        create_private(&path).unwrap();
-        let mut writer = connect(&path).unwrap();
-        let broken = Box::new(|| Err(std::io::Error::other("the disk is broken")));
-        let mover = CheckpointWorker::by(connect(&path).unwrap(), broken);
-        let works = Arc::new(AtomicBool::new(true));
-        let mut checkpoints =
-            Checkpoints::of(&mut writer, mover, Arc::clone(&works), WalLimits::default()).unwrap();
-        let write = "CREATE TABLE t (body BLOB); INSERT INTO t VALUES (randomblob(1000000))";
-        writer.execute_batch(write).unwrap();
-        checkpoints.after_commit(&writer, &super::Readers::default());
-        checkpoints.cut_log(&writer, &super::Readers::default());
-        checkpoints.close();
-        assert!(!works.load(Ordering::Acquire));
-        assert!(log_pages(&path) > 0);
-    }
-
-    /// Without checkpoints the log would end up ten times as long.
-    #[tokio::test]
-    async fn the_log_stays_short_although_somebody_always_reads() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("px.db");
-        let store = Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&path))).unwrap();
-        store.execute(sql("CREATE TABLE t (n INTEGER PRIMARY KEY, body BLOB)")).await.unwrap();
-        let bound = 4200 * u64::try_from(6 * PAGES).unwrap();
-        release_idle_reads();
-        for turn in 0..200_i64 {
-            store.execute(sql("INSERT INTO t VALUES ($1, randomblob(60000))").bind(turn)).await.unwrap();
-            let seen: Option<(i64,)> = store.optional(sql("SELECT max(n) FROM t")).await.unwrap();
-            assert_eq!(seen, Some((turn,)));
-            let log = std::fs::metadata(path.with_extension("db-wal")).unwrap().len();
-            assert!(log < bound, "{log} bytes after {turn}");
-        }
-        store.close().await.unwrap();
-        assert!(!path.with_extension("db-wal").exists());
-    }
-
-    #[tokio::test]
-    async fn whoever_writes_much_lets_the_log_become_long_and_leaves_none() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("px.db");
-        let store = Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&path))).unwrap();
-        store.begin_bulk_load().await.unwrap();
-        store.execute(sql("CREATE TABLE t (n INTEGER PRIMARY KEY, body BLOB)")).await.unwrap();
-        let mut longest = 0;
-        for turn in 0..200_i64 {
-            store.execute(sql("INSERT INTO t VALUES ($1, randomblob(60000))").bind(turn)).await.unwrap();
-            longest = longest.max(log_pages(&path));
-        }
-        assert!((MANY..6 * MANY).contains(&longest), "{longest} pages");
-        store.close().await.unwrap();
-        assert!(!path.with_extension("db-wal").exists());
-    }
-
-    #[tokio::test]
-    async fn once_much_was_written_the_log_is_cut_unless_somebody_reads_there() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("px.db");
-        let [import, server] =
-            [(); 2].map(|()| Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&path))).unwrap());
-        import.execute(sql("CREATE TABLE t (body BLOB)")).await.unwrap();
-        let write = async || import.execute(sql("INSERT INTO t VALUES (randomblob(60000))")).await.unwrap();
-        let rows = "SELECT count(*) FROM t";
-        let reader = connect(&path).unwrap();
-        let seen = || reader.query_row(rows, (), |row| row.get::<_, i64>(0)).unwrap();
-        write().await;
-        reader.execute_batch("BEGIN").unwrap();
-        assert_eq!(seen(), 1);
-        for _ in 0..2 {
-            import.end_bulk_load().await;
-            assert!(log_pages(&path) > 0);
-            write().await;
-        }
-        assert_eq!(seen(), 1);
-        reader.execute_batch("COMMIT").unwrap();
-        import.end_bulk_load().await;
-        assert_eq!(log_pages(&path), 0);
-        write().await;
-        assert_eq!(server.optional(sql(rows)).await.unwrap(), Some((4_i64,)));
-        assert_eq!(seen(), 4);
-    }
-
-    #[tokio::test]
-    async fn a_log_that_became_long_is_cut_once_another_process_begins_it_anew() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("px.db");
-        let [import, server] =
-            [(); 2].map(|()| Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&path))).unwrap());
-        import.begin_bulk_load().await.unwrap();
-        import.execute(sql("CREATE TABLE t (n INTEGER PRIMARY KEY, body BLOB)")).await.unwrap();
-        for turn in 0..200_i64 {
-            import.execute(sql("INSERT INTO t VALUES ($1, randomblob(60000))").bind(turn)).await.unwrap();
-        }
-        import.close().await.unwrap();
-        let mut kept = log_pages(&path);
-        assert!(kept >= MANY);
-        // It restarts once a thread is done, possibly not immediately.
-        for turn in 200..230_i64 {
-            if kept <= KEPT / 4096 {
-                break;
-            }
-            server.execute(sql("INSERT INTO t VALUES ($1, randomblob(60000))").bind(turn)).await.unwrap();
-            kept = log_pages(&path);
-        }
-        assert!(kept <= KEPT / 4096, "{kept} pages");
-        server.close().await.unwrap();
-    }
-
-    /// Number of pages that the log file has room for.
-    fn log_pages(path: &std::path::Path) -> i32 {
-        let bytes = std::fs::metadata(path.with_extension("db-wal")).unwrap().len();
-        i32::try_from(bytes / 4096).unwrap()
-    }
-}
+mod tests;

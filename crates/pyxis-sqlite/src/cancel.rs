@@ -1,14 +1,11 @@
-//! Interrupts a read whose caller is gone (a request that takes too long is aborted;
-//! `docs/reference/behavior/scoring.md#time-limit`).
+//! Interrupts a read whose caller is gone.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rusqlite::Connection;
 
-use super::failure;
-use crate::StoreError;
-use crate::error::ReceiverDropped;
+use crate::Error;
 
 /// Virtual machine steps between two checks: about ten microseconds.
 const STEPS: i32 = 4096;
@@ -32,44 +29,54 @@ pub(super) fn pair() -> (Waiting, Abandoned) {
 
 /// Runs `read` until its caller is gone. Then removes the handler, so that the next read on this connection is not
 /// interrupted.
-pub(super) fn interruptible<T>(
+pub(super) fn interruptible<T, E: From<Error>>(
     connection: &mut Connection,
     abandoned: Abandoned,
-    read: impl FnOnce(&Connection) -> Result<T, StoreError>,
-) -> Result<T, StoreError> {
+    read: impl FnOnce(&Connection) -> Result<T, E>,
+) -> Result<T, E> {
     if abandoned.0.load(Ordering::Relaxed) {
-        return Err(StoreError::unavailable(ReceiverDropped));
+        return Err(Error::Canceled.into());
     }
     let gone = move || abandoned.0.load(Ordering::Relaxed);
-    connection.progress_handler(STEPS, Some(gone)).map_err(failure)?;
+    connection.progress_handler(STEPS, Some(gone)).map_err(Error::from)?;
     let outcome = read(connection);
-    connection.progress_handler(0, None::<fn() -> bool>).map_err(failure)?;
+    connection.progress_handler(0, None::<fn() -> bool>).map_err(Error::from)?;
     outcome
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::db::{Backend, Executor, sql};
-    use crate::{DatabaseUrl, OpenOptions, Store, StoreError};
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use rusqlite::Connection;
+
+    use crate::{Database, Error};
 
     const ENDLESS: &str =
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
 
+    fn number(connection: &Connection, query: &str) -> Result<i64, Error> {
+        Ok(connection.query_row(query, (), |row| row.get(0))?)
+    }
+
     #[tokio::test]
     async fn a_read_that_nobody_waits_for_is_interrupted() {
         let directory = tempfile::tempdir().unwrap();
-        let url = DatabaseUrl::sqlite(directory.path().join("px.db"));
-        let store = Store::open(&OpenOptions::new(url)).unwrap();
-        let Backend::Sqlite(database) = store.backend() else { panic!("a SQLite store") };
-        let reader = store.clone();
-        let read = tokio::spawn(async move { reader.all::<(i64,)>(sql(ENDLESS)).await });
-        while database.long.try_lock().is_ok() {
-            tokio::task::yield_now().await;
-        }
+        let path = directory.path().join("px.db");
+        let database = Arc::new(Database::open(&path, 1, Duration::from_secs(5)).unwrap());
+        let reader = Arc::clone(&database);
+        let (began, mut begins) = tokio::sync::mpsc::channel(1);
+        let endless = move |connection: &Connection| {
+            began.blocking_send(()).unwrap();
+            number(connection, ENDLESS)
+        };
+        let read = tokio::spawn(async move { reader.read_blocking(endless).await });
+        begins.recv().await.unwrap();
         read.abort();
         assert!(read.await.unwrap_err().is_cancelled());
         for _ in 0..3 {
-            assert_eq!(store.all::<(i64,)>(sql("SELECT 1")).await.unwrap(), [(1,)]);
+            assert_eq!(database.read_blocking(|reader| number(reader, "SELECT 1")).await.unwrap(), 1);
         }
     }
 
@@ -77,8 +84,8 @@ mod tests {
     fn a_read_is_not_started_for_a_caller_that_has_gone() {
         let (waiting, abandoned) = super::pair();
         drop(waiting);
-        let mut connection = rusqlite::Connection::open_in_memory().unwrap();
-        let refused = super::interruptible(&mut connection, abandoned, |_| Ok(()));
-        assert!(matches!(refused, Err(StoreError::Unavailable(_))));
+        let mut connection = Connection::open_in_memory().unwrap();
+        let refused: Result<(), Error> = super::interruptible(&mut connection, abandoned, |_| Ok(()));
+        assert!(matches!(refused, Err(Error::Canceled)));
     }
 }

@@ -13,8 +13,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 use tokio::time::Instant;
 
-use super::Session;
-use crate::StoreError;
+use crate::connection::control;
 
 /// Maximum lag of a read behind commits of other processes.
 const KEPT: Duration = Duration::from_millis(1);
@@ -67,24 +66,18 @@ impl Readers {
     }
 
     /// Runs a point read on the calling thread.
-    pub(crate) fn read<T>(
-        &self,
-        read: impl FnOnce(&Session<'_>) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+    pub(crate) fn read<T, E>(&self, read: impl FnOnce(&Connection) -> Result<T, E>) -> Result<T, E> {
         let (_, mut reader) = self.free();
         reader.let_go();
-        read(&Session::new(&reader.connection))
+        read(&reader.connection)
     }
 
-    /// Like [`read`](Self::read), for a [relaxed](crate::db::SqlQuery::relaxed) read. It sees everything that this
+    /// Like [`read`](Self::read), for a read that may lag commits of other processes. It sees everything that this
     /// process committed before.
-    pub(crate) fn read_relaxed<T>(
-        &self,
-        read: impl FnOnce(&Session<'_>) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+    pub(crate) fn read_relaxed<T, E>(&self, read: impl FnOnce(&Connection) -> Result<T, E>) -> Result<T, E> {
         let (slot, mut reader) = self.free();
         reader.prepare(self.commits(), slot);
-        let outcome = read(&Session::new(&reader.connection));
+        let outcome = read(&reader.connection);
         if outcome.is_err() {
             reader.let_go();
         }
@@ -131,7 +124,7 @@ impl Reader {
         if self.kept.as_ref().is_some_and(|kept| !seen(kept)) {
             self.let_go();
         }
-        if self.kept.is_none() && TELLS.get() && Session::new(&self.connection).control("BEGIN").is_ok() {
+        if self.kept.is_none() && TELLS.get() && control(&self.connection, "BEGIN").is_ok() {
             self.kept = Some(OpenRead { commits, since: Instant::now() });
             remember(slot);
         }
@@ -139,7 +132,7 @@ impl Reader {
 
     fn let_go(&mut self) {
         if self.kept.take().is_some()
-            && let Err(error) = Session::new(&self.connection).control("ROLLBACK")
+            && let Err(error) = control(&self.connection, "ROLLBACK")
             && !self.connection.is_autocommit()
         {
             tracing::error!(%error, "cannot end a read transaction");
@@ -161,9 +154,8 @@ fn locked(slot: &Mutex<Reader>) -> MutexGuard<'_, Reader> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::connect;
     use super::*;
-    use crate::db::sql;
+    use crate::{Error, connect, create_private};
 
     /// Runs a test with readers, another process's connection to the same file, and a thread that announces when it
     /// becomes idle.
@@ -171,7 +163,7 @@ mod tests {
         let run = move || {
             let directory = tempfile::tempdir().unwrap();
             let path = directory.path().join("px.db");
-            super::super::create_private(&path).unwrap();
+            create_private(&path).unwrap();
             let other = connect(&path).unwrap();
             other.execute_batch("CREATE TABLE t (n INTEGER)").unwrap();
             let readers = Readers::new(vec![connect(&path).unwrap()]);
@@ -181,10 +173,12 @@ mod tests {
         std::thread::spawn(run).join().unwrap();
     }
 
+    fn count(connection: &Connection) -> Result<i64, Error> {
+        Ok(connection.query_row("SELECT count(*) FROM t", (), |row| row.get(0))?)
+    }
+
     fn rows(readers: &Readers) -> i64 {
-        let count = |session: &Session<'_>| session.optional(&sql("SELECT count(*) FROM t"));
-        let found: Option<(i64,)> = readers.read_relaxed(count).unwrap();
-        found.unwrap().0
+        readers.read_relaxed(count).unwrap()
     }
 
     /// True if a reader holds the write-ahead log.
@@ -223,9 +217,7 @@ mod tests {
             for written in 0..100 {
                 let before = rows(readers);
                 other.execute_batch("INSERT INTO t VALUES (1)").unwrap();
-                let count = |session: &Session<'_>| session.optional(&sql("SELECT count(*) FROM t"));
-                let found: Option<(i64,)> = readers.read(count).unwrap();
-                assert_eq!(found, Some((written + 1,)));
+                assert_eq!(readers.read(count).unwrap(), written + 1);
                 assert!(before <= written);
             }
         });
@@ -255,8 +247,7 @@ mod tests {
     fn a_read_that_fails_ends_the_transaction() {
         on_a_telling_thread(|readers, other| {
             assert_eq!(rows(readers), 0);
-            let failing =
-                |session: &Session<'_>| session.optional::<(i64,)>(&sql("SELECT missing FROM t")).map(drop);
+            let failing = |connection: &Connection| connection.execute_batch("SELECT missing FROM t");
             assert!(readers.read_relaxed(failing).is_err());
             assert!(!is_read(other));
         });

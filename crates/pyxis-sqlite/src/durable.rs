@@ -14,11 +14,10 @@ use std::thread::JoinHandle;
 
 use rusqlite::Connection;
 
-use crate::StoreError;
-use crate::error::Closed;
+use crate::Error;
 
 /// Called once it is known whether a commit is durable.
-pub(crate) type SyncCallback = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
+pub(crate) type SyncCallback = Box<dyn FnOnce(Result<(), Error>) + Send>;
 /// Makes data written to a file durable.
 pub(crate) type ToDisk = Box<dyn Fn() -> std::io::Result<()> + Send>;
 
@@ -31,30 +30,29 @@ pub(crate) struct WalSync {
 
 impl WalSync {
     /// Starts the thread for the writer of the database at `path`, whose log must be open.
-    pub(crate) fn open(writer: &Connection, path: &Path) -> Result<Self, StoreError> {
+    pub(crate) fn open(writer: &Connection, path: &Path) -> Result<Self, Error> {
         // As SQLite names it: next to the file itself, not next to a link to it.
         let file = writer.path().map_or_else(|| path.canonicalize(), |file| Ok(PathBuf::from(file)));
-        let mut name = file.map_err(StoreError::unavailable)?.into_os_string();
+        let mut name = file?.into_os_string();
         name.push("-wal");
-        let log: File = OpenOptions::new().write(true).open(name).map_err(StoreError::unavailable)?;
+        let log: File = OpenOptions::new().write(true).open(name)?;
         Self::with_sync(Box::new(move || log.sync_data()))
     }
 
-    pub(crate) fn with_sync(sync: ToDisk) -> Result<Self, StoreError> {
+    pub(crate) fn with_sync(sync: ToDisk) -> Result<Self, Error> {
         let (committed, queue) = channel();
         let works = Arc::new(AtomicBool::new(true));
         let told = Arc::clone(&works);
         let thread = std::thread::Builder::new()
-            .name("store-sync".to_owned())
-            .spawn(move || serve(&sync, &queue, &told))
-            .map_err(StoreError::unavailable)?;
+            .name("sqlite-sync".to_owned())
+            .spawn(move || serve(&sync, &queue, &told))?;
         Ok(Self { committed, thread, works })
     }
 
     /// Calls `answers` when everything committed so far is durable.
     pub(crate) fn on_synced(&self, answers: Vec<SyncCallback>) {
         if let Err(refused) = self.committed.send(answers) {
-            refused.0.into_iter().for_each(|answer| answer(Err(StoreError::unavailable(Closed))));
+            refused.0.into_iter().for_each(|answer| answer(Err(Error::Closed)));
         }
     }
 
@@ -79,12 +77,12 @@ fn serve(sync: &ToDisk, queue: &Receiver<Vec<SyncCallback>>, works: &AtomicBool)
             answers.extend(more);
         }
         let outcome = if works.load(Ordering::Acquire) {
-            sync().map_err(StoreError::unavailable).inspect_err(|error| {
+            sync().map_err(Error::from).inspect_err(|error| {
                 works.store(false, Ordering::Release);
                 tracing::error!(%error, "commits can no longer be made durable: no writes until a restart");
             })
         } else {
-            Err(StoreError::unavailable(Closed))
+            Err(Error::Closed)
         };
         for answer in answers {
             answer(outcome.clone());
@@ -94,8 +92,9 @@ fn serve(sync: &ToDisk, queue: &Receiver<Vec<SyncCallback>>, works: &AtomicBool)
 
 #[cfg(test)]
 mod tests {
-    use crate::db::{Executor, sql};
-    use crate::{DatabaseUrl, OpenOptions, Store};
+    use std::time::Duration;
+
+    use crate::{Database, Error};
 
     #[tokio::test]
     async fn a_database_behind_a_link_is_synced_where_it_is() {
@@ -103,10 +102,13 @@ mod tests {
         let (file, link) = (directory.path().join("px.db"), directory.path().join("elsewhere.db"));
         std::os::unix::fs::symlink(&file, &link).unwrap();
         std::fs::File::create(&file).unwrap();
-        let store = Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&link))).unwrap();
-        store.execute(sql("CREATE TABLE t (n INTEGER)")).await.unwrap();
+        let database = Database::open(&link, 1, Duration::from_secs(5)).unwrap();
+        let create = |connection: &rusqlite::Connection| {
+            connection.execute_batch("CREATE TABLE t (n INTEGER)").map_err(Error::from)
+        };
+        database.write(create).await.unwrap();
         assert!(file.with_extension("db-wal").exists());
         assert!(!link.with_extension("db-wal").exists());
-        store.close().await.unwrap();
+        database.close();
     }
 }

@@ -14,18 +14,17 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
-use tokio::sync::{broadcast, oneshot};
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use queue::{Entry, Queue};
 
-use super::Session;
-use super::checkpoints::Checkpoints;
-use super::durable::{SyncCallback, WalSync};
-use super::readers::Readers;
-use super::{BUSY_TIMEOUT, failure};
-use crate::error::{Busy, Closed, is_busy};
-use crate::{StoreError, StoreEvent};
+use crate::Error;
+use crate::checkpoints::Checkpoints;
+use crate::connection::{BUSY_TIMEOUT, control};
+use crate::durable::{SyncCallback, WalSync};
+use crate::error::is_busy;
+use crate::readers::Readers;
 
 mod queue;
 
@@ -36,8 +35,8 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(25);
 const GROUP: usize = 1024;
 
 /// Runs inside the transaction, or receives the reason that there is none.
-type Work = Box<dyn FnOnce(Result<&Session<'_>, StoreError>) -> SyncCallback + Send>;
-type Step = Box<dyn FnOnce(&Session<'_>) + Send>;
+type Work = Box<dyn FnOnce(Result<&Connection, Error>) -> SyncCallback + Send>;
+type Step = Box<dyn FnOnce(&Connection) + Send>;
 
 enum Job {
     /// One step of a group commit.
@@ -47,14 +46,14 @@ enum Job {
     /// Runs outside any transaction.
     Aside(Step),
     /// An interactive transaction.
-    Begin(oneshot::Sender<Result<Interactive, StoreError>>),
+    Begin(oneshot::Sender<Result<Transaction, Error>>),
     /// Checkpoints the log into the file.
     CutLog(oneshot::Sender<()>),
 }
 
 impl Job {
     /// Tells the waiting caller why the job was not done. A job without a reply channel is dropped.
-    fn refuse(self, why: StoreError) {
+    fn refuse(self, why: Error) {
         match self {
             Self::Work(work) | Self::Relaxed(work) => work(Err(why))(Ok(())),
             Self::Begin(answer) => drop(answer.send(Err(why))),
@@ -70,15 +69,15 @@ impl Job {
 
 enum Command {
     Step(Step),
+    /// Commit, then run the callback once that is durable, and answer.
     Commit {
-        events: Vec<StoreEvent>,
-        bus: broadcast::Sender<StoreEvent>,
-        answer: oneshot::Sender<Result<(), StoreError>>,
+        then: Box<dyn FnOnce() + Send>,
+        answer: oneshot::Sender<Result<(), Error>>,
     },
 }
 
-/// Sending side of an interactive transaction. Dropping it rolls back.
-pub(crate) struct Interactive {
+/// An interactive transaction, which uses the writer thread exclusively. Dropping it rolls back.
+pub struct Transaction {
     commands: Sender<Command>,
 }
 
@@ -97,21 +96,20 @@ impl Writer {
         checkpoints: Checkpoints,
         durable: WalSync,
         patience: Duration,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<Self, Error> {
         // The thread waits itself, so that it can refuse other jobs meanwhile.
-        connection.busy_timeout(Duration::ZERO).map_err(failure)?;
+        connection.busy_timeout(Duration::ZERO)?;
         let (jobs, incoming) = channel();
         let works = durable.health_flag();
         let queue = Queue::new(incoming, patience);
         let thread = std::thread::Builder::new()
-            .name("store-writer".to_owned())
-            .spawn(move || serve(connection, readers, checkpoints, durable, queue))
-            .map_err(StoreError::unavailable)?;
+            .name("sqlite-writer".to_owned())
+            .spawn(move || serve(connection, readers, checkpoints, durable, queue))?;
         Ok(Self { jobs, thread, works, patience })
     }
 
     /// Returns an error if nothing can be written until a restart.
-    pub(crate) fn works(&self) -> Result<(), StoreError> {
+    pub(crate) fn works(&self) -> Result<(), Error> {
         works(&self.works)
     }
 
@@ -125,10 +123,10 @@ impl Writer {
     }
 
     /// Runs `work` in the next group commit. Returns once it is durable.
-    pub(crate) async fn run<T: Send + 'static>(
+    pub(crate) async fn run<T: Send + 'static, E: From<Error> + Send + 'static>(
         &self,
-        work: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
+        work: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E> {
         let (work, done) = answering(work);
         self.submit(Job::Work(work))?;
         received(done).await
@@ -136,39 +134,39 @@ impl Writer {
 
     /// Like [`run`](Self::run), but returns once a process crash can no longer undo the work; a power failure still
     /// can.
-    pub(crate) async fn run_relaxed<T: Send + 'static>(
+    pub(crate) async fn run_relaxed<T: Send + 'static, E: From<Error> + Send + 'static>(
         &self,
-        work: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
+        work: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E> {
         let (work, done) = answering(work);
         self.submit(Job::Relaxed(work))?;
         received(done).await
     }
 
     /// Like [`run`](Self::run), but calls `then` with the result on another thread, once durable.
-    pub(crate) fn run_then<T: Send + 'static>(
+    pub(crate) fn run_then<T: Send + 'static, E: From<Error> + Send + 'static>(
         &self,
         deadline: Instant,
-        work: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
-        then: impl FnOnce(Result<T, StoreError>) + Send + 'static,
+        work: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+        then: impl FnOnce(Result<T, E>) + Send + 'static,
     ) {
         if let Err(refused) = self.jobs.send(Entry { job: Job::Work(telling(work, then)), deadline }) {
-            refused.0.job.refuse(StoreError::unavailable(Closed));
+            refused.0.job.refuse(Error::Closed);
         }
     }
 
     /// Runs `step` on the writer connection, outside any transaction.
-    pub(crate) async fn run_outside_tx<T: Send + 'static>(
+    pub(crate) async fn run_outside_tx<T: Send + 'static, E: From<Error> + Send + 'static>(
         &self,
-        step: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
+        step: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E> {
         let (answer, done) = oneshot::channel();
-        self.submit(Job::Aside(Box::new(move |session| drop(answer.send(step(session))))))?;
+        self.submit(Job::Aside(Box::new(move |connection| drop(answer.send(step(connection))))))?;
         received(done).await
     }
 
     /// Reserves the thread for an interactive transaction, until `deadline`.
-    pub(crate) async fn begin(&self, deadline: Instant) -> Result<Interactive, StoreError> {
+    pub(crate) async fn begin(&self, deadline: Instant) -> Result<Transaction, Error> {
         let (answer, begun) = oneshot::channel();
         self.hand_over(Entry { job: Job::Begin(answer), deadline })?;
         received(begun).await
@@ -183,82 +181,77 @@ impl Writer {
         }
     }
 
-    fn submit(&self, job: Job) -> Result<(), StoreError> {
+    fn submit(&self, job: Job) -> Result<(), Error> {
         self.hand_over(Entry { job, deadline: Instant::now() + self.patience })
     }
 
-    fn hand_over(&self, entry: Entry) -> Result<(), StoreError> {
-        self.jobs.send(entry).map_err(|_| StoreError::unavailable(Closed))
+    fn hand_over(&self, entry: Entry) -> Result<(), Error> {
+        self.jobs.send(entry).map_err(|_| Error::Closed)
     }
 }
 
-impl Interactive {
+impl Transaction {
     /// Runs `step` inside the transaction.
-    pub(crate) async fn run<T: Send + 'static>(
+    pub async fn run<T: Send + 'static, E: From<Error> + Send + 'static>(
         &self,
-        step: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
+        step: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E> {
         let (answer, done) = oneshot::channel();
-        self.send(Command::Step(Box::new(move |session| drop(answer.send(step(session))))))?;
+        self.send(Command::Step(Box::new(move |connection| drop(answer.send(step(connection))))))?;
         received(done).await
     }
 
     /// Runs `step` and commits if it succeeds.
-    pub(crate) async fn finish<T: Send + 'static>(
+    pub async fn finish<T: Send + 'static, E: From<Error> + Send + 'static>(
         self,
-        step: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
+        step: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E> {
         let value = self.run(step).await?;
-        self.commit(Vec::new(), broadcast::channel(1).0).await?;
+        self.commit(|| ()).await?;
         Ok(value)
     }
 
-    /// Commits and then announces `events`, even if the caller stops waiting.
-    pub(crate) async fn commit(
-        self,
-        events: Vec<StoreEvent>,
-        bus: broadcast::Sender<StoreEvent>,
-    ) -> Result<(), StoreError> {
-        self.commit_ahead(events, bus)?.await
+    /// Commits. `then` is called on another thread once that is durable, even if the caller stops waiting.
+    pub async fn commit(self, then: impl FnOnce() + Send + 'static) -> Result<(), Error> {
+        self.commit_ahead(then)?.await
     }
 
     /// Like [`commit`](Self::commit), but the next transaction may begin before this one is durable.
-    pub(crate) fn commit_ahead(
+    pub fn commit_ahead(
         self,
-        events: Vec<StoreEvent>,
-        bus: broadcast::Sender<StoreEvent>,
-    ) -> Result<impl Future<Output = Result<(), StoreError>> + Send + 'static, StoreError> {
+        then: impl FnOnce() + Send + 'static,
+    ) -> Result<impl Future<Output = Result<(), Error>> + Send + 'static, Error> {
         let (answer, done) = oneshot::channel();
-        self.send(Command::Commit { events, bus, answer })?;
+        self.send(Command::Commit { then: Box::new(then), answer })?;
         Ok(received(done))
     }
 
-    fn send(&self, command: Command) -> Result<(), StoreError> {
-        self.commands.send(command).map_err(|_| StoreError::unavailable(Closed))
+    fn send(&self, command: Command) -> Result<(), Error> {
+        self.commands.send(command).map_err(|_| Error::Closed)
     }
 }
 
 /// Work whose result is sent once the commit has succeeded or failed.
-fn answering<T: Send + 'static>(
-    work: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
-) -> (Work, oneshot::Receiver<Result<T, StoreError>>) {
+fn answering<T: Send + 'static, E: From<Error> + Send + 'static>(
+    work: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+) -> (Work, oneshot::Receiver<Result<T, E>>) {
     let (answer, done) = oneshot::channel();
     (telling(work, move |outcome| drop(answer.send(outcome))), done)
 }
 
 /// Work whose result, with that of its commit, is passed to `then`.
-fn telling<T: Send + 'static>(
-    work: impl FnOnce(&Session<'_>) -> Result<T, StoreError> + Send + 'static,
-    then: impl FnOnce(Result<T, StoreError>) + Send + 'static,
+fn telling<T: Send + 'static, E: From<Error> + Send + 'static>(
+    work: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    then: impl FnOnce(Result<T, E>) + Send + 'static,
 ) -> Work {
-    Box::new(move |session| {
-        let outcome = session.and_then(work);
-        Box::new(move |committed| then(committed.and(outcome)))
+    Box::new(move |connection| {
+        let outcome = connection.map_err(E::from).and_then(work);
+        Box::new(move |committed| then(committed.map_err(E::from).and(outcome)))
     })
 }
 
-async fn received<T>(answer: oneshot::Receiver<Result<T, StoreError>>) -> Result<T, StoreError> {
-    answer.await.map_err(|_| StoreError::unavailable(Closed))?
+async fn received<T, E: From<Error>>(answer: oneshot::Receiver<Result<T, E>>) -> Result<T, E> {
+    answer.await.map_err(|_| Error::Closed)?
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the thread closes what it was given")]
@@ -270,12 +263,8 @@ fn serve(
     mut queue: Queue,
 ) {
     let works = durable.health_flag();
-    let place = WriterContext {
-        session: &Session::new(&connection),
-        readers: &readers,
-        durable: &durable,
-        works: &works,
-    };
+    let place =
+        WriterContext { connection: &connection, readers: &readers, durable: &durable, works: &works };
     while let Some(Entry { job, deadline }) = queue.next() {
         match job {
             Job::Aside(step) => place.step_aside(step),
@@ -300,14 +289,14 @@ fn serve(
     }
 }
 
-fn works(flag: &AtomicBool) -> Result<(), StoreError> {
-    if flag.load(Ordering::Acquire) { Ok(()) } else { Err(StoreError::unavailable(Closed)) }
+fn works(flag: &AtomicBool) -> Result<(), Error> {
+    if flag.load(Ordering::Acquire) { Ok(()) } else { Err(Error::Closed) }
 }
 
 /// The writing connection, with the callers waiting for its commits.
 #[derive(Clone, Copy)]
 struct WriterContext<'c> {
-    session: &'c Session<'c>,
+    connection: &'c Connection,
     readers: &'c Readers,
     durable: &'c WalSync,
     works: &'c AtomicBool,
@@ -322,10 +311,10 @@ struct Waiting {
 
 impl Waiting {
     /// Executes a job, unless it needs the thread exclusively; then the job is returned.
-    fn take(&mut self, job: Job, session: &Session<'_>) -> Option<Job> {
+    fn take(&mut self, job: Job, connection: &Connection) -> Option<Job> {
         match job {
-            Job::Work(work) => self.for_disk.push(work(Ok(session))),
-            Job::Relaxed(work) => self.for_commit.push(work(Ok(session))),
+            Job::Work(work) => self.for_disk.push(work(Ok(connection))),
+            Job::Relaxed(work) => self.for_commit.push(work(Ok(connection))),
             other => return Some(other),
         }
         None
@@ -350,12 +339,12 @@ impl WriterContext<'_> {
         let mut waiting = Waiting::default();
         let mut next = Some(Entry { job: first, deadline });
         while let Some(Entry { job, deadline }) = next {
-            if let Some(job) = waiting.take(job, self.session) {
+            if let Some(job) = waiting.take(job, self.connection) {
                 queue.put_back(Entry { job, deadline });
                 break;
             }
             // If the engine rolled back on its own (full disk), the transaction is over, so stop.
-            let is_over = waiting.count() >= GROUP || self.session.connection().is_autocommit();
+            let is_over = waiting.count() >= GROUP || self.connection.is_autocommit();
             next = if is_over { None } else { queue.next_at_once() };
         }
         if let Err(error) = self.finish() {
@@ -370,18 +359,18 @@ impl WriterContext<'_> {
 
     /// Begins a transaction as soon as no other process writes. Tries at least once, and until `deadline`. Jobs that
     /// reach their own deadline meanwhile are refused.
-    fn begin(self, deadline: Instant, queue: &mut Queue) -> Result<(), StoreError> {
+    fn begin(self, deadline: Instant, queue: &mut Queue) -> Result<(), Error> {
         let mut pause = Duration::from_millis(1);
         loop {
             // No write is better than one that only appears to be safe.
             works(self.works)?;
-            match self.session.control("BEGIN IMMEDIATE") {
+            match control(self.connection, "BEGIN IMMEDIATE") {
                 Err(error) if is_busy(&error) => {}
-                begun => return begun,
+                begun => return Ok(begun?),
             }
             let now = Instant::now();
             if now >= deadline {
-                return Err(StoreError::unavailable(Busy));
+                return Err(Error::Busy);
             }
             queue.wait(deadline.min(now + pause));
             pause = (2 * pause).min(LONGEST_PAUSE);
@@ -390,28 +379,27 @@ impl WriterContext<'_> {
 
     /// Runs a step that may have to wait for another process.
     fn step_aside(self, step: Step) {
-        let connection = self.session.connection();
-        if let Err(error) = connection.busy_timeout(BUSY_TIMEOUT) {
+        if let Err(error) = self.connection.busy_timeout(BUSY_TIMEOUT) {
             tracing::warn!(%error, "a step will not wait for another process");
         }
-        step(self.session);
-        if let Err(error) = connection.busy_timeout(Duration::ZERO) {
+        step(self.connection);
+        if let Err(error) = self.connection.busy_timeout(Duration::ZERO) {
             tracing::warn!(%error, "the writer waits in SQLite");
         }
     }
 
-    fn finish(self) -> Result<(), StoreError> {
-        if self.session.connection().is_autocommit() {
-            return Err(StoreError::Aborted);
+    fn finish(self) -> Result<(), Error> {
+        if self.connection.is_autocommit() {
+            return Err(Error::RolledBack);
         }
-        self.session.control("COMMIT").inspect_err(|_| self.roll_back())?;
+        control(self.connection, "COMMIT").inspect_err(|_| self.roll_back())?;
         self.readers.committed();
         Ok(())
     }
 
     fn roll_back(self) {
-        if !self.session.connection().is_autocommit()
-            && let Err(error) = self.session.control("ROLLBACK")
+        if !self.connection.is_autocommit()
+            && let Err(error) = control(self.connection, "ROLLBACK")
         {
             tracing::error!(%error, "cannot roll back");
         }
@@ -419,7 +407,7 @@ impl WriterContext<'_> {
 
     fn run_transaction(
         self,
-        answer: oneshot::Sender<Result<Interactive, StoreError>>,
+        answer: oneshot::Sender<Result<Transaction, Error>>,
         deadline: Instant,
         queue: &mut Queue,
     ) {
@@ -431,7 +419,7 @@ impl WriterContext<'_> {
             return;
         }
         let (commands, steps) = channel();
-        drop(answer.send(Ok(Interactive { commands })));
+        drop(answer.send(Ok(Transaction { commands })));
         let look_every = queue.patience() / 16;
         let mut next_look = Instant::now() + look_every;
         loop {
@@ -447,14 +435,11 @@ impl WriterContext<'_> {
                 Err(RecvTimeoutError::Disconnected) => break,
             };
             match command {
-                Command::Step(step) => step(self.session),
-                Command::Commit { events, bus, answer } => {
-                    let tell = move |durable: Result<(), StoreError>| {
+                Command::Step(step) => step(self.connection),
+                Command::Commit { then, answer } => {
+                    let tell = move |durable: Result<(), Error>| {
                         if durable.is_ok() {
-                            // An event without subscribers is not an error.
-                            for event in events {
-                                drop(bus.send(event));
-                            }
+                            then();
                         }
                         drop(answer.send(durable));
                     };

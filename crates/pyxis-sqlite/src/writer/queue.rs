@@ -7,8 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Job;
-use crate::StoreError;
-use crate::error::Busy;
+use crate::Error;
 
 /// A job, with the time at which its caller is told that the database is busy.
 pub(super) struct Entry {
@@ -65,7 +64,7 @@ impl Queue {
             std::mem::take(&mut self.taken).into_iter().partition(late);
         self.taken = rest;
         for entry in late {
-            entry.job.refuse(StoreError::unavailable(Busy));
+            entry.job.refuse(Error::Busy);
         }
     }
 }
@@ -75,7 +74,7 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use super::*;
-    use crate::db::sqlite::writer::answering;
+    use crate::writer::answering;
 
     #[test]
     fn a_job_is_refused_at_its_deadline_however_many_wait_before_it() {
@@ -85,7 +84,7 @@ mod tests {
         let (past, future) = (now, now + Duration::from_hours(1));
         let mut answers = Vec::new();
         for deadline in [future, past, future, past, past] {
-            let (work, answer) = answering(|_| Ok(()));
+            let (work, answer) = answering(|_| Ok::<_, Error>(()));
             jobs.send(Entry { job: Job::Work(work), deadline }).unwrap();
             answers.push(answer);
         }
