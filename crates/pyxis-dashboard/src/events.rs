@@ -6,7 +6,6 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use axum::extract::State as Extract;
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::Stream;
@@ -21,7 +20,7 @@ use tokio::sync::{broadcast, watch};
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 
 use crate::cookies::Cookie;
-use crate::form::QueryParams;
+use crate::form::Page;
 use crate::pages::inbox;
 use crate::session::SignedIn;
 use crate::streams::SseGuard;
@@ -36,9 +35,7 @@ pub(crate) struct ApprovalEvent {
 }
 
 pub(crate) async fn stream(
-    Extract(state): Extract<State>,
-    who: SignedIn,
-    QueryParams(ApprovalEvent { txn }): QueryParams<ApprovalEvent>,
+    Page { state, who, query: ApprovalEvent { txn } }: Page<SignedIn, ApprovalEvent>,
     headers: HeaderMap,
 ) -> Result<Response, Error> {
     let about = if txn.is_empty() { None } else { Some(inbox::txn(&txn)?) };

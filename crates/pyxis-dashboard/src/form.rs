@@ -1,5 +1,7 @@
-//! Input of a request: the name in its path, its query, and a posted form. A form is read only after it is proved to
-//! come from our own page.
+//! Input of a request: a page with its query, the name in its path, and a posted form. A form is read only after it is
+//! proved to come from our own page.
+//!
+//! Pages and forms get the state together with the person, so that no handler works for anyone who was not authorized.
 
 use axum::body::Body;
 use axum::extract::rejection::FormRejection;
@@ -63,6 +65,28 @@ impl Fields {
     }
 }
 
+/// A page that `W` may see: [`SignedIn`](crate::session::SignedIn) for everyone with an account, or a type that
+/// requires more. `Q` is its query; one that cannot be read counts as empty.
+pub(crate) struct Page<W, Q = ()> {
+    pub(crate) state: State,
+    pub(crate) who: W,
+    pub(crate) query: Q,
+}
+
+impl<W, Q> FromRequestParts<State> for Page<W, Q>
+where
+    W: FromRequestParts<State, Rejection = Error> + Send,
+    Q: DeserializeOwned + Default + Send,
+{
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, Error> {
+        let who = W::from_request_parts(parts, state).await?;
+        let QueryParams(query) = QueryParams::from_request_parts(parts, state).await?;
+        Ok(Self { state: state.clone(), who, query })
+    }
+}
+
 /// The one variable segment of a path. One that is not text names nothing.
 pub(crate) struct PathId(pub(crate) String);
 
@@ -75,7 +99,7 @@ impl FromRequestParts<State> for PathId {
     }
 }
 
-/// The query of a page. One that cannot be read counts as empty.
+/// A second query of a page, such as that of its lists. One that cannot be read counts as empty.
 pub(crate) struct QueryParams<T>(pub(crate) T);
 
 impl<T: DeserializeOwned + Default> FromRequestParts<State> for QueryParams<T> {
@@ -97,6 +121,7 @@ pub(crate) fn unannounced(body: &Body) -> Result<(), Error> {
 
 /// A form and the person or visit that posted it.
 pub(crate) struct Form<W> {
+    pub(crate) state: State,
     pub(crate) who: W,
     pub(crate) fields: Fields,
 }
@@ -120,6 +145,25 @@ where
         if !csrf::matches(who.csrf(), fields.get("csrf")) {
             return Err(Error::StaleForm);
         }
-        Ok(Self { who, fields })
+        Ok(Self { state: state.clone(), who, fields })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn only_pages_for_everyone_take_the_state_without_a_person() {
+        let mut found = BTreeMap::new();
+        for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src/pages")).unwrap() {
+            let path = entry.unwrap().path();
+            let text = std::fs::read_to_string(&path).unwrap();
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            found.insert(name, text.matches("Extract<State>").count() + text.matches("State<State>").count());
+        }
+        found.retain(|_, count| *count > 0);
+        // The logo in notifications; the pages to sign in and to open a link.
+        assert_eq!(found, BTreeMap::from([("brand.rs".to_owned(), 1), ("sign_in.rs".to_owned(), 2)]));
     }
 }

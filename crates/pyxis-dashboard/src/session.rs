@@ -35,6 +35,9 @@ pub(crate) struct SignedIn {
 /// A signed-in owner or admin.
 pub(crate) struct Manager(pub(crate) SignedIn);
 
+/// A signed-in owner or admin, and the scoring that they manage. Without scoring, its pages do not exist.
+pub(crate) struct ScoringManager(pub(crate) Manager, pub(crate) pyxis_scoring::State);
+
 /// A browser that is not signed in, or whose session does not matter here.
 pub(crate) struct Visit {
     token: String,
@@ -97,6 +100,12 @@ impl HasCsrf for Manager {
     }
 }
 
+impl HasCsrf for ScoringManager {
+    fn csrf(&self) -> &str {
+        self.0.csrf()
+    }
+}
+
 impl HasCsrf for Visit {
     fn csrf(&self) -> &str {
         &self.token
@@ -139,6 +148,15 @@ impl FromRequestParts<State> for Manager {
         let who = SignedIn::from_request_parts(parts, state).await?;
         who.person.require_manager()?;
         Ok(Self(who))
+    }
+}
+
+impl FromRequestParts<State> for ScoringManager {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, Error> {
+        let scoring = state.scoring.clone().ok_or(Error::NotFound)?;
+        Ok(Self(Manager::from_request_parts(parts, state).await?, scoring))
     }
 }
 

@@ -12,6 +12,7 @@ const MAX_FILE: usize = 512 * 1024;
 
 /// One file and the person who posted it.
 pub(crate) struct Upload<W> {
+    pub(crate) state: State,
     pub(crate) who: W,
     /// The bytes of the file.
     pub(crate) file: Vec<u8>,
@@ -48,6 +49,6 @@ where
                 return Err(Error::BadForm(StatusCode::PAYLOAD_TOO_LARGE));
             }
         }
-        Ok(Self { who, file })
+        Ok(Self { state: state.clone(), who, file })
     }
 }

@@ -33,6 +33,7 @@ row! {
         last_used_at: Option<UnixMillis>,
     }
 }
+pub(crate) use agent_columns;
 
 /// An agent to add.
 #[derive(Clone, Debug)]

@@ -100,15 +100,18 @@ pub async fn find(executor: impl Executor, key_hash: &str) -> Result<Option<ApiK
 }
 
 /// Columns of a key with its last use, which comes from the windows in which it was counted.
+macro_rules! key_columns {
+    () => {
+        "id, workspace_id, name, key_hash, key_hint, stamps_tier, stamps_limit, models_tier, models_limit, \
+         can_read, can_write, can_read_history, revoked_at, created_at, \
+         coalesce((SELECT max(last_at) FROM usage_windows WHERE api_key_id = api_keys.id), last_used_at)"
+    };
+}
+pub(crate) use key_columns;
+
 macro_rules! with_last_use {
     ($rest:literal) => {
-        concat!(
-            "SELECT id, workspace_id, name, key_hash, key_hint, stamps_tier, stamps_limit, models_tier, \
-             models_limit, can_read, can_write, can_read_history, revoked_at, created_at, \
-             coalesce((SELECT max(last_at) FROM usage_windows WHERE api_key_id = api_keys.id), last_used_at) \
-             FROM api_keys ",
-            $rest
-        )
+        concat!("SELECT ", key_columns!(), " FROM api_keys ", $rest)
     };
 }
 

@@ -16,8 +16,8 @@ use pyxis_core::policy::Rule;
 
 use crate::cipher::{Aad, Sealed};
 use crate::db::{SqlQuery, row, sql, stored_enum};
-use crate::like::containing;
-use crate::{Executor, StoreError, StoredName, Tx};
+use crate::lists::Contains;
+use crate::{Engine, Executor, StoreError, StoredName, Tx};
 
 pub use decide::{approve, deny, due, expire, next_expiry, withdraw};
 pub use for_credentials::{count_pending_among, count_since, list_for_credentials};
@@ -319,20 +319,21 @@ pub async fn list(
     workspace: WorkspaceId,
     filter: &ApprovalFilter,
 ) -> Result<Vec<ApprovalRow>, StoreError> {
-    executor.all(ordered(listing(workspace, filter), filter)).await
+    let query = listing(executor.engine(), workspace, filter);
+    executor.all(ordered(query, filter)).await
 }
 
-fn listing(workspace: WorkspaceId, filter: &ApprovalFilter) -> SqlQuery {
+/// The text that a search looks at.
+const SEARCHED: &str = "(agent_name || ' ' || credential_name || ' ' || method || ' ' || target_host || ' ' \
+    || coalesce(reason, '') || ' ' || txn_id)";
+
+fn listing(engine: Engine, workspace: WorkspaceId, filter: &ApprovalFilter) -> SqlQuery {
     let over = filter.settled.then_some(ApprovalState::Pending);
     sql(concat!("SELECT ", approval_columns!(), " FROM approvals WHERE workspace_id = $1"))
         .bind(workspace)
         .push_if(" AND state = ?", filter.state)
         .push_if(" AND state <> ?", over)
-        .push_if(
-            " AND lower(agent_name || ' ' || credential_name || ' ' || method || ' ' || target_host || ' ' \
-             || coalesce(reason, '') || ' ' || txn_id) LIKE ? ESCAPE '\\'",
-            filter.text.as_deref().map(containing),
-        )
+        .contains(engine, &[SEARCHED], filter.text.as_deref().unwrap_or(""))
         .push_if(" AND agent_id = ?", filter.agent)
         .push_if(" AND credential_id = ?", filter.credential)
 }

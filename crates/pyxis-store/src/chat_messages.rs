@@ -38,6 +38,7 @@ row! {
         created_at: UnixMillis,
     }
 }
+pub(crate) use chat_message_columns;
 
 /// A chat message to post.
 #[derive(Clone, Debug)]

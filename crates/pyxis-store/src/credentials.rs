@@ -47,6 +47,7 @@ row! {
         verified_status: Option<i64>,
     }
 }
+pub(crate) use credential_columns;
 
 /// A stored credential to add.
 #[derive(Clone, Debug)]

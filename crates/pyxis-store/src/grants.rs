@@ -46,6 +46,7 @@ row! {
         ended_reason: Option<String>,
     }
 }
+pub(crate) use grant_columns;
 
 /// A grant to add.
 #[derive(Clone, Debug)]

@@ -43,6 +43,7 @@ row! {
         decided_at: Option<UnixMillis>,
     }
 }
+pub(crate) use history_request_columns;
 
 /// A request for history access to add.
 #[derive(Clone, Debug)]

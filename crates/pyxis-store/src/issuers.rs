@@ -17,6 +17,7 @@ row! {
         created_at: UnixMillis,
     }
 }
+pub(crate) use issuer_columns;
 
 /// Trusts an issuer, or renames a trusted one.
 pub async fn put(executor: impl Executor, workspace: WorkspaceId, new: &IssuerRow) -> Result<(), StoreError> {

@@ -7,7 +7,6 @@
 mod db;
 mod error;
 mod event;
-mod like;
 mod locks;
 mod migrate;
 mod page;
@@ -45,6 +44,7 @@ pub mod idempotency;
 pub mod issuers;
 pub mod leases;
 pub mod limits;
+pub mod lists;
 pub mod member_rights;
 pub mod meta;
 pub mod models;

@@ -27,6 +27,7 @@ row! {
         created_at: UnixMillis,
     }
 }
+pub(crate) use scorer_columns;
 
 /// The number of scorer $2 if it belongs to workspace $1. Rows of a scorer are found by this number alone. With the
 /// workspace as a second condition, PostgreSQL without statistics may prefer to read all rows of both.

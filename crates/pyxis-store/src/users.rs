@@ -38,6 +38,7 @@ row! {
         opened_at: Option<UnixMillis>,
     }
 }
+pub(crate) use user_columns;
 
 /// A person to add.
 #[derive(Clone, Debug)]

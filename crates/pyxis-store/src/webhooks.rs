@@ -35,6 +35,7 @@ row! {
         updated_at: UnixMillis,
     }
 }
+pub(crate) use webhook_columns;
 
 /// Manual change to an endpoint; `None` leaves a field unchanged.
 #[derive(Clone, Debug, Default)]

@@ -1,47 +1,55 @@
-//! Every page with sample data, on loopback: `cargo run -p pyxis-dashboard --example preview`.
+//! Every page of a filled installation, on loopback: `cargo run -p pyxis-dashboard --example preview`.
+#![expect(clippy::print_stdout, reason = "tells the person where to look")]
+#![expect(clippy::unwrap_used, reason = "a preview that cannot be filled should say so at once")]
 
-mod sample;
+#[expect(dead_code, reason = "the tests of the pages use all of it")]
+#[path = "../../tests/it/support.rs"]
+mod support;
+#[expect(dead_code, reason = "the tests of the pages use all of it")]
+mod tour;
 
+use std::fmt::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::Path;
+use axum::extract::{Path, State};
 use axum::http::{Uri, header};
-use axum::response::sse::{Event, Sse};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
-use pyxis_core::clock::{Clock, SystemClock};
-use pyxis_dashboard::assets::{self, CONTENT_SECURITY_POLICY};
-use pyxis_scoring::icon;
-use sample::Sample;
+use pyxis_dashboard::assets::CONTENT_SECURITY_POLICY;
+use tour::Tour;
 
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
     let app = Router::new()
-        .route(assets::ROUTE, get(|Path(file): Path<String>| async move { assets::serve(&file) }))
-        .route("/assets/stamps/{file}", get(|Path(file): Path<String>| async move { icon::serve(&file) }))
-        .route("/app/events", get(events))
-        .fallback(page);
+        .route("/", get(list))
+        .route("/preview/{number}", get(kept))
+        .fallback(live)
+        .with_state(Arc::new(Tour::new("").await));
     let listener = tokio::net::TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 8799))).await?;
-    #[expect(clippy::print_stdout, reason = "tells the person where to look")]
-    {
-        println!("http://{}/app/inbox", listener.local_addr()?);
-    }
+    println!("http://{}/", listener.local_addr()?);
     axum::serve(listener, app).await
 }
 
-/// The page at this path; any other path lists all of them as plain text.
-async fn page(uri: Uri) -> Response {
-    let pages = Sample { hostile: "", now: SystemClock.now() }.all();
-    let csp = [(header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY)];
-    let asked = uri.path_and_query().map_or(uri.path(), |asked| asked.as_str());
-    match pages.iter().find(|(path, _)| *path == asked) {
-        Some((_, html)) => (csp, Html(html.clone())).into_response(),
-        None => pages.iter().map(|(path, _)| *path).collect::<Vec<_>>().join("\n").into_response(),
+/// Links to all pages, also to those that only a form leads to.
+async fn list(State(tour): State<Arc<Tour>>) -> Html<String> {
+    let mut html = "<!doctype html><title>Pages</title><ol start=\"0\">".to_owned();
+    for (number, shown) in tour.pages.iter().enumerate() {
+        let place = shown.place.replace('<', "&lt;");
+        write!(html, "<li><a href=\"/preview/{number}\">{place}</a>").unwrap();
     }
+    Html(html)
 }
 
-/// A stream that never sends anything: the samples do not change.
-async fn events() -> impl IntoResponse {
-    Sse::new(futures_util::stream::pending::<Result<Event, std::convert::Infallible>>())
+async fn kept(State(tour): State<Arc<Tour>>, Path(number): Path<usize>) -> Response {
+    let page = tour.pages.get(number).map(|shown| Html(shown.html.clone()));
+    ([(header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY)], page.ok_or("There are fewer pages."))
+        .into_response()
+}
+
+/// The page as the owner sees it now. Forms are not sent.
+async fn live(State(tour): State<Arc<Tour>>, uri: Uri) -> Response {
+    let path = uri.path_and_query().map_or(uri.path(), |asked| asked.as_str());
+    tour.owner.clone().open(path).await
 }

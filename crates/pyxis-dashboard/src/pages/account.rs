@@ -1,19 +1,19 @@
 //! The person's own account: passkeys and personal access tokens.
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::id::{AccessTokenId, PasskeyId};
 use pyxis_gateway::Error as Service;
+use pyxis_gateway::admin::passkeys;
 use pyxis_gateway::admin::tokens::{self, Scopes};
-use pyxis_gateway::admin::{credentials, passkeys};
 use pyxis_store::access_tokens::AccessTokenRow;
+use pyxis_store::lists::{self, RightItem};
 
 use super::agents::unprocessable;
 use super::ceremony::{answer, challenge};
-use super::list_query::{ListQuery, search};
+use super::list_query::{ListQuery, ListSlot, read};
 use super::problem;
 use crate::error::html;
-use crate::form::{Fields, Form, PathId, QueryParams};
+use crate::form::{Fields, Form, Page, PathId};
 use crate::notice::Notice;
 use crate::session::SignedIn;
 use crate::view::account::{AccountPage, Passkey, Token, TokenForm, TokenShownPage};
@@ -23,9 +23,7 @@ use crate::{Error, State};
 pub(super) const HERE: &str = "/app/account";
 
 pub(crate) async fn page(
-    Extract(state): Extract<State>,
-    who: SignedIn,
-    QueryParams(asked): QueryParams<ListQuery>,
+    Page { state, who, query: asked }: Page<SignedIn, ListQuery>,
 ) -> Result<Response, Error> {
     let form = token_form(&who, None, Problems::default());
     show(&state, &who, &asked, form, Problems::default()).await
@@ -42,11 +40,10 @@ pub(super) async fn show(
     let mut mine = passkeys::list(&state.gateway.store, &who.person.user).await?;
     let tokens = tokens::list(&state.gateway.store, who.person.workspace(), Some(who.person.user.id)).await?;
     let mut tokens: Vec<Token> = tokens.into_iter().map(|row| token(state, row)).collect();
-    let mut grants = grants(state, who).await?;
     mine.retain(|row| asked.fits([row.name.as_str()]));
     tokens.retain(|line| asked.fits([line.name.as_str(), &line.hint, &line.scopes]));
-    grants.retain(|line| asked.fits([line.as_str()]));
-    let (grants, search) = search(HERE, asked, grants);
+    let list = lists::rights(who.person.workspace(), who.person.user.id);
+    let (rights, search) = read(&state.gateway.store, ListSlot::First, HERE, asked, &list, &[]).await?;
     html(&AccountPage {
         shell: who.shell(state).await?,
         search,
@@ -60,7 +57,7 @@ pub(super) async fn show(
             })
             .collect(),
         tokens,
-        grants,
+        grants: rights.iter().map(right).collect(),
         token_form,
         has_password: who.person.user.password_hash.is_some(),
         password_problems,
@@ -80,19 +77,14 @@ fn token(state: &State, row: AccessTokenRow) -> Token {
     }
 }
 
-/// A member's rights, in words.
-async fn grants(state: &State, who: &SignedIn) -> Result<Vec<String>, Error> {
-    let all = credentials::list(&state.gateway.store, who.person.workspace()).await?;
-    let named = who.rights.assigned().filter_map(|(id, right)| {
-        let name = &all.iter().find(|row| row.id == id)?.name;
-        let verbs = match (right.approve, right.policy) {
-            (true, true) => "decide requests and propose policies",
-            (true, false) => "decide requests",
-            _ => "propose policies",
-        };
-        Some(format!("{name}: {verbs}"))
-    });
-    Ok(named.collect())
+/// A member's rights on a credential, in words.
+fn right(item: &RightItem) -> String {
+    let verbs = match (item.can_approve, item.can_edit_policy) {
+        (true, true) => "decide requests and propose policies",
+        (true, false) => "decide requests",
+        _ => "propose policies",
+    };
+    format!("{}: {verbs}", item.credential)
 }
 
 pub(super) fn token_form(who: &SignedIn, typed: Option<&Fields>, problems: Problems) -> TokenForm {
@@ -125,10 +117,7 @@ pub(super) fn token_form(who: &SignedIn, typed: Option<&Fields>, problems: Probl
     }
 }
 
-pub(crate) async fn add_token(
-    Extract(state): Extract<State>,
-    Form { who, fields }: Form<SignedIn>,
-) -> Result<Response, Error> {
+pub(crate) async fn add_token(Form { state, who, fields }: Form<SignedIn>) -> Result<Response, Error> {
     match make_token(&state, &who, &fields).await {
         Ok((row, token)) => {
             let curl = format!(
@@ -168,9 +157,8 @@ async fn make_token(
 }
 
 pub(crate) async fn revoke_token(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, .. }: Form<SignedIn>,
+    Form { state, who, .. }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let id: AccessTokenId = id.parse().map_err(|_| Error::NotFound)?;
     tokens::revoke(&state.gateway.audited, &who.person, id).await?;
@@ -178,17 +166,11 @@ pub(crate) async fn revoke_token(
 }
 
 /// The challenge for a new passkey.
-pub(crate) async fn begin_passkey(
-    Extract(state): Extract<State>,
-    Form { who, .. }: Form<SignedIn>,
-) -> Result<Response, Error> {
+pub(crate) async fn begin_passkey(Form { state, who, .. }: Form<SignedIn>) -> Result<Response, Error> {
     challenge(passkeys::begin_register(&state.gateway, &who.person).await)
 }
 
-pub(crate) async fn add_passkey(
-    Extract(state): Extract<State>,
-    Form { who, fields }: Form<SignedIn>,
-) -> Result<Response, Error> {
+pub(crate) async fn add_passkey(Form { state, who, fields }: Form<SignedIn>) -> Result<Response, Error> {
     let Some(given) = answer(&fields) else { return Ok(Notice::PasskeyFailed.then(&state, HERE)) };
     let name = fields.trimmed("name");
     let notice = match passkeys::register(&state.gateway, &who.person, &name, &given).await {
@@ -206,18 +188,16 @@ fn passkey_id(text: &str) -> Result<PasskeyId, Error> {
 }
 
 pub(crate) async fn rename_passkey(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, fields }: Form<SignedIn>,
+    Form { state, who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     passkeys::rename(&state.gateway.audited, &who.person, passkey_id(&id)?, &fields.trimmed("name")).await?;
     Ok(Notice::PasskeyRenamed.then(&state, HERE))
 }
 
 pub(crate) async fn remove_passkey(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, .. }: Form<SignedIn>,
+    Form { state, who, .. }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     passkeys::remove(&state.gateway.audited, &who.person, passkey_id(&id)?).await?;
     Ok(Notice::PasskeyRemoved.then(&state, HERE))

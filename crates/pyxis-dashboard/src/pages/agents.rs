@@ -1,24 +1,25 @@
 //! Agents and their keys.
 
-use std::collections::HashMap;
-
-use axum::extract::State as Extract;
 use axum::response::Response;
 use http::StatusCode;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::grant::DecisionSurface;
 use pyxis_core::id::{AgentId, WorkspaceId};
 use pyxis_core::secret::SecretString;
+use pyxis_core::window;
 use pyxis_gateway::Error as Service;
 use pyxis_gateway::admin::agents::{self, Agent, AgentInput, AgentPatch, AgentScope};
 use pyxis_gateway::admin::credentials;
 use pyxis_gateway::admin::deny_all;
+use pyxis_store::agents::AgentRow;
+use pyxis_store::lists::{self, AgentItem, SortKey};
 
 use super::labels::enabled;
 use super::list_query::{ListQuery, ListSlot};
 use super::table::{By, Table};
 use super::{first_request, problem};
 use crate::error::html;
-use crate::form::{Fields, Form, PathId, QueryParams};
+use crate::form::{Fields, Form, Page, PathId};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::agents::{AgentForm, AgentKeyPage, AgentLine, AgentPage, AgentsPage, NewAgentPage};
@@ -26,55 +27,48 @@ use crate::view::{Choice, Problems, Timestamp};
 use crate::{Error, State};
 
 pub(crate) async fn list(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
-    QueryParams(asked): QueryParams<ListQuery>,
+    Page { state, who, query: asked }: Page<Manager, ListQuery>,
 ) -> Result<Response, Error> {
-    let workspace = who.person.workspace();
-    let used = agents::used_this_hour(&state.gateway.store, workspace, state.gateway.now()).await?;
-    let mut all = agents::list(&state.gateway.store, workspace).await?;
-    all.retain(|agent| asked.fits([agent.row.name.as_str(), &agent.row.key_hint]));
-    let all: Vec<_> = all.into_iter().map(|agent| Counted::new(agent, &used)).collect();
-    if let Some(file) = TABLE.file(&asked, &all) {
+    let (store, now) = (&state.gateway.store, state.gateway.now());
+    let list = lists::agents(who.person.workspace(), window::hour_start(now));
+    if let Some(file) = TABLE.file(store, &asked, &list) {
         return Ok(file);
     }
-    let (shown, search) = TABLE.page("/app/agents", &asked, all);
-    let agents = shown.iter().map(|one| line(&state, one)).collect();
+    let (shown, search) = TABLE.page(store, "/app/agents", &asked, &list).await?;
+    let agents = shown.iter().map(|one| line(&one.row, one.used, reach(one), now)).collect();
     let first_request = first_request(&state, "<agent key>", None);
     html(&AgentsPage { shell: who.shell(&state).await?, search, agents, first_request })
 }
 
-/// An agent, and its requests in the current hour.
-struct Counted {
-    agent: Agent,
-    used: i64,
-}
-
-impl Counted {
-    fn new(agent: Agent, used: &HashMap<AgentId, i64>) -> Self {
-        Self { used: used.get(&agent.row.id).copied().unwrap_or(0), agent }
-    }
-}
-
-const TABLE: Table<Counted> = Table {
+const TABLE: Table<AgentItem, SortKey<AgentItem>> = Table {
     name: "agents",
     place: ListSlot::First,
     columns: &[
-        ("name", By::Text(|one| one.agent.row.name.clone())),
-        ("key", By::Text(|one| one.agent.row.key_hint.clone())),
-        ("state", By::Text(|one| enabled(one.agent.row.disabled_at).to_owned())),
-        ("may_use", By::Text(|one| reach(&one.agent.credentials))),
-        ("used_this_hour", By::Number(|one| one.used)),
+        ("name", By::Text(|one| one.row.name.clone()), AgentItem::NAME),
+        ("key", By::Text(|one| one.row.key_hint.clone()), AgentItem::KEY),
+        ("state", By::Text(|one| enabled(one.row.disabled_at).to_owned()), AgentItem::STATE),
+        ("may_use", By::Text(reach), AgentItem::CREDENTIALS),
+        ("used_this_hour", By::Number(|one| one.used), AgentItem::USED),
         (
             "limit_per_hour",
-            By::Text(|one| one.agent.row.rate_limit_per_hour.map(|n| n.to_string()).unwrap_or_default()),
+            By::Text(|one| one.row.rate_limit_per_hour.map(|n| n.to_string()).unwrap_or_default()),
+            AgentItem::LIMIT,
         ),
-        ("last_seen", By::Time(|one| one.agent.row.last_used_at)),
+        ("last_seen", By::Time(|one| one.row.last_used_at), AgentItem::LAST_USED),
     ],
     usual: "name",
 };
 
-fn reach(scope: &AgentScope) -> String {
+/// `all credentials`, `billing-api, mail`, `none`.
+fn reach(item: &AgentItem) -> String {
+    match &item.credentials {
+        _ if item.row.all_credentials => "all credentials".to_owned(),
+        None => "none".to_owned(),
+        Some(names) => names.clone(),
+    }
+}
+
+fn scope_words(scope: &AgentScope) -> String {
     match scope {
         AgentScope::All => "all credentials".to_owned(),
         AgentScope::Named(names) if names.is_empty() => "none".to_owned(),
@@ -82,8 +76,7 @@ fn reach(scope: &AgentScope) -> String {
     }
 }
 
-fn line(state: &State, Counted { agent, used }: &Counted) -> AgentLine {
-    let row = &agent.row;
+fn line(row: &AgentRow, used: i64, credentials: String, now: UnixMillis) -> AgentLine {
     let limit = row.rate_limit_per_hour;
     AgentLine {
         id: row.id.to_string(),
@@ -91,12 +84,12 @@ fn line(state: &State, Counted { agent, used }: &Counted) -> AgentLine {
         key_hint: format!("{}…", row.key_hint),
         enabled: row.disabled_at.is_none(),
         usage: limit.map_or("no limit".to_owned(), |limit| format!("{used} of {limit} this hour")),
-        credentials: reach(&agent.credentials),
-        last_seen: row.last_used_at.map(|at| Timestamp::new(at, state.gateway.now())),
+        credentials,
+        last_seen: row.last_used_at.map(|at| Timestamp::new(at, now)),
     }
 }
 
-pub(crate) async fn new(Extract(state): Extract<State>, Manager(who): Manager) -> Result<Response, Error> {
+pub(crate) async fn new(Page { state, who, .. }: Page<Manager>) -> Result<Response, Error> {
     let credentials = choices(&state, who.person.workspace(), |_| false).await?;
     let form = AgentForm { all_credentials: true, credentials, ..AgentForm::default() };
     html(&NewAgentPage { shell: who.shell(&state).await?, form })
@@ -114,10 +107,7 @@ async fn choices(
         .collect())
 }
 
-pub(crate) async fn add(
-    Extract(state): Extract<State>,
-    Form { who: Manager(who), fields }: Form<Manager>,
-) -> Result<Response, Error> {
+pub(crate) async fn add(Form { state, who, fields }: Form<Manager>) -> Result<Response, Error> {
     let result = match limits(&fields) {
         Err(problems) => Err(problems),
         Ok((rate_limit_per_hour, max_pending)) => {
@@ -226,8 +216,7 @@ fn agent_id(text: &str) -> Result<AgentId, Error> {
 }
 
 pub(crate) async fn show(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
+    Page { state, who, .. }: Page<Manager>,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
     let agent = agents::get(&state.gateway.store, who.person.workspace(), agent_id(&id)?).await?;
@@ -249,19 +238,19 @@ pub(crate) async fn show(
 async fn page(state: &State, who: &SignedIn, agent: &Agent, form: AgentForm) -> Result<Response, Error> {
     let used =
         agents::used_this_hour(&state.gateway.store, who.person.workspace(), state.gateway.now()).await?;
-    let counted = Counted::new(agent.clone(), &used);
+    let used = used.get(&agent.row.id).copied().unwrap_or(0);
+    let now = state.gateway.now();
     html(&AgentPage {
         shell: who.shell(state).await?,
-        created: Timestamp::new(agent.row.created_at, state.gateway.now()),
-        agent: line(state, &counted),
+        created: Timestamp::new(agent.row.created_at, now),
+        agent: line(&agent.row, used, scope_words(&agent.credentials), now),
         form,
     })
 }
 
 pub(crate) async fn edit(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who, fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let id = agent_id(&id)?;
     let problems = match limits(&fields) {
@@ -286,18 +275,16 @@ pub(crate) async fn edit(
 }
 
 pub(crate) async fn rotate(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let (agent, key) = agents::rotate(&state.gateway, &who.person.actor(), agent_id(&id)?).await?;
     key_page(&state, &who, &agent, &key, true).await
 }
 
 pub(crate) async fn disable(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     switch(&state, &who, &id, false).await?;
     Ok(Notice::AgentDisabled.then(&state, &format!("/app/agents/{}", agent_id(&id)?)))
@@ -305,9 +292,8 @@ pub(crate) async fn disable(
 
 /// Disables the agent and denies its pending requests; returns to the page that had the button.
 pub(crate) async fn deny_all(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who, fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let id = agent_id(&id)?;
     let reason = Some(fields.text("reason")).filter(|reason| !reason.trim().is_empty());
@@ -319,9 +305,8 @@ pub(crate) async fn deny_all(
 }
 
 pub(crate) async fn enable(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     switch(&state, &who, &id, true).await?;
     Ok(Notice::AgentEnabled.then(&state, &format!("/app/agents/{}", agent_id(&id)?)))
@@ -335,9 +320,8 @@ async fn switch(state: &State, who: &SignedIn, id: &str, enabled: bool) -> Resul
 }
 
 pub(crate) async fn remove(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     agents::remove(&state.gateway.audited, &who.person.actor(), agent_id(&id)?).await?;
     Ok(Notice::AgentRemoved.then(&state, "/app/agents"))

@@ -1,25 +1,27 @@
 //! API keys of the scoring surface, and their access to history.
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ApiKeyId, HistoryRequestId};
 use pyxis_core::secret::SecretString;
+use pyxis_core::window;
+use pyxis_scoring::limit_of_stamps;
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
 use pyxis_scoring::service::{Error as Service, history_requests, scorers};
 use pyxis_store::api_keys::{ApiKeyChange, ApiKeyRow};
 use pyxis_store::history_requests::{HistoryRequestRow, RequestState};
+use pyxis_store::lists::{self, ApiKeyItem, HistoryRequestItem, Slice, SortKey};
 
 use super::agents::unprocessable;
 use super::api_key_form as form;
 use super::key_usage::{self, budget};
 use super::list_query::{ListQuery, ListSlot};
-use super::scoring::{A_KEY, EXAMPLE_ADDRESS, Scoring, ask, problem};
+use super::scoring::{A_KEY, EXAMPLE_ADDRESS, ask, problem};
 use super::table::{By, Table};
 use crate::error::html;
-use crate::form::{Form, PathId, QueryParams};
+use crate::form::{Form, Page, PathId};
 use crate::notice::Notice;
-use crate::session::{Manager, SignedIn};
+use crate::session::{ScoringManager, SignedIn};
 use crate::view::api_keys::{
     ApiKeyForm, ApiKeyLine, ApiKeyPage, ApiKeyShownPage, ApiKeysPage, HistoryAccess, HistoryRequest,
     NewApiKeyPage,
@@ -30,28 +32,19 @@ use crate::{Error, State};
 const LIST: &str = "/app/api-keys";
 
 pub(crate) async fn list(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
-    Manager(who): Manager,
-    QueryParams(wanted): QueryParams<ListQuery>,
+    Page { state, who: ScoringManager(who, scoring), query: wanted }: Page<ScoringManager, ListQuery>,
 ) -> Result<Response, Error> {
-    let rows = api_keys::list(&scoring.store, who.person.workspace()).await?;
-    let now = state.gateway.now();
-    let requests = history_requests::list(&scoring.store, who.person.workspace(), None).await?;
-    let requests = requests.into_iter().map(|request| asked(request, &rows, now));
-    let requests: Vec<_> =
-        requests.filter(|one| wanted.fits([one.key.as_str(), &one.use_case, &one.by])).collect();
-    let mut keys = Vec::new();
-    for row in rows.into_iter().filter(|row| wanted.fits([row.name.as_str(), &row.key_hint])) {
-        let usage = api_keys::usage(&scoring.store, row.workspace_id, row.id, 1, scoring.now()).await?;
-        keys.push(Counted { used: key_usage::in_window(&usage, now), limit: usage.stamps_limit, row });
-    }
-    if let Some(file) = KEYS.file(&wanted, &keys).or_else(|| REQUESTS.file(&wanted, &requests)) {
+    let (store, now) = (&scoring.store, state.gateway.now());
+    let keys = lists::api_keys(who.person.workspace(), window::quarter_start(now));
+    let requests = lists::history_requests(who.person.workspace(), None);
+    if let Some(file) = KEYS.file(store, &wanted, &keys).or_else(|| REQUESTS.file(store, &wanted, &requests))
+    {
         return Ok(file);
     }
-    let (keys, search) = KEYS.page(LIST, &wanted, keys);
-    let keys = keys.iter().map(|key| line(key, now)).collect();
-    let (requests, request_search) = REQUESTS.page(LIST, &wanted, requests);
+    let (keys, search) = KEYS.page(store, LIST, &wanted, &keys).await?;
+    let keys = keys.iter().map(|key| line(&key.row, key.used, now)).collect();
+    let (requests, request_search) = REQUESTS.page(store, LIST, &wanted, &requests).await?;
+    let requests = requests.into_iter().map(|item| asked(item.row, item.key, now)).collect();
     let scorer = first_scorer(&scoring, &who).await?;
     let ask = ask(&state, &scorer, EXAMPLE_ADDRESS, A_KEY);
     let shell = who.shell(&state).await?;
@@ -64,43 +57,49 @@ async fn first_scorer(scoring: &pyxis_scoring::State, who: &SignedIn) -> Result<
     Ok(all.first().map_or_else(|| "1".to_owned(), |row| row.id.to_string()))
 }
 
-/// A key, and its requests to the Stamps endpoints in the current window.
-struct Counted {
-    row: ApiKeyRow,
-    used: i64,
-    limit: i64,
-}
-
-const KEYS: Table<Counted> = Table {
+const KEYS: Table<ApiKeyItem, SortKey<ApiKeyItem>> = Table {
     name: "api-keys",
     place: ListSlot::First,
     columns: &[
-        ("name", By::Text(|key| key.row.name.clone())),
-        ("begins_with", By::Text(|key| key.row.key_hint.clone())),
-        ("state", By::Text(|key| if key.row.revoked_at.is_none() { "live" } else { "revoked" }.to_owned())),
-        ("may", By::Text(|key| may(&key.row))),
-        ("budget", By::Number(|key| key.limit)),
-        ("used", By::Number(|key| key.used)),
-        ("last_use", By::Time(|key| key.row.last_used_at)),
-        ("created", By::Time(|key| Some(key.row.created_at))),
+        ("name", By::Text(|key| key.row.name.clone()), ApiKeyItem::NAME),
+        ("begins_with", By::Text(|key| key.row.key_hint.clone()), ApiKeyItem::HINT),
+        (
+            "state",
+            By::Text(|key| if key.row.revoked_at.is_none() { "live" } else { "revoked" }.to_owned()),
+            ApiKeyItem::STATE,
+        ),
+        ("may", By::Text(|key| may(&key.row)), ApiKeyItem::PERMISSIONS),
+        ("budget", By::Number(|key| limit(&key.row)), ApiKeyItem::BUDGET),
+        ("used", By::Number(|key| key.used), ApiKeyItem::USED),
+        ("last_use", By::Time(|key| key.row.last_used_at), ApiKeyItem::LAST_USED),
+        ("created", By::Time(|key| Some(key.row.created_at)), ApiKeyItem::CREATED),
     ],
     usual: "created",
 };
 
-const REQUESTS: Table<HistoryRequest> = Table {
+const REQUESTS: Table<HistoryRequestItem, SortKey<HistoryRequestItem>> = Table {
     name: "history-requests",
     place: ListSlot::Second,
     columns: &[
-        ("key", By::Text(|one| one.key.clone())),
-        ("use_case", By::Text(|one| one.use_case.clone())),
-        ("asked_by", By::Text(|one| one.by.clone())),
-        ("asked", By::Time(|one| Some(one.at.at))),
-        ("state", By::Text(|one| one.word().to_lowercase())),
-        ("decided_by", By::Text(|one| one.decided.as_ref().map(|(by, _)| by.clone()).unwrap_or_default())),
-        ("decided", By::Time(|one| one.decided.as_ref().map(|(_, when)| when.at))),
+        ("key", By::Text(|one| one.key.clone()), HistoryRequestItem::KEY),
+        ("use_case", By::Text(|one| one.row.use_case.clone()), HistoryRequestItem::USE_CASE),
+        ("asked_by", By::Text(|one| one.row.requested_by.clone()), HistoryRequestItem::REQUESTED_BY),
+        ("asked", By::Time(|one| Some(one.row.created_at)), HistoryRequestItem::REQUESTED),
+        ("state", By::Text(|one| one.row.state.as_str().to_owned()), HistoryRequestItem::STATE),
+        (
+            "decided_by",
+            By::Text(|one| one.row.decided_by.clone().unwrap_or_default()),
+            HistoryRequestItem::DECIDED_BY,
+        ),
+        ("decided", By::Time(|one| one.row.decided_at), HistoryRequestItem::DECIDED),
     ],
     usual: "-asked",
 };
+
+/// Requests to the Stamps endpoints that a window admits.
+fn limit(row: &ApiKeyRow) -> i64 {
+    limit_of_stamps(row.stamps_tier, row.stamps_limit)
+}
 
 /// `reads, writes, history`, `nothing`.
 fn may(row: &ApiKeyRow) -> String {
@@ -109,25 +108,25 @@ fn may(row: &ApiKeyRow) -> String {
     if may.is_empty() { "nothing".to_owned() } else { may.join(", ") }
 }
 
-fn line(Counted { row, used, limit }: &Counted, now: UnixMillis) -> ApiKeyLine {
+fn line(row: &ApiKeyRow, used: i64, now: UnixMillis) -> ApiKeyLine {
+    let limit = limit(row);
     ApiKeyLine {
         id: row.id.to_string(),
         name: row.name.clone(),
         hint: format!("{}…", row.key_hint),
         live: row.revoked_at.is_none(),
-        tier: budget(row.stamps_tier, *limit),
-        used: key_usage::part(*used, *limit),
+        tier: budget(row.stamps_tier, limit),
+        used: key_usage::part(used, limit),
         permissions: may(row),
         last_used: row.last_used_at.map(|at| Timestamp::new(at, now)),
     }
 }
 
-fn asked(row: HistoryRequestRow, keys: &[ApiKeyRow], now: UnixMillis) -> HistoryRequest {
-    let key = keys.iter().find(|key| key.id == row.api_key_id);
+fn asked(row: HistoryRequestRow, key: String, now: UnixMillis) -> HistoryRequest {
     HistoryRequest {
         id: row.id.to_string(),
         key_id: row.api_key_id.to_string(),
-        key: key.map_or_else(|| row.api_key_id.to_string(), |key| key.name.clone()),
+        key,
         use_case: row.use_case,
         by: row.requested_by,
         at: Timestamp::new(row.created_at, now),
@@ -141,17 +140,13 @@ fn asked(row: HistoryRequestRow, keys: &[ApiKeyRow], now: UnixMillis) -> History
 }
 
 pub(crate) async fn new(
-    Extract(state): Extract<State>,
-    _: Scoring,
-    Manager(who): Manager,
+    Page { state, who: ScoringManager(who, _), .. }: Page<ScoringManager>,
 ) -> Result<Response, Error> {
     html(&NewApiKeyPage { shell: who.shell(&state).await?, form: form::blank() })
 }
 
 pub(crate) async fn add(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     let problems = match form::read(&fields) {
         Err(problems) => problems,
@@ -201,9 +196,7 @@ fn path(id: ApiKeyId) -> String {
 }
 
 pub(crate) async fn show(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
-    Manager(who): Manager,
+    Page { state, who: ScoringManager(who, scoring), .. }: Page<ScoringManager>,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
     let row = api_keys::get(&scoring.store, who.person.workspace(), key_id(&id)?).await?;
@@ -219,13 +212,10 @@ async fn page(
     use_case: String,
 ) -> Result<Response, Error> {
     let now = state.gateway.now();
-    let used =
-        api_keys::usage(&scoring.store, row.workspace_id, row.id, key_usage::HOURS, scoring.now()).await?;
-    let counted =
-        Counted { used: key_usage::in_window(&used, now), limit: used.stamps_limit, row: row.clone() };
+    let used = api_keys::usage(&scoring.store, row.workspace_id, row.id, key_usage::HOURS, now).await?;
     html(&ApiKeyPage {
         shell: who.shell(state).await?,
-        key: line(&counted, now),
+        key: line(row, key_usage::in_window(&used, now), now),
         created: Timestamp::new(row.created_at, now),
         revoked: row.revoked_at.map(|at| Timestamp::new(at, now)),
         form,
@@ -243,9 +233,9 @@ async fn history(
     if row.can_read_history {
         return Ok(HistoryAccess::Granted);
     }
-    let all = history_requests::list(&scoring.store, row.workspace_id, None).await?;
-    let last = all.into_iter().find(|request| request.api_key_id == row.id);
-    let last = last.map(|request| (request.state, asked(request, std::slice::from_ref(row), now)));
+    let list = lists::history_requests(row.workspace_id, Some(row.id));
+    let last = list.read(&scoring.store, &Slice::first(1, &[])).await.map_err(Service::from)?.pop();
+    let last = last.map(|item| (item.row.state, asked(item.row, item.key, now)));
     Ok(match last {
         Some((RequestState::Pending, request)) => HistoryAccess::Pending(request),
         Some((RequestState::Refused, request)) => HistoryAccess::Without { refused: Some(request) },
@@ -254,10 +244,8 @@ async fn history(
 }
 
 pub(crate) async fn edit(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
     PathId(id): PathId,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     let id = key_id(&id)?;
     let problems = match form::read(&fields) {
@@ -283,10 +271,8 @@ pub(crate) async fn edit(
 }
 
 pub(crate) async fn revoke(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
     PathId(id): PathId,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), .. }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     let id = key_id(&id)?;
     api_keys::revoke(&scoring.audited, &who.person.actor(), id).await?;
@@ -295,10 +281,8 @@ pub(crate) async fn revoke(
 
 /// Asks for access to history.
 pub(crate) async fn ask_history(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
     PathId(id): PathId,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     let id = key_id(&id)?;
     let use_case = fields.text("use_case").trim().to_owned();
@@ -316,10 +300,8 @@ pub(crate) async fn ask_history(
 
 /// Withdraws access to history.
 pub(crate) async fn withdraw_history(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
     PathId(id): PathId,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), .. }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     let id = key_id(&id)?;
     let change = ApiKeyChange { can_read_history: Some(false), ..ApiKeyChange::default() };
@@ -331,19 +313,15 @@ pub(crate) async fn withdraw_history(
 }
 
 pub(crate) async fn approve_history(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
     PathId(id): PathId,
-    Form { who, .. }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), .. }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     decide(&state, &scoring, &who, &id, true).await
 }
 
 pub(crate) async fn refuse_history(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
     PathId(id): PathId,
-    Form { who, .. }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), .. }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     decide(&state, &scoring, &who, &id, false).await
 }

@@ -1,13 +1,14 @@
 //! The audit trail: search, chart, export.
 
 use axum::body::Body;
-use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::actor::ActorId;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, WorkspaceId};
-use pyxis_gateway::admin::{agents, audit, credentials};
+use pyxis_gateway::Error as Service;
+use pyxis_gateway::admin::{audit, credentials};
+use pyxis_store::agents;
 use pyxis_store::audit::{AuditColumn, AuditEntry, AuditFilter as Wanted};
 use serde::Deserialize;
 
@@ -17,7 +18,7 @@ use super::db_table::Stored;
 use super::{file, list_query};
 use crate::chart::{Bucket, Series, StackedBars};
 use crate::error::html;
-use crate::form::QueryParams;
+use crate::form::Page;
 use crate::session::{Manager, SignedIn};
 use crate::view::audit::{AuditFilter, AuditPage};
 use crate::view::{self, Choice, Order};
@@ -117,9 +118,7 @@ fn day(text: &str) -> Option<UnixMillis> {
 }
 
 pub(crate) async fn page(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
-    QueryParams(asked): QueryParams<Search>,
+    Page { state, who, query: asked }: Page<Manager, Search>,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
     let wanted = Wanted { limit: PAGE + 1, ..asked.wanted() };
@@ -152,8 +151,8 @@ pub(crate) async fn page(
 
 async fn filter(state: &State, who: &SignedIn, asked: &Search) -> Result<AuditFilter, Error> {
     let workspace = who.person.workspace();
-    let agents = agents::list(&state.gateway.store, workspace).await?;
-    let agents = agents.into_iter().map(|agent| (agent.row.id.to_string(), agent.row.name));
+    let agents = agents::list(&state.gateway.store, workspace).await.map_err(Service::from)?;
+    let agents = agents.into_iter().map(|agent| (agent.id.to_string(), agent.name));
     let names = credentials::list(&state.gateway.store, workspace).await?;
     let names = names.into_iter().map(|row| (row.name.clone(), row.name));
     let own = |(value, label): (&str, &str)| (value.to_owned(), label.to_owned());
@@ -243,11 +242,7 @@ fn label(at: UnixMillis, width: i64) -> String {
     absolute.get(..end).unwrap_or(&absolute).to_owned()
 }
 
-pub(crate) async fn export_csv(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
-    QueryParams(asked): QueryParams<Search>,
-) -> Response {
+pub(crate) async fn export_csv(Page { state, who, query: asked }: Page<Manager, Search>) -> Response {
     let head = audit::csv_head() + "\r\n";
     let body = export(state, who.person.workspace(), asked.wanted(), head, |entry, out| {
         out.push_str(&audit::to_csv(entry));
@@ -256,11 +251,7 @@ pub(crate) async fn export_csv(
     file::csv("audit", body)
 }
 
-pub(crate) async fn export_jsonl(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
-    QueryParams(asked): QueryParams<Search>,
-) -> Response {
+pub(crate) async fn export_jsonl(Page { state, who, query: asked }: Page<Manager, Search>) -> Response {
     let body = export(state, who.person.workspace(), asked.wanted(), String::new(), |entry, out| {
         out.push_str(&audit::to_json(entry).to_string());
         out.push('\n');

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::agents::unprocessable;
 use super::problem;
 use crate::error::html;
-use crate::form::{Form, QueryParams};
+use crate::form::{Form, Page};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::upload::Upload;
@@ -29,7 +29,7 @@ pub(crate) struct BrandForm {
     accent: String,
 }
 
-pub(crate) async fn page(Extract(state): Extract<State>, Manager(who): Manager) -> Result<Response, Error> {
+pub(crate) async fn page(Page { state, who, .. }: Page<Manager>) -> Result<Response, Error> {
     let saved = brand::get(&state.gateway.store, who.person.workspace()).await?;
     let (name, accent) = (saved.display_name.unwrap_or_default(), saved.accent.unwrap_or_default());
     show(&state, &who, name, accent, false, Problems::default()).await
@@ -70,10 +70,7 @@ fn field(name: &str) -> &'static str {
     }
 }
 
-pub(crate) async fn save(
-    Extract(state): Extract<State>,
-    Form { who: Manager(who), fields }: Form<Manager>,
-) -> Result<Response, Error> {
+pub(crate) async fn save(Form { state, who, fields }: Form<Manager>) -> Result<Response, Error> {
     let (name, accent) = (fields.trimmed("display_name"), fields.trimmed("accent"));
     let looking = fields.on("preview");
     let outcome = if looking {
@@ -91,10 +88,7 @@ pub(crate) async fn save(
     }
 }
 
-pub(crate) async fn set_logo(
-    Extract(state): Extract<State>,
-    Upload { who: Manager(who), file }: Upload<Manager>,
-) -> Result<Response, Error> {
+pub(crate) async fn set_logo(Upload { state, who, file }: Upload<Manager>) -> Result<Response, Error> {
     match brand::set_logo(&state.gateway.audited, &who.person.actor(), Some(file)).await {
         Ok(()) => Ok(Notice::LogoSet.then(&state, HERE)),
         Err(error) => {
@@ -106,16 +100,13 @@ pub(crate) async fn set_logo(
     }
 }
 
-pub(crate) async fn remove_logo(
-    Extract(state): Extract<State>,
-    Form { who: Manager(who), .. }: Form<Manager>,
-) -> Result<Response, Error> {
+pub(crate) async fn remove_logo(Form { state, who, .. }: Form<Manager>) -> Result<Response, Error> {
     brand::set_logo(&state.gateway.audited, &who.person.actor(), None).await?;
     Ok(Notice::LogoRemoved.then(&state, HERE))
 }
 
 /// The colors of a preview. Contains only values that parsed as a color.
-pub(crate) async fn stylesheet(Manager(_): Manager, QueryParams(wanted): QueryParams<BrandForm>) -> Response {
+pub(crate) async fn stylesheet(Page { query: wanted, .. }: Page<Manager, BrandForm>) -> Response {
     let accent = Accent::parse(&format!("#{}", wanted.accent)).or_else(|| Accent::parse(DEFAULT_ACCENT));
     let Some(accent) = accent else { return Error::NotFound.into_response() };
     let css = format!(".brand-strip, .brand-tile {{ background: {accent}; color: {}; }}\n", accent.text_on());

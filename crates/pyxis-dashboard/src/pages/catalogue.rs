@@ -1,6 +1,5 @@
 //! The catalogue of Stamps.
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use http::StatusCode;
 use pyxis_core::catalogue::{CatalogueStamp, Group, Platform};
@@ -11,12 +10,12 @@ use sha2::{Digest, Sha256};
 
 use super::agents::unprocessable;
 use super::list_query::{ListQuery, ListSlot};
-use super::scoring::{A_KEY, Scoring, problem};
+use super::scoring::{A_KEY, problem};
 use super::table::{By, Table};
 use crate::error::html;
-use crate::form::{Fields, Form, PathId, QueryParams};
+use crate::form::{Fields, Form, Page, PathId};
 use crate::notice::Notice;
-use crate::session::{Manager, SignedIn};
+use crate::session::{ScoringManager, SignedIn};
 use crate::view::Problems;
 use crate::view::catalogue::{CataloguePage, PlatformForm, PlatformLine, PlatformPage};
 use crate::{Error, State, text};
@@ -24,10 +23,7 @@ use crate::{Error, State, text};
 const HERE: &str = "/app/catalogue";
 
 pub(crate) async fn page(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
-    Manager(who): Manager,
-    QueryParams(asked): QueryParams<ListQuery>,
+    Page { state, who: ScoringManager(who, scoring), query: asked }: Page<ScoringManager, ListQuery>,
 ) -> Result<Response, Error> {
     let Catalogue { own, platforms } = catalogue::get(&scoring.store, who.person.workspace()).await?;
     let stamps: usize = platforms.iter().flat_map(|p| &p.groups).map(|group| group.stamps.len()).sum();
@@ -55,11 +51,11 @@ const TABLE: Table<PlatformLine> = Table {
     name: "catalogue",
     place: ListSlot::First,
     columns: &[
-        ("name", By::Text(|line| line.name.clone())),
-        ("id", By::Text(|line| line.id.clone())),
-        ("description", By::Text(|line| line.description.clone())),
-        ("stamps", By::Number(|line| i64::try_from(stamps(line).count()).unwrap_or(i64::MAX))),
-        ("names", By::Text(|line| stamps(line).collect::<Vec<_>>().join(" "))),
+        ("name", By::Text(|line| line.name.clone()), ()),
+        ("id", By::Text(|line| line.id.clone()), ()),
+        ("description", By::Text(|line| line.description.clone()), ()),
+        ("stamps", By::Number(|line| i64::try_from(stamps(line).count()).unwrap_or(i64::MAX)), ()),
+        ("names", By::Text(|line| stamps(line).collect::<Vec<_>>().join(" ")), ()),
     ],
     usual: "",
 };
@@ -93,9 +89,7 @@ fn fingerprint(platforms: &[Platform]) -> String {
 }
 
 pub(crate) async fn new(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
-    Manager(who): Manager,
+    Page { state, who: ScoringManager(who, scoring), .. }: Page<ScoringManager>,
 ) -> Result<Response, Error> {
     let before = fingerprint(&catalogue::get(&scoring.store, who.person.workspace()).await?.platforms);
     let form = PlatformForm { before, ..PlatformForm::default() };
@@ -103,9 +97,7 @@ pub(crate) async fn new(
 }
 
 pub(crate) async fn show(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
-    Manager(who): Manager,
+    Page { state, who: ScoringManager(who, scoring), .. }: Page<ScoringManager>,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
     let platforms = catalogue::get(&scoring.store, who.person.workspace()).await?.platforms;
@@ -179,19 +171,15 @@ fn platform(form: &PlatformForm) -> Result<Platform, Problems> {
 }
 
 pub(crate) async fn add(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     let form = typed(&fields, fields.trimmed("id"));
     store(&state, &scoring, &who, form, None).await
 }
 
 pub(crate) async fn save(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
     PathId(id): PathId,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     let form = typed(&fields, id.clone());
     store(&state, &scoring, &who, form, Some(&id)).await
@@ -259,10 +247,8 @@ fn field(name: &str) -> &'static str {
 }
 
 pub(crate) async fn remove(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
     PathId(id): PathId,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), .. }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     let mut all = catalogue::get(&scoring.store, who.person.workspace()).await?.platforms.into_owned();
     let before = all.len();
@@ -278,9 +264,7 @@ pub(crate) async fn remove(
 }
 
 pub(crate) async fn reset(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), .. }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     catalogue::reset(&scoring.audited, &who.person.actor()).await?;
     Ok(Notice::CatalogueReset.then(&state, HERE))

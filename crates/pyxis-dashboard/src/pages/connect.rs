@@ -1,25 +1,23 @@
 //! Connecting an account at an OAuth 2.0 provider. The provider sends people back with a GET, and a GET changes
 //! nothing. The page they return to therefore asks for one more click.
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_gateway::Error as Service;
 use pyxis_gateway::credentials::tokens::connect;
 use serde::Deserialize;
 
+use crate::Error;
 use crate::error::html;
-use crate::form::{Form, PathId, QueryParams};
+use crate::form::{Form, Page, PathId};
 use crate::notice::Notice;
 use crate::session::Manager;
 use crate::view::connect::{ArrivedPage, ConsentPage};
-use crate::{Error, State};
 
 /// Begins: the next page links to the provider. A redirect would not work, because browsers apply the policy for form
 /// targets to redirects too.
 pub(crate) async fn begin(
-    Extract(state): Extract<State>,
     PathId(name): PathId,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let person = &who.person;
     let url = connect::begin(&state.gateway, &person.actor(), person.user.id, &name).await?;
@@ -36,9 +34,7 @@ pub(crate) struct Sent {
 }
 
 pub(crate) async fn arrived(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
-    QueryParams(sent): QueryParams<Sent>,
+    Page { state, who, query: sent }: Page<Manager, Sent>,
 ) -> Result<Response, Error> {
     if sent.code.is_empty() || sent.state.is_empty() {
         return Ok(Notice::NotConnected.then(&state, "/app/credentials"));
@@ -46,10 +42,7 @@ pub(crate) async fn arrived(
     html(&ArrivedPage { shell: who.shell(&state).await?, state: sent.state, code: sent.code })
 }
 
-pub(crate) async fn finish(
-    Extract(state): Extract<State>,
-    Form { who: Manager(who), fields }: Form<Manager>,
-) -> Result<Response, Error> {
+pub(crate) async fn finish(Form { state, who, fields }: Form<Manager>) -> Result<Response, Error> {
     let person = &who.person;
     let (token, code) = (fields.get("state"), fields.get("code"));
     match connect::finish(&state.gateway, &person.actor(), person.user.id, token, code).await {

@@ -1,25 +1,21 @@
 //! Credentials from a `.env` file. The posted content is read once and never shown again.
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_gateway::admin::dotenv::{self, ImportLine, ImportOutcome};
 
 use super::agents::unprocessable;
+use crate::Error;
 use crate::error::html;
-use crate::form::Form;
+use crate::form::{Form, Page};
 use crate::session::Manager;
 use crate::view::Problems;
 use crate::view::credentials::{ImportPage, ImportedLine};
-use crate::{Error, State};
 
-pub(crate) async fn page(Extract(state): Extract<State>, Manager(who): Manager) -> Result<Response, Error> {
+pub(crate) async fn page(Page { state, who, .. }: Page<Manager>) -> Result<Response, Error> {
     html(&ImportPage { shell: who.shell(&state).await?, lines: None, problems: Problems::default() })
 }
 
-pub(crate) async fn import(
-    Extract(state): Extract<State>,
-    Form { who: Manager(who), fields }: Form<Manager>,
-) -> Result<Response, Error> {
+pub(crate) async fn import(Form { state, who, fields }: Form<Manager>) -> Result<Response, Error> {
     let mut problems = Problems::default();
     if fields.trimmed("env").is_empty() {
         problems.add("env", "Paste the content of a .env file.");

@@ -1,15 +1,11 @@
 //! Stored credentials. Secrets are accepted here and never shown.
 
-use std::collections::HashMap;
-
-use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::auth::Connector;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::hosts::over_public_suffix;
-use pyxis_core::id::CredentialId;
 use pyxis_core::policy::Policy;
 use pyxis_core::presets;
 use pyxis_gateway::admin::agents::{self, AgentScope};
@@ -19,6 +15,7 @@ use pyxis_gateway::credentials::tokens::connect;
 use pyxis_gateway::{CredentialOptions, Error as Service};
 use pyxis_store::audit::AuditFilter;
 use pyxis_store::credentials::CredentialRow;
+use pyxis_store::lists::{self, CredentialItem, SortKey};
 use serde::Deserialize;
 
 use super::agents::unprocessable;
@@ -27,7 +24,7 @@ use super::list_query::{ListQuery, ListSlot};
 use super::table::{By, Table};
 use super::{labels, problem};
 use crate::error::html;
-use crate::form::{Form, PathId, QueryParams};
+use crate::form::{Form, Page, PathId};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::credentials::{
@@ -38,76 +35,62 @@ use crate::view::{Layout, Problems, Timestamp};
 use crate::{Error, State, text};
 
 pub(crate) async fn list(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
-    QueryParams(asked): QueryParams<ListQuery>,
+    Page { state, who, query: asked }: Page<Manager, ListQuery>,
 ) -> Result<Response, Error> {
-    let lines = Lines::of(&state, &who).await?;
-    let mut rows = credentials::list(&state.gateway.store, who.person.workspace()).await?;
-    rows.retain(|row| asked.fits([row.name.as_str(), &row.description, &row.allowed_hosts]));
-    let rows: Vec<_> = rows.into_iter().map(|row| (lines.policy(row.id), row)).collect();
-    if let Some(file) = TABLE.file(&asked, &rows) {
+    let store = &state.gateway.store;
+    let list = lists::credentials(store.engine(), who.person.workspace(), None);
+    if let Some(file) = TABLE.file(store, &asked, &list) {
         return Ok(file);
     }
-    let (rows, search) = TABLE.page("/app/credentials", &asked, rows);
-    let credentials = rows.iter().map(|(_, row)| lines.line(row)).collect();
+    let (rows, search) = TABLE.page(store, "/app/credentials", &asked, &list).await?;
+    let now = state.gateway.now();
+    let credentials = rows.iter().map(|item| line(&item.row, policy(item), now)).collect();
     html(&CredentialsPage { shell: who.shell(&state).await?, search, credentials })
 }
 
-/// A credential, preceded by its policy in words.
-type Ruled = (String, CredentialRow);
-
-const TABLE: Table<Ruled> = Table {
+const TABLE: Table<CredentialItem, SortKey<CredentialItem>> = Table {
     name: "credentials",
     place: ListSlot::First,
     columns: &[
-        ("name", By::Text(|(_, row)| row.name.clone())),
-        ("description", By::Text(|(_, row)| row.description.clone())),
-        ("sent_as", By::Text(|(_, row)| Attached::of(row).words())),
-        ("allowed_hosts", By::Text(|(_, row)| form::hosts(row).join(" "))),
-        ("policy", By::Text(|(policy, _)| policy.clone())),
-        ("last_used", By::Time(|(_, row)| row.last_used_at)),
-        ("created", By::Time(|(_, row)| Some(row.created_at))),
+        ("name", By::Text(|item| item.row.name.clone()), CredentialItem::NAME),
+        ("description", By::Text(|item| item.row.description.clone()), CredentialItem::DESCRIPTION),
+        ("sent_as", By::Text(|item| Attached::of(&item.row).words()), CredentialItem::KIND),
+        ("allowed_hosts", By::Text(|item| form::hosts(&item.row).join(" ")), CredentialItem::HOSTS),
+        ("policy", By::Text(policy), CredentialItem::POLICY),
+        ("last_used", By::Time(|item| item.row.last_used_at), CredentialItem::LAST_USED),
+        ("created", By::Time(|item| Some(item.row.created_at)), CredentialItem::CREATED),
     ],
     usual: "name",
 };
 
-/// Data shared by the lines of credentials.
-struct Lines {
-    policies: HashMap<CredentialId, Policy>,
-    mode: ApprovalMode,
-    now: UnixMillis,
+/// The credential's policy, in words.
+fn policy(item: &CredentialItem) -> String {
+    match item.policy.as_deref().map(|document| Policy::from_json(document.as_bytes())) {
+        Some(Ok(policy)) => rules(&policy),
+        Some(Err(_)) => "unreadable".to_owned(),
+        None => without_policy(item.mode).to_owned(),
+    }
 }
 
-impl Lines {
-    async fn of(state: &State, who: &SignedIn) -> Result<Self, Error> {
-        let workspace = who.person.workspace();
-        let policies = policies::list(&state.gateway.store, workspace).await?;
-        Ok(Self {
-            policies: policies.into_iter().collect(),
-            mode: workspaces::get(&state.gateway.store, workspace).await?.mode,
-            now: state.gateway.now(),
-        })
-    }
+fn rules(policy: &Policy) -> String {
+    text::counted(labels::policy_rules(policy).len() as u64, "rule")
+}
 
-    /// The credential's policy, in words.
-    fn policy(&self, id: CredentialId) -> String {
-        match (self.policies.get(&id), self.mode) {
-            (Some(policy), _) => text::counted(labels::policy_rules(policy).len() as u64, "rule"),
-            (None, ApprovalMode::Gated) => "Gated: GET and HEAD are allowed".to_owned(),
-            (None, ApprovalMode::Autonomous) => "Autonomous: everything is allowed".to_owned(),
-        }
+const fn without_policy(mode: ApprovalMode) -> &'static str {
+    match mode {
+        ApprovalMode::Gated => "Gated: GET and HEAD are allowed",
+        ApprovalMode::Autonomous => "Autonomous: everything is allowed",
     }
+}
 
-    fn line(&self, row: &CredentialRow) -> CredentialLine {
-        CredentialLine {
-            name: row.name.clone(),
-            description: row.description.clone(),
-            kind: Attached::of(row).words(),
-            allowed_hosts: form::hosts(row),
-            policy: self.policy(row.id),
-            last_used: row.last_used_at.map(|at| Timestamp::new(at, self.now)),
-        }
+fn line(row: &CredentialRow, policy: String, now: UnixMillis) -> CredentialLine {
+    CredentialLine {
+        name: row.name.clone(),
+        description: row.description.clone(),
+        kind: Attached::of(row).words(),
+        allowed_hosts: form::hosts(row),
+        policy,
+        last_used: row.last_used_at.map(|at| Timestamp::new(at, now)),
     }
 }
 
@@ -124,9 +107,7 @@ pub(crate) struct Chosen {
 }
 
 pub(crate) async fn new(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
-    QueryParams(Chosen { kind, preset, search }): QueryParams<Chosen>,
+    Page { state, who, query: Chosen { kind, preset, search } }: Page<Manager, Chosen>,
 ) -> Result<Response, Error> {
     let kind = CredentialKind::from_name(&kind).unwrap_or(CredentialKind::USUAL);
     let (kind, form) = presets::find(&preset).map_or((kind, CredentialForm::default()), form::preset);
@@ -147,10 +128,7 @@ fn new_page(
     NewCredentialPage { shell, kind, form, redirect_uri, presets: presets.collect(), search }
 }
 
-pub(crate) async fn add(
-    Extract(state): Extract<State>,
-    Form { who: Manager(who), fields }: Form<Manager>,
-) -> Result<Response, Error> {
+pub(crate) async fn add(Form { state, who, fields }: Form<Manager>) -> Result<Response, Error> {
     let kind = CredentialKind::from_name(fields.get("kind")).ok_or(Error::NotFound)?;
     let problems = match form::both(kind, &fields) {
         Err(problems) => problems,
@@ -183,8 +161,7 @@ fn path(name: &str) -> String {
 }
 
 pub(crate) async fn show(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
+    Page { state, who, .. }: Page<Manager>,
     PathId(name): PathId,
 ) -> Result<Response, Error> {
     let row = credentials::get(&state.gateway.store, who.person.workspace(), &name).await?;
@@ -199,9 +176,15 @@ async fn page(
     form: CredentialForm,
 ) -> Result<Response, Error> {
     let now = state.gateway.now();
+    let policy = match policies::by_id(&state.gateway.store, row.workspace_id, row.id).await? {
+        Some(policy) => rules(&policy),
+        None => {
+            without_policy(workspaces::get(&state.gateway.store, row.workspace_id).await?.mode).to_owned()
+        }
+    };
     html(&CredentialPage {
         shell: who.shell(state).await?,
-        credential: Lines::of(state, who).await?.line(row),
+        credential: line(row, policy, now),
         kind: Attached::of(row).kind,
         version: u64::try_from(row.version).unwrap_or(0),
         created: Timestamp::new(row.created_at, now),
@@ -266,9 +249,8 @@ async fn users_of(state: &State, who: &SignedIn, row: &CredentialRow) -> Result<
 }
 
 pub(crate) async fn edit(
-    Extract(state): Extract<State>,
     PathId(name): PathId,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who, fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let row = credentials::get(&state.gateway.store, who.person.workspace(), &name).await?;
     let kind = Attached::of(&row).kind;
@@ -305,9 +287,8 @@ async fn wrong(
 }
 
 pub(crate) async fn replace_secret(
-    Extract(state): Extract<State>,
     PathId(name): PathId,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who, fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let row = credentials::get(&state.gateway.store, who.person.workspace(), &name).await?;
     let attached = Attached::of(&row);
@@ -332,9 +313,8 @@ pub(crate) async fn replace_secret(
 }
 
 pub(crate) async fn verify(
-    Extract(state): Extract<State>,
     PathId(name): PathId,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who, fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let url = Some(fields.trimmed("url")).filter(|url| !url.is_empty());
     let done = credentials::verify(&state.gateway, &who.person.actor(), &name, url.as_deref()).await;
@@ -355,9 +335,8 @@ pub(crate) async fn verify(
 }
 
 pub(crate) async fn remove(
-    Extract(state): Extract<State>,
     PathId(name): PathId,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     credentials::remove(&state.gateway.audited, &who.person.actor(), &name).await?;
     Ok(Notice::CredentialRemoved.then(&state, "/app/credentials"))

@@ -1,9 +1,10 @@
-//! Columns of a list that the database sorts and pages.
+//! Sort columns of a list without page numbers, such as the audit log: each page continues after the last row of the
+//! one before, so that a log that grows does not move rows between pages.
 
 use super::table::heading;
 use crate::view::{Order, SortLink};
 
-/// A list that is read one page at a time. The query names a column, but its text never becomes part of the database
+/// A list that is read with a cursor. The query names a column, but its text never becomes part of the database
 /// query.
 pub(super) struct Stored<C: 'static> {
     /// Each column's name, its counterpart in the store, and its initial order.

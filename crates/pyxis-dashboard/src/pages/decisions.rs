@@ -1,6 +1,5 @@
 //! Approving and denying a request.
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::approval_mode::ApprovalState;
 use pyxis_gateway::Error as Service;
@@ -17,9 +16,8 @@ use crate::view::approvals::ReturnTo;
 use crate::{Error, State};
 
 pub(crate) async fn approve(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, fields }: Form<SignedIn>,
+    Form { state, who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let Ok(wish) = wish(&fields) else { return Ok(back(&state, &fields, &id, Notice::BadGrant)) };
     let Some(given) = ceremony::answer(&fields) else {
@@ -32,9 +30,8 @@ pub(crate) async fn approve(
 
 /// The challenge for approving with a passkey, with the requested grant.
 pub(crate) async fn begin(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, fields }: Form<SignedIn>,
+    Form { state, who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let wish = wish(&fields).map_err(|()| Service::field("grant_seconds", "choose one of the listed values"));
     let approver = who.person.approver(surface(place(&fields)));
@@ -56,9 +53,8 @@ fn wish(fields: &Fields) -> Result<Option<GrantRequest>, ()> {
 }
 
 pub(crate) async fn deny(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, fields }: Form<SignedIn>,
+    Form { state, who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let reason = Some(fields.text("reason")).filter(|reason| !reason.trim().is_empty());
     answer(&state, &who, &fields, &id, Decision::Deny(reason)).await

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use pyxis_core::address::EvmAddress;
@@ -18,13 +17,13 @@ use pyxis_scoring::service::{catalogue, issuers, scorers};
 use serde::Deserialize;
 
 use super::list_query::{ListQuery, ListSlot};
-use super::scoring::{A_KEY, EXAMPLE_ADDRESS, Scoring, ask, bring, day};
+use super::scoring::{A_KEY, EXAMPLE_ADDRESS, ask, bring, day};
 use super::table::{By, Table};
 use crate::chart::meter::Meter;
 use crate::error::html;
-use crate::form::{Form, PathId, QueryParams};
+use crate::form::{Form, Page, PathId, QueryParams};
 use crate::notice::Notice;
-use crate::session::{Manager, SignedIn};
+use crate::session::{ScoringManager, SignedIn};
 use crate::text::{Middle, counted, hex, plain};
 use crate::view::explorer::{ExplorerPage, ExplorerResult, StampRow, StampStatus};
 use crate::view::{Choice, Search, Timestamp};
@@ -43,12 +42,10 @@ const NO_ADDRESS: &str =
     "Enter an address: 0x followed by 40 hex characters. Names such as vitalik.eth are not supported.";
 
 pub(crate) async fn page(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
-    Manager(who): Manager,
-    QueryParams(ExplorerParams { address, scorer }): QueryParams<ExplorerParams>,
+    Page { state, who: ScoringManager(who, scoring), query }: Page<ScoringManager, ExplorerParams>,
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
+    let ExplorerParams { address, scorer } = query;
     let all = scorers::list(&scoring.store, who.person.workspace()).await?;
     let chosen = all.iter().find(|row| row.id.to_string() == scorer).or(all.first()).map(|row| row.id);
     let typed = address.trim();
@@ -111,14 +108,14 @@ const TABLE: Table<StampLine> = Table {
     name: "stamps",
     place: ListSlot::First,
     columns: &[
-        ("name", By::Text(|line| line.stamp.provider.to_string())),
-        ("state", By::Text(|line| standing(line.standing).word().to_owned())),
-        ("why", By::Text(why)),
-        ("gives", By::Amount(|line| line.contribution)),
-        ("weight", By::Amount(|line| line.weight.unwrap_or_default())),
-        ("expires", By::Time(|line| Some(line.stamp.expires_at))),
-        ("issued", By::Time(|line| Some(line.stamp.issued_at))),
-        ("issuer", By::Text(|line| line.stamp.issuer.clone())),
+        ("name", By::Text(|line| line.stamp.provider.to_string()), ()),
+        ("state", By::Text(|line| standing(line.standing).word().to_owned()), ()),
+        ("why", By::Text(why), ()),
+        ("gives", By::Amount(|line| line.contribution), ()),
+        ("weight", By::Amount(|line| line.weight.unwrap_or_default()), ()),
+        ("expires", By::Time(|line| Some(line.stamp.expires_at)), ()),
+        ("issued", By::Time(|line| Some(line.stamp.issued_at)), ()),
+        ("issuer", By::Text(|line| line.stamp.issuer.clone()), ()),
     ],
     usual: "-gives",
 };
@@ -254,10 +251,8 @@ fn why(line: &StampLine) -> String {
 }
 
 pub(crate) async fn revoke(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
     PathId(digest): PathId,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     let digest = digest_of(&digest).ok_or(Error::NotFound)?;
     let reason = Some(fields.trimmed("reason")).filter(|reason| !reason.is_empty());

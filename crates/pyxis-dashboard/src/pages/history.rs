@@ -1,7 +1,6 @@
 //! Decided and expired requests that the person may see, with their results.
 
 use axum::body::Body;
-use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::clock::UnixMillis;
@@ -18,7 +17,7 @@ use super::inbox::{cursor, read_cursor, settled_card};
 use super::list_query::link;
 use super::{file, labels};
 use crate::error::html;
-use crate::form::QueryParams;
+use crate::form::Page;
 use crate::session::SignedIn;
 use crate::view::approvals::{Card, DecidedPage, Pages, ReturnTo};
 use crate::view::{Order, Search};
@@ -89,9 +88,7 @@ impl HistoryParams {
 }
 
 pub(crate) async fn page(
-    Extract(state): Extract<State>,
-    who: SignedIn,
-    QueryParams(which): QueryParams<HistoryParams>,
+    Page { state, who, query: which }: Page<SignedIn, HistoryParams>,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
     if which.export == FILE {

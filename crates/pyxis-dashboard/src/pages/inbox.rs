@@ -1,6 +1,5 @@
 //! The inbox, the page of one request, and the standalone page behind an approval link.
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use http::HeaderValue;
 use http::header::REFRESH;
@@ -8,15 +7,17 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{TxnId, WorkspaceId};
-use pyxis_gateway::admin::{agents, approval_load, credentials};
+use pyxis_gateway::Error as Service;
+use pyxis_gateway::admin::approval_load;
 use pyxis_gateway::approvals::view::{self, ApprovalView, Filter};
 use pyxis_store::approvals::ApprovalRow;
+use pyxis_store::lists::{self, CredentialItem, Direction, Slice};
 use serde::Deserialize;
 
 use super::cards::Cards;
 use super::{first_request, labels};
 use crate::error::html;
-use crate::form::{PathId, QueryParams};
+use crate::form::{Page, PathId};
 use crate::notice::see_other;
 use crate::session::SignedIn;
 use crate::view::Search;
@@ -48,9 +49,7 @@ pub(crate) struct InboxParams {
 }
 
 pub(crate) async fn inbox(
-    Extract(state): Extract<State>,
-    who: SignedIn,
-    QueryParams(InboxParams { order, after, q }): QueryParams<InboxParams>,
+    Page { state, who, query: InboxParams { order, after, q } }: Page<SignedIn, InboxParams>,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
     let newest_first = order == "newest";
@@ -185,16 +184,19 @@ async fn load(state: &State, who: &SignedIn) -> Result<Option<Load>, Error> {
 
 /// A `curl` for this workspace. The agent's key cannot be shown: only its hash is stored.
 async fn hint(state: &State, workspace: WorkspaceId) -> Result<String, Error> {
-    let agents = agents::list(&state.gateway.store, workspace).await?;
+    let store = &state.gateway.store;
+    let (agents, credentials) =
+        (lists::agents(workspace, state.gateway.now()), lists::credentials(store.engine(), workspace, None));
+    let by_name = [(CredentialItem::NAME, Direction::Ascending)];
+    let agents = agents.read(store, &Slice::first(1, &[])).await.map_err(Service::from)?;
+    let credentials = credentials.read(store, &Slice::first(1, &by_name)).await.map_err(Service::from)?;
     let key =
         agents.first().map_or_else(|| "<agent key>".to_owned(), |agent| format!("{}…", agent.row.key_hint));
-    let all = credentials::list(&state.gateway.store, workspace).await?;
-    Ok(first_request(state, &key, all.first()))
+    Ok(first_request(state, &key, credentials.first().map(|item| &item.row)))
 }
 
 pub(crate) async fn approval(
-    Extract(state): Extract<State>,
-    who: SignedIn,
+    Page { state, who, .. }: Page<SignedIn>,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
     let card = one(&state, &who, &id, ReturnTo::Approval).await?;
@@ -204,8 +206,7 @@ pub(crate) async fn approval(
 }
 
 pub(crate) async fn standalone(
-    Extract(state): Extract<State>,
-    who: SignedIn,
+    Page { state, who, .. }: Page<SignedIn>,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
     let card = one(&state, &who, &id, ReturnTo::Standalone).await?;

@@ -1,40 +1,37 @@
 //! Trusted issuers of verifiable credentials.
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_scoring::service::issuers::{self, Added};
 use pyxis_store::issuers::IssuerRow;
+use pyxis_store::lists::{self, SortKey};
 
 use super::agents::unprocessable;
 use super::list_query::{ListQuery, ListSlot};
-use super::scoring::{Scoring, problem};
+use super::scoring::problem;
 use super::table::{By, Table};
 use crate::error::html;
-use crate::form::{Form, PathId, QueryParams};
+use crate::form::{Form, Page, PathId};
 use crate::notice::Notice;
-use crate::session::{Manager, SignedIn};
+use crate::session::{ScoringManager, SignedIn};
 use crate::view::catalogue::{IssuerLine, IssuersPage};
 use crate::view::{Problems, Timestamp};
 use crate::{Error, State};
 
 const HERE: &str = "/app/issuers";
 
-const TABLE: Table<IssuerRow> = Table {
+const TABLE: Table<IssuerRow, SortKey<IssuerRow>> = Table {
     name: "issuers",
     place: ListSlot::First,
     columns: &[
-        ("name", By::Text(|row| row.name.clone())),
-        ("did", By::Text(|row| row.did.clone())),
-        ("listed", By::Time(|row| Some(row.created_at))),
+        ("name", By::Text(|row| row.name.clone()), IssuerRow::NAME),
+        ("did", By::Text(|row| row.did.clone()), IssuerRow::DID),
+        ("listed", By::Time(|row| Some(row.created_at)), IssuerRow::CREATED),
     ],
     usual: "name",
 };
 
 pub(crate) async fn list(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
-    Manager(who): Manager,
-    QueryParams(asked): QueryParams<ListQuery>,
+    Page { state, who: ScoringManager(who, scoring), query: asked }: Page<ScoringManager, ListQuery>,
 ) -> Result<Response, Error> {
     page(&state, &scoring, &who, &asked, (String::new(), String::new()), Problems::default()).await
 }
@@ -48,12 +45,11 @@ async fn page(
     problems: Problems,
 ) -> Result<Response, Error> {
     let now = state.gateway.now();
-    let rows = issuers::list(&scoring.store, who.person.workspace()).await?;
-    let rows: Vec<_> = rows.into_iter().filter(|row| asked.fits([row.name.as_str(), &row.did])).collect();
-    if let Some(file) = TABLE.file(asked, &rows) {
+    let list = lists::issuers(who.person.workspace());
+    if let Some(file) = TABLE.file(&scoring.store, asked, &list) {
         return Ok(file);
     }
-    let (rows, search) = TABLE.page(HERE, asked, rows);
+    let (rows, search) = TABLE.page(&scoring.store, HERE, asked, &list).await?;
     let line = |row: IssuerRow| IssuerLine {
         did: row.did,
         name: row.name,
@@ -70,9 +66,7 @@ async fn page(
 }
 
 pub(crate) async fn add(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     let (did, name) = (fields.trimmed("did"), fields.trimmed("name"));
     let problems = match issuers::add(&scoring.audited, &who.person.actor(), &did, &name).await {
@@ -84,10 +78,8 @@ pub(crate) async fn add(
 }
 
 pub(crate) async fn remove(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
     PathId(did): PathId,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), .. }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     issuers::remove(&scoring.audited, &who.person.actor(), &did).await?;
     Ok(Notice::IssuerRemoved.then(&state, HERE))

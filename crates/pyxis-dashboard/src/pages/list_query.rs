@@ -1,12 +1,16 @@
 //! The query of a list: search text, pages, orders and a file.
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use pyxis_gateway::Error as Service;
+use pyxis_store::Store;
+use pyxis_store::lists::{Direction, Item, List, Slice, SortKey};
 use serde::Deserialize;
 
+use crate::Error;
 use crate::view::Search;
 
 /// Lines on one page.
-const PAGE: usize = 50;
+pub(super) const PAGE: usize = 50;
 
 /// Position of a list among the lists of its page. The same search applies to all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +89,11 @@ impl ListQuery {
         }
     }
 
+    /// The requested page of `total` lines, from 1. Anything else is the first or the last.
+    pub(super) fn requested(&self, place: ListSlot, total: usize) -> usize {
+        self.page_of(place).parse::<usize>().unwrap_or(1).clamp(1, last_page(total))
+    }
+
     /// Parameters that a new search keeps: everything but the text and the pages.
     fn kept(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let also = self.also.iter().map(|(name, value)| (*name, value.as_str()));
@@ -116,30 +125,49 @@ pub(super) fn link<'a>(path: &str, query: impl IntoIterator<Item = (&'static str
     if query.is_empty() { path.to_owned() } else { format!("{path}?{}", query.join("&")) }
 }
 
-/// The requested page of lines, and the search state shown around them.
-pub(super) fn search<T>(path: &str, find: &ListQuery, found: Vec<T>) -> (Vec<T>, Search) {
-    search_at(ListSlot::First, path, find, found)
+/// The requested page of a stored list in an order, and the search state shown around it.
+pub(super) async fn read<R: Item>(
+    store: &Store,
+    place: ListSlot,
+    path: &str,
+    find: &ListQuery,
+    list: &List<R>,
+    order: &[(SortKey<R>, Direction)],
+) -> Result<(Vec<R>, Search), Error> {
+    let search = find.q.trim();
+    let total = list.count(store, search).await.map_err(Service::from)?;
+    let total = usize::try_from(total).unwrap_or(usize::MAX);
+    let page = find.requested(place, total);
+    let offset = ((page - 1) * PAGE) as u64;
+    let slice = Slice { search, order, offset, limit: PAGE as u32 };
+    let shown = list.read(store, &slice).await.map_err(Service::from)?;
+    let controls = controls(place, path, find, (page, total, shown.len()));
+    Ok((shown, controls))
 }
 
-/// The same for any list of a page.
-pub(super) fn search_at<T>(place: ListSlot, path: &str, find: &ListQuery, found: Vec<T>) -> (Vec<T>, Search) {
-    let total = found.len();
-    let last = total.div_ceil(PAGE).max(1);
-    let page = find.page_of(place).parse::<usize>().unwrap_or(1).clamp(1, last);
+/// The search state shown around a page with some of `total` lines.
+pub(super) fn controls(
+    place: ListSlot,
+    path: &str,
+    find: &ListQuery,
+    (page, total, shown): (usize, usize, usize),
+) -> Search {
     let to = |number: usize| find.link(path, place.page(), &number.to_string());
-    let shown: Vec<T> = found.into_iter().skip((page - 1) * PAGE).take(PAGE).collect();
     let kept = find.kept().filter(|(_, value)| !value.is_empty());
-    let search = Search {
+    Search {
         path: path.to_owned(),
         q: find.q.trim().to_owned(),
         kept: kept.map(|(name, value)| (name, value.to_owned())).collect(),
         all: link(path, find.kept()),
-        summary: format!("{} of {total}", shown.len()),
+        summary: format!("{shown} of {total}"),
         before: (page > 1).then(|| to(page - 1)),
-        next: (page < last).then(|| to(page + 1)),
+        next: (page < last_page(total)).then(|| to(page + 1)),
         ..Search::default()
-    };
-    (shown, search)
+    }
+}
+
+fn last_page(total: usize) -> usize {
+    total.div_ceil(PAGE).max(1)
 }
 
 #[cfg(test)]
@@ -150,31 +178,36 @@ mod tests {
         ListQuery { q: q.to_owned(), page: page.to_owned(), ..ListQuery::default() }
     }
 
+    /// The controls of a list of 120 lines.
+    fn of_120(place: ListSlot, path: &str, find: &ListQuery) -> (usize, Search) {
+        let page = find.requested(place, 120);
+        (page, controls(place, path, find, (page, 120, 50)))
+    }
+
     #[test]
     fn a_long_list_is_cut_into_pages_that_link_to_each_other() {
-        let all: Vec<usize> = (0..120).collect();
-        let (shown, search) = search("/app/people", &asked("a b", "2"), all.clone());
-        assert_eq!(shown, (50..100).collect::<Vec<_>>());
-        assert_eq!(search.summary, "50 of 120");
+        let (page, search) = of_120(ListSlot::First, "/app/people", &asked("a b", "2"));
+        assert_eq!((page, search.summary.as_str()), (2, "50 of 120"));
         assert_eq!(search.before.as_deref(), Some("/app/people?q=a%20b&page=1"));
         assert_eq!(search.next.as_deref(), Some("/app/people?q=a%20b&page=3"));
         for nonsense in ["", "0", "-1", "x", "99999999999999999999"] {
-            assert!(super::search("/app/people", &asked("", nonsense), all.clone()).1.next.is_some());
+            assert_eq!(of_120(ListSlot::First, "/app/people", &asked("", nonsense)).0, 1, "{nonsense}");
         }
-        let (_, below) = search_at(ListSlot::Second, "/app/policies", &ListQuery::default(), all.clone());
+        let (_, below) = of_120(ListSlot::Second, "/app/policies", &ListQuery::default());
         assert_eq!(below.next.as_deref(), Some("/app/policies?second=2"));
         let third = ListQuery { third: "3".to_owned(), ..ListQuery::default() };
-        let (_, last) = search_at(ListSlot::Third, "/app/policies", &third, all.clone());
+        let (_, last) = of_120(ListSlot::Third, "/app/policies", &third);
         assert_eq!(last.before.as_deref(), Some("/app/policies?third=2"));
-        let (last, search) = super::search("/app/people", &asked("", "9"), all);
-        assert_eq!((last.len(), search.next), (20, None));
+        let (page, last) = of_120(ListSlot::First, "/app/people", &asked("", "9"));
+        assert_eq!((page, last.next), (3, None));
+        assert_eq!([0, 1, 50, 51, 100].map(last_page), [1, 1, 1, 2, 2]);
     }
 
     #[test]
     fn a_link_keeps_what_it_does_not_change_and_a_new_search_keeps_the_orders() {
         let find =
             ListQuery { second: "2".into(), sort: "-name".into(), ..asked(" a ", "3") }.also("range", "7d");
-        let (_, search) = search_at(ListSlot::Second, "/x", &find, vec![(); 101]);
+        let (_, search) = of_120(ListSlot::Second, "/x", &find);
         assert_eq!(search.next.as_deref(), Some("/x?q=a&range=7d&sort=%2Dname&page=3&second=3"));
         assert_eq!(search.kept, [("range", "7d".to_owned()), ("sort", "-name".to_owned())]);
         assert_eq!(search.all, "/x?range=7d&sort=%2Dname");

@@ -1,24 +1,23 @@
 //! Models: cards, plots, the score of one wallet, and suspected groups.
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::address::EvmAddress;
 use pyxis_scoring::models::{ModelExplanation, WalletExplanation};
 use pyxis_scoring::service::Error as ServiceError;
 use pyxis_scoring::service::models::{self, Card, CustomCard, Group, Model, Overview, Quality, Shared};
+use pyxis_store::lists;
 use serde::Deserialize;
 
-use super::list_query::{ListQuery, search};
-use super::scoring::Scoring;
+use super::list_query::{ListQuery, ListSlot, read};
+use crate::Error;
 use crate::error::html;
-use crate::form::QueryParams;
-use crate::session::Manager;
+use crate::form::{Page, QueryParams};
+use crate::session::ScoringManager;
 use crate::text::{counted, grouped};
 use crate::view::Choice;
 use crate::view::models::{
     CustomLine, FoundModel, GroupLine, ModelScoreView, ModelsPage, QualityLine, Reason,
 };
-use crate::{Error, State};
 
 #[derive(Default, Deserialize)]
 pub(crate) struct ModelsParams {
@@ -32,12 +31,10 @@ const NO_ADDRESS: &str =
     "Enter an address: 0x followed by 40 hex characters. Names such as vitalik.eth are not supported.";
 
 pub(crate) async fn page(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
-    Manager(who): Manager,
-    QueryParams(ModelsParams { address, model }): QueryParams<ModelsParams>,
+    Page { state, who: ScoringManager(who, scoring), query }: Page<ScoringManager, ModelsParams>,
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
+    let ModelsParams { address, model } = query;
     let chosen = Model::from_name(&model).unwrap_or(Model::Aggregate);
     let typed = address.trim();
     let (found, problem) = match typed.parse::<EvmAddress>() {
@@ -52,9 +49,10 @@ pub(crate) async fn page(
         Err(_) => (None, Some(NO_ADDRESS.to_owned())),
     };
     let overview = models::overview(&scoring).await?;
-    let groups = models::groups(&scoring.store).await?;
-    let suspects = groups.into_iter().filter(|group| asked.fits(addresses(group).iter().map(String::as_str)));
-    let (groups, search) = search("/app/models", &asked, suspects.collect());
+    let list = lists::suspect_groups();
+    let (groups, search) = read(&scoring.store, ListSlot::First, "/app/models", &asked, &list, &[]).await?;
+    let groups = groups.iter().map(|item| models::group(&item.document));
+    let groups: Vec<Group> = groups.collect::<Result<_, _>>()?;
     let of_all = overview.card.models.iter().find(|model| model.name == Model::Aggregate.as_str());
     let quality = of_all.and_then(|model| model.by_cluster.as_ref().or(model.random.as_ref()));
     let unserved: i64 =
@@ -187,12 +185,6 @@ fn plain(value: f32) -> String {
 }
 
 /// Searchable texts of a group: its members, and their common addresses.
-fn addresses(group: &Group) -> Vec<String> {
-    let shared = group.shared_funder.iter().chain(&group.shared_sink).map(|shared| shared.address);
-    let members = group.members.iter().map(|member| member.address);
-    shared.chain(members).map(|address| address.to_string()).collect()
-}
-
 fn group(group: &Group) -> GroupLine {
     let shared = |shared: &Option<Shared>, words: &str| {
         shared

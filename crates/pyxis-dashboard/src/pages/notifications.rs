@@ -1,18 +1,19 @@
 //! A person's notification settings: this browser, and chats.
 
-use axum::extract::State as Extract;
 use axum::response::IntoResponse;
 use axum::response::Response;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use pyxis_core::chat::ChatPlatform;
 use pyxis_core::clock::UnixMillis;
 use pyxis_gateway::Error as Service;
-use pyxis_gateway::admin::channels::{UnreachableChat, Unshown};
+use pyxis_gateway::admin::channels::UnreachableChat;
 use pyxis_gateway::admin::push::Subscription;
 use pyxis_gateway::admin::{channels, push};
 use pyxis_gateway::channels::PLATFORMS;
 use pyxis_gateway::channels::platform::PlatformDescriptor;
 use pyxis_gateway::channels::settings::SettingKey;
+use pyxis_store::chat_messages::ChatMessageRow;
+use pyxis_store::lists::{self, SortKey};
 use pyxis_store::push::PushSubscriptionRow;
 
 use super::agents::unprocessable;
@@ -20,7 +21,7 @@ use super::list_query::{ListQuery, ListSlot};
 use super::problem;
 use super::table::{By, Table};
 use crate::error::html;
-use crate::form::{Form, PathId, QueryParams};
+use crate::form::{Form, Page, PathId};
 use crate::headers::RunsWorker;
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
@@ -34,9 +35,7 @@ use crate::{Error, State, text};
 const HERE: &str = "/app/notifications";
 
 pub(crate) async fn page(
-    Extract(state): Extract<State>,
-    who: SignedIn,
-    QueryParams(asked): QueryParams<ListQuery>,
+    Page { state, who, query: asked }: Page<SignedIn, ListQuery>,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
     let mut rooms = Vec::new();
@@ -68,13 +67,13 @@ async fn show(
     let (now, person) = (state.gateway.now(), &who.person);
     let accounts = channels::accounts(&state.gateway.store, person.workspace(), person.user.id).await?;
     let mut browsers = push::list(&state.gateway.store, person.workspace(), person.user.id).await?;
-    let mut unshown = unshown(state, who).await?;
+    let (store, manager) = (&state.gateway.store, person.user.role.is_manager());
+    let unshown = lists::failing_messages(person.workspace()).visible_if(manager);
     browsers.retain(|row| asked.fits([row.label.as_str()]));
-    unshown.retain(|line| asked.fits([line.platform.as_str(), &line.chat, &line.txn, &line.why]));
-    if let Some(file) = UNSHOWN.file(asked, &unshown) {
+    if let Some(file) = UNSHOWN.file(store, asked, &unshown) {
         return Ok(file);
     }
-    let (unshown, search) = UNSHOWN.page(HERE, asked, unshown);
+    let (unshown, search) = UNSHOWN.page(store, HERE, asked, &unshown).await?;
     let line = |platform: ChatPlatform| PlatformLine {
         name: platform.as_str().to_owned(),
         label: platform.spec().label.to_owned(),
@@ -102,7 +101,7 @@ async fn show(
         browsers: browsers.into_iter().map(|row| browser(row, now)).collect(),
         platforms: configured.map(line).collect(),
         connected_by: PLATFORMS.iter().map(variables).collect(),
-        unshown,
+        unshown: unshown.into_iter().map(|message| unshown_line(message, now)).collect(),
         unreachable: unreachable(state, who).await?,
         refused: refused(state, who).await?,
         rooms,
@@ -112,34 +111,30 @@ async fn show(
     Ok(page)
 }
 
-const UNSHOWN: Table<UnshownLine> = Table {
+const UNSHOWN: Table<ChatMessageRow, SortKey<ChatMessageRow>> = Table {
     name: "messages",
     place: ListSlot::First,
     columns: &[
-        ("platform", By::Text(|line| line.platform.clone())),
-        ("chat", By::Text(|line| line.chat.clone())),
-        ("why", By::Text(|line| line.why.clone())),
-        ("about", By::Text(|line| line.txn.clone())),
-        ("since", By::Time(|line| Some(line.at.at))),
+        ("platform", By::Text(|row| row.platform.spec().label.to_owned()), ChatMessageRow::PLATFORM),
+        ("chat", By::Text(|row| row.chat.clone()), ChatMessageRow::CHAT),
+        ("why", By::Text(why), ChatMessageRow::ERROR),
+        ("about", By::Text(|row| row.txn_id.to_string()), ChatMessageRow::TXN),
+        ("since", By::Time(|row| Some(row.created_at)), ChatMessageRow::CREATED),
     ],
     usual: "",
 };
 
-/// Problems with chat messages, for those who can fix them.
-async fn unshown(state: &State, who: &SignedIn) -> Result<Vec<UnshownLine>, Error> {
-    if !who.person.user.role.is_manager() {
-        return Ok(Vec::new());
-    }
-    let found = channels::in_trouble(&state.gateway.store, who.person.workspace()).await?;
-    Ok(found.into_iter().map(|unshown| unshown_line(unshown, state.gateway.now())).collect())
+/// The problem with a message, as a sentence.
+fn why(message: &ChatMessageRow) -> String {
+    super::sentence(&text::visible(message.error.as_deref().unwrap_or_default()))
 }
 
-fn unshown_line(Unshown { platform, message }: Unshown, now: UnixMillis) -> UnshownLine {
+fn unshown_line(message: ChatMessageRow, now: UnixMillis) -> UnshownLine {
     UnshownLine {
-        platform: platform.spec().label.to_owned(),
+        platform: message.platform.spec().label.to_owned(),
+        why: why(&message),
         chat: message.chat,
         txn: message.txn_id.to_string(),
-        why: super::sentence(&text::visible(&message.error.unwrap_or_default())),
         again: message.next_at.is_some(),
         at: Timestamp::new(message.created_at, now),
     }
@@ -197,10 +192,7 @@ fn platform(name: &str) -> Result<&'static PlatformDescriptor, Error> {
     found.ok_or(Error::NotFound)
 }
 
-pub(crate) async fn link(
-    Extract(state): Extract<State>,
-    Form { who, fields }: Form<SignedIn>,
-) -> Result<Response, Error> {
+pub(crate) async fn link(Form { state, who, fields }: Form<SignedIn>) -> Result<Response, Error> {
     let PlatformDescriptor { platform, page, .. } = platform(fields.get("platform"))?;
     if !platform.spec().decides || !channels::is_configured(&state.gateway, *platform) {
         return Err(Error::NotFound);
@@ -215,20 +207,14 @@ pub(crate) async fn link(
     })
 }
 
-pub(crate) async fn unlink(
-    Extract(state): Extract<State>,
-    Form { who, fields }: Form<SignedIn>,
-) -> Result<Response, Error> {
+pub(crate) async fn unlink(Form { state, who, fields }: Form<SignedIn>) -> Result<Response, Error> {
     let platform = platform(fields.get("platform"))?.platform;
     let (user, actor) = (who.person.user.id, who.person.actor());
     channels::unlink(&state.gateway.audited, &actor, user, platform, fields.get("account")).await?;
     Ok(Notice::AccountUnlinked.then(&state, HERE))
 }
 
-pub(crate) async fn chats(
-    Extract(state): Extract<State>,
-    Form { who: Manager(who), fields }: Form<Manager>,
-) -> Result<Response, Error> {
+pub(crate) async fn chats(Form { state, who, fields }: Form<Manager>) -> Result<Response, Error> {
     let actor = who.person.actor();
     let typed = |described: &PlatformDescriptor| fields.trimmed(described.platform.spec().room_field);
     for described in PLATFORMS {
@@ -249,10 +235,7 @@ pub(crate) async fn worker() -> Response {
     (headers, include_str!("../../assets/sw.js")).into_response()
 }
 
-pub(crate) async fn subscribe(
-    Extract(state): Extract<State>,
-    Form { who, fields }: Form<SignedIn>,
-) -> Result<Response, Error> {
+pub(crate) async fn subscribe(Form { state, who, fields }: Form<SignedIn>) -> Result<Response, Error> {
     let new = Subscription {
         endpoint: fields.trimmed("endpoint"),
         p256dh: fields.trimmed("p256dh"),
@@ -268,9 +251,8 @@ pub(crate) async fn subscribe(
 }
 
 pub(crate) async fn unsubscribe(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, .. }: Form<SignedIn>,
+    Form { state, who, .. }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let id = id.parse().map_err(|_| Error::NotFound)?;
     push::unsubscribe(&state.gateway.audited, &who.person.actor(), who.person.user.id, id).await?;

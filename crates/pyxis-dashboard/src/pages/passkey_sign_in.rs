@@ -1,6 +1,5 @@
 //! Signing in with a passkey: no address, no password.
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use pyxis_gateway::Error as Service;
@@ -9,24 +8,20 @@ use pyxis_gateway::admin::sessions::LinkHolder;
 
 use super::ceremony::{answer, challenge};
 use super::sign_in::{self, HOME};
+use crate::Error;
 use crate::error::html;
 use crate::form::Form;
 use crate::notice::see_other;
 use crate::session::{self, Visit, local_path};
 use crate::view::sign_in::SignInState;
-use crate::{Error, State};
 
-pub(crate) async fn begin(
-    Extract(state): Extract<State>,
-    Form { .. }: Form<Visit>,
-) -> Result<Response, Error> {
+pub(crate) async fn begin(Form { state, .. }: Form<Visit>) -> Result<Response, Error> {
     challenge(passkeys::begin_sign_in(&state.gateway).await)
 }
 
 pub(crate) async fn sign_in(
-    Extract(state): Extract<State>,
     headers: HeaderMap,
-    Form { who: visit, fields }: Form<Visit>,
+    Form { state, who: visit, fields }: Form<Visit>,
 ) -> Result<Response, Error> {
     let next = local_path(fields.get("next")).unwrap_or_default();
     let tried = match answer(&fields) {

@@ -1,6 +1,5 @@
 //! Changing the person's own password.
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::Error as Service;
@@ -16,10 +15,7 @@ use crate::session::SignedIn;
 use crate::view::Problems;
 use crate::{Error, State, text};
 
-pub(crate) async fn change(
-    Extract(state): Extract<State>,
-    Form { who, fields }: Form<SignedIn>,
-) -> Result<Response, Error> {
+pub(crate) async fn change(Form { state, who, fields }: Form<SignedIn>) -> Result<Response, Error> {
     let mut problems = Problems::default();
     match set(&state, &who, &fields).await {
         Ok(()) => return Ok(Notice::PasswordChanged.then(&state, HERE)),

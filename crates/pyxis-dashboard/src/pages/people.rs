@@ -1,22 +1,22 @@
 //! People: owners, admins and members, their invitations, and members' grants.
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::approval_mode::Role;
-use pyxis_core::id::{CredentialId, UserId};
+use pyxis_core::id::UserId;
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::Error as Service;
 use pyxis_gateway::admin::rights::{self, Right};
 use pyxis_gateway::admin::{credentials, people};
+use pyxis_store::lists::{self, CredentialItem, Direction, PersonItem, SortKey};
 use pyxis_store::users::UserRow;
 
 use super::agents::unprocessable;
 use super::labels::enabled;
-use super::list_query::{ListQuery, ListSlot, search};
+use super::list_query::{ListQuery, ListSlot, read};
 use super::problem;
 use super::table::{By, Table};
 use crate::error::html;
-use crate::form::{Form, PathId, QueryParams};
+use crate::form::{Form, Page, PathId};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn, role_word};
 use crate::view::people::{GrantRow, MemberPage, NewPersonPage, PeoplePage, Person, PersonLinkPage};
@@ -24,49 +24,44 @@ use crate::view::{Choice, Problems, Timestamp};
 use crate::{Error, State, text};
 
 pub(crate) async fn list(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
-    QueryParams(asked): QueryParams<ListQuery>,
+    Page { state, who, query: asked }: Page<Manager, ListQuery>,
 ) -> Result<Response, Error> {
-    let users = people::list(&state.gateway.store, who.person.workspace()).await?;
-    let grants = rights::list(&state.gateway.store, who.person.workspace()).await?;
-    let alone = users.len() < 2;
-    let found = users.into_iter().filter(|user| asked.fits([user.email.as_str()]));
-    let found: Vec<_> = found.map(|user| (may_decide(&grants, &user), user)).collect();
-    if let Some(file) = TABLE.file(&asked, &found) {
+    let store = &state.gateway.store;
+    let list = lists::people(who.person.workspace());
+    if let Some(file) = TABLE.file(store, &asked, &list) {
         return Ok(file);
     }
-    let (found, search) = TABLE.page("/app/people", &asked, found);
-    let people = found.iter().map(|(_, user)| line(&state, &who, user, &grants)).collect();
+    let (found, search) = TABLE.page(store, "/app/people", &asked, &list).await?;
+    let alone = list.count(store, "").await.map_err(Service::from)? < 2;
+    let people = found.iter().map(|item| line(&state, &who, item)).collect();
     html(&PeoplePage { shell: who.shell(&state).await?, alone, search, people })
 }
 
-const TABLE: Table<(String, UserRow)> = Table {
+const TABLE: Table<PersonItem, SortKey<PersonItem>> = Table {
     name: "people",
     place: ListSlot::First,
     columns: &[
-        ("email", By::Text(|(_, user)| user.email.clone())),
-        ("role", By::Text(|(_, user)| role_word(user.role).to_owned())),
-        ("state", By::Text(|(_, user)| enabled(user.disabled_at).to_owned())),
-        ("may_decide", By::Text(|(may_decide, _)| may_decide.clone())),
-        ("last_sign_in", By::Time(|(_, user)| user.last_sign_in_at)),
-        ("added", By::Time(|(_, user)| Some(user.created_at))),
+        ("email", By::Text(|item| item.row.email.clone()), PersonItem::EMAIL),
+        ("role", By::Text(|item| role_word(item.row.role).to_owned()), PersonItem::ROLE),
+        ("state", By::Text(|item| enabled(item.row.disabled_at).to_owned()), PersonItem::STATE),
+        ("may_decide", By::Text(may_decide), PersonItem::RIGHTS),
+        ("last_sign_in", By::Time(|item| item.row.last_sign_in_at), PersonItem::LAST_SIGN_IN),
+        ("added", By::Time(|item| Some(item.row.created_at)), PersonItem::CREATED),
     ],
     usual: "email",
 };
 
-type Grants = [(UserId, CredentialId, Right)];
-
 /// `everything`, `3 credentials`, `nothing yet`.
-fn may_decide(grants: &Grants, user: &UserRow) -> String {
-    match grants.iter().filter(|(whose, ..)| *whose == user.id).count() {
-        _ if user.role != Role::Member => "everything".to_owned(),
+fn may_decide(item: &PersonItem) -> String {
+    match item.rights {
+        _ if item.row.role != Role::Member => "everything".to_owned(),
         0 => "nothing yet".to_owned(),
-        count => text::counted(count as u64, "credential"),
+        count => text::counted(u64::try_from(count).unwrap_or(0), "credential"),
     }
 }
 
-fn line(state: &State, who: &SignedIn, user: &UserRow, grants: &Grants) -> Person {
+fn line(state: &State, who: &SignedIn, item: &PersonItem) -> Person {
+    let user = &item.row;
     let you = user.id == who.person.user.id;
     let changeable = !you && may_change(who, user.role);
     Person {
@@ -78,7 +73,7 @@ fn line(state: &State, who: &SignedIn, user: &UserRow, grants: &Grants) -> Perso
         you,
         last_seen: user.last_sign_in_at.map(|at| Timestamp::new(at, state.gateway.now())),
         changeable,
-        grants: may_decide(grants, user),
+        grants: may_decide(item),
         grants_page: (changeable && user.role == Role::Member).then(|| format!("/app/people/{}", user.id)),
     }
 }
@@ -102,7 +97,7 @@ fn roles(who: &SignedIn, chosen: Role) -> Vec<Choice> {
         .collect()
 }
 
-pub(crate) async fn new(Extract(state): Extract<State>, Manager(who): Manager) -> Result<Response, Error> {
+pub(crate) async fn new(Page { state, who, .. }: Page<Manager>) -> Result<Response, Error> {
     html(&NewPersonPage {
         shell: who.shell(&state).await?,
         email: String::new(),
@@ -111,10 +106,7 @@ pub(crate) async fn new(Extract(state): Extract<State>, Manager(who): Manager) -
     })
 }
 
-pub(crate) async fn add(
-    Extract(state): Extract<State>,
-    Form { who: Manager(who), fields }: Form<Manager>,
-) -> Result<Response, Error> {
+pub(crate) async fn add(Form { state, who, fields }: Form<Manager>) -> Result<Response, Error> {
     let email = fields.trimmed("email");
     let role = Role::from_name(fields.get("role"));
     let problems = match role.filter(|role| may_change(&who, *role)) {
@@ -154,9 +146,8 @@ async fn other(state: &State, who: &SignedIn, id: &str) -> Result<Option<UserRow
 }
 
 pub(crate) async fn link(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let Some(user) = other(&state, &who, &id).await? else {
         return Ok(Notice::OwnersOnly.then(&state, "/app/people"));
@@ -166,17 +157,15 @@ pub(crate) async fn link(
 }
 
 pub(crate) async fn disable(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     set_enabled(&state, &who, &id, false).await
 }
 
 pub(crate) async fn enable(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     set_enabled(&state, &who, &id, true).await
 }
@@ -190,9 +179,8 @@ async fn set_enabled(state: &State, who: &SignedIn, id: &str, enabled: bool) -> 
 }
 
 pub(crate) async fn role(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who, fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let wanted = Role::from_name(fields.get("role")).filter(|role| may_change(&who, *role));
     let (Some(user), Some(wanted)) = (other(&state, &who, &id).await?, wanted) else {
@@ -204,22 +192,19 @@ pub(crate) async fn role(
 
 /// A member's grants, credential by credential.
 pub(crate) async fn show(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
+    Page { state, who, query: asked }: Page<Manager, ListQuery>,
     PathId(id): PathId,
-    QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
     let Some(user) = other(&state, &who, &id).await?.filter(|user| user.role == Role::Member) else {
         return Ok(Notice::MembersOnly.then(&state, "/app/people"));
     };
     let rights = rights::of(&state.gateway.store, &user).await?;
-    let mut all = credentials::list(&state.gateway.store, who.person.workspace()).await?;
-    all.sort_by_key(|row| row.name.to_lowercase());
-    all.retain(|row| asked.fits([row.name.as_str(), &row.allowed_hosts]));
-    let (all, search) = search(&format!("/app/people/{}", user.id), &asked, all);
+    let list = lists::credentials(state.gateway.store.engine(), who.person.workspace(), None);
+    let (path, order) = (format!("/app/people/{}", user.id), [(CredentialItem::NAME, Direction::Ascending)]);
+    let (all, search) = read(&state.gateway.store, ListSlot::First, &path, &asked, &list, &order).await?;
     let rows = all
         .into_iter()
-        .map(|row| {
+        .map(|CredentialItem { row, .. }| {
             let right = rights.on(row.id);
             GrantRow { name: row.name, approve: right.approve, policy: right.policy }
         })
@@ -235,29 +220,30 @@ pub(crate) async fn show(
 
 /// Sets every credential of the form to the ticked rights. A credential that the form did not have stays as it is.
 pub(crate) async fn grant(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who, fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let Some(user) = other(&state, &who, &id).await?.filter(|user| user.role == Role::Member) else {
         return Ok(Notice::MembersOnly.then(&state, "/app/people"));
     };
     let before = rights::of(&state.gateway.store, &user).await?;
-    let shown: Vec<&str> = fields.all("credential").collect();
-    for row in credentials::list(&state.gateway.store, who.person.workspace()).await? {
-        let ticked = |field: &str| fields.all(field).any(|name| name == row.name);
+    for name in fields.all("credential") {
+        let ticked = |field: &str| fields.all(field).any(|ticked| ticked == name);
         let wanted = Right { approve: ticked("approve"), policy: ticked("policy") };
-        if shown.contains(&row.name.as_str()) && before.on(row.id) != wanted {
-            rights::set(&state.gateway.audited, &who.person.actor(), user.id, &row.name, wanted).await?;
+        let row = match credentials::get(&state.gateway.store, who.person.workspace(), name).await {
+            Err(Service::NotFound(_)) => continue,
+            found => found?,
+        };
+        if before.on(row.id) != wanted {
+            rights::set(&state.gateway.audited, &who.person.actor(), user.id, name, wanted).await?;
         }
     }
     Ok(Notice::RightsSaved.then(&state, &format!("/app/people/{}", user.id)))
 }
 
 pub(crate) async fn withdraw(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let Some(user) = other(&state, &who, &id).await? else {
         return Ok(Notice::OwnersOnly.then(&state, "/app/people"));

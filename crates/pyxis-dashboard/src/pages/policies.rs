@@ -1,17 +1,15 @@
 //! Policies and grants.
 
-use std::collections::HashMap;
-
-use axum::extract::State as Extract;
 use axum::response::Response;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::eligibility;
-use pyxis_core::id::{AgentId, CredentialId, GrantId};
+use pyxis_core::id::GrantId;
 use pyxis_core::policy::Policy;
 use pyxis_gateway::Error as Service;
 use pyxis_gateway::admin::policies::{self, Changed, Explanation};
-use pyxis_gateway::admin::{agents, credentials, grants, people, rights, staged, workspaces};
+use pyxis_gateway::admin::{credentials, grants, people, rights, staged, workspaces};
 use pyxis_store::credentials::CredentialRow;
-use pyxis_store::grants::GrantRow;
+use pyxis_store::lists::{self, CredentialItem, GrantItem, SortKey, StagedItem};
 use pyxis_store::passkeys;
 use pyxis_store::users::UserRow;
 
@@ -20,7 +18,7 @@ use super::list_query::{ListQuery, ListSlot};
 use super::table::{By, Table};
 use super::{labels, policy_form as form, problem};
 use crate::error::html;
-use crate::form::{Form, PathId, QueryParams};
+use crate::form::{Form, Page, PathId};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::policies::{
@@ -35,117 +33,125 @@ const HERE: &str = "/app/policies";
 const MAX_GROUPS: usize = 100;
 
 pub(crate) async fn list(
-    Extract(state): Extract<State>,
-    who: SignedIn,
-    QueryParams(asked): QueryParams<ListQuery>,
+    Page { state, who, query: asked }: Page<SignedIn, ListQuery>,
 ) -> Result<Response, Error> {
-    let workspace = who.person.workspace();
-    let mode = workspaces::get(&state.gateway.store, workspace).await?.mode;
-    let own: HashMap<CredentialId, Policy> =
-        policies::list(&state.gateway.store, workspace).await?.into_iter().collect();
-    let mut credentials = credentials::list(&state.gateway.store, workspace).await?;
-    credentials.retain(|row| who.rights.may_edit(row.id));
-    let found = credentials.iter().filter(|row| asked.fits([row.name.as_str(), &row.allowed_hosts]));
-    let policies: Vec<_> = found
-        .map(|row| PolicyLine {
-            credential: row.name.clone(),
-            own: own.contains_key(&row.id),
-            rules: own.get(&row.id).map_or_else(|| labels::mode_rules(mode), labels::policy_rules),
-        })
-        .collect();
-    let shell = who.shell(&state).await?;
-    let mut grants = if shell.manager { grant_lines(&state, &who, &credentials).await? } else { Vec::new() };
-    grants.retain(|(_, line)| {
-        asked.fits([line.credential.as_str(), &line.route, &line.method, &line.agents, &line.by])
-    });
-    let mut staged = super::staged::lines(&state, &who).await?;
-    staged.retain(|line| asked.fits([line.credential.as_str(), &line.by]));
-    let file = POLICIES.file(&asked, &policies).or_else(|| GRANTS.file(&asked, &grants));
-    if let Some(file) = file.or_else(|| STAGED.file(&asked, &staged)) {
+    let (store, workspace, now) = (&state.gateway.store, who.person.workspace(), state.gateway.now());
+    let manager = who.person.user.role.is_manager();
+    let mine = (!manager).then_some(who.person.user.id);
+    let policies = lists::credentials(store.engine(), workspace, who.rights.editable());
+    let grants = lists::grants(workspace, now).visible_if(manager);
+    let staged = lists::staged_policies(workspace, mine, now);
+    let file = POLICIES.file(store, &asked, &policies).or_else(|| GRANTS.file(store, &asked, &grants));
+    if let Some(file) = file.or_else(|| STAGED.file(store, &asked, &staged)) {
         return Ok(file);
     }
-    let (policies, search) = POLICIES.page(HERE, &asked, policies);
-    let (grants, grant_search) = GRANTS.page(HERE, &asked, grants);
-    let grants = grants.into_iter().map(|(_, line)| line).collect();
-    let (staged, staged_search) = STAGED.page(HERE, &asked, staged);
-    html(&PoliciesPage { shell, search, policies, staged_search, staged, grant_search, grants })
+    let (policies, search) = POLICIES.page(store, HERE, &asked, &policies).await?;
+    let (grants, grant_search) = GRANTS.page(store, HERE, &asked, &grants).await?;
+    let (staged, staged_search) = STAGED.page(store, HERE, &asked, &staged).await?;
+    html(&PoliciesPage {
+        shell: who.shell(&state).await?,
+        search,
+        policies: policies.iter().map(policy_line).collect(),
+        staged_search,
+        staged: staged.into_iter().map(|item| staged_line(item, now)).collect(),
+        grant_search,
+        grants: grants.iter().map(|item| grant_line(item, now)).collect(),
+    })
 }
 
-const POLICIES: Table<PolicyLine> = Table {
+const POLICIES: Table<CredentialItem, SortKey<CredentialItem>> = Table {
     name: "policies",
     place: ListSlot::First,
     columns: &[
-        ("credential", By::Text(|line| line.credential.clone())),
-        ("policy", By::Text(|line| if line.own { "its own" } else { "workspace mode" }.to_owned())),
-        ("rules", By::Text(|line| line.rules.join("; "))),
+        ("credential", By::Text(|item| item.row.name.clone()), CredentialItem::NAME),
+        (
+            "policy",
+            By::Text(|item| if item.policy.is_some() { "its own" } else { "workspace mode" }.to_owned()),
+            CredentialItem::POLICY,
+        ),
+        ("rules", By::Text(|item| rules(item).join("; ")), CredentialItem::RULES),
     ],
     usual: "credential",
 };
 
-/// A grant, preceded by its number of uses.
-type Used = (i64, GrantLine);
-
-const GRANTS: Table<Used> = Table {
+const GRANTS: Table<GrantItem, SortKey<GrantItem>> = Table {
     name: "grants",
     place: ListSlot::Second,
     columns: &[
-        ("method", By::Text(|(_, line)| line.method.clone())),
-        ("route", By::Text(|(_, line)| line.route.clone())),
-        ("credential", By::Text(|(_, line)| line.credential.clone())),
-        ("agents", By::Text(|(_, line)| line.agents.clone())),
-        ("opened_by", By::Text(|(_, line)| line.by.clone())),
-        ("uses", By::Number(|(uses, _)| *uses)),
-        ("ends", By::Time(|(_, line)| Some(line.expires.at))),
+        ("method", By::Text(|item| item.row.method.clone()), GrantItem::METHOD),
+        ("route", By::Text(|item| labels::short_route(&item.row.route).to_owned()), GrantItem::ROUTE),
+        ("credential", By::Text(|item| or_removed(item.credential.as_ref())), GrantItem::CREDENTIAL),
+        ("agents", By::Text(agents), GrantItem::AGENTS),
+        ("opened_by", By::Text(|item| item.row.created_by_email.clone()), GrantItem::OPENED_BY),
+        ("uses", By::Number(|item| item.row.uses), GrantItem::USES),
+        ("ends", By::Time(|item| Some(item.row.expires_at)), GrantItem::EXPIRES),
     ],
     usual: "",
 };
 
-const STAGED: Table<StagedLine> = Table {
+const STAGED: Table<StagedItem, SortKey<StagedItem>> = Table {
     name: "proposals",
     place: ListSlot::Third,
     columns: &[
-        ("credential", By::Text(|line| line.credential.clone())),
-        ("proposed_by", By::Text(|line| line.by.clone())),
-        ("proposed", By::Time(|line| Some(line.at.at))),
+        ("credential", By::Text(|item| item.credential.clone()), StagedItem::CREDENTIAL),
+        ("proposed_by", By::Text(|item| item.by.clone()), StagedItem::PROPOSED_BY),
+        ("proposed", By::Time(|item| Some(item.created_at)), StagedItem::PROPOSED),
     ],
     usual: "",
 };
 
-async fn grant_lines(
-    state: &State,
-    who: &SignedIn,
-    credentials: &[CredentialRow],
-) -> Result<Vec<Used>, Error> {
-    let workspace = who.person.workspace();
-    let agents = agents::list(&state.gateway.store, workspace).await?;
-    let agent = |id: AgentId| agents.iter().find(|a| a.row.id == id).map_or("?", |a| a.row.name.as_str());
-    let credential =
-        |id: CredentialId| credentials.iter().find(|c| c.id == id).map_or("?", |c| c.name.as_str());
-    let line = |grant: GrantRow| {
-        (
-            grant.uses,
-            GrantLine {
-                id: grant.id.to_string(),
-                method: grant.method,
-                route: labels::short_route(&grant.route).to_owned(),
-                credential: credential(grant.credential_id).to_owned(),
-                agents: grant.agent_id.map_or("any agent".to_owned(), |id| format!("{} only", agent(id))),
-                by: grant.created_by_email,
-                expires: Timestamp::new(grant.expires_at, state.gateway.now()),
-                used: match (grant.uses, grant.max_uses) {
-                    (uses, Some(max)) => format!("{uses} of {max} times"),
-                    (0, None) => "never".to_owned(),
-                    (uses, None) => text::counted(u64::try_from(uses).unwrap_or(0), "time"),
-                },
-                revocable: true,
-            },
-        )
-    };
-    Ok(grants::list(&state.gateway.store, workspace, false, state.gateway.now())
-        .await?
-        .into_iter()
-        .map(line)
-        .collect())
+/// A credential's policy, or the workspace mode, as short sentences.
+fn rules(item: &CredentialItem) -> Vec<String> {
+    match item.policy.as_deref().map(|document| Policy::from_json(document.as_bytes())) {
+        Some(Ok(policy)) => labels::policy_rules(&policy),
+        Some(Err(_)) => vec!["unreadable".to_owned()],
+        None => labels::mode_rules(item.mode),
+    }
+}
+
+fn policy_line(item: &CredentialItem) -> PolicyLine {
+    PolicyLine { credential: item.row.name.clone(), own: item.policy.is_some(), rules: rules(item) }
+}
+
+/// A name, or `?` if the row that had it was removed.
+fn or_removed(name: Option<&String>) -> String {
+    name.map_or_else(|| "?".to_owned(), Clone::clone)
+}
+
+/// `any agent`, `crawler only`.
+fn agents(item: &GrantItem) -> String {
+    match item.row.agent_id {
+        None => "any agent".to_owned(),
+        Some(_) => format!("{} only", or_removed(item.agent.as_ref())),
+    }
+}
+
+fn grant_line(item: &GrantItem, now: UnixMillis) -> GrantLine {
+    let grant = &item.row;
+    GrantLine {
+        id: grant.id.to_string(),
+        method: grant.method.clone(),
+        route: labels::short_route(&grant.route).to_owned(),
+        credential: or_removed(item.credential.as_ref()),
+        agents: agents(item),
+        by: grant.created_by_email.clone(),
+        expires: Timestamp::new(grant.expires_at, now),
+        used: match (grant.uses, grant.max_uses) {
+            (uses, Some(max)) => format!("{uses} of {max} times"),
+            (0, None) => "never".to_owned(),
+            (uses, None) => text::counted(u64::try_from(uses).unwrap_or(0), "time"),
+        },
+        revocable: true,
+    }
+}
+
+fn staged_line(item: StagedItem, now: UnixMillis) -> StagedLine {
+    StagedLine {
+        id: item.id.to_string(),
+        credential: item.credential,
+        by: item.by,
+        at: Timestamp::new(item.created_at, now),
+    }
 }
 
 /// The parts of the editor that differ between responses.
@@ -207,17 +213,15 @@ fn starting_point() -> Policy {
 }
 
 pub(crate) async fn edit(
-    Extract(state): Extract<State>,
-    who: SignedIn,
+    Page { state, who, .. }: Page<SignedIn>,
     PathId(name): PathId,
 ) -> Result<Response, Error> {
     page(&state, &who, &name, PolicyListItem::default()).await
 }
 
 pub(crate) async fn save(
-    Extract(state): Extract<State>,
     PathId(name): PathId,
-    Form { who, fields }: Form<SignedIn>,
+    Form { state, who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let stored = stored(&state, &who, &name).await?;
     let problems = match form::policy(&fields, stored.as_ref()) {
@@ -252,9 +256,8 @@ async fn stored(state: &State, who: &SignedIn, name: &str) -> Result<Option<Poli
 }
 
 pub(crate) async fn explain(
-    Extract(state): Extract<State>,
     PathId(name): PathId,
-    Form { who, fields }: Form<SignedIn>,
+    Form { state, who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let (method, url) = (fields.trimmed("method"), fields.trimmed("url"));
     stored(&state, &who, &name).await?;
@@ -294,9 +297,8 @@ fn decision(name: &str) -> (DecisionBadge, &'static str) {
 }
 
 pub(crate) async fn replay(
-    Extract(state): Extract<State>,
     PathId(name): PathId,
-    Form { who, fields }: Form<SignedIn>,
+    Form { state, who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let stored = stored(&state, &who, &name).await?;
     let (problems, replay) = match form::policy(&fields, stored.as_ref()) {
@@ -346,9 +348,8 @@ fn replay_change(change: &Changed) -> ReplayChange {
 }
 
 pub(crate) async fn remove(
-    Extract(state): Extract<State>,
     PathId(name): PathId,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let row = credentials::get(&state.gateway.store, who.person.workspace(), &name).await?;
     policies::remove(&state.gateway.audited, &who.person.actor(), &name).await?;
@@ -356,9 +357,8 @@ pub(crate) async fn remove(
 }
 
 pub(crate) async fn revoke(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let id: GrantId = id.parse().map_err(|_| Error::NotFound)?;
     let notice = match grants::revoke(&state.gateway.audited, &who.person.actor(), id).await {

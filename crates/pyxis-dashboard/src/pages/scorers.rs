@@ -1,6 +1,5 @@
 //! Scorers: Stamp weights and thresholds.
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use http::StatusCode;
 use pyxis_core::clock::UnixMillis;
@@ -10,88 +9,67 @@ use pyxis_core::score::Weights;
 use pyxis_scoring::service::preview::{self, Proposal};
 use pyxis_scoring::service::scorers::{self, Rescore, Scorer, ScorerInput, ScorerPatch};
 use pyxis_scoring::service::{Error as Service, catalogue};
-use pyxis_store::scores;
+use pyxis_store::lists::{self, ScorerItem, SortKey};
 
 use super::agents::unprocessable;
 use super::list_query::{ListQuery, ListSlot};
 use super::scorer_form::Draft;
-use super::scoring::{A_KEY, EXAMPLE_ADDRESS, Scoring, ask, count, problem, read};
+use super::scoring::{A_KEY, EXAMPLE_ADDRESS, ask, count, problem};
 use super::table::{By, Table};
 use super::weight_impact::reach;
 use crate::chart::histogram::{Bin, Histogram};
 use crate::error::html;
-use crate::form::{Form, PathId, QueryParams};
+use crate::form::{Form, Page, PathId};
 use crate::notice::Notice;
-use crate::session::{Manager, SignedIn};
+use crate::session::{ScoringManager, SignedIn};
 use crate::view::scorers::{Freshness, NewScorerPage, Preview, ScorerLine, ScorerPage, ScorersPage};
 use crate::view::{Problems, Timestamp};
 use crate::{Error, State, text};
 
 pub(crate) async fn list(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
-    Manager(who): Manager,
-    QueryParams(asked): QueryParams<ListQuery>,
+    Page { state, who: ScoringManager(who, scoring), query: asked }: Page<ScoringManager, ListQuery>,
 ) -> Result<Response, Error> {
-    let mut rows = scorers::list(&scoring.store, who.person.workspace()).await?;
-    rows.retain(|row| asked.fits([row.name.as_str(), &row.id.to_string()]));
-    let mut all = Vec::with_capacity(rows.len());
-    for row in rows {
-        let scorer = scorers::get(&scoring.store, who.person.workspace(), row.id).await?;
-        let addresses = scored(&scoring, &who, scorer.id).await?;
-        all.push((scorer, addresses));
-    }
-    if let Some(file) = TABLE.file(&asked, &all) {
+    let store = &scoring.store;
+    let list = lists::scorers(who.person.workspace());
+    if let Some(file) = TABLE.file(store, &asked, &list) {
         return Ok(file);
     }
-    let (shown, search) = TABLE.page("/app/scorers", &asked, all);
-    let lines: Vec<_> = shown.into_iter().map(|one| line(one, state.gateway.now())).collect();
+    let (shown, search) = TABLE.page(store, "/app/scorers", &asked, &list).await?;
+    let lines: Vec<_> = shown.into_iter().map(|item| line(item, state.gateway.now())).collect();
     let first = lines.first().map_or("1", |line| line.id.as_str());
     let ask = ask(&state, first, EXAMPLE_ADDRESS, A_KEY);
     html(&ScorersPage { shell: who.shell(&state).await?, search, scorers: lines, ask })
 }
 
-/// A scorer, and its number of scored addresses.
-type Counted = (Scorer, i64);
-
-const TABLE: Table<Counted> = Table {
+const TABLE: Table<ScorerItem, SortKey<ScorerItem>> = Table {
     name: "scorers",
     place: ListSlot::First,
     columns: &[
-        ("name", By::Text(|(scorer, _)| scorer.name.clone())),
-        ("number", By::Number(|(scorer, _)| scorer.id.get())),
-        ("passes_at", By::Amount(|(scorer, _)| scorer.terms.threshold)),
-        ("stamps", By::Number(|(scorer, _)| i64::try_from(scorer.terms.weights.len()).unwrap_or(i64::MAX))),
-        ("weights_together", By::Amount(|(scorer, _)| scorer.terms.weights.values().copied().sum())),
-        ("scored", By::Number(|(_, addresses)| *addresses)),
-        ("added", By::Time(|(scorer, _)| Some(scorer.created_at))),
+        ("name", By::Text(|item| item.row.name.clone()), ScorerItem::NAME),
+        ("number", By::Number(|item| item.row.id.get()), ScorerItem::NUMBER),
+        ("passes_at", By::Amount(|item| item.row.threshold), ScorerItem::THRESHOLD),
+        ("stamps", By::Number(|item| item.stamps), ScorerItem::STAMPS),
+        ("weights_together", By::Amount(|item| item.sum), ScorerItem::SUM),
+        ("scored", By::Number(|item| item.scored), ScorerItem::SCORED),
+        ("added", By::Time(|item| Some(item.row.created_at)), ScorerItem::CREATED),
     ],
     usual: "number",
 };
 
-fn line((scorer, addresses): Counted, now: UnixMillis) -> ScorerLine {
-    let weights = &scorer.terms.weights;
-    let sum: Decimal = weights.values().copied().sum();
-    let stamps = text::counted(weights.len() as u64, "Stamp");
+fn line(item: ScorerItem, now: UnixMillis) -> ScorerLine {
+    let stamps = text::counted(count(item.stamps), "Stamp");
     ScorerLine {
-        id: scorer.id.to_string(),
-        name: scorer.name,
-        threshold: text::plain(scorer.terms.threshold),
-        stamps: format!("{stamps}, sum {}", text::plain(sum)),
-        addresses: text::grouped(count(addresses)),
-        created: Timestamp::new(scorer.created_at, now),
+        id: item.row.id.to_string(),
+        name: item.row.name,
+        threshold: text::plain(item.row.threshold),
+        stamps: format!("{stamps}, sum {}", text::plain(item.sum)),
+        addresses: text::grouped(count(item.scored)),
+        created: Timestamp::new(item.row.created_at, now),
     }
 }
 
-/// Number of addresses that a scorer has scored.
-async fn scored(scoring: &pyxis_scoring::State, who: &SignedIn, id: ScorerId) -> Result<i64, Error> {
-    read(scores::count(&scoring.store, who.person.workspace(), id).await)
-}
-
 pub(crate) async fn new(
-    Extract(state): Extract<State>,
-    _: Scoring,
-    Manager(who): Manager,
+    Page { state, who: ScoringManager(who, _), .. }: Page<ScoringManager>,
 ) -> Result<Response, Error> {
     html(&NewScorerPage {
         shell: who.shell(&state).await?,
@@ -103,9 +81,7 @@ pub(crate) async fn new(
 }
 
 pub(crate) async fn add(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     let (name, threshold) = (fields.trimmed("name"), fields.trimmed("threshold"));
     let empty = fields.get("start") == "empty";
@@ -194,9 +170,7 @@ fn addresses(number: u64) -> String {
 }
 
 pub(crate) async fn show(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
-    Manager(who): Manager,
+    Page { state, who: ScoringManager(who, scoring), .. }: Page<ScoringManager>,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
     let stored = scorers::get(&scoring.store, who.person.workspace(), scorer_id(&id)?).await?;
@@ -204,10 +178,8 @@ pub(crate) async fn show(
 }
 
 pub(crate) async fn save(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
     PathId(id): PathId,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     let id = scorer_id(&id)?;
     let mut draft = Draft::read(&fields);
@@ -255,10 +227,8 @@ async fn overtaken(
 }
 
 pub(crate) async fn try_out(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
     PathId(id): PathId,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     let id = scorer_id(&id)?;
     let stored = scorers::get(&scoring.store, who.person.workspace(), id).await?;
@@ -312,10 +282,8 @@ fn shown(found: &preview::Preview, (before, after): (Decimal, Decimal)) -> Previ
 }
 
 pub(crate) async fn rescore(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
     PathId(id): PathId,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), .. }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     let id = scorer_id(&id)?;
     let found = scorers::start_rescore(&scoring, &who.person.actor(), id).await?;
@@ -324,10 +292,8 @@ pub(crate) async fn rescore(
 }
 
 pub(crate) async fn remove(
-    Extract(state): Extract<State>,
-    Scoring(scoring): Scoring,
     PathId(id): PathId,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who: ScoringManager(who, scoring), .. }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     scorers::remove(&scoring.audited, &who.person.actor(), scorer_id(&id)?).await?;
     Ok(Notice::ScorerRemoved.then(&state, "/app/scorers"))

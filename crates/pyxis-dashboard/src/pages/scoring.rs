@@ -1,25 +1,11 @@
 //! Helpers shared by the scoring pages.
 
-use axum::extract::FromRequestParts;
-use http::request::Parts;
 use pyxis_core::clock::UnixMillis;
 use pyxis_scoring::service::Error as Service;
-use pyxis_store::StoreError;
 
 use super::sentence;
 use crate::view::Problems;
-use crate::{Error, State, text};
-
-/// Scoring, if this process serves it; otherwise its pages do not exist.
-pub(crate) struct Scoring(pub(crate) pyxis_scoring::State);
-
-impl FromRequestParts<State> for Scoring {
-    type Rejection = Error;
-
-    async fn from_request_parts(_parts: &mut Parts, state: &State) -> Result<Self, Error> {
-        state.scoring.clone().map(Self).ok_or(Error::NotFound)
-    }
-}
+use crate::{State, text};
 
 /// The problem that the service found, at the form's field; anything else stays an error.
 pub(super) fn problem(error: Service, field_of: impl Fn(&str) -> &'static str) -> Result<Problems, Service> {
@@ -31,11 +17,6 @@ pub(super) fn problem(error: Service, field_of: impl Fn(&str) -> &'static str) -
         }
         other => Err(other),
     }
-}
-
-/// A direct read from the store.
-pub(super) fn read<T>(found: Result<T, StoreError>) -> Result<T, Error> {
-    Ok(found.map_err(Service::from)?)
 }
 
 /// `2026-01-31`.

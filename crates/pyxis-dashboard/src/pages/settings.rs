@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_gateway::Config;
@@ -12,14 +11,14 @@ use pyxis_store::Engine;
 use super::agents::unprocessable;
 use super::{policy_form, problem};
 use crate::error::html;
-use crate::form::Form;
+use crate::form::{Form, Page};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::Problems;
 use crate::view::settings::{Fact, SettingsPage};
 use crate::{Error, State, text};
 
-pub(crate) async fn page(Extract(state): Extract<State>, Manager(who): Manager) -> Result<Response, Error> {
+pub(crate) async fn page(Page { state, who, .. }: Page<Manager>) -> Result<Response, Error> {
     let workspace = workspaces::get(&state.gateway.store, who.person.workspace()).await?;
     let window = policy_form::minutes(stored_window(workspace.approval_timeout_secs));
     let autonomous = workspace.mode == ApprovalMode::Autonomous;
@@ -75,10 +74,7 @@ fn facts(config: &Config, engine: Engine) -> Vec<Fact> {
     ]
 }
 
-pub(crate) async fn save(
-    Extract(state): Extract<State>,
-    Form { who: Manager(who), fields }: Form<Manager>,
-) -> Result<Response, Error> {
+pub(crate) async fn save(Form { state, who, fields }: Form<Manager>) -> Result<Response, Error> {
     let mode = ApprovalMode::from_name(fields.get("default_approval_mode"));
     let before = workspaces::get(&state.gateway.store, who.person.workspace()).await?;
     let typed = fields.trimmed("approval_timeout_minutes");

@@ -52,9 +52,8 @@ pub(super) fn page(visit: &Visit, email: &str, next: &str, state: SignInState) -
 }
 
 pub(crate) async fn sign_in(
-    Extract(state): Extract<State>,
     headers: HeaderMap,
-    Form { who: visit, fields }: Form<Visit>,
+    Form { state, who: visit, fields }: Form<Visit>,
 ) -> Result<Response, Error> {
     let email = fields.trimmed("email");
     let next = local_path(fields.get("next")).unwrap_or_default();
@@ -87,10 +86,7 @@ pub(super) async fn leave_old_session(state: &State, headers: &HeaderMap) -> Res
     Ok(())
 }
 
-pub(crate) async fn sign_out(
-    Extract(state): Extract<State>,
-    Form { who, .. }: Form<SignedIn>,
-) -> Result<Response, Error> {
+pub(crate) async fn sign_out(Form { state, who, .. }: Form<SignedIn>) -> Result<Response, Error> {
     sessions::sign_out(&state.gateway, &who.person).await?;
     Ok(session::end(&state, see_other("/sign-in")))
 }
@@ -129,10 +125,9 @@ async fn link_form(
 }
 
 pub(crate) async fn link(
-    Extract(state): Extract<State>,
     PathId(token): PathId,
     headers: HeaderMap,
-    Form { who: visit, fields }: Form<Visit>,
+    Form { state, who: visit, fields }: Form<Visit>,
 ) -> Result<Response, Error> {
     let user = owner_of(&state, &token).await?;
     // Checked before the link is used up, so that a typing error does not cost it.

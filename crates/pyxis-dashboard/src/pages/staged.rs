@@ -1,6 +1,5 @@
 //! Policies that members proposed, and the passkey that applies them.
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::id::StagedPolicyId;
 use pyxis_gateway::Error as Service;
@@ -9,28 +8,12 @@ use pyxis_gateway::admin::{passkeys, staged};
 use super::ceremony::{answer, challenge};
 use super::policy_diff;
 use crate::error::html;
-use crate::form::{Form, PathId};
+use crate::form::{Form, Page, PathId};
 use crate::notice::Notice;
 use crate::session::SignedIn;
 use crate::view::Timestamp;
-use crate::view::policies::StagedLine;
 use crate::view::staged::StagedPage;
 use crate::{Error, State};
-
-/// The proposals that the viewer may see.
-pub(super) async fn lines(state: &State, who: &SignedIn) -> Result<Vec<StagedLine>, Error> {
-    let now = state.gateway.now();
-    let all = staged::list(&state.gateway.store, &who.person, state.gateway.now()).await?;
-    Ok(all
-        .into_iter()
-        .map(|staged| StagedLine {
-            id: staged.row.id.to_string(),
-            credential: staged.credential.name,
-            by: staged.by.email,
-            at: Timestamp::new(staged.row.created_at, now),
-        })
-        .collect())
-}
 
 /// The proposal, for its maker and for managers.
 async fn find(state: &State, who: &SignedIn, id: &str) -> Result<staged::Staged, Error> {
@@ -41,8 +24,7 @@ async fn find(state: &State, who: &SignedIn, id: &str) -> Result<staged::Staged,
 }
 
 pub(crate) async fn page(
-    Extract(state): Extract<State>,
-    who: SignedIn,
+    Page { state, who, .. }: Page<SignedIn>,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
     let found = find(&state, &who, &id).await?;
@@ -64,18 +46,16 @@ pub(crate) async fn page(
 
 /// The challenge for the maker's passkey.
 pub(crate) async fn begin(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, .. }: Form<SignedIn>,
+    Form { state, who, .. }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let found = find(&state, &who, &id).await?;
     challenge(passkeys::begin_apply(&state.gateway, &who.person, &found).await)
 }
 
 pub(crate) async fn apply(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, fields }: Form<SignedIn>,
+    Form { state, who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let found = find(&state, &who, &id).await?;
     let here = format!("/app/staged/{}", found.row.id);
@@ -92,9 +72,8 @@ pub(crate) async fn apply(
 }
 
 pub(crate) async fn withdraw(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, .. }: Form<SignedIn>,
+    Form { state, who, .. }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let found = find(&state, &who, &id).await?;
     staged::withdraw(&state.gateway.audited, &who.person, found.row.id).await?;

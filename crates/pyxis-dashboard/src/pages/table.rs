@@ -1,4 +1,7 @@
-//! Columns of a list that is read whole. Each can be sorted by and is in the exported file.
+//! Lists with columns. Each column can be sorted by and is in the exported file.
+//!
+//! A list that can grow is stored: the database searches, sorts and pages it, and exports are read piece by piece. A
+//! list that is short by nature, or computed, is held in memory.
 
 use std::borrow::Borrow;
 use std::cmp::Reverse;
@@ -7,15 +10,21 @@ use axum::response::Response;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::csv;
 use pyxis_core::decimal::Decimal;
+use pyxis_store::Store;
+use pyxis_store::lists::{Direction, Item, List, Slice, SortKey};
 
 use super::file;
-use super::list_query::{ListQuery, ListSlot, search_at};
+use super::list_query::{ListQuery, ListSlot, PAGE, controls, read};
+use crate::Error;
 use crate::text::plain;
 use crate::view::{Order, Search, SortLink};
 
+/// Lines of a stored list that an export reads at a time.
+const CHUNK: u32 = 1000;
+
 /// Value of a column. Texts start with the smallest, everything else with the largest or latest.
 pub(super) enum By<T> {
-    /// Sorted ignoring case.
+    /// Text. In memory it is sorted ignoring case.
     Text(fn(&T) -> String),
     /// A count, or a place in an order of words.
     Number(fn(&T) -> i64),
@@ -25,7 +34,7 @@ pub(super) enum By<T> {
     Time(fn(&T) -> Option<UnixMillis>),
 }
 
-/// Sort key of a row.
+/// Sort key of a row in memory.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     Text(String),
@@ -60,60 +69,116 @@ impl<T> By<T> {
     }
 }
 
-/// A list of a page. A row may hold more than its columns show; only columns are in the file.
-pub(super) struct Table<T: 'static> {
+/// A column: its name, its value, and its sort key in the database. In memory the value is the key.
+type Column<T, K> = (&'static str, By<T>, K);
+
+/// A list of a page: `Table<T>` in memory, `Table<T, SortKey<T>>` in the database. A row may hold more than its columns
+/// show; only columns are in the file.
+pub(super) struct Table<T: 'static, K: 'static = ()> {
     /// Name of the exported file.
     pub(super) name: &'static str,
     /// Position among the lists of the page.
     pub(super) place: ListSlot,
-    /// Columns by name, in the order of the file. No other name sorts anything.
-    pub(super) columns: &'static [(&'static str, By<T>)],
+    /// Columns in the order of the file. Only their names sort anything.
+    pub(super) columns: &'static [Column<T, K>],
     /// The default order, as in a query: `name`, `-created`. It also breaks ties.
     pub(super) usual: &'static str,
+}
+
+impl<T: 'static, K: 'static> Table<T, K> {
+    /// The column and order that a query names, if there is such a column.
+    fn named(&self, sort: &str) -> Option<(&Column<T, K>, Order)> {
+        let (name, order) = Order::named(sort);
+        self.columns.iter().find(|(column, ..)| *column == name).map(|column| (column, order))
+    }
+
+    /// The search state with the headings and the file.
+    fn with_headings(&self, path: &str, find: &ListQuery, search: Search) -> Search {
+        let asked = find.sort_of(self.place);
+        let present = if self.named(asked).is_some() { asked } else { self.usual };
+        let link = |(name, by, _): &Column<T, K>| {
+            heading(name, present, by.first(), |next| find.link(path, self.place.sort(), next))
+        };
+        let columns = self.columns.iter().map(link).collect();
+        Search { columns, csv: Some(find.file_link(path, self.name)), ..search }
+    }
+}
+
+fn head<T, K>(columns: &[Column<T, K>]) -> String {
+    csv::line(columns.iter().map(|(name, ..)| name)) + "\r\n"
+}
+
+fn lines<'a, T: 'a, K>(columns: &[Column<T, K>], rows: impl IntoIterator<Item = &'a T>) -> String {
+    let line = |row| csv::line(columns.iter().map(|(_, by, _)| by.cell(row))) + "\r\n";
+    rows.into_iter().map(line).collect()
+}
+
+impl<R: Item> Table<R, SortKey<R>> {
+    /// Everything found as CSV, if requested.
+    pub(super) fn file(&self, store: &Store, find: &ListQuery, list: &List<R>) -> Option<Response> {
+        if find.export != self.name {
+            return None;
+        }
+        let (store, list, columns, order) = (store.clone(), list.clone(), self.columns, self.order(find));
+        let search = find.q.trim().to_owned();
+        let body = file::pieces(head(columns), 0, move |offset| {
+            let (store, list, order, search) = (store.clone(), list.clone(), order.clone(), search.clone());
+            async move {
+                let slice = Slice { search: &search, order: &order, offset, limit: CHUNK };
+                let rows = list.read(&store, &slice).await?;
+                let is_full = rows.len() >= CHUNK as usize;
+                Ok((lines(columns, &rows), is_full.then_some(offset + u64::from(CHUNK))))
+            }
+        });
+        Some(file::csv(self.name, body))
+    }
+
+    /// The requested page of rows, and the search state shown around them.
+    pub(super) async fn page(
+        &self,
+        store: &Store,
+        path: &str,
+        find: &ListQuery,
+        list: &List<R>,
+    ) -> Result<(Vec<R>, Search), Error> {
+        let (shown, search) = read(store, self.place, path, find, list, &self.order(find)).await?;
+        Ok((shown, self.with_headings(path, find, search)))
+    }
+
+    fn order(&self, find: &ListQuery) -> Vec<(SortKey<R>, Direction)> {
+        let named = self.named(find.sort_of(self.place)).into_iter().chain(self.named(self.usual));
+        named.map(|((_, _, key), order)| (*key, order.into())).collect()
+    }
 }
 
 impl<T: 'static> Table<T> {
     /// Everything found as CSV, if requested.
     pub(super) fn file(&self, find: &ListQuery, rows: &[T]) -> Option<Response> {
-        if find.export != self.name {
-            return None;
-        }
-        let mut text = csv::line(self.columns.iter().map(|(name, _)| name)) + "\r\n";
-        for row in self.sorted(find, rows.iter().collect()) {
-            text.push_str(&csv::line(self.columns.iter().map(|(_, by)| by.cell(row))));
-            text.push_str("\r\n");
-        }
-        Some(file::csv(self.name, text.into()))
+        (find.export == self.name).then(|| {
+            let rows = self.sorted(find, rows.iter().collect());
+            file::csv(self.name, (head(self.columns) + &lines(self.columns, rows)).into())
+        })
     }
 
     /// The requested page of rows, and the search state shown around them.
     pub(super) fn page(&self, path: &str, find: &ListQuery, rows: Vec<T>) -> (Vec<T>, Search) {
-        let (shown, search) = search_at(self.place, path, find, self.sorted(find, rows));
-        let columns = self.columns.iter().map(|(name, by)| self.link(path, find, name, by)).collect();
-        (shown, Search { columns, csv: Some(find.file_link(path, self.name)), ..search })
+        let total = rows.len();
+        let page = find.requested(self.place, total);
+        let sorted = self.sorted(find, rows).into_iter();
+        let shown: Vec<T> = sorted.skip((page - 1) * PAGE).take(PAGE).collect();
+        let search = controls(self.place, path, find, (page, total, shown.len()));
+        (shown, self.with_headings(path, find, search))
     }
 
     fn sorted<R: Borrow<T>>(&self, find: &ListQuery, mut rows: Vec<R>) -> Vec<R> {
         let usual = self.named(self.usual);
-        for (by, order) in usual.into_iter().chain(self.named(find.sort_of(self.place))) {
+        for ((_, by, ()), order) in usual.into_iter().chain(self.named(find.sort_of(self.place))) {
             match order {
                 Order::Ascending => rows.sort_by_cached_key(|row| by.key(row.borrow())),
                 Order::Descending => rows.sort_by_cached_key(|row| Reverse(by.key(row.borrow()))),
             }
         }
         rows
-    }
-
-    /// The column and order that a query names, if there is such a column.
-    fn named(&self, sort: &str) -> Option<(&By<T>, Order)> {
-        let (name, order) = Order::named(sort);
-        self.columns.iter().find(|(column, _)| *column == name).map(|(_, by)| (by, order))
-    }
-
-    fn link(&self, path: &str, find: &ListQuery, name: &'static str, by: &By<T>) -> SortLink {
-        let asked = find.sort_of(self.place);
-        let present = if self.named(asked).is_some() { asked } else { self.usual };
-        heading(name, present, by.first(), |next| find.link(path, self.place.sort(), next))
     }
 }
 
@@ -142,9 +207,9 @@ mod tests {
         name: "pairs",
         place: ListSlot::Second,
         columns: &[
-            ("name", By::Text(|pair| pair.0.to_owned())),
-            ("used", By::Number(|pair| pair.1)),
-            ("seen", By::Time(|pair| (pair.1 > 1).then_some(UnixMillis(pair.1)))),
+            ("name", By::Text(|pair| pair.0.to_owned()), ()),
+            ("used", By::Number(|pair| pair.1), ()),
+            ("seen", By::Time(|pair| (pair.1 > 1).then_some(UnixMillis(pair.1))), ()),
         ],
         usual: "name",
     };

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::actor::ActorId;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
-use pyxis_gateway::admin::{agents, audit};
+use pyxis_gateway::Error as Service;
+use pyxis_gateway::admin::audit;
 use pyxis_scoring::service::api_keys;
+use pyxis_store::agents;
 use serde::Deserialize;
 
 use super::first_request;
@@ -18,7 +19,7 @@ use super::table::{By, Table};
 use crate::chart::spark::Spark;
 use crate::chart::{Bucket, Series, StackedBars};
 use crate::error::html;
-use crate::form::QueryParams;
+use crate::form::{Page, QueryParams};
 use crate::session::Manager;
 use crate::text::{counted, grouped, minute};
 use crate::view::Search;
@@ -100,11 +101,11 @@ fn number(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-const COLUMNS: &[(&str, By<Used>)] = &[
-    ("name", By::Text(|one| one.name.clone())),
-    ("requests", By::Number(|one| number(one.requests()))),
-    ("admitted", By::Number(|one| number(one.total(0)))),
-    ("refused", By::Number(|one| number(one.total(1)))),
+const COLUMNS: &[(&str, By<Used>, ())] = &[
+    ("name", By::Text(|one| one.name.clone()), ()),
+    ("requests", By::Number(|one| number(one.requests())), ()),
+    ("admitted", By::Number(|one| number(one.total(0))), ()),
+    ("refused", By::Number(|one| number(one.total(1))), ()),
 ];
 
 /// One kind of caller: agents or API keys.
@@ -136,9 +137,7 @@ const KEY: Askers = Askers {
 };
 
 pub(crate) async fn page(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
-    QueryParams(UsageParams { range }): QueryParams<UsageParams>,
+    Page { state, who, query: UsageParams { range } }: Page<Manager, UsageParams>,
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
     let workspace = who.person.workspace();
@@ -177,9 +176,9 @@ pub(crate) async fn page(
 async fn of_agents(state: &State, workspace: WorkspaceId, bars: Bars) -> Result<Vec<Used>, Error> {
     let Bars { from, to, width, number } = bars;
     let mut all: BTreeMap<ActorId, Used> = BTreeMap::new();
-    for agent in agents::list(&state.gateway.store, workspace).await? {
-        let (id, gone) = (agent.row.id, agent.row.disabled_at.map(|_| "Disabled"));
-        let used = Used::new(agent.row.name, Some(format!("/app/agents/{id}")), gone, number);
+    for agent in agents::list(&state.gateway.store, workspace).await.map_err(Service::from)? {
+        let (id, gone) = (agent.id, agent.disabled_at.map(|_| "Disabled"));
+        let used = Used::new(agent.name, Some(format!("/app/agents/{id}")), gone, number);
         all.insert(ActorId::Agent(id), used);
     }
     for tally in audit::requests_over_time(&state.gateway, workspace, from, to, width).await? {

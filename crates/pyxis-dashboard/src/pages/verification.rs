@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::proof::{ActionId, DEFAULT_ACTION, Kind, Subject};
@@ -16,14 +15,14 @@ use serde::Deserialize;
 
 use super::list_query::{ListQuery, ListSlot};
 use super::table::{By, Table};
+use crate::Error;
 use crate::chart::{Bucket, Series, StackedBars};
 use crate::error::html;
-use crate::form::QueryParams;
+use crate::form::{Page, QueryParams};
 use crate::session::Manager;
 use crate::text;
 use crate::view::Timestamp;
 use crate::view::verification::{CheckLine, Head, NetworkLine, ProofIssuerLine, VerificationPage};
-use crate::{Error, State};
 
 const HERE: &str = "/app/verification";
 /// Span of the chart, in days.
@@ -40,9 +39,7 @@ pub(crate) struct CheckParams {
 }
 
 pub(crate) async fn page(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
-    QueryParams(CheckParams { address, action_id }): QueryParams<CheckParams>,
+    Page { state, who, query: CheckParams { address, action_id } }: Page<Manager, CheckParams>,
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Response, Error> {
     let verify = state.verify.get().ok_or(Error::NotFound)?;
@@ -91,9 +88,9 @@ const ISSUERS: Table<ProofIssuerLine> = Table {
     name: "proof-issuers",
     place: ListSlot::First,
     columns: &[
-        ("name", By::Text(|line| line.name.clone())),
-        ("kinds", By::Text(|line| line.kinds.clone())),
-        ("key_or_address", By::Text(|line| line.issuer.clone())),
+        ("name", By::Text(|line| line.name.clone()), ()),
+        ("kinds", By::Text(|line| line.kinds.clone()), ()),
+        ("key_or_address", By::Text(|line| line.issuer.clone()), ()),
     ],
     usual: "name",
 };
@@ -102,12 +99,12 @@ const NETWORKS: Table<NetworkLine> = Table {
     name: "networks",
     place: ListSlot::Second,
     columns: &[
-        ("network", By::Text(|line| line.name.clone())),
-        ("checks", By::Text(|line| line.kinds.clone())),
-        ("source", By::Text(|line| line.source.clone())),
-        ("newest_block", By::Number(|line| line.head.as_ref().map_or(-1, |head| head.height))),
-        ("its_time", By::Time(|line| line.head.as_ref().map(|head| head.at.at))),
-        ("problem", By::Text(|line| line.problem.clone())),
+        ("network", By::Text(|line| line.name.clone()), ()),
+        ("checks", By::Text(|line| line.kinds.clone()), ()),
+        ("source", By::Text(|line| line.source.clone()), ()),
+        ("newest_block", By::Number(|line| line.head.as_ref().map_or(-1, |head| head.height)), ()),
+        ("its_time", By::Time(|line| line.head.as_ref().map(|head| head.at.at)), ()),
+        ("problem", By::Text(|line| line.problem.clone()), ()),
     ],
     usual: "",
 };
@@ -116,10 +113,10 @@ const CHECKED: Table<CheckLine> = Table {
     name: "checks",
     place: ListSlot::Third,
     columns: &[
-        ("kind", By::Text(|line| line.kind.to_owned())),
-        ("network", By::Text(|line| line.network.clone())),
-        ("answer", By::Text(|line| line.word.to_owned())),
-        ("why", By::Text(|line| line.why.clone())),
+        ("kind", By::Text(|line| line.kind.to_owned()), ()),
+        ("network", By::Text(|line| line.network.clone()), ()),
+        ("answer", By::Text(|line| line.word.to_owned()), ()),
+        ("why", By::Text(|line| line.why.clone()), ()),
     ],
     usual: "",
 };

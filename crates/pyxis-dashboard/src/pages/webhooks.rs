@@ -1,6 +1,5 @@
 //! Webhook endpoints, their deliveries, and resending them.
 
-use axum::extract::State as Extract;
 use axum::response::Response;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use pyxis_core::clock::UnixMillis;
@@ -10,6 +9,8 @@ use pyxis_core::webhook::WebhookEvent;
 use pyxis_gateway::Error as Service;
 use pyxis_gateway::admin::webhooks::{self, Webhook, WebhookInput, WebhookPatch};
 use pyxis_store::deliveries::{DeliveryFilter, DeliveryRow, DeliveryStatus};
+use pyxis_store::lists::{self, SortKey, WebhookItem};
+use pyxis_store::webhooks::WebhookRow;
 use serde::Deserialize;
 
 use super::agents::unprocessable;
@@ -18,7 +19,7 @@ use super::list_query::{ListQuery, ListSlot};
 use super::problem;
 use super::table::{By, Table};
 use crate::error::html;
-use crate::form::{Fields, Form, PathId, QueryParams};
+use crate::form::{Fields, Form, Page, PathId};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::webhooks::{
@@ -53,66 +54,57 @@ fn delivery_id(text: &str) -> Result<DeliveryId, Error> {
 }
 
 pub(crate) async fn list(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
-    QueryParams(asked): QueryParams<ListQuery>,
+    Page { state, who, query: asked }: Page<Manager, ListQuery>,
 ) -> Result<Response, Error> {
-    let mut found = webhooks::list(&state.gateway.store, who.person.workspace()).await?;
-    found.retain(|webhook| asked.fits([webhook.row.url.as_str(), &webhook.row.description]));
-    let mut counted = Vec::with_capacity(found.len());
-    for webhook in found {
-        let counts = webhooks::counts(&state.gateway, webhook.row.workspace_id, webhook.row.id).await?;
-        counted.push((webhook, counts));
-    }
-    if let Some(file) = TABLE.file(&asked, &counted) {
+    let store = &state.gateway.store;
+    let list = lists::webhooks(who.person.workspace());
+    if let Some(file) = TABLE.file(store, &asked, &list) {
         return Ok(file);
     }
-    let (shown, search) = TABLE.page(HERE, &asked, counted);
-    let webhooks = shown.into_iter().map(|(webhook, counts)| line(webhook, counts)).collect();
+    let (shown, search) = TABLE.page(store, HERE, &asked, &list).await?;
+    let webhooks = shown.into_iter().map(line).collect();
     html(&WebhooksPage { shell: who.shell(&state).await?, search, webhooks })
 }
 
-/// An endpoint, and its numbers of pending, delivered and failed deliveries.
-type Counted = (Webhook, [i64; 3]);
-
-const TABLE: Table<Counted> = Table {
+const TABLE: Table<WebhookItem, SortKey<WebhookItem>> = Table {
     name: "webhooks",
     place: ListSlot::First,
     columns: &[
-        ("url", By::Text(|(webhook, _)| webhook.row.url.clone())),
-        ("description", By::Text(|(webhook, _)| webhook.row.description.clone())),
-        ("state", By::Text(|(webhook, _)| enabled(webhook.row.disabled_at).to_owned())),
-        ("events", By::Text(|(webhook, _)| events(webhook))),
-        ("delivered", By::Number(|(_, counts)| counts[1])),
-        ("pending", By::Number(|(_, counts)| counts[0])),
-        ("failed", By::Number(|(_, counts)| counts[2])),
-        ("created", By::Time(|(webhook, _)| Some(webhook.row.created_at))),
+        ("url", By::Text(|item| item.row.url.clone()), WebhookItem::URL),
+        ("description", By::Text(|item| item.row.description.clone()), WebhookItem::DESCRIPTION),
+        ("state", By::Text(|item| enabled(item.row.disabled_at).to_owned()), WebhookItem::STATE),
+        ("events", By::Text(|item| events(&item.row)), WebhookItem::EVENTS),
+        ("delivered", By::Number(|item| item.delivered), WebhookItem::DELIVERED),
+        ("pending", By::Number(|item| item.pending), WebhookItem::PENDING),
+        ("failed", By::Number(|item| item.failed), WebhookItem::FAILED),
+        ("created", By::Time(|item| Some(item.row.created_at)), WebhookItem::CREATED),
     ],
     usual: "created",
 };
 
-fn events(webhook: &Webhook) -> String {
-    if webhook.events.is_empty() {
-        return "all approval events".to_owned();
+/// Names of the subscribed events.
+fn events(row: &WebhookRow) -> String {
+    match serde_json::from_str::<Vec<String>>(&row.events) {
+        Ok(names) if names.is_empty() => "all approval events".to_owned(),
+        Ok(names) => names.join(", "),
+        Err(_) => "unreadable".to_owned(),
     }
-    webhook.events.iter().map(|event| event.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-fn line(webhook: Webhook, counts: [i64; 3]) -> WebhookLine {
-    let [pending, delivered, failed] = counts.map(|count| u64::try_from(count).unwrap_or(0));
+fn line(item: WebhookItem) -> WebhookLine {
+    let [pending, delivered, failed] =
+        [item.pending, item.delivered, item.failed].map(|count| u64::try_from(count).unwrap_or(0));
     let counts = match (pending, delivered) {
         (0, 0) if failed == 0 => "no deliveries yet".to_owned(),
         (0, _) => format!("{delivered} delivered"),
         (_, _) => format!("{delivered} delivered, {pending} pending"),
     };
-    let events = events(&webhook);
-    let row = webhook.row;
     WebhookLine {
-        id: row.id.to_string(),
-        url: row.url,
-        description: row.description,
-        events,
-        enabled: row.disabled_at.is_none(),
+        id: item.row.id.to_string(),
+        events: events(&item.row),
+        url: item.row.url,
+        description: item.row.description,
+        enabled: item.row.disabled_at.is_none(),
         pending,
         failed,
         counts,
@@ -153,15 +145,12 @@ fn field(name: &str) -> &'static str {
     }
 }
 
-pub(crate) async fn new(Extract(state): Extract<State>, Manager(who): Manager) -> Result<Response, Error> {
+pub(crate) async fn new(Page { state, who, .. }: Page<Manager>) -> Result<Response, Error> {
     let form = WebhookForm { events: choices(|_| false), ..WebhookForm::default() };
     html(&NewWebhookPage { shell: who.shell(&state).await?, form })
 }
 
-pub(crate) async fn add(
-    Extract(state): Extract<State>,
-    Form { who: Manager(who), fields }: Form<Manager>,
-) -> Result<Response, Error> {
+pub(crate) async fn add(Form { state, who, fields }: Form<Manager>) -> Result<Response, Error> {
     let input = WebhookInput {
         url: fields.trimmed("url"),
         description: fields.trimmed("description"),
@@ -193,10 +182,8 @@ async fn secret_page(
 }
 
 pub(crate) async fn show(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
+    Page { state, who, query: which }: Page<Manager, DeliveryParams>,
     PathId(id): PathId,
-    QueryParams(which): QueryParams<DeliveryParams>,
 ) -> Result<Response, Error> {
     let webhook = webhooks::get(&state.gateway.store, who.person.workspace(), webhook_id(&id)?).await?;
     let chosen = &webhook.events;
@@ -217,7 +204,7 @@ async fn page(
     form: WebhookForm,
 ) -> Result<Response, Error> {
     let (now, id) = (state.gateway.now(), webhook.row.id);
-    let counts = webhooks::counts(&state.gateway, who.person.workspace(), id).await?;
+    let [pending, delivered, failed] = webhooks::counts(&state.gateway, who.person.workspace(), id).await?;
     let status = DeliveryStatus::from_name(&which.status);
     let before = which.before.parse().ok();
     let q = which.q.trim();
@@ -247,7 +234,7 @@ async fn page(
             format!("{HERE}/{id}?q={q}&status={}&before={last}", word(status))
         }),
         q: q.to_owned(),
-        webhook: line(webhook, counts),
+        webhook: line(WebhookItem { row: webhook.row, pending, delivered, failed }),
         form,
     })
 }
@@ -308,9 +295,8 @@ fn delivery_line(row: &DeliveryRow, now: UnixMillis) -> DeliveryLine {
 }
 
 pub(crate) async fn edit(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who: Manager(who), fields }: Form<Manager>,
+    Form { state, who, fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let id = webhook_id(&id)?;
     let patch = WebhookPatch {
@@ -329,9 +315,8 @@ pub(crate) async fn edit(
 }
 
 pub(crate) async fn rotate(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who: Manager(who), .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let id = webhook_id(&id)?;
     let (secret, until) = webhooks::rotate(&state.gateway, &who.person.actor(), id).await?;
@@ -340,17 +325,15 @@ pub(crate) async fn rotate(
 }
 
 pub(crate) async fn disable(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     switch(&state, &who, &id, false, Notice::WebhookDisabled).await
 }
 
 pub(crate) async fn enable(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     switch(&state, &who, &id, true, Notice::WebhookEnabled).await
 }
@@ -369,17 +352,15 @@ async fn switch(
 }
 
 pub(crate) async fn remove(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     webhooks::remove(&state.gateway.audited, &who.person.actor(), webhook_id(&id)?).await?;
     Ok(Notice::WebhookRemoved.then(&state, HERE))
 }
 
 pub(crate) async fn delivery(
-    Extract(state): Extract<State>,
-    Manager(who): Manager,
+    Page { state, who, .. }: Page<Manager>,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
     let (now, workspace) = (state.gateway.now(), who.person.workspace());
@@ -405,9 +386,8 @@ pub(crate) async fn delivery(
 }
 
 pub(crate) async fn resend(
-    Extract(state): Extract<State>,
     PathId(id): PathId,
-    Form { who, .. }: Form<Manager>,
+    Form { state, who, .. }: Form<Manager>,
 ) -> Result<Response, Error> {
     let id = delivery_id(&id)?;
     let notice = match webhooks::resend(&state.gateway, &who.person.actor(), id).await {

@@ -103,3 +103,12 @@ impl Order {
         }
     }
 }
+
+impl From<Order> for pyxis_store::lists::Direction {
+    fn from(order: Order) -> Self {
+        match order {
+            Order::Ascending => Self::Ascending,
+            Order::Descending => Self::Descending,
+        }
+    }
+}

@@ -4,7 +4,7 @@ use axum::body::Body;
 use http::{Request, StatusCode};
 use pyxis_testkit::engines;
 
-use crate::support::{Browser, Page, World};
+use crate::support::{Browser, Page, Server};
 
 /// The key that the page shows.
 fn key(page: &Page) -> String {
@@ -23,20 +23,20 @@ async fn add(owner: &mut Browser) -> (String, String) {
 }
 
 /// The proxy's status for a request with this key.
-async fn asks(world: &World, key: &str) -> StatusCode {
+async fn asks(server: &Server, key: &str) -> StatusCode {
     let request = Request::post("/forward")
         .header("x-px-key", key)
         .header("x-px-credential", "billing")
         .header("x-px-target", "http://127.0.0.1:9/v1/items")
         .header("x-px-method", "POST");
-    world.send(request.body(Body::empty()).unwrap()).await
+    server.send(request.body(Body::empty()).unwrap()).await
 }
 
 engines! {
-    async fn the_key_of_a_new_agent_is_shown_once_and_works(world: World) {
-        let (_, mut owner) = world.with_owner().await;
+    async fn the_key_of_a_new_agent_is_shown_once_and_works(server: Server) {
+        let (_, mut owner) = server.with_owner().await;
         let (page, key) = add(&mut owner).await;
-        assert_eq!(asks(&world, &key).await, StatusCode::ACCEPTED);
+        assert_eq!(asks(&server, &key).await, StatusCode::ACCEPTED);
         let shown = owner.get(&page).await.text;
         assert!(shown.contains("1 of 7 this hour"), "{shown}");
         for path in [page.as_str(), "/app/agents", "/app/audit", "/app/audit/export.jsonl"] {
@@ -45,8 +45,8 @@ engines! {
         }
     }
 
-    async fn name_limit_and_credentials_of_an_agent_are_changed_on_its_page(world: World) {
-        let (_, mut owner) = world.with_owner().await;
+    async fn name_limit_and_credentials_of_an_agent_are_changed_on_its_page(server: Server) {
+        let (_, mut owner) = server.with_owner().await;
         let (page, key) = add(&mut owner).await;
         let to = format!("{page}/edit");
         let (name, all, some) = (("name", "robot"), ("scope", "all"), ("scope", "some"));
@@ -60,7 +60,7 @@ engines! {
             let saved = owner.submit(&page, &to, fields).await;
             let led = (saved.status, saved.location());
             assert_eq!(led, (StatusCode::SEE_OTHER, page.as_str()), "{fields:?}");
-            assert_eq!(asks(&world, &key).await, *status, "{fields:?}");
+            assert_eq!(asks(&server, &key).await, *status, "{fields:?}");
         }
         let shown = owner.get(&page).await.text;
         assert!(shown.contains("value=\"robot\"") && shown.contains("no limit"), "{shown}");
@@ -72,21 +72,21 @@ engines! {
         assert!(owner.get(&page).await.text.contains("value=\"robot\""), "nothing was changed");
     }
 
-    async fn an_agent_whose_key_is_replaced_or_who_is_disabled_or_removed_is_refused(world: World) {
-        let (_, mut owner) = world.with_owner().await;
+    async fn an_agent_whose_key_is_replaced_or_who_is_disabled_or_removed_is_refused(server: Server) {
+        let (_, mut owner) = server.with_owner().await;
         let (page, old) = add(&mut owner).await;
         let new = key(&owner.submit(&page, &format!("{page}/rotate"), &[]).await);
-        assert_eq!(asks(&world, &old).await, StatusCode::UNAUTHORIZED);
-        assert_eq!(asks(&world, &new).await, StatusCode::ACCEPTED);
+        assert_eq!(asks(&server, &old).await, StatusCode::UNAUTHORIZED);
+        assert_eq!(asks(&server, &new).await, StatusCode::ACCEPTED);
         for (verb, status) in [("disable", StatusCode::UNAUTHORIZED), ("enable", StatusCode::ACCEPTED)] {
             let done = owner.submit(&page, &format!("{page}/{verb}"), &[]).await;
             assert_eq!((done.status, done.location()), (StatusCode::SEE_OTHER, page.as_str()), "{verb}");
-            assert_eq!(asks(&world, &new).await, status, "{verb}");
+            assert_eq!(asks(&server, &new).await, status, "{verb}");
             assert_eq!(owner.get("/app/agents").await.text.contains("Disabled"), verb == "disable");
         }
         let removed = owner.submit(&page, &format!("{page}/remove"), &[]).await;
         assert_eq!((removed.status, removed.location()), (StatusCode::SEE_OTHER, "/app/agents"));
-        assert_eq!(asks(&world, &new).await, StatusCode::UNAUTHORIZED);
+        assert_eq!(asks(&server, &new).await, StatusCode::UNAUTHORIZED);
         assert_eq!(owner.get(&page).await.status, StatusCode::NOT_FOUND);
         assert!(!owner.get("/app/agents").await.text.contains(&page));
     }

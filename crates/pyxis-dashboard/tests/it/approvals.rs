@@ -12,11 +12,11 @@ use pyxis_gateway::approvals::view::{self, Filter};
 use pyxis_gateway::notifications::brand;
 use pyxis_testkit::engines;
 
-use crate::support::{Browser, Team, World};
+use crate::support::{Browser, Server, Team};
 
-async fn state(world: &World, team: &Team, txn: &str) -> ApprovalState {
+async fn state(server: &Server, team: &Team, txn: &str) -> ApprovalState {
     let txn: TxnId = txn.parse().unwrap();
-    view::one(&world.gateway, team.id, txn).await.unwrap().row.state
+    view::one(&server.gateway, team.id, txn).await.unwrap().row.state
 }
 
 async fn approve(browser: &mut Browser, page: &str, txn: &str, fields: &[(&str, &str)]) -> String {
@@ -26,10 +26,10 @@ async fn approve(browser: &mut Browser, page: &str, txn: &str, fields: &[(&str, 
 
 #[tokio::test]
 async fn the_pages_of_a_request_never_look_like_the_brand() {
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
-    brand::put(&world.gateway.audited, &Actor::cli(team.id), "Globex", "#ffe066").await.unwrap();
-    let txn = world.ask(&team, "/v1/invoices", "for March", "{}").await;
+    let server = Server::new().await;
+    let (team, mut browser) = server.with_owner().await;
+    brand::put(&server.gateway.audited, &Actor::cli(team.id), "Globex", "#ffe066").await.unwrap();
+    let txn = server.ask(&team, "/v1/invoices", "for March", "{}").await;
     for path in ["/app/inbox".to_owned(), format!("/app/approvals/{txn}"), format!("/approve/{txn}")] {
         let page = browser.get(&path).await;
         assert_eq!(page.status, StatusCode::OK);
@@ -41,16 +41,16 @@ async fn the_pages_of_a_request_never_look_like_the_brand() {
 
 #[tokio::test]
 async fn a_waiting_request_is_approved_from_the_inbox() {
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
-    let txn = world.ask(&team, "/v1/invoices", "for March", "{\"amount\":5}").await;
+    let server = Server::new().await;
+    let (team, mut browser) = server.with_owner().await;
+    let txn = server.ask(&team, "/v1/invoices", "for March", "{\"amount\":5}").await;
     let inbox = browser.get("/app/inbox").await;
     for shown in ["127.0.0.1:9", "/v1/invoices", "for March", "POST needs approval", "&quot;amount&quot;: 5"]
     {
         assert!(inbox.text.contains(shown), "{shown}");
     }
     assert_eq!(approve(&mut browser, "/app/inbox", &txn, &[("from", "inbox")]).await, "/app/inbox");
-    assert_eq!(state(&world, &team, &txn).await, ApprovalState::Approved);
+    assert_eq!(state(&server, &team, &txn).await, ApprovalState::Approved);
     let after = browser.get("/app/inbox").await;
     assert!(after.text.contains("Approved. The request is being sent."));
     assert!(!browser.get("/app/inbox").await.text.contains("request is being sent"), "a notice is told once");
@@ -58,90 +58,90 @@ async fn a_waiting_request_is_approved_from_the_inbox() {
 
 #[tokio::test]
 async fn a_request_is_denied_with_a_reason() {
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
-    let txn = world.ask(&team, "/v1/refunds", "", "{}").await;
+    let server = Server::new().await;
+    let (team, mut browser) = server.with_owner().await;
+    let txn = server.ask(&team, "/v1/refunds", "", "{}").await;
     let page = format!("/app/approvals/{txn}");
     let fields = [("from", "approval"), ("reason", "wrong customer")];
     browser.submit(&page, &format!("{page}/deny"), &fields).await;
-    assert_eq!(state(&world, &team, &txn).await, ApprovalState::Denied);
+    assert_eq!(state(&server, &team, &txn).await, ApprovalState::Denied);
     let text = browser.get(&page).await.text;
     assert!(text.contains("wrong customer") && text.contains("nothing was sent"));
 }
 
 #[tokio::test]
 async fn a_second_word_changes_nothing_and_the_page_shows_how_it_stands() {
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
-    let txn = world.ask(&team, "/v1/a", "", "{}").await;
+    let server = Server::new().await;
+    let (team, mut browser) = server.with_owner().await;
+    let txn = server.ask(&team, "/v1/a", "", "{}").await;
     let page = format!("/app/approvals/{txn}");
     browser.submit(&page, &format!("{page}/deny"), &[("from", "inbox")]).await;
     assert_eq!(approve(&mut browser, "/app/settings", &txn, &[("from", "inbox")]).await, page);
-    assert_eq!(state(&world, &team, &txn).await, ApprovalState::Denied);
+    assert_eq!(state(&server, &team, &txn).await, ApprovalState::Denied);
     assert!(browser.get(&page).await.text.contains("Already decided or expired"));
 }
 
 #[tokio::test]
 async fn an_expired_request_cannot_be_approved_and_says_so() {
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
-    let txn = world.ask(&team, "/v1/a", "", "{}").await;
-    world.later(std::time::Duration::from_secs(3601));
+    let server = Server::new().await;
+    let (team, mut browser) = server.with_owner().await;
+    let txn = server.ask(&team, "/v1/a", "", "{}").await;
+    server.later(std::time::Duration::from_secs(3601));
     approve(&mut browser, "/app/settings", &txn, &[("from", "standalone")]).await;
-    assert_eq!(state(&world, &team, &txn).await, ApprovalState::Expired);
+    assert_eq!(state(&server, &team, &txn).await, ApprovalState::Expired);
     assert!(browser.get(&format!("/approve/{txn}")).await.text.contains("No decision in time"));
 }
 
 #[tokio::test]
 async fn a_manager_opens_a_grant_of_the_length_that_was_chosen() {
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
-    let txn = world.ask(&team, "/v1/items", "", "{}").await;
+    let server = Server::new().await;
+    let (team, mut browser) = server.with_owner().await;
+    let txn = server.ask(&team, "/v1/items", "", "{}").await;
     let page = format!("/app/approvals/{txn}");
     for seconds in ["900", "1800", "3600", "7200", "14400"] {
         assert!(browser.get(&page).await.text.contains(&format!("value=\"{seconds}\"")));
     }
     let too_long = [("from", "approval"), ("grant_seconds", "86400")];
     approve(&mut browser, &page, &txn, &too_long).await;
-    assert_eq!(state(&world, &team, &txn).await, ApprovalState::Pending, "too long here: nothing decided");
+    assert_eq!(state(&server, &team, &txn).await, ApprovalState::Pending, "too long here: nothing decided");
     approve(&mut browser, &page, &txn, &[("from", "approval"), ("grant_seconds", "3600")]).await;
-    let open = grants::list(&world.gateway.store, team.id, false, world.gateway.now()).await.unwrap();
+    let open = grants::list(&server.gateway.store, team.id, false, server.gateway.now()).await.unwrap();
     assert_eq!(open.len(), 1);
     assert_eq!(open[0].expires_at.since(open[0].created_at).as_secs(), 3600);
     let revoke = format!("/app/grants/{}/revoke", open[0].id);
     browser.submit("/app/policies", &revoke, &[]).await;
     assert!(
-        grants::list(&world.gateway.store, team.id, false, world.gateway.now()).await.unwrap().is_empty()
+        grants::list(&server.gateway.store, team.id, false, server.gateway.now()).await.unwrap().is_empty()
     );
 }
 
 #[tokio::test]
 async fn the_standalone_page_offers_thirty_minutes_and_nothing_else() {
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
-    let txn = world.ask(&team, "/v1/items", "", "{}").await;
+    let server = Server::new().await;
+    let (team, mut browser) = server.with_owner().await;
+    let txn = server.ask(&team, "/v1/items", "", "{}").await;
     let page = format!("/approve/{txn}");
     let text = browser.get(&page).await.text;
     assert_eq!(text.matches("name=\"grant_seconds\"").count(), 1);
     assert!(text.contains("name=\"grant_seconds\" value=\"1800\""));
     approve(&mut browser, &page, &txn, &[("from", "standalone"), ("grant_seconds", "3600")]).await;
-    assert_eq!(state(&world, &team, &txn).await, ApprovalState::Pending);
+    assert_eq!(state(&server, &team, &txn).await, ApprovalState::Pending);
     let back = approve(&mut browser, &page, &txn, &[("from", "standalone"), ("grant_seconds", "1800")]).await;
     assert_eq!(back, page);
-    assert_eq!(state(&world, &team, &txn).await, ApprovalState::Approved);
+    assert_eq!(state(&server, &team, &txn).await, ApprovalState::Approved);
 }
 
 #[tokio::test]
 async fn where_two_must_approve_no_grant_is_offered_and_one_yes_waits() {
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
+    let server = Server::new().await;
+    let (team, mut browser) = server.with_owner().await;
     let policy = Policy { min_approvals: 2, ..Policy::default() };
-    policies::put(&world.gateway, &Actor::cli(team.id), "billing", &policy).await.unwrap();
-    let txn = world.ask(&team, "/v1/items", "", "{}").await;
+    policies::put(&server.gateway, &Actor::cli(team.id), "billing", &policy).await.unwrap();
+    let txn = server.ask(&team, "/v1/items", "", "{}").await;
     let page = format!("/app/approvals/{txn}");
     assert!(!browser.get(&page).await.text.contains("grant_seconds"));
     approve(&mut browser, &page, &txn, &[("from", "approval")]).await;
-    assert_eq!(state(&world, &team, &txn).await, ApprovalState::Pending);
+    assert_eq!(state(&server, &team, &txn).await, ApprovalState::Pending);
     let text = browser.get(&page).await.text;
     assert!(text.contains("One more person must approve"));
     assert!(!text.contains("data-approve"));
@@ -149,24 +149,24 @@ async fn where_two_must_approve_no_grant_is_offered_and_one_yes_waits() {
 
 #[tokio::test]
 async fn whoever_is_not_listed_sees_why_and_cannot_decide() {
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
+    let server = Server::new().await;
+    let (team, mut browser) = server.with_owner().await;
     let policy = Policy { allowed_approvers: vec!["bo@example.com".into()], ..Policy::default() };
-    policies::put(&world.gateway, &Actor::cli(team.id), "billing", &policy).await.unwrap();
-    let txn = world.ask(&team, "/v1/items", "", "{}").await;
+    policies::put(&server.gateway, &Actor::cli(team.id), "billing", &policy).await.unwrap();
+    let txn = server.ask(&team, "/v1/items", "", "{}").await;
     let page = format!("/app/approvals/{txn}");
     assert!(browser.get(&page).await.text.contains("You cannot decide this"));
     approve(&mut browser, &page, &txn, &[("from", "approval")]).await;
-    assert_eq!(state(&world, &team, &txn).await, ApprovalState::Pending);
+    assert_eq!(state(&server, &team, &txn).await, ApprovalState::Pending);
 }
 
 engines! {
-    async fn a_request_of_another_workspace_is_not_there(world: World) {
-        let (team, _) = world.with_owner().await;
-        let other = world.team("rival", "eve@example.com").await;
-        let mut eve = world.browser();
+    async fn a_request_of_another_workspace_is_not_there(server: Server) {
+        let (team, _) = server.with_owner().await;
+        let other = server.team("rival", "eve@example.com").await;
+        let mut eve = server.browser();
         eve.use_link(&other.link).await;
-        let txn = world.ask(&team, "/v1/secret-project", "", "{}").await;
+        let txn = server.ask(&team, "/v1/secret-project", "", "{}").await;
         let unknown = "3f2b8c1e-55d0-4a6e-9b1f-7a0c2d9e4f10";
         for path in ["/app/approvals/", "/approve/"] {
             let (theirs, none) =
@@ -178,16 +178,16 @@ engines! {
         assert!(!csrf.text.contains("secret-project"));
         let to = format!("/app/approvals/{txn}/approve");
         assert_eq!(eve.submit("/app/inbox", &to, &[("from", "inbox")]).await.status, StatusCode::NOT_FOUND);
-        assert_eq!(state(&world, &team, &txn).await, ApprovalState::Pending);
+        assert_eq!(state(&server, &team, &txn).await, ApprovalState::Pending);
     }
 }
 
 #[tokio::test]
 async fn hostile_reasons_paths_and_bodies_are_text() {
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
+    let server = Server::new().await;
+    let (team, mut browser) = server.with_owner().await;
     let hostile = "<script>alert(1)</script>\"'><img src=x>";
-    let txn = world.ask(&team, "/v1/%3Cscript%3E", hostile, &format!("{{\"a\":\"{hostile}\u{202e}")).await;
+    let txn = server.ask(&team, "/v1/%3Cscript%3E", hostile, &format!("{{\"a\":\"{hostile}\u{202e}")).await;
     for path in ["/app/inbox".to_owned(), format!("/app/approvals/{txn}"), format!("/approve/{txn}")] {
         let text = browser.get(&path).await.text;
         assert!(!text.contains("<script>alert") && !text.contains("<img src=x"), "{path}");
@@ -198,9 +198,9 @@ async fn hostile_reasons_paths_and_bodies_are_text() {
 
 #[tokio::test]
 async fn what_the_inbox_shows_in_part_is_approved_where_all_of_it_stands() {
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
-    let whole = world.ask(&team, "/v1/short", "", &"x".repeat(8192)).await;
+    let server = Server::new().await;
+    let (team, mut browser) = server.with_owner().await;
+    let whole = server.ask(&team, "/v1/short", "", &"x".repeat(8192)).await;
     assert!(browser.get("/app/inbox").await.text.contains("data-approve"), "all of it stands here");
     browser.submit("/app/inbox", &format!("/app/approvals/{whole}/deny"), &[("from", "inbox")]).await;
 
@@ -208,7 +208,7 @@ async fn what_the_inbox_shows_in_part_is_approved_where_all_of_it_stands() {
     for length in [8193, 300 * 1024] {
         let body = format!("{}the end", "x".repeat(length - 7));
         let (txn, other) =
-            (world.ask(&team, "/v1/a", "", &body).await, world.ask(&team, "/v1/b", "", &body).await);
+            (server.ask(&team, "/v1/a", "", &body).await, server.ask(&team, "/v1/b", "", &body).await);
         let page = format!("/app/approvals/{txn}");
         let inbox = browser.get("/app/inbox").await.text;
         assert!(!inbox.contains("the end") && !inbox.contains("data-approve"), "{length}");
@@ -220,42 +220,42 @@ async fn what_the_inbox_shows_in_part_is_approved_where_all_of_it_stands() {
 
         let denied = browser.submit("/app/inbox", &format!("{page}/deny"), &[("from", "inbox")]).await;
         assert_eq!(denied.location(), "/app/inbox");
-        assert_eq!(state(&world, &team, &txn).await, ApprovalState::Denied);
+        assert_eq!(state(&server, &team, &txn).await, ApprovalState::Denied);
 
         for page in [format!("/app/approvals/{other}"), format!("/approve/{other}")] {
             let text = browser.get(&page).await.text;
             assert!(text.contains("the end") && text.contains("data-approve"), "{length}");
         }
         approve(&mut browser, &format!("/app/approvals/{other}"), &other, &[("from", "approval")]).await;
-        assert_eq!(state(&world, &team, &other).await, ApprovalState::Approved);
+        assert_eq!(state(&server, &team, &other).await, ApprovalState::Approved);
     }
 }
 
 /// An agent's pending POST with any bytes and extra headers; returns its transaction.
-async fn ask_with(world: &World, team: &Team, headers: &[(&'static str, &[u8])], body: Vec<u8>) -> String {
+async fn ask_with(server: &Server, team: &Team, headers: &[(&'static str, &[u8])], body: Vec<u8>) -> String {
     let mut request = team.request("billing", "POST", "http://127.0.0.1:9/v1/upload");
     for (name, value) in headers {
         request.headers_mut().insert(*name, HeaderValue::from_bytes(value).unwrap());
     }
     *request.body_mut() = Body::from(body);
-    assert_eq!(world.send(request).await, StatusCode::ACCEPTED);
+    assert_eq!(server.send(request).await, StatusCode::ACCEPTED);
     let waits = Filter { state: Some(ApprovalState::Pending), limit: 2, ..Filter::default() };
-    let waiting = view::list(&world.gateway, team.id, &waits).await.unwrap();
+    let waiting = view::list(&server.gateway, team.id, &waits).await.unwrap();
     assert_eq!(waiting.len(), 1, "the only one");
     waiting[0].row.txn_id.to_string()
 }
 
 #[tokio::test]
 async fn one_byte_that_is_no_text_hides_nothing_of_a_body() {
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
+    let server = Server::new().await;
+    let (team, mut browser) = server.with_owner().await;
     let mut near = b"note=caf\xe9&pad=".to_vec();
     near.resize(9000, b'x');
     let mut binary = vec![0xff; 9000];
     for body in [&mut near, &mut binary] {
         body.extend(b"&to=eve");
         let form = [("content-type", &b"application/x-www-form-urlencoded"[..])];
-        let txn = ask_with(&world, &team, &form, body.clone()).await;
+        let txn = ask_with(&server, &team, &form, body.clone()).await;
         let inbox = browser.get("/app/inbox").await.text;
         assert!(!inbox.contains("to=eve") && !inbox.contains("data-approve"), "{inbox}");
         assert!(inbox.contains("Read the full request to approve"));
@@ -267,7 +267,7 @@ async fn one_byte_that_is_no_text_hides_nothing_of_a_body() {
         let deny = format!("/app/approvals/{txn}/deny");
         browser.submit("/app/inbox", &deny, &[("from", "inbox")]).await;
     }
-    let txn = ask_with(&world, &team, &[], b"note=caf\xe9&to=eve".to_vec()).await;
+    let txn = ask_with(&server, &team, &[], b"note=caf\xe9&to=eve".to_vec()).await;
     let inbox = browser.get("/app/inbox").await.text;
     assert!(
         inbox.contains(r"note=caf\xe9&amp;to=eve") && inbox.contains("data-approve"),
@@ -284,8 +284,8 @@ async fn one_byte_that_is_no_text_hides_nothing_of_a_body() {
 
 #[tokio::test]
 async fn every_header_that_clients_do_not_send_by_themselves_is_there() {
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
+    let server = Server::new().await;
+    let (team, mut browser) = server.with_owner().await;
     let headers = [
         ("accept", &b"text/usual"[..]),
         ("accept-language", b"x-usual"),
@@ -294,7 +294,7 @@ async fn every_header_that_clients_do_not_send_by_themselves_is_there() {
         ("sec-fetch-schema", b"hr"),
         ("x-auth-token", b"of-nobody"),
     ];
-    let txn = ask_with(&world, &team, &headers, Vec::new()).await;
+    let txn = ask_with(&server, &team, &headers, Vec::new()).await;
     for page in ["/app/inbox".to_owned(), format!("/app/approvals/{txn}"), format!("/approve/{txn}")] {
         let text = browser.get(&page).await.text;
         for (name, value) in
@@ -311,11 +311,11 @@ async fn every_header_that_clients_do_not_send_by_themselves_is_there() {
 
 #[tokio::test]
 async fn whoever_may_not_decide_reads_a_long_body_on_its_own_page_too() {
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
+    let server = Server::new().await;
+    let (team, mut browser) = server.with_owner().await;
     let policy = Policy { allowed_approvers: vec!["bo@example.com".into()], ..Policy::default() };
-    policies::put(&world.gateway, &Actor::cli(team.id), "billing", &policy).await.unwrap();
-    let txn = world.ask(&team, "/v1/upload", "", &"x".repeat(8193)).await;
+    policies::put(&server.gateway, &Actor::cli(team.id), "billing", &policy).await.unwrap();
+    let txn = server.ask(&team, "/v1/upload", "", &"x".repeat(8193)).await;
     let inbox = browser.get("/app/inbox").await.text;
     assert!(inbox.contains("You cannot decide this") && !inbox.contains("data-deny"));
     assert!(inbox.contains(&format!("<a href=\"/app/approvals/{txn}\">Read all of it</a>")));
@@ -323,28 +323,28 @@ async fn whoever_may_not_decide_reads_a_long_body_on_its_own_page_too() {
 
 #[tokio::test]
 async fn the_event_stream_tells_the_number_and_ends_with_the_session() {
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
-    let other = world.team("rival", "eve@example.com").await;
+    let server = Server::new().await;
+    let (team, mut browser) = server.with_owner().await;
+    let other = server.team("rival", "eve@example.com").await;
     let mut stream = browser.open("/app/events").await.into_body();
     let mut next = async || {
         let frame = stream.frame().await?.unwrap();
         Some(String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap())
     };
     assert_eq!(next().await.unwrap(), "event: inbox\ndata: {\"pending\":0}\n\n");
-    world.ask(&other, "/v1/elsewhere", "", "{}").await;
-    world.ask(&team, "/v1/here", "", "{}").await;
+    server.ask(&other, "/v1/elsewhere", "", "{}").await;
+    server.ask(&team, "/v1/here", "", "{}").await;
     assert_eq!(next().await.unwrap(), "event: inbox\ndata: {\"pending\":1}\n\n");
     browser.submit("/app/inbox", "/sign-out", &[]).await;
-    world.ask(&team, "/v1/after", "", "{}").await;
+    server.ask(&team, "/v1/after", "", "{}").await;
     assert_eq!(next().await, None);
 }
 
 #[tokio::test]
 async fn one_person_cannot_take_the_event_streams_of_the_others() {
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
-    let mut other = world.with_person(&team, "bo@example.com", Role::Member).await;
+    let server = Server::new().await;
+    let (team, mut browser) = server.with_owner().await;
+    let mut other = server.with_person(&team, "bo@example.com", Role::Member).await;
     let mut open = Vec::new();
     for _ in 0..16 {
         open.push(browser.open("/app/events").await);
@@ -360,17 +360,17 @@ async fn one_person_cannot_take_the_event_streams_of_the_others() {
 
 #[tokio::test]
 async fn the_event_stream_of_a_page_tells_when_its_request_changes_or_expires() {
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
-    let rival = world.team("rival", "eve@example.com").await;
-    let foreign = world.ask(&rival, "/v1/elsewhere", "", "{}").await;
+    let server = Server::new().await;
+    let (team, mut browser) = server.with_owner().await;
+    let rival = server.team("rival", "eve@example.com").await;
+    let foreign = server.ask(&rival, "/v1/elsewhere", "", "{}").await;
     let refused = browser.get("/app/events?txn=nonsense").await;
     assert_eq!(refused.status, StatusCode::NOT_FOUND);
     let foreign = browser.get(&format!("/app/events?txn={foreign}")).await;
     assert_eq!(foreign.status, StatusCode::NOT_FOUND, "a request of another workspace is not there");
 
-    let denied = world.ask(&team, "/v1/a", "", "{}").await;
-    let lapsed = world.ask(&team, "/v1/b", "", "{}").await;
+    let denied = server.ask(&team, "/v1/a", "", "{}").await;
+    let lapsed = server.ask(&team, "/v1/b", "", "{}").await;
     for (txn, page) in
         [(&denied, format!("/approve/{denied}")), (&lapsed, format!("/app/approvals/{lapsed}"))]
     {
@@ -397,8 +397,8 @@ async fn the_event_stream_of_a_page_tells_when_its_request_changes_or_expires() 
         said(&mut of_lapsed).await,
         "event: inbox\ndata: {\"mark\":\"pending none 0\",\"pending\":1}\n\n"
     );
-    world.later(std::time::Duration::from_secs(3601));
-    pyxis_gateway::workers::expire_tick(&world.gateway).await.unwrap();
+    server.later(std::time::Duration::from_secs(3601));
+    pyxis_gateway::workers::expire_tick(&server.gateway).await.unwrap();
     assert_eq!(
         said(&mut of_lapsed).await,
         "event: inbox\ndata: {\"mark\":\"expired none 0\",\"pending\":0}\n\n"
@@ -412,12 +412,12 @@ async fn said(stream: &mut axum::body::Body) -> String {
 
 #[tokio::test]
 async fn a_long_inbox_is_paged_in_both_orders_and_misses_nothing() {
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
+    let server = Server::new().await;
+    let (team, mut browser) = server.with_owner().await;
     let mut all = Vec::new();
     for number in 0..103 {
-        all.push(world.ask(&team, &format!("/v1/{number}"), "", "{}").await);
-        world.later(std::time::Duration::from_millis(number % 2));
+        all.push(server.ask(&team, &format!("/v1/{number}"), "", "{}").await);
+        server.later(std::time::Duration::from_millis(number % 2));
     }
     for start in ["/app/inbox", "/app/inbox?order=newest"] {
         let (mut seen, mut sizes, mut next) = (Vec::new(), Vec::new(), Some(start.to_owned()));
@@ -448,8 +448,8 @@ async fn a_long_inbox_is_paged_in_both_orders_and_misses_nothing() {
 
 #[tokio::test]
 async fn whoever_signs_reads_what_will_be_signed_and_is_warned_of_a_blind_hash() {
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
+    let server = Server::new().await;
+    let (team, mut browser) = server.with_owner().await;
     let typed = serde_json::json!({
         "types": {"Transfer": [{"name": "to", "type": "address"}, {"name": "amount", "type": "uint256"}]},
         "primaryType": "Transfer", "domain": {"name": "Bank <1>", "chainId": 1},
@@ -459,7 +459,7 @@ async fn whoever_signs_reads_what_will_be_signed_and_is_warned_of_a_blind_hash()
         "payload": typed.to_string(), "encoding": "utf8", "algorithm": "secp256k1", "format": "eip712",
         "description": "Pay the rent",
     });
-    let txn = world.ask_to_sign(&team, &body).await;
+    let txn = server.ask_to_sign(&team, &body).await;
     for page in [format!("/app/approvals/{txn}"), format!("/approve/{txn}"), "/app/inbox".to_owned()] {
         let text = browser.get(&page).await.text;
         for shown in [
@@ -478,7 +478,7 @@ async fn whoever_signs_reads_what_will_be_signed_and_is_warned_of_a_blind_hash()
         assert!(!text.contains("Only a hash"), "{page}");
     }
     let blind = serde_json::json!({"payload": "ab".repeat(32), "algorithm": "secp256k1"});
-    let txn = world.ask_to_sign(&team, &blind).await;
+    let txn = server.ask_to_sign(&team, &blind).await;
     let text = browser.get(&format!("/app/approvals/{txn}")).await.text;
     assert!(text.contains("Only a hash") && text.contains(&"ab".repeat(32)), "{text}");
 }

@@ -8,19 +8,19 @@ use pyxis_gateway::Actor;
 use pyxis_gateway::admin::policies;
 use pyxis_testkit::engines;
 
-use crate::support::{Browser, Team, World};
+use crate::support::{Browser, Server, Team};
 
 /// A pending request with `billing`, and one with `mail` that the policy denies.
-async fn two_requests(world: &World, team: &Team) {
+async fn two_requests(server: &Server, team: &Team) {
     let actor = Actor::cli(team.id);
-    world.add_bearer(team.id, "mail", "mail.example.com").await;
+    server.add_bearer(team.id, "mail", "mail.example.com").await;
     let policy = Policy::from_json(br#"{"deny_methods":["DELETE"]}"#).unwrap();
-    policies::put(&world.gateway, &actor, "mail", &policy).await.unwrap();
-    world.ask(team, "/v1/invoices", "for March", "{}").await;
+    policies::put(&server.gateway, &actor, "mail", &policy).await.unwrap();
+    server.ask(team, "/v1/invoices", "for March", "{}").await;
     let denied = team.request("mail", "DELETE", "https://mail.example.com/v1/messages");
-    assert_eq!(world.send(denied).await, http::StatusCode::FORBIDDEN);
-    world.gateway.audit.flush().await.unwrap();
-    world.later(Duration::from_mins(10));
+    assert_eq!(server.send(denied).await, http::StatusCode::FORBIDDEN);
+    server.gateway.audit.flush().await.unwrap();
+    server.later(Duration::from_mins(10));
 }
 
 /// The rows of the page.
@@ -31,9 +31,9 @@ async fn rows(owner: &mut Browser, query: &str) -> String {
 }
 
 engines! {
-    async fn search_and_filters_leave_the_records_that_fit(world: World) {
-        let (team, mut owner) = world.with_owner().await;
-        two_requests(&world, &team).await;
+    async fn search_and_filters_leave_the_records_that_fit(server: Server) {
+        let (team, mut owner) = server.with_owner().await;
+        two_requests(&server, &team).await;
         let both = rows(&mut owner, "").await;
         assert!(both.contains("/v1/invoices") && both.contains("/v1/messages"), "{both}");
         let today = "from=2026-01-01&to=2026-01-01";
@@ -65,8 +65,8 @@ engines! {
         assert!(owner.get("/app/audit?q=nothing+like+it").await.text.contains("No matching events"));
     }
 
-    async fn the_filter_lists_every_event_by_label(world: World) {
-        let (_, mut owner) = world.with_owner().await;
+    async fn the_filter_lists_every_event_by_label(server: Server) {
+        let (_, mut owner) = server.with_owner().await;
         let page = owner.get("/app/audit?event=sign_in").await.text;
         let list = page.split("<select id=\"event\"").nth(1).unwrap().split("</select>").next().unwrap();
         let chosen = "<option value=\"user.signed_in\" selected>Signed in</option>";
@@ -83,10 +83,10 @@ engines! {
         }
     }
 
-    async fn the_chart_can_be_read_without_being_seen(world: World) {
-        let (team, mut owner) = world.with_owner().await;
+    async fn the_chart_can_be_read_without_being_seen(server: Server) {
+        let (team, mut owner) = server.with_owner().await;
         assert!(!owner.get("/app/audit").await.text.contains("chart-svg-title"), "nothing to draw");
-        two_requests(&world, &team).await;
+        two_requests(&server, &team).await;
         let page = owner.get("/app/audit").await.text;
         assert!(page.contains("role=\"img\" aria-labelledby=\"chart-svg-title chart-svg-desc\""), "{page}");
         assert!(page.contains("<title id=\"chart-svg-title\">Requests by decision</title>"), "{page}");

@@ -7,38 +7,24 @@ use http::{Request, StatusCode};
 use pyxis_core::approval_mode::{ApprovalState, Role};
 use pyxis_core::chat::ChatPlatform;
 use pyxis_core::id::{ChatMessageId, PushSubscriptionId, TxnId};
-use pyxis_core::secret::SecretString;
 use pyxis_gateway::admin::{channels, people};
 use pyxis_gateway::channels::PLATFORMS;
 use pyxis_gateway::channels::settings::SettingKey;
-use pyxis_gateway::channels::telegram::TelegramConfig;
-use pyxis_gateway::{Actor, ChatSettings, Config};
+use pyxis_gateway::{Actor, Config};
 use pyxis_store::chat_messages::{self, NewChatMessage};
 use pyxis_store::push::{self, PushSubscriptionRow};
 use pyxis_testkit::database::TestDatabase;
 use pyxis_testkit::engines;
 use serde_json::json;
 
-use crate::support::World;
+use crate::support::{BOT_SECRET, Server, with_bot};
 
 const HERE: &str = "/app/notifications";
-const SECRET: &str = "the-secret-of-the-hook";
-
-/// A server whose bot receives messages and reaches no one.
-fn with_bot() -> Config {
-    let telegram = TelegramConfig {
-        token: SecretString::new("1:token".to_owned()),
-        api_base: "http://127.0.0.1:9".to_owned(),
-        webhook_secret: Some(SecretString::new(SECRET.to_owned())),
-        poll: Duration::from_secs(30),
-    };
-    Config { chats: ChatSettings::default().with(telegram), ..Config::default() }
-}
 
 engines! {
     async fn an_account_is_linked_by_the_code_of_the_page_and_unlinked_there(database: TestDatabase) {
-        let world = World::with(database, with_bot()).await;
-        let (_, mut owner) = world.with_owner().await;
+        let server = Server::with(database, with_bot()).await;
+        let (_, mut owner) = server.with_owner().await;
         assert!(owner.get(HERE).await.text.contains("You have no linked account"));
         let fields = [("platform", "telegram")];
         let page = owner.submit(HERE, "/app/notifications/link", &fields).await.text;
@@ -48,8 +34,8 @@ engines! {
         let chat = json!({ "id": 4242, "type": "private" });
         let message = json!({ "message_id": 1, "date": 1, "chat": chat, "from": from, "text": format!("/link {code}") });
         let update = json!({ "update_id": 1, "message": message });
-        let request = Request::post("/telegram/webhook").header("x-telegram-bot-api-secret-token", SECRET);
-        let heard = world.send(request.body(Body::from(update.to_string())).unwrap()).await;
+        let request = Request::post("/telegram/webhook").header("x-telegram-bot-api-secret-token", BOT_SECRET);
+        let heard = server.send(request.body(Body::from(update.to_string())).unwrap()).await;
         assert_eq!(heard, StatusCode::OK);
         assert!(owner.get(HERE).await.text.contains("@ana"));
         let account = [("platform", "telegram"), ("account", "4242")];
@@ -60,13 +46,13 @@ engines! {
     }
 
     async fn a_chat_that_cannot_be_reached_is_named_until_a_message_arrives_there(database: TestDatabase) {
-        let world = World::with(database, with_bot()).await;
-        let (team, mut owner) = world.with_owner().await;
-        let (state, actor) = (&world.gateway, Actor::cli(team.id));
+        let server = Server::with(database, with_bot()).await;
+        let (team, mut owner) = server.with_owner().await;
+        let (state, actor) = (&server.gateway, Actor::cli(team.id));
         channels::set_default_chat(state, &actor, ChatPlatform::TELEGRAM, "-100200").await.unwrap();
-        let txn: TxnId = world.ask(&team, "/v1/items", "", "{}").await.parse().unwrap();
+        let txn: TxnId = server.ask(&team, "/v1/items", "", "{}").await.parse().unwrap();
         let message = async |nonce: char| {
-            world.later(Duration::from_secs(1));
+            server.later(Duration::from_secs(1));
             let id = ChatMessageId::new(state.now(), &*state.entropy);
             let new = NewChatMessage {
                 id,
@@ -85,7 +71,7 @@ engines! {
         chat_messages::failed(&state.store, &first, "Forbidden: bot was kicked", None).await.unwrap();
         let page = owner.get(HERE).await.text;
         assert!(page.contains("has been unreachable since") && page.contains("bot was kicked"), "{page}");
-        let mut member = world.with_person(&team, "mem@example.com", Role::Member).await;
+        let mut member = server.with_person(&team, "mem@example.com", Role::Member).await;
         assert!(!member.get(HERE).await.text.contains("cannot be reached"));
         let second = message('b').await;
         let pending = ApprovalState::Pending;
@@ -94,10 +80,10 @@ engines! {
     }
 
     async fn a_browser_whose_push_service_refuses_is_shown_to_its_person_and_to_managers(database: TestDatabase) {
-        let world = World::with(database, with_bot()).await;
-        let (team, mut owner) = world.with_owner().await;
-        let state = &world.gateway;
-        let mut member = world.with_person(&team, "mem@example.com", Role::Member).await;
+        let server = Server::with(database, with_bot()).await;
+        let (team, mut owner) = server.with_owner().await;
+        let state = &server.gateway;
+        let mut member = server.with_person(&team, "mem@example.com", Role::Member).await;
         let user = people::by_email(&state.store, team.id, "mem@example.com").await.unwrap();
         let id = PushSubscriptionId::new(state.now(), &*state.entropy);
         let row = PushSubscriptionRow {
@@ -129,8 +115,8 @@ engines! {
     }
 
     async fn every_platform_has_its_room_its_settings_and_its_brand_on_the_pages(database: TestDatabase) {
-        let world = World::with(database, Config::default()).await;
-        let (_, mut owner) = world.with_owner().await;
+        let server = Server::with(database, Config::default()).await;
+        let (_, mut owner) = server.with_owner().await;
         let (page, brand) = (owner.get(HERE).await.text, owner.get("/app/brand").await.text);
         for described in PLATFORMS {
             let spec = described.platform.spec();
@@ -143,8 +129,8 @@ engines! {
     }
 
     async fn a_platform_that_this_server_does_not_speak_on_gives_no_code(database: TestDatabase) {
-        let world = World::with(database, with_bot()).await;
-        let (_, mut owner) = world.with_owner().await;
+        let server = Server::with(database, with_bot()).await;
+        let (_, mut owner) = server.with_owner().await;
         for platform in ["matrix", "smoke signals"] {
             let page = owner.submit(HERE, "/app/notifications/link", &[("platform", platform)]).await;
             assert_eq!(page.status, StatusCode::NOT_FOUND, "{platform}");

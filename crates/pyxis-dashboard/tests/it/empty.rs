@@ -6,20 +6,20 @@ use pyxis_gateway::admin::{agents, credentials, people};
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
 use pyxis_testkit::engines;
 
-use crate::support::{ORIGIN_URL, World};
+use crate::support::{ORIGIN_URL, Server};
 
 engines! {
-    async fn an_empty_page_has_the_command_that_fills_it(world: World) {
-        let (team, mut owner) = world.with_owner().await;
+    async fn an_empty_page_has_the_command_that_fills_it(server: Server) {
+        let (team, mut owner) = server.with_owner().await;
         let curl = format!("data-copy-source>curl {ORIGIN_URL}/forward ");
         let inbox = owner.get("/app/inbox").await.text;
         assert!(inbox.contains("No requests yet") && inbox.contains(&curl), "{inbox}");
         assert!(inbox.contains("X-PX-Credential: billing"), "with what there is: {inbox}");
 
         let actor = Actor::cli(team.id);
-        let agent = agents::by_name(&world.gateway.store, team.id, "default-agent").await.unwrap();
-        agents::remove(&world.gateway.audited, &actor, agent.row.id).await.unwrap();
-        credentials::remove(&world.gateway.audited, &actor, "billing").await.unwrap();
+        let agent = agents::by_name(&server.gateway.store, team.id, "default-agent").await.unwrap();
+        agents::remove(&server.gateway.audited, &actor, agent.row.id).await.unwrap();
+        credentials::remove(&server.gateway.audited, &actor, "billing").await.unwrap();
         let page = owner.get("/app/agents").await.text;
         assert!(page.contains("No agents yet") && page.contains(&curl), "{page}");
         let page = owner.get("/app/credentials").await.text;
@@ -27,11 +27,11 @@ engines! {
         assert!(page.contains("No credentials yet") && page.contains(add), "{page}");
     }
 
-    async fn a_list_without_anything_in_it_says_so_and_what_to_do(world: World) {
-        let (team, owner) = world.with_owner().await;
+    async fn a_list_without_anything_in_it_says_so_and_what_to_do(server: Server) {
+        let (team, owner) = server.with_owner().await;
         let actor = Actor::cli(team.id);
-        credentials::remove(&world.gateway.audited, &actor, "billing").await.unwrap();
-        let mut owner = owner.elsewhere(world.with_verification().1);
+        credentials::remove(&server.gateway.audited, &actor, "billing").await.unwrap();
+        let mut owner = owner.elsewhere(server.with_verification().1);
         for (page, nothing, what_to_do) in [
             ("decided", "No decided requests yet", "Requests that you approve or deny are listed here"),
             ("policies", "No credentials yet", "href=\"/app/new/credential\""),
@@ -52,13 +52,13 @@ engines! {
             let text = owner.get(&format!("/app/{page}")).await.text;
             assert!(text.contains(nothing) && text.contains(what_to_do), "{page}: {nothing}");
         }
-        let mut member = world.with_person(&team, "mem@example.com", Role::Member).await;
-        let user = people::by_email(&world.gateway.store, team.id, "mem@example.com").await.unwrap();
+        let mut member = server.with_person(&team, "mem@example.com", Role::Member).await;
+        let user = people::by_email(&server.gateway.store, team.id, "mem@example.com").await.unwrap();
         let rights = owner.get(&format!("/app/people/{}", user.id)).await.text;
         assert!(rights.contains("No credentials yet") && rights.contains("/app/new/credential"));
         assert!(member.get("/app/account").await.text.contains("None yet. An owner or admin assigns you"));
         assert!(member.get("/app/policies").await.text.contains("No policies you can change"));
-        api_keys::create(&world.scoring, &actor, ApiKeyInput::named("server")).await.unwrap();
+        api_keys::create(&server.scoring, &actor, ApiKeyInput::named("server")).await.unwrap();
         assert!(owner.get("/app/api-keys").await.text.contains("No requests yet."));
     }
 }

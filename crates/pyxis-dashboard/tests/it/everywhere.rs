@@ -8,7 +8,7 @@ use pyxis_dashboard::assets;
 use pyxis_dashboard::view::credentials::CredentialKind;
 use pyxis_gateway::admin::{agents, policies};
 
-use crate::support::{Browser, CANARY, World};
+use crate::support::{Browser, CANARY, Server};
 
 const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
                    connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; \
@@ -19,7 +19,7 @@ const CSP_WITH_WORKER: &str = "default-src 'none'; script-src 'self'; style-src 
                    frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types pyxis";
 
 /// Every page for managers.
-async fn every_page(world: &World, browser: &mut Browser) -> Vec<String> {
+async fn every_page(server: &Server, browser: &mut Browser) -> Vec<String> {
     let mut paths: Vec<String> = [
         "/app/inbox",
         "/app/inbox?order=newest",
@@ -66,8 +66,8 @@ async fn every_page(world: &World, browser: &mut Browser) -> Vec<String> {
     let inbox = browser.get("/app/inbox").await.text;
     let txn = inbox.split("id=\"r-").nth(1).and_then(|rest| rest.split('"').next()).expect("a card");
     paths.extend([format!("/app/approvals/{txn}"), format!("/approve/{txn}")]);
-    let all = pyxis_gateway::admin::workspaces::list(&world.gateway.store).await.unwrap();
-    for agent in agents::list(&world.gateway.store, all[0].id).await.unwrap() {
+    let all = pyxis_gateway::admin::workspaces::list(&server.gateway.store).await.unwrap();
+    for agent in agents::list(&server.gateway.store, all[0].id).await.unwrap() {
         paths.push(format!("/app/agents/{}", agent.row.id));
     }
     paths
@@ -75,11 +75,11 @@ async fn every_page(world: &World, browser: &mut Browser) -> Vec<String> {
 
 #[tokio::test]
 async fn every_answer_carries_the_same_strict_headers() {
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
-    world.ask(&team, "/v1/items", "why", "{}").await;
+    let server = Server::new().await;
+    let (team, mut browser) = server.with_owner().await;
+    server.ask(&team, "/v1/items", "why", "{}").await;
     let mut answers = Vec::new();
-    for path in every_page(&world, &mut browser).await {
+    for path in every_page(&server, &mut browser).await {
         let page = browser.get(&path).await;
         assert_eq!(page.status, StatusCode::OK, "{path}");
         answers.push((path, page));
@@ -99,8 +99,8 @@ async fn every_answer_carries_the_same_strict_headers() {
     ] {
         answers.push((path.to_owned(), browser.get(path).await));
     }
-    answers.push(("signed out".into(), world.browser().get("/app/inbox").await));
-    answers.push(("sign-in".into(), world.browser().get("/sign-in").await));
+    answers.push(("signed out".into(), server.browser().get("/app/inbox").await));
+    answers.push(("sign-in".into(), server.browser().get("/sign-in").await));
     answers.push(("wrong method".into(), browser.get("/sign-out").await));
     answers.push(("stale form".into(), browser.post("/app/agents", &[], &[]).await));
     for (path, page) in answers {
@@ -123,9 +123,9 @@ async fn every_answer_carries_the_same_strict_headers() {
 
 #[tokio::test]
 async fn a_stored_secret_is_on_no_page_and_not_even_in_a_form_that_failed() {
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
-    world.ask(&team, "/v1/items", "why", "{}").await;
+    let server = Server::new().await;
+    let (team, mut browser) = server.with_owner().await;
+    server.ask(&team, "/v1/items", "why", "{}").await;
     let fields = [("kind", "bearer"), ("name", "billing"), ("secret", CANARY)];
     let again = browser.submit("/app/new/credential", "/app/credentials", &fields).await;
     assert_eq!(again.status, StatusCode::UNPROCESSABLE_ENTITY);
@@ -135,15 +135,15 @@ async fn a_stored_secret_is_on_no_page_and_not_even_in_a_form_that_failed() {
         [("kind", "header"), ("name", "x"), ("header_name", "x-key"), ("secret", "{\"a\": canary-Zq8w")];
     let bad = browser.submit("/app/new/credential", "/app/credentials", &bad).await;
     assert!(!bad.text.contains("canary-Zq8w"));
-    for path in every_page(&world, &mut browser).await {
+    for path in every_page(&server, &mut browser).await {
         assert!(!browser.get(&path).await.text.contains(CANARY), "{path}");
     }
 }
 
 #[tokio::test]
 async fn every_kind_of_credential_can_be_added_changed_and_replaced() {
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
+    let server = Server::new().await;
+    let (team, mut browser) = server.with_owner().await;
     let kinds: &[(&str, &[(&str, &str)])] = &[
         ("bearer", &[("secret", "s1")]),
         ("basic", &[("username", "ana"), ("password", "s2")]),
@@ -181,7 +181,7 @@ async fn every_kind_of_credential_can_be_added_changed_and_replaced() {
             assert!(browser.get(&page).await.text.contains("version 2"), "{kind}");
         }
     }
-    let rows = pyxis_gateway::admin::credentials::list(&world.gateway.store, team.id).await.unwrap();
+    let rows = pyxis_gateway::admin::credentials::list(&server.gateway.store, team.id).await.unwrap();
     let header = rows.iter().find(|row| row.name == "c-header").unwrap();
     assert!(header.auth.as_deref().unwrap().contains("X-Id"));
     assert_eq!(header.allowed_hosts, "[]", "the edit form left them blank");
@@ -191,12 +191,12 @@ async fn every_kind_of_credential_can_be_added_changed_and_replaced() {
 async fn a_policy_form_keeps_what_it_does_not_show_and_names_what_is_wrong() {
     use pyxis_core::chat::ChatPlatform;
     use pyxis_core::policy::{Method, Policy};
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
+    let server = Server::new().await;
+    let (team, mut browser) = server.with_owner().await;
     let hidden = br#"{"telegram_chat": "-100", "passkey_required": true, "approval_timeout_secs": 90}"#;
     let hidden = Policy::from_json(hidden).unwrap();
     let actor = pyxis_gateway::Actor::cli(team.id);
-    policies::put(&world.gateway, &actor, "billing", &hidden).await.unwrap();
+    policies::put(&server.gateway, &actor, "billing", &hidden).await.unwrap();
     let page = "/app/policies/billing";
     let base = [
         ("method_GET", "auto"),
@@ -210,7 +210,7 @@ async fn a_policy_form_keeps_what_it_does_not_show_and_names_what_is_wrong() {
     ];
     let saved = browser.submit(page, page, &base).await;
     assert_eq!(saved.location(), page, "{}", saved.text);
-    let (_, now) = policies::get(&world.gateway.store, team.id, "billing").await.unwrap().unwrap();
+    let (_, now) = policies::get(&server.gateway.store, team.id, "billing").await.unwrap().unwrap();
     assert_eq!(now.auto_approve_methods, [Method::Get]);
     assert_eq!(now.deny_methods, [Method::Delete]);
     assert_eq!(now.require_approval_urls, ["/payments"]);
@@ -221,15 +221,15 @@ async fn a_policy_form_keeps_what_it_does_not_show_and_names_what_is_wrong() {
     assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
     assert!(refused.text.contains("deny_urls-problem") && refused.text.contains("min_approvals-problem"));
     assert!(refused.text.contains("not a pattern"), "what was typed stays");
-    let (_, after) = policies::get(&world.gateway.store, team.id, "billing").await.unwrap().unwrap();
+    let (_, after) = policies::get(&server.gateway.store, team.id, "billing").await.unwrap().unwrap();
     assert_eq!(after, now);
 }
 
 #[tokio::test]
 async fn explain_and_replay_tell_what_would_happen_and_change_nothing() {
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
-    world.ask(&team, "/v1/items/1", "", "{}").await;
+    let server = Server::new().await;
+    let (team, mut browser) = server.with_owner().await;
+    server.ask(&team, "/v1/items/1", "", "{}").await;
     let page = "/app/policies/billing";
     let asked = [("method", "POST"), ("url", "http://127.0.0.1:9/v1/items")];
     let told = browser.submit(page, "/app/policies/billing/explain", &asked).await;
@@ -238,42 +238,42 @@ async fn explain_and_replay_tell_what_would_happen_and_change_nothing() {
         [("method_POST", "auto"), ("min_approvals", "1"), ("channel", "dashboard"), ("replay_count", "100")];
     let replayed = browser.submit(page, "/app/policies/billing/replay", &draft).await;
     assert!(replayed.text.contains("127.0.0.1:9/v1/items/1"), "{}", replayed.text);
-    assert!(policies::get(&world.gateway.store, team.id, "billing").await.unwrap().is_none());
+    assert!(policies::get(&server.gateway.store, team.id, "billing").await.unwrap().is_none());
 }
 
 #[tokio::test]
 async fn an_admin_neither_makes_owners_nor_links_for_them() {
     use pyxis_core::approval_mode::Role;
     use pyxis_gateway::admin::people;
-    let world = World::new().await;
-    let (team, mut owner) = world.with_owner().await;
+    let server = Server::new().await;
+    let (team, mut owner) = server.with_owner().await;
     let added = owner
         .submit("/app/new/person", "/app/people", &[("email", "bo@example.com"), ("role", "admin")])
         .await;
     let link = added.text.split("/link/").nth(1).unwrap();
     let link = format!("/link/{}", link.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap());
-    let mut bo = world.browser();
+    let mut bo = server.browser();
     bo.use_link(&link).await;
     let eve = [("email", "eve@example.com"), ("role", "owner")];
     assert_eq!(
         bo.submit("/app/new/person", "/app/people", &eve).await.status,
         StatusCode::UNPROCESSABLE_ENTITY
     );
-    let ana = people::by_email(&world.gateway.store, team.id, "ana@example.com").await.unwrap();
+    let ana = people::by_email(&server.gateway.store, team.id, "ana@example.com").await.unwrap();
     for verb in ["link", "disable", "role"] {
         let to = format!("/app/people/{}/{verb}", ana.id);
         let refused = bo.submit("/app/people", &to, &[("role", "admin")]).await;
         assert_eq!((refused.status, refused.location()), (StatusCode::SEE_OTHER, "/app/people"), "{verb}");
     }
-    let ana = people::get(&world.gateway.store, team.id, ana.id).await.unwrap();
+    let ana = people::get(&server.gateway.store, team.id, ana.id).await.unwrap();
     assert_eq!((ana.role, ana.disabled_at), (Role::Owner, None));
 }
 
 #[tokio::test]
 async fn an_export_is_whole_and_no_cell_is_a_formula() {
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
-    world.ask(&team, "/v1/items", "=cmd|'/c calc'!A1", "{}").await;
+    let server = Server::new().await;
+    let (team, mut browser) = server.with_owner().await;
+    server.ask(&team, "/v1/items", "=cmd|'/c calc'!A1", "{}").await;
     let csv = browser.get("/app/audit/export.csv").await;
     assert!(csv.headers[CONTENT_TYPE].to_str().unwrap().starts_with("text/csv"));
     assert!(csv.text.starts_with("seq,at,"));

@@ -11,7 +11,7 @@ use pyxis_gateway::approvals::view;
 use pyxis_testkit::database::{Fixture, TestDatabase};
 use pyxis_testkit::engines;
 
-use crate::support::{Browser, Page, Team, World};
+use crate::support::{Browser, Page, Server, Team};
 
 /// An unused id, and a transaction that does not exist.
 const NOBODY: &str = "0190a2b4-0000-7000-8000-000000000001";
@@ -19,7 +19,7 @@ const NO_TXN: &str = "7d9f5e0a-4f0b-4a53-9a3e-3a1f6d2f8c11";
 
 /// A team with a bit of everything, and a stranger who owns another one.
 struct Scene {
-    world: World,
+    server: Server,
     ours: Team,
     ana: Browser,
     theirs: Team,
@@ -47,10 +47,10 @@ impl Ids {
 
 impl Fixture for Scene {
     async fn start(database: TestDatabase) -> Self {
-        let world = World::start(database).await;
-        let (ours, mut ana) = world.with_owner().await;
-        let theirs = world.team("rival", "eve@example.com").await;
-        let mut eve = world.browser();
+        let server = Server::start(database).await;
+        let (ours, mut ana) = server.with_owner().await;
+        let theirs = server.team("rival", "eve@example.com").await;
+        let mut eve = server.browser();
         eve.use_link(&theirs.link).await;
         let actor = Actor::cli(ours.id);
         let bot = AgentInput {
@@ -59,31 +59,31 @@ impl Fixture for Scene {
             max_pending: None,
             credentials: AgentScope::All,
         };
-        let (bot, _) = agents::create(&world.gateway, &actor, bot).await.unwrap();
+        let (bot, _) = agents::create(&server.gateway, &actor, bot).await.unwrap();
         let policy = Policy::from_json(br#"{"deny_urls":["/acme/never"]}"#).unwrap();
-        policies::put(&world.gateway, &actor, "billing", &policy).await.unwrap();
-        let (bo, _) = people::add(&world.gateway, &actor, "bo@acme.example", Role::Member).await.unwrap();
-        let denied = world.ask(&ours, "/acme/denied", "acme wants it", "{}").await;
+        policies::put(&server.gateway, &actor, "billing", &policy).await.unwrap();
+        let (bo, _) = people::add(&server.gateway, &actor, "bo@acme.example", Role::Member).await.unwrap();
+        let denied = server.ask(&ours, "/acme/denied", "acme wants it", "{}").await;
         post(&mut ana, &format!("/app/approvals/{denied}/deny"), &[]).await;
-        let granted = world.ask(&ours, "/acme/granted", "acme wants it", "{}").await;
+        let granted = server.ask(&ours, "/acme/granted", "acme wants it", "{}").await;
         let to = format!("/app/approvals/{granted}/approve");
         post(&mut ana, &to, &[("grant_seconds", "900")]).await;
-        let grant = grants::list(&world.gateway.store, ours.id, false, world.gateway.now())
+        let grant = grants::list(&server.gateway.store, ours.id, false, server.gateway.now())
             .await
             .unwrap()
             .remove(0)
             .id
             .to_string();
-        let waiting = world.ask(&ours, "/acme/waits", "acme wants it", "{}").await;
+        let waiting = server.ask(&ours, "/acme/waits", "acme wants it", "{}").await;
         let ids = Ids { agent: bot.row.id.to_string(), person: bo.id.to_string(), grant, waiting };
-        Self { world, ours, ana, theirs, eve, ids }
+        Self { server, ours, ana, theirs, eve, ids }
     }
 }
 
 impl Scene {
     /// Everything of the team that a stranger could want to change.
     async fn ours(&self) -> String {
-        let (gateway, team) = (&self.world.gateway, self.ours.id);
+        let (gateway, team) = (&self.server.gateway, self.ours.id);
         let agents = agents::list(&gateway.store, team).await.unwrap();
         let agents: Vec<_> = agents
             .iter()
@@ -114,8 +114,8 @@ const OURS: [&str; 5] = ["acme/", "acme-bot", "acme.example", "acme wants", "ana
 
 engines! {
     async fn no_page_shows_what_another_workspace_has(scene: Scene) {
-        let Scene { world, mut ana, mut eve, .. } = scene;
-        world.gateway.audit.flush().await.unwrap();
+        let Scene { server, mut ana, mut eve, .. } = scene;
+        server.gateway.audit.flush().await.unwrap();
         for (path, told) in [
             ("/app/inbox", true),
             ("/app/inbox?q=acme", true),
@@ -181,7 +181,7 @@ engines! {
         let before = scene.ours().await;
         let policy = [("method_POST", "auto"), ("min_approvals", "1"), ("channel", "dashboard")];
         post(&mut scene.eve, "/app/policies/billing", &policy).await;
-        let (gateway, theirs) = (&scene.world.gateway, scene.theirs.id);
+        let (gateway, theirs) = (&scene.server.gateway, scene.theirs.id);
         assert!(policies::get(&gateway.store, theirs, "billing").await.unwrap().is_some());
         let edit = [("kind", "bearer"), ("description", "stolen"), ("allowed_hosts", "evil.example.com")];
         post(&mut scene.eve, "/app/credentials/billing/edit", &edit).await;
@@ -194,15 +194,15 @@ engines! {
     }
 
     async fn the_events_of_another_workspace_are_not_told(scene: Scene) {
-        let Scene { world, ours, theirs, mut eve, .. } = scene;
+        let Scene { server, ours, theirs, mut eve, .. } = scene;
         let mut stream = eve.open("/app/events").await.into_body();
         let mut next = async || {
             let frame = stream.frame().await.expect("a message").unwrap();
             String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap()
         };
         assert_eq!(next().await, "event: inbox\ndata: {\"pending\":0}\n\n");
-        world.ask(&ours, "/v1/more", "", "{}").await;
-        world.ask(&theirs, "/v1/own", "", "{}").await;
+        server.ask(&ours, "/v1/more", "", "{}").await;
+        server.ask(&theirs, "/v1/own", "", "{}").await;
         assert_eq!(next().await, "event: inbox\ndata: {\"pending\":1}\n\n");
     }
 }

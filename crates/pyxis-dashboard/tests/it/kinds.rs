@@ -6,7 +6,7 @@ use pyxis_gateway::admin::credentials;
 use pyxis_store::credentials::CredentialChange;
 use serde_json::{Value, json};
 
-use crate::support::{CANARY, World};
+use crate::support::{CANARY, Server};
 
 const ED25519: &str = include_str!("../../../pyxis-signing/data/ed25519.pem");
 const RSA: &str = include_str!("../../../pyxis-signing/data/rsa.pem");
@@ -106,8 +106,8 @@ fn samples(identity: Pairs<'_>) -> Vec<Sample<'_>> {
 async fn every_signing_and_fetching_kind_has_a_form_that_adds_changes_and_replaces() {
     let (certificate, key) = pyxis_testkit::tls::Authority::new().client("me.example.com");
     let identity = [("certificate", certificate.as_str()), ("private_key", key.as_str())];
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
+    let server = Server::new().await;
+    let (team, mut browser) = server.with_owner().await;
     for sample in samples(&identity) {
         let kind = sample.kind;
         let new = format!("/app/new/credential?kind={kind}");
@@ -121,7 +121,7 @@ async fn every_signing_and_fetching_kind_has_a_form_that_adds_changes_and_replac
         let added = browser.submit(&new, "/app/credentials", &fields).await;
         let page = format!("/app/credentials/{name}");
         assert_eq!(added.location(), page, "{kind}: {}", added.text);
-        let row = credentials::get(&world.gateway.store, team.id, &name).await.unwrap();
+        let row = credentials::get(&server.gateway.store, team.id, &name).await.unwrap();
         let mut expected = sample.stored;
         expected["kind"] = kind.into();
         let stored: Value = serde_json::from_str(row.auth.as_deref().unwrap()).unwrap();
@@ -138,7 +138,7 @@ async fn every_signing_and_fetching_kind_has_a_form_that_adds_changes_and_replac
         assert_eq!(edited.location(), page, "{kind}: {}", edited.text);
         let replaced = browser.submit(&page, &format!("{page}/secret"), sample.secret).await;
         assert_eq!(replaced.location(), page, "{kind}: {}", replaced.text);
-        let row = credentials::get(&world.gateway.store, team.id, &name).await.unwrap();
+        let row = credentials::get(&server.gateway.store, team.id, &name).await.unwrap();
         assert_eq!((row.version, row.description.as_str()), (2, "changed"), "{kind}");
         assert_eq!(serde_json::from_str::<Value>(row.auth.as_deref().unwrap()).unwrap(), expected, "{kind}");
     }
@@ -146,8 +146,8 @@ async fn every_signing_and_fetching_kind_has_a_form_that_adds_changes_and_replac
 
 #[tokio::test]
 async fn the_page_of_a_new_credential_lists_every_kind_and_its_form_has_every_field() {
-    let world = World::new().await;
-    let (_, mut browser) = world.with_owner().await;
+    let server = Server::new().await;
+    let (_, mut browser) = server.with_owner().await;
     let list = browser.get("/app/new/credential").await.text;
     for kind in CredentialKind::ALL {
         let new = format!("/app/new/credential?kind={}", kind.name);
@@ -163,8 +163,8 @@ async fn the_page_of_a_new_credential_lists_every_kind_and_its_form_has_every_fi
 
 #[tokio::test]
 async fn a_form_that_failed_says_what_is_wrong_with_each_field_and_keeps_all_but_secrets() {
-    let world = World::new().await;
-    let (_, mut browser) = world.with_owner().await;
+    let server = Server::new().await;
+    let (_, mut browser) = server.with_owner().await;
     let refused = async |browser: &mut crate::support::Browser, fields: Pairs<'_>| {
         let page = browser.submit("/app/new/credential", "/app/credentials", fields).await;
         assert_eq!(page.status, StatusCode::UNPROCESSABLE_ENTITY);
@@ -265,8 +265,8 @@ async fn a_form_that_failed_says_what_is_wrong_with_each_field_and_keeps_all_but
 
 #[tokio::test]
 async fn a_preset_fills_the_form_of_its_kind() {
-    let world = World::new().await;
-    let (_, mut browser) = world.with_owner().await;
+    let server = Server::new().await;
+    let (_, mut browser) = server.with_owner().await;
     let google = browser.get("/app/new/credential?preset=google").await.text;
     assert!(google.contains("value=\"https://oauth2.googleapis.com/token\""));
     assert!(google.contains("http://localhost:8700/app/oauth/callback"), "what to register there");
@@ -277,8 +277,8 @@ async fn a_preset_fills_the_form_of_its_kind() {
 
 #[tokio::test]
 async fn a_pasted_env_file_becomes_credentials_and_is_never_shown_again() {
-    let world = World::new().await;
-    let (team, mut browser) = world.with_owner().await;
+    let server = Server::new().await;
+    let (team, mut browser) = server.with_owner().await;
     let page = "/app/import/credentials";
     let file = format!(
         "# ours\r\nexport OPENAI_API_KEY='{CANARY}'\r\nUNKNOWN_THING={CANARY}\r\nstray {CANARY}\r\n\
@@ -298,7 +298,7 @@ async fn a_pasted_env_file_becomes_credentials_and_is_never_shown_again() {
     ] {
         assert!(told.text.contains(said), "{said}: {}", told.text);
     }
-    let stored = credentials::get(&world.gateway.store, team.id, "openai").await.unwrap();
+    let stored = credentials::get(&server.gateway.store, team.id, "openai").await.unwrap();
     assert_eq!(stored.allowed_hosts, "[\"api.openai.com\"]");
     let again = browser.submit(page, page, &[("env", &file)]).await;
     assert!(again.text.contains("already exists"));
@@ -309,8 +309,8 @@ async fn a_pasted_env_file_becomes_credentials_and_is_never_shown_again() {
 
 #[tokio::test]
 async fn presets_are_searched_beside_the_form() {
-    let world = World::new().await;
-    let (_, mut browser) = world.with_owner().await;
+    let server = Server::new().await;
+    let (_, mut browser) = server.with_owner().await;
     let form = browser.get("/app/new/credential").await.text;
     assert!(form.contains("name=\"search\"") && !form.contains("?preset="));
     let found = browser.get("/app/new/credential?search=GitHub+app").await.text;
@@ -325,18 +325,18 @@ async fn presets_are_searched_beside_the_form() {
 
 #[tokio::test]
 async fn a_wildcard_over_a_public_suffix_is_refused_by_the_form_and_a_stored_one_is_shown() {
-    let world = World::new().await;
-    let (team, mut owner) = world.with_owner().await;
+    let server = Server::new().await;
+    let (team, mut owner) = server.with_owner().await;
     let page = "/app/credentials/billing";
     let edit = [("kind", "bearer"), ("description", ""), ("allowed_hosts", "api.example.com\r\n*.co.uk")];
     let refused = owner.submit(page, &format!("{page}/edit"), &edit).await;
     assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
     assert!(refused.text.contains("covers a public suffix") && refused.text.contains("*.co.uk"));
     assert!(!owner.get(page).await.text.contains("where anyone can register one"));
-    let row = credentials::get(&world.gateway.store, team.id, "billing").await.unwrap();
+    let row = credentials::get(&server.gateway.store, team.id, "billing").await.unwrap();
     let change =
         CredentialChange { allowed_hosts: Some(r#"["*.co.uk"]"#.to_owned()), ..CredentialChange::default() };
-    let (store, now) = (&world.gateway.store, world.gateway.now());
+    let (store, now) = (&server.gateway.store, server.gateway.now());
     assert!(pyxis_store::credentials::update(store, team.id, row.id, change, now).await.unwrap());
     assert!(
         owner.get(page).await.text.contains("covers every name under co.uk, where anyone can register one")

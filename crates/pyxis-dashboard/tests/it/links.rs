@@ -17,8 +17,8 @@ use pyxis_testkit::database::{Fixture, TestDatabase};
 use pyxis_testkit::engines;
 use sha2::{Digest, Sha256};
 
-use crate::passkeys::{begin, finish, register, set_policy, state};
-use crate::support::{Browser, ORIGIN_URL, PASSWORD, Page, Team, World};
+use crate::passkeys::{set_policy, state};
+use crate::support::{Browser, ORIGIN_URL, PASSWORD, Page, Server, Team, begin, finish, register};
 
 const ACCOUNT: &str = "/app/account";
 const ANA: &str = "ana@example.com";
@@ -26,7 +26,7 @@ const BO: &str = "bo@example.com";
 
 /// A team of an owner, Ana, and an admin, Bo, whose credential asks for two approvers.
 struct Scene {
-    world: World,
+    server: Server,
     team: Team,
     ana: Browser,
     bo: Browser,
@@ -34,18 +34,18 @@ struct Scene {
 
 impl Fixture for Scene {
     async fn start(database: TestDatabase) -> Self {
-        let world = World::start(database).await;
-        let (team, ana) = world.with_owner().await;
-        let bo = world.with_person(&team, BO, Role::Admin).await;
-        set_policy(&world, &team, r#"{"min_approvals":2}"#).await;
-        world.later(Duration::from_secs(1));
-        Self { world, team, ana, bo }
+        let server = Server::start(database).await;
+        let (team, ana) = server.with_owner().await;
+        let bo = server.with_person(&team, BO, Role::Admin).await;
+        set_policy(&server, &team, r#"{"min_approvals":2}"#).await;
+        server.later(Duration::from_secs(1));
+        Self { server, team, ana, bo }
     }
 }
 
 impl Scene {
     async fn id(&self, email: &str) -> UserId {
-        people::by_email(&self.world.gateway.store, self.team.id, email).await.unwrap().id
+        people::by_email(&self.server.gateway.store, self.team.id, email).await.unwrap().id
     }
 
     async fn actor(&self, email: &str) -> Actor {
@@ -54,35 +54,35 @@ impl Scene {
 
     /// A link to Bo's account, created by `actor`.
     async fn link(&self, actor: &Actor) -> String {
-        let link = people::link(&self.world.gateway, actor, self.id(BO).await).await.unwrap();
+        let link = people::link(&self.server.gateway, actor, self.id(BO).await).await.unwrap();
         link.expose().strip_prefix(ORIGIN_URL).unwrap().to_owned()
     }
 
     /// Opens a link in a new browser, a second after anything before.
     async fn open(&self, link: &str) -> (Browser, Page) {
-        self.world.later(Duration::from_secs(1));
-        let mut browser = self.world.browser();
+        self.server.later(Duration::from_secs(1));
+        let mut browser = self.server.browser();
         let page = browser.submit(link, link, &[]).await;
         (browser, page)
     }
 
     /// The person who opened Bo's account, and the time of the first visit.
     async fn opened(&self) -> (Option<UserId>, Option<UnixMillis>) {
-        let bo = people::by_email(&self.world.gateway.store, self.team.id, BO).await.unwrap();
+        let bo = people::by_email(&self.server.gateway.store, self.team.id, BO).await.unwrap();
         (bo.opened_by, bo.opened_at)
     }
 
     /// Final state of a request that Ana and someone in Bo's account approve.
     async fn both_approve(&mut self, other: &mut Browser) -> ApprovalState {
-        let txn = self.world.ask(&self.team, "/v1/pay", "", "{}").await;
+        let txn = self.server.ask(&self.team, "/v1/pay", "", "{}").await;
         let to = format!("/app/approvals/{txn}/approve");
         self.ana.submit(ACCOUNT, &to, &[]).await;
         other.submit(ACCOUNT, &to, &[]).await;
-        state(&self.world, &self.team, &txn).await
+        state(&self.server, &self.team, &txn).await
     }
 
     async fn sign_in_with(&self, key: &mut Authenticator) -> Browser {
-        let mut browser = self.world.browser();
+        let mut browser = self.server.browser();
         let begun = begin(&mut browser, "/sign-in", "/sign-in/passkey/begin", &[]).await;
         let given = key.get(&begun["options"]);
         let page = finish(&mut browser, "/sign-in", "/sign-in/passkey", &begun, &given, &[]).await;
@@ -104,19 +104,19 @@ engines! {
         let opened = scene.opened().await;
         assert_eq!(opened.0, Some(ana));
         let bo = scene.actor(BO).await;
-        let refused = people::link(&scene.world.gateway, &bo, scene.id(BO).await).await;
+        let refused = people::link(&scene.server.gateway, &bo, scene.id(BO).await).await;
         assert!(matches!(refused, Err(Error::Forbidden(_))));
         // A link from a time when this was not refused yet.
         let made = SignInLinkRow {
             token_hash: hex(&Sha256::digest("from-before")),
             workspace_id: scene.team.id,
             user_id: scene.id(BO).await,
-            created_at: scene.world.gateway.now(),
-            expires_at: scene.world.gateway.now().plus(people::LINK_LIFETIME),
+            created_at: scene.server.gateway.now(),
+            expires_at: scene.server.gateway.now().plus(people::LINK_LIFETIME),
             used_at: None,
             made_by: bo.user_id(),
         };
-        sign_in_links::insert(&scene.world.gateway.store, &made).await.unwrap();
+        sign_in_links::insert(&scene.server.gateway.store, &made).await.unwrap();
         let (mut puppet, page) = scene.open("/link/from-before").await;
         assert_eq!(page.location(), "/app/inbox");
         assert_eq!(scene.opened().await, opened);
@@ -127,7 +127,7 @@ engines! {
         let ana = scene.actor(ANA).await;
         let (mut puppet, _) = scene.open(&scene.link(&ana).await).await;
         let opened = scene.opened().await;
-        scene.world.later(Duration::from_secs(1));
+        scene.server.later(Duration::from_secs(1));
         let mut key = Authenticator::new(ORIGIN_URL, 7);
         register(&mut puppet, &mut key, "brought along").await;
         scene.open(&scene.link(&ana).await).await;
@@ -157,7 +157,7 @@ engines! {
     }
 
     async fn nobody_takes_the_place_of_whoever_opened_an_account(scene: &mut Scene) {
-        scene.world.with_person(&scene.team, "cleo@example.com", Role::Admin).await;
+        scene.server.with_person(&scene.team, "cleo@example.com", Role::Admin).await;
         let (ana, cleo) = (scene.actor(ANA).await, scene.actor("cleo@example.com").await);
         let (early, late) = (scene.link(&cleo).await, scene.link(&ana).await);
         let (mut puppet, _) = scene.open(&late).await;
@@ -165,7 +165,7 @@ engines! {
         let (_, page) = scene.open(&early).await;
         assert_eq!(page.status, StatusCode::CONFLICT);
         assert!(page.text.contains("another person made the link"), "{}", page.text);
-        let refused = people::link(&scene.world.gateway, &cleo, scene.id(BO).await).await;
+        let refused = people::link(&scene.server.gateway, &cleo, scene.id(BO).await).await;
         assert!(matches!(refused, Err(Error::Conflict(_))));
         assert_eq!(scene.opened().await, opened);
         assert_eq!(scene.both_approve(&mut puppet).await, ApprovalState::Pending);
@@ -184,7 +184,7 @@ engines! {
         let id = page.split("/app/account/passkeys/").nth(1).unwrap().split('/').next().unwrap().to_owned();
         let remove = format!("/app/account/passkeys/{id}/remove");
         assert_eq!(bo.submit(ACCOUNT, &remove, &[]).await.status, StatusCode::CONFLICT);
-        let mut proved = scene.world.browser();
+        let mut proved = scene.server.browser();
         proved.sign_in(BO, PASSWORD).await;
         register(&mut proved, &mut Authenticator::new(ORIGIN_URL, 2), "second").await;
         assert!(proved.get(ACCOUNT).await.text.contains("value=\"second\""));
@@ -192,7 +192,7 @@ engines! {
         assert!(refused_a_passkey(&mut linked, again).await, "the command line");
         // While someone else has the account open, its password may be theirs as well.
         let (mut linked, _) = scene.open(&scene.link(&scene.actor(ANA).await).await).await;
-        let mut password = scene.world.browser();
+        let mut password = scene.server.browser();
         password.sign_in(BO, PASSWORD).await;
         for browser in [&mut linked, &mut password] {
             assert!(refused_a_passkey(browser, "an earlier passkey").await);
@@ -200,11 +200,11 @@ engines! {
     }
 
     async fn an_account_with_nothing_but_passkeys_takes_its_first_password_from_no_session_of_a_link(scene: &Scene) {
-        let gateway = &scene.world.gateway;
+        let gateway = &scene.server.gateway;
         let (_, link) = people::add(gateway, &Actor::cli(scene.team.id), "cleo@example.com", Role::Admin).await.unwrap();
         let token = link.expose().rsplit('/').next().unwrap();
         let (opened, _) = sessions::sign_in_by_link(gateway, token, LinkHolder::Browser).await.unwrap();
-        let mut cleo = scene.world.browser();
+        let mut cleo = scene.server.browser();
         cleo.jar.insert("px_session".to_owned(), opened.token.expose().clone());
         let mut key = Authenticator::new(ORIGIN_URL, 1);
         register(&mut cleo, &mut key, "cleo").await;

@@ -22,14 +22,14 @@ use pyxis_testkit::engines;
 use pyxis_verify::registry::Issuer;
 use pyxis_verify::service::issuers as proof_issuers;
 
-use crate::support::{Browser, World};
+use crate::support::{Browser, Server};
 
 const NOTHING: &str = "No results for";
 
 /// Adds an endpoint despite the egress guard, which admits only public hosts; returns its page.
-async fn endpoint(world: &World, team: WorkspaceId, url: &str) -> String {
+async fn endpoint(server: &Server, team: WorkspaceId, url: &str) -> String {
     let input = WebhookInput { url: url.to_owned(), ..WebhookInput::default() };
-    let (made, _) = webhooks::create(&world.gateway, &Actor::cli(team), input).await.unwrap();
+    let (made, _) = webhooks::create(&server.gateway, &Actor::cli(team), input).await.unwrap();
     format!("/app/webhooks/{}", made.row.id)
 }
 
@@ -80,11 +80,11 @@ fn group(n: u8) -> Group {
 }
 
 engines! {
-    async fn the_inbox_is_searched_and_what_is_decided_has_pages_of_its_own(world: World) {
-        let (team, mut owner) = world.with_owner().await;
+    async fn the_inbox_is_searched_and_what_is_decided_has_pages_of_its_own(server: Server) {
+        let (team, mut owner) = server.with_owner().await;
         assert!(owner.get("/app/decided").await.text.contains("No decided requests yet"));
-        let invoice = world.ask(&team, "/v1/invoices", "for the March invoice", "{}").await;
-        let refund = world.ask(&team, "/v1/refunds", "for the refund", "{}").await;
+        let invoice = server.ask(&team, "/v1/invoices", "for the March invoice", "{}").await;
+        let refund = server.ask(&team, "/v1/refunds", "for the refund", "{}").await;
         let found = owner.get("/app/inbox?q=MARCH").await.text;
         assert!(found.contains(&invoice) && !found.contains(&refund));
         assert!(owner.get("/app/inbox?q=nothing+like+it").await.text.contains("No pending request contains"));
@@ -93,7 +93,7 @@ engines! {
 
         let mut decided = vec![invoice, refund];
         for n in 0..49 {
-            decided.push(world.ask(&team, "/v1/items", "", &format!("{{\"n\":{n}}}")).await);
+            decided.push(server.ask(&team, "/v1/items", "", &format!("{{\"n\":{n}}}")).await);
         }
         for txn in &decided {
             let page = format!("/app/approvals/{txn}");
@@ -109,12 +109,12 @@ engines! {
         assert!(owner.get("/app/decided?q=nobody").await.text.contains(NOTHING));
     }
 
-    async fn issuers_grants_endpoints_and_the_catalogue_are_searched(world: World) {
-        let (team, mut owner) = world.with_owner().await;
+    async fn issuers_grants_endpoints_and_the_catalogue_are_searched(server: Server) {
+        let (team, mut owner) = server.with_owner().await;
         let actor = Actor::cli(team.id);
         for n in 0..51_u8 {
             let did = format!("did:ethr:0x{:040x}", u32::from(n) + 1);
-            issuers::add(&world.scoring.audited, &actor, &did, &format!("Issuer {n:02}")).await.unwrap();
+            issuers::add(&server.scoring.audited, &actor, &did, &format!("Issuer {n:02}")).await.unwrap();
         }
         let first = owner.get("/app/issuers").await.text;
         assert!(first.contains("Issuer 00") && !first.contains("Issuer 50") && first.contains("50 of 51"));
@@ -124,7 +124,7 @@ engines! {
         assert!(owner.get("/app/issuers?q=nobody").await.text.contains(NOTHING));
 
         for (n, path) in ["/v1/pay", "/v1/mail"].into_iter().enumerate() {
-            let txn = world.ask(&team, path, "", &format!("{{\"n\":{n}}}")).await;
+            let txn = server.ask(&team, path, "", &format!("{{\"n\":{n}}}")).await;
             let to = format!("/app/approvals/{txn}/approve");
             owner.submit("/app/account", &to, &[("grant_seconds", "900")]).await;
         }
@@ -132,8 +132,8 @@ engines! {
         assert!(found.contains("/v1/pay</span>") && !found.contains("/v1/mail</span>"), "{found}");
         assert!(owner.get("/app/policies?q=nobody").await.text.contains(NOTHING));
 
-        endpoint(&world, team.id, "https://127.0.0.1:9/one").await;
-        endpoint(&world, team.id, "https://127.0.0.1:9/two").await;
+        endpoint(&server, team.id, "https://127.0.0.1:9/one").await;
+        endpoint(&server, team.id, "https://127.0.0.1:9/two").await;
         let found = owner.get("/app/webhooks?q=ONE").await.text;
         assert!(found.contains("/one</a>") && !found.contains("/two</a>"));
         assert!(owner.get("/app/webhooks?q=nobody").await.text.contains(NOTHING));
@@ -143,18 +143,18 @@ engines! {
         assert!(owner.get("/app/catalogue?q=nobody").await.text.contains(NOTHING));
     }
 
-    async fn every_list_that_is_read_whole_has_a_search_pages_and_a_word_for_nothing(world: World) {
-        let (team, mut owner) = world.with_owner().await;
+    async fn every_list_that_is_read_whole_has_a_search_pages_and_a_word_for_nothing(server: Server) {
+        let (team, mut owner) = server.with_owner().await;
         let actor = Actor::cli(team.id);
         for n in 0..51 {
             let name = format!("thing-{n:02}");
-            agents::create(&world.gateway, &actor, agent(&name)).await.unwrap();
-            world.add_bearer(team.id, &name, "api.example.com").await;
+            agents::create(&server.gateway, &actor, agent(&name)).await.unwrap();
+            server.add_bearer(team.id, &name, "api.example.com").await;
             let email = format!("{name}@example.com");
-            people::add(&world.gateway, &actor, &email, Role::Member).await.unwrap();
+            people::add(&server.gateway, &actor, &email, Role::Member).await.unwrap();
             let input = ScorerInput { name: name.clone(), threshold: None, weights: None };
-            scorers::create(&world.scoring.audited, &actor, input).await.unwrap();
-            api_keys::create(&world.scoring, &actor, ApiKeyInput::named(name)).await.unwrap();
+            scorers::create(&server.scoring.audited, &actor, input).await.unwrap();
+            api_keys::create(&server.scoring, &actor, ApiKeyInput::named(name)).await.unwrap();
         }
         for list in ["agents", "credentials", "people", "policies", "scorers", "api-keys"] {
             let path = format!("/app/{list}");
@@ -171,12 +171,12 @@ engines! {
         }
     }
 
-    async fn deliveries_and_the_audit_trail_go_back_page_by_page_and_keep_what_is_looked_for(world: World) {
-        let (team, mut owner) = world.with_owner().await;
-        let endpoint = endpoint(&world, team.id, "https://127.0.0.1:9/in").await;
-        let mut asked = vec![world.ask(&team, "/v1/march", "", "{}").await];
+    async fn deliveries_and_the_audit_trail_go_back_page_by_page_and_keep_what_is_looked_for(server: Server) {
+        let (team, mut owner) = server.with_owner().await;
+        let endpoint = endpoint(&server, team.id, "https://127.0.0.1:9/in").await;
+        let mut asked = vec![server.ask(&team, "/v1/march", "", "{}").await];
         for n in 0..51 {
-            asked.push(world.ask(&team, "/v1/items", "", &format!("{{\"n\":{n}}}")).await);
+            asked.push(server.ask(&team, "/v1/items", "", &format!("{{\"n\":{n}}}")).await);
         }
         let mut get = async |path: &str| owner.get(path).await.text;
 
@@ -207,18 +207,18 @@ engines! {
         }
     }
 
-    async fn grants_and_proposals_have_pages_of_their_own_below_the_policies(world: World) {
-        let (team, mut owner) = world.with_owner().await;
-        let mut member = world.with_person(&team, "mem@example.com", Role::Member).await;
-        let user = people::by_email(&world.gateway.store, team.id, "mem@example.com").await.unwrap();
+    async fn grants_and_proposals_have_pages_of_their_own_below_the_policies(server: Server) {
+        let (team, mut owner) = server.with_owner().await;
+        let mut member = server.with_person(&team, "mem@example.com", Role::Member).await;
+        let user = people::by_email(&server.gateway.store, team.id, "mem@example.com").await.unwrap();
         let right = Right { approve: false, policy: true };
         for n in 0..51 {
             let name = format!("thing-{n:02}");
-            world.add_bearer(team.id, &name, "api.example.com").await;
-            rights::set(&world.gateway.audited, &Actor::cli(team.id), user.id, &name, right).await.unwrap();
+            server.add_bearer(team.id, &name, "api.example.com").await;
+            rights::set(&server.gateway.audited, &Actor::cli(team.id), user.id, &name, right).await.unwrap();
             let fields = [("min_approvals", "2"), ("channel", "dashboard")];
             member.submit("/app/account", &format!("/app/policies/{name}"), &fields).await;
-            let txn = world.ask(&team, &format!("/v1/{name}"), "", "{}").await;
+            let txn = server.ask(&team, &format!("/v1/{name}"), "", "{}").await;
             let to = format!("/app/approvals/{txn}/approve");
             owner.submit("/app/account", &to, &[("grant_seconds", "900")]).await;
         }
@@ -231,9 +231,9 @@ engines! {
         assert!(found.contains(&proposal(7)) && !found.contains(&proposal(8)));
     }
 
-    async fn requests_for_history_and_a_long_catalogue_have_pages_of_their_own(world: World) {
-        let (team, mut owner) = world.with_owner().await;
-        let (actor, state) = (Actor::cli(team.id), &world.scoring);
+    async fn requests_for_history_and_a_long_catalogue_have_pages_of_their_own(server: Server) {
+        let (team, mut owner) = server.with_owner().await;
+        let (actor, state) = (Actor::cli(team.id), &server.scoring);
         for n in 0..51 {
             let (key, _) = api_keys::create(state, &actor, ApiKeyInput::named(format!("{n}"))).await.unwrap();
             history_requests::create(state, &actor, key.id, &format!("use {n:02}")).await.unwrap();
@@ -249,8 +249,8 @@ engines! {
         is_paged(&mut owner, "/app/catalogue", "page", |n| format!("/app/catalogue/{}\"", id(n))).await;
     }
 
-    async fn what_belongs_to_one_person_is_searched(world: World) {
-        let (_, mut owner) = world.with_owner().await;
+    async fn what_belongs_to_one_person_is_searched(server: Server) {
+        let (_, mut owner) = server.with_owner().await;
         assert!(!owner.get("/app/account").await.text.contains("role=\"search\""), "nothing to search");
         for name in ["night job", "day job"] {
             let fields = [("name", name), ("scope", "px:approve"), ("expires_in_days", "30")];
@@ -261,13 +261,13 @@ engines! {
         assert!(owner.get("/app/account?q=nobody").await.text.contains(NOTHING));
     }
 
-    async fn the_rights_of_a_member_have_pages_and_keep_what_another_page_has(world: World) {
-        let (team, mut owner) = world.with_owner().await;
+    async fn the_rights_of_a_member_have_pages_and_keep_what_another_page_has(server: Server) {
+        let (team, mut owner) = server.with_owner().await;
         for n in 0..51_u8 {
-            world.add_bearer(team.id, &format!("api-{n:02}"), "api.example.com").await;
+            server.add_bearer(team.id, &format!("api-{n:02}"), "api.example.com").await;
         }
-        let mut member = world.with_person(&team, "mem@example.com", Role::Member).await;
-        let user = people::by_email(&world.gateway.store, team.id, "mem@example.com").await.unwrap();
+        let mut member = server.with_person(&team, "mem@example.com", Role::Member).await;
+        let user = people::by_email(&server.gateway.store, team.id, "mem@example.com").await.unwrap();
         let page = format!("/app/people/{}", user.id);
         let first = owner.get(&page).await.text;
         assert!(first.contains("50 of 52") && first.contains("api-00") && !first.contains("billing<"));
@@ -284,13 +284,13 @@ engines! {
         assert!(owner.get(&format!("{page}?q=nobody")).await.text.contains(NOTHING));
     }
 
-    async fn messages_that_did_not_arrive_have_pages(world: World) {
-        let (team, mut owner) = world.with_owner().await;
-        let store = &world.gateway.store;
-        let txn = world.ask(&team, "/v1/items", "", "{}").await.parse().unwrap();
+    async fn messages_that_did_not_arrive_have_pages(server: Server) {
+        let (team, mut owner) = server.with_owner().await;
+        let store = &server.gateway.store;
+        let txn = server.ask(&team, "/v1/items", "", "{}").await.parse().unwrap();
         for n in 0..51 {
             let platform = if n % 2 == 0 { ChatPlatform::TELEGRAM } else { ChatPlatform::MATRIX };
-            let (now, entropy) = (world.gateway.now(), &*world.gateway.entropy);
+            let (now, entropy) = (server.gateway.now(), &*server.gateway.entropy);
             let id = ChatMessageId::new(now, entropy);
             let (chat, nonce_hash) = (format!("chat-{n:02}"), format!("{n:064x}"));
             let workspace_id = team.id;
@@ -299,7 +299,7 @@ engines! {
             let rows = chat_messages::list(store, team.id, txn).await.unwrap();
             let row = rows.iter().find(|row| row.id == id).unwrap();
             chat_messages::failed(store, row, "the room is encrypted", None).await.unwrap();
-            world.later(std::time::Duration::from_secs(1));
+            server.later(std::time::Duration::from_secs(1));
         }
         let first = owner.get("/app/notifications").await.text;
         assert!(first.contains("50 of 51") && first.contains("chat-50") && !first.contains("chat-00"));
@@ -309,9 +309,9 @@ engines! {
         assert!(owner.get("/app/notifications?q=nobody").await.text.contains(NOTHING));
     }
 
-    async fn issuers_of_proofs_and_suspected_groups_are_searched(world: World) {
-        let (team, owner) = world.with_owner().await;
-        let (verification, pages) = world.with_verification();
+    async fn issuers_of_proofs_and_suspected_groups_are_searched(server: Server) {
+        let (team, owner) = server.with_owner().await;
+        let (verification, pages) = server.with_verification();
         let mut owner = owner.elsewhere(pages);
         for n in 0..51_u8 {
             let issuer: Issuer = format!("0x{:040x}", u32::from(n) + 1).parse().unwrap();
@@ -326,7 +326,7 @@ engines! {
         assert!(owner.get("/app/verification?q=nobody").await.text.contains(NOTHING));
 
         let groups = (1..=51_u8).map(|n| serde_json::to_string(&group(n)).unwrap()).collect();
-        let mut tx = world.scoring.store.begin().await.unwrap();
+        let mut tx = server.scoring.store.begin().await.unwrap();
         models::replace_groups(&mut tx, groups).await.unwrap();
         tx.commit().await.unwrap();
         let name = |n: u8| group(n).id.to_string();

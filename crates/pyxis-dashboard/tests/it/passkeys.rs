@@ -15,37 +15,7 @@ use pyxis_testkit::database::{Fixture, TestDatabase};
 use pyxis_testkit::engines;
 use serde_json::Value;
 
-use crate::support::{Browser, ORIGIN_URL, PASSWORD, Page, Team, World};
-
-const ACCOUNT: &str = "/app/account";
-
-/// Requests a challenge; returns the JSON for the script.
-pub(crate) async fn begin(browser: &mut Browser, form: &str, to: &str, fields: &[(&str, &str)]) -> Value {
-    let page = browser.submit(form, to, fields).await;
-    assert_eq!(page.status, StatusCode::OK, "{}", page.text);
-    serde_json::from_str(&page.text).unwrap()
-}
-
-/// Sends the form with an answer.
-pub(crate) async fn finish(
-    browser: &mut Browser,
-    form: &str,
-    to: &str,
-    begun: &Value,
-    credential: &Value,
-    fields: &[(&str, &str)],
-) -> Page {
-    let (ceremony, credential) = (begun["ceremony"].as_str().unwrap(), credential.to_string());
-    let mut all = vec![("ceremony", ceremony), ("credential", credential.as_str())];
-    all.extend_from_slice(fields);
-    browser.submit(form, to, &all).await
-}
-
-pub(crate) async fn register(browser: &mut Browser, key: &mut Authenticator, name: &str) -> Page {
-    let begun = begin(browser, ACCOUNT, "/app/account/passkeys/begin", &[("name", name)]).await;
-    let made = key.create(&begun["options"]);
-    finish(browser, ACCOUNT, "/app/account/passkeys", &begun, &made, &[("name", name)]).await
-}
+use crate::support::{ACCOUNT, Browser, ORIGIN_URL, PASSWORD, Page, Server, Team, begin, finish, register};
 
 /// Makes an authenticator lie about something.
 type Lie = fn(&mut Authenticator);
@@ -66,9 +36,9 @@ const FRAMED: [&str; 6] = [
 const EDITOR: &str = "/app/policies/billing";
 
 /// A member who may propose policies of `billing`, and their passkey.
-async fn proposer(world: &World, team: &Team) -> (Browser, Authenticator) {
-    let mut member = world.with_person(team, "mem@example.com", Role::Member).await;
-    world.grant(team, "mem@example.com", false, true).await;
+async fn proposer(server: &Server, team: &Team) -> (Browser, Authenticator) {
+    let mut member = server.with_person(team, "mem@example.com", Role::Member).await;
+    server.grant(team, "mem@example.com", false, true).await;
     let mut key = Authenticator::new(ORIGIN_URL, 4);
     register(&mut member, &mut key, "mem").await;
     (member, key)
@@ -82,7 +52,7 @@ async fn propose(member: &mut Browser) -> String {
 
 /// A team whose credential requires a passkey, its owner with a registered one, and a pending request.
 struct Scene {
-    world: World,
+    server: Server,
     team: Team,
     owner: Browser,
     key: Authenticator,
@@ -91,13 +61,13 @@ struct Scene {
 
 impl Fixture for Scene {
     async fn start(database: TestDatabase) -> Self {
-        let world = World::start(database).await;
-        let (team, mut owner) = world.with_owner().await;
-        set_policy(&world, &team, r#"{"passkey_required":true}"#).await;
+        let server = Server::start(database).await;
+        let (team, mut owner) = server.with_owner().await;
+        set_policy(&server, &team, r#"{"passkey_required":true}"#).await;
         let mut key = Authenticator::new(ORIGIN_URL, 1);
         register(&mut owner, &mut key, "laptop").await;
-        let txn = world.ask(&team, "/v1/pay", "", "{}").await;
-        Self { world, team, owner, key, txn }
+        let txn = server.ask(&team, "/v1/pay", "", "{}").await;
+        Self { server, team, owner, key, txn }
     }
 }
 
@@ -117,7 +87,7 @@ impl Scene {
     }
 
     async fn state(&self) -> ApprovalState {
-        state(&self.world, &self.team, &self.txn).await
+        state(&self.server, &self.team, &self.txn).await
     }
 
     /// Answers a fresh challenge after `lie`, which must not approve.
@@ -131,24 +101,24 @@ impl Scene {
     }
 }
 
-pub(crate) async fn set_policy(world: &World, team: &Team, document: &str) {
+pub(crate) async fn set_policy(server: &Server, team: &Team, document: &str) {
     let policy = Policy::from_json(document.as_bytes()).unwrap();
-    policies::put(&world.gateway, &Actor::cli(team.id), "billing", &policy).await.unwrap();
+    policies::put(&server.gateway, &Actor::cli(team.id), "billing", &policy).await.unwrap();
 }
 
-pub(crate) async fn state(world: &World, team: &Team, txn: &str) -> ApprovalState {
+pub(crate) async fn state(server: &Server, team: &Team, txn: &str) -> ApprovalState {
     let txn: TxnId = txn.parse().unwrap();
-    view::one(&world.gateway, team.id, txn).await.unwrap().row.state
+    view::one(&server.gateway, team.id, txn).await.unwrap().row.state
 }
 
 engines! {
-    async fn a_passkey_is_registered_named_used_and_removed(world: World) {
-        let (_, mut owner) = world.with_owner().await;
+    async fn a_passkey_is_registered_named_used_and_removed(server: Server) {
+        let (_, mut owner) = server.with_owner().await;
         let (mut laptop, mut phone) = (Authenticator::new(ORIGIN_URL, 1), Authenticator::new(ORIGIN_URL, 2));
         assert_eq!(register(&mut owner, &mut laptop, "laptop").await.location(), ACCOUNT);
         // Passkeys are listed in the order of their registration.
-        world.later(Duration::from_secs(1));
-        let mut owner = world.browser();
+        server.later(Duration::from_secs(1));
+        let mut owner = server.browser();
         owner.sign_in("ana@example.com", PASSWORD).await;
         register(&mut owner, &mut phone, "phone").await;
         let page = owner.get(ACCOUNT).await.text;
@@ -165,9 +135,9 @@ engines! {
         assert!(!owner.get(ACCOUNT).await.text.contains("value=\"again\""));
     }
 
-    async fn an_old_session_neither_adds_a_further_passkey_nor_removes_one(world: World) {
-        let (_, mut owner) = world.with_owner().await;
-        world.later(Duration::from_mins(10));
+    async fn an_old_session_neither_adds_a_further_passkey_nor_removes_one(server: Server) {
+        let (_, mut owner) = server.with_owner().await;
+        server.later(Duration::from_mins(10));
         let (mut laptop, mut phone) = (Authenticator::new(ORIGIN_URL, 1), Authenticator::new(ORIGIN_URL, 2));
         register(&mut owner, &mut laptop, "laptop").await;
         let page = owner.get(ACCOUNT).await.text;
@@ -179,7 +149,7 @@ engines! {
         let path = format!("/app/account/passkeys/{id}/remove");
         assert_eq!(owner.submit(ACCOUNT, &path, &[]).await.status, StatusCode::CONFLICT);
         assert!(owner.get(ACCOUNT).await.text.contains("value=\"laptop\""));
-        let mut owner = world.browser();
+        let mut owner = server.browser();
         owner.sign_in("ana@example.com", PASSWORD).await;
         register(&mut owner, &mut phone, "phone").await;
         owner.submit(ACCOUNT, &path, &[]).await;
@@ -187,8 +157,8 @@ engines! {
         assert!(page.contains("value=\"phone\"") && !page.contains("value=\"laptop\""));
     }
 
-    async fn registration_refuses_whatever_does_not_hold(world: World) {
-        let (_, mut owner) = world.with_owner().await;
+    async fn registration_refuses_whatever_does_not_hold(server: Server) {
+        let (_, mut owner) = server.with_owner().await;
         let lies: [(&str, Lie); 6] = [
             ("another origin", |key| key.origin = "https://evil.example".into()),
             ("another site", |key| key.rp_id = "evil.example".into()),
@@ -214,9 +184,9 @@ engines! {
     }
 
     async fn a_passkey_signs_its_person_in_and_nobody_else(scene: Scene) {
-        let (world, mut key) = (scene.world, scene.key);
-        world.later(Duration::from_mins(30));
-        let mut fresh = world.browser();
+        let (server, mut key) = (scene.server, scene.key);
+        server.later(Duration::from_mins(30));
+        let mut fresh = server.browser();
         let begun = begin(&mut fresh, "/sign-in", "/sign-in/passkey/begin", &[]).await;
         assert_eq!(begun["options"]["allowCredentials"], serde_json::json!([]));
         assert_eq!(begun["options"]["userVerification"], "required");
@@ -226,7 +196,7 @@ engines! {
         assert!(fresh.get(ACCOUNT).await.text.contains("ana@example.com"));
         assert!(fresh.get(ACCOUNT).await.text.contains("just now"), "when it was last used");
         // Neither again, nor by an unregistered passkey, nor when the person is disabled.
-        let mut thief = world.browser();
+        let mut thief = server.browser();
         let again = finish(&mut thief, "/sign-in", "/sign-in/passkey", &begun, &given, &[]).await;
         assert_eq!(again.status, StatusCode::UNAUTHORIZED);
         let begun = begin(&mut thief, "/sign-in", "/sign-in/passkey/begin", &[]).await;
@@ -234,11 +204,11 @@ engines! {
         let unknown = finish(&mut thief, "/sign-in", "/sign-in/passkey", &begun, &unknown, &[]).await;
         assert_eq!(unknown.status, StatusCode::UNAUTHORIZED);
         let (mut bo, mut theirs) =
-            (world.with_person(&scene.team, "bo@example.com", Role::Admin).await, Authenticator::new(ORIGIN_URL, 5));
+            (server.with_person(&scene.team, "bo@example.com", Role::Admin).await, Authenticator::new(ORIGIN_URL, 5));
         register(&mut bo, &mut theirs, "bo").await;
         assert!(bo.get(ACCOUNT).await.text.contains("never"), "not used yet");
-        let id = people::by_email(&world.gateway.store, scene.team.id, "bo@example.com").await.unwrap().id;
-        people::set_enabled(&world.gateway.audited, &Actor::cli(scene.team.id), id, false).await.unwrap();
+        let id = people::by_email(&server.gateway.store, scene.team.id, "bo@example.com").await.unwrap().id;
+        people::set_enabled(&server.gateway.audited, &Actor::cli(scene.team.id), id, false).await.unwrap();
         let begun = begin(&mut thief, "/sign-in", "/sign-in/passkey/begin", &[]).await;
         let given = theirs.get(&begun["options"]);
         let shut_out = finish(&mut thief, "/sign-in", "/sign-in/passkey", &begun, &given, &[]).await;
@@ -287,7 +257,7 @@ engines! {
         for members in FRAMED {
             scene.refuses(members, |key| key.members = members).await;
             // Signing in.
-            let mut thief = scene.world.browser();
+            let mut thief = scene.server.browser();
             let begun = begin(&mut thief, "/sign-in", "/sign-in/passkey/begin", &[]).await;
             let mut liar = scene.key.clone();
             liar.members = members;
@@ -309,10 +279,10 @@ engines! {
     }
 
     async fn a_proposal_is_not_applied_from_a_frame_of_another_site(scene: Scene) {
-        let (world, team) = (scene.world, scene.team);
-        let (mut member, mut key) = proposer(&world, &team).await;
+        let (server, team) = (scene.server, scene.team);
+        let (mut member, mut key) = proposer(&server, &team).await;
         let staged = propose(&mut member).await;
-        let stored = async || policies::get(&world.gateway.store, team.id, "billing").await.unwrap().unwrap().1;
+        let stored = async || policies::get(&server.gateway.store, team.id, "billing").await.unwrap().unwrap().1;
         for members in FRAMED {
             key.members = members;
             let begun = begin(&mut member, &staged, &format!("{staged}/begin"), &[]).await;
@@ -333,7 +303,7 @@ engines! {
         let given = scene.key.get(&begun["options"]);
         scene.approve(&begun, &given, &[]).await;
         assert_eq!(scene.state().await, ApprovalState::Approved);
-        scene.txn = scene.world.ask(&scene.team, "/v1/pay", "", "{\"again\":1}").await;
+        scene.txn = scene.server.ask(&scene.team, "/v1/pay", "", "{\"again\":1}").await;
         let begun = scene.begin(&[]).await;
         let given = copy.get(&begun["options"]);
         scene.approve(&begun, &given, &[]).await;
@@ -343,21 +313,21 @@ engines! {
     async fn an_answer_works_once_and_for_two_minutes(scene: &mut Scene) {
         let begun = scene.begin(&[]).await;
         let given = scene.key.get(&begun["options"]);
-        scene.world.later(Duration::from_mins(2));
+        scene.server.later(Duration::from_mins(2));
         scene.approve(&begun, &given, &[]).await;
         assert_eq!(scene.state().await, ApprovalState::Pending, "too late");
         let begun = scene.begin(&[]).await;
         let given = scene.key.get(&begun["options"]);
-        scene.world.later(Duration::from_secs(119));
+        scene.server.later(Duration::from_secs(119));
         scene.approve(&begun, &given, &[]).await;
         assert_eq!(scene.state().await, ApprovalState::Approved, "in time");
-        scene.txn = scene.world.ask(&scene.team, "/v1/pay", "", "{\"again\":1}").await;
+        scene.txn = scene.server.ask(&scene.team, "/v1/pay", "", "{\"again\":1}").await;
         scene.approve(&begun, &given, &[]).await;
         assert_eq!(scene.state().await, ApprovalState::Pending, "replayed");
     }
 
     async fn an_answer_is_for_one_request_one_action_and_one_person(scene: &mut Scene) {
-        let other = scene.world.ask(&scene.team, "/v1/other", "", "{}").await;
+        let other = scene.server.ask(&scene.team, "/v1/other", "", "{}").await;
         // For another request.
         let begun = scene.begin(&[]).await;
         let given = scene.key.get(&begun["options"]);
@@ -378,7 +348,7 @@ engines! {
             assert_eq!(scene.state().await, ApprovalState::Pending, "{asked:?} {sent:?}");
         }
         // By another person, with the first one's response, and with their own passkey for the first one's challenge.
-        let mut bo = scene.world.with_person(&scene.team, "bo@example.com", Role::Admin).await;
+        let mut bo = scene.server.with_person(&scene.team, "bo@example.com", Role::Admin).await;
         let mut theirs = Authenticator::new(ORIGIN_URL, 2);
         register(&mut bo, &mut theirs, "bo").await;
         let (page, to) = (scene.page(), format!("{}/approve", scene.page()));
@@ -397,65 +367,65 @@ engines! {
             assert_eq!(scene.state().await, ApprovalState::Pending, "a passkey of {whose}");
         }
         // A sign-in challenge approves nothing.
-        let mut fresh = scene.world.browser();
+        let mut fresh = scene.server.browser();
         let begun = begin(&mut fresh, "/sign-in", "/sign-in/passkey/begin", &[]).await;
         let given = scene.key.get(&begun["options"]);
         scene.approve(&begun, &given, &[]).await;
         assert_eq!(scene.state().await, ApprovalState::Pending, "a sign-in");
     }
 
-    async fn only_the_ceremony_opens_a_grant_and_tightening_ends_what_was_opened_before(world: World) {
-        let (team, mut owner) = world.with_owner().await;
-        let txn = world.ask(&team, "/v1/pay", "", "{}").await;
+    async fn only_the_ceremony_opens_a_grant_and_tightening_ends_what_was_opened_before(server: Server) {
+        let (team, mut owner) = server.with_owner().await;
+        let txn = server.ask(&team, "/v1/pay", "", "{}").await;
         let page = format!("/app/approvals/{txn}");
         owner.submit(&page, &format!("{page}/approve"), &[("grant_seconds", "900")]).await;
-        let alive = async || grants::list(&world.gateway.store, team.id, false, world.gateway.now()).await.unwrap().len();
+        let alive = async || grants::list(&server.gateway.store, team.id, false, server.gateway.now()).await.unwrap().len();
         assert_eq!(alive().await, 1);
-        set_policy(&world, &team, r#"{"passkey_required":true}"#).await;
+        set_policy(&server, &team, r#"{"passkey_required":true}"#).await;
         assert_eq!(alive().await, 0, "tightened");
         let mut key = Authenticator::new(ORIGIN_URL, 1);
         register(&mut owner, &mut key, "laptop").await;
-        let txn = world.ask(&team, "/v1/pay", "", "{}").await;
+        let txn = server.ask(&team, "/v1/pay", "", "{}").await;
         let page = format!("/app/approvals/{txn}");
         let fields = [("grant_seconds", "900")];
         let begun = begin(&mut owner, &page, &format!("{page}/begin"), &fields).await;
         let given = key.get(&begun["options"]);
         finish(&mut owner, &page, &format!("{page}/approve"), &begun, &given, &fields).await;
-        assert_eq!((state(&world, &team, &txn).await, alive().await), (ApprovalState::Approved, 1));
+        assert_eq!((state(&server, &team, &txn).await, alive().await), (ApprovalState::Approved, 1));
     }
 
-    async fn an_approval_from_before_a_passkey_was_needed_counts_only_once_it_is_given_again_with_one(world: World) {
-        let (team, mut ana) = world.with_owner().await;
-        let mut bo = world.with_person(&team, "bo@example.com", Role::Admin).await;
+    async fn an_approval_from_before_a_passkey_was_needed_counts_only_once_it_is_given_again_with_one(server: Server) {
+        let (team, mut ana) = server.with_owner().await;
+        let mut bo = server.with_person(&team, "bo@example.com", Role::Admin).await;
         let (mut anas, mut bos) = (Authenticator::new(ORIGIN_URL, 1), Authenticator::new(ORIGIN_URL, 2));
         register(&mut ana, &mut anas, "ana").await;
         register(&mut bo, &mut bos, "bo").await;
-        set_policy(&world, &team, r#"{"min_approvals":2}"#).await;
-        let txn = world.ask(&team, "/v1/pay", "", "{}").await;
+        set_policy(&server, &team, r#"{"min_approvals":2}"#).await;
+        let txn = server.ask(&team, "/v1/pay", "", "{}").await;
         let page = format!("/app/approvals/{txn}");
         let approve = format!("{page}/approve");
         ana.submit(&page, &approve, &[]).await;
         assert!(ana.get(&page).await.text.contains("One more person must approve"));
         // The policy became stricter in between: an approval without a passkey no longer counts.
-        set_policy(&world, &team, r#"{"min_approvals":2,"passkey_required":true}"#).await;
+        set_policy(&server, &team, r#"{"min_approvals":2,"passkey_required":true}"#).await;
         let asks = ana.get(&page).await.text;
         assert!(asks.contains("data-ceremony") && !asks.contains("You approved this"), "she is asked again");
         let begun = begin(&mut bo, &page, &format!("{page}/begin"), &[]).await;
         let given = bos.get(&begun["options"]);
         finish(&mut bo, &page, &approve, &begun, &given, &[]).await;
-        assert_eq!(state(&world, &team, &txn).await, ApprovalState::Pending, "one of two");
+        assert_eq!(state(&server, &team, &txn).await, ApprovalState::Pending, "one of two");
         ana.submit(&page, &approve, &[]).await;
-        assert_eq!(state(&world, &team, &txn).await, ApprovalState::Pending, "a session is not enough");
+        assert_eq!(state(&server, &team, &txn).await, ApprovalState::Pending, "a session is not enough");
         let begun = begin(&mut ana, &page, &format!("{page}/begin"), &[]).await;
         let given = anas.get(&begun["options"]);
         finish(&mut ana, &page, &approve, &begun, &given, &[]).await;
-        assert_eq!(state(&world, &team, &txn).await, ApprovalState::Approved);
+        assert_eq!(state(&server, &team, &txn).await, ApprovalState::Approved);
     }
 
-    async fn without_a_passkey_the_page_says_what_to_do(world: World) {
-        let (team, mut owner) = world.with_owner().await;
-        set_policy(&world, &team, r#"{"passkey_required":true}"#).await;
-        let txn = world.ask(&team, "/v1/pay", "", "{}").await;
+    async fn without_a_passkey_the_page_says_what_to_do(server: Server) {
+        let (team, mut owner) = server.with_owner().await;
+        set_policy(&server, &team, r#"{"passkey_required":true}"#).await;
+        let txn = server.ask(&team, "/v1/pay", "", "{}").await;
         let page = format!("/app/approvals/{txn}");
         assert!(owner.get(&page).await.text.contains("Register one under Account"));
         let refused = owner.submit(ACCOUNT, &format!("{page}/begin"), &[]).await;
@@ -464,11 +434,11 @@ engines! {
     }
 
     async fn a_proposed_policy_applies_by_its_makers_passkey_only(scene: Scene) {
-        let (world, team, mut owner, owners) = (scene.world, scene.team, scene.owner, scene.key);
-        let (mut member, mut key) = proposer(&world, &team).await;
+        let (server, team, mut owner, owners) = (scene.server, scene.team, scene.owner, scene.key);
+        let (mut member, mut key) = proposer(&server, &team).await;
         let staged = propose(&mut member).await;
         assert!(staged.starts_with("/app/staged/"), "{staged}");
-        let stored = async || policies::get(&world.gateway.store, team.id, "billing").await.unwrap().unwrap().1;
+        let stored = async || policies::get(&server.gateway.store, team.id, "billing").await.unwrap().unwrap().1;
         assert_eq!(stored().await.min_approvals, 1, "nothing before the passkey");
         let page = member.get(&staged).await.text;
         assert!(page.contains("Approvals needed") && page.contains("Confirm with passkey"), "{page}");
@@ -492,18 +462,18 @@ engines! {
     }
 
     async fn a_proposal_is_not_applied_once_the_right_is_gone_or_a_day_has_passed(scene: Scene) {
-        let (world, team) = (scene.world, scene.team);
-        let (mut member, mut key) = proposer(&world, &team).await;
+        let (server, team) = (scene.server, scene.team);
+        let (mut member, mut key) = proposer(&server, &team).await;
         let staged = propose(&mut member).await;
         let begun = begin(&mut member, &staged, &format!("{staged}/begin"), &[]).await;
         let given = key.get(&begun["options"]);
-        world.grant(&team, "mem@example.com", true, false).await;
+        server.grant(&team, "mem@example.com", true, false).await;
         finish(&mut member, ACCOUNT, &format!("{staged}/apply"), &begun, &given, &[]).await;
-        let stored = async || policies::get(&world.gateway.store, team.id, "billing").await.unwrap().unwrap().1;
+        let stored = async || policies::get(&server.gateway.store, team.id, "billing").await.unwrap().unwrap().1;
         assert_eq!(stored().await.min_approvals, 1, "the right is gone");
-        world.grant(&team, "mem@example.com", false, true).await;
+        server.grant(&team, "mem@example.com", false, true).await;
         let staged = propose(&mut member).await;
-        world.later(Duration::from_hours(24));
+        server.later(Duration::from_hours(24));
         member.sign_in("mem@example.com", PASSWORD).await;
         assert_eq!(member.get(&staged).await.status, StatusCode::NOT_FOUND, "a day has passed");
         let begun = member.submit(ACCOUNT, &format!("{staged}/begin"), &[]).await;
@@ -512,43 +482,43 @@ engines! {
     }
 
     async fn a_proposal_over_a_policy_that_changed_meanwhile_is_not_applied(scene: Scene) {
-        let (world, team) = (scene.world, scene.team);
-        let (mut member, mut key) = proposer(&world, &team).await;
+        let (server, team) = (scene.server, scene.team);
+        let (mut member, mut key) = proposer(&server, &team).await;
         let staged = propose(&mut member).await;
         let begun = begin(&mut member, &staged, &format!("{staged}/begin"), &[]).await;
-        set_policy(&world, &team, r#"{"min_approvals":3}"#).await;
+        set_policy(&server, &team, r#"{"min_approvals":3}"#).await;
         let given = key.get(&begun["options"]);
         finish(&mut member, &staged, &format!("{staged}/apply"), &begun, &given, &[]).await;
-        let stored = policies::get(&world.gateway.store, team.id, "billing").await.unwrap().unwrap().1;
+        let stored = policies::get(&server.gateway.store, team.id, "billing").await.unwrap().unwrap().1;
         assert_eq!(stored.min_approvals, 3);
         assert!(member.get(&staged).await.text.contains("has changed since"));
     }
 
-    async fn an_account_that_somebody_else_opened_counts_with_them_until_its_passkey_signs_in(world: World) {
-        let (team, mut ana) = world.with_owner().await;
-        set_policy(&world, &team, r#"{"min_approvals":2}"#).await;
-        let mut bo = world.with_person(&team, "bo@example.com", Role::Admin).await;
+    async fn an_account_that_somebody_else_opened_counts_with_them_until_its_passkey_signs_in(server: Server) {
+        let (team, mut ana) = server.with_owner().await;
+        set_policy(&server, &team, r#"{"min_approvals":2}"#).await;
+        let mut bo = server.with_person(&team, "bo@example.com", Role::Admin).await;
         let mut key = Authenticator::new(ORIGIN_URL, 2);
         register(&mut bo, &mut key, "bo").await;
-        world.later(Duration::from_secs(1));
+        server.later(Duration::from_secs(1));
         // Ana creates a link to Bo's account and uses it herself.
-        let id = people::by_email(&world.gateway.store, team.id, "bo@example.com").await.unwrap().id;
+        let id = people::by_email(&server.gateway.store, team.id, "bo@example.com").await.unwrap().id;
         let made = ana.submit("/app/people", &format!("/app/people/{id}/link"), &[]).await.text;
         let token = made.split("/link/").nth(1).unwrap();
         let link = format!("/link/{}", token.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap());
-        let mut puppet = world.browser();
+        let mut puppet = server.browser();
         puppet.submit(&link, &link, &[]).await;
-        let txn = world.ask(&team, "/v1/pay", "", "{}").await;
+        let txn = server.ask(&team, "/v1/pay", "", "{}").await;
         let to = format!("/app/approvals/{txn}/approve");
         ana.submit("/app/account", &to, &[]).await;
         puppet.submit("/app/account", &to, &[]).await;
-        assert_eq!(state(&world, &team, &txn).await, ApprovalState::Pending, "one person, two accounts");
+        assert_eq!(state(&server, &team, &txn).await, ApprovalState::Pending, "one person, two accounts");
         // Bo signs in with the earlier passkey: the account is Bo's again.
-        let mut real = world.browser();
+        let mut real = server.browser();
         let begun = begin(&mut real, "/sign-in", "/sign-in/passkey/begin", &[]).await;
         let given = key.get(&begun["options"]);
         finish(&mut real, "/sign-in", "/sign-in/passkey", &begun, &given, &[]).await;
         real.submit("/app/account", &to, &[]).await;
-        assert_eq!(state(&world, &team, &txn).await, ApprovalState::Approved);
+        assert_eq!(state(&server, &team, &txn).await, ApprovalState::Approved);
     }
 }

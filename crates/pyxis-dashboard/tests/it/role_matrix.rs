@@ -11,19 +11,19 @@ use pyxis_gateway::approvals::view;
 use pyxis_testkit::engines;
 use pyxis_testkit::rights::{Action, Outcome, Terms, Who, outcome};
 
-use crate::support::{Browser, ORIGIN_URL, Team, World};
+use crate::support::{Browser, ORIGIN_URL, Server, Team};
 
 const OWNER: &str = "ana@example.com";
 
 /// One browser per kind of person; grants are on `billing`.
-async fn everybody(world: &World) -> (Team, Vec<(Who, Browser)>) {
-    let (team, owner) = world.with_owner().await;
+async fn everybody(server: &Server) -> (Team, Vec<(Who, Browser)>) {
+    let (team, owner) = server.with_owner().await;
     let mut people = vec![(Who::Owner, owner)];
     for (who, email) in Who::ADDED {
         let role = if who == Who::Admin { Role::Admin } else { Role::Member };
-        people.push((who, world.with_person(&team, email, role).await));
+        people.push((who, server.with_person(&team, email, role).await));
         if matches!(who, Who::Approver | Who::Editor) {
-            world.grant(&team, email, who == Who::Approver, who == Who::Editor).await;
+            server.grant(&team, email, who == Who::Approver, who == Who::Editor).await;
         }
     }
     (team, people)
@@ -87,9 +87,9 @@ fn path(route: &str, credential: &str, txn: &str) -> String {
 }
 
 engines! {
-    async fn every_page_asks_for_the_role_it_needs(world: World) {
-        let (team, people) = everybody(&world).await;
-        let txn = world.ask(&team, "/v1/items", "", "{}").await;
+    async fn every_page_asks_for_the_role_it_needs(server: Server) {
+        let (team, people) = everybody(&server).await;
+        let txn = server.ask(&team, "/v1/items", "", "{}").await;
         let mut checked = 0;
         for (method, route) in ROUTES {
             if !route.starts_with("/app/") && !route.starts_with("/approve/") {
@@ -117,7 +117,7 @@ engines! {
                 assert_eq!(refused, is_refused(method, route, *who), "{who:?} {method} {here}: {status}");
                 checked += 1;
             }
-            let mut stranger = world.browser();
+            let mut stranger = server.browser();
             if *method == "GET" {
                 let page = stranger.get(&here).await;
                 assert!(page.location().starts_with("/sign-in"), "{here}: {}", page.status);
@@ -127,7 +127,7 @@ engines! {
             }
         }
         assert!(checked > 550, "{checked}");
-        let state = view::one(&world.gateway, team.id, txn.parse().unwrap()).await.unwrap().row.state;
+        let state = view::one(&server.gateway, team.id, txn.parse().unwrap()).await.unwrap().row.state;
         assert_eq!(state, ApprovalState::Pending, "nothing of all that decided anything");
     }
 }
@@ -188,24 +188,24 @@ fn state(outcome: Outcome) -> ApprovalState {
 }
 
 engines! {
-    async fn every_action_in_every_state_of_the_credential_asks_for_the_right_it_needs(world: World) {
-        let (team, mut people) = everybody(&world).await;
+    async fn every_action_in_every_state_of_the_credential_asks_for_the_right_it_needs(server: Server) {
+        let (team, mut people) = everybody(&server).await;
         let mut granted = 0;
         for terms in Terms::all() {
             let policy = Policy::from_json(terms.policy(OWNER).to_string().as_bytes()).unwrap();
-            policies::put(&world.gateway, &Actor::cli(team.id), "billing", &policy).await.unwrap();
+            policies::put(&server.gateway, &Actor::cli(team.id), "billing", &policy).await.unwrap();
             for (who, browser) in &mut people {
                 for action in Action::ALL {
                     let expected = outcome(*who, action, terms);
                     let cell = format!("/{who:?}/{action:?}/{terms}");
-                    let txn = world.ask(&team, &cell, "", "{}").await;
+                    let txn = server.ask(&team, &cell, "", "{}").await;
                     assert_eq!(act(browser, &txn, action, terms).await, told(action, expected), "{cell}");
-                    let row = view::one(&world.gateway, team.id, txn.parse().unwrap()).await.unwrap().row;
+                    let row = view::one(&server.gateway, team.id, txn.parse().unwrap()).await.unwrap().row;
                     assert_eq!(row.state, state(expected), "{cell}");
                     granted += usize::from(expected == Outcome::Granted);
                 }
             }
         }
-        assert_eq!(grants::list(&world.gateway.store, team.id, true, world.gateway.now()).await.unwrap().len(), granted);
+        assert_eq!(grants::list(&server.gateway.store, team.id, true, server.gateway.now()).await.unwrap().len(), granted);
     }
 }

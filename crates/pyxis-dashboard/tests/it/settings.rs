@@ -8,17 +8,17 @@ use pyxis_gateway::admin::workspaces;
 use pyxis_gateway::approvals::view;
 use pyxis_testkit::engines;
 
-use crate::support::{Team, World};
+use crate::support::{Server, Team};
 
 /// Stored mode and window.
-async fn stored(world: &World, team: &Team) -> (ApprovalMode, Option<i64>) {
-    let row = workspaces::get(&world.gateway.store, team.id).await.unwrap();
+async fn stored(server: &Server, team: &Team) -> (ApprovalMode, Option<i64>) {
+    let row = workspaces::get(&server.gateway.store, team.id).await.unwrap();
     (row.mode, row.approval_timeout_secs)
 }
 
 engines! {
-    async fn mode_and_window_are_saved_and_hold_from_then_on(world: World) {
-        let (team, mut owner) = world.with_owner().await;
+    async fn mode_and_window_are_saved_and_hold_from_then_on(server: Server) {
+        let (team, mut owner) = server.with_owner().await;
         let mut save = async |mode: &str, minutes: &str| {
             let fields = [("default_approval_mode", mode), ("approval_timeout_minutes", minutes)];
             let saved = owner.submit("/app/settings", "/app/settings", &fields).await;
@@ -26,29 +26,29 @@ engines! {
             owner.get("/app/settings").await.text
         };
         let page = save("autonomous", "5").await;
-        assert_eq!(stored(&world, &team).await, (ApprovalMode::Autonomous, Some(300)));
+        assert_eq!(stored(&server, &team).await, (ApprovalMode::Autonomous, Some(300)));
         assert!(page.contains("value=\"autonomous\" checked") && page.contains("value=\"5\""), "{page}");
 
         save("gated", "5").await;
-        assert_eq!(stored(&world, &team).await, (ApprovalMode::Gated, Some(300)));
-        let txn = world.ask(&team, "/v1/items", "", "{}").await.parse().unwrap();
-        let row = view::one(&world.gateway, team.id, txn).await.unwrap().row;
+        assert_eq!(stored(&server, &team).await, (ApprovalMode::Gated, Some(300)));
+        let txn = server.ask(&team, "/v1/items", "", "{}").await.parse().unwrap();
+        let row = view::one(&server.gateway, team.id, txn).await.unwrap().row;
         assert_eq!(row.expires_at.since(row.created_at), Duration::from_mins(5));
 
         let page = save("gated", "").await;
-        assert_eq!(stored(&world, &team).await, (ApprovalMode::Gated, None));
+        assert_eq!(stored(&server, &team).await, (ApprovalMode::Gated, None));
         assert!(page.contains("value=\"gated\" checked") && !page.contains("value=\"5\""), "{page}");
     }
 
-    async fn a_window_that_is_none_is_refused_beside_its_field_and_changes_nothing(world: World) {
-        let (team, mut owner) = world.with_owner().await;
+    async fn a_window_that_is_none_is_refused_beside_its_field_and_changes_nothing(server: Server) {
+        let (team, mut owner) = server.with_owner().await;
         for typed in ["x", "0", "-5", "1.5"] {
             let fields = [("default_approval_mode", "autonomous"), ("approval_timeout_minutes", typed)];
             let refused = owner.submit("/app/settings", "/app/settings", &fields).await;
             assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{typed}");
             assert!(refused.text.contains("id=\"approval_timeout_minutes-problem\""), "{}", refused.text);
             assert!(refused.text.contains(&format!("value=\"{typed}\"")), "what was typed stays");
-            assert_eq!(stored(&world, &team).await, (ApprovalMode::Gated, None), "{typed}");
+            assert_eq!(stored(&server, &team).await, (ApprovalMode::Gated, None), "{typed}");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,57 +11,70 @@ use axum::body::Body;
 use http::header::{CONTENT_TYPE, COOKIE, LOCATION, ORIGIN, SET_COOKIE};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use http_body_util::BodyExt;
+use pyxis_core::address::EvmAddress;
 use pyxis_core::approval_mode::{ApprovalMode, Role};
 use pyxis_core::auth::{Auth, BearerToken, KeyAlgorithm, TokenSigningKey};
-use pyxis_core::clock::{FixedClock, UnixMillis};
-use pyxis_core::entropy::OsEntropy;
-use pyxis_core::id::{NodeId, WorkspaceId};
-use pyxis_core::secret::SecretBytes;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::WorkspaceId;
+use pyxis_core::secret::SecretString;
 use pyxis_dashboard::State;
 use pyxis_gateway::admin::credentials::CredentialInput;
 use pyxis_gateway::admin::rights::{self, Right};
 use pyxis_gateway::admin::{credentials, people, workspaces};
-use pyxis_gateway::{Actor, Config, Parts, SecretValue};
-use pyxis_net::{Client, ClientConfig, Guard};
+use pyxis_gateway::channels::telegram::TelegramConfig;
+use pyxis_gateway::{Actor, ChatSettings, Config, SecretValue};
+use pyxis_net::{ClientConfig, Guard};
+use pyxis_scoring::activity::{import, rebuild};
+use pyxis_scoring::credential::VerifiedCredential;
+use pyxis_scoring::engine;
+use pyxis_scoring::service::issuers;
 use pyxis_store::agents::{self, AgentChange};
-use pyxis_store::audit::{Appender, AuditKeys};
-use pyxis_store::cipher::{Keyring, MasterKey};
-use pyxis_store::{OpenOptions, Store};
+use pyxis_testbed::{Node, scoring_parts};
+use pyxis_testkit::authenticator::Authenticator;
 use pyxis_testkit::database::{Fixture, TestDatabase};
+use pyxis_testkit::installation::Installation;
+use serde_json::Value;
 use tokio::sync::watch;
 use tower::ServiceExt;
 
 pub(crate) const ORIGIN_URL: &str = "http://localhost:8700";
 pub(crate) const CANARY: &str = "canary-Zq8wR5tY2uI9-secret";
+pub(crate) const ACCOUNT: &str = "/app/account";
+pub(crate) const BOT_SECRET: &str = "the-secret-of-the-hook";
+pub(crate) const HOLDER: EvmAddress = EvmAddress([0x11; 20]);
+pub(crate) const OTHER: EvmAddress = EvmAddress([0x22; 20]);
+pub(crate) const ISSUER: &str = "did:ethr:0xd6fc34345bc8c8e5659a35bed9629d00f07e0b22";
 pub(crate) const PASSWORD: &str = "correct horse battery";
-const NOW: UnixMillis = UnixMillis(1_767_225_600_000);
-const UPSTREAM: &str = "127.0.0.1:9";
+pub(crate) const UPSTREAM: &str = "127.0.0.1:9";
 
 /// A workspace with one owner, one agent and the credential `billing`.
 pub(crate) struct Team {
     pub(crate) id: WorkspaceId,
     pub(crate) link: String,
-    agent_key: String,
+    pub(crate) agent_key: String,
 }
 
-/// An installation.
-pub(crate) struct World {
-    pub(crate) gateway: pyxis_gateway::State,
-    pub(crate) scoring: pyxis_scoring::State,
-    pub(crate) clock: Arc<FixedClock>,
+/// A node and its pages.
+pub(crate) struct Server {
     pub(crate) pages: Router,
-    proxy: Router,
-    /// Removed last.
-    _database: TestDatabase,
+    node: Node,
 }
 
-impl Fixture for World {
+impl Deref for Server {
+    type Target = Node;
+
+    fn deref(&self) -> &Node {
+        &self.node
+    }
+}
+
+impl Fixture for Server {
     async fn start(database: TestDatabase) -> Self {
         Self::with(database, Config::default()).await
     }
 }
 
-impl World {
+impl Server {
     /// On SQLite.
     pub(crate) async fn new() -> Self {
         Self::start(TestDatabase::sqlite()).await
@@ -68,28 +82,16 @@ impl World {
 
     /// With other than the usual settings.
     pub(crate) async fn with(database: TestDatabase, config: Config) -> Self {
-        let store = Store::open(&OpenOptions::new(database.url())).unwrap();
-        store.migrate().await.unwrap();
-        let keyring = Keyring::load(&store, &MasterKey::generate(&OsEntropy), &OsEntropy, NOW).await.unwrap();
-        let audit_keys = AuditKeys::new(&keyring);
-        let upstream: SocketAddr = UPSTREAM.parse().unwrap();
-        let clock = Arc::new(FixedClock::new(NOW));
-        let gateway = pyxis_gateway::State::new(Parts {
-            audit: Appender::start(store.clone(), audit_keys.clone()),
-            store,
-            keyring,
-            audit_keys,
-            net: Client::new(&ClientConfig::new(Guard::new(Vec::new(), vec![upstream]))).unwrap(),
-            clock: clock.clone(),
-            entropy: Arc::new(OsEntropy),
-            node: NodeId::new(NOW, &OsEntropy),
-            config: Config { base_url: ORIGIN_URL.to_owned(), ..config },
-        });
-        let scoring = scoring(&gateway);
-        let stopping = watch::channel(false).1;
-        let pages = pyxis_dashboard::router(State::new(gateway.clone(), Some(scoring.clone()), stopping));
-        let proxy = pyxis_gateway::router(gateway.clone());
-        Self { gateway, scoring, clock, pages, proxy, _database: database }
+        Self::reaching(database, config, &[]).await
+    }
+
+    /// The same, and requests reach these addresses.
+    pub(crate) async fn reaching(database: TestDatabase, config: Config, hosts: &[SocketAddr]) -> Self {
+        let installation = Installation::start(database).await;
+        let hosts = hosts.iter().copied().chain([UPSTREAM.parse().unwrap()]).collect();
+        let net = ClientConfig::new(Guard::new(Vec::new(), hosts));
+        let node = Node::start(installation, &net, Config { base_url: ORIGIN_URL.to_owned(), ..config });
+        Self { pages: pages(&node, Some(node.scoring.clone())), node }
     }
 
     /// A credential whose secret is the canary, for a host over http as well.
@@ -137,35 +139,22 @@ impl World {
 
     /// The pages of a process that does not serve scoring.
     pub(crate) fn without_scoring(&self) -> Router {
-        pyxis_dashboard::router(State::new(self.gateway.clone(), None, watch::channel(false).1))
+        pages(&self.node, None)
     }
 
     /// The pages of a process that reads wallets' activity from another source.
     pub(crate) fn asking(&self, source: Arc<dyn pyxis_scoring::models::Source>) -> Router {
-        let scoring = pyxis_scoring::State::new(pyxis_scoring::Parts {
-            activity: Some(source),
-            ..scoring_parts(&self.gateway)
-        });
-        pyxis_dashboard::router(State::new(self.gateway.clone(), Some(scoring), watch::channel(false).1))
+        let parts = scoring_parts(&self.node, Arc::new(self.gateway.clone()));
+        let scoring = pyxis_scoring::State::new(pyxis_scoring::Parts { activity: Some(source), ..parts });
+        pages(&self.node, Some(scoring))
     }
 
-    /// Verification on the same store, and pages that show it.
+    /// Verification, and pages that show it.
     pub(crate) fn with_verification(&self) -> (pyxis_verify::State, Router) {
-        let gateway = &self.gateway;
-        let verification = pyxis_verify::State::new(pyxis_verify::Parts {
-            store: gateway.store.clone(),
-            audit_keys: gateway.audit_keys.clone(),
-            keyring: gateway.keyring.clone(),
-            managers: Arc::new(gateway.clone()),
-            net: gateway.net.clone(),
-            clock: Arc::clone(&gateway.clock),
-            entropy: Arc::clone(&gateway.entropy),
-            config: pyxis_verify::Config::default(),
-        });
         let stopping = watch::channel(false).1;
-        let state = State::new(gateway.clone(), Some(self.scoring.clone()), stopping);
-        let pages = pyxis_dashboard::router(state.with_verification(verification.clone()));
-        (verification, pages)
+        let state = State::new(self.gateway.clone(), Some(self.scoring.clone()), stopping);
+        let pages = pyxis_dashboard::router(state.with_verification(self.verification.clone()));
+        (self.verification.clone(), pages)
     }
 
     pub(crate) fn browser(&self) -> Browser {
@@ -199,9 +188,9 @@ impl Team {
     }
 }
 
-impl World {
+impl Server {
     /// Sends a request that must become pending; returns its transaction.
-    async fn accepted(&self, request: Request<Body>) -> String {
+    pub(crate) async fn accepted(&self, request: Request<Body>) -> String {
         let answer = self.proxy.clone().oneshot(request).await.unwrap();
         assert_eq!(answer.status(), StatusCode::ACCEPTED);
         let bytes = answer.into_body().collect().await.unwrap().to_bytes();
@@ -230,23 +219,8 @@ impl World {
     }
 }
 
-/// Scoring on the same store.
-fn scoring(gateway: &pyxis_gateway::State) -> pyxis_scoring::State {
-    pyxis_scoring::State::new(scoring_parts(gateway))
-}
-
-fn scoring_parts(gateway: &pyxis_gateway::State) -> pyxis_scoring::Parts {
-    pyxis_scoring::Parts {
-        store: gateway.store.clone(),
-        outbox: pyxis_store::outbox::Outbox::new(gateway.keyring.clone(), Arc::clone(&gateway.entropy)),
-        audit_keys: gateway.audit_keys.clone(),
-        managers: Arc::new(gateway.clone()),
-        clock: Arc::clone(&gateway.clock),
-        entropy: Arc::clone(&gateway.entropy),
-        token_key: SecretBytes::new(vec![7; 32]),
-        activity: None,
-        config: pyxis_scoring::Config::default(),
-    }
+fn pages(node: &Node, scoring: Option<pyxis_scoring::State>) -> Router {
+    pyxis_dashboard::router(State::new(node.gateway.clone(), scoring, watch::channel(false).1))
 }
 
 /// Response of a page.
@@ -358,7 +332,7 @@ impl Browser {
     }
 }
 
-impl World {
+impl Server {
     /// Adds another person to a team as its owner would; signs in by their link.
     pub(crate) async fn with_person(&self, team: &Team, email: &str, role: Role) -> Browser {
         let actor = Actor::cli(team.id);
@@ -378,4 +352,80 @@ impl World {
     pub(crate) fn later(&self, by: Duration) {
         self.clock.advance(by);
     }
+}
+
+/// Requests a challenge; returns the JSON for the script.
+pub(crate) async fn begin(browser: &mut Browser, form: &str, to: &str, fields: &[(&str, &str)]) -> Value {
+    let page = browser.submit(form, to, fields).await;
+    assert_eq!(page.status, StatusCode::OK, "{}", page.text);
+    serde_json::from_str(&page.text).unwrap()
+}
+
+/// Sends the form with an answer.
+pub(crate) async fn finish(
+    browser: &mut Browser,
+    form: &str,
+    to: &str,
+    begun: &Value,
+    credential: &Value,
+    fields: &[(&str, &str)],
+) -> Page {
+    let (ceremony, credential) = (begun["ceremony"].as_str().unwrap(), credential.to_string());
+    let mut all = vec![("ceremony", ceremony), ("credential", credential.as_str())];
+    all.extend_from_slice(fields);
+    browser.submit(form, to, &all).await
+}
+
+pub(crate) async fn register(browser: &mut Browser, key: &mut Authenticator, name: &str) -> Page {
+    let begun = begin(browser, ACCOUNT, "/app/account/passkeys/begin", &[("name", name)]).await;
+    let made = key.create(&begun["options"]);
+    finish(browser, ACCOUNT, "/app/account/passkeys", &begun, &made, &[("name", name)]).await
+}
+
+/// A server whose bot receives messages and reaches no one.
+pub(crate) fn with_bot() -> Config {
+    let telegram = TelegramConfig {
+        token: SecretString::new("1:token".to_owned()),
+        api_base: "http://127.0.0.1:9".to_owned(),
+        webhook_secret: Some(SecretString::new(BOT_SECRET.to_owned())),
+        poll: Duration::from_secs(30),
+    };
+    Config { chats: ChatSettings::default().with(telegram), ..Config::default() }
+}
+
+/// Stores a Stamp as if its credential had been submitted.
+pub(crate) async fn bring(server: &Server, team: &Team, address: EvmAddress, stamp: &str, nullifier: &str) {
+    let (now, actor) = (server.scoring.now(), Actor::cli(team.id));
+    issuers::add(&server.scoring.audited, &actor, ISSUER, "Our issuer").await.unwrap();
+    let verified = VerifiedCredential {
+        address,
+        provider: stamp.parse().unwrap(),
+        issuer: ISSUER.to_owned(),
+        issued_at: UnixMillis(now.0 - 1000),
+        expires_at: UnixMillis(now.0 + 90 * 86_400_000),
+        digest: digest(address, stamp),
+        digests: Vec::new(),
+        nullifiers: vec![nullifier.parse().unwrap()],
+        credential: "{}".to_owned(),
+    };
+    let outcomes = engine::ingest(&server.scoring.books, team.id, address, &[&verified], now).await.unwrap();
+    assert!(outcomes[0].is_some(), "its issuer is listed");
+}
+
+fn digest(address: EvmAddress, stamp: &str) -> [u8; 32] {
+    let mut digest = [address.0[0]; 32];
+    for (place, byte) in stamp.bytes().take(32).enumerate() {
+        digest[place] ^= byte;
+    }
+    digest
+}
+
+/// Imports transfers and computes the features of their wallets.
+pub(crate) async fn import_activity(server: &Server, text: String) {
+    let reader =
+        pyxis_models::reading::Reader::new(Box::new(std::io::Cursor::new(text.into_bytes()))).unwrap();
+    let store = &server.scoring.store;
+    import(store, "aa", "a.csv", reader, server.scoring.now(), |_| ()).await.unwrap();
+    let held = server.scoring.models.current().await.unwrap();
+    rebuild(store, &held.bundle, |_, _| ()).await.unwrap();
 }

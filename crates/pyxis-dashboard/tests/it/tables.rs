@@ -1,7 +1,10 @@
 //! Tables can be sorted by their headings, and each can be exported as a file.
 
+use std::collections::BTreeSet;
+
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use pyxis_core::approval_mode::Role;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::proof::Kind;
 use pyxis_gateway::Actor;
@@ -11,10 +14,11 @@ use pyxis_gateway::admin::webhooks::{self, WebhookInput};
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
 use pyxis_scoring::service::scorers::{self, ScorerInput};
 use pyxis_scoring::service::{history_requests, issuers};
+use pyxis_store::issuers::IssuerRow;
 use pyxis_testkit::engines;
 use pyxis_verify::service::issuers as proof_issuers;
 
-use crate::support::{Browser, CANARY, World};
+use crate::support::{Browser, CANARY, Server};
 
 /// Names for three of everything listed, chosen so that no list has them in their order of creation.
 const NAMES: [&str; 3] = ["mm-second", "ZZ-third", "aa-first"];
@@ -29,7 +33,7 @@ fn order(text: &str) -> Vec<&'static str> {
 const RISING: [&str; 3] = ["aa-first", "mm-second", "ZZ-third"];
 const FALLING: [&str; 3] = ["ZZ-third", "mm-second", "aa-first"];
 
-async fn fill(world: &World, team: WorkspaceId) {
+async fn fill(server: &Server, team: WorkspaceId) {
     let actor = Actor::cli(team);
     for (n, name) in NAMES.into_iter().enumerate() {
         let input = AgentInput {
@@ -38,19 +42,19 @@ async fn fill(world: &World, team: WorkspaceId) {
             max_pending: None,
             credentials: AgentScope::All,
         };
-        agents::create(&world.gateway, &actor, input).await.unwrap();
-        world.add_bearer(team, name, "api.example.com").await;
-        people::add(&world.gateway, &actor, &format!("{name}@example.com"), Role::Member).await.unwrap();
+        agents::create(&server.gateway, &actor, input).await.unwrap();
+        server.add_bearer(team, name, "api.example.com").await;
+        people::add(&server.gateway, &actor, &format!("{name}@example.com"), Role::Member).await.unwrap();
         let url = format!("https://127.0.0.1:9/{name}");
-        webhooks::create(&world.gateway, &actor, WebhookInput { url, ..WebhookInput::default() })
+        webhooks::create(&server.gateway, &actor, WebhookInput { url, ..WebhookInput::default() })
             .await
             .unwrap();
         let input = ScorerInput { name: name.to_owned(), threshold: None, weights: None };
-        scorers::create(&world.scoring.audited, &actor, input).await.unwrap();
-        let (key, _) = api_keys::create(&world.scoring, &actor, ApiKeyInput::named(name)).await.unwrap();
-        history_requests::create(&world.scoring, &actor, key.id, &format!("use of {name}")).await.unwrap();
+        scorers::create(&server.scoring.audited, &actor, input).await.unwrap();
+        let (key, _) = api_keys::create(&server.scoring, &actor, ApiKeyInput::named(name)).await.unwrap();
+        history_requests::create(&server.scoring, &actor, key.id, &format!("use of {name}")).await.unwrap();
         let did = format!("did:ethr:0x{:040x}", n + 1);
-        issuers::add(&world.scoring.audited, &actor, &did, name).await.unwrap();
+        issuers::add(&server.scoring.audited, &actor, &did, name).await.unwrap();
     }
 }
 
@@ -96,10 +100,10 @@ async fn csv(owner: &mut Browser, path: &str) -> String {
 }
 
 engines! {
-    async fn every_list_is_sorted_by_a_heading_and_its_file_has_the_same_order(world: World) {
-        let (team, owner) = world.with_owner().await;
-        fill(&world, team.id).await;
-        let (verification, pages) = world.with_verification();
+    async fn every_list_is_sorted_by_a_heading_and_its_file_has_the_same_order(server: Server) {
+        let (team, owner) = server.with_owner().await;
+        fill(&server, team.id).await;
+        let (verification, pages) = server.with_verification();
         let mut owner = owner.elsewhere(pages);
         for (n, name) in (1..).zip(NAMES) {
             let issuer = format!("0x{n:040x}").parse().unwrap();
@@ -128,8 +132,8 @@ engines! {
         }
     }
 
-    async fn an_order_and_a_search_stay_while_pages_turn_and_a_file_has_all_that_was_found(world: World) {
-        let (team, mut owner) = world.with_owner().await;
+    async fn an_order_and_a_search_stay_while_pages_turn_and_a_file_has_all_that_was_found(server: Server) {
+        let (team, mut owner) = server.with_owner().await;
         for n in 0..120 {
             let input = AgentInput {
                 name: format!("bot-{n:03}"),
@@ -137,7 +141,7 @@ engines! {
                 max_pending: None,
                 credentials: AgentScope::All,
             };
-            agents::create(&world.gateway, &Actor::cli(team.id), input).await.unwrap();
+            agents::create(&server.gateway, &Actor::cli(team.id), input).await.unwrap();
         }
         let page = owner.get("/app/agents?q=bot&sort=-name&page=2").await.text;
         assert!(page.contains("bot-069") && !page.contains("bot-070") && !page.contains("bot-019"));
@@ -153,10 +157,29 @@ engines! {
         assert!(!file.contains("default-agent"), "only what was found");
     }
 
-    async fn no_cell_of_a_list_is_a_formula(world: World) {
-        let (team, mut owner) = world.with_owner().await;
+    async fn a_file_longer_than_one_read_has_every_row_once_and_a_page_behind_it_is_the_last(server: Server) {
+        let (team, mut owner) = server.with_owner().await;
+        let mut tx = server.gateway.store.begin().await.unwrap();
+        for n in 0..2000 {
+            let created_at = UnixMillis(n % 3);
+            let row = IssuerRow { did: format!("did:web:{n:04}.example"), name: "Äquator".to_owned(), created_at };
+            pyxis_store::issuers::put(&mut tx, team.id, &row).await.unwrap();
+        }
+        tx.commit().await.unwrap();
+        let file = csv(&mut owner, "/app/issuers?q=%C3%A4QUATOR&sort=-listed&export=issuers").await;
+        let rows: Vec<_> = file.trim_end().split("\r\n").skip(1).collect();
+        let dids: BTreeSet<_> = rows.iter().map(|row| row.split(',').nth(1).unwrap()).collect();
+        assert_eq!((rows.len(), dids.len()), (2000, 2000));
+        assert!(rows[0].ends_with("00.002Z") && rows[1999].ends_with("00.000Z"), "{}", rows[0]);
+        let last = owner.get("/app/issuers?q=%C3%84qua&sort=name&page=99999").await.text;
+        assert!(last.contains("50 of 2000") && !last.contains("rel=\"next\""), "{last}");
+        assert!(last.contains("did:web:1999.example") && !last.contains("did:web:1949.example"), "{last}");
+    }
+
+    async fn no_cell_of_a_list_is_a_formula(server: Server) {
+        let (team, mut owner) = server.with_owner().await;
         for name in ["=cmd|'/c calc'!A1", "+1", "-1", "@SUM(A1)"] {
-            api_keys::create(&world.scoring, &Actor::cli(team.id), ApiKeyInput::named(name)).await.unwrap();
+            api_keys::create(&server.scoring, &Actor::cli(team.id), ApiKeyInput::named(name)).await.unwrap();
         }
         let file = csv(&mut owner, "/app/api-keys?export=api-keys").await;
         for line in file.lines().skip(1) {
@@ -175,16 +198,16 @@ fn places(page: &str, asked: &[String]) -> Vec<usize> {
 }
 
 engines! {
-    async fn what_was_decided_is_sorted_by_the_database_page_by_page_and_exported_whole(world: World) {
-        let (team, mut owner) = world.with_owner().await;
+    async fn what_was_decided_is_sorted_by_the_database_page_by_page_and_exported_whole(server: Server) {
+        let (team, mut owner) = server.with_owner().await;
         let mut asked = Vec::new();
         for n in 0..52 {
-            let txn = world.ask(&team, "/v1/items", "=1+1", &format!("{{\"n\":{n}}}")).await;
+            let txn = server.ask(&team, "/v1/items", "=1+1", &format!("{{\"n\":{n}}}")).await;
             if n < 51 {
                 owner.submit("/app/account", &format!("/app/approvals/{txn}/deny"), &[]).await;
             }
             asked.push(txn);
-            world.later(std::time::Duration::from_secs(1));
+            server.later(std::time::Duration::from_secs(1));
         }
         let waiting = asked.pop().unwrap();
         for (sort, first, last) in [("", 50, 0), ("-asked", 50, 0), ("asked", 0, 50), ("nonsense", 50, 0)] {
@@ -208,11 +231,11 @@ engines! {
         assert_eq!(csv(&mut owner, "/app/decided?q=nobody&export=decided").await.lines().count(), 1);
     }
 
-    async fn the_trail_is_sorted_by_the_database_page_by_page(world: World) {
-        let (team, mut owner) = world.with_owner().await;
+    async fn the_trail_is_sorted_by_the_database_page_by_page(server: Server) {
+        let (team, mut owner) = server.with_owner().await;
         let mut asked = Vec::new();
         for n in 0..51 {
-            asked.push(world.ask(&team, "/v1/items", "", &format!("{{\"n\":{n}}}")).await);
+            asked.push(server.ask(&team, "/v1/items", "", &format!("{{\"n\":{n}}}")).await);
         }
         let orders = [("", 50, 0), ("when", 0, 50), ("-what", 50, 0), ("who", 0, 50), ("nonsense", 50, 0)];
         for (sort, first, last) in orders {

@@ -11,25 +11,25 @@ use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
 use pyxis_store::usage::{self, Batch, Surface};
 use pyxis_testkit::engines;
 
-use crate::support::{Browser, PASSWORD, Team, World};
+use crate::support::{Browser, PASSWORD, Server, Team};
 
 /// Four pending requests and one that the policy denies.
-async fn five_requests(world: &World, team: &Team) {
+async fn five_requests(server: &Server, team: &Team) {
     let policy = Policy::from_json(br#"{"deny_methods":["DELETE"]}"#).unwrap();
-    policies::put(&world.gateway, &Actor::cli(team.id), "billing", &policy).await.unwrap();
+    policies::put(&server.gateway, &Actor::cli(team.id), "billing", &policy).await.unwrap();
     for n in 0..4 {
-        world.ask(team, "/v1/items", "", &format!("{{\"n\":{n}}}")).await;
+        server.ask(team, "/v1/items", "", &format!("{{\"n\":{n}}}")).await;
     }
     let denied = team.request("billing", "DELETE", "http://127.0.0.1:9/v1/items");
-    assert_eq!(world.send(denied).await, http::StatusCode::FORBIDDEN);
+    assert_eq!(server.send(denied).await, http::StatusCode::FORBIDDEN);
 }
 
 /// Counts this many requests of a key at one endpoint. Its window admits up to 5.
-async fn count(world: &World, key: ApiKeyId, requests: i64) {
-    let now = world.gateway.now();
+async fn count(server: &Server, key: ApiKeyId, requests: i64) {
+    let now = server.gateway.now();
     let window_start = window::quarter_start(now);
     let batch = Batch { key, surface: Surface::Stamps, window_start, requests, limit: 5, now };
-    usage::count(&world.gateway.store, &batch).await.unwrap();
+    usage::count(&server.gateway.store, &batch).await.unwrap();
 }
 
 /// The cells of the row with this name: requests, admitted, refused.
@@ -41,8 +41,8 @@ fn cells(page: &str, name: &str) -> Vec<String> {
 }
 
 /// Hours later the session has expired, and the person signs in again.
-async fn later(world: &World, owner: &mut Browser, hours: u64) {
-    world.later(Duration::from_hours(hours));
+async fn later(server: &Server, owner: &mut Browser, hours: u64) {
+    server.later(Duration::from_hours(hours));
     owner.sign_in("ana@example.com", PASSWORD).await;
 }
 
@@ -51,16 +51,16 @@ async fn usage_page(owner: &mut Browser, query: &str) -> String {
 }
 
 engines! {
-    async fn requests_are_told_by_agent_and_by_key_and_leave_the_page_with_time(world: World) {
-        let (team, mut owner) = world.with_owner().await;
+    async fn requests_are_told_by_agent_and_by_key_and_leave_the_page_with_time(server: Server) {
+        let (team, mut owner) = server.with_owner().await;
         let input = ApiKeyInput::named("checkout");
-        let (key, _) = api_keys::create(&world.scoring, &Actor::cli(team.id), input).await.unwrap();
+        let (key, _) = api_keys::create(&server.scoring, &Actor::cli(team.id), input).await.unwrap();
         let empty = usage_page(&mut owner, "").await;
         assert_eq!(empty.matches("No requests in the last 24 hours").count(), 2, "{empty}");
         assert!(empty.contains("/forward \\") && empty.contains("/v2/stamps/1/score/"), "{empty}");
 
-        five_requests(&world, &team).await;
-        count(&world, key.id, 7).await;
+        five_requests(&server, &team).await;
+        count(&server, key.id, 7).await;
         let page = usage_page(&mut owner, "").await;
         assert_eq!(cells(&page, "default-agent"), ["5", "4", "1"]);
         assert_eq!(cells(&page, "checkout"), ["7", "5", "2"]);
@@ -73,8 +73,8 @@ engines! {
             assert!(page.contains(told), "{told}: {page}");
         }
 
-        later(&world, &mut owner, 25).await;
-        count(&world, key.id, 1).await;
+        later(&server, &mut owner, 25).await;
+        count(&server, key.id, 1).await;
         let day = usage_page(&mut owner, "?range=24h").await;
         assert!(!day.contains(">default-agent</a>"), "{day}");
         assert_eq!(cells(&day, "checkout"), ["1", "1", "0"]);
@@ -83,18 +83,18 @@ engines! {
             assert_eq!(cells(&page, "default-agent"), ["5", "4", "1"], "{range}");
             assert_eq!(cells(&page, "checkout"), ["8", "6", "2"], "{range}");
         }
-        later(&world, &mut owner, 24 * 30).await;
+        later(&server, &mut owner, 24 * 30).await;
         let month = usage_page(&mut owner, "?range=30d").await;
         assert_eq!(month.matches("No requests in the last 30 days").count(), 2, "{month}");
     }
 
-    async fn usage_is_searched_sorted_and_exported_within_its_range(world: World) {
-        let (team, mut owner) = world.with_owner().await;
-        five_requests(&world, &team).await;
+    async fn usage_is_searched_sorted_and_exported_within_its_range(server: Server) {
+        let (team, mut owner) = server.with_owner().await;
+        five_requests(&server, &team).await;
         let actor = Actor::cli(team.id);
         for (name, requests) in [("few", 1), ("many", 4)] {
-            let (key, _) = api_keys::create(&world.scoring, &actor, ApiKeyInput::named(name)).await.unwrap();
-            count(&world, key.id, requests).await;
+            let (key, _) = api_keys::create(&server.scoring, &actor, ApiKeyInput::named(name)).await.unwrap();
+            count(&server, key.id, requests).await;
         }
         let order = |page: &str| page.find(">few</a>").unwrap() < page.find(">many</a>").unwrap();
         assert!(!order(&usage_page(&mut owner, "").await), "the most first");
@@ -110,21 +110,21 @@ engines! {
         assert!(found.contains("Agents named like"), "{found}");
     }
 
-    async fn who_is_gone_keeps_its_requests_and_other_workspaces_have_none_of_them(world: World) {
-        let (team, mut owner) = world.with_owner().await;
-        five_requests(&world, &team).await;
+    async fn who_is_gone_keeps_its_requests_and_other_workspaces_have_none_of_them(server: Server) {
+        let (team, mut owner) = server.with_owner().await;
+        five_requests(&server, &team).await;
         let actor = Actor::cli(team.id);
-        let agent = agents::by_name(&world.gateway.store, team.id, "default-agent").await.unwrap();
-        agents::remove(&world.gateway.audited, &actor, agent.row.id).await.unwrap();
+        let agent = agents::by_name(&server.gateway.store, team.id, "default-agent").await.unwrap();
+        agents::remove(&server.gateway.audited, &actor, agent.row.id).await.unwrap();
         let page = usage_page(&mut owner, "").await;
         assert!(page.contains("<th scope=\"row\">default-agent <span"), "{page}");
         assert!(page.contains("Removed</span>"), "{page}");
 
-        let rival = world.team("rival", "eve@example.com").await;
-        let mut eve = world.browser();
+        let rival = server.team("rival", "eve@example.com").await;
+        let mut eve = server.browser();
         eve.use_link(&rival.link).await;
         assert!(usage_page(&mut eve, "?range=30d").await.contains("No requests in the last 30 days"));
-        let without = owner.elsewhere(world.without_scoring()).get("/app/usage").await.text;
+        let without = owner.elsewhere(server.without_scoring()).get("/app/usage").await.text;
         assert!(without.contains("Agent requests") && !without.contains("API key requests"));
     }
 }

@@ -52,6 +52,12 @@ impl Rights {
         (!self.manager).then(|| mine.collect())
     }
 
+    /// Credentials whose policies the person may change or propose to change; `None` for all.
+    pub fn editable(&self) -> Option<Vec<CredentialId>> {
+        let mine = self.of.iter().filter(|(_, right)| right.policy).map(|(id, _)| *id);
+        (!self.manager).then(|| mine.collect())
+    }
+
     /// Credentials on which a member has rights.
     pub fn assigned(&self) -> impl Iterator<Item = (CredentialId, Right)> {
         self.of.iter().map(|(id, right)| (*id, *right))

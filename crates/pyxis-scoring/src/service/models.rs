@@ -50,8 +50,12 @@ pub async fn overview(state: &State) -> Result<Overview> {
 /// The largest suspected groups.
 pub async fn groups(store: &Store) -> Result<Vec<Group>> {
     let stored = models::groups(store, 1, i64::MAX).await?;
-    let read = |(_, document): (i64, String)| serde_json::from_str(&document);
-    stored.into_iter().map(read).collect::<Result<_, _>>().map_err(|error| Error::Internal(Box::new(error)))
+    stored.into_iter().map(|(_, document)| group(&document)).collect()
+}
+
+/// A suspected group as it is stored.
+pub fn group(document: &str) -> Result<Group> {
+    serde_json::from_str(document).map_err(|error| Error::Internal(Box::new(error)))
 }
 
 /// Explains a wallet's score. Counts against no limit and is not recorded as served.

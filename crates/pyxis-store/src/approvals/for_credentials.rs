@@ -19,7 +19,7 @@ pub async fn list_for_credentials(
         return Ok(Vec::new());
     }
     let engine = executor.engine();
-    let query = listing(workspace, filter).and_in(engine, "credential_id", credentials);
+    let query = listing(engine, workspace, filter).and_in(engine, "credential_id", credentials);
     executor.all(ordered(query, filter)).await
 }
 

@@ -11,7 +11,7 @@ use pyxis_core::id::WorkspaceId;
 use super::ordered::AuditColumn;
 use super::{AuditRow, audit_columns, read_rest};
 use crate::db::{FromRow, Row, sql};
-use crate::like::containing;
+use crate::lists::Contains;
 use crate::{Executor, StoreError};
 
 /// Filter for audit records; `None` and empty lists match all.
@@ -68,6 +68,9 @@ impl FromRow for AuditEntry {
 }
 
 const DEFAULT_LIMIT: u32 = 100;
+/// The text that a search looks at.
+const SEARCHED: &str =
+    "(r.actor_name || ' ' || coalesce(r.host, '') || ' ' || coalesce(r.credential, '') || ' ' || r.detail)";
 
 /// Records of a workspace that are not outcomes, in the order of the filter, each with its outcome.
 pub async fn search(
@@ -92,11 +95,7 @@ pub async fn search(
     .push_if(" AND r.method = ?", filter.method.as_ref())
     .push_if(" AND r.host = ?", filter.host.as_ref())
     .push_if(" AND coalesce(o.status, r.status) / 100 = ?", filter.status_class)
-    .push_if(
-        " AND lower(r.actor_name || ' ' || coalesce(r.host, '') || ' ' || coalesce(r.credential, '') || ' ' \
-         || r.detail) LIKE ? ESCAPE '\\'",
-        filter.text.as_deref().map(containing),
-    )
+    .contains(executor.engine(), &[SEARCHED], filter.text.as_deref().unwrap_or(""))
     .push_if(" AND r.at >= ?", filter.from)
     .push_if(" AND r.at < ?", filter.to)
     .push_if(beyond, filter.beyond_seq)

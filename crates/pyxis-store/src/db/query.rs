@@ -127,6 +127,31 @@ impl SqlQuery {
         self
     }
 
+    /// Appends a condition that any of `expressions` compares to `value` as the operator says.
+    #[must_use]
+    pub fn and_any(
+        mut self,
+        expressions: &'static [&'static str],
+        operator: &'static str,
+        value: impl Bind,
+        end: &'static str,
+    ) -> Self {
+        self.params.push(value.bind());
+        let number = self.params.len();
+        for (place, expression) in expressions.iter().enumerate() {
+            let start = if place == 0 { " AND (" } else { " OR " };
+            // Writing to a String does not fail.
+            let _ = write!(self.text.to_mut(), "{start}{expression}{operator}${number}{end}");
+        }
+        self.then(")")
+    }
+
+    /// The query of `columns` for literal text from ` FROM` on. The columns have no parameters.
+    #[must_use]
+    pub fn selecting(self, columns: &'static str) -> Self {
+        Self { text: format!("SELECT {columns}{}", self.text).into(), ..self }
+    }
+
     /// Appends literal text after a filter.
     #[must_use]
     pub fn then(mut self, text: &'static str) -> Self {

@@ -4,7 +4,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_store::activity::{self, Chunk, PartyRow, WalletRow};
 use pyxis_testkit::engines;
 
-use crate::support::{NOW, World, at};
+use crate::support::{NOW, Workspace, at};
 
 fn address(byte: u8) -> EvmAddress {
     EvmAddress([byte; 20])
@@ -20,8 +20,8 @@ fn wallet(byte: u8, digest: i64) -> WalletRow {
 }
 
 engines! {
-    async fn an_import_goes_on_where_it_stopped_and_takes_each_chunk_once(world: &World) {
-        let store = &world.store;
+    async fn an_import_goes_on_where_it_stopped_and_takes_each_chunk_once(main: &Workspace) {
+        let store = &main.store;
         let begun = activity::begin_import(store, "aa", "a.csv", NOW).await.unwrap();
         assert_eq!((begun.lines, begun.finished_at), (0, None));
         assert!(activity::append(store, chunk(0, 0)).await.unwrap());
@@ -38,8 +38,8 @@ engines! {
         assert_eq!(activity::list_imports(store).await.unwrap()[0].finished_at, Some(at(3)));
     }
 
-    async fn a_forgotten_import_takes_its_transfers_along(world: &World) {
-        let store = &world.store;
+    async fn a_forgotten_import_takes_its_transfers_along(main: &Workspace) {
+        let store = &main.store;
         activity::begin_import(store, "aa", "a.csv", NOW).await.unwrap();
         activity::append(store, chunk(0, 0)).await.unwrap();
         assert!(activity::remove_import(store, "aa").await.unwrap());
@@ -47,8 +47,8 @@ engines! {
         assert!(!activity::remove_import(store, "aa").await.unwrap());
     }
 
-    async fn wallets_are_put_in_place_and_read_by_one_and_by_many(world: &World) {
-        let store = &world.store;
+    async fn wallets_are_put_in_place_and_read_by_one_and_by_many(main: &Workspace) {
+        let store = &main.store;
         activity::put_wallets(store, vec![wallet(1, 7), wallet(2, 8)]).await.unwrap();
         activity::put_wallets(store, vec![WalletRow { features: vec![9], ..wallet(2, 9) }]).await.unwrap();
         assert_eq!(activity::digests(store).await.unwrap(), [(address(1), 7), (address(2), 9)]);
@@ -60,8 +60,8 @@ engines! {
         assert_eq!(activity::digests(store).await.unwrap().len(), 1);
     }
 
-    async fn how_popular_addresses_are_is_put_in_place_and_read_by_many(world: &World) {
-        let store = &world.store;
+    async fn how_popular_addresses_are_is_put_in_place_and_read_by_many(main: &Workspace) {
+        let store = &main.store;
         let row =
             |of, parties| PartyRow { address: address(of), parties, own: -parties, seen: i64::MIN + parties };
         activity::put_parties(store, &[row(1, 7), row(2, 8)]).await.unwrap();
@@ -74,8 +74,8 @@ engines! {
         assert_eq!(activity::all_parties(store).await.unwrap(), all[1..]);
     }
 
-    async fn a_computation_that_was_overtaken_writes_and_marks_nothing_more(world: &World) {
-        let store = &world.store;
+    async fn a_computation_that_was_overtaken_writes_and_marks_nothing_more(main: &Workspace) {
+        let store = &main.store;
         assert_eq!(activity::mark(store).await.unwrap(), None);
         let first = activity::begin_run(store).await.unwrap();
         let mut tx = store.begin().await.unwrap();

@@ -9,14 +9,14 @@ use pyxis_store::audit::{self, Appender, AuditKeys, AuditRecord};
 use pyxis_store::{Tx, generations, workspaces};
 use pyxis_testkit::engines;
 
-use crate::support::{NOW, World, at_once, query_strings};
+use crate::support::{NOW, Workspace, at_once, query_strings};
 
-fn keys(world: &World) -> AuditKeys {
-    AuditKeys::new(&world.keyring)
+fn keys(main: &Workspace) -> AuditKeys {
+    AuditKeys::new(&main.keyring)
 }
 
-fn appender(world: &World) -> Appender {
-    Appender::start(world.store.clone(), keys(world))
+fn appender(main: &Workspace) -> Appender {
+    Appender::start(main.store.clone(), keys(main))
 }
 
 fn record(ws: WorkspaceId) -> AuditRecord {
@@ -27,33 +27,33 @@ fn record(ws: WorkspaceId) -> AuditRecord {
     }
 }
 
-async fn generation(world: &World) -> i64 {
-    generations::read(&world.store).await.unwrap()
+async fn generation(main: &Workspace) -> i64 {
+    generations::read(&main.store).await.unwrap()
 }
 
 /// Changes the configuration.
-async fn change(world: &World, tx: &mut Tx) {
+async fn change(main: &Workspace, tx: &mut Tx) {
     let mode = ApprovalMode::Autonomous;
-    assert!(workspaces::update_settings(tx, world.ws, mode, None).await.unwrap());
+    assert!(workspaces::update_settings(tx, main.id, mode, None).await.unwrap());
 }
 
 /// Number of records, after verifying the chain.
-async fn intact(world: &World) -> i64 {
-    let verdict = audit::verify(&world.store, &keys(world), None, |_, _| ()).await.unwrap();
+async fn intact(main: &Workspace) -> i64 {
+    let verdict = audit::verify(&main.store, &keys(main), None, |_, _| ()).await.unwrap();
     assert_eq!(verdict.damage, None);
     verdict.records
 }
 
 /// On PostgreSQL, waits until a statement is blocked by another's lock. On SQLite writes wait in the queue of the only
 /// writer, so there is nothing to wait for.
-async fn until_one_waits(world: &World) {
-    if world.options.url.sqlite_path().is_some() {
+async fn until_one_waits(main: &Workspace) {
+    if main.options.url.sqlite_path().is_some() {
         return;
     }
     let waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
                    AND wait_event_type = 'Lock'";
     let seen = async {
-        while query_strings(world, waiting).await != ["1"] {
+        while query_strings(main, waiting).await != ["1"] {
             tokio::task::yield_now().await;
         }
     };
@@ -61,24 +61,24 @@ async fn until_one_waits(world: &World) {
 }
 
 engines! {
-    async fn a_record_is_stored_under_the_present_generation_only(world: &World) {
-        let appender = appender(world);
-        let now = generation(world).await;
-        assert_eq!(appender.append_under(record(world.ws), now).await.unwrap(), Some(1));
-        let mut tx = world.store.begin().await.unwrap();
-        change(world, &mut tx).await;
+    async fn a_record_is_stored_under_the_present_generation_only(main: &Workspace) {
+        let appender = appender(main);
+        let now = generation(main).await;
+        assert_eq!(appender.append_under(record(main.id), now).await.unwrap(), Some(1));
+        let mut tx = main.store.begin().await.unwrap();
+        change(main, &mut tx).await;
         tx.commit().await.unwrap();
         for stale in [now, now - 1, now + 2] {
-            assert_eq!(appender.append_under(record(world.ws), stale).await.unwrap(), None);
+            assert_eq!(appender.append_under(record(main.id), stale).await.unwrap(), None);
         }
-        assert_eq!(appender.append_under(record(world.ws), now + 1).await.unwrap(), Some(2));
-        assert_eq!(intact(world).await, 2);
+        assert_eq!(appender.append_under(record(main.id), now + 1).await.unwrap(), Some(2));
+        assert_eq!(intact(main).await, 2);
     }
 
-    async fn stale_records_leave_no_gap_among_those_that_hold(world: &World) {
-        let (appender, now) = (appender(world), generation(world).await);
+    async fn stale_records_leave_no_gap_among_those_that_hold(main: &Workspace) {
+        let (appender, now) = (appender(main), generation(main).await);
         let mut stored: Vec<i64> = at_once(30, |number| {
-            let (appender, record) = (appender.clone(), record(world.ws));
+            let (appender, record) = (appender.clone(), record(main.id));
             async move {
                 match number % 3 {
                     0 => Some(appender.append(record).await.unwrap()),
@@ -96,35 +96,35 @@ engines! {
         .collect();
         stored.sort_unstable();
         assert_eq!(stored, (1..=20).collect::<Vec<i64>>());
-        assert_eq!(intact(world).await, 20);
+        assert_eq!(intact(main).await, 20);
     }
 
-    async fn a_change_that_commits_while_the_record_waits_comes_first(world: &World) {
-        let (appender, before) = (appender(world), generation(world).await);
+    async fn a_change_that_commits_while_the_record_waits_comes_first(main: &Workspace) {
+        let (appender, before) = (appender(main), generation(main).await);
         // Like every configuration change: the change and its record, in one transaction.
-        let mut tx = world.store.begin().await.unwrap();
-        change(world, &mut tx).await;
-        audit::append_in(&mut tx, &keys(world), &[record(world.ws)]).await.unwrap();
+        let mut tx = main.store.begin().await.unwrap();
+        change(main, &mut tx).await;
+        audit::append_in(&mut tx, &keys(main), &[record(main.id)]).await.unwrap();
         let waiting = tokio::spawn({
-            let (appender, record) = (appender.clone(), record(world.ws));
+            let (appender, record) = (appender.clone(), record(main.id));
             async move { appender.append_under(record, before).await.unwrap() }
         });
-        until_one_waits(world).await;
+        until_one_waits(main).await;
         tx.commit().await.unwrap();
         assert_eq!(waiting.await.unwrap(), None);
-        assert_eq!(intact(world).await, 1);
+        assert_eq!(intact(main).await, 1);
     }
 
-    async fn a_change_that_is_taken_back_while_the_record_waits_changes_nothing(world: &World) {
-        let (appender, before) = (appender(world), generation(world).await);
-        let mut tx = world.store.begin().await.unwrap();
-        change(world, &mut tx).await;
-        audit::append_in(&mut tx, &keys(world), &[record(world.ws)]).await.unwrap();
+    async fn a_change_that_is_taken_back_while_the_record_waits_changes_nothing(main: &Workspace) {
+        let (appender, before) = (appender(main), generation(main).await);
+        let mut tx = main.store.begin().await.unwrap();
+        change(main, &mut tx).await;
+        audit::append_in(&mut tx, &keys(main), &[record(main.id)]).await.unwrap();
         let waiting = tokio::spawn({
-            let (appender, record) = (appender.clone(), record(world.ws));
+            let (appender, record) = (appender.clone(), record(main.id));
             async move { appender.append_under(record, before).await.unwrap() }
         });
-        until_one_waits(world).await;
+        until_one_waits(main).await;
         drop(tx);
         assert_eq!(waiting.await.unwrap(), Some(1));
     }

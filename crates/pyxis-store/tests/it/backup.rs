@@ -25,21 +25,21 @@ use pyxis_testkit::engines;
 use pyxis_testkit::postgres::Database;
 
 use crate::support::{
-    NOW, World, add_agent, add_approval, add_credential, add_key, add_scorer, add_stamp, add_user, address,
-    new_score, new_stamp, nullifiers,
+    NOW, Workspace, add_agent, add_approval, add_credential, add_key, add_scorer, add_stamp, add_user,
+    address, new_score, new_stamp, nullifiers,
 };
 
-async fn fill(world: &World) {
-    let credential = add_credential(world, "api").await;
-    add_agent(world, "bot", &[credential]).await;
-    add_user(world, "o@example.com").await;
-    add_approval(world, "k").await;
-    fill_scoring(world).await;
-    let keys = AuditKeys::new(&world.keyring);
-    let mut tx = world.store.begin().await.unwrap();
+async fn fill(main: &Workspace) {
+    let credential = add_credential(main, "api").await;
+    add_agent(main, "bot", &[credential]).await;
+    add_user(main, "o@example.com").await;
+    add_approval(main, "k").await;
+    fill_scoring(main).await;
+    let keys = AuditKeys::new(&main.keyring);
+    let mut tx = main.store.begin().await.unwrap();
     let record = AuditRecord {
         event: AuditEvent::AgentCreated.into(),
-        workspace_id: Some(world.ws),
+        workspace_id: Some(main.id),
         detail: "{}".to_owned(),
         ..AuditRecord::default()
     };
@@ -49,10 +49,10 @@ async fn fill(world: &World) {
 }
 
 /// Adds a row to every scoring table.
-async fn fill_scoring(world: &World) {
-    let (store, ws) = (&world.store, world.ws);
-    let (scorer, key) = (add_scorer(world, "one").await, add_key(world).await);
-    add_stamp(world, &new_stamp(1, "A", "n1 n2")).await;
+async fn fill_scoring(main: &Workspace) {
+    let (store, ws) = (&main.store, main.id);
+    let (scorer, key) = (add_scorer(main, "one").await, add_key(main).await);
+    add_stamp(main, &new_stamp(1, "A", "n1 n2")).await;
     let first = new_score(scorer, 1);
     scores::put(store, ws, &first).await.unwrap();
     scores::mark_in_history(store, ws, scorer, first.address, NOW).await.unwrap();
@@ -98,9 +98,9 @@ async fn fill_scoring(world: &World) {
     tx.commit().await.unwrap();
 }
 
-/// Asserts that the scoring data of `store` equals that of `world`.
-async fn scores_alike(world: &World, store: &Store) {
-    let (there, ws, holder) = (&world.store, world.ws, address(1));
+/// Asserts that the scoring data of `store` equals that of `main`.
+async fn scores_alike(main: &Workspace, store: &Store) {
+    let (there, ws, holder) = (&main.store, main.id, address(1));
     let scorer = scorers::list(there, ws).await.unwrap()[0].id;
     let key = &api_keys::list(there, ws).await.unwrap()[0];
     macro_rules! alike {
@@ -137,17 +137,17 @@ async fn scores_alike(world: &World, store: &Store) {
 }
 
 /// Restores into `store` and compares.
-async fn restored_equals(world: &World, file: &Path, store: &Store) {
+async fn restored_equals(main: &Workspace, file: &Path, store: &Store) {
     store.migrate().await.unwrap();
     let before = generations::read(store).await.unwrap();
     backup::restore(store, file, |_| ()).await.unwrap();
     assert!(
-        generations::read(store).await.unwrap() > before.max(generations::read(&world.store).await.unwrap())
+        generations::read(store).await.unwrap() > before.max(generations::read(&main.store).await.unwrap())
     );
 
-    let ws = world.ws;
-    assert_eq!(workspaces::list(store).await.unwrap(), workspaces::list(&world.store).await.unwrap());
-    assert_eq!(agents::list(store, ws).await.unwrap(), agents::list(&world.store, ws).await.unwrap());
+    let ws = main.id;
+    assert_eq!(workspaces::list(store).await.unwrap(), workspaces::list(&main.store).await.unwrap());
+    assert_eq!(agents::list(store, ws).await.unwrap(), agents::list(&main.store, ws).await.unwrap());
     let filter = approvals::ApprovalFilter {
         state: None,
         settled: false,
@@ -160,11 +160,11 @@ async fn restored_equals(world: &World, file: &Path, store: &Store) {
         limit: 9,
     };
     let there = approvals::list(store, ws, &filter).await.unwrap();
-    assert_eq!(there, approvals::list(&world.store, ws, &filter).await.unwrap());
+    assert_eq!(there, approvals::list(&main.store, ws, &filter).await.unwrap());
     assert!(approvals::request(store, ws, there[0].txn_id).await.unwrap().is_some());
 
     // The same master key opens sealed values, and the chain continues.
-    let keyring = Keyring::load(store, &world.master, &OsEntropy, NOW).await.unwrap();
+    let keyring = Keyring::load(store, &main.master, &OsEntropy, NOW).await.unwrap();
     let row = credentials::find_by_name(store, ws, "api").await.unwrap().unwrap();
     let opened =
         keyring.open(&credentials::secret_aad(ws, row.id), row.sealed_secret.as_ref().unwrap()).unwrap();
@@ -174,40 +174,40 @@ async fn restored_equals(world: &World, file: &Path, store: &Store) {
     assert_eq!(appender.append(AuditRecord::default()).await.unwrap(), 1201);
     let verdict = audit::verify(store, &keys, None, |_, _| ()).await.unwrap();
     assert_eq!((verdict.records, verdict.checkpoints, verdict.damage), (1201, 1, None));
-    scores_alike(world, store).await;
+    scores_alike(main, store).await;
 
     let refused = backup::restore(store, file, |_| ()).await;
     assert!(matches!(refused, Err(StoreError::Backup(_))));
 }
 
 engines! {
-    async fn a_backup_restores_into_sqlite(world: &World) {
-        fill(world).await;
+    async fn a_backup_restores_into_sqlite(main: &Workspace) {
+        fill(main).await;
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("backup.db");
-        backup::write(&world.store, &file, |_| ()).await.unwrap();
+        backup::write(&main.store, &file, |_| ()).await.unwrap();
         let left: Vec<_> = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(left, ["backup.db"]);
-        let again = backup::write(&world.store, &file, |_| ()).await;
+        let again = backup::write(&main.store, &file, |_| ()).await;
         assert!(matches!(again, Err(StoreError::Backup(_))));
         let url = DatabaseUrl::sqlite(directory.path().join("restored.db"));
-        restored_equals(world, &file, &Store::open(&OpenOptions::new(url)).unwrap()).await;
+        restored_equals(main, &file, &Store::open(&OpenOptions::new(url)).unwrap()).await;
     }
 
-    async fn a_backup_restores_into_postgres(world: &World) {
+    async fn a_backup_restores_into_postgres(main: &Workspace) {
         let database = Database::create("restored").await;
-        fill(world).await;
+        fill(main).await;
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("backup.db");
-        backup::write(&world.store, &file, |_| ()).await.unwrap();
+        backup::write(&main.store, &file, |_| ()).await.unwrap();
         let store = Store::open(&OpenOptions::new(database.url())).unwrap();
-        restored_equals(world, &file, &store).await;
+        restored_equals(main, &file, &store).await;
     }
 
-    async fn a_backup_taken_while_records_are_appended_is_consistent(world: &World) {
-        fill(world).await;
-        let keys = AuditKeys::new(&world.keyring);
-        let appender = Appender::start(world.store.clone(), keys.clone());
+    async fn a_backup_taken_while_records_are_appended_is_consistent(main: &Workspace) {
+        fill(main).await;
+        let keys = AuditKeys::new(&main.keyring);
+        let appender = Appender::start(main.store.clone(), keys.clone());
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("backup.db");
         let appending = async {
@@ -217,7 +217,7 @@ engines! {
         };
         tokio::select! {
             () = appending => {}
-            written = backup::write(&world.store, &file, |_| ()) => written.unwrap(),
+            written = backup::write(&main.store, &file, |_| ()) => written.unwrap(),
         }
         let url = DatabaseUrl::sqlite(directory.path().join("restored.db"));
         let store = Store::open(&OpenOptions::new(url)).unwrap();
@@ -227,15 +227,15 @@ engines! {
         assert!(verdict.records >= 1200 && verdict.damage.is_none());
     }
 
-    async fn what_is_not_a_backup_is_refused_and_changes_nothing(world: &World) {
+    async fn what_is_not_a_backup_is_refused_and_changes_nothing(main: &Workspace) {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("x");
         for bytes in [&b"not a database"[..], b""] {
             std::fs::write(&file, bytes).unwrap();
-            let refused = backup::restore(&world.store, &file, |_| ()).await;
+            let refused = backup::restore(&main.store, &file, |_| ()).await;
             assert!(matches!(refused, Err(StoreError::Backup(_))));
         }
-        assert!(backup::restore(&world.store, &directory.path().join("none"), |_| ()).await.is_err());
-        assert!(workspaces::find(&world.store, world.ws).await.unwrap().is_some());
+        assert!(backup::restore(&main.store, &directory.path().join("none"), |_| ()).await.is_err());
+        assert!(workspaces::find(&main.store, main.id).await.unwrap().is_some());
     }
 }

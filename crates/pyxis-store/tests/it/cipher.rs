@@ -4,61 +4,61 @@ use pyxis_core::entropy::OsEntropy;
 use pyxis_store::cipher::{Aad, CipherError, Keyring, MasterKey};
 use pyxis_testkit::engines;
 
-use crate::support::{NOW, World, at_once};
+use crate::support::{NOW, Workspace, at_once};
 
-fn aad(world: &World, id: &str) -> Aad {
-    Aad::new("credentials", "sealed_secret", world.ws, id)
+fn aad(main: &Workspace, id: &str) -> Aad {
+    Aad::new("credentials", "sealed_secret", main.id, id)
 }
 
 engines! {
-    async fn a_value_opens_after_a_restart_and_only_for_its_row(world: &World) {
-        let sealed = world.keyring.seal(&OsEntropy, &aad(world, "1"), b"s3cret");
-        let again = Keyring::load(&world.store, &world.master, &OsEntropy, NOW).await.unwrap();
-        assert_eq!(again.open(&aad(world, "1"), &sealed).unwrap().expose(), b"s3cret");
-        assert!(matches!(again.open(&aad(world, "2"), &sealed), Err(CipherError::Rejected)));
-        assert_eq!(again.derive("x").expose(), world.keyring.derive("x").expose());
+    async fn a_value_opens_after_a_restart_and_only_for_its_row(main: &Workspace) {
+        let sealed = main.keyring.seal(&OsEntropy, &aad(main, "1"), b"s3cret");
+        let again = Keyring::load(&main.store, &main.master, &OsEntropy, NOW).await.unwrap();
+        assert_eq!(again.open(&aad(main, "1"), &sealed).unwrap().expose(), b"s3cret");
+        assert!(matches!(again.open(&aad(main, "2"), &sealed), Err(CipherError::Rejected)));
+        assert_eq!(again.derive("x").expose(), main.keyring.derive("x").expose());
         assert_ne!(again.derive("x").expose(), again.derive("y").expose());
         assert_eq!(again.derive("x").expose().len(), 32);
     }
 
-    async fn another_master_key_is_refused(world: &World) {
+    async fn another_master_key_is_refused(main: &Workspace) {
         let other = MasterKey::generate(&OsEntropy);
-        let loaded = Keyring::load(&world.store, &other, &OsEntropy, NOW).await;
+        let loaded = Keyring::load(&main.store, &other, &OsEntropy, NOW).await;
         assert!(matches!(loaded, Err(CipherError::WrongMasterKey)));
-        let rotated = Keyring::rotate_master(&world.store, &other, &world.master, &OsEntropy).await;
+        let rotated = Keyring::rotate_master(&main.store, &other, &main.master, &OsEntropy).await;
         assert!(matches!(rotated, Err(CipherError::WrongMasterKey)));
-        let added = world.keyring.rotate_data_key(&world.store, &other, &OsEntropy, NOW).await;
+        let added = main.keyring.rotate_data_key(&main.store, &other, &OsEntropy, NOW).await;
         assert!(matches!(added, Err(CipherError::WrongMasterKey)));
-        assert!(Keyring::load(&world.store, &world.master, &OsEntropy, NOW).await.is_ok());
+        assert!(Keyring::load(&main.store, &main.master, &OsEntropy, NOW).await.is_ok());
     }
 
-    async fn rotating_the_master_key_keeps_values_and_derived_keys(world: &World) {
-        let sealed = world.keyring.seal(&OsEntropy, &aad(world, "1"), b"s3cret");
+    async fn rotating_the_master_key_keeps_values_and_derived_keys(main: &Workspace) {
+        let sealed = main.keyring.seal(&OsEntropy, &aad(main, "1"), b"s3cret");
         let new = MasterKey::generate(&OsEntropy);
-        Keyring::rotate_master(&world.store, &world.master, &new, &OsEntropy).await.unwrap();
-        assert!(Keyring::load(&world.store, &world.master, &OsEntropy, NOW).await.is_err());
-        let again = Keyring::load(&world.store, &new, &OsEntropy, NOW).await.unwrap();
-        assert_eq!(again.open(&aad(world, "1"), &sealed).unwrap().expose(), b"s3cret");
-        assert_eq!(again.derive("x").expose(), world.keyring.derive("x").expose());
+        Keyring::rotate_master(&main.store, &main.master, &new, &OsEntropy).await.unwrap();
+        assert!(Keyring::load(&main.store, &main.master, &OsEntropy, NOW).await.is_err());
+        let again = Keyring::load(&main.store, &new, &OsEntropy, NOW).await.unwrap();
+        assert_eq!(again.open(&aad(main, "1"), &sealed).unwrap().expose(), b"s3cret");
+        assert_eq!(again.derive("x").expose(), main.keyring.derive("x").expose());
         // A running process continues to work.
-        assert!(world.keyring.open(&aad(world, "1"), &sealed).is_ok());
+        assert!(main.keyring.open(&aad(main, "1"), &sealed).is_ok());
     }
 
-    async fn a_new_data_key_seals_and_older_values_still_open(world: &World) {
-        let other = Keyring::load(&world.store, &world.master, &OsEntropy, NOW).await.unwrap();
-        let old = world.keyring.seal(&OsEntropy, &aad(world, "1"), b"old");
-        let number = world.keyring.rotate_data_key(&world.store, &world.master, &OsEntropy, NOW).await.unwrap();
-        let new = world.keyring.seal(&OsEntropy, &aad(world, "1"), b"new");
-        assert_eq!(world.keyring.open(&aad(world, "1"), &old).unwrap().expose(), b"old");
-        assert!(matches!(other.open(&aad(world, "1"), &new), Err(CipherError::UnknownKey(n)) if n == number));
-        other.refresh(&world.store, &world.master).await.unwrap();
-        assert_eq!(other.open(&aad(world, "1"), &new).unwrap().expose(), b"new");
+    async fn a_new_data_key_seals_and_older_values_still_open(main: &Workspace) {
+        let other = Keyring::load(&main.store, &main.master, &OsEntropy, NOW).await.unwrap();
+        let old = main.keyring.seal(&OsEntropy, &aad(main, "1"), b"old");
+        let number = main.keyring.rotate_data_key(&main.store, &main.master, &OsEntropy, NOW).await.unwrap();
+        let new = main.keyring.seal(&OsEntropy, &aad(main, "1"), b"new");
+        assert_eq!(main.keyring.open(&aad(main, "1"), &old).unwrap().expose(), b"old");
+        assert!(matches!(other.open(&aad(main, "1"), &new), Err(CipherError::UnknownKey(n)) if n == number));
+        other.refresh(&main.store, &main.master).await.unwrap();
+        assert_eq!(other.open(&aad(main, "1"), &new).unwrap().expose(), b"new");
     }
 
-    async fn processes_that_start_together_end_with_the_same_keys(world: &World) {
-        crate::support::tamper(world, "DELETE FROM data_keys").await;
+    async fn processes_that_start_together_end_with_the_same_keys(main: &Workspace) {
+        crate::support::tamper(main, "DELETE FROM data_keys").await;
         let derived = at_once(8, |_| {
-            let (store, master) = (world.store.clone(), world.master.clone());
+            let (store, master) = (main.store.clone(), main.master.clone());
             async move { Keyring::load(&store, &master, &OsEntropy, NOW).await.unwrap().derive("x").expose().clone() }
         })
         .await;

@@ -10,42 +10,42 @@ use pyxis_store::{agents, api_keys, credentials, generations, policies, scorers,
 use pyxis_testkit::engines;
 
 use crate::support::{
-    NOW, World, add_agent, add_credential, add_key, add_scorer, add_stamp, add_user, add_workspace, address,
-    at, new_score, new_stamp,
+    NOW, Workspace, add_agent, add_credential, add_key, add_scorer, add_stamp, add_user, address, at,
+    new_score, new_stamp,
 };
 
 /// True if `change` raises the generation.
-async fn raises(world: &World, change: impl Future<Output = ()>) -> bool {
-    let before = generations::read(&world.store).await.unwrap();
+async fn raises(main: &Workspace, change: impl Future<Output = ()>) -> bool {
+    let before = generations::read(&main.store).await.unwrap();
     change.await;
-    generations::read(&world.store).await.unwrap() > before
+    generations::read(&main.store).await.unwrap() > before
 }
 
-async fn update(world: &World, agent: pyxis_core::id::AgentId, change: AgentChange) {
-    let mut tx = world.store.begin().await.unwrap();
-    assert!(agents::update(&mut tx, world.ws, agent, change).await.unwrap());
+async fn update(main: &Workspace, agent: pyxis_core::id::AgentId, change: AgentChange) {
+    let mut tx = main.store.begin().await.unwrap();
+    assert!(agents::update(&mut tx, main.id, agent, change).await.unwrap());
     tx.commit().await.unwrap();
 }
 
 engines! {
-    async fn changes_of_workspaces_and_users_raise_it(world: &World) {
-        let (store, ws) = (&world.store, world.ws);
-        assert!(raises(world, async { let _ = add_workspace(store, "w2").await; }).await);
-        assert!(raises(world, async {
+    async fn changes_of_workspaces_and_users_raise_it(main: &Workspace) {
+        let (store, ws) = (&main.store, main.id);
+        assert!(raises(main, async { let _ = main.add_workspace("w2").await; }).await);
+        assert!(raises(main, async {
             assert!(workspaces::update_settings(store, ws, ApprovalMode::Autonomous, None).await.unwrap());
         }).await);
-        let user = add_user(world, "a@example.com").await;
-        assert!(raises(world, async { let _ = add_user(world, "b@example.com").await; }).await);
-        assert!(raises(world, async { assert!(users::set_role(store, ws, user, Role::Member).await.unwrap()) }).await);
-        assert!(raises(world, async { assert!(users::set_disabled(store, ws, user, Some(NOW)).await.unwrap()) }).await);
-        assert!(raises(world, async { assert!(users::set_disabled(store, ws, user, None).await.unwrap()) }).await);
+        let user = add_user(main, "a@example.com").await;
+        assert!(raises(main, async { let _ = add_user(main, "b@example.com").await; }).await);
+        assert!(raises(main, async { assert!(users::set_role(store, ws, user, Role::Member).await.unwrap()) }).await);
+        assert!(raises(main, async { assert!(users::set_disabled(store, ws, user, Some(NOW)).await.unwrap()) }).await);
+        assert!(raises(main, async { assert!(users::set_disabled(store, ws, user, None).await.unwrap()) }).await);
     }
 
-    async fn changes_of_agents_raise_it(world: &World) {
-        let (store, ws) = (&world.store, world.ws);
-        let credential = add_credential(world, "api").await;
-        let agent = add_agent(world, "bot", &[]).await;
-        assert!(raises(world, async { let _ = add_agent(world, "bot2", &[credential]).await; }).await);
+    async fn changes_of_agents_raise_it(main: &Workspace) {
+        let (store, ws) = (&main.store, main.id);
+        let credential = add_credential(main, "api").await;
+        let agent = add_agent(main, "bot", &[]).await;
+        assert!(raises(main, async { let _ = add_agent(main, "bot2", &[credential]).await; }).await);
         let none = AgentChange::default;
         for change in [
             AgentChange { name: Some("new".to_owned()), ..none() },
@@ -54,16 +54,16 @@ engines! {
             AgentChange { scope: Some(CredentialScope::Only(vec![credential])), ..none() },
             AgentChange { scope: Some(CredentialScope::All), ..none() },
         ] {
-            assert!(raises(world, update(world, agent, change)).await);
+            assert!(raises(main, update(main, agent, change)).await);
         }
-        assert!(raises(world, async { assert!(agents::set_key(store, ws, agent, "h", "p").await.unwrap()) }).await);
-        assert!(raises(world, async { assert!(agents::remove(store, ws, agent).await.unwrap()) }).await);
+        assert!(raises(main, async { assert!(agents::set_key(store, ws, agent, "h", "p").await.unwrap()) }).await);
+        assert!(raises(main, async { assert!(agents::remove(store, ws, agent).await.unwrap()) }).await);
     }
 
-    async fn changes_of_credentials_and_policies_raise_it(world: &World) {
-        let (store, ws) = (&world.store, world.ws);
-        let id = add_credential(world, "api").await;
-        assert!(raises(world, async { let _ = add_credential(world, "api2").await; }).await);
+    async fn changes_of_credentials_and_policies_raise_it(main: &Workspace) {
+        let (store, ws) = (&main.store, main.id);
+        let id = add_credential(main, "api").await;
+        assert!(raises(main, async { let _ = add_credential(main, "api2").await; }).await);
         let none = CredentialChange::default;
         for change in [
             CredentialChange { name: Some("new".to_owned()), ..none() },
@@ -75,21 +75,21 @@ engines! {
             CredentialChange { options: Some(r#"{"a":1}"#.to_owned()), ..none() },
             CredentialChange { connector: Some(pyxis_core::auth::Connector::Sidecar), ..none() },
         ] {
-            assert!(raises(world, async { assert!(credentials::update(store, ws, id, change, NOW).await.unwrap()) }).await);
+            assert!(raises(main, async { assert!(credentials::update(store, ws, id, change, NOW).await.unwrap()) }).await);
         }
-        let sealed = world.keyring.seal(&OsEntropy, &credentials::secret_aad(ws, id), b"x");
-        assert!(raises(world, async { assert_eq!(credentials::replace_secret(store, ws, id, sealed, NOW).await.unwrap(), Some(2)) }).await);
-        assert!(raises(world, async { assert_eq!(policies::put(store, ws, id, "{}", "ann@example.com", NOW).await.unwrap(), 1) }).await);
-        assert!(raises(world, async { assert_eq!(policies::put(store, ws, id, "{}", "ann@example.com", NOW).await.unwrap(), 2) }).await);
-        assert!(raises(world, async { assert!(policies::remove(store, ws, id).await.unwrap()) }).await);
-        assert!(raises(world, async { assert!(credentials::remove(store, ws, id).await.unwrap()) }).await);
+        let sealed = main.keyring.seal(&OsEntropy, &credentials::secret_aad(ws, id), b"x");
+        assert!(raises(main, async { assert_eq!(credentials::replace_secret(store, ws, id, sealed, NOW).await.unwrap(), Some(2)) }).await);
+        assert!(raises(main, async { assert_eq!(policies::put(store, ws, id, "{}", "ann@example.com", NOW).await.unwrap(), 1) }).await);
+        assert!(raises(main, async { assert_eq!(policies::put(store, ws, id, "{}", "ann@example.com", NOW).await.unwrap(), 2) }).await);
+        assert!(raises(main, async { assert!(policies::remove(store, ws, id).await.unwrap()) }).await);
+        assert!(raises(main, async { assert!(credentials::remove(store, ws, id).await.unwrap()) }).await);
     }
 
-    async fn noting_use_does_not_raise_it(world: &World) {
-        let (store, ws) = (&world.store, world.ws);
-        let (credential, user) = (add_credential(world, "api").await, add_user(world, "a@example.com").await);
-        let agent = add_agent(world, "bot", &[credential]).await;
-        assert!(!raises(world, async {
+    async fn noting_use_does_not_raise_it(main: &Workspace) {
+        let (store, ws) = (&main.store, main.id);
+        let (credential, user) = (add_credential(main, "api").await, add_user(main, "a@example.com").await);
+        let agent = add_agent(main, "bot", &[credential]).await;
+        assert!(!raises(main, async {
             agents::touch_used(store, &[(agent, at(1))]).await.unwrap();
             credentials::touch_used(store, &[(credential, at(1))]).await.unwrap();
             assert!(credentials::record_verification(store, ws, credential, 1, Some(200), NOW).await.unwrap());
@@ -98,11 +98,11 @@ engines! {
         }).await);
     }
 
-    async fn scoring_does_not_raise_it(world: &World) {
-        let (store, ws) = (&world.store, world.ws);
-        assert!(!raises(world, async {
-            let (scorer, key) = (add_scorer(world, "s").await, add_key(world).await);
-            add_stamp(world, &new_stamp(1, "A", "n")).await;
+    async fn scoring_does_not_raise_it(main: &Workspace) {
+        let (store, ws) = (&main.store, main.id);
+        assert!(!raises(main, async {
+            let (scorer, key) = (add_scorer(main, "s").await, add_key(main).await);
+            add_stamp(main, &new_stamp(1, "A", "n")).await;
             scores::put(store, ws, &new_score(scorer, 1)).await.unwrap();
             assert!(scores::mark_in_history(store, ws, scorer, address(1), NOW).await.unwrap());
             assert!(scorers::rename(store, ws, scorer, "t").await.unwrap());
@@ -110,12 +110,12 @@ engines! {
         }).await);
     }
 
-    async fn a_change_that_is_rolled_back_does_not_raise_it(world: &World) {
-        let agent = add_agent(world, "bot", &[]).await;
-        assert!(!raises(world, async {
-            let mut tx = world.store.begin().await.unwrap();
+    async fn a_change_that_is_rolled_back_does_not_raise_it(main: &Workspace) {
+        let agent = add_agent(main, "bot", &[]).await;
+        assert!(!raises(main, async {
+            let mut tx = main.store.begin().await.unwrap();
             let change = AgentChange { name: Some("new".to_owned()), ..AgentChange::default() };
-            assert!(agents::update(&mut tx, world.ws, agent, change).await.unwrap());
+            assert!(agents::update(&mut tx, main.id, agent, change).await.unwrap());
             drop(tx);
         }).await);
     }

@@ -9,7 +9,7 @@ use pyxis_store::{Engine, claims};
 use pyxis_testkit::database::{Fixture, TestDatabase};
 use pyxis_testkit::engines;
 
-use crate::support::{NOW, World, add_scorer, add_workspace, at_once, query_strings};
+use crate::support::{NOW, Workspace, add_scorer, at_once, query_strings};
 
 /// More than fit into the lock table of a server with 300 connections.
 const VERY_MANY: usize = 40_000;
@@ -19,42 +19,42 @@ fn many(count: usize) -> Vec<Nullifier> {
 }
 
 /// Lock table entries that the database's transactions hold for values.
-async fn held(world: &World) -> usize {
-    if world.store.engine() == Engine::Sqlite {
+async fn held(main: &Workspace) -> usize {
+    if main.store.engine() == Engine::Sqlite {
         return 0;
     }
     let statement = "SELECT CAST(count(*) AS TEXT) FROM pg_locks JOIN pg_database AS d ON database = d.oid \
                      WHERE locktype = 'advisory' AND datname = current_database()";
-    query_strings(world, statement).await[0].parse().unwrap()
+    query_strings(main, statement).await[0].parse().unwrap()
 }
 
 engines! {
-    async fn no_number_of_values_fills_the_lock_table(world: &World) {
+    async fn no_number_of_values_fills_the_lock_table(main: &Workspace) {
         for count in [1, 256, 257, VERY_MANY] {
-            let mut tx = world.store.begin().await.unwrap();
-            claims::lock(&mut tx, world.ws, &many(count)).await.unwrap();
-            assert!(held(world).await <= 257, "{count}");
+            let mut tx = main.store.begin().await.unwrap();
+            claims::lock(&mut tx, main.id, &many(count)).await.unwrap();
+            assert!(held(main).await <= 257, "{count}");
             tx.commit().await.unwrap();
-            assert_eq!(held(world).await, 0);
+            assert_eq!(held(main).await, 0);
         }
         let digests: Vec<_> = (0..200).map(|number| [number; 32]).collect();
-        let mut tx = world.store.begin().await.unwrap();
-        assert!(revocations::revoked_among(&mut tx, world.ws, &digests).await.unwrap().is_empty());
-        assert!(held(world).await <= 1);
+        let mut tx = main.store.begin().await.unwrap();
+        assert!(revocations::revoked_among(&mut tx, main.id, &digests).await.unwrap().is_empty());
+        assert!(held(main).await <= 1);
     }
 
-    async fn claims_on_very_many_nullifiers_are_read(world: &World) {
-        let scorer = add_scorer(world, "s").await;
-        let (store, ws) = (&world.store, world.ws);
+    async fn claims_on_very_many_nullifiers_are_read(main: &Workspace) {
+        let scorer = add_scorer(main, "s").await;
+        let (store, ws) = (&main.store, main.id);
         assert!(claims::of(store, ws, scorer, &many(VERY_MANY)).await.unwrap().is_empty());
         let mut tx = store.begin().await.unwrap();
         assert!(claims::of(&mut tx, ws, scorer, &many(VERY_MANY)).await.unwrap().is_empty());
     }
 
-    async fn few_nullifiers_and_many_keep_each_other_out(world: &World) {
+    async fn few_nullifiers_and_many_keep_each_other_out(main: &Workspace) {
         let inside = Arc::new(AtomicBool::new(false));
         let alone = at_once(24, |number| {
-            let (store, ws, inside) = (world.store.clone(), world.ws, Arc::clone(&inside));
+            let (store, ws, inside) = (main.store.clone(), main.id, Arc::clone(&inside));
             async move {
                 // All of them contain n0.
                 let nullifiers = many([1, 300, 2, 256][number % 4]);
@@ -71,10 +71,10 @@ engines! {
         assert!(alone.into_iter().all(|alone| alone));
     }
 
-    async fn a_revocation_and_those_who_bring_credentials_keep_each_other_out(world: &World) {
+    async fn a_revocation_and_those_who_bring_credentials_keep_each_other_out(main: &Workspace) {
         let inside = Arc::new(AtomicBool::new(false));
         let alone = at_once(24, |number| {
-            let (store, ws, inside) = (world.store.clone(), world.ws, Arc::clone(&inside));
+            let (store, ws, inside) = (main.store.clone(), main.id, Arc::clone(&inside));
             async move {
                 let mut tx = store.begin().await.unwrap();
                 let alone = if number % 4 == 0 {
@@ -104,22 +104,22 @@ engines! {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn others_are_not_waited_for_on_postgres() {
-    let world = &World::start(TestDatabase::postgres("others_are_not_waited_for").await).await;
-    let other = add_workspace(&world.store, "other").await;
+    let main = &Workspace::start(TestDatabase::postgres("others_are_not_waited_for").await).await;
+    let other = main.add_workspace("other").await;
     let lock = async |ws, nullifiers: &[Nullifier]| {
-        let mut tx = world.store.begin().await.unwrap();
+        let mut tx = main.store.begin().await.unwrap();
         claims::lock(&mut tx, ws, nullifiers).await.unwrap();
         tx
     };
     let all = many(300);
     // Each would wait forever if it waited for an earlier one.
-    let one = lock(world.ws, &all[..20]).await;
-    let another = lock(world.ws, &all[20..276]).await;
+    let one = lock(main.id, &all[..20]).await;
+    let another = lock(main.id, &all[20..276]).await;
     let elsewhere = lock(other, &all).await;
     let mut bringing = Vec::new();
     for _ in 0..2 {
-        let mut tx = world.store.begin().await.unwrap();
-        revocations::revoked_among(&mut tx, world.ws, &[[7; 32]]).await.unwrap();
+        let mut tx = main.store.begin().await.unwrap();
+        revocations::revoked_among(&mut tx, main.id, &[[7; 32]]).await.unwrap();
         bringing.push(tx);
     }
     drop((one, another, elsewhere, bringing));

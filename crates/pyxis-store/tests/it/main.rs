@@ -24,6 +24,7 @@ mod deliveries;
 mod forwarding;
 mod generations;
 mod grants;
+mod lists;
 mod locks;
 mod members;
 mod models;

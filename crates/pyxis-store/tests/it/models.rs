@@ -5,11 +5,11 @@ use pyxis_store::activity::{self, WalletRow};
 use pyxis_store::{api_keys, models};
 use pyxis_testkit::engines;
 
-use crate::support::{NOW, World, add_key, at};
+use crate::support::{NOW, Workspace, add_key, at};
 
 engines! {
-    async fn the_models_installed_last_are_in_force_until_all_are_taken_away(world: &World) {
-        let store = &world.store;
+    async fn the_models_installed_last_are_in_force_until_all_are_taken_away(main: &Workspace) {
+        let store = &main.store;
         assert_eq!(models::revision(store).await.unwrap(), None);
         assert!(!models::uninstall(store, NOW).await.unwrap());
         assert_eq!(models::install(store, None, "f1", vec![1], NOW).await.unwrap(), Some(1));
@@ -25,8 +25,8 @@ engines! {
         assert_eq!(models::install(store, Some(3), "f4", vec![4], at(4)).await.unwrap(), Some(4));
     }
 
-    async fn models_are_installed_only_in_place_of_those_that_were_looked_at(world: &World) {
-        let store = &world.store;
+    async fn models_are_installed_only_in_place_of_those_that_were_looked_at(main: &Workspace) {
+        let store = &main.store;
         let (one, two) = tokio::join!(
             models::install(store, None, "a", vec![1], NOW),
             models::install(store, None, "b", vec![2], NOW),
@@ -41,9 +41,9 @@ engines! {
         assert_eq!(models::revision(store).await.unwrap(), Some(3));
     }
 
-    async fn a_request_finds_key_models_and_wallet_at_once(world: &World) {
-        let (store, ws) = (&world.store, world.ws);
-        let key = add_key(world).await;
+    async fn a_request_finds_key_models_and_wallet_at_once(main: &Workspace) {
+        let (store, ws) = (&main.store, main.id);
+        let key = add_key(main).await;
         let address = EvmAddress([1; 20]);
         let bare = models::look_up(store, &key.key_hash, Some(address)).await.unwrap().unwrap();
         assert_eq!((bare.key, bare.workspace_id, bare.models_tier), (key.id, ws, key.models_tier));
@@ -60,16 +60,16 @@ engines! {
         assert_eq!(models::look_up(store, &key.key_hash, Some(address)).await.unwrap(), None);
     }
 
-    async fn what_was_served_adds_up(world: &World) {
-        let store = &world.store;
+    async fn what_was_served_adds_up(main: &Workspace) {
+        let store = &main.store;
         models::count_serves(store, &[("nft", -1, 2), ("base", 19, 1)]).await.unwrap();
         models::count_serves(store, &[("nft", -1, 3)]).await.unwrap();
         let wanted = [("base".to_owned(), 19, 1), ("nft".to_owned(), -1, 5)];
         assert_eq!(models::serves(store).await.unwrap(), wanted);
     }
 
-    async fn suspected_groups_are_replaced_as_a_whole(world: &World) {
-        let store = &world.store;
+    async fn suspected_groups_are_replaced_as_a_whole(main: &Workspace) {
+        let store = &main.store;
         for documents in [vec!["a".to_owned(), "b".to_owned()], vec!["c".to_owned()]] {
             let mut tx = store.begin().await.unwrap();
             models::replace_groups(&mut tx, documents.clone()).await.unwrap();

@@ -7,17 +7,17 @@ use pyxis_store::nullifier_sets::{self, members};
 use pyxis_store::stamps::NullifierHash;
 use pyxis_testkit::engines;
 
-use crate::support::{World, add_scorer, add_workspace, address, at, at_once, nullifiers};
+use crate::support::{Workspace, add_scorer, address, at, at_once, nullifiers};
 
 /// Ties the space-separated nullifiers of each list.
-async fn tie(world: &World, lists: &[&str]) {
+async fn tie(main: &Workspace, lists: &[&str]) {
     let lists: Vec<Vec<Nullifier>> = lists.iter().map(|list| nullifiers(list)).collect();
     let lists: Vec<&[Nullifier]> = lists.iter().map(Vec::as_slice).collect();
     loop {
-        let mut tx = world.store.begin().await.unwrap();
+        let mut tx = main.store.begin().await.unwrap();
         let all = lists.iter().copied().flatten().collect();
-        let Some(mut sets) = nullifier_sets::lock(&mut tx, world.ws, all).await.unwrap() else { continue };
-        assert!(nullifier_sets::tie(&mut tx, world.ws, &mut sets, &lists, at(5)).await.unwrap());
+        let Some(mut sets) = nullifier_sets::lock(&mut tx, main.id, all).await.unwrap() else { continue };
+        assert!(nullifier_sets::tie(&mut tx, main.id, &mut sets, &lists, at(5)).await.unwrap());
         for list in &lists {
             assert!(list.iter().all(|one| sets.name(one) == sets.name(&list[0])));
         }
@@ -26,9 +26,9 @@ async fn tie(world: &World, lists: &[&str]) {
 }
 
 /// Name of each nullifier's set.
-async fn names(world: &World, of: &str) -> Vec<String> {
+async fn names(main: &Workspace, of: &str) -> Vec<String> {
     let listed = nullifiers(of);
-    let sets = nullifier_sets::of(&world.store, world.ws, listed.iter().collect()).await.unwrap();
+    let sets = nullifier_sets::of(&main.store, main.id, listed.iter().collect()).await.unwrap();
     listed.iter().map(|one| sets.name(one).to_string()).collect()
 }
 
@@ -44,63 +44,63 @@ fn claim(nullifier: &str, holder: u8, since: i64, until: i64) -> Claim {
 }
 
 engines! {
-    async fn a_nullifier_is_a_set_of_its_own_until_it_is_tied(world: &World) {
-        assert_eq!(names(world, "a b").await, ["a", "b"]);
-        tie(world, &["a", "b"]).await;
-        assert_eq!(names(world, "a b").await, ["a", "b"]);
-        tie(world, &["b a a"]).await;
-        assert_eq!(names(world, "a b c").await, ["a", "a", "c"]);
+    async fn a_nullifier_is_a_set_of_its_own_until_it_is_tied(main: &Workspace) {
+        assert_eq!(names(main, "a b").await, ["a", "b"]);
+        tie(main, &["a", "b"]).await;
+        assert_eq!(names(main, "a b").await, ["a", "b"]);
+        tie(main, &["b a a"]).await;
+        assert_eq!(names(main, "a b c").await, ["a", "a", "c"]);
     }
 
-    async fn ties_are_transitive_in_every_order(world: &World) {
-        tie(world, &["a1 a2", "a2 a3", "b1 b2"]).await;
-        assert_eq!(names(world, "a1 a2 a3").await, ["a1", "a1", "a1"]);
-        tie(world, &["b2 b3"]).await;
-        tie(world, &["a3 b1"]).await;
-        let joined = names(world, "a1 a2 a3 b1 b2 b3").await;
+    async fn ties_are_transitive_in_every_order(main: &Workspace) {
+        tie(main, &["a1 a2", "a2 a3", "b1 b2"]).await;
+        assert_eq!(names(main, "a1 a2 a3").await, ["a1", "a1", "a1"]);
+        tie(main, &["b2 b3"]).await;
+        tie(main, &["a3 b1"]).await;
+        let joined = names(main, "a1 a2 a3 b1 b2 b3").await;
         assert!(joined.iter().all(|name| *name == joined[0]), "{joined:?}");
-        let mut found = members(&world.store, world.ws, &nullifiers("b3")).await.unwrap();
-        let mut wanted = NullifierHash::of(world.ws, &nullifiers("a1 a2 a3 b1 b2 b3"));
+        let mut found = members(&main.store, main.id, &nullifiers("b3")).await.unwrap();
+        let mut wanted = NullifierHash::of(main.id, &nullifiers("a1 a2 a3 b1 b2 b3"));
         found.sort_unstable();
         wanted.sort_unstable();
         assert_eq!(found, wanted);
     }
 
-    async fn the_larger_set_keeps_its_name(world: &World) {
-        tie(world, &["m1 m2"]).await;
-        tie(world, &["x1 x2 x3"]).await;
-        tie(world, &["a m1 x3"]).await;
-        assert_eq!(names(world, "a m1 m2 x1 x2 x3").await, ["x1"; 6]);
+    async fn the_larger_set_keeps_its_name(main: &Workspace) {
+        tie(main, &["m1 m2"]).await;
+        tie(main, &["x1 x2 x3"]).await;
+        tie(main, &["a m1 x3"]).await;
+        assert_eq!(names(main, "a m1 m2 x1 x2 x3").await, ["x1"; 6]);
     }
 
-    async fn sets_of_a_workspace_are_its_own(world: &World) {
-        tie(world, &["a b"]).await;
-        let other = add_workspace(&world.store, "other").await;
+    async fn sets_of_a_workspace_are_its_own(main: &Workspace) {
+        tie(main, &["a b"]).await;
+        let other = main.add_workspace("other").await;
         let listed = nullifiers("a b");
-        let sets = nullifier_sets::of(&world.store, other, listed.iter().collect()).await.unwrap();
+        let sets = nullifier_sets::of(&main.store, other, listed.iter().collect()).await.unwrap();
         assert_eq!(sets.name(&listed[1]), &listed[1]);
-        assert_eq!(members(&world.store, other, &listed[1..]).await.unwrap().len(), 1);
+        assert_eq!(members(&main.store, other, &listed[1..]).await.unwrap().len(), 1);
     }
 
-    async fn a_tie_leaves_one_claim_in_each_scorer(world: &World) {
-        let (one, two) = (add_scorer(world, "one").await, add_scorer(world, "two").await);
-        let mut tx = world.store.begin().await.unwrap();
+    async fn a_tie_leaves_one_claim_in_each_scorer(main: &Workspace) {
+        let (one, two) = (add_scorer(main, "one").await, add_scorer(main, "two").await);
+        let mut tx = main.store.begin().await.unwrap();
         for (scorer, all) in [
             (one, vec![claim("a", 1, 3, 90), claim("b", 2, 1, 10), claim("c", 3, 2, 50)]),
             (two, vec![claim("b", 4, 4, 20), claim("c", 5, 0, 5)]),
         ] {
-            assert!(claims::take(&mut tx, world.ws, scorer, at(0), &all).await.unwrap());
+            assert!(claims::take(&mut tx, main.id, scorer, at(0), &all).await.unwrap());
         }
         tx.commit().await.unwrap();
-        tie(world, &["a b", "b c"]).await;
-        let held = async |scorer| claims::of(&world.store, world.ws, scorer, &nullifiers("a b c")).await.unwrap();
+        tie(main, &["a b", "b c"]).await;
+        let held = async |scorer| claims::of(&main.store, main.id, scorer, &nullifiers("a b c")).await.unwrap();
         assert_eq!(held(one).await, [claim("a", 2, 1, 10)], "the oldest keeps");
         assert_eq!(held(two).await, [claim("a", 4, 4, 20)], "the older one has ended");
     }
 
-    async fn sets_that_are_tied_at_once_become_one(world: &World) {
+    async fn sets_that_are_tied_at_once_become_one(main: &Workspace) {
         let done = at_once(12, |number| {
-            let (store, ws) = (world.store.clone(), world.ws);
+            let (store, ws) = (main.store.clone(), main.id);
             async move {
                 let list = nullifiers(&format!("n{} n{}", number, number + 1));
                 loop {
@@ -114,7 +114,7 @@ engines! {
         })
         .await;
         assert!(done.into_iter().all(|done| done));
-        let all = names(world, "n0 n1 n2 n3 n4 n5 n6 n7 n8 n9 n10 n11 n12").await;
+        let all = names(main, "n0 n1 n2 n3 n4 n5 n6 n7 n8 n9 n10 n11 n12").await;
         assert!(all.iter().all(|name| *name == all[0]), "{all:?}");
     }
 }

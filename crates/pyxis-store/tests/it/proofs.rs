@@ -13,7 +13,7 @@ use pyxis_store::proof_log::{self, Change, LogRow, StatementRow};
 use pyxis_store::proofs::{self, Ended, Filter, NewProof, RegistryQuery};
 use pyxis_testkit::engines;
 
-use crate::support::{NOW, World, at, at_once, exactly_one, query_strings};
+use crate::support::{NOW, Workspace, at, at_once, exactly_one, query_strings};
 
 fn network() -> NetworkName {
     "optimism".parse().unwrap()
@@ -75,8 +75,8 @@ fn entry() -> LogRow {
 }
 
 engines! {
-    async fn a_proof_holds_from_its_first_height_until_its_last(world: &World) {
-        let store = &world.store;
+    async fn a_proof_holds_from_its_first_height_until_its_last(main: &Workspace) {
+        let store = &main.store;
         let id = proofs::insert(store, &proof(1, 7, 10)).await.unwrap();
         let live = async |height, moment| {
             proofs::live_until(store, &question(height, moment), subject(1)).await.unwrap()
@@ -98,8 +98,8 @@ engines! {
         assert!(proofs::insert(store, &proof(1, 9, 40)).await.is_err(), "one open proof for each use");
     }
 
-    async fn another_action_kind_network_or_address_is_another_proof(world: &World) {
-        let store = &world.store;
+    async fn another_action_kind_network_or_address_is_another_proof(main: &Workspace) {
+        let store = &main.store;
         let other = ActionId(FieldElement::small(5));
         proofs::insert(store, &proof(1, 7, 1)).await.unwrap();
         proofs::insert(store, &NewProof { action_id: other, expires_at: at(2000), ..proof(1, 7, 1) }).await.unwrap();
@@ -121,8 +121,8 @@ engines! {
         assert_eq!(proofs::list(store, &rest, 2).await.unwrap().len(), 1);
     }
 
-    async fn many_are_asked_about_at_once(world: &World) {
-        let store = &world.store;
+    async fn many_are_asked_about_at_once(main: &Workspace) {
+        let store = &main.store;
         for holder in [1, 2, 3] {
             proofs::insert(store, &proof(holder, holder.into(), 1)).await.unwrap();
         }
@@ -144,8 +144,8 @@ engines! {
         assert!(proofs::blocked_among(store, &question(5, 0), &[]).await.unwrap().is_empty());
     }
 
-    async fn a_blocked_address_has_no_live_proof_until_the_block_is_lifted(world: &World) {
-        let store = &world.store;
+    async fn a_blocked_address_has_no_live_proof_until_the_block_is_lifted(main: &Workspace) {
+        let store = &main.store;
         proofs::insert(store, &proof(1, 7, 1)).await.unwrap();
         let block = BlockedRow {
             id: 0, network: network(), subject: subject(1), from_height: 3, until_height: None,
@@ -166,8 +166,8 @@ engines! {
         assert_eq!(blocklist::list(store, 9).await.unwrap()[0].from_height, 9);
     }
 
-    async fn a_nullifier_is_one_addresss_until_it_ends_or_is_given_up(world: &World) {
-        let store = &world.store;
+    async fn a_nullifier_is_one_addresss_until_it_ends_or_is_given_up(main: &Workspace) {
+        let store = &main.store;
         let mark = (Kind::GovId, DEFAULT_ACTION, nullifier(7));
         let take = async |holder, until, now| {
             proofs::take(store, mark, subject(holder), at(until), at(now)).await.unwrap()
@@ -184,9 +184,9 @@ engines! {
         assert!(proofs::take(store, other, subject(4), at(9), at(0)).await.unwrap());
     }
 
-    async fn of_many_who_want_a_nullifier_one_gets_it(world: &World) {
+    async fn of_many_who_want_a_nullifier_one_gets_it(main: &Workspace) {
         let taken = at_once(16, |number| {
-            let store = world.store.clone();
+            let store = main.store.clone();
             async move {
                 let holder = subject(u8::try_from(number).unwrap() + 1);
                 let mark = (Kind::GovId, DEFAULT_ACTION, nullifier(7));
@@ -197,8 +197,8 @@ engines! {
         assert!(exactly_one(taken));
     }
 
-    async fn a_clock_starts_once_and_seals_upwards_only(world: &World) {
-        let store = &world.store;
+    async fn a_clock_starts_once_and_seals_upwards_only(main: &Workspace) {
+        let store = &main.store;
         block_clocks::ensure(store, &[clock("optimism", 0), clock("sui", 0)]).await.unwrap();
         block_clocks::ensure(store, &[ClockRow { genesis_at: at(9), ..clock("sui", 4) }]).await.unwrap();
         assert_eq!(block_clocks::list(store).await.unwrap(), [clock("optimism", 0), clock("sui", 0)]);
@@ -209,8 +209,8 @@ engines! {
         assert_eq!(block_clocks::lock(&mut tx).await.unwrap()[0].sealed_height, 5);
     }
 
-    async fn a_clock_changes_its_kind_only_while_nobody_used_it(world: &World) {
-        let store = &world.store;
+    async fn a_clock_changes_its_kind_only_while_nobody_used_it(main: &Workspace) {
+        let store = &main.store;
         let settle = async |kind| block_clocks::settle(store, &network(), kind).await.unwrap();
         assert!(!settle(ClockKind::Local).await, "there is none");
         // A clock from before kinds were recorded adopts the first kind that is set.
@@ -225,8 +225,8 @@ engines! {
         assert!(!block_clocks::settle(store, &other, ClockKind::Local).await.unwrap());
     }
 
-    async fn what_an_address_was_last_said_to_have_outdates_what_was_signed_before(world: &World) {
-        let store = &world.store;
+    async fn what_an_address_was_last_said_to_have_outdates_what_was_signed_before(main: &Workspace) {
+        let store = &main.store;
         let outdated = async || {
             proofs::outdated_before(store, &network(), Kind::GovId, subject(1), DEFAULT_ACTION).await.unwrap()
         };
@@ -241,8 +241,8 @@ engines! {
         assert_eq!(outdated().await, Some(at(12)));
     }
 
-    async fn a_proof_that_moved_is_counted_once(world: &World) {
-        let store = &world.store;
+    async fn a_proof_that_moved_is_counted_once(main: &Workspace) {
+        let store = &main.store;
         let moved = LogRow { change: Change::Rebind, ..entry() };
         for row in [entry(), moved, LogRow { subject: subject(4), ..entry() }, entry()] {
             proof_log::append(store, &row).await.unwrap();
@@ -250,8 +250,8 @@ engines! {
         assert_eq!(proofs::per_day(store, at(-1)).await.unwrap(), [(Kind::GovId, NOW.0 / 86_400_000, 2)]);
     }
 
-    async fn the_log_is_read_in_order_and_statements_are_remembered(world: &World) {
-        let (store, entry) = (&world.store, entry());
+    async fn the_log_is_read_in_order_and_statements_are_remembered(main: &Workspace) {
+        let (store, entry) = (&main.store, entry());
         let block = LogRow {
             change: Change::Block, kind: None, action_id: None, nullifier: None, expires_at: None,
             reason: Some("sold".to_owned()), ..entry.clone()
@@ -271,8 +271,8 @@ engines! {
         assert_eq!(proof_log::find_statement(store, &[2; 32]).await.unwrap(), None);
     }
 
-    async fn issuers_are_listed_for_each_kind(world: &World) {
-        let store = &world.store;
+    async fn issuers_are_listed_for_each_kind(main: &Workspace) {
+        let store = &main.store;
         let row = |kind, name: &str| ProofIssuerRow {
             kind, issuer: "0xaa".to_owned(), name: name.to_owned(), created_at: NOW,
         };
@@ -286,21 +286,21 @@ engines! {
         assert!(!proof_issuers::is_listed(store, Kind::Phone, "0xaa").await.unwrap());
     }
 
-    async fn visits_are_counted_exactly_and_forgotten_with_the_next_window(world: &World) {
+    async fn visits_are_counted_exactly_and_forgotten_with_the_next_window(main: &Workspace) {
         let admitted = at_once(12, |_| {
-            let store = world.store.clone();
+            let store = main.store.clone();
             async move { anonymous_limits::admit(&store, "192.0.2.1", NOW, 5).await.unwrap() }
         })
         .await;
         assert_eq!(admitted.into_iter().filter(|admitted| *admitted).count(), 5);
-        assert!(anonymous_limits::admit(&world.store, "192.0.2.2", NOW, 5).await.unwrap());
-        assert!(anonymous_limits::admit(&world.store, "192.0.2.1", at(60_000), 1).await.unwrap());
-        assert!(!anonymous_limits::admit(&world.store, "192.0.2.1", at(60_000), 1).await.unwrap());
-        assert_eq!(query_strings(world, "SELECT client FROM visits").await, ["192.0.2.1"]);
+        assert!(anonymous_limits::admit(&main.store, "192.0.2.2", NOW, 5).await.unwrap());
+        assert!(anonymous_limits::admit(&main.store, "192.0.2.1", at(60_000), 1).await.unwrap());
+        assert!(!anonymous_limits::admit(&main.store, "192.0.2.1", at(60_000), 1).await.unwrap());
+        assert_eq!(query_strings(main, "SELECT client FROM visits").await, ["192.0.2.1"]);
     }
 
-    async fn one_key_of_a_scheme_signs_at_a_time(world: &World) {
-        let store = &world.store;
+    async fn one_key_of_a_scheme_signs_at_a_time(main: &Workspace) {
+        let store = &main.store;
         let key = |id, scheme| KeyRow {
             id, scheme, public_key: format!("0x{id}"), created_at: NOW, retired_at: None,
         };

@@ -6,32 +6,32 @@ use pyxis_store::{DatabaseUrl, Engine, OpenOptions, Store, StoreError, backup};
 use pyxis_testkit::database::{Fixture, TestDatabase};
 use pyxis_testkit::engines;
 
-use crate::support::{World, query_strings, tamper};
+use crate::support::{Workspace, query_strings, tamper};
 
 engines! {
-    async fn migrating_again_changes_nothing(world: &World) {
-        assert_eq!(world.store.migrate().await.unwrap(), Store::wanted_schema_version());
-        assert_eq!(world.store.schema_version().await.unwrap(), Store::wanted_schema_version());
-        world.store.ping().await.unwrap();
+    async fn migrating_again_changes_nothing(main: &Workspace) {
+        assert_eq!(main.store.migrate().await.unwrap(), Store::wanted_schema_version());
+        assert_eq!(main.store.schema_version().await.unwrap(), Store::wanted_schema_version());
+        main.store.ping().await.unwrap();
     }
 
-    async fn a_database_of_a_newer_program_is_refused(world: &World) {
-        tamper(world, "INSERT INTO schema_migrations (version, name, checksum) VALUES (999, 'x', 'y')").await;
-        assert!(matches!(world.store.migrate().await, Err(StoreError::Schema(_))));
-        assert!(matches!(world.store.schema_version().await, Err(StoreError::Schema(_))));
+    async fn a_database_of_a_newer_program_is_refused(main: &Workspace) {
+        tamper(main, "INSERT INTO schema_migrations (version, name, checksum) VALUES (999, 'x', 'y')").await;
+        assert!(matches!(main.store.migrate().await, Err(StoreError::Schema(_))));
+        assert!(matches!(main.store.schema_version().await, Err(StoreError::Schema(_))));
     }
 
-    async fn a_migration_applied_in_another_form_is_refused(world: &World) {
-        tamper(world, "UPDATE schema_migrations SET checksum = 'other'").await;
-        assert!(matches!(world.store.migrate().await, Err(StoreError::Schema(_))));
+    async fn a_migration_applied_in_another_form_is_refused(main: &Workspace) {
+        tamper(main, "UPDATE schema_migrations SET checksum = 'other'").await;
+        assert!(matches!(main.store.migrate().await, Err(StoreError::Schema(_))));
     }
 
-    async fn every_table_is_backed_up_or_known_to_be_transient(world: &World) {
-        let statement = match world.store.engine() {
+    async fn every_table_is_backed_up_or_known_to_be_transient(main: &Workspace) {
+        let statement = match main.store.engine() {
             Engine::Sqlite => "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'",
             Engine::Postgres => "SELECT table_name::text FROM information_schema.tables WHERE table_schema = 'public'",
         };
-        let mut tables = query_strings(world, statement).await;
+        let mut tables = query_strings(main, statement).await;
         tables.retain(|table| !matches!(table.as_str(), "nodes" | "leases" | "schema_migrations"));
         tables.sort();
         let mut copied: Vec<String> = backup::TABLES.iter().map(|table| (*table).to_owned()).collect();
@@ -70,8 +70,8 @@ async fn a_database_that_was_never_migrated_has_version_zero() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_engines_have_the_same_columns_types_and_nullability_in_sqlite_and_postgres() {
     let columns = async |database, statement| {
-        let world = World::start(database).await;
-        query_strings(&world, statement).await.iter().map(|row| split(row)).collect::<BTreeMap<_, _>>()
+        let main = Workspace::start(database).await;
+        query_strings(&main, statement).await.iter().map(|row| split(row)).collect::<BTreeMap<_, _>>()
     };
     let mut sqlite = columns(
         TestDatabase::sqlite(),

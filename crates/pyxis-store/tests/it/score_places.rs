@@ -8,7 +8,7 @@ use pyxis_store::{DatabaseUrl, OpenOptions, Store, backup};
 use pyxis_testkit::database::{Fixture, TestDatabase};
 use pyxis_testkit::engines;
 
-use crate::support::{World, add_key, add_scorer, new_score, query_strings, tamper};
+use crate::support::{Workspace, add_key, add_scorer, new_score, query_strings, tamper};
 
 const SETTLE: &str = include_str!("../../migrations/sqlite/0017_score_places.sql");
 
@@ -17,9 +17,9 @@ fn mixed(seed: u8) -> EvmAddress {
     EvmAddress(std::array::from_fn(|index| seed.wrapping_mul(2 * u8::try_from(index).unwrap() + 1)))
 }
 
-async fn put(world: &World, scorer: ScorerId, address: EvmAddress, body: &str) {
+async fn put(main: &Workspace, scorer: ScorerId, address: EvmAddress, body: &str) {
     let new = NewScore { address, body: body.to_owned(), ..new_score(scorer, 1) };
-    scores::put(&world.store, world.ws, &new).await.unwrap();
+    scores::put(&main.store, main.id, &new).await.unwrap();
 }
 
 async fn body_of(store: &Store, key: &str, scorer: ScorerId, address: EvmAddress) -> Option<String> {
@@ -28,9 +28,9 @@ async fn body_of(store: &Store, key: &str, scorer: ScorerId, address: EvmAddress
 }
 
 engines! {
-    async fn scores_of_addresses_that_end_alike_are_kept_apart(world: &World) {
-        let key = add_key(world).await.key_hash;
-        let scorer = add_scorer(world, "s").await;
+    async fn scores_of_addresses_that_end_alike_are_kept_apart(main: &Workspace) {
+        let key = add_key(main).await.key_hash;
+        let scorer = add_scorer(main, "s").await;
         let alike: Vec<_> = (1..=3).map(|first| {
             let mut address = mixed(7);
             address.0[0] = first;
@@ -38,25 +38,25 @@ engines! {
         }).collect();
         for round in ["a", "b"] {
             for (number, address) in alike.iter().enumerate() {
-                put(world, scorer, *address, &format!("{number}{round}")).await;
+                put(main, scorer, *address, &format!("{number}{round}")).await;
             }
             for (number, address) in alike.iter().enumerate() {
-                let found = body_of(&world.store, &key, scorer, *address).await;
+                let found = body_of(&main.store, &key, scorer, *address).await;
                 assert_eq!(found, Some(format!("{number}{round}")));
             }
         }
-        assert_eq!(scores::count(&world.store, world.ws, scorer).await.unwrap(), 3);
+        assert_eq!(scores::count(&main.store, main.id, scorer).await.unwrap(), 3);
         let mut stranger = alike[0];
         stranger.0[0] = 9;
-        assert_eq!(body_of(&world.store, &key, scorer, stranger).await, None);
+        assert_eq!(body_of(&main.store, &key, scorer, stranger).await, None);
     }
 }
 
 /// Each row: scorer, address and row id.
 const ROWS: &str = "SELECT scorer_id || ' ' || hex(address) || ' ' || rowid FROM scores ORDER BY 1";
 
-async fn rows(world: &World) -> Vec<String> {
-    query_strings(world, ROWS).await
+async fn rows(main: &Workspace) -> Vec<String> {
+    query_strings(main, ROWS).await
 }
 
 fn expected(scores: &[(ScorerId, EvmAddress)]) -> Vec<String> {
@@ -74,24 +74,24 @@ fn expected(scores: &[(ScorerId, EvmAddress)]) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_score_lies_in_its_place_once_it_is_stored_upgraded_or_restored() {
-    let world = &World::start(TestDatabase::sqlite()).await;
-    let (one, two) = (add_scorer(world, "one").await, add_scorer(world, "two").await);
+    let main = &Workspace::start(TestDatabase::sqlite()).await;
+    let (one, two) = (add_scorer(main, "one").await, add_scorer(main, "two").await);
     let all: Vec<_> = (1..=250).flat_map(|seed| [(one, mixed(seed)), (two, mixed(seed))]).collect();
     for (scorer, address) in &all {
-        put(world, *scorer, *address, "{}").await;
+        put(main, *scorer, *address, "{}").await;
     }
-    assert_eq!(rows(world).await, expected(&all));
+    assert_eq!(rows(main).await, expected(&all));
 
     let scramble = "UPDATE scores SET rowid = -rowid";
-    tamper(world, scramble).await;
-    assert_ne!(rows(world).await, expected(&all));
-    tamper(world, SETTLE).await;
-    assert_eq!(rows(world).await, expected(&all));
+    tamper(main, scramble).await;
+    assert_ne!(rows(main).await, expected(&all));
+    tamper(main, SETTLE).await;
+    assert_eq!(rows(main).await, expected(&all));
 
-    tamper(world, scramble).await;
+    tamper(main, scramble).await;
     let directory = tempfile::tempdir().unwrap();
     let (file, path) = (directory.path().join("backup.db"), directory.path().join("restored.db"));
-    backup::write(&world.store, &file, |_| ()).await.unwrap();
+    backup::write(&main.store, &file, |_| ()).await.unwrap();
     let store = Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&path))).unwrap();
     store.migrate().await.unwrap();
     backup::restore(&store, &file, |_| ()).await.unwrap();
@@ -100,21 +100,21 @@ async fn a_score_lies_in_its_place_once_it_is_stored_upgraded_or_restored() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_score_that_lies_elsewhere_is_found_and_replaced_all_the_same() {
-    let world = &World::start(TestDatabase::sqlite()).await;
-    let key = add_key(world).await.key_hash;
-    let scorer = add_scorer(world, "s").await;
-    put(world, scorer, mixed(1), "old").await;
-    put(world, scorer, mixed(2), "other").await;
+    let main = &Workspace::start(TestDatabase::sqlite()).await;
+    let key = add_key(main).await.key_hash;
+    let scorer = add_scorer(main, "s").await;
+    put(main, scorer, mixed(1), "old").await;
+    put(main, scorer, mixed(2), "other").await;
     // The place of the first one is taken by the second.
-    tamper(world, "UPDATE scores SET rowid = -rowid WHERE body = 'old'").await;
+    tamper(main, "UPDATE scores SET rowid = -rowid WHERE body = 'old'").await;
     let place = "(SELECT -rowid FROM scores WHERE body = 'old')";
-    tamper(world, &format!("UPDATE scores SET rowid = {place} WHERE body = 'other'")).await;
-    assert_eq!(body_of(&world.store, &key, scorer, mixed(1)).await.as_deref(), Some("old"));
-    assert_eq!(body_of(&world.store, &key, scorer, mixed(2)).await.as_deref(), Some("other"));
-    put(world, scorer, mixed(1), "new").await;
-    assert_eq!(body_of(&world.store, &key, scorer, mixed(1)).await.as_deref(), Some("new"));
-    assert_eq!(body_of(&world.store, &key, scorer, mixed(2)).await.as_deref(), Some("other"));
-    tamper(world, SETTLE).await;
-    assert_eq!(body_of(&world.store, &key, scorer, mixed(1)).await.as_deref(), Some("new"));
-    assert_eq!(scores::count(&world.store, world.ws, scorer).await.unwrap(), 2);
+    tamper(main, &format!("UPDATE scores SET rowid = {place} WHERE body = 'other'")).await;
+    assert_eq!(body_of(&main.store, &key, scorer, mixed(1)).await.as_deref(), Some("old"));
+    assert_eq!(body_of(&main.store, &key, scorer, mixed(2)).await.as_deref(), Some("other"));
+    put(main, scorer, mixed(1), "new").await;
+    assert_eq!(body_of(&main.store, &key, scorer, mixed(1)).await.as_deref(), Some("new"));
+    assert_eq!(body_of(&main.store, &key, scorer, mixed(2)).await.as_deref(), Some("other"));
+    tamper(main, SETTLE).await;
+    assert_eq!(body_of(&main.store, &key, scorer, mixed(1)).await.as_deref(), Some("new"));
+    assert_eq!(scores::count(&main.store, main.id, scorer).await.unwrap(), 2);
 }

@@ -5,20 +5,18 @@ use pyxis_store::scores::NewScore;
 use pyxis_store::{StoreError, claims, score_history, scores};
 use pyxis_testkit::engines;
 
-use crate::support::{
-    NOW, World, add_scorer, add_workspace, at, at_once, exactly_one, new_score, nullifiers, weights,
-};
+use crate::support::{NOW, Workspace, add_scorer, at, at_once, exactly_one, new_score, nullifiers, weights};
 
 engines! {
-    async fn scorers_have_positive_numbers_of_their_own_workspace(world: &World) {
-        let (store, ws) = (&world.store, world.ws);
-        let (first, second) = (add_scorer(world, "one").await, add_scorer(world, "two").await);
+    async fn scorers_have_positive_numbers_of_their_own_workspace(main: &Workspace) {
+        let (store, ws) = (&main.store, main.id);
+        let (first, second) = (add_scorer(main, "one").await, add_scorer(main, "two").await);
         assert!(first.get() >= 1 && second > first);
         let row = scorers::find(store, ws, first).await.unwrap().unwrap();
         assert_eq!((row.name.as_str(), row.revision, row.created_at), ("one", 1, NOW));
         assert_eq!(row.threshold.to_string(), "20.00000");
         assert_eq!(scorers::list(store, ws).await.unwrap().len(), 2);
-        let other = add_workspace(store, "other").await;
+        let other = main.add_workspace("other").await;
         assert!(scorers::find(store, other, first).await.unwrap().is_none());
         assert!(scorers::terms(store, other, first).await.unwrap().is_none());
         assert!(!scorers::rename(store, other, first, "x").await.unwrap());
@@ -26,9 +24,9 @@ engines! {
         assert_eq!(scorers::find(store, ws, first).await.unwrap().unwrap().name, "uno");
     }
 
-    async fn new_terms_replace_the_old_and_raise_the_revision(world: &World) {
-        let (store, ws) = (&world.store, world.ws);
-        let scorer = add_scorer(world, "s").await;
+    async fn new_terms_replace_the_old_and_raise_the_revision(main: &Workspace) {
+        let (store, ws) = (&main.store, main.id);
+        let scorer = add_scorer(main, "s").await;
         let old = scorers::terms(store, ws, scorer).await.unwrap().unwrap();
         assert_eq!((old.revision, &old.weights), (1, &weights(&[("A", "1.5"), ("B", "2")])));
         let new = Terms { threshold: "3".parse().unwrap(), weights: weights(&[("B", "9"), ("C#1", "0.00001")]), ..old };
@@ -37,7 +35,7 @@ engines! {
         tx.commit().await.unwrap();
         assert_eq!(scorers::terms(store, ws, scorer).await.unwrap(), Some(Terms { revision: 2, ..new.clone() }));
         let none = Terms { revision: 2, threshold: new.threshold, weights: weights(&[]) };
-        let other = add_workspace(store, "other").await;
+        let other = main.add_workspace("other").await;
         let mut tx = store.begin().await.unwrap();
         assert_eq!(scorers::set_terms(&mut tx, other, scorer, &none).await.unwrap(), None);
         assert_eq!(scorers::set_terms(&mut tx, ws, scorer, &none).await.unwrap(), Some(3));
@@ -45,11 +43,11 @@ engines! {
         assert_eq!(scorers::terms(store, ws, scorer).await.unwrap(), Some(Terms { revision: 3, ..none }));
     }
 
-    async fn one_of_many_editors_sets_the_terms(world: &World) {
-        let scorer = add_scorer(world, "s").await;
-        let terms = scorers::terms(&world.store, world.ws, scorer).await.unwrap().unwrap();
+    async fn one_of_many_editors_sets_the_terms(main: &Workspace) {
+        let scorer = add_scorer(main, "s").await;
+        let terms = scorers::terms(&main.store, main.id, scorer).await.unwrap().unwrap();
         let set = at_once(8, |_| {
-            let (store, ws, terms) = (world.store.clone(), world.ws, terms.clone());
+            let (store, ws, terms) = (main.store.clone(), main.id, terms.clone());
             async move {
                 let mut tx = store.begin().await.unwrap();
                 let revision = scorers::set_terms(&mut tx, ws, scorer, &terms).await.unwrap();
@@ -61,9 +59,9 @@ engines! {
         assert!(exactly_one(set));
     }
 
-    async fn a_removed_scorer_is_not_found_while_what_it_scored_goes_piece_by_piece(world: &World) {
-        let (store, ws) = (&world.store, world.ws);
-        let (scorer, kept) = (add_scorer(world, "s").await, add_scorer(world, "kept").await);
+    async fn a_removed_scorer_is_not_found_while_what_it_scored_goes_piece_by_piece(main: &Workspace) {
+        let (store, ws) = (&main.store, main.id);
+        let (scorer, kept) = (add_scorer(main, "s").await, add_scorer(main, "kept").await);
         let terms = scorers::terms(store, ws, scorer).await.unwrap().unwrap();
         let mut tx = store.begin().await.unwrap();
         for number in 0..2001 {
@@ -94,7 +92,7 @@ engines! {
         };
         assert!(!clear(ws).await, "it was not removed");
         assert_eq!(scores::count(store, ws, scorer).await.unwrap(), 2002);
-        let other = add_workspace(store, "other").await;
+        let other = main.add_workspace("other").await;
         assert!(!scorers::remove(store, other, scorer).await.unwrap());
         assert!(scorers::remove(store, ws, scorer).await.unwrap());
         assert!(!scorers::remove(store, ws, scorer).await.unwrap());
@@ -120,12 +118,12 @@ engines! {
         assert_eq!(scores::count(store, ws, kept).await.unwrap(), 1);
         assert_eq!(claims::of(store, ws, kept, &nullifiers("n")).await.unwrap().len(), 1);
         assert!(score_history::latest_before(store, ws, kept, of.address, at(1)).await.unwrap().is_some());
-        assert!(add_scorer(world, "next").await > kept);
+        assert!(add_scorer(main, "next").await > kept);
     }
 
-    async fn what_comes_in_while_a_removed_scorer_is_cleared_goes_with_its_row(world: &World) {
-        let (store, ws) = (&world.store, world.ws);
-        let scorer = add_scorer(world, "s").await;
+    async fn what_comes_in_while_a_removed_scorer_is_cleared_goes_with_its_row(main: &Workspace) {
+        let (store, ws) = (&main.store, main.id);
+        let scorer = add_scorer(main, "s").await;
         let mut tx = store.begin().await.unwrap();
         assert!(scorers::remove(&mut tx, ws, scorer).await.unwrap());
         scores::put(&mut tx, ws, &new_score(scorer, 1)).await.unwrap();

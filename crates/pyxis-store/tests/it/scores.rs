@@ -9,43 +9,41 @@ use pyxis_store::scores::{self, NewScore, ScorerHead, StaleProgress, Stored};
 use pyxis_store::{api_keys, score_history, scorers};
 use pyxis_testkit::engines;
 
-use crate::support::{
-    NOW, World, add_key, add_scorer, add_workspace, address, at, at_once, exactly_one, new_score,
-};
+use crate::support::{NOW, Workspace, add_key, add_scorer, address, at, at_once, exactly_one, new_score};
 
-async fn put(world: &World, new: &NewScore) {
-    scores::put(&world.store, world.ws, new).await.unwrap();
+async fn put(main: &Workspace, new: &NewScore) {
+    scores::put(&main.store, main.id, new).await.unwrap();
 }
 
-async fn head(world: &World, scorer: ScorerId) -> ScorerHead {
-    (&scorers::find(&world.store, world.ws, scorer).await.unwrap().unwrap()).into()
+async fn head(main: &Workspace, scorer: ScorerId) -> ScorerHead {
+    (&scorers::find(&main.store, main.id, scorer).await.unwrap().unwrap()).into()
 }
 
-async fn stored(world: &World, scorer: ScorerId, number: u8) -> Option<Stored> {
-    let found = scores::of_many(&world.store, world.ws, scorer, &[address(number)]).await.unwrap();
+async fn stored(main: &Workspace, scorer: ScorerId, number: u8) -> Option<Stored> {
+    let found = scores::of_many(&main.store, main.id, scorer, &[address(number)]).await.unwrap();
     found.into_iter().next().map(|found| found.stored)
 }
 
-async fn history(world: &World, scorer: ScorerId, before: i64) -> Option<String> {
-    score_history::latest_before(&world.store, world.ws, scorer, address(1), at(before)).await.unwrap()
+async fn history(main: &Workspace, scorer: ScorerId, before: i64) -> Option<String> {
+    score_history::latest_before(&main.store, main.id, scorer, address(1), at(before)).await.unwrap()
 }
 
 engines! {
-    async fn one_read_finds_key_scorer_and_score(world: &World) {
-        let store = &world.store;
-        let (key, scorer) = (add_key(world).await, add_scorer(world, "s").await);
+    async fn one_read_finds_key_scorer_and_score(main: &Workspace) {
+        let store = &main.store;
+        let (key, scorer) = (add_key(main).await, add_scorer(main, "s").await);
         let look_up = async |hash: &str, scorer, number| {
             scores::look_up(store, hash, scorer, address(number)).await.unwrap()
         };
         assert_eq!(look_up("unknown", scorer, 1).await, None);
         let found = look_up(&key.key_hash, scorer, 1).await.unwrap();
-        assert_eq!((found.key.id, found.key.workspace_id, found.key.stamps_tier), (key.id, world.ws, 1));
+        assert_eq!((found.key.id, found.key.workspace_id, found.key.stamps_tier), (key.id, main.id, 1));
         assert_eq!((found.key.can_read, found.key.can_read_history), (true, false));
-        assert_eq!((found.scorer, found.stored), (Some(head(world, scorer).await), None));
+        assert_eq!((found.scorer, found.stored), (Some(head(main, scorer).await), None));
 
-        put(world, &new_score(scorer, 1)).await;
+        put(main, &new_score(scorer, 1)).await;
         let found = look_up(&key.key_hash, scorer, 1).await.unwrap();
-        assert_eq!(found.stored, stored(world, scorer, 1).await);
+        assert_eq!(found.stored, stored(main, scorer, 1).await);
         let body = found.stored.unwrap();
         assert_eq!((body.body.as_str(), body.computed_at, body.valid_until), ("{\"of\":1}", NOW, at(1000)));
         assert_eq!((body.revision, body.stale, body.in_history), (1, false, false));
@@ -54,24 +52,24 @@ engines! {
         let elsewhere = "999".parse().unwrap();
         let found = look_up(&key.key_hash, elsewhere, 1).await.unwrap();
         assert_eq!((found.scorer, found.stored), (None, None));
-        assert!(api_keys::revoke(store, world.ws, key.id, NOW).await.unwrap());
+        assert!(api_keys::revoke(store, main.id, key.id, NOW).await.unwrap());
         assert_eq!(look_up(&key.key_hash, scorer, 1).await, None);
     }
 
-    async fn what_was_found_a_moment_ago_hides_nothing_that_this_process_does(world: &World) {
+    async fn what_was_found_a_moment_ago_hides_nothing_that_this_process_does(main: &Workspace) {
         pyxis_store::release_idle_reads();
-        let store = &world.store;
-        let (key, scorer) = (add_key(world).await, add_scorer(world, "s").await);
+        let store = &main.store;
+        let (key, scorer) = (add_key(main).await, add_scorer(main, "s").await);
         let look_up = async |scorer, number| {
             scores::look_up(store, &key.key_hash, scorer, address(number)).await.unwrap()
         };
-        put(world, &new_score(scorer, 1)).await;
+        put(main, &new_score(scorer, 1)).await;
         let elsewhere = "999".parse().unwrap();
         for _ in 0..100 {
             let found = look_up(scorer, 1).await.unwrap();
             assert_eq!((found.key.id, found.key.stamps_tier), (key.id, 1));
-            assert_eq!(found.scorer, Some(head(world, scorer).await));
-            assert_eq!(found.stored, stored(world, scorer, 1).await);
+            assert_eq!(found.scorer, Some(head(main, scorer).await));
+            assert_eq!(found.stored, stored(main, scorer, 1).await);
             assert_eq!(look_up(scorer, 2).await.unwrap().stored, None);
             let found = look_up(elsewhere, 1).await.unwrap();
             assert_eq!((found.scorer, found.stored), (None, None));
@@ -79,13 +77,13 @@ engines! {
         }
         let strange = ApiKeyRow {
             id: ApiKeyId::new(&OsEntropy),
-            workspace_id: add_workspace(store, "other").await,
+            workspace_id: main.add_workspace("other").await,
             key_hash: "elsewhere".to_owned(),
             ..key.clone()
         };
         api_keys::insert(store, &strange).await.unwrap();
         for revision in 1..=50 {
-            let mut terms = scorers::terms(store, world.ws, scorer).await.unwrap().unwrap();
+            let mut terms = scorers::terms(store, main.id, scorer).await.unwrap().unwrap();
             let head = ScorerHead { revision, threshold: terms.threshold };
             assert_eq!(look_up(scorer, 1).await.unwrap().scorer, Some(head));
             let others = scores::look_up(store, "elsewhere", scorer, address(1)).await.unwrap().unwrap();
@@ -93,137 +91,137 @@ engines! {
             assert_eq!(look_up(scorer, 1).await.unwrap().scorer, Some(head));
             terms.threshold = Decimal::from_units(revision);
             let mut tx = store.begin().await.unwrap();
-            assert_eq!(scorers::set_terms(&mut tx, world.ws, scorer, &terms).await.unwrap(), Some(revision + 1));
+            assert_eq!(scorers::set_terms(&mut tx, main.id, scorer, &terms).await.unwrap(), Some(revision + 1));
             tx.commit().await.unwrap();
         }
-        put(world, &NewScore { body: "{}".to_owned(), ..new_score(scorer, 1) }).await;
+        put(main, &NewScore { body: "{}".to_owned(), ..new_score(scorer, 1) }).await;
         assert_eq!(look_up(scorer, 1).await.unwrap().stored.unwrap().body, "{}");
-        assert!(api_keys::revoke(store, world.ws, key.id, NOW).await.unwrap());
+        assert!(api_keys::revoke(store, main.id, key.id, NOW).await.unwrap());
         assert_eq!(look_up(scorer, 1).await, None);
     }
 
-    async fn a_key_of_another_workspace_finds_no_scorer(world: &World) {
-        let scorer = add_scorer(world, "s").await;
-        put(world, &new_score(scorer, 1)).await;
+    async fn a_key_of_another_workspace_finds_no_scorer(main: &Workspace) {
+        let scorer = add_scorer(main, "s").await;
+        put(main, &new_score(scorer, 1)).await;
         let key = ApiKeyRow {
             id: ApiKeyId::new(&OsEntropy),
-            workspace_id: add_workspace(&world.store, "other").await,
+            workspace_id: main.add_workspace("other").await,
             key_hash: "elsewhere".to_owned(),
-            ..add_key(world).await
+            ..add_key(main).await
         };
-        api_keys::insert(&world.store, &key).await.unwrap();
-        let found = scores::look_up(&world.store, "elsewhere", scorer, address(1)).await.unwrap().unwrap();
+        api_keys::insert(&main.store, &key).await.unwrap();
+        let found = scores::look_up(&main.store, "elsewhere", scorer, address(1)).await.unwrap().unwrap();
         assert_eq!((found.scorer, found.stored), (None, None));
     }
 
-    async fn a_score_is_fresh_until_something_changes_it(world: &World) {
-        let scorer = add_scorer(world, "s").await;
-        put(world, &new_score(scorer, 1)).await;
-        let score = stored(world, scorer, 1).await.unwrap();
+    async fn a_score_is_fresh_until_something_changes_it(main: &Workspace) {
+        let scorer = add_scorer(main, "s").await;
+        put(main, &new_score(scorer, 1)).await;
+        let score = stored(main, scorer, 1).await.unwrap();
         assert!(score.is_fresh(1, at(999)));
         assert!(!score.is_fresh(1, at(1000)) && !score.is_fresh(2, NOW));
-        let mut tx = world.store.begin().await.unwrap();
-        scores::mark_stale(&mut tx, world.ws, scorer, &[address(2), address(1)]).await.unwrap();
+        let mut tx = main.store.begin().await.unwrap();
+        scores::mark_stale(&mut tx, main.id, scorer, &[address(2), address(1)]).await.unwrap();
         tx.commit().await.unwrap();
-        assert!(!stored(world, scorer, 1).await.unwrap().is_fresh(1, NOW));
-        put(world, &NewScore { body: "{}".to_owned(), ..new_score(scorer, 1) }).await;
-        let again = stored(world, scorer, 1).await.unwrap();
+        assert!(!stored(main, scorer, 1).await.unwrap().is_fresh(1, NOW));
+        put(main, &NewScore { body: "{}".to_owned(), ..new_score(scorer, 1) }).await;
+        let again = stored(main, scorer, 1).await.unwrap();
         assert!(again.is_fresh(1, NOW) && again.body == "{}");
     }
 
-    async fn a_fresh_score_is_found_by_the_terms_and_the_moment_of_now(world: &World) {
-        let (store, scorer) = (&world.store, add_scorer(world, "s").await);
+    async fn a_fresh_score_is_found_by_the_terms_and_the_moment_of_now(main: &Workspace) {
+        let (store, scorer) = (&main.store, add_scorer(main, "s").await);
         let fresh = async |millis| {
-            scores::fresh(store, world.ws, scorer, address(1), at(millis)).await.unwrap().is_some()
+            scores::fresh(store, main.id, scorer, address(1), at(millis)).await.unwrap().is_some()
         };
         assert!(!fresh(0).await);
-        put(world, &new_score(scorer, 1)).await;
+        put(main, &new_score(scorer, 1)).await;
         assert!(fresh(999).await && !fresh(1000).await);
-        let other = add_workspace(store, "other").await;
+        let other = main.add_workspace("other").await;
         assert_eq!(scores::fresh(store, other, scorer, address(1), NOW).await.unwrap(), None);
         let mut tx = store.begin().await.unwrap();
-        scores::mark_stale(&mut tx, world.ws, scorer, &[address(1)]).await.unwrap();
-        assert_eq!(scores::fresh(&mut tx, world.ws, scorer, address(1), NOW).await.unwrap(), None);
+        scores::mark_stale(&mut tx, main.id, scorer, &[address(1)]).await.unwrap();
+        assert_eq!(scores::fresh(&mut tx, main.id, scorer, address(1), NOW).await.unwrap(), None);
         drop(tx);
         assert!(fresh(0).await);
-        let terms = scorers::terms(store, world.ws, scorer).await.unwrap().unwrap();
+        let terms = scorers::terms(store, main.id, scorer).await.unwrap().unwrap();
         let terms = scorers::Terms { threshold: Decimal::from_units(7), ..terms };
         let mut tx = store.begin().await.unwrap();
-        scorers::set_terms(&mut tx, world.ws, scorer, &terms).await.unwrap();
+        scorers::set_terms(&mut tx, main.id, scorer, &terms).await.unwrap();
         tx.commit().await.unwrap();
         assert!(!fresh(0).await);
     }
 
-    async fn an_address_is_stale_in_one_scorer_of_its_workspace(world: &World) {
-        let (one, two) = (add_scorer(world, "one").await, add_scorer(world, "two").await);
+    async fn an_address_is_stale_in_one_scorer_of_its_workspace(main: &Workspace) {
+        let (one, two) = (add_scorer(main, "one").await, add_scorer(main, "two").await);
         for (scorer, number) in [(one, 1), (two, 1), (two, 2)] {
-            put(world, &new_score(scorer, number)).await;
+            put(main, &new_score(scorer, number)).await;
         }
-        assert_eq!(scores::scorers_of(&world.store, world.ws, address(1)).await.unwrap(), [one, two]);
-        assert_eq!(scores::scorers_of(&world.store, world.ws, address(2)).await.unwrap(), [two]);
-        let other = add_workspace(&world.store, "other").await;
-        for (workspace, stale) in [(other, false), (world.ws, true)] {
-            let mut tx = world.store.begin().await.unwrap();
+        assert_eq!(scores::scorers_of(&main.store, main.id, address(1)).await.unwrap(), [one, two]);
+        assert_eq!(scores::scorers_of(&main.store, main.id, address(2)).await.unwrap(), [two]);
+        let other = main.add_workspace("other").await;
+        for (workspace, stale) in [(other, false), (main.id, true)] {
+            let mut tx = main.store.begin().await.unwrap();
             scores::mark_stale(&mut tx, workspace, two, &[address(1)]).await.unwrap();
             tx.commit().await.unwrap();
-            assert_eq!(stored(world, two, 1).await.unwrap().stale, stale);
+            assert_eq!(stored(main, two, 1).await.unwrap().stale, stale);
         }
-        assert!(!stored(world, one, 1).await.unwrap().stale && !stored(world, two, 2).await.unwrap().stale);
+        assert!(!stored(main, one, 1).await.unwrap().stale && !stored(main, two, 2).await.unwrap().stale);
     }
 
-    async fn one_of_many_readers_makes_a_score_history(world: &World) {
-        let scorer = add_scorer(world, "s").await;
-        put(world, &new_score(scorer, 1)).await;
+    async fn one_of_many_readers_makes_a_score_history(main: &Workspace) {
+        let scorer = add_scorer(main, "s").await;
+        put(main, &new_score(scorer, 1)).await;
         let marked = at_once(8, |_| {
-            let (store, ws) = (world.store.clone(), world.ws);
+            let (store, ws) = (main.store.clone(), main.id);
             async move { scores::mark_in_history(&store, ws, scorer, address(1), NOW).await.unwrap() }
         })
         .await;
         assert!(exactly_one(marked));
-        assert!(stored(world, scorer, 1).await.unwrap().in_history);
-        assert_eq!(history(world, scorer, 1).await.as_deref(), Some("{\"of\":1}"));
-        assert_eq!(history(world, scorer, 0).await, None);
-        put(world, &NewScore { computed_at: at(5), body: "5".to_owned(), ..new_score(scorer, 1) }).await;
-        assert!(!scores::mark_in_history(&world.store, world.ws, scorer, address(1), NOW).await.unwrap());
-        assert!(!stored(world, scorer, 1).await.unwrap().in_history);
-        assert_eq!(history(world, scorer, 99).await.as_deref(), Some("{\"of\":1}"));
-        let other = add_workspace(&world.store, "other").await;
-        assert!(!scores::mark_in_history(&world.store, other, scorer, address(1), at(5)).await.unwrap());
+        assert!(stored(main, scorer, 1).await.unwrap().in_history);
+        assert_eq!(history(main, scorer, 1).await.as_deref(), Some("{\"of\":1}"));
+        assert_eq!(history(main, scorer, 0).await, None);
+        put(main, &NewScore { computed_at: at(5), body: "5".to_owned(), ..new_score(scorer, 1) }).await;
+        assert!(!scores::mark_in_history(&main.store, main.id, scorer, address(1), NOW).await.unwrap());
+        assert!(!stored(main, scorer, 1).await.unwrap().in_history);
+        assert_eq!(history(main, scorer, 99).await.as_deref(), Some("{\"of\":1}"));
+        let other = main.add_workspace("other").await;
+        assert!(!scores::mark_in_history(&main.store, other, scorer, address(1), at(5)).await.unwrap());
     }
 
-    async fn of_two_scores_of_the_same_moment_the_one_that_was_answered_last_is_history(world: &World) {
-        let scorer = add_scorer(world, "s").await;
+    async fn of_two_scores_of_the_same_moment_the_one_that_was_answered_last_is_history(main: &Workspace) {
+        let scorer = add_scorer(main, "s").await;
         for body in ["first", "second"] {
-            put(world, &NewScore { body: body.to_owned(), ..new_score(scorer, 1) }).await;
-            assert!(scores::mark_in_history(&world.store, world.ws, scorer, address(1), NOW).await.unwrap());
-            assert_eq!(history(world, scorer, 99).await.as_deref(), Some(body));
+            put(main, &NewScore { body: body.to_owned(), ..new_score(scorer, 1) }).await;
+            assert!(scores::mark_in_history(&main.store, main.id, scorer, address(1), NOW).await.unwrap());
+            assert_eq!(history(main, scorer, 99).await.as_deref(), Some(body));
         }
-        put(world, &NewScore { body: "third".to_owned(), ..new_score(scorer, 1) }).await;
-        let mut tx = world.store.begin().await.unwrap();
-        scores::mark_locked_in_history(&mut tx, world.ws, scorer, address(1), NOW).await.unwrap();
+        put(main, &NewScore { body: "third".to_owned(), ..new_score(scorer, 1) }).await;
+        let mut tx = main.store.begin().await.unwrap();
+        scores::mark_locked_in_history(&mut tx, main.id, scorer, address(1), NOW).await.unwrap();
         tx.commit().await.unwrap();
-        assert!(stored(world, scorer, 1).await.unwrap().in_history);
-        assert_eq!(history(world, scorer, 99).await.as_deref(), Some("third"));
+        assert!(stored(main, scorer, 1).await.unwrap().in_history);
+        assert_eq!(history(main, scorer, 99).await.as_deref(), Some("third"));
     }
 
-    async fn history_answers_the_latest_strictly_before(world: &World) {
-        let scorer = add_scorer(world, "s").await;
+    async fn history_answers_the_latest_strictly_before(main: &Workspace) {
+        let scorer = add_scorer(main, "s").await;
         for (millis, body) in [(10, "a"), (20, "b"), (20, "b2")] {
-            score_history::insert(&world.store, world.ws, scorer, address(1), at(millis), body).await.unwrap();
+            score_history::insert(&main.store, main.id, scorer, address(1), at(millis), body).await.unwrap();
         }
-        assert_eq!(history(world, scorer, 10).await, None);
-        assert_eq!(history(world, scorer, 20).await.as_deref(), Some("a"));
-        assert_eq!(history(world, scorer, 21).await.as_deref(), Some("b2"));
-        let other = add_workspace(&world.store, "other").await;
-        let elsewhere = score_history::latest_before(&world.store, other, scorer, address(1), at(99)).await;
+        assert_eq!(history(main, scorer, 10).await, None);
+        assert_eq!(history(main, scorer, 20).await.as_deref(), Some("a"));
+        assert_eq!(history(main, scorer, 21).await.as_deref(), Some("b2"));
+        let other = main.add_workspace("other").await;
+        let elsewhere = score_history::latest_before(&main.store, other, scorer, address(1), at(99)).await;
         assert_eq!(elsewhere.unwrap(), None);
     }
 
-    async fn scores_are_walked_through_by_address_and_read_by_the_thousand(world: &World) {
-        let (store, ws) = (&world.store, world.ws);
-        let (scorer, empty) = (add_scorer(world, "s").await, add_scorer(world, "empty").await);
+    async fn scores_are_walked_through_by_address_and_read_by_the_thousand(main: &Workspace) {
+        let (store, ws) = (&main.store, main.id);
+        let (scorer, empty) = (add_scorer(main, "s").await, add_scorer(main, "empty").await);
         for number in [5, 1, 3] {
-            put(world, &new_score(scorer, number)).await;
+            put(main, &new_score(scorer, number)).await;
         }
         let first = scores::addresses(store, ws, scorer, None, 2).await.unwrap();
         assert_eq!(first, [address(1), address(3)]);
@@ -235,18 +233,18 @@ engines! {
         assert_eq!(found.iter().map(|of| of.address).collect::<Vec<_>>(), [address(1), address(3), address(5)]);
         assert!(scores::of_many(store, ws, empty, &wanted).await.unwrap().is_empty());
         assert!(scores::of_many(store, ws, scorer, &[]).await.unwrap().is_empty());
-        let other = add_workspace(store, "other").await;
+        let other = main.add_workspace("other").await;
         assert!(scores::of_many(store, other, scorer, &wanted).await.unwrap().is_empty());
         assert!(scores::put(store, other, &new_score(scorer, 9)).await.is_err());
     }
 
-    async fn outdated_scores_are_found_and_counted(world: &World) {
-        let (store, ws) = (&world.store, world.ws);
-        let scorer = add_scorer(world, "s").await;
+    async fn outdated_scores_are_found_and_counted(main: &Workspace) {
+        let (store, ws) = (&main.store, main.id);
+        let scorer = add_scorer(main, "s").await;
         for number in [1, 2, 3] {
-            put(world, &new_score(scorer, number)).await;
+            put(main, &new_score(scorer, number)).await;
         }
-        put(world, &NewScore { valid_until: at(5), ..new_score(scorer, 4) }).await;
+        put(main, &NewScore { valid_until: at(5), ..new_score(scorer, 4) }).await;
         let mut tx = store.begin().await.unwrap();
         scores::mark_stale(&mut tx, ws, scorer, &[address(2)]).await.unwrap();
         tx.commit().await.unwrap();
@@ -262,7 +260,7 @@ engines! {
         tx.commit().await.unwrap();
         assert_eq!(found(0, None).await.unwrap().len(), 4);
         assert_eq!(progress(ws, 0).await.unwrap(), StaleProgress { stored: 4, outdated: 4 });
-        let other = add_workspace(store, "other").await;
+        let other = main.add_workspace("other").await;
         assert_eq!(progress(other, 0).await.unwrap(), StaleProgress::default());
         assert!(scores::stale(store, other, scorer, NOW, None, 9).await.unwrap().is_empty());
     }

@@ -4,53 +4,25 @@ mod scoring;
 
 use std::future::Future;
 
-use pyxis_core::approval_mode::{ApprovalMode, Channel, Role};
+use pyxis_core::approval_mode::{Channel, Role};
 use pyxis_core::auth::Connector;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::{OsEntropy, token};
 use pyxis_core::id::{AgentId, CredentialId, NodeId, TxnId, UserId, WorkspaceId};
 use pyxis_core::policy::Rule;
 use pyxis_store::approvals::{ApprovalKind, NewApproval};
-use pyxis_store::cipher::{Keyring, MasterKey};
-use pyxis_store::{OpenOptions, Store, agents, approvals, credentials, users, workspaces};
-use pyxis_testkit::database::{Fixture, TestDatabase};
+use pyxis_store::{agents, approvals, credentials, users};
+pub(crate) use pyxis_testkit::installation::{START as NOW, Workspace};
 use pyxis_testkit::postgres::Database;
 pub(crate) use scoring::*;
-
-/// Current time in tests.
-pub(crate) const NOW: UnixMillis = UnixMillis(1_767_225_600_000);
 
 pub(crate) fn at(millis: i64) -> UnixMillis {
     UnixMillis(NOW.0 + millis)
 }
 
-/// A migrated database with a workspace and the keys that seal its values.
-pub(crate) struct World {
-    pub(crate) store: Store,
-    pub(crate) options: OpenOptions,
-    pub(crate) ws: WorkspaceId,
-    pub(crate) keyring: Keyring,
-    pub(crate) master: MasterKey,
-    database: TestDatabase,
-}
-
-impl Fixture for World {
-    async fn start(database: TestDatabase) -> Self {
-        let options = OpenOptions::new(database.url());
-        let store = Store::open(&options).unwrap();
-        store.migrate().await.unwrap();
-        let master = MasterKey::generate(&OsEntropy);
-        let keyring = Keyring::load(&store, &master, &OsEntropy, NOW).await.unwrap();
-        let ws = add_workspace(&store, "main").await;
-        Self { store, options, ws, keyring, master, database }
-    }
-}
-
-impl World {
-    /// The PostgreSQL database of this world.
-    pub(crate) fn postgres(&self) -> &Database {
-        self.database.as_postgres().expect("a world on PostgreSQL")
-    }
+/// The PostgreSQL database of an installation.
+pub(crate) fn postgres(main: &Workspace) -> &Database {
+    main.database.as_postgres().expect("an installation on PostgreSQL")
 }
 
 /// Runs `count` copies of a task concurrently and collects their results.
@@ -72,39 +44,26 @@ pub(crate) fn exactly_one(outcomes: impl IntoIterator<Item = bool>) -> bool {
 }
 
 /// Changes rows behind the store's back.
-pub(crate) async fn tamper(world: &World, statement: &str) {
-    drop(query_strings(world, statement).await);
+pub(crate) async fn tamper(main: &Workspace, statement: &str) {
+    drop(query_strings(main, statement).await);
 }
 
 /// First column of the results of a custom statement.
-pub(crate) async fn query_strings(world: &World, statement: &str) -> Vec<String> {
-    world.database.run(statement).await
+pub(crate) async fn query_strings(main: &Workspace, statement: &str) -> Vec<String> {
+    main.database.run(statement).await
 }
 
-pub(crate) async fn add_workspace(store: &Store, name: &str) -> WorkspaceId {
-    let id = WorkspaceId::new(NOW, &OsEntropy);
-    let row = workspaces::WorkspaceRow {
-        id,
-        name: name.to_owned(),
-        mode: ApprovalMode::Gated,
-        approval_timeout_secs: None,
-        created_at: NOW,
-    };
-    workspaces::insert(store, &row).await.unwrap();
-    id
-}
-
-pub(crate) async fn add_user(world: &World, email: &str) -> UserId {
+pub(crate) async fn add_user(main: &Workspace, email: &str) -> UserId {
     let id = UserId::new(NOW, &OsEntropy);
     let new = users::NewUser {
         id,
-        workspace_id: world.ws,
+        workspace_id: main.id,
         email: email.to_owned(),
         role: Role::Owner,
         password_hash: None,
         created_at: NOW,
     };
-    users::insert(&world.store, &new).await.unwrap();
+    users::insert(&main.store, &new).await.unwrap();
     id
 }
 
@@ -122,20 +81,20 @@ pub(crate) fn new_agent(ws: WorkspaceId, name: &str) -> agents::NewAgent {
     }
 }
 
-pub(crate) async fn add_agent(world: &World, name: &str, credentials: &[CredentialId]) -> AgentId {
-    let new = new_agent(world.ws, name);
-    let mut tx = world.store.begin().await.unwrap();
+pub(crate) async fn add_agent(main: &Workspace, name: &str, credentials: &[CredentialId]) -> AgentId {
+    let new = new_agent(main.id, name);
+    let mut tx = main.store.begin().await.unwrap();
     agents::insert(&mut tx, &new, credentials).await.unwrap();
     tx.commit().await.unwrap();
     new.id
 }
 
-pub(crate) fn new_credential(world: &World, name: &str) -> credentials::NewCredential {
+pub(crate) fn new_credential(main: &Workspace, name: &str) -> credentials::NewCredential {
     let id = CredentialId::new(NOW, &OsEntropy);
-    let aad = credentials::secret_aad(world.ws, id);
+    let aad = credentials::secret_aad(main.id, id);
     credentials::NewCredential {
         id,
-        workspace_id: world.ws,
+        workspace_id: main.id,
         name: name.to_owned(),
         description: "a test".to_owned(),
         connector: Connector::Direct,
@@ -144,23 +103,23 @@ pub(crate) fn new_credential(world: &World, name: &str) -> credentials::NewCrede
         allowed_hosts: r#"["api.example.com"]"#.to_owned(),
         allow_http: false,
         options: "{}".to_owned(),
-        sealed_secret: Some(world.keyring.seal(&OsEntropy, &aad, b"s3cret")),
+        sealed_secret: Some(main.keyring.seal(&OsEntropy, &aad, b"s3cret")),
         created_at: NOW,
     }
 }
 
-pub(crate) async fn add_credential(world: &World, name: &str) -> CredentialId {
-    let new = new_credential(world, name);
-    credentials::insert(&world.store, &new).await.unwrap();
+pub(crate) async fn add_credential(main: &Workspace, name: &str) -> CredentialId {
+    let new = new_credential(main, name);
+    credentials::insert(&main.store, &new).await.unwrap();
     new.id
 }
 
-pub(crate) fn new_approval(world: &World, dedupe: &str) -> NewApproval {
+pub(crate) fn new_approval(main: &Workspace, dedupe: &str) -> NewApproval {
     let txn_id = TxnId::new(&OsEntropy);
-    let target = approvals::target_aad(world.ws, txn_id);
+    let target = approvals::target_aad(main.id, txn_id);
     NewApproval {
         txn_id,
-        workspace_id: world.ws,
+        workspace_id: main.id,
         agent_id: AgentId::new(NOW, &OsEntropy),
         agent_name: "default-agent".to_owned(),
         credential_id: CredentialId::new(NOW, &OsEntropy),
@@ -169,7 +128,7 @@ pub(crate) fn new_approval(world: &World, dedupe: &str) -> NewApproval {
         kind: ApprovalKind::Forward,
         method: "POST".to_owned(),
         target_host: "api.example.com".to_owned(),
-        sealed_target: world.keyring.seal(&OsEntropy, &target, b"https://api.example.com/v1"),
+        sealed_target: main.keyring.seal(&OsEntropy, &target, b"https://api.example.com/v1"),
         rule: Rule::Default,
         pattern: None,
         reason: Some("because".to_owned()),
@@ -185,11 +144,11 @@ pub(crate) fn new_approval(world: &World, dedupe: &str) -> NewApproval {
     }
 }
 
-pub(crate) async fn add_approval(world: &World, dedupe: &str) -> NewApproval {
-    let new = new_approval(world, dedupe);
-    let aad = approvals::request_aad(world.ws, new.txn_id);
-    let mut tx = world.store.begin().await.unwrap();
-    approvals::insert(&mut tx, &new, world.keyring.seal(&OsEntropy, &aad, b"{}")).await.unwrap();
+pub(crate) async fn add_approval(main: &Workspace, dedupe: &str) -> NewApproval {
+    let new = new_approval(main, dedupe);
+    let aad = approvals::request_aad(main.id, new.txn_id);
+    let mut tx = main.store.begin().await.unwrap();
+    approvals::insert(&mut tx, &new, main.keyring.seal(&OsEntropy, &aad, b"{}")).await.unwrap();
     tx.commit().await.unwrap();
     new
 }

@@ -6,37 +6,29 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, StatusCode};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use pyxis_core::actor::Actor;
 use pyxis_core::address::EvmAddress;
-use pyxis_core::approval_mode::ApprovalMode;
-use pyxis_core::clock::{Clock, FixedClock, UnixMillis};
-use pyxis_core::entropy::{OsEntropy, SeededEntropy};
+use pyxis_core::clock::{Clock, UnixMillis};
+use pyxis_core::entropy::SeededEntropy;
 use pyxis_core::field::FieldElement;
-use pyxis_core::id::WorkspaceId;
 use pyxis_core::proof::{
     DEFAULT_ACTION, Kind, NetworkName, ProofNullifier, Rebinding, Registration, Revocation, Statement,
     Subject,
 };
-use pyxis_http::admin::{ManagerAuth, ManagerFuture};
 use pyxis_net::{Client, ClientConfig, Guard};
-use pyxis_store::audit::AuditKeys;
-use pyxis_store::cipher::{Keyring, MasterKey};
 use pyxis_store::proof_log::{self, Change, LogRow};
 use pyxis_store::proofs::Filter;
-use pyxis_store::workspaces::{self, WorkspaceRow};
-use pyxis_store::{DatabaseUrl, OpenOptions, Store};
-use pyxis_testkit::database::TestDatabase;
+use pyxis_testbed::{NoManagers, verification_parts};
+use pyxis_testkit::database::{Fixture, TestDatabase};
+use pyxis_testkit::installation::{START, Workspace};
 use pyxis_verify::block_height::{self, Snapshot};
 use pyxis_verify::checker::{self, CheckRequest};
 use pyxis_verify::registry::{self, IssuerKey};
 use pyxis_verify::service::{blocklist, issuers, proofs};
 use pyxis_verify::{Config, Parts, State};
 
-pub(crate) const BEGIN: UnixMillis = UnixMillis(1_767_225_600_000);
 /// Addresses and nullifiers of a run: few, so that they collide.
 const FEW: u8 = 4;
 
@@ -128,20 +120,12 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-struct Nobody;
-
-impl ManagerAuth for Nobody {
-    fn manager<'a>(&'a self, _headers: &'a HeaderMap) -> ManagerFuture<'a> {
-        Box::pin(async { Err::<Actor, Response>(StatusCode::UNAUTHORIZED.into_response()) })
-    }
-}
-
 /// Places and addresses with a live proof.
 type Holders = BTreeSet<(Place, u8)>;
 
-struct World {
+/// A workspace, and everything that was answered about it.
+struct History {
     state: State,
-    clock: Arc<FixedClock>,
     key: IssuerKey,
     actor: Actor,
     nonce: u32,
@@ -149,6 +133,8 @@ struct World {
     given: BTreeMap<i64, Holders>,
     /// For each address and place, the second before which no signed statement may take effect any more.
     spoken: BTreeMap<(Place, u8), i64>,
+    /// Removed last.
+    main: Workspace,
 }
 
 fn subject(number: u8) -> Subject {
@@ -159,56 +145,29 @@ fn nullifier(number: u8) -> ProofNullifier {
     ProofNullifier(FieldElement::small(u64::from(number) + 1))
 }
 
-/// Verification on a database, with the test's clock, and its first workspace.
-pub(crate) async fn verification(
-    database: DatabaseUrl,
-    clock: &Arc<FixedClock>,
-    config: Config,
-) -> (State, WorkspaceId) {
-    let store = Store::open(&OpenOptions::new(database)).unwrap();
-    store.migrate().await.unwrap();
-    let master = MasterKey::generate(&OsEntropy);
-    let keyring = Keyring::load(&store, &master, &OsEntropy, BEGIN).await.unwrap();
-    let id = WorkspaceId::new(BEGIN, &OsEntropy);
-    let workspace = WorkspaceRow {
-        id,
-        name: "main".to_owned(),
-        mode: ApprovalMode::Gated,
-        approval_timeout_secs: None,
-        created_at: BEGIN,
-    };
-    workspaces::insert(&store, &workspace).await.unwrap();
+/// Verification of a workspace.
+pub(crate) fn verification(main: &Workspace, config: Config) -> State {
     let net = Client::new(&ClientConfig::new(Guard::new(Vec::new(), Vec::new()))).unwrap();
-    let state = State::new(Parts {
-        audit_keys: AuditKeys::new(&keyring),
-        keyring,
-        managers: Arc::new(Nobody),
-        net: net.private(),
-        clock: Arc::clone(clock) as Arc<dyn Clock>,
-        entropy: Arc::new(SeededEntropy::new(1)),
-        config,
-        store,
-    });
-    (state, id)
+    State::new(Parts { config, ..verification_parts(main, Arc::new(NoManagers), net.private()) })
 }
 
-impl World {
-    async fn new(database: DatabaseUrl) -> Self {
-        let clock = Arc::new(FixedClock::new(BEGIN));
-        let (state, id) = verification(database, &clock, Config::default()).await;
+impl History {
+    async fn new(database: TestDatabase) -> Self {
+        let main = Workspace::start(database).await;
+        let state = verification(&main, Config::default());
         // Block 1 is now, not whenever the first step asks.
         block_height::start(&state).await.unwrap();
-        let (key, actor) = (IssuerKey::generate(&SeededEntropy::new(2)), Actor::cli(id));
+        let (key, actor) = (IssuerKey::generate(&SeededEntropy::new(2)), Actor::cli(main.id));
         for kind in [Kind::GovId, Kind::ResidenceUs] {
             issuers::add(&state.audited, &actor, kind, key.issuer(), "Ours").await.unwrap();
         }
-        Self { state, clock, key, actor, nonce: 0, given: BTreeMap::new(), spoken: BTreeMap::new() }
+        Self { state, key, actor, nonce: 0, given: BTreeMap::new(), spoken: BTreeMap::new(), main }
     }
 
     fn statement(&mut self, step: &Step) -> Option<Statement> {
         self.nonce += 1;
         let (action_id, nonce) = (DEFAULT_ACTION, self.nonce.to_string());
-        let signed = |ago: u8| self.clock.now().seconds() - i64::from(ago);
+        let signed = |ago: u8| self.main.clock.now().seconds() - i64::from(ago);
         Some(match *step {
             Step::Register { place, who, nullifier: mark, seconds, ago } => {
                 Statement::Register(Registration {
@@ -258,7 +217,7 @@ impl World {
                 let place_of =
                     proofs::ProofKey { network, kind, subject: subject(who), action_id: DEFAULT_ACTION };
                 if proofs::revoke(&self.state, &self.actor, &place_of, "forged").await.is_ok() {
-                    self.spoken.insert((place, who), self.clock.now().seconds() + 1);
+                    self.spoken.insert((place, who), self.main.clock.now().seconds() + 1);
                 }
             }
             Step::Block { who } => {
@@ -267,7 +226,7 @@ impl World {
             Step::Unblock { who } => {
                 drop(blocklist::unblock(&self.state, &self.actor, subject(who), None).await);
             }
-            Step::Pass { millis } => self.clock.advance(Duration::from_millis(millis.into())),
+            Step::Pass { millis } => self.main.clock.advance(Duration::from_millis(millis.into())),
             Step::Ask { back } => {
                 let height = (self.head().await - i64::from(back)).max(0);
                 let answer = self.ask(height).await;
@@ -280,7 +239,7 @@ impl World {
 
     /// Records that nothing signed earlier may take effect after what was signed later.
     fn took_effect(&mut self, step: &Step) {
-        let now = self.clock.now().seconds();
+        let now = self.main.clock.now().seconds();
         let mut spoke = |place: Place, who: u8, signed: i64, next: i64| {
             let before = self.spoken.insert((place, who), next).unwrap_or(0);
             assert!(signed >= before, "{step:?} was signed at {signed}, but {before} had been spoken");
@@ -345,7 +304,7 @@ impl World {
                     Change::Unblock => drop(blocked.remove(&row.subject)),
                 }
             }
-            let at = UnixMillis(BEGIN.0 + (height - 1) * 1000);
+            let at = UnixMillis(START.0 + (height - 1) * 1000);
             let live = |number: &u8| {
                 let subject = subject(*number);
                 holds.get(&subject).is_some_and(|until| *until > at) && !blocked.contains(&subject)
@@ -358,7 +317,7 @@ impl World {
     /// Asserts that one person has one address for each use, across all networks.
     async fn has_nobody_twice(&self) {
         let rows = proofs::list(&self.state.store, &Filter::default(), 10_000).await.unwrap();
-        let now = self.clock.now();
+        let now = self.main.clock.now();
         let mut holders = BTreeMap::new();
         for row in rows.iter().filter(|row| row.ended.is_none() && row.expires_at > now) {
             let before = holders.insert((row.kind.as_str(), row.nullifier.to_string()), row.subject);
@@ -377,12 +336,12 @@ impl World {
             assert_eq!(before, log, "what was written stands");
             let head = self.head().await;
             for row in new {
-                assert_eq!(row.at, self.clock.now(), "{row:?}");
+                assert_eq!(row.at, self.main.clock.now(), "{row:?}");
                 assert!((1..=head + 1).contains(&row.height), "{row:?}, and the newest is {head}");
             }
             log = grown;
         }
-        self.clock.advance(Duration::from_secs(3));
+        self.main.clock.advance(Duration::from_secs(3));
         let log = proof_log::page(&self.state.store, 0, 10_000).await.unwrap();
         for height in 0..=self.head().await {
             let answer = self.ask(height).await;
@@ -412,7 +371,7 @@ mod replaying_the_log_up_to_a_block_gives_the_answers_about_it {
     fn sqlite() {
         property(16, async |steps| {
             let database = TestDatabase::sqlite();
-            World::new(database.url()).await.lives_through(&steps).await;
+            History::new(database).await.lives_through(&steps).await;
         });
     }
 
@@ -420,7 +379,7 @@ mod replaying_the_log_up_to_a_block_gives_the_answers_about_it {
     fn postgres() {
         property(8, async |steps| {
             let database = TestDatabase::postgres("replay").await;
-            World::new(database.url()).await.lives_through(&steps).await;
+            History::new(database).await.lives_through(&steps).await;
         });
     }
 }

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::support::{Agent, Person, Setup, World};
+use crate::support::{Agent, Person, Setup, Site};
 
 /// Number of times the server is killed.
 const KILLS: usize = 200;
@@ -120,12 +120,12 @@ fn number(target: &str) -> u64 {
 
 engines! {
     async fn crash_at_random_moments_loses_no_decision_and_sends_nothing_twice(setup: Setup) {
-        crashes(World::with(setup).await).await;
+        crashes(Site::with(setup).await).await;
     }
 }
 
-async fn crashes(mut world: World) {
-    world.owner.lift_pending_limits().await;
+async fn crashes(mut site: Site) {
+    site.owner.lift_pending_limits().await;
     let ledger = Arc::new(Ledger {
         words: Mutex::default(),
         read: Mutex::default(),
@@ -135,11 +135,11 @@ async fn crashes(mut world: World) {
     });
     let mut acknowledged = ledger.acknowledged.subscribe();
     let mut load = JoinSet::new();
-    let target = world.upstream.url("/act/");
+    let target = site.upstream.url("/act/");
     for _ in 0..AGENTS {
-        load.spawn(work(world.agent.clone(), world.owner.clone(), target.clone(), Arc::clone(&ledger)));
+        load.spawn(work(site.agent.clone(), site.owner.clone(), target.clone(), Arc::clone(&ledger)));
     }
-    load.spawn(read(world.agent.clone(), target, Arc::clone(&ledger)));
+    load.spawn(read(site.agent.clone(), target, Arc::clone(&ledger)));
     for life in 1..=KILLS {
         // The moment is a random count of acknowledged decisions; everything else is in flight then.
         let [more] = entropy::bytes::<1>(&OsEntropy);
@@ -148,8 +148,8 @@ async fn crashes(mut world: World) {
             reached = acknowledged.wait_for(|count| *count >= until) => drop(reached.unwrap()),
             worker = load.join_next() => panic!("a worker ended: {worker:?}"),
         }
-        world.app.kill().await;
-        world.app.serve();
+        site.app.kill().await;
+        site.app.serve();
         ledger.life.send_replace(life);
     }
     ledger.life.send_replace(OVER);
@@ -158,36 +158,36 @@ async fn crashes(mut world: World) {
     }
 
     let words = ledger.words.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    let ends = ends(&world, &words).await;
-    check(&world, &words, &ends);
-    check_reads(&world, &ledger.read());
-    check_records(&world, &words).await;
-    world.app.cli(&["audit", "verify"]).await.expect(0);
+    let ends = ends(&site, &words).await;
+    check(&site, &words, &ends);
+    check_reads(&site, &ledger.read());
+    check_records(&site, &words).await;
+    site.app.cli(&["audit", "verify"]).await.expect(0);
 }
 
 /// The end of every decided request.
-async fn ends(world: &World, words: &BTreeMap<u64, Word>) -> BTreeMap<u64, Value> {
+async fn ends(site: &Site, words: &BTreeMap<u64, Word>) -> BTreeMap<u64, Value> {
     let mut ends = BTreeMap::new();
     for (number, word) in words {
         // Pending ones are those whose decision was lost before it was acknowledged.
-        let now = world.agent.poll(&word.txn).await;
-        let end = if now["status"] == "approved" { world.agent.outcome(&word.txn).await } else { now };
+        let now = site.agent.poll(&word.txn).await;
+        let end = if now["status"] == "approved" { site.agent.outcome(&word.txn).await } else { now };
         ends.insert(*number, end);
     }
     ends
 }
 
 /// The numbers of the requests of a method that arrived, whole or in part.
-fn arrived(world: &World, method: &Method) -> BTreeSet<u64> {
+fn arrived(site: &Site, method: &Method) -> BTreeSet<u64> {
     let mut sent = BTreeSet::new();
-    for request in world.upstream.requests().iter().filter(|request| request.method == *method) {
+    for request in site.upstream.requests().iter().filter(|request| request.method == *method) {
         assert!(sent.insert(number(&request.target)), "sent twice: {method} {}", request.target);
     }
     sent
 }
 
-fn check(world: &World, words: &BTreeMap<u64, Word>, ends: &BTreeMap<u64, Value>) {
-    let sent = arrived(world, &Method::POST);
+fn check(site: &Site, words: &BTreeMap<u64, Word>, ends: &BTreeMap<u64, Value>) {
+    let sent = arrived(site, &Method::POST);
     let mut unknown = 0;
     for (number, word) in words {
         let (end, reached) = (&ends[number], sent.contains(number));
@@ -215,16 +215,16 @@ fn check(world: &World, words: &BTreeMap<u64, Word>, ends: &BTreeMap<u64, Value>
 }
 
 /// Checks that every answered request had arrived, and that hardly any others did.
-fn check_reads(world: &World, read: &BTreeSet<u64>) {
-    let sent = arrived(world, &Method::GET);
+fn check_reads(site: &Site, read: &BTreeSet<u64>) {
+    let sent = arrived(site, &Method::GET);
     assert!(sent.is_superset(read), "answered, but never sent: {:?}", read.difference(&sent));
     assert!(read.len() >= KILLS, "only {} requests that passed for {KILLS} crashes", read.len());
     assert!(sent.len() <= read.len() + KILLS, "{} were sent and {} answered", sent.len(), read.len());
 }
 
 /// Checks that everything that reached the upstream was recorded before, whenever the process died.
-async fn check_records(world: &World, words: &BTreeMap<u64, Word>) {
-    let records = world.app.audit().await;
+async fn check_records(site: &Site, words: &BTreeMap<u64, Word>) {
+    let records = site.app.audit().await;
     let of = |kind: &str, decision: &str| {
         let (kind, decision) = (kind.to_owned(), decision.to_owned());
         records.iter().filter(move |record| record["kind"] == kind && record["decision"] == decision)
@@ -232,11 +232,11 @@ async fn check_records(world: &World, words: &BTreeMap<u64, Word>) {
     let passed =
         of("request.received", "auto").map(|record| number(record["detail"]["target"].as_str().unwrap()));
     let passed: BTreeSet<u64> = passed.collect();
-    let reads = arrived(world, &Method::GET);
+    let reads = arrived(site, &Method::GET);
     assert!(reads.is_subset(&passed), "sent without a record: {:?}", reads.difference(&passed));
     let executed = of("request.executed", "approved").filter_map(|record| record["txn_id"].as_str());
     let executed: BTreeSet<&str> = executed.collect();
-    for number in arrived(world, &Method::POST) {
+    for number in arrived(site, &Method::POST) {
         assert!(executed.contains(words[&number].txn.as_str()), "{number} was sent without a record");
     }
 }

@@ -16,7 +16,7 @@ use tokio::net::TcpListener;
 
 use crate::signer::process::Signer;
 use crate::support::client::dial;
-use crate::support::{App, SECRET, Setup, World};
+use crate::support::{App, SECRET, Setup, Site};
 
 /// Everything received until the server closes.
 async fn exchange(address: SocketAddr, request: impl AsRef<[u8]>) -> String {
@@ -112,32 +112,32 @@ async fn the_signer_refuses_a_head_that_is_malformed_or_too_large() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_announced_body_over_the_limit_gets_413_and_no_100() {
-    let world = World::new_with_env("PX_PENDING_BODY_MAX_BYTES", "1000").await;
-    let (key, target) = (&world.agent.key, world.upstream.url("/"));
-    let token = world.app.owner_token();
+    let site = Site::new_with_env("PX_PENDING_BODY_MAX_BYTES", "1000").await;
+    let (key, target) = (&site.agent.key, site.upstream.url("/"));
+    let token = site.app.owner_token();
     for expect in ["", "Expect: 100-continue\r\n"] {
         for more in ["", "Idempotency-Key: one\r\n"] {
             let forward = format!(
                 "POST /forward HTTP/1.1\r\nHost: a\r\nX-PX-Key: {key}\r\nX-PX-Credential: api\r\n\
                  X-PX-Method: POST\r\nX-PX-Target: {target}\r\nContent-Length: 1001\r\n{more}{expect}\r\n"
             );
-            assert_problem(&exchange(world.app.address(), forward).await, 413, "body_too_large");
+            assert_problem(&exchange(site.app.address(), forward).await, 413, "body_too_large");
         }
         let admin = format!(
             "POST /admin/agents HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {token}\r\n\
              Content-Type: application/json\r\nContent-Length: 1048577\r\n{expect}\r\n"
         );
-        assert_problem(&exchange(world.app.address(), admin).await, 413, "body_too_large");
+        assert_problem(&exchange(site.app.address(), admin).await, 413, "body_too_large");
     }
-    assert!(world.upstream.requests().is_empty());
+    assert!(site.upstream.requests().is_empty());
 }
 
 /// A host that answers every request with exactly these bytes, and the credential `raw` for it; returns its target.
-async fn raw_host(world: &World, answer: Vec<u8>) -> String {
+async fn raw_host(site: &Site, answer: Vec<u8>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let host = listener.local_addr().unwrap().to_string();
     let fields = json!({"auth": {"kind": "bearer"}, "secret": SECRET, "allowed_hosts": [host]});
-    world.credential("raw", &fields).await;
+    site.credential("raw", &fields).await;
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
             let mut head = Vec::new();
@@ -151,23 +151,23 @@ async fn raw_host(world: &World, answer: Vec<u8>) -> String {
 }
 
 /// A GET through `/forward`, as raw bytes.
-async fn get_raw(world: &World, target: &str) -> String {
+async fn get_raw(site: &Site, target: &str) -> String {
     let request = format!(
         "POST /forward HTTP/1.1\r\nHost: px\r\nX-PX-Key: {}\r\nX-PX-Credential: raw\r\nX-PX-Target: {target}\r\n\
          Content-Length: 0\r\nConnection: close\r\n\r\n",
-        world.agent.key,
+        site.agent.key,
     );
-    exchange(world.app.address(), request).await
+    exchange(site.app.address(), request).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_with_a_thousand_lines_reaches_the_agent_whole() {
-    let world = World::new().await;
+    let site = Site::new().await;
     let lines =
         (0..999).map(|number| format!("x-{number}: {}\r\n", "y".repeat(200))).collect::<Vec<_>>().concat();
     let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n{lines}\r\nok");
-    let target = raw_host(&world, answer.into_bytes()).await;
-    let relayed = get_raw(&world, &target).await;
+    let target = raw_host(&site, answer.into_bytes()).await;
+    let relayed = get_raw(&site, &target).await;
     assert!(relayed.starts_with("HTTP/1.1 200 OK\r\n") && relayed.ends_with("\r\n\r\nok"));
     for number in [0, 99, 100, 101, 500, 998] {
         assert!(relayed.contains(&format!("\r\nx-{number}: yyy")), "{number}");
@@ -176,21 +176,21 @@ async fn an_answer_with_a_thousand_lines_reaches_the_agent_whole() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_cannot_be_read_says_that_the_host_answered() {
-    let world = World::new().await;
+    let site = Site::new().await;
     for answer in
         [format!("HTTP/1.1 200 OK\r\n{}\r\n", "x: y\r\n".repeat(1001)), "garbage\r\n\r\n".to_owned()]
     {
-        let target = raw_host(&world, answer.into_bytes()).await;
-        let answer = get_raw(&world, &target).await;
+        let target = raw_host(&site, answer.into_bytes()).await;
+        let answer = get_raw(&site, &target).await;
         assert_problem(&answer, 502, "upstream_error");
         assert!(answer.contains("the host answered, but") && !answer.contains("not HTTP"), "{answer}");
-        world.owner.client.delete("/admin/credentials/raw").send().await;
+        site.owner.client.delete("/admin/credentials/raw").send().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_approved_post_that_is_answered_101_or_unreadably_says_what_became_of_it() {
-    let world = World::new().await;
+    let site = Site::new().await;
     for (answer, error, status) in [
         (
             "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n",
@@ -200,44 +200,44 @@ async fn an_approved_post_that_is_answered_101_or_unreadably_says_what_became_of
         ("HTTP/1.1 101 Switching Protocols\r\n\r\n", "upstream_error", json!(101)),
         ("garbage\r\n\r\n", "outcome_unknown", Value::Null),
     ] {
-        let target = raw_host(&world, answer.into()).await;
-        let txn = world.agent.forward("raw", "POST", &target).send().await.txn();
-        world.owner.approve(&txn).await;
-        let outcome = world.agent.outcome(&txn).await;
+        let target = raw_host(&site, answer.into()).await;
+        let txn = site.agent.forward("raw", "POST", &target).send().await.txn();
+        site.owner.approve(&txn).await;
+        let outcome = site.agent.outcome(&txn).await;
         assert_eq!((&outcome["error"], &outcome["upstream_status"]), (&json!(error), &status), "{outcome}");
-        world.owner.client.delete("/admin/credentials/raw").send().await;
+        site.owner.client.delete("/admin/credentials/raw").send().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_body_that_is_damaged_from_its_start_is_told_in_the_head() {
-    let world = World::new().await;
+    let site = Site::new().await;
     for body in ["zz\r\nhi\r\n0\r\n\r\n", ""] {
         let answer = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{body}");
-        let target = raw_host(&world, answer.into_bytes()).await;
-        let answer = get_raw(&world, &target).await;
+        let target = raw_host(&site, answer.into_bytes()).await;
+        let answer = get_raw(&site, &target).await;
         assert_problem(&answer, 502, "upstream_error");
         assert!(answer.contains("200"), "it names the status of the host: {answer}");
-        world.owner.client.delete("/admin/credentials/raw").send().await;
+        site.owner.client.delete("/admin/credentials/raw").send().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_header_byte_above_7f_survives_the_relay_and_the_poll_answer() {
-    let world = World::new().await;
+    let site = Site::new().await;
     let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Name: caf\xe9\r\nX-Name: caf\xc3\xa9\r\n\
                    X-Accel-Buffering: no\r\nX-Accel-Redirect: /etc\r\n\r\nok";
-    let target = raw_host(&world, answer.to_vec()).await;
-    let opened = world.agent.forward("raw", "GET", &target).send().await;
+    let target = raw_host(&site, answer.to_vec()).await;
+    let opened = site.agent.forward("raw", "GET", &target).send().await;
     let names: Vec<&[u8]> =
         opened.headers.get_all("x-name").iter().map(http::HeaderValue::as_bytes).collect();
     assert_eq!(names, [&b"caf\xe9"[..], b"caf\xc3\xa9"]);
     assert_eq!(opened.headers["x-accel-buffering"], "no");
     assert!(!opened.headers.contains_key("x-accel-redirect"));
     // The same with an approval.
-    let txn = world.agent.forward("raw", "POST", &target).body("x").send().await.txn();
-    world.owner.approve(&txn).await;
-    let response = world.agent.outcome(&txn).await["response"].clone();
+    let txn = site.agent.forward("raw", "POST", &target).body("x").send().await.txn();
+    site.owner.approve(&txn).await;
+    let response = site.agent.outcome(&txn).await["response"].clone();
     let headers = response["headers"].as_array().unwrap();
     let polled: Vec<(usize, &Value)> = headers
         .iter()
@@ -250,15 +250,15 @@ async fn a_header_byte_above_7f_survives_the_relay_and_the_poll_answer() {
     assert_eq!(response["headers_base64"], json!([{"index": polled[0].0, "name": "x-name", "value": bytes}]));
     assert!(headers.iter().any(|pair| pair[0] == "x-accel-buffering"));
     // If every value is UTF-8, nothing more is said.
-    world.upstream.reply(Reply::ok("ok"));
-    let txn = world.pause("/").await;
-    world.owner.approve(&txn).await;
-    assert!(world.agent.outcome(&txn).await["response"].get("headers_base64").is_none());
+    site.upstream.reply(Reply::ok("ok"));
+    let txn = site.pause("/").await;
+    site.owner.approve(&txn).await;
+    assert!(site.agent.outcome(&txn).await["response"].get("headers_base64").is_none());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_goes_out_is_the_canonical_path_and_the_query_as_it_came() {
-    let world = World::new().await;
+    let site = Site::new().await;
     for (asked, sent) in [
         ("/a%41%7Eb", "/aA~b"),
         ("/a%2fb", "/a%2Fb"),
@@ -267,10 +267,10 @@ async fn what_goes_out_is_the_canonical_path_and_the_query_as_it_came() {
         ("/?a=%41%7E%2f&b=/./../c", "/?a=%41%7E%2f&b=/./../c"),
         ("/?q='x'&r=\"y\"", "/?q=%27x%27&r=%22y%22"),
     ] {
-        world.forward("GET", asked).send().await.expect(200);
-        assert_eq!(world.upstream.requests().last().unwrap().target, sent, "{asked}");
+        site.forward("GET", asked).send().await.expect(200);
+        assert_eq!(site.upstream.requests().last().unwrap().target, sent, "{asked}");
         assert_eq!(
-            world.owner.explain("api", "GET", &world.upstream.url(asked)).await["rule"],
+            site.owner.explain("api", "GET", &site.upstream.url(asked)).await["rule"],
             "gated_default"
         );
     }

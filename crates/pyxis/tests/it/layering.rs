@@ -61,7 +61,21 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pyxis-verify",
         ],
     ),
-    ("pyxis-testkit", &["pyxis-core", "pyxis-net"]),
+    // Installations of tests are databases that the store made, and nodes on them.
+    ("pyxis-testkit", &["pyxis-core", "pyxis-net", "pyxis-store"]),
+    (
+        "pyxis-testbed",
+        &[
+            "pyxis-core",
+            "pyxis-gateway",
+            "pyxis-http",
+            "pyxis-net",
+            "pyxis-scoring",
+            "pyxis-store",
+            "pyxis-testkit",
+            "pyxis-verify",
+        ],
+    ),
 ];
 
 /// Libraries that only a few crates may use directly; all others must go through those.

@@ -3,7 +3,7 @@
 //! Approval states (`docs/reference/behavior/proxy.md#approval-states`). The rounds run against the real store in
 //! this process, with a clock that stands still until a round moves it.
 
-pub(crate) mod world;
+pub(crate) mod proxy;
 
 use std::time::Duration;
 
@@ -15,19 +15,19 @@ use pyxis_store::approvals::{self, ApprovalRow};
 use pyxis_store::{Page, grants};
 use pyxis_testkit::engines;
 
-use world::World;
+use proxy::Proxy;
 
 /// Rounds of each race.
 const ROUNDS: usize = 1000;
 
-async fn row(world: &World, txn: pyxis_core::id::TxnId) -> ApprovalRow {
-    approvals::find(&world.state.store, world.workspace, txn).await.unwrap().unwrap()
+async fn row(proxy: &Proxy, txn: pyxis_core::id::TxnId) -> ApprovalRow {
+    approvals::find(&proxy.state.store, proxy.workspace, txn).await.unwrap().unwrap()
 }
 
 /// After the race: executes approved work and checks the result.
-async fn settled(world: &World, txn: pyxis_core::id::TxnId) -> ApprovalRow {
-    workers::send_all(&world.state).await.unwrap();
-    row(world, txn).await
+async fn settled(proxy: &Proxy, txn: pyxis_core::id::TxnId) -> ApprovalRow {
+    workers::send_all(&proxy.state).await.unwrap();
+    row(proxy, txn).await
 }
 
 fn lost_to_a_decision(error: &Error) -> bool {
@@ -35,27 +35,27 @@ fn lost_to_a_decision(error: &Error) -> bool {
 }
 
 async fn speak(
-    world: &World,
+    proxy: &Proxy,
     approver: &Approver,
     txn: pyxis_core::id::TxnId,
     verdict: Decision,
 ) -> Result<ApprovalState, Error> {
-    let (state, approver) = (world.state.clone(), approver.clone());
+    let (state, approver) = (proxy.state.clone(), approver.clone());
     let spoken = tokio::spawn(async move { decide(&state, &approver, txn, verdict).await });
     spoken.await.unwrap().map(|decided| decided.state)
 }
 
 engines! {
-    async fn race_of_an_approver_and_a_denier_has_one_winner(world: &World) {
-        let (one, two) = (world.approver(0, DecisionSurface::Dashboard), world.approver(1, DecisionSurface::Api));
+    async fn race_of_an_approver_and_a_denier_has_one_winner(proxy: &Proxy) {
+        let (one, two) = (proxy.approver(0, DecisionSurface::Dashboard), proxy.approver(1, DecisionSurface::Api));
         let (mut approved, mut denied) = (0, 0);
         for round in 0..ROUNDS {
-            let txn = world.pause(round).await;
+            let txn = proxy.pause(round).await;
             let (approval, denial) = tokio::join!(
-                speak(world, &one, txn, Decision::Approve(None)),
-                speak(world, &two, txn, Decision::Deny(None)),
+                speak(proxy, &one, txn, Decision::Approve(None)),
+                speak(proxy, &two, txn, Decision::Deny(None)),
             );
-            let end = settled(world, txn).await;
+            let end = settled(proxy, txn).await;
             match (approval, denial) {
                 (Ok(ApprovalState::Approved), Err(error)) => {
                     assert!(lost_to_a_decision(&error), "{error}");
@@ -71,40 +71,40 @@ engines! {
             }
         }
         assert_eq!(approved + denied, ROUNDS);
-        assert_eq!(world.upstream.requests().len(), approved);
+        assert_eq!(proxy.upstream.requests().len(), approved);
     }
 
-    async fn race_of_two_approvers_sends_once(world: &World) {
-        let (one, two) = (world.approver(0, DecisionSurface::Dashboard), world.approver(1, DecisionSurface::Standalone));
+    async fn race_of_two_approvers_sends_once(proxy: &Proxy) {
+        let (one, two) = (proxy.approver(0, DecisionSurface::Dashboard), proxy.approver(1, DecisionSurface::Standalone));
         for round in 0..ROUNDS {
-            let txn = world.pause(round).await;
+            let txn = proxy.pause(round).await;
             let (first, second) = tokio::join!(
-                speak(world, &one, txn, Decision::Approve(None)),
-                speak(world, &two, txn, Decision::Approve(None)),
+                speak(proxy, &one, txn, Decision::Approve(None)),
+                speak(proxy, &two, txn, Decision::Approve(None)),
             );
             assert!(first.is_ok() != second.is_ok(), "round {round}: {first:?} {second:?}");
-            let end = settled(world, txn).await;
+            let end = settled(proxy, txn).await;
             assert_eq!((end.state, end.forward_state), (ApprovalState::Approved, ForwardState::Done));
         }
-        assert_eq!(world.upstream.requests().len(), ROUNDS);
+        assert_eq!(proxy.upstream.requests().len(), ROUNDS);
     }
 
-    async fn race_of_approval_and_expiry_has_one_winner(world: &World) {
-        let one = world.approver(0, DecisionSurface::Dashboard);
+    async fn race_of_approval_and_expiry_has_one_winner(proxy: &Proxy) {
+        let one = proxy.approver(0, DecisionSurface::Dashboard);
         let mut approved = 0;
         for round in 0..ROUNDS {
-            let txn = world.pause(round).await;
-            let window = row(world, txn).await.expires_at.since(world.clock_now());
-            world.advance(window.saturating_sub(Duration::from_millis(1)));
-            let state = world.state.clone();
-            let clock = world.clock();
+            let txn = proxy.pause(round).await;
+            let window = row(proxy, txn).await.expires_at.since(proxy.clock_now());
+            proxy.advance(window.saturating_sub(Duration::from_millis(1)));
+            let state = proxy.state.clone();
+            let clock = proxy.clock();
             let expire = tokio::spawn(async move {
                 clock.advance(Duration::from_millis(1));
                 workers::expire_tick(&state).await.map(drop)
             });
-            let (yes, expired) = tokio::join!(speak(world, &one, txn, Decision::Approve(None)), expire);
+            let (yes, expired) = tokio::join!(speak(proxy, &one, txn, Decision::Approve(None)), expire);
             expired.unwrap().unwrap();
-            let end = settled(world, txn).await;
+            let end = settled(proxy, txn).await;
             match yes {
                 Ok(ApprovalState::Approved) => {
                     assert_eq!(end.state, ApprovalState::Approved);
@@ -117,16 +117,16 @@ engines! {
                 other => panic!("round {round}: {other:?}"),
             }
         }
-        assert_eq!(world.upstream.requests().len(), approved);
+        assert_eq!(proxy.upstream.requests().len(), approved);
     }
 
-    async fn race_of_approval_and_withdrawal_has_one_winner(world: &World) {
-        let one = world.approver(0, DecisionSurface::Dashboard);
+    async fn race_of_approval_and_withdrawal_has_one_winner(proxy: &Proxy) {
+        let one = proxy.approver(0, DecisionSurface::Dashboard);
         let mut approved = 0;
         for round in 0..ROUNDS {
-            let txn = world.pause(round).await;
-            let (yes, withdrawn) = tokio::join!(speak(world, &one, txn, Decision::Approve(None)), world.withdraw(txn));
-            let end = settled(world, txn).await;
+            let txn = proxy.pause(round).await;
+            let (yes, withdrawn) = tokio::join!(speak(proxy, &one, txn, Decision::Approve(None)), proxy.withdraw(txn));
+            let end = settled(proxy, txn).await;
             match (yes, withdrawn.as_u16()) {
                 (Ok(ApprovalState::Approved), 409) => {
                     assert_eq!((end.state, end.withdrawn), (ApprovalState::Approved, false));
@@ -139,36 +139,36 @@ engines! {
                 other => panic!("round {round}: {other:?}"),
             }
         }
-        assert_eq!(world.upstream.requests().len(), approved);
+        assert_eq!(proxy.upstream.requests().len(), approved);
     }
 
-    async fn race_of_a_grant_and_a_tightened_policy_leaves_no_grant(world: &World) {
-        let one = world.approver(0, DecisionSurface::Dashboard);
+    async fn race_of_a_grant_and_a_tightened_policy_leaves_no_grant(proxy: &Proxy) {
+        let one = proxy.approver(0, DecisionSurface::Dashboard);
         let wish = GrantRequest { seconds: 900, agent_only: false, max_uses: None };
         for round in 0..ROUNDS / 5 {
-            world.policy("{}").await;
-            let txn = world.pause(round).await;
-            let tightened = world.policy(r#"{"passkey_required": true}"#);
-            let (_, ()) = tokio::join!(speak(world, &one, txn, Decision::Approve(Some(wish))), tightened);
-            let live = grants::list(&world.state.store, world.workspace, false, Page::first(10), world.clock_now()).await.unwrap();
+            proxy.policy("{}").await;
+            let txn = proxy.pause(round).await;
+            let tightened = proxy.policy(r#"{"passkey_required": true}"#);
+            let (_, ()) = tokio::join!(speak(proxy, &one, txn, Decision::Approve(Some(wish))), tightened);
+            let live = grants::list(&proxy.state.store, proxy.workspace, false, Page::first(10), proxy.clock_now()).await.unwrap();
             assert!(live.is_empty(), "round {round}: {live:?}");
         }
     }
 
-    async fn race_of_two_votes_of_a_quorum_of_two_approves_exactly_once(world: &World) {
-        world.policy(r#"{"min_approvals": 2}"#).await;
-        let (one, two) = (world.approver(0, DecisionSurface::Dashboard), world.approver(1, DecisionSurface::Api));
+    async fn race_of_two_votes_of_a_quorum_of_two_approves_exactly_once(proxy: &Proxy) {
+        proxy.policy(r#"{"min_approvals": 2}"#).await;
+        let (one, two) = (proxy.approver(0, DecisionSurface::Dashboard), proxy.approver(1, DecisionSurface::Api));
         for round in 0..ROUNDS {
-            let txn = world.pause(round).await;
+            let txn = proxy.pause(round).await;
             let (first, second) = tokio::join!(
-                speak(world, &one, txn, Decision::Approve(None)),
-                speak(world, &two, txn, Decision::Approve(None)),
+                speak(proxy, &one, txn, Decision::Approve(None)),
+                speak(proxy, &two, txn, Decision::Approve(None)),
             );
             let mut states = [first.unwrap(), second.unwrap()];
             states.sort_by_key(|state| state.as_str());
             assert_eq!(states, [ApprovalState::Approved, ApprovalState::Pending], "round {round}");
-            assert_eq!(settled(world, txn).await.forward_state, ForwardState::Done);
+            assert_eq!(settled(proxy, txn).await.forward_state, ForwardState::Done);
         }
-        assert_eq!(world.upstream.requests().len(), ROUNDS);
+        assert_eq!(proxy.upstream.requests().len(), ROUNDS);
     }
 }

@@ -12,62 +12,62 @@ use pyxis_gateway::workers;
 use pyxis_store::approvals;
 use pyxis_testkit::engines;
 
-use crate::races::world::World;
+use crate::races::proxy::Proxy;
 
 const PUBLIC: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(93, 184, 216, 34));
 const PRIVATE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
 
 /// A request that was approved while its name resolved to a public address.
-async fn approved(world: &World) -> TxnId {
-    world.gate.moved_to(PUBLIC);
-    let (status, body) = world.ask("POST", "/x").await.unwrap();
+async fn approved(proxy: &Proxy) -> TxnId {
+    proxy.gate.moved_to(PUBLIC);
+    let (status, body) = proxy.ask("POST", "/x").await.unwrap();
     assert_eq!(status, StatusCode::ACCEPTED, "{body}");
     let txn = body["txn_id"].as_str().unwrap().parse().unwrap();
-    decide(&world.state, &world.approver(0, DecisionSurface::Api), txn, Decision::Approve(None))
+    decide(&proxy.state, &proxy.approver(0, DecisionSurface::Api), txn, Decision::Approve(None))
         .await
         .unwrap();
     txn
 }
 
-async fn is_refused(world: &World, txn: TxnId) {
-    let row = approvals::find(&world.state.store, world.workspace, txn).await.unwrap().unwrap();
+async fn is_refused(proxy: &Proxy, txn: TxnId) {
+    let row = approvals::find(&proxy.state.store, proxy.workspace, txn).await.unwrap().unwrap();
     assert_eq!((row.state, row.forward_state), (ApprovalState::Approved, ForwardState::Done));
     assert_eq!(row.error.as_deref(), Some("no_longer_allowed"));
-    assert_eq!(world.poll(txn).await.body()["error"], "no_longer_allowed");
-    assert_eq!(world.upstream.connections(), 0);
+    assert_eq!(proxy.poll(txn).await.body()["error"], "no_longer_allowed");
+    assert_eq!(proxy.upstream.connections(), 0);
 }
 
 engines! {
-    async fn a_name_that_became_private_after_the_pause_is_not_reached(world: &World) {
-        let txn = approved(world).await;
-        world.gate.moved_to(PRIVATE);
-        workers::send_all(&world.state).await.unwrap();
-        is_refused(world, txn).await;
+    async fn a_name_that_became_private_after_the_pause_is_not_reached(proxy: &Proxy) {
+        let txn = approved(proxy).await;
+        proxy.gate.moved_to(PRIVATE);
+        workers::send_all(&proxy.state).await.unwrap();
+        is_refused(proxy, txn).await;
     }
 
-    async fn a_name_that_becomes_private_between_the_last_check_and_the_dial_is_not_reached(world: &World) {
-        let txn = approved(world).await;
-        let held = world.gate.hold();
-        let state = world.state.clone();
+    async fn a_name_that_becomes_private_between_the_last_check_and_the_dial_is_not_reached(proxy: &Proxy) {
+        let txn = approved(proxy).await;
+        let held = proxy.gate.hold();
+        let state = proxy.state.clone();
         let sending = tokio::spawn(async move { workers::send_all(&state).await.unwrap() });
         // The check has its answer, the dial will ask again.
         held.asked.await.unwrap();
-        world.gate.moved_to(PRIVATE);
+        proxy.gate.moved_to(PRIVATE);
         drop(held.release);
         sending.await.unwrap();
-        is_refused(world, txn).await;
+        is_refused(proxy, txn).await;
     }
 
-    async fn a_name_that_was_private_at_the_request_is_refused_without_a_pause(world: &World) {
-        world.gate.moved_to(PRIVATE);
-        let (status, body) = world.ask("POST", "/x").await.unwrap();
+    async fn a_name_that_was_private_at_the_request_is_refused_without_a_pause(proxy: &Proxy) {
+        proxy.gate.moved_to(PRIVATE);
+        let (status, body) = proxy.ask("POST", "/x").await.unwrap();
         assert_eq!((status, &body["code"]), (StatusCode::FORBIDDEN, &"target_not_allowed".into()));
     }
 }
 
 engines! {
-    async fn what_the_request_itself_rules_out_is_refused_before_a_name_is_looked_up(world: &World) {
-        world.policy(r#"{
+    async fn what_the_request_itself_rules_out_is_refused_before_a_name_is_looked_up(proxy: &Proxy) {
+        proxy.policy(r#"{
             "deny_methods": ["DELETE"],
             "deny_urls": ["/never"],
             "auto_approve_methods": ["GET"],
@@ -79,13 +79,13 @@ engines! {
             ("POST", "/never/x", "denied_by_policy"),
             ("POST", "/x", "missing_header"),
         ] {
-            let (_, body) = world.ask(method, path).await.unwrap();
+            let (_, body) = proxy.ask(method, path).await.unwrap();
             assert_eq!(body["code"], code, "{method} {path}: {body}");
         }
-        let (_, body) = world.ask_at("elsewhere.example.com", "GET", "/x").await.unwrap();
+        let (_, body) = proxy.ask_at("elsewhere.example.com", "GET", "/x").await.unwrap();
         assert_eq!(body["code"], "host_not_allowed");
-        assert_eq!(world.gate.queries(), 0);
-        assert_eq!(world.ask("GET", "/x").await.unwrap().0, StatusCode::OK);
-        assert!(world.gate.queries() > 0, "what passes is looked up");
+        assert_eq!(proxy.gate.queries(), 0);
+        assert_eq!(proxy.ask("GET", "/x").await.unwrap().0, StatusCode::OK);
+        assert!(proxy.gate.queries() > 0, "what passes is looked up");
     }
 }

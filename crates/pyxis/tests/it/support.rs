@@ -8,8 +8,8 @@ pub(crate) mod hour;
 pub(crate) mod leaks;
 pub(crate) mod parties;
 pub(crate) mod setup;
+pub(crate) mod site;
 pub(crate) mod upload;
-pub(crate) mod world;
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub(crate) use client::{Call, Client};
 pub(crate) use hour::in_one_hour;
 pub(crate) use parties::{Agent, Person};
 pub(crate) use setup::Setup;
-pub(crate) use world::{SECRET, World};
+pub(crate) use site::{SECRET, Site};
 
 /// Asks again until `reached` returns something. Each round is a request to the program, so no delay is needed. Panics
 /// if it takes longer than any machine needs.

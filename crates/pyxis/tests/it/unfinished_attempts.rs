@@ -14,63 +14,63 @@ use pyxis_testkit::engines;
 use pyxis_testkit::upstream::Reply;
 use serde_json::json;
 
-use crate::races::world::World;
+use crate::races::proxy::Proxy;
 
-async fn row(world: &World, txn: pyxis_core::id::TxnId) -> ApprovalRow {
-    approvals::find(&world.state.store, world.workspace, txn).await.unwrap().unwrap()
+async fn row(proxy: &Proxy, txn: pyxis_core::id::TxnId) -> ApprovalRow {
+    approvals::find(&proxy.state.store, proxy.workspace, txn).await.unwrap().unwrap()
 }
 
-async fn approved(world: &World, round: usize) -> pyxis_core::id::TxnId {
-    let txn = world.pause(round).await;
-    decide(&world.state, &world.approver(0, DecisionSurface::Dashboard), txn, Decision::Approve(None))
+async fn approved(proxy: &Proxy, round: usize) -> pyxis_core::id::TxnId {
+    let txn = proxy.pause(round).await;
+    decide(&proxy.state, &proxy.approver(0, DecisionSurface::Dashboard), txn, Decision::Approve(None))
         .await
         .unwrap();
     txn
 }
 
 engines! {
-    async fn what_this_process_began_and_does_not_carry_out_becomes_unknown(world: &World) {
-        let txn = approved(world, 0).await;
-        let (store, workspace, node, now) = (&world.state.store, world.workspace, world.state.node, world.clock_now());
+    async fn what_this_process_began_and_does_not_carry_out_becomes_unknown(proxy: &Proxy) {
+        let txn = approved(proxy, 0).await;
+        let (store, workspace, node, now) = (&proxy.state.store, proxy.workspace, proxy.state.node, proxy.clock_now());
         let until = now.plus(Duration::from_secs(30));
         assert!(approvals::claim(store, workspace, txn, node, now, until).await.unwrap());
         assert!(approvals::begin_attempt(store, workspace, txn, node, now).await.unwrap());
-        workers::give_up_tick(&world.state).await.unwrap();
-        let end = row(world, txn).await;
+        workers::give_up_tick(&proxy.state).await.unwrap();
+        let end = row(proxy, txn).await;
         assert_eq!((end.forward_state, end.error.as_deref()), (ForwardState::Done, Some("outcome_unknown")));
-        workers::send_all(&world.state).await.unwrap();
-        assert_eq!(world.upstream.requests().len(), 0);
+        workers::send_all(&proxy.state).await.unwrap();
+        assert_eq!(proxy.upstream.requests().len(), 0);
     }
 }
 
 engines! {
     async fn an_answer_that_never_ends_is_kept_as_far_as_it_came(database: TestDatabase) {
         let config = Config { response_time: Duration::from_secs(2), ..Config::default() };
-        let world = World::with_config(database, config).await;
+        let proxy = Proxy::with_config(database, config).await;
         let (reply, chunks) = Reply::streaming();
-        world.upstream.reply(reply);
+        proxy.upstream.reply(reply);
         chunks.send("one, two");
-        let txn = approved(&world, 0).await;
-        workers::send_all(&world.state).await.unwrap();
-        let told = world.poll(txn).await.into_body();
+        let txn = approved(&proxy, 0).await;
+        workers::send_all(&proxy.state).await.unwrap();
+        let told = proxy.poll(txn).await.into_body();
         assert_eq!((&told["response"]["body"], &told["response"]["truncated"]), (&json!("one, two"), &json!(true)));
         drop(chunks);
     }
 }
 
 engines! {
-    async fn what_is_carried_out_is_left_alone(world: &World) {
+    async fn what_is_carried_out_is_left_alone(proxy: &Proxy) {
         let (reply, release) = Reply::ok("late").held();
-        world.upstream.reply(reply);
-        let txn = approved(world, 0).await;
-        let state = world.state.clone();
+        proxy.upstream.reply(reply);
+        let txn = approved(proxy, 0).await;
+        let state = proxy.state.clone();
         let sending = tokio::spawn(async move { workers::send_all(&state).await });
-        world.upstream.received(1).await;
-        workers::give_up_tick(&world.state).await.unwrap();
-        assert_eq!(row(world, txn).await.forward_state, ForwardState::Sending);
+        proxy.upstream.received(1).await;
+        workers::give_up_tick(&proxy.state).await.unwrap();
+        assert_eq!(row(proxy, txn).await.forward_state, ForwardState::Sending);
         release.go();
         sending.await.unwrap().unwrap();
-        let end = row(world, txn).await;
+        let end = row(proxy, txn).await;
         assert_eq!((end.forward_state, end.upstream_status, end.error), (ForwardState::Done, Some(200), None));
     }
 }

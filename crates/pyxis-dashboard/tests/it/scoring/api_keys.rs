@@ -8,12 +8,12 @@ use pyxis_testkit::engines;
 use tower::ServiceExt;
 
 use super::with_scorer;
-use crate::support::World;
+use crate::support::Server;
 
 /// The API's status for this key.
-async fn asked(world: &World, key: &str, path: &str) -> StatusCode {
+async fn asked(server: &Server, key: &str, path: &str) -> StatusCode {
     let request = Request::get(path).header("x-api-key", key).body(Body::empty()).unwrap();
-    pyxis_scoring::router(world.scoring.clone()).oneshot(request).await.unwrap().status()
+    pyxis_scoring::router(server.scoring.clone()).oneshot(request).await.unwrap().status()
 }
 
 /// The key that a page shows.
@@ -23,14 +23,14 @@ fn key_in(page: &str) -> String {
 }
 
 engines! {
-    async fn a_key_gets_other_permissions_and_budgets_and_says_when_it_was_used_last(world: World) {
-        let (team, mut browser, _) = with_scorer(&world).await;
+    async fn a_key_gets_other_permissions_and_budgets_and_says_when_it_was_used_last(server: Server) {
+        let (team, mut browser, _) = with_scorer(&server).await;
         let fields = [("name", "server"), ("can_read", "on"), ("stamps_tier", "1"), ("models_tier", "1")];
         let key = key_in(&browser.submit("/app/new/api-key", "/app/api-keys", &fields).await.text);
-        let row = async || api_keys::list(&world.scoring.store, team.id).await.unwrap().remove(0);
+        let row = async || api_keys::list(&server.scoring.store, team.id).await.unwrap().remove(0);
         let path = format!("/app/api-keys/{}", row().await.id);
         assert!(browser.get(&path).await.text.contains("never used"));
-        assert_eq!(asked(&world, &key, "/v2/stamps/metadata").await, StatusCode::OK);
+        assert_eq!(asked(&server, &key, "/v2/stamps/metadata").await, StatusCode::OK);
         assert!(browser.get(&path).await.text.contains("last used <time"));
         let edit = format!("{path}/edit");
         let changed = [
@@ -45,14 +45,14 @@ engines! {
         assert_eq!((row.name.as_str(), row.can_read, row.can_write), ("writer", false, true));
         assert_eq!((row.stamps_tier, row.stamps_limit), (2, None));
         assert_eq!((row.models_tier, row.models_limit), (4, Some(5000)));
-        assert_eq!(asked(&world, &key, "/v2/stamps/metadata").await, StatusCode::FORBIDDEN);
+        assert_eq!(asked(&server, &key, "/v2/stamps/metadata").await, StatusCode::FORBIDDEN);
         let wrong = browser.submit(&path, &edit, &[("name", "x"), ("stamps_tier", "1")]).await;
         assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
         assert!(wrong.text.contains("Select at least one permission"));
     }
 
-    async fn a_key_is_shown_once_works_and_ends_when_it_is_revoked(world: World) {
-        let (team, mut browser, scorer) = with_scorer(&world).await;
+    async fn a_key_is_shown_once_works_and_ends_when_it_is_revoked(server: Server) {
+        let (team, mut browser, scorer) = with_scorer(&server).await;
         let fields = [
             ("name", "server"),
             ("can_read", "on"),
@@ -64,8 +64,8 @@ engines! {
         assert_eq!(shown.status, StatusCode::OK);
         let key = key_in(&shown.text);
         assert!(shown.text.contains(&format!("/v2/stamps/{}/score/", scorer.id)), "a command to try");
-        assert_eq!(asked(&world, &key, "/v2/stamps/metadata").await, StatusCode::OK);
-        let row = &api_keys::list(&world.scoring.store, team.id).await.unwrap()[0];
+        assert_eq!(asked(&server, &key, "/v2/stamps/metadata").await, StatusCode::OK);
+        let row = &api_keys::list(&server.scoring.store, team.id).await.unwrap()[0];
         assert_eq!((row.stamps_limit, row.models_tier, row.can_write), (Some(5000), 2, false));
         let path = format!("/app/api-keys/{}", row.id);
         for page in ["/app/api-keys".to_owned(), path.clone()] {
@@ -75,12 +75,12 @@ engines! {
         }
         assert!(browser.get(&path).await.text.contains("1 request answered and 0 refused over the limit"));
         browser.submit("/app/api-keys", &format!("{path}/revoke"), &[]).await;
-        assert_eq!(asked(&world, &key, "/v2/stamps/metadata").await, StatusCode::UNAUTHORIZED);
+        assert_eq!(asked(&server, &key, "/v2/stamps/metadata").await, StatusCode::UNAUTHORIZED);
         assert!(browser.get(&path).await.text.contains("Requests with this key get 401"));
     }
 
-    async fn a_key_form_names_what_is_wrong_with_it(world: World) {
-        let (team, mut browser) = world.with_owner().await;
+    async fn a_key_form_names_what_is_wrong_with_it(server: Server) {
+        let (team, mut browser) = server.with_owner().await;
         let cases: [(&[(&str, &str)], &str); 4] = [
             (&[("name", "a"), ("stamps_tier", "1")], "Select at least one permission"),
             (
@@ -98,15 +98,15 @@ engines! {
             assert_eq!(page.status, StatusCode::UNPROCESSABLE_ENTITY, "{said}");
             assert!(page.text.contains(said), "{said}");
         }
-        assert!(api_keys::list(&world.scoring.store, team.id).await.unwrap().is_empty());
+        assert!(api_keys::list(&server.scoring.store, team.id).await.unwrap().is_empty());
     }
 
-    async fn history_is_read_only_after_somebody_approved_the_use_case(world: World) {
-        let (team, mut browser) = world.with_owner().await;
+    async fn history_is_read_only_after_somebody_approved_the_use_case(server: Server) {
+        let (team, mut browser) = server.with_owner().await;
         let input = api_keys::ApiKeyInput::named("server");
-        let (row, _) = api_keys::create(&world.scoring, &Actor::cli(team.id), input).await.unwrap();
+        let (row, _) = api_keys::create(&server.scoring, &Actor::cli(team.id), input).await.unwrap();
         let path = format!("/app/api-keys/{}", row.id);
-        let may = async || api_keys::get(&world.scoring.store, team.id, row.id).await.unwrap().can_read_history;
+        let may = async || api_keys::get(&server.scoring.store, team.id, row.id).await.unwrap().can_read_history;
         let empty = browser.submit(&path, &format!("{path}/history"), &[("use_case", "  ")]).await;
         assert_eq!(empty.status, StatusCode::UNPROCESSABLE_ENTITY);
         for (verb, granted, said) in [("refuse", false, "Refused earlier"), ("approve", true, "Granted")] {

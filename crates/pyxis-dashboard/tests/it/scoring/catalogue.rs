@@ -4,13 +4,12 @@ use http::StatusCode;
 use pyxis_scoring::service::{catalogue, issuers};
 use pyxis_testkit::engines;
 
-use super::ISSUER;
-use crate::support::World;
+use crate::support::{ISSUER, Server};
 
 engines! {
-    async fn the_first_change_copies_the_catalogue_and_it_can_go_back(world: World) {
-        let (team, mut browser) = world.with_owner().await;
-        let built_in = catalogue::get(&world.scoring.store, team.id).await.unwrap().platforms.len();
+    async fn the_first_change_copies_the_catalogue_and_it_can_go_back(server: Server) {
+        let (team, mut browser) = server.with_owner().await;
+        let built_in = catalogue::get(&server.scoring.store, team.id).await.unwrap().platforms.len();
         let page = browser.get("/app/catalogue/Discord").await;
         let before =
             page.text.split("name=\"before\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
@@ -29,7 +28,7 @@ engines! {
         ];
         let saved = browser.submit("/app/catalogue", "/app/catalogue/Discord", &fields).await;
         assert_eq!(saved.location(), "/app/catalogue");
-        let own = catalogue::get(&world.scoring.store, team.id).await.unwrap();
+        let own = catalogue::get(&server.scoring.store, team.id).await.unwrap();
         assert!(own.own && own.platforms.len() == built_in);
         let discord = own.platforms.iter().find(|platform| platform.id == "Discord").unwrap();
         assert_eq!(
@@ -42,11 +41,11 @@ engines! {
         assert_eq!(late.status, StatusCode::CONFLICT);
         assert!(late.text.contains("someone else changed the catalogue"));
         browser.submit("/app/catalogue", "/app/reset/catalogue", &[]).await;
-        assert!(!catalogue::get(&world.scoring.store, team.id).await.unwrap().own);
+        assert!(!catalogue::get(&server.scoring.store, team.id).await.unwrap().own);
     }
 
-    async fn a_platform_is_added_with_its_stamps_and_removed(world: World) {
-        let (team, mut browser) = world.with_owner().await;
+    async fn a_platform_is_added_with_its_stamps_and_removed(server: Server) {
+        let (team, mut browser) = server.with_owner().await;
         let before = |text: &str| {
             text.split("name=\"before\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
         };
@@ -80,7 +79,7 @@ engines! {
         let typed: Vec<(&str, &str)> = typed.iter().map(|(name, value)| (*name, value.as_str())).collect();
         browser.submit("/app/new/platform", "/app/catalogue", &typed).await;
         let listed = async || {
-            let platforms = catalogue::get(&world.scoring.store, team.id).await.unwrap().platforms;
+            let platforms = catalogue::get(&server.scoring.store, team.id).await.unwrap().platforms;
             platforms.iter().any(|platform| platform.id == "Forum")
         };
         assert!(listed().await);
@@ -90,8 +89,8 @@ engines! {
         assert_eq!(browser.get("/app/catalogue/Forum").await.status, StatusCode::NOT_FOUND);
     }
 
-    async fn an_issuer_is_listed_and_taken_off_the_list(world: World) {
-        let (team, mut browser) = world.with_owner().await;
+    async fn an_issuer_is_listed_and_taken_off_the_list(server: Server) {
+        let (team, mut browser) = server.with_owner().await;
         assert!(browser.get("/app/issuers").await.text.contains("No trusted issuers yet"));
         let wrong = [("did", "did:web:x"), ("name", "X")];
         let wrong = browser.submit("/app/issuers", "/app/issuers", &wrong).await;
@@ -100,6 +99,6 @@ engines! {
         assert!(browser.get("/app/issuers").await.text.contains("Our issuer"));
         let encoded = percent_encoding::utf8_percent_encode(ISSUER, percent_encoding::NON_ALPHANUMERIC);
         browser.submit("/app/issuers", &format!("/app/issuers/{encoded}/remove"), &[]).await;
-        assert!(issuers::list(&world.scoring.store, team.id).await.unwrap().is_empty());
+        assert!(issuers::list(&server.scoring.store, team.id).await.unwrap().is_empty());
     }
 }

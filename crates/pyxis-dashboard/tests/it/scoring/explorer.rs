@@ -7,22 +7,22 @@ use pyxis_scoring::engine::{self, ScoreKey};
 use pyxis_store::scores;
 use pyxis_testkit::engines;
 
-use super::{HOLDER, OTHER, add_scorer, bring, with_scorer};
-use crate::support::{Team, World};
+use super::{add_scorer, with_scorer};
+use crate::support::{HOLDER, OTHER, Server, Team, bring};
 
-async fn score(world: &World, team: &Team, scorer: ScorerId, address: EvmAddress) {
+async fn score(server: &Server, team: &Team, scorer: ScorerId, address: EvmAddress) {
     let place = ScoreKey { workspace: team.id, scorer, address };
-    engine::score(&world.scoring.books, place, world.scoring.now(), false).await.unwrap();
+    engine::score(&server.scoring.books, place, server.scoring.now(), false).await.unwrap();
 }
 
 engines! {
-    async fn the_explorer_says_why_each_stamp_counts_or_not_and_writes_nothing(world: World) {
-        let (team, mut browser, scorer) = with_scorer(&world).await;
-        bring(&world, &team, HOLDER, "Discord", "same").await;
-        score(&world, &team, scorer.id, HOLDER).await;
-        bring(&world, &team, OTHER, "Discord", "same").await;
-        bring(&world, &team, OTHER, "HolonymGovIdProvider", "own").await;
-        bring(&world, &team, OTHER, "Unknown", "other").await;
+    async fn the_explorer_says_why_each_stamp_counts_or_not_and_writes_nothing(server: Server) {
+        let (team, mut browser, scorer) = with_scorer(&server).await;
+        bring(&server, &team, HOLDER, "Discord", "same").await;
+        score(&server, &team, scorer.id, HOLDER).await;
+        bring(&server, &team, OTHER, "Discord", "same").await;
+        bring(&server, &team, OTHER, "HolonymGovIdProvider", "own").await;
+        bring(&server, &team, OTHER, "Unknown", "other").await;
         let path = format!("/app/explorer?address={OTHER}&scorer={}", scorer.id);
         let text = browser.get(&path).await.text;
         for shown in [
@@ -43,14 +43,14 @@ engines! {
             assert!(text.contains(shown), "{shown}");
         }
         assert!(text.contains(&format!("/app/explorer?address={HOLDER}")), "a way to the holder");
-        let stored = scores::count(&world.scoring.store, team.id, scorer.id).await.unwrap();
+        let stored = scores::count(&server.scoring.store, team.id, scorer.id).await.unwrap();
         assert_eq!(stored, 1, "only what was scored before");
     }
 
-    async fn the_stamps_of_an_address_are_sorted_and_exported_and_stay_those_of_the_address(world: World) {
-        let (team, mut browser, scorer) = with_scorer(&world).await;
+    async fn the_stamps_of_an_address_are_sorted_and_exported_and_stay_those_of_the_address(server: Server) {
+        let (team, mut browser, scorer) = with_scorer(&server).await;
         for stamp in ["Discord", "HolonymGovIdProvider", "Unknown"] {
-            bring(&world, &team, OTHER, stamp, stamp).await;
+            bring(&server, &team, OTHER, stamp, stamp).await;
         }
         let path = format!("/app/explorer?address={OTHER}&scorer={}", scorer.id);
         let order = |text: &str| {
@@ -77,11 +77,11 @@ engines! {
         }
     }
 
-    async fn a_credential_is_revoked_from_the_explorer_and_the_other_address_gets_the_stamp(world: World) {
-        let (team, mut browser, scorer) = with_scorer(&world).await;
-        bring(&world, &team, HOLDER, "Discord", "same").await;
-        score(&world, &team, scorer.id, HOLDER).await;
-        bring(&world, &team, OTHER, "Discord", "same").await;
+    async fn a_credential_is_revoked_from_the_explorer_and_the_other_address_gets_the_stamp(server: Server) {
+        let (team, mut browser, scorer) = with_scorer(&server).await;
+        bring(&server, &team, HOLDER, "Discord", "same").await;
+        score(&server, &team, scorer.id, HOLDER).await;
+        bring(&server, &team, OTHER, "Discord", "same").await;
         let page = format!("/app/explorer?address={HOLDER}&scorer={}", scorer.id);
         let text = browser.get(&page).await.text;
         let digest = text.split("/app/stamps/").nth(1).unwrap().split('/').next().unwrap().to_owned();
@@ -106,10 +106,10 @@ engines! {
         assert_eq!(back.location(), "/app/explorer?address=&scorer=");
     }
 
-    async fn the_explorer_explains_what_an_address_is_and_teaches_what_to_bring(world: World) {
-        let (team, mut browser) = world.with_owner().await;
+    async fn the_explorer_explains_what_an_address_is_and_teaches_what_to_bring(server: Server) {
+        let (team, mut browser) = server.with_owner().await;
         assert!(browser.get("/app/explorer").await.text.contains("Add a scorer"));
-        add_scorer(&world, &team).await;
+        add_scorer(&server, &team).await;
         let wrong = browser.get("/app/explorer?address=vitalik.eth").await;
         assert_eq!(wrong.status, StatusCode::OK);
         assert!(wrong.text.contains("40 hex characters") && wrong.text.contains("value=\"vitalik.eth\""));

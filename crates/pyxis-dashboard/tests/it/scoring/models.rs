@@ -8,23 +8,12 @@ use pyxis_models::calibration::Curve;
 use pyxis_models::custom::Custom;
 use pyxis_models::features;
 use pyxis_models::scope::Model;
-use pyxis_scoring::activity::{import, rebuild};
 use pyxis_scoring::models::{FeaturesFuture, IndexerError, Source, SourceError};
 use pyxis_store::activity::{self, WalletRow};
 use pyxis_store::models;
 use pyxis_testkit::engines;
 
-use super::HOLDER;
-use crate::support::World;
-
-async fn take_in(world: &World, text: String) {
-    let reader =
-        pyxis_models::reading::Reader::new(Box::new(std::io::Cursor::new(text.into_bytes()))).unwrap();
-    let store = &world.scoring.store;
-    import(store, "aa", "a.csv", reader, world.scoring.now(), |_| ()).await.unwrap();
-    let held = world.scoring.models.current().await.unwrap();
-    rebuild(store, &held.bundle, |_, _| ()).await.unwrap();
-}
+use crate::support::{HOLDER, Server, import_activity};
 
 /// An indexer that does not answer.
 struct Down;
@@ -37,8 +26,8 @@ impl Source for Down {
 }
 
 engines! {
-    async fn the_page_says_how_good_models_are_and_why_a_wallet_has_its_score(world: World) {
-        let (_, mut browser) = world.with_owner().await;
+    async fn the_page_says_how_good_models_are_and_why_a_wallet_has_its_score(server: Server) {
+        let (_, mut browser) = server.with_owner().await;
         let text = browser.get("/app/models").await.text;
         for shown in [
             "Model quality",
@@ -50,7 +39,7 @@ engines! {
         ] {
             assert!(text.contains(shown), "{shown}");
         }
-        take_in(&world, format!("chain,from,to\nbase,{HOLDER},{HOLDER}\nbase,{HOLDER},{HOLDER}\n")).await;
+        import_activity(&server, format!("chain,from,to\nbase,{HOLDER},{HOLDER}\nbase,{HOLDER},{HOLDER}\n")).await;
         let text = browser.get(&format!("/app/models?address={HOLDER}")).await.text;
         for shown in
             ["weight 100 %", "Transferred: this model was not trained on labels", "Feature", "Suggests"]
@@ -62,10 +51,10 @@ engines! {
         assert!(browser.get("/app/models?address=vitalik.eth").await.text.contains("Enter an address"));
     }
 
-    async fn a_model_of_ones_own_is_called_custom_wherever_it_answers(world: World) {
-        let (_, mut browser) = world.with_owner().await;
+    async fn a_model_of_ones_own_is_called_custom_wherever_it_answers(server: Server) {
+        let (_, mut browser) = server.with_owner().await;
         assert!(!browser.get("/app/models").await.text.contains("Your own models"));
-        take_in(&world, format!("chain,from,to\nbase,{HOLDER},{HOLDER}\nbase,{HOLDER},{HOLDER}\n")).await;
+        import_activity(&server, format!("chain,from,to\nbase,{HOLDER},{HOLDER}\nbase,{HOLDER},{HOLDER}\n")).await;
         let wanted = pyxis_models::custom::ModelUse {
             model: Model::Base,
             name: "night <b>owl</b>".to_owned(),
@@ -80,9 +69,9 @@ engines! {
         let file = pyxis_testkit::onnx::stump(features::feature_count(Model::Base), 0, 10.0, 0.25, 0.75).bytes();
         let custom = Custom::new(&file, wanted).unwrap();
         let hash = custom.card.file_sha256.clone();
-        let mut bundle = world.scoring.models.current().await.unwrap().bundle.clone();
+        let mut bundle = server.scoring.models.current().await.unwrap().bundle.clone();
         bundle.add(custom);
-        let (store, now) = (&world.scoring.store, world.scoring.now());
+        let (store, now) = (&server.scoring.store, server.scoring.now());
         models::install(store, None, &bundle.fingerprint(), bundle.to_bytes(), now).await.unwrap();
         let looked = browser.get(&format!("/app/models?address={HOLDER}&model=base")).await.text;
         for shown in ["25.00", "Custom: this score comes from your model night"] {
@@ -95,9 +84,9 @@ engines! {
         assert!(![looked, listed].concat().contains("<b>owl"), "a name is text");
     }
 
-    async fn an_indexer_that_fails_is_a_sentence_and_one_that_is_named_is_activity(world: World) {
-        let (_, browser) = world.with_owner().await;
-        let mut browser = browser.elsewhere(world.asking(Arc::new(Down)));
+    async fn an_indexer_that_fails_is_a_sentence_and_one_that_is_named_is_activity(server: Server) {
+        let (_, browser) = server.with_owner().await;
+        let mut browser = browser.elsewhere(server.asking(Arc::new(Down)));
         let page = browser.get("/app/models").await;
         assert!(!page.text.contains("No activity imported"));
         let page = browser.get(&format!("/app/models?address={HOLDER}")).await;
@@ -106,10 +95,10 @@ engines! {
         assert!(!page.text.contains("Too little data"));
     }
 
-    async fn what_is_damaged_is_an_error_and_no_lack_of_data(world: World) {
-        let (_, mut browser) = world.with_owner().await;
+    async fn what_is_damaged_is_an_error_and_no_lack_of_data(server: Server) {
+        let (_, mut browser) = server.with_owner().await;
         let row = WalletRow { address: HOLDER, digest: 1, features: vec![1, 2, 3] };
-        activity::put_wallets(&world.scoring.store, vec![row]).await.unwrap();
+        activity::put_wallets(&server.scoring.store, vec![row]).await.unwrap();
         let page = browser.get(&format!("/app/models?address={HOLDER}")).await;
         assert_eq!(page.status.as_u16(), 500);
         assert!(!page.text.contains("Too little data"));

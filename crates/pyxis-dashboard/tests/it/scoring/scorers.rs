@@ -4,8 +4,8 @@ use http::StatusCode;
 use pyxis_scoring::service::scorers;
 use pyxis_testkit::engines;
 
-use super::{HOLDER, OTHER, bring, terms, with_scorer};
-use crate::support::{Browser, Page, World};
+use super::{terms, with_scorer};
+use crate::support::{Browser, HOLDER, OTHER, Page, Server, bring};
 
 /// The editor's fields as the page has them.
 fn editor(text: &str) -> Vec<(String, String)> {
@@ -38,8 +38,8 @@ async fn send(
 }
 
 engines! {
-    async fn a_weight_is_changed_in_the_editor_and_nothing_else_is(world: World) {
-        let (team, mut browser, before) = with_scorer(&world).await;
+    async fn a_weight_is_changed_in_the_editor_and_nothing_else_is(server: Server) {
+        let (team, mut browser, before) = with_scorer(&server).await;
         let path = format!("/app/scorers/{}", before.id);
         let page = browser.get(&path).await;
         for shown in ["Airdrop", "githubContributionActivityGte#30", "Sum of weights"] {
@@ -50,7 +50,7 @@ engines! {
         let changed = [("weight.Discord", "3.5"), ("weight.Google", "")];
         let saved = send(&mut browser, &fields, &path, &changed).await;
         assert_eq!((saved.status, saved.location()), (StatusCode::SEE_OTHER, path.as_str()));
-        let after = terms(&world, &team, before.id).await;
+        let after = terms(&server, &team, before.id).await;
         assert_eq!(after.terms.weights["Discord"].to_string(), "3.50000");
         assert!(!after.terms.weights.contains_key("Google"));
         let mut expected = before.terms.weights.clone();
@@ -60,17 +60,17 @@ engines! {
         assert!(browser.get(&path).await.text.contains("Scorer saved. Each score is recomputed"));
     }
 
-    async fn a_new_name_alone_leaves_every_score_as_it_is(world: World) {
-        let (team, mut browser, before) = with_scorer(&world).await;
+    async fn a_new_name_alone_leaves_every_score_as_it_is(server: Server) {
+        let (team, mut browser, before) = with_scorer(&server).await;
         let path = format!("/app/scorers/{}", before.id);
         let fields = editor(&browser.get(&path).await.text);
         send(&mut browser, &fields, &path, &[("name", "Forum")]).await;
-        let after = terms(&world, &team, before.id).await;
+        let after = terms(&server, &team, before.id).await;
         assert_eq!((after.name.as_str(), after.terms.revision), ("Forum", before.terms.revision));
     }
 
-    async fn a_draft_that_somebody_overtook_is_kept_and_saves_only_when_sent_again(world: World) {
-        let (team, mut browser, scorer) = with_scorer(&world).await;
+    async fn a_draft_that_somebody_overtook_is_kept_and_saves_only_when_sent_again(server: Server) {
+        let (team, mut browser, scorer) = with_scorer(&server).await;
         let path = format!("/app/scorers/{}", scorer.id);
         let mine = editor(&browser.get(&path).await.text);
         send(&mut browser, &mine, &path, &[("weight.Google", "9")]).await;
@@ -78,24 +78,24 @@ engines! {
         assert_eq!(refused.status, StatusCode::CONFLICT);
         assert!(refused.text.contains("someone else changed this scorer while you were editing"));
         assert!(refused.text.contains("stored: 9"), "what they saved stands beside my draft");
-        let stored = terms(&world, &team, scorer.id).await.terms.weights;
+        let stored = terms(&server, &team, scorer.id).await.terms.weights;
         assert_eq!(
             (stored["Google"].to_string(), stored["Discord"].to_string()),
             ("9.00000".into(), "0.51600".into())
         );
         let again = send(&mut browser, &editor(&refused.text), &path, &[]).await;
         assert_eq!(again.status, StatusCode::SEE_OTHER);
-        let stored = terms(&world, &team, scorer.id).await.terms.weights;
+        let stored = terms(&server, &team, scorer.id).await.terms.weights;
         assert_eq!(
             (stored["Google"].to_string(), stored["Discord"].to_string()),
             ("0.52500".into(), "4.00000".into())
         );
     }
 
-    async fn a_preview_tells_who_would_pass_and_saves_nothing(world: World) {
-        let (team, mut browser, scorer) = with_scorer(&world).await;
-        bring(&world, &team, HOLDER, "Discord", "n1").await;
-        bring(&world, &team, OTHER, "Google", "n2").await;
+    async fn a_preview_tells_who_would_pass_and_saves_nothing(server: Server) {
+        let (team, mut browser, scorer) = with_scorer(&server).await;
+        bring(&server, &team, HOLDER, "Discord", "n1").await;
+        bring(&server, &team, OTHER, "Google", "n2").await;
         let path = format!("/app/scorers/{}", scorer.id);
         let fields = editor(&browser.get(&path).await.text);
         let changed = [("weight.Discord", "21")];
@@ -114,12 +114,12 @@ engines! {
         ] {
             assert!(preview.text.contains(shown), "{shown}");
         }
-        assert_eq!(terms(&world, &team, scorer.id).await, scorer);
+        assert_eq!(terms(&server, &team, scorer.id).await, scorer);
         assert!(preview.text.contains("<span class=\"mono\">Discord</span> 21"), "enough alone");
     }
 
-    async fn numbers_that_are_none_are_named_where_they_stand_and_nothing_is_saved(world: World) {
-        let (team, mut browser, scorer) = with_scorer(&world).await;
+    async fn numbers_that_are_none_are_named_where_they_stand_and_nothing_is_saved(server: Server) {
+        let (team, mut browser, scorer) = with_scorer(&server).await;
         let path = format!("/app/scorers/{}", scorer.id);
         let fields = editor(&browser.get(&path).await.text);
         for (field, value) in [
@@ -134,31 +134,31 @@ engines! {
                 assert!(page.text.contains(&format!("value=\"{value}\"")), "{field}: typed text stays");
             }
         }
-        assert_eq!(terms(&world, &team, scorer.id).await, scorer);
+        assert_eq!(terms(&server, &team, scorer.id).await, scorer);
     }
 
-    async fn a_stamp_outside_the_catalogue_gets_a_row_of_its_own(world: World) {
-        let (team, mut browser, scorer) = with_scorer(&world).await;
+    async fn a_stamp_outside_the_catalogue_gets_a_row_of_its_own(server: Server) {
+        let (team, mut browser, scorer) = with_scorer(&server).await;
         let path = format!("/app/scorers/{}", scorer.id);
         let fields = editor(&browser.get(&path).await.text);
         send(&mut browser, &fields, &path, &[("extra_name", "Our#Own"), ("extra_weight", "2")]).await;
-        assert_eq!(terms(&world, &team, scorer.id).await.terms.weights["Our#Own"].to_string(), "2.00000");
+        assert_eq!(terms(&server, &team, scorer.id).await.terms.weights["Our#Own"].to_string(), "2.00000");
         assert!(browser.get(&path).await.text.contains("name=\"weight.Our#Own\" value=\"2\""));
     }
 
-    async fn a_scorer_is_added_and_removed(world: World) {
-        let (team, mut browser) = world.with_owner().await;
+    async fn a_scorer_is_added_and_removed(server: Server) {
+        let (team, mut browser) = server.with_owner().await;
         assert!(browser.get("/app/scorers").await.text.contains("No scorers yet"));
         let fields = [("name", "Forum"), ("threshold", "7.5"), ("start", "empty")];
         let added = browser.submit("/app/new/scorer", "/app/scorers", &fields).await;
         assert_eq!(added.status, StatusCode::SEE_OTHER);
-        let row = &scorers::list(&world.scoring.store, team.id).await.unwrap()[0];
+        let row = &scorers::list(&server.scoring.store, team.id).await.unwrap()[0];
         assert_eq!((row.name.as_str(), row.threshold.to_string().as_str()), ("Forum", "7.50000"));
         assert!(browser.get(added.location()).await.text.contains("No address can pass"));
         let bad = [("name", "Forum"), ("threshold", "x"), ("start", "empty")];
         let bad = browser.submit("/app/new/scorer", "/app/scorers", &bad).await;
         assert_eq!(bad.status, StatusCode::UNPROCESSABLE_ENTITY);
         browser.submit("/app/scorers", &format!("/app/scorers/{}/remove", row.id), &[]).await;
-        assert!(scorers::list(&world.scoring.store, team.id).await.unwrap().is_empty());
+        assert!(scorers::list(&server.scoring.store, team.id).await.unwrap().is_empty());
     }
 }

@@ -5,7 +5,7 @@ use http::{Method, Request, StatusCode};
 use pyxis_core::id::ScorerId;
 use pyxis_testkit::engines;
 
-use super::world::{Answer, START, World, request, score_path, wallet};
+use super::scene::{Answer, START, Scene, request, score_path, wallet};
 
 const EARLIER: [&str; 3] = ["/registry/score/1/0x00", "/registry/stamps/0x00", "/registry/stamp-metadata"];
 
@@ -41,72 +41,72 @@ fn doors_of(scorer: &str, address: &str) -> [String; 7] {
     ]
 }
 
-async fn detail(world: &World, key: &str, path: &str) -> Answer {
-    world.get_as(key, path).await
+async fn detail(scene: &Scene, key: &str, path: &str) -> Answer {
+    scene.get_as(key, path).await
 }
 
 engines! {
-    async fn a_key_that_is_missing_wrong_or_revoked_is_401_everywhere_and_looked_at_first(world: &World) {
-        let revoked = world.add_key(|key| key.revoked_at = Some(START)).await;
+    async fn a_key_that_is_missing_wrong_or_revoked_is_401_everywhere_and_looked_at_first(scene: &Scene) {
+        let revoked = scene.add_key(|key| key.revoked_at = Some(START)).await;
         for (method, path) in everything() {
             for key in ["", "px_api_wrong", &revoked] {
-                world.ask(method.clone(), &path, key, "{".to_owned()).await.refuses(401, "Invalid API Key.");
+                scene.ask(method.clone(), &path, key, "{".to_owned()).await.refuses(401, "Invalid API Key.");
             }
             let without = Request::builder().method(method).uri(&path).body(Body::empty()).unwrap();
-            world.send(without).await.refuses(401, "Invalid API Key.");
+            scene.send(without).await.refuses(401, "Invalid API Key.");
         }
     }
 
-    async fn history_checks_key_parameters_permission_scorer_and_address_in_this_order(world: &World) {
-        let scorer = world.scorer("20", &[]).await;
-        let without = world.add_key(|key| key.can_read_history = false).await;
+    async fn history_checks_key_parameters_permission_scorer_and_address_in_this_order(scene: &Scene) {
+        let scorer = scene.scorer("20", &[]).await;
+        let without = scene.add_key(|key| key.can_read_history = false).await;
         let path = |scorer: &str, address: &str, query: &str| {
             format!("/v2/stamps/{scorer}/score/{address}/history{query}")
         };
         let good = "?created_at=2026-01-01";
-        detail(world, "wrong", &path("abc", "0x", "")).await.refuses(401, "Invalid API Key.");
-        detail(world, &without, &path("abc", "0x", good)).await.complains_about("path", "scorer_id");
-        detail(world, &without, &path("999", "0x", "")).await.complains_about("query", "created_at");
-        detail(world, &without, &path("999", "0x", good))
+        detail(scene, "wrong", &path("abc", "0x", "")).await.refuses(401, "Invalid API Key.");
+        detail(scene, &without, &path("abc", "0x", good)).await.complains_about("path", "scorer_id");
+        detail(scene, &without, &path("999", "0x", "")).await.complains_about("query", "created_at");
+        detail(scene, &without, &path("999", "0x", good))
             .await
             .refuses(403, "Invalid permissions for action.");
-        detail(world, &world.key, &path("999", "0x", good))
+        detail(scene, &scene.key, &path("999", "0x", good))
             .await
             .refuses(404, "No scorer matches the given criteria.");
         let number = scorer.to_string();
-        detail(world, &world.key, &path(&number, "0x", good)).await.refuses(400, "Invalid address.");
-        let found = detail(world, &world.key, &path(&number, &wallet(1).to_string(), good)).await;
+        detail(scene, &scene.key, &path(&number, "0x", good)).await.refuses(400, "Invalid address.");
+        let found = detail(scene, &scene.key, &path(&number, &wallet(1).to_string(), good)).await;
         assert_eq!((found.status, found.text.as_str()), (StatusCode::OK, r#"{"items":[]}"#));
     }
 
-    async fn a_score_checks_in_the_same_order(world: &World) {
-        let scorer = world.scorer("20", &[]).await.to_string();
-        let without = world.add_key(|key| key.can_read = false).await;
+    async fn a_score_checks_in_the_same_order(scene: &Scene) {
+        let scorer = scene.scorer("20", &[]).await.to_string();
+        let without = scene.add_key(|key| key.can_read = false).await;
         let address = wallet(1).to_string();
         for query in ["", "?explain=true"] {
             let path = |scorer: &str, address: &str| format!("/v2/stamps/{scorer}/score/{address}{query}");
-            detail(world, "wrong", &path("abc", "0x")).await.refuses(401, "Invalid API Key.");
-            detail(world, &without, &path("abc", "0x")).await.complains_about("path", "scorer_id");
-            detail(world, &without, &path("999", "0x")).await.refuses(403, "Invalid permissions for action.");
-            detail(world, &without, &path("999", &address))
+            detail(scene, "wrong", &path("abc", "0x")).await.refuses(401, "Invalid API Key.");
+            detail(scene, &without, &path("abc", "0x")).await.complains_about("path", "scorer_id");
+            detail(scene, &without, &path("999", "0x")).await.refuses(403, "Invalid permissions for action.");
+            detail(scene, &without, &path("999", &address))
                 .await
                 .refuses(403, "Invalid permissions for action.");
-            detail(world, &world.key, &path("999", "0x"))
+            detail(scene, &scene.key, &path("999", "0x"))
                 .await
                 .refuses(404, "No scorer matches the given criteria.");
-            detail(world, &world.key, &path("999", &address))
+            detail(scene, &scene.key, &path("999", &address))
                 .await
                 .refuses(404, "No scorer matches the given criteria.");
-            detail(world, &world.key, &path(&scorer, "0x")).await.refuses(400, "Invalid address.");
-            assert_eq!(detail(world, &world.key, &path(&scorer, &address)).await.status, StatusCode::OK);
+            detail(scene, &scene.key, &path(&scorer, "0x")).await.refuses(400, "Invalid address.");
+            assert_eq!(detail(scene, &scene.key, &path(&scorer, &address)).await.status, StatusCode::OK);
         }
-        detail(world, &without, &format!("/v2/stamps/{scorer}/score/{address}?explain=maybe"))
+        detail(scene, &without, &format!("/v2/stamps/{scorer}/score/{address}?explain=maybe"))
             .await
             .complains_about("query", "explain");
     }
 
-    async fn a_page_of_stamps_checks_in_the_same_order(world: &World) {
-        let without = world.add_key(|key| key.can_read = false).await;
+    async fn a_page_of_stamps_checks_in_the_same_order(scene: &Scene) {
+        let without = scene.add_key(|key| key.can_read = false).await;
         for (query, name) in [
             ("limit=abc", "limit"),
             ("limit=", "limit"),
@@ -114,32 +114,32 @@ engines! {
             ("include_metadata=maybe", "include_metadata"),
             ("include_metadata=", "include_metadata"),
         ] {
-            detail(world, &without, &format!("/v2/stamps/0x?{query}")).await.complains_about("query", name);
+            detail(scene, &without, &format!("/v2/stamps/0x?{query}")).await.complains_about("query", name);
         }
-        detail(world, &without, "/v2/stamps/0x?limit=1")
+        detail(scene, &without, "/v2/stamps/0x?limit=1")
             .await
             .refuses(403, "Invalid permissions for action.");
-        detail(world, &world.key, "/v2/stamps/0x?limit=1&token=x").await.refuses(400, "Invalid address.");
-        detail(world, &world.key, &format!("/v2/stamps/{}?token=x", wallet(1)))
+        detail(scene, &scene.key, "/v2/stamps/0x?limit=1&token=x").await.refuses(400, "Invalid address.");
+        detail(scene, &scene.key, &format!("/v2/stamps/{}?token=x", wallet(1)))
             .await
             .refuses(400, "Invalid token.");
-        detail(world, &without, "/v2/stamps/metadata").await.refuses(403, "Invalid permissions for action.");
+        detail(scene, &without, "/v2/stamps/metadata").await.refuses(403, "Invalid permissions for action.");
     }
 
-    async fn writing_needs_permission_to_write(world: &World) {
-        let reader = world.add_key(|key| key.can_write = false).await;
+    async fn writing_needs_permission_to_write(scene: &Scene) {
+        let reader = scene.add_key(|key| key.can_write = false).await;
         let path = format!("/v2/stamps/{}", wallet(1));
-        let credential = world.credential(wallet(1), "A", "n:1", 9);
-        let posted = world.ask(Method::POST, &path, &reader, format!("[{credential}]")).await;
+        let credential = scene.credential(wallet(1), "A", "n:1", 9);
+        let posted = scene.ask(Method::POST, &path, &reader, format!("[{credential}]")).await;
         posted.refuses(403, "Invalid permissions for action.");
-        let deleted = world.ask(Method::DELETE, &format!("{path}?provider=A"), &reader, String::new()).await;
+        let deleted = scene.ask(Method::DELETE, &format!("{path}?provider=A"), &reader, String::new()).await;
         deleted.refuses(403, "Invalid permissions for action.");
-        assert_eq!(world.count("holders").await, 0);
+        assert_eq!(scene.count("holders").await, 0);
     }
 
-    async fn head_answers_as_get_does_without_a_body(world: &World) {
-        let scorer = world.scorer("20", &[("A", "1")]).await;
-        world.verify(wallet(1), "A", "n:1", 9).await;
+    async fn head_answers_as_get_does_without_a_body(scene: &Scene) {
+        let scorer = scene.scorer("20", &[("A", "1")]).await;
+        scene.verify(wallet(1), "A", "n:1", 9).await;
         let paths = [
             score_path(scorer, wallet(1)),
             format!("{}/history?created_at=2026-01-02", score_path(scorer, wallet(1))),
@@ -150,8 +150,8 @@ engines! {
             score_path("999".parse().unwrap(), wallet(1)),
         ];
         for path in paths {
-            let got = world.get(&path).await;
-            let head = world.ask(Method::HEAD, &path, &world.key, String::new()).await;
+            let got = scene.get(&path).await;
+            let head = scene.ask(Method::HEAD, &path, &scene.key, String::new()).await;
             assert_eq!((head.status, head.text.as_str()), (got.status, ""), "{path}");
             for name in ["content-type", "content-length", "ratelimit-limit"] {
                 // The length may be absent, but not different.
@@ -164,8 +164,8 @@ engines! {
         }
     }
 
-    async fn pages_of_any_origin_may_read_with_a_key(world: &World) {
-        let scorer = world.scorer("20", &[]).await;
+    async fn pages_of_any_origin_may_read_with_a_key(scene: &Scene) {
+        let scorer = scene.scorer("20", &[]).await;
         for path in [score_path(scorer, wallet(1)), format!("/v2/models/score/{}", wallet(1))] {
             let preflight = Request::builder()
                 .method(Method::OPTIONS)
@@ -175,7 +175,7 @@ engines! {
                 .header("access-control-request-headers", "x-api-key,content-type")
                 .body(Body::empty())
                 .unwrap();
-            let allowed = world.send(preflight).await;
+            let allowed = scene.send(preflight).await;
             assert!(allowed.status.is_success(), "{allowed:?}");
             assert_eq!(allowed.header("access-control-allow-origin"), "*");
             assert!(
@@ -184,12 +184,12 @@ engines! {
             let headers = allowed.header("access-control-allow-headers").to_ascii_lowercase();
             assert!(headers.contains("x-api-key") && headers.contains("content-type"), "{headers}");
             assert!(!allowed.header("access-control-allow-methods").contains("POST"));
-            assert_eq!(world.get(&path).await.header("access-control-allow-origin"), "*", "no origin was named");
+            assert_eq!(scene.get(&path).await.header("access-control-allow-origin"), "*", "no origin was named");
             // Refusals are readable too.
-            for (key, status) in [(world.key.as_str(), 200), ("wrong", 401)] {
+            for (key, status) in [(scene.key.as_str(), 200), ("wrong", 401)] {
                 let mut asked = request(Method::GET, &path, key, String::new());
                 asked.headers_mut().insert("origin", "https://app.example".parse().unwrap());
-                let answer = world.send(asked).await;
+                let answer = scene.send(asked).await;
                 assert_eq!(answer.status.as_u16(), status);
                 assert_eq!(answer.header("access-control-allow-origin"), "*");
                 let exposed = answer.header("access-control-expose-headers").to_ascii_lowercase();
@@ -202,10 +202,10 @@ engines! {
         }
     }
 
-    async fn a_page_may_ask_in_every_way_that_a_path_takes_and_read_every_answer(world: &World) {
-        let scorer = world.scorer("20", &[]).await.to_string();
+    async fn a_page_may_ask_in_every_way_that_a_path_takes_and_read_every_answer(scene: &Scene) {
+        let scorer = scene.scorer("20", &[]).await.to_string();
         let wallet = wallet(1).to_string();
-        let limited = world.add_key(|key| (key.stamps_tier, key.stamps_limit) = (4, Some(1))).await;
+        let limited = scene.add_key(|key| (key.stamps_tier, key.stamps_limit) = (4, Some(1))).await;
         let batch = format!("/v2/stamps/{scorer}/scores");
         for (path, methods) in [
             (batch.clone(), "POST"),
@@ -221,7 +221,7 @@ engines! {
                 .header("access-control-request-headers", "content-type,x-api-key")
                 .body(Body::empty())
                 .unwrap();
-            let allowed = world.send(preflight).await;
+            let allowed = scene.send(preflight).await;
             assert_eq!(allowed.status, StatusCode::OK, "{path}");
             assert_eq!(allowed.header("access-control-allow-methods"), methods, "{path}");
             assert_eq!(allowed.header("access-control-allow-headers"), "content-type,x-api-key", "{path}");
@@ -229,16 +229,16 @@ engines! {
         let page = async |method: Method, path: &str, key: &str| {
             let mut asked = request(method, path, key, "{".to_owned());
             asked.headers_mut().insert("origin", "https://app.example".parse().unwrap());
-            world.send(asked).await
+            scene.send(asked).await
         };
         for (method, path, key, status) in [
-            (Method::POST, batch.as_str(), world.key.as_str(), 400),
+            (Method::POST, batch.as_str(), scene.key.as_str(), 400),
             (Method::POST, &batch, "wrong", 401),
-            (Method::GET, &batch, &world.key, 405),
-            (Method::PATCH, "/v2/stamps/metadata", &world.key, 405),
-            (Method::GET, &format!("/v2/stamps/999/score/{wallet}"), &world.key, 404),
-            (Method::GET, "/v2/models/score/nobody", &world.key, 400),
-            (Method::GET, &format!("/v2/stamps/{scorer}/score/{wallet}/history"), &world.key, 422),
+            (Method::GET, &batch, &scene.key, 405),
+            (Method::PATCH, "/v2/stamps/metadata", &scene.key, 405),
+            (Method::GET, &format!("/v2/stamps/999/score/{wallet}"), &scene.key, 404),
+            (Method::GET, "/v2/models/score/nobody", &scene.key, 400),
+            (Method::GET, &format!("/v2/stamps/{scorer}/score/{wallet}/history"), &scene.key, 422),
             (Method::GET, "/v2/stamps/metadata", &limited, 200),
             (Method::GET, "/v2/stamps/metadata", &limited, 429),
             (Method::GET, &format!("/v2/stamps/{scorer}/score/{wallet}"), &limited, 429),
@@ -254,27 +254,27 @@ engines! {
         }
     }
 
-    async fn a_get_that_announces_json_and_has_no_body_is_normal(world: &World) {
-        let scorer = world.scorer("20", &[]).await;
+    async fn a_get_that_announces_json_and_has_no_body_is_normal(scene: &Scene) {
+        let scorer = scene.scorer("20", &[]).await;
         let score = score_path(scorer, wallet(1));
         let history = format!("{score}/history?created_at=2026-01-01");
         let (stamps, model) =
             (format!("/v2/stamps/{}", wallet(1)), format!("/v2/models/score/{}", wallet(1)));
         for path in [&score, &history, &stamps, &model, "/v2/stamps/metadata"] {
-            let mut asked = request(Method::GET, path, &world.key, String::new());
+            let mut asked = request(Method::GET, path, &scene.key, String::new());
             asked.headers_mut().insert("content-type", "application/json".parse().unwrap());
-            let answer = world.send(asked).await;
+            let answer = scene.send(asked).await;
             assert_eq!(answer.status, StatusCode::OK, "{path}");
             assert_eq!(answer.header("content-type"), "application/json", "{path}");
         }
     }
 
-    async fn addresses_are_read_in_any_case_and_answered_in_lower_case(world: &World) {
-        let scorer = world.scorer("20", &[]).await;
+    async fn addresses_are_read_in_any_case_and_answered_in_lower_case(scene: &Scene) {
+        let scorer = scene.scorer("20", &[]).await;
         let digits = "5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"; // with its checksum (ERC-55)
         for spelled in [digits.to_owned(), digits.to_lowercase(), digits.to_uppercase()] {
             for path in doors_of(&scorer.to_string(), &format!("0x{spelled}")) {
-                let answer = world.get(&path).await;
+                let answer = scene.get(&path).await;
                 assert_eq!(answer.status, StatusCode::OK, "{path}");
                 if let Some(address) = answer.json().get("address") {
                     assert_eq!(*address, format!("0x{}", digits.to_lowercase()), "{path}");
@@ -283,24 +283,24 @@ engines! {
         }
     }
 
-    async fn a_wrong_checksum_is_no_address_for_scores_stamps_and_models_alike(world: &World) {
-        let scorer = world.scorer("20", &[]).await.to_string();
+    async fn a_wrong_checksum_is_no_address_for_scores_stamps_and_models_alike(scene: &Scene) {
+        let scorer = scene.scorer("20", &[]).await.to_string();
         for wrong in ["0x5aAeb6053F3E94C9b9A09f33669435E7Ef1Beaed", "0x5aaeb6053F3E94C9b9A09f33669435E7Ef1BeAed"] {
             for path in doors_of(&scorer, wrong) {
-                world.get(&path).await.refuses(400, "Invalid address.");
+                scene.get(&path).await.refuses(400, "Invalid address.");
             }
             let body = serde_json::json!({"address": wrong, "scorer_id": scorer}).to_string();
-            let submitted = world.ask(Method::POST, "/registry/submit-passport", &world.key, body).await;
+            let submitted = scene.ask(Method::POST, "/registry/submit-passport", &scene.key, body).await;
             submitted.refuses(400, "Invalid address.");
             for (method, query) in [(Method::POST, ""), (Method::DELETE, "?provider=A")] {
                 let path = format!("/v2/stamps/{wrong}{query}");
-                world.ask(method, &path, &world.key, "[]".to_owned()).await.refuses(400, "Invalid address.");
+                scene.ask(method, &path, &scene.key, "[]".to_owned()).await.refuses(400, "Invalid address.");
             }
         }
     }
 
-    async fn anything_else_is_no_address(world: &World) {
-        let scorer = world.scorer("20", &[]).await;
+    async fn anything_else_is_no_address(scene: &Scene) {
+        let scorer = scene.scorer("20", &[]).await;
         let good = &wallet(1).to_string()[2..];
         let bad = [
             "vitalik.eth".to_owned(),
@@ -327,37 +327,37 @@ engines! {
                 format!("/registry/score/{scorer}/{text}"),
                 format!("/registry/stamps/{text}"),
             ] {
-                world.get(&path).await.refuses(400, "Invalid address.");
+                scene.get(&path).await.refuses(400, "Invalid address.");
             }
         }
-        assert_eq!(world.count("holders").await, 0);
+        assert_eq!(scene.count("holders").await, 0);
     }
 
-    async fn a_scorer_that_is_no_integer_is_422_and_one_that_is_not_ours_404(world: &World) {
-        let (_, theirs, scorer) = world.neighbor().await;
-        let ours = world.scorer("20", &[]).await;
+    async fn a_scorer_that_is_no_integer_is_422_and_one_that_is_not_ours_404(scene: &Scene) {
+        let (_, theirs, scorer) = scene.neighbor().await;
+        let ours = scene.scorer("20", &[]).await;
         let all = |scorer: &str| {
             let score = format!("/v2/stamps/{scorer}/score/{}", wallet(1));
             [score.clone(), format!("{score}?explain=true"), format!("{score}/history?created_at=2026-01-01")]
         };
         for text in ["abc", "1.0", "1e3", "0x1", "%20", "1%20", "-", "%E2%88%9E", "%ff"] {
             for path in all(text) {
-                world.get(&path).await.complains_about("path", "scorer_id");
+                scene.get(&path).await.complains_about("path", "scorer_id");
             }
         }
         for number in ["0", "-1", "999", "99999999999999999999", &scorer.to_string()] {
             for path in all(number) {
-                world.get(&path).await.refuses(404, "No scorer matches the given criteria.");
+                scene.get(&path).await.refuses(404, "No scorer matches the given criteria.");
             }
         }
         for path in all(&ours.to_string()) {
-            world.get_as(&theirs, &path).await.refuses(404, "No scorer matches the given criteria.");
+            scene.get_as(&theirs, &path).await.refuses(404, "No scorer matches the given criteria.");
         }
-        let batch = world
+        let batch = scene
             .ask(
                 Method::POST,
                 &format!("/v2/stamps/{scorer}/scores"),
-                &world.key,
+                &scene.key,
                 r#"{"addresses":[]}"#.into(),
             )
             .await;
@@ -367,10 +367,10 @@ engines! {
 
 #[tokio::test]
 async fn a_scorer_of_another_number_is_another() {
-    let world = World::on_sqlite().await;
+    let scene = Scene::on_sqlite().await;
     let scorers: [ScorerId; 2] =
-        [world.scorer("1", &[("A", "1")]).await, world.scorer("2", &[("A", "1")]).await];
-    world.verify(wallet(1), "A", "n:1", 9).await;
-    assert_eq!(world.score(scorers[0], wallet(1)).await["passing_score"], true);
-    assert_eq!(world.score(scorers[1], wallet(1)).await["passing_score"], false);
+        [scene.scorer("1", &[("A", "1")]).await, scene.scorer("2", &[("A", "1")]).await];
+    scene.verify(wallet(1), "A", "n:1", 9).await;
+    assert_eq!(scene.score(scorers[0], wallet(1)).await["passing_score"], true);
+    assert_eq!(scene.score(scorers[1], wallet(1)).await["passing_score"], false);
 }

@@ -8,7 +8,7 @@ use pyxis_scoring::import::{ImportProgress, Options, import};
 use pyxis_testkit::engines;
 use serde_json::Value;
 
-use super::world::{START, World, day, wallet};
+use super::scene::{START, Scene, day, wallet};
 
 /// Lines of the file: two blocks of 1024 and the rest.
 const LINES: u64 = 2600;
@@ -25,15 +25,15 @@ fn is_good(line: u64) -> bool {
 }
 
 /// The file, with wallets from `first` on.
-fn file(world: &World, first: u64) -> String {
+fn file(scene: &Scene, first: u64) -> String {
     let shared = |from: i64| {
-        world.credential_from(wallet(first), "A", &format!("n:{first}"), UnixMillis(START.0 + from), day(9))
+        scene.credential_from(wallet(first), "A", &format!("n:{first}"), UnixMillis(START.0 + from), day(9))
     };
     let line = |line: u64| match line {
         NEWER | AGAIN => shared(1),
         OLDER => shared(0),
         BLANK => String::new(),
-        _ if is_good(line) => world.credential(wallet(first + line), "A", &format!("n:{}", first + line), 9),
+        _ if is_good(line) => scene.credential(wallet(first + line), "A", &format!("n:{}", first + line), 9),
         _ => "not json".to_owned(),
     };
     (1..=LINES).map(|number| line(number) + "\n").collect()
@@ -42,12 +42,12 @@ fn file(world: &World, first: u64) -> String {
 /// Imports a file in runs that each end one block after a number of blocks. Returns the progress after each block, the
 /// refused lines and the last result.
 async fn run(
-    world: &World,
+    scene: &Scene,
     text: &str,
     threads: usize,
     ends: &[usize],
 ) -> (Vec<u64>, Vec<Value>, ImportProgress) {
-    let options = Options { workspace: world.workspace, threads };
+    let options = Options { workspace: scene.workspace, threads };
     let (mut told, mut rejects, mut done) = (Vec::new(), Vec::new(), ImportProgress::default());
     for end in ends {
         let rest = text[usize::try_from(done.bytes).unwrap()..].to_owned();
@@ -57,7 +57,7 @@ async fn run(
             blocks += 1;
             blocks < *end
         };
-        let (books, clock) = (&world.state.books, &*world.clock);
+        let (books, clock) = (&scene.state.books, &*scene.clock);
         done = import(books, clock, options, Cursor::new(rest), &mut rejects, done, go_on).await.unwrap();
     }
     // A run that finds nothing left reports that, too.
@@ -67,16 +67,16 @@ async fn run(
 }
 
 engines! {
-    async fn a_file_is_stored_in_its_order_on_any_number_of_threads_and_in_any_number_of_runs(world: &World) {
-        world.on_day(1);
+    async fn a_file_is_stored_in_its_order_on_any_number_of_threads_and_in_any_number_of_runs(scene: &Scene) {
+        scene.on_day(1);
         let good = (1..=LINES).filter(|line| is_good(*line)).count() as u64;
         let refused: Vec<u64> =
             (1..=LINES).filter(|line| !is_good(*line) && ![NEWER, AGAIN, BLANK].contains(line)).collect();
         let end = usize::MAX;
         let rounds = [(0, 1, &[end][..]), (1, 4, &[end]), (2, 3, &[1, end]), (3, 2, &[1, 1, end])];
         for (round, threads, ends) in rounds {
-            let text = file(world, round * 10_000);
-            let (told, rejects, done) = run(world, &text, threads, ends).await;
+            let text = file(scene, round * 10_000);
+            let (told, rejects, done) = run(scene, &text, threads, ends).await;
             assert_eq!(told, [1024, 2048, LINES], "{threads} threads");
             let numbers: Vec<u64> = rejects.iter().map(|reject| reject["line"].as_u64().unwrap()).collect();
             assert_eq!(numbers, refused, "{threads} threads");
@@ -95,16 +95,16 @@ engines! {
             };
             assert!(done.last.is_some());
             assert_eq!(done, expected, "{threads} threads");
-            assert_eq!(world.count("stamps").await, (round + 1) * good);
+            assert_eq!(scene.count("stamps").await, (round + 1) * good);
         }
     }
 
-    async fn a_claim_that_an_import_extends_tells_the_name_of_the_stamp_that_came(world: &World) {
-        let scorer = world.scorer("20", &[]).await;
-        world.verify(wallet(1), "B", "n:1", 30).await;
-        world.score(scorer, wallet(1)).await; // from here on the scorer knows wallet 1
-        assert_eq!(world.sql("SELECT provider FROM claims").await, ["B"]);
-        run(world, &(world.credential(wallet(1), "A", "n:1", 50) + "\n"), 1, &[usize::MAX]).await;
-        assert_eq!(world.sql("SELECT provider FROM claims").await, ["A"]);
+    async fn a_claim_that_an_import_extends_tells_the_name_of_the_stamp_that_came(scene: &Scene) {
+        let scorer = scene.scorer("20", &[]).await;
+        scene.verify(wallet(1), "B", "n:1", 30).await;
+        scene.score(scorer, wallet(1)).await; // from here on the scorer knows wallet 1
+        assert_eq!(scene.sql("SELECT provider FROM claims").await, ["B"]);
+        run(scene, &(scene.credential(wallet(1), "A", "n:1", 50) + "\n"), 1, &[usize::MAX]).await;
+        assert_eq!(scene.sql("SELECT provider FROM claims").await, ["A"]);
     }
 }

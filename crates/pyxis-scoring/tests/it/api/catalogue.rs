@@ -6,7 +6,7 @@ use pyxis_store::catalogue;
 use pyxis_testkit::engines;
 use serde_json::Value;
 
-use super::world::World;
+use super::scene::Scene;
 
 fn members(value: &Value) -> Vec<&str> {
     value.as_object().unwrap().keys().map(String::as_str).collect()
@@ -17,8 +17,8 @@ fn filled(value: &Value, member: &str) {
 }
 
 engines! {
-    async fn every_entry_of_the_built_in_catalogue_has_all_its_fields(world: &World) {
-        let answer = world.get("/v2/stamps/metadata").await;
+    async fn every_entry_of_the_built_in_catalogue_has_all_its_fields(scene: &Scene) {
+        let answer = scene.get("/v2/stamps/metadata").await;
         assert_eq!((answer.status, answer.header("content-type")), (StatusCode::OK, "application/json"));
         let catalogue = answer.json();
         let mut names = Vec::new();
@@ -45,10 +45,10 @@ engines! {
         }
     }
 
-    async fn a_workspace_may_have_a_catalogue_of_its_own(world: &World) {
-        let (_, neighbor, _) = world.neighbor().await;
-        let mut tx = world.state.store.begin().await.unwrap();
-        catalogue::replace(&mut tx, world.workspace, &default_catalogue()[1..3]).await.unwrap();
+    async fn a_workspace_may_have_a_catalogue_of_its_own(scene: &Scene) {
+        let (_, neighbor, _) = scene.neighbor().await;
+        let mut tx = scene.state.store.begin().await.unwrap();
+        catalogue::replace(&mut tx, scene.workspace, &default_catalogue()[1..3]).await.unwrap();
         tx.commit().await.unwrap();
         let ids = |catalogue: Value| {
             catalogue
@@ -58,8 +58,8 @@ engines! {
                 .map(|one| one["id"].as_str().unwrap().to_owned())
                 .collect::<Vec<_>>()
         };
-        let own = ids(world.get("/v2/stamps/metadata").await.json());
-        let theirs = ids(world.get_as(&neighbor, "/v2/stamps/metadata").await.json());
+        let own = ids(scene.get("/v2/stamps/metadata").await.json());
+        let theirs = ids(scene.get_as(&neighbor, "/v2/stamps/metadata").await.json());
         assert_eq!(own, theirs[1..3]);
         assert_eq!(theirs.len(), default_catalogue().len());
     }

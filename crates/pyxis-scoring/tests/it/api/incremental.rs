@@ -13,7 +13,7 @@ use pyxis_store::{Store, models};
 use pyxis_testkit::engines;
 
 use super::properties::check_cases;
-use super::world::{START, World, wallet};
+use super::scene::{START, Scene, wallet};
 
 /// Stories on each engine.
 const STORIES: u32 = 24;
@@ -43,21 +43,21 @@ async fn take_in(store: &Store, source: &str, text: String) {
 }
 
 /// Models that doubt every wallet, so that each connected group is suspected.
-async fn doubting(world: &World) -> Bundle {
-    let mut bundle = world.state.models.current().await.unwrap().bundle.clone();
+async fn doubting(scene: &Scene) -> Bundle {
+    let mut bundle = scene.state.models.current().await.unwrap().bundle.clone();
     bundle.company.aggregate.offset -= 9.0;
     bundle
 }
 
-async fn kept(world: &World) -> Rebuilt {
-    rebuild(&world.state.store, &doubting(world).await, |_, _| ()).await.unwrap()
+async fn kept(scene: &Scene) -> Rebuilt {
+    rebuild(&scene.state.store, &doubting(scene).await, |_, _| ()).await.unwrap()
 }
 
 /// Recomputes everything and compares it with the stored state.
-async fn assert_same(world: &World) {
-    let store = &world.state.store;
+async fn assert_same(scene: &Scene) {
+    let store = &scene.state.store;
     let found = stored(store).await;
-    renew(store, &doubting(world).await, |_, _| ()).await.unwrap();
+    renew(store, &doubting(scene).await, |_, _| ()).await.unwrap();
     assert_eq!(found, stored(store).await);
 }
 
@@ -123,12 +123,12 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 engines! {
-    async fn pieces_in_any_order_give_the_same_rows_as_everything_at_once(world: &World) {
-        let store = &world.state.store;
+    async fn pieces_in_any_order_give_the_same_rows_as_everything_at_once(scene: &Scene) {
+        let store = &scene.state.store;
         let groups = Mutex::new(0);
         check_cases(STORIES, &prop::collection::vec(step(), 1..4), async |steps| {
             take_in(store, "8000000000000000", farms()).await;
-            kept(world).await;
+            kept(scene).await;
             let mut files = vec!["8000000000000000".to_owned()];
             for step in steps {
                 match step {
@@ -142,32 +142,32 @@ engines! {
                         assert!(activity::remove_import(store, &file).await.unwrap());
                     }
                 }
-                *groups.lock().unwrap() += kept(world).await.groups;
+                *groups.lock().unwrap() += kept(scene).await.groups;
             }
-            assert_same(world).await;
+            assert_same(scene).await;
             for file in files {
                 activity::remove_import(store, &file).await.unwrap();
             }
-            kept(world).await;
+            kept(scene).await;
             let left = stored(store).await;
             assert_eq!((left.wallets.len(), left.parties.len(), left.groups.len()), (0, 0, 0));
         });
         assert!(*groups.lock().unwrap() > 0, "no group was ever found");
     }
 
-    async fn a_computation_that_did_not_come_to_its_end_is_made_up_for_in_full(world: &World) {
-        let store = &world.state.store;
+    async fn a_computation_that_did_not_come_to_its_end_is_made_up_for_in_full(scene: &Scene) {
+        let store = &scene.state.store;
         let mut text = "from,to\n".to_owned();
         for (from, to) in [(10, 11), (11, 12), (12, 10), (20, 21), (21, 22), (22, 20)] {
             writeln!(text, "{},{}", wallet(from), wallet(to)).unwrap();
         }
         take_in(store, "aa", text).await;
-        assert_eq!(kept(world).await.computed, 6);
-        assert_eq!(kept(world).await.computed, 0);
+        assert_eq!(kept(scene).await.computed, 6);
+        assert_eq!(kept(scene).await.computed, 0);
         take_in(store, "bb", format!("from,to\n{},{}\n", wallet(10), wallet(11))).await;
-        assert_eq!((kept(world).await.computed, kept(world).await.wallets), (2, 6));
+        assert_eq!((kept(scene).await.computed, kept(scene).await.wallets), (2, 6));
         activity::begin_run(store).await.unwrap();
-        assert_eq!(kept(world).await.computed, 6);
-        assert_same(world).await;
+        assert_eq!(kept(scene).await.computed, 6);
+        assert_same(scene).await;
     }
 }

@@ -10,13 +10,13 @@ use pyxis_store::api_keys::{self, ApiKeyChange, ApiKeyRow, Tier};
 use pyxis_store::usage::{self, Batch, Surface};
 use pyxis_testkit::engines;
 
-use super::world::{Answer, START, World, request, score_path, send, wallet};
+use super::scene::{Answer, START, Scene, request, score_path, send, wallet};
 
 const QUARTER: i64 = 15 * 60 * 1000;
 
 /// A key with its own limit.
-async fn limited(world: &World, limit: i64) -> (String, ApiKeyRow) {
-    world.add_key_row(|key| (key.stamps_tier, key.stamps_limit) = (4, Some(limit))).await
+async fn limited(scene: &Scene, limit: i64) -> (String, ApiKeyRow) {
+    scene.add_key_row(|key| (key.stamps_tier, key.stamps_limit) = (4, Some(limit))).await
 }
 
 fn head(answer: &Answer) -> (u16, &str, &str, &str, &str) {
@@ -30,18 +30,18 @@ fn head(answer: &Answer) -> (u16, &str, &str, &str, &str) {
 }
 
 /// Admitted and refused requests of a key to the Stamps endpoints, window by window.
-async fn windows(world: &World, workspace: WorkspaceId, key: &ApiKeyRow) -> Vec<(i64, i64, i64)> {
-    windows_of(world, workspace, key, Surface::Stamps).await
+async fn windows(scene: &Scene, workspace: WorkspaceId, key: &ApiKeyRow) -> Vec<(i64, i64, i64)> {
+    windows_of(scene, workspace, key, Surface::Stamps).await
 }
 
 async fn windows_of(
-    world: &World,
+    scene: &Scene,
     workspace: WorkspaceId,
     key: &ApiKeyRow,
     surface: Surface,
 ) -> Vec<(i64, i64, i64)> {
     let (from, to) = (UnixMillis(0), UnixMillis(i64::MAX));
-    let rows = usage::windows(&world.state.store, workspace, key.id, from, to).await.unwrap();
+    let rows = usage::windows(&scene.state.store, workspace, key.id, from, to).await.unwrap();
     rows.iter()
         .filter(|row| row.surface == surface)
         .map(|row| ((row.window_start_at.0 - START.0) / QUARTER, row.admitted, row.refused))
@@ -66,10 +66,10 @@ fn wrong_methods() -> [(Surface, Vec<(Method, &'static str)>); 2] {
 }
 
 engines! {
-    async fn a_window_admits_exactly_the_limit_of_requests_at_once_at_two_nodes(world: &World) {
-        let scorer = world.scorer("20", &[]).await;
-        let (key, row) = world.add_key_row(|key| (key.stamps_tier, key.stamps_limit) = (1, None)).await;
-        let nodes = [world.node(Config::default()), world.node(Config::default())];
+    async fn a_window_admits_exactly_the_limit_of_requests_at_once_at_two_nodes(scene: &Scene) {
+        let scorer = scene.scorer("20", &[]).await;
+        let (key, row) = scene.add_key_row(|key| (key.stamps_tier, key.stamps_limit) = (1, None)).await;
+        let nodes = [scene.node(Config::default()), scene.node(Config::default())];
         let path = score_path(scorer, wallet(1));
         let asked: Vec<_> = (0..200)
             .map(|number| {
@@ -93,15 +93,15 @@ engines! {
         // Each got a different number.
         remaining.sort_unstable();
         assert_eq!(remaining, (0..125).collect::<Vec<_>>());
-        assert_eq!(windows(world, world.workspace, &row).await, [(0, 125, 75)]);
+        assert_eq!(windows(scene, scene.workspace, &row).await, [(0, 125, 75)]);
         // A third one, started later, continues the count.
-        world.node(Config::default()).get(&key, &path).await.refuses(429, "You have been rate limited!");
+        scene.node(Config::default()).get(&key, &path).await.refuses(429, "You have been rate limited!");
     }
 
-    async fn requests_far_from_the_limit_are_all_counted_and_the_limit_stays_exact(world: &World) {
+    async fn requests_far_from_the_limit_are_all_counted_and_the_limit_stays_exact(scene: &Scene) {
         const LIMIT: i64 = 30_500;
-        let (key, row) = limited(world, LIMIT).await;
-        let nodes = [world.node(Config::default()), world.node(Config::default())];
+        let (key, row) = limited(scene, LIMIT).await;
+        let nodes = [scene.node(Config::default()), scene.node(Config::default())];
         let statuses = async |asked: usize| {
             let tasks: Vec<_> = (0..asked)
                 .map(|number| {
@@ -120,7 +120,7 @@ engines! {
             admitted
         };
         assert_eq!(statuses(400).await, 400);
-        assert_eq!(windows(world, world.workspace, &row).await, [(0, 400, 0)]);
+        assert_eq!(windows(scene, scene.workspace, &row).await, [(0, 400, 0)]);
         // Another process uses all but twenty.
         let rest = Batch {
             key: row.id,
@@ -130,38 +130,38 @@ engines! {
             limit: LIMIT,
             now: START,
         };
-        usage::count(&world.state.store, &rest).await.unwrap();
+        usage::count(&scene.state.store, &rest).await.unwrap();
         assert_eq!(statuses(60).await, 20);
-        assert_eq!(windows(world, world.workspace, &row).await, [(0, LIMIT, 40)]);
+        assert_eq!(windows(scene, scene.workspace, &row).await, [(0, LIMIT, 40)]);
     }
 
-    async fn windows_begin_at_every_quarter_of_the_hour(world: &World) {
-        let (key, row) = limited(world, 2).await;
-        let ask = async || world.get_as(&key, "/v2/stamps/metadata").await;
+    async fn windows_begin_at_every_quarter_of_the_hour(scene: &Scene) {
+        let (key, row) = limited(scene, 2).await;
+        let ask = async || scene.get_as(&key, "/v2/stamps/metadata").await;
         for quarter in 0..5 {
-            world.clock.set(UnixMillis(START.0 + quarter * QUARTER));
+            scene.clock.set(UnixMillis(START.0 + quarter * QUARTER));
             assert_eq!(head(&ask().await), (200, "2", "1", "900", ""));
-            world.clock.advance(Duration::from_millis(1));
+            scene.clock.advance(Duration::from_millis(1));
             assert_eq!(head(&ask().await), (200, "2", "0", "900", ""));
-            world.clock.set(UnixMillis(START.0 + (quarter + 1) * QUARTER - 1));
+            scene.clock.set(UnixMillis(START.0 + (quarter + 1) * QUARTER - 1));
             let last = ask().await;
             last.refuses(429, "You have been rate limited!");
             assert_eq!(head(&last), (429, "2", "0", "1", "1"));
-            world.clock.set(UnixMillis(START.0 + quarter * QUARTER + 60_500));
+            scene.clock.set(UnixMillis(START.0 + quarter * QUARTER + 60_500));
             assert_eq!(head(&ask().await), (429, "2", "0", "840", "840"));
         }
         assert_eq!(
-            windows(world, world.workspace, &row).await,
+            windows(scene, scene.workspace, &row).await,
             [(0, 2, 2), (1, 2, 2), (2, 2, 2), (3, 2, 2), (4, 2, 2)]
         );
     }
 
-    async fn a_change_of_tier_holds_from_the_next_request_on(world: &World) {
-        let (key, row) = limited(world, 3).await;
-        let ask = async || world.get_as(&key, "/v2/stamps/metadata").await.status.as_u16();
+    async fn a_change_of_tier_holds_from_the_next_request_on(scene: &Scene) {
+        let (key, row) = limited(scene, 3).await;
+        let ask = async || scene.get_as(&key, "/v2/stamps/metadata").await.status.as_u16();
         let set = async |tier: i64, limit: Option<i64>| {
             let change = ApiKeyChange { stamps: Some(Tier { tier, limit }), ..ApiKeyChange::default() };
-            assert!(api_keys::update(&world.state.store, world.workspace, row.id, change).await.unwrap());
+            assert!(api_keys::update(&scene.state.store, scene.workspace, row.id, change).await.unwrap());
         };
         assert_eq!(
             [ask().await, ask().await, ask().await, ask().await, ask().await],
@@ -171,15 +171,15 @@ engines! {
         set(4, Some(4)).await;
         assert_eq!([ask().await, ask().await], [200, 429]);
         set(4, Some(2)).await;
-        assert_eq!(head(&world.get_as(&key, "/v2/stamps/metadata").await).1, "2");
+        assert_eq!(head(&scene.get_as(&key, "/v2/stamps/metadata").await).1, "2");
         set(2, None).await;
-        let answer = world.get_as(&key, "/v2/stamps/metadata").await;
+        let answer = scene.get_as(&key, "/v2/stamps/metadata").await;
         assert_eq!((answer.header("ratelimit-limit"), answer.header("ratelimit-remaining")), ("350", "345"));
     }
 
-    async fn every_request_with_a_valid_key_counts_whatever_the_answer(world: &World) {
-        let scorer = world.scorer("20", &[]).await;
-        let (key, row) = limited(world, 100).await;
+    async fn every_request_with_a_valid_key_counts_whatever_the_answer(scene: &Scene) {
+        let scorer = scene.scorer("20", &[]).await;
+        let (key, row) = limited(scene, 100).await;
         let refused = [
             "/v2/stamps/abc/score/0x".to_owned(),
             format!("/v2/stamps/999/score/{}", wallet(1)),
@@ -192,7 +192,7 @@ engines! {
             "/registry/stamps/0x".to_owned(),
         ];
         for (number, path) in refused.iter().enumerate() {
-            let answer = world.get_as(&key, path).await;
+            let answer = scene.get_as(&key, path).await;
             assert!(answer.status.is_client_error(), "{path}");
             assert_eq!(answer.header("ratelimit-remaining"), (99 - number).to_string(), "{path}");
         }
@@ -203,47 +203,47 @@ engines! {
             (Method::POST, "/registry/submit-passport"),
             (Method::HEAD, "/v2/stamps/metadata"),
         ] {
-            world.ask(method, path, &key, "x".to_owned()).await;
+            scene.ask(method, path, &key, "x".to_owned()).await;
         }
         let counted = i64::try_from(refused.len()).unwrap() + 5;
-        assert_eq!(windows(world, world.workspace, &row).await, [(0, counted, 0)]);
+        assert_eq!(windows(scene, scene.workspace, &row).await, [(0, counted, 0)]);
     }
 
-    async fn a_request_with_a_wrong_method_counts_once_and_where_the_path_counts(world: &World) {
+    async fn a_request_with_a_wrong_method_counts_once_and_where_the_path_counts(scene: &Scene) {
         for (surface, asked) in wrong_methods() {
             let limit = i64::try_from(asked.len()).unwrap();
-            let (key, row) = world
+            let (key, row) = scene
                 .add_key_row(|key| {
                     (key.stamps_tier, key.stamps_limit) = (4, Some(limit));
                     (key.models_tier, key.models_limit) = (4, Some(limit));
                 })
                 .await;
             for ((method, path), left) in asked.iter().zip((0..limit).rev()) {
-                let answer = world.ask(method.clone(), path, &key, String::new()).await;
+                let answer = scene.ask(method.clone(), path, &key, String::new()).await;
                 answer.refuses(405, "Method Not Allowed");
                 assert!(!answer.header("allow").is_empty(), "{method} {path}");
                 assert_eq!(answer.header("ratelimit-remaining"), left.to_string(), "{method} {path}");
             }
             let (method, path) = asked[0].clone();
-            let more = world.ask(method, path, &key, String::new()).await;
+            let more = scene.ask(method, path, &key, String::new()).await;
             more.refuses(429, "You have been rate limited!");
             for each in [Surface::Stamps, Surface::Models] {
-                let counted = windows_of(world, world.workspace, &row, each).await;
+                let counted = windows_of(scene, scene.workspace, &row, each).await;
                 assert_eq!(counted, if each == surface { vec![(0, limit, 1)] } else { Vec::new() });
             }
         }
     }
 
-    async fn a_key_without_permission_is_limited_like_any_other(world: &World) {
-        let key = world.add_key(|key| (key.stamps_limit, key.can_read) = (Some(1), false)).await;
-        world.get_as(&key, "/v2/stamps/metadata").await.refuses(403, "Invalid permissions for action.");
-        world.get_as(&key, "/v2/stamps/metadata").await.refuses(429, "You have been rate limited!");
+    async fn a_key_without_permission_is_limited_like_any_other(scene: &Scene) {
+        let key = scene.add_key(|key| (key.stamps_limit, key.can_read) = (Some(1), false)).await;
+        scene.get_as(&key, "/v2/stamps/metadata").await.refuses(403, "Invalid permissions for action.");
+        scene.get_as(&key, "/v2/stamps/metadata").await.refuses(429, "You have been rate limited!");
     }
 
-    async fn a_key_that_is_not_valid_uses_nobodys_budget(world: &World) {
-        let (key, row) = limited(world, 1).await;
-        let (other, gone) = limited(world, 1).await;
-        api_keys::revoke(&world.state.store, world.workspace, gone.id, START).await.unwrap();
+    async fn a_key_that_is_not_valid_uses_nobodys_budget(scene: &Scene) {
+        let (key, row) = limited(scene, 1).await;
+        let (other, gone) = limited(scene, 1).await;
+        api_keys::revoke(&scene.state.store, scene.workspace, gone.id, START).await.unwrap();
         let mut asked = ["/v2/stamps/metadata", "/v2/stamps/0x", "/registry/stamp-metadata"]
             .map(|path| (Method::GET, path))
             .to_vec();
@@ -252,7 +252,7 @@ engines! {
             ["", "px_api_wrong", &other, &key[..key.len() - 1], &format!("{key} "), &key.to_uppercase()]
         {
             for (method, path) in &asked {
-                let answer = world.ask(method.clone(), path, wrong, String::new()).await;
+                let answer = scene.ask(method.clone(), path, wrong, String::new()).await;
                 // A space around a value is not part of it (RFC 9110, 5.5); servers remove it.
                 if wrong.trim() != key {
                     answer.refuses(401, "Invalid API Key.");
@@ -260,44 +260,44 @@ engines! {
                 }
             }
         }
-        assert!(windows(world, world.workspace, &gone).await.is_empty());
-        assert_eq!(world.get_as(&key, "/v2/stamps/metadata").await.status, StatusCode::OK);
-        assert_eq!(windows(world, world.workspace, &row).await, [(0, 1, 0)]);
+        assert!(windows(scene, scene.workspace, &gone).await.is_empty());
+        assert_eq!(scene.get_as(&key, "/v2/stamps/metadata").await.status, StatusCode::OK);
+        assert_eq!(windows(scene, scene.workspace, &row).await, [(0, 1, 0)]);
     }
 
-    async fn keys_and_surfaces_have_counters_of_their_own(world: &World) {
-        let (one, row) = limited(world, 1).await;
-        let (two, _) = limited(world, 1).await;
+    async fn keys_and_surfaces_have_counters_of_their_own(scene: &Scene) {
+        let (one, row) = limited(scene, 1).await;
+        let (two, _) = limited(scene, 1).await;
         let models = Batch {
             key: row.id,
             surface: Surface::Models,
             window_start: START,
             requests: 15,
             limit: limit_of_models(row.models_tier, row.models_limit),
-            now: world.clock.now(),
+            now: scene.clock.now(),
         };
-        let counted = usage::count(&world.state.store, &models).await.unwrap();
+        let counted = usage::count(&scene.state.store, &models).await.unwrap();
         assert_eq!(counted.admitted, 15);
         assert_eq!(
-            usage::count(&world.state.store, &Batch { requests: 1, ..models }).await.unwrap().admitted,
+            usage::count(&scene.state.store, &Batch { requests: 1, ..models }).await.unwrap().admitted,
             0
         );
         for key in [&one, &two] {
-            assert_eq!(world.get_as(key, "/v2/stamps/metadata").await.status, StatusCode::OK);
-            world.get_as(key, "/v2/stamps/metadata").await.refuses(429, "You have been rate limited!");
+            assert_eq!(scene.get_as(key, "/v2/stamps/metadata").await.status, StatusCode::OK);
+            scene.get_as(key, "/v2/stamps/metadata").await.refuses(429, "You have been rate limited!");
         }
     }
 
-    async fn requests_that_are_given_up_are_counted(world: &World) {
-        let (key, row) = limited(world, 100).await;
+    async fn requests_that_are_given_up_are_counted(scene: &Scene) {
+        let (key, row) = limited(scene, 100).await;
         for _ in 0..20 {
-            let asking = world.get_as(&key, "/v2/stamps/metadata");
+            let asking = scene.get_as(&key, "/v2/stamps/metadata");
             // Polled once, so it is in progress, and dropped.
             let _ = polled_once(asking).await;
         }
-        let last = world.get_as(&key, "/v2/stamps/metadata").await;
+        let last = scene.get_as(&key, "/v2/stamps/metadata").await;
         let remaining: i64 = last.header("ratelimit-remaining").parse().unwrap();
-        assert_eq!(windows(world, world.workspace, &row).await, [(0, 100 - remaining, 0)]);
+        assert_eq!(windows(scene, scene.workspace, &row).await, [(0, 100 - remaining, 0)]);
     }
 }
 

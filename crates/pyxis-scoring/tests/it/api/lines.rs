@@ -4,16 +4,16 @@ use std::io::Cursor;
 
 use pyxis_scoring::import::{ImportProgress, Options, import};
 
-use super::world::{World, wallet};
+use super::scene::{Scene, wallet};
 
 #[tokio::test]
 async fn a_file_may_begin_with_a_mark_have_the_ends_of_windows_and_empty_lines() {
     const MARK: &str = "\u{feff}";
-    let world = World::on_sqlite().await;
+    let scene = Scene::on_sqlite().await;
     let mut wallets = 0..;
     let mut credential = || {
         let number = wallets.next().unwrap();
-        world.credential(wallet(number), "A", &format!("n:{number}"), 9)
+        scene.credential(wallet(number), "A", &format!("n:{number}"), 9)
     };
     let mut line = |text: &str| text.replace('@', &credential());
     let line = &mut line;
@@ -30,8 +30,8 @@ async fn a_file_may_begin_with_a_mark_have_the_ends_of_windows_and_empty_lines()
         (line(&format!("{MARK}{MARK}@\n")), 0, 1),
         (format!("{MARK}{}\n", "x".repeat(100_000)) + &line("@"), 1, 1),
     ] {
-        let (options, mut rejects) = (Options { workspace: world.workspace, threads: 2 }, Vec::new());
-        let (books, clock, begun) = (&world.state.books, &*world.clock, ImportProgress::default());
+        let (options, mut rejects) = (Options { workspace: scene.workspace, threads: 2 }, Vec::new());
+        let (books, clock, begun) = (&scene.state.books, &*scene.clock, ImportProgress::default());
         let source = Cursor::new(text.clone());
         let done = import(books, clock, options, source, &mut rejects, begun, |_| true).await.unwrap();
         assert_eq!((done.accepted, done.rejected), (accepted, rejected), "{text:?}");

@@ -9,7 +9,7 @@ use pyxis_core::id::ScorerId;
 use pyxis_testkit::engines;
 use serde_json::Value;
 
-use super::world::{World, wallet};
+use super::scene::{Scene, wallet};
 
 /// Cases of each property on each engine.
 const CASES: u32 = 64;
@@ -47,12 +47,12 @@ fn fresh() -> u64 {
 
 impl Wanted {
     /// The credential for a wallet. Nullifiers are shared within a case, or unique to the wallet.
-    fn credential(&self, world: &World, case: u64, number: u64) -> String {
+    fn credential(&self, scene: &Scene, case: u64, number: u64) -> String {
         let mark = match self.mark {
             Some(mark) => format!("shared:{case}:{mark}"),
             None => format!("own:{number}:{}", self.name),
         };
-        world.credential(wallet(number), self.name, &mark, self.until)
+        scene.credential(wallet(number), self.name, &mark, self.until)
     }
 }
 
@@ -79,21 +79,21 @@ pub(super) fn check_cases<S: Strategy>(cases: u32, strategy: &S, property: impl 
     TestRunner::new(config).run(strategy, run).unwrap();
 }
 
-async fn scorer(world: &World) -> ScorerId {
-    world.scorer("20", WEIGHTS).await
+async fn scorer(scene: &Scene) -> ScorerId {
+    scene.scorer("20", WEIGHTS).await
 }
 
 engines! {
-    async fn a_score_is_the_sum_of_what_its_stamps_contribute(world: &World) {
-        let scorer = scorer(world).await;
+    async fn a_score_is_the_sum_of_what_its_stamps_contribute(scene: &Scene) {
+        let scorer = scorer(scene).await;
         check(&prop::collection::vec(wallets_stamps(), 1..4), async |wallets| {
             let case = fresh();
             for stamps in wallets {
                 let number = fresh();
                 let credentials: Vec<_> =
-                    stamps.iter().map(|one| one.credential(world, case, number)).collect();
-                world.bring(wallet(number), &credentials).await;
-                let record = world.score(scorer, wallet(number)).await;
+                    stamps.iter().map(|one| one.credential(scene, case, number)).collect();
+                scene.bring(wallet(number), &credentials).await;
+                let record = scene.score(scorer, wallet(number)).await;
                 assert_eq!(decimal(&record["score"]), sum(&record), "{record}");
                 assert_eq!(record["passing_score"], sum(&record) >= decimal(&record["threshold"]));
                 assert_eq!(record["stamps"].as_object().unwrap().len(), stamps.len());
@@ -101,25 +101,25 @@ engines! {
         });
     }
 
-    async fn adding_a_stamp_never_lowers_a_score(world: &World) {
-        let scorer = scorer(world).await;
+    async fn adding_a_stamp_never_lowers_a_score(scene: &Scene) {
+        let scorer = scorer(scene).await;
         check(&(wallets_stamps(), wallets_stamps()), async |(theirs, ours)| {
             let (case, them, us) = (fresh(), fresh(), fresh());
-            let credentials: Vec<_> = theirs.iter().map(|one| one.credential(world, case, them)).collect();
-            world.bring(wallet(them), &credentials).await;
-            world.score(scorer, wallet(them)).await;
+            let credentials: Vec<_> = theirs.iter().map(|one| one.credential(scene, case, them)).collect();
+            scene.bring(wallet(them), &credentials).await;
+            scene.score(scorer, wallet(them)).await;
             let mut before = Decimal::ZERO;
             for one in &ours {
-                world.bring(wallet(us), &[one.credential(world, case, us)]).await;
-                let after = decimal(&world.score(scorer, wallet(us)).await["score"]);
+                scene.bring(wallet(us), &[one.credential(scene, case, us)]).await;
+                let after = decimal(&scene.score(scorer, wallet(us)).await["score"]);
                 assert!(after >= before, "{one:?}: {before} to {after}");
                 before = after;
             }
         });
     }
 
-    async fn the_order_in_which_unrelated_stamps_come_never_matters(world: &World) {
-        let scorer = scorer(world).await;
+    async fn the_order_in_which_unrelated_stamps_come_never_matters(scene: &Scene) {
+        let scorer = scorer(scene).await;
         let both_ways =
             wallets_stamps().prop_flat_map(|stamps| (Just(stamps.clone()), Just(stamps).prop_shuffle()));
         check_cases(CASES / 2, &both_ways, async |(one_way, other_way)| {
@@ -128,12 +128,12 @@ engines! {
                 let number = fresh();
                 let unrelated = |one: &Wanted| Wanted { mark: None, ..one.clone() };
                 for one in &stamps {
-                    world.bring(wallet(number), &[unrelated(one).credential(world, 0, number)]).await;
+                    scene.bring(wallet(number), &[unrelated(one).credential(scene, 0, number)]).await;
                     if index == 0 {
-                        world.score(scorer, wallet(number)).await;
+                        scene.score(scorer, wallet(number)).await;
                     }
                 }
-                let mut record = world.score(scorer, wallet(number)).await;
+                let mut record = scene.score(scorer, wallet(number)).await;
                 record["address"] = Value::Null;
                 records.push(record);
             }
@@ -141,8 +141,8 @@ engines! {
         });
     }
 
-    async fn whose_stamps_came_first_never_matters_before_somebody_is_scored(world: &World) {
-        let scorer = scorer(world).await;
+    async fn whose_stamps_came_first_never_matters_before_somebody_is_scored(scene: &Scene) {
+        let scorer = scorer(scene).await;
         let both_ways = prop::array::uniform3(wallets_stamps()).prop_flat_map(|wallets| {
             let each = |(whose, stamps): (usize, Vec<Wanted>)| stamps.into_iter().map(move |one| (whose, one));
             let arrivals: Vec<(usize, Wanted)> = wallets.into_iter().enumerate().flat_map(each).collect();
@@ -154,10 +154,10 @@ engines! {
                 let (case, numbers) = (fresh(), [fresh(), fresh(), fresh()]);
                 for (whose, one) in &arrivals {
                     let number = numbers[*whose];
-                    world.bring(wallet(number), &[one.credential(world, case, number)]).await;
+                    scene.bring(wallet(number), &[one.credential(scene, case, number)]).await;
                 }
                 for number in numbers {
-                    let mut record = world.score(scorer, wallet(number)).await;
+                    let mut record = scene.score(scorer, wallet(number)).await;
                     record["address"] = Value::Null;
                     records.push(record);
                 }

@@ -5,38 +5,38 @@ use pyxis_core::clock::Clock;
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use super::world::{World, day, score_path, shown, wallet};
+use super::scene::{Scene, day, score_path, shown, wallet};
 
 const WEIGHTS: &[(&str, &str)] = &[("A", "1.5"), ("B", "2"), ("C", "19.9"), ("D", "0.1"), ("Zero", "0")];
 
 engines! {
-    async fn an_address_without_stamps_has_zero_and_leaves_no_trace(world: &World) {
-        let scorer = world.scorer("20", WEIGHTS).await;
+    async fn an_address_without_stamps_has_zero_and_leaves_no_trace(scene: &Scene) {
+        let scorer = scene.scorer("20", WEIGHTS).await;
         let expected = format!(
             "{{\"address\":\"{}\",\"score\":\"0.00000\",\"passing_score\":false,\
              \"last_score_timestamp\":\"2026-01-01T00:00:00.000000+00:00\",\"expiration_timestamp\":null,\
              \"threshold\":\"20.00000\",\"error\":null,\"stamps\":{{}}}}",
             wallet(1)
         );
-        assert_eq!(world.record(scorer, wallet(1)).await, expected);
+        assert_eq!(scene.record(scorer, wallet(1)).await, expected);
         for number in 2..20 {
-            world.record(scorer, wallet(number)).await;
+            scene.record(scorer, wallet(number)).await;
         }
-        world.scores(scorer, &[wallet(30), wallet(31)]).await;
+        scene.scores(scorer, &[wallet(30), wallet(31)]).await;
         for table in ["holders", "scores", "score_history", "claims"] {
-            assert_eq!(world.count(table).await, 0, "{table}");
+            assert_eq!(scene.count(table).await, 0, "{table}");
         }
         // Not even with a threshold of zero.
-        let free = world.scorer("0", WEIGHTS).await;
-        assert_eq!(world.score(free, wallet(1)).await["passing_score"], false);
+        let free = scene.scorer("0", WEIGHTS).await;
+        assert_eq!(scene.score(free, wallet(1)).await["passing_score"], false);
     }
 
-    async fn a_record_is_written_exactly(world: &World) {
-        let scorer = world.scorer("20", WEIGHTS).await;
-        world.verify(wallet(1), "C", "c:1", 30).await;
-        world.verify(wallet(1), "A", "a:1", 20).await;
-        world.clock.set(pyxis_core::clock::UnixMillis(day(1).0 + 250));
-        let answer = world.get(&score_path(scorer, wallet(1))).await;
+    async fn a_record_is_written_exactly(scene: &Scene) {
+        let scorer = scene.scorer("20", WEIGHTS).await;
+        scene.verify(wallet(1), "C", "c:1", 30).await;
+        scene.verify(wallet(1), "A", "a:1", 20).await;
+        scene.clock.set(pyxis_core::clock::UnixMillis(day(1).0 + 250));
+        let answer = scene.get(&score_path(scorer, wallet(1))).await;
         let expected = format!(
             "{{\"address\":\"{}\",\"score\":\"21.40000\",\"passing_score\":true,\
              \"last_score_timestamp\":\"2026-01-02T00:00:00.250000+00:00\",\
@@ -52,106 +52,106 @@ engines! {
         );
     }
 
-    async fn a_sum_that_equals_the_threshold_passes(world: &World) {
-        let scorer = world.scorer("20", WEIGHTS).await;
-        world.verify(wallet(1), "C", "c:1", 30).await;
-        let below = world.score(scorer, wallet(1)).await;
+    async fn a_sum_that_equals_the_threshold_passes(scene: &Scene) {
+        let scorer = scene.scorer("20", WEIGHTS).await;
+        scene.verify(wallet(1), "C", "c:1", 30).await;
+        let below = scene.score(scorer, wallet(1)).await;
         assert_eq!((&below["score"], &below["passing_score"]), (&json!("19.90000"), &json!(false)));
-        world.verify(wallet(1), "D", "d:1", 30).await;
-        let equal = world.score(scorer, wallet(1)).await;
+        scene.verify(wallet(1), "D", "d:1", 30).await;
+        let equal = scene.score(scorer, wallet(1)).await;
         assert_eq!((&equal["score"], &equal["passing_score"]), (&json!("20.00000"), &json!(true)));
-        world.set_terms(scorer, "20.00001", WEIGHTS).await;
-        let above = world.score(scorer, wallet(1)).await;
+        scene.set_terms(scorer, "20.00001", WEIGHTS).await;
+        let above = scene.score(scorer, wallet(1)).await;
         assert_eq!((&above["threshold"], &above["passing_score"]), (&json!("20.00001"), &json!(false)));
     }
 
-    async fn a_stamp_without_weight_is_listed_and_moves_nothing(world: &World) {
-        let scorer = world.scorer("20", WEIGHTS).await;
-        world.verify(wallet(1), "Unheard#of", "u:1", 5).await;
-        world.verify(wallet(1), "Zero", "z:1", 6).await;
-        let record = world.score(scorer, wallet(1)).await;
+    async fn a_stamp_without_weight_is_listed_and_moves_nothing(scene: &Scene) {
+        let scorer = scene.scorer("20", WEIGHTS).await;
+        scene.verify(wallet(1), "Unheard#of", "u:1", 5).await;
+        scene.verify(wallet(1), "Zero", "z:1", 6).await;
+        let record = scene.score(scorer, wallet(1)).await;
         assert_eq!(record["expiration_timestamp"], Value::Null);
         assert_eq!(
             record["stamps"]["Unheard#of"],
             json!({"score": "0.00000", "dedup": false, "expiration_date": shown(day(5))})
         );
         assert_eq!(record["stamps"]["Zero"]["score"], "0.00000");
-        world.verify(wallet(1), "A", "a:1", 9).await;
-        assert_eq!(world.score(scorer, wallet(1)).await["expiration_timestamp"], shown(day(9)));
+        scene.verify(wallet(1), "A", "a:1", 9).await;
+        assert_eq!(scene.score(scorer, wallet(1)).await["expiration_timestamp"], shown(day(9)));
     }
 
-    async fn a_score_expires_with_the_first_stamp_that_contributes(world: &World) {
-        let scorer = world.scorer("2", WEIGHTS).await;
-        world.verify(wallet(2), "B", "b:1", 3).await;
-        world.score(scorer, wallet(2)).await;
-        world.verify(wallet(1), "A", "a:1", 20).await;
-        world.verify(wallet(1), "B", "b:1", 4).await; // deduplicated until day 3
-        world.verify(wallet(1), "C", "c:1", 10).await;
-        assert_eq!(world.score(scorer, wallet(1)).await["expiration_timestamp"], shown(day(10)));
-        world.on_day(3);
-        let taken = world.score(scorer, wallet(1)).await;
+    async fn a_score_expires_with_the_first_stamp_that_contributes(scene: &Scene) {
+        let scorer = scene.scorer("2", WEIGHTS).await;
+        scene.verify(wallet(2), "B", "b:1", 3).await;
+        scene.score(scorer, wallet(2)).await;
+        scene.verify(wallet(1), "A", "a:1", 20).await;
+        scene.verify(wallet(1), "B", "b:1", 4).await; // deduplicated until day 3
+        scene.verify(wallet(1), "C", "c:1", 10).await;
+        assert_eq!(scene.score(scorer, wallet(1)).await["expiration_timestamp"], shown(day(10)));
+        scene.on_day(3);
+        let taken = scene.score(scorer, wallet(1)).await;
         assert_eq!(
             (&taken["expiration_timestamp"], &taken["score"]),
             (&json!(shown(day(4))), &json!("23.40000"))
         );
-        world.on_day(10);
-        let later = world.score(scorer, wallet(1)).await;
+        scene.on_day(10);
+        let later = scene.score(scorer, wallet(1)).await;
         assert_eq!(
             (&later["expiration_timestamp"], &later["passing_score"]),
             (&json!(shown(day(20))), &json!(false))
         );
-        world.on_day(20);
-        let end = world.score(scorer, wallet(1)).await;
+        scene.on_day(20);
+        let end = scene.score(scorer, wallet(1)).await;
         assert_eq!((&end["expiration_timestamp"], &end["stamps"]), (&Value::Null, &json!({})));
     }
 
-    async fn a_score_is_computed_again_only_when_something_changed(world: &World) {
-        let scorer = world.scorer("20", WEIGHTS).await;
-        world.verify(wallet(1), "A", "a:1", 20).await;
-        let first = world.record(scorer, wallet(1)).await;
-        world.on_day(7);
-        assert_eq!(world.record(scorer, wallet(1)).await, first);
-        world.set_terms(scorer, "20", &[("A", "7")]).await;
-        let second = world.score(scorer, wallet(1)).await;
+    async fn a_score_is_computed_again_only_when_something_changed(scene: &Scene) {
+        let scorer = scene.scorer("20", WEIGHTS).await;
+        scene.verify(wallet(1), "A", "a:1", 20).await;
+        let first = scene.record(scorer, wallet(1)).await;
+        scene.on_day(7);
+        assert_eq!(scene.record(scorer, wallet(1)).await, first);
+        scene.set_terms(scorer, "20", &[("A", "7")]).await;
+        let second = scene.score(scorer, wallet(1)).await;
         assert_eq!(
             (&second["score"], &second["last_score_timestamp"]),
             (&json!("7.00000"), &json!(shown(day(7))))
         );
-        world.on_day(8);
-        world.verify(wallet(1), "B", "b:1", 20).await;
-        assert_eq!(world.score(scorer, wallet(1)).await["last_score_timestamp"], shown(day(8)));
-        world.on_day(9);
-        world.delete(wallet(1), "B").await;
-        let record = world.score(scorer, wallet(1)).await;
+        scene.on_day(8);
+        scene.verify(wallet(1), "B", "b:1", 20).await;
+        assert_eq!(scene.score(scorer, wallet(1)).await["last_score_timestamp"], shown(day(8)));
+        scene.on_day(9);
+        scene.delete(wallet(1), "B").await;
+        let record = scene.score(scorer, wallet(1)).await;
         assert_eq!(
             (&record["last_score_timestamp"], &record["stamps"]["B"]),
             (&json!(shown(day(9))), &Value::Null)
         );
-        world.clock.set(pyxis_core::clock::UnixMillis(day(20).0 - 1));
-        assert_eq!(world.score(scorer, wallet(1)).await["score"], "7.00000");
-        world.on_day(20);
-        assert_eq!(world.score(scorer, wallet(1)).await["score"], "0.00000");
+        scene.clock.set(pyxis_core::clock::UnixMillis(day(20).0 - 1));
+        assert_eq!(scene.score(scorer, wallet(1)).await["score"], "7.00000");
+        scene.on_day(20);
+        assert_eq!(scene.score(scorer, wallet(1)).await["score"], "0.00000");
     }
 
-    async fn names_of_stamps_may_be_anything_printable(world: &World) {
-        let scorer = world.scorer("20", &[("NFT#50", "3"), ("q\"b\\s", "4")]).await;
-        world.verify(wallet(1), "NFT#50", "a:1", 20).await;
-        world.verify(wallet(1), "q\"b\\s", "b:1", 20).await;
-        let record = world.score(scorer, wallet(1)).await;
+    async fn names_of_stamps_may_be_anything_printable(scene: &Scene) {
+        let scorer = scene.scorer("20", &[("NFT#50", "3"), ("q\"b\\s", "4")]).await;
+        scene.verify(wallet(1), "NFT#50", "a:1", 20).await;
+        scene.verify(wallet(1), "q\"b\\s", "b:1", 20).await;
+        let record = scene.score(scorer, wallet(1)).await;
         assert_eq!(record["stamps"]["NFT#50"]["score"], "3.00000");
         assert_eq!(record["stamps"]["q\"b\\s"]["score"], "4.00000");
     }
 
-    async fn explained_a_record_is_the_same_and_says_why(world: &World) {
-        let scorer = world.scorer("2", WEIGHTS).await;
-        world.verify(wallet(2), "B", "b:1", 3).await;
-        world.score(scorer, wallet(2)).await;
+    async fn explained_a_record_is_the_same_and_says_why(scene: &Scene) {
+        let scorer = scene.scorer("2", WEIGHTS).await;
+        scene.verify(wallet(2), "B", "b:1", 3).await;
+        scene.score(scorer, wallet(2)).await;
         for (name, mark) in [("A", "a:1"), ("B", "b:1"), ("New", "n:1")] {
-            world.verify(wallet(1), name, mark, 9).await;
+            scene.verify(wallet(1), name, mark, 9).await;
         }
-        let plain = world.score(scorer, wallet(1)).await;
+        let plain = scene.score(scorer, wallet(1)).await;
         let mut explained =
-            world.get(&format!("{}?explain=true", score_path(scorer, wallet(1)))).await.json();
+            scene.get(&format!("{}?explain=true", score_path(scorer, wallet(1)))).await.json();
         let why = explained.as_object_mut().unwrap().remove("explain").unwrap();
         assert_eq!(explained, plain);
         assert_eq!(why["margin"], "-0.50000");
@@ -163,30 +163,30 @@ engines! {
         assert!(reasons[0] != reasons[1] && reasons[1] != reasons[2] && reasons[0] != reasons[2], "{why}");
     }
 
-    async fn a_batch_answers_what_single_requests_answer_in_the_order_asked(world: &World) {
-        let scorer = world.scorer("2", WEIGHTS).await;
-        world.verify(wallet(1), "A", "a:1", 9).await;
-        world.verify(wallet(2), "A", "a:1", 9).await;
-        world.verify(wallet(3), "B", "b:1", 9).await;
-        world.score(scorer, wallet(3)).await;
+    async fn a_batch_answers_what_single_requests_answer_in_the_order_asked(scene: &Scene) {
+        let scorer = scene.scorer("2", WEIGHTS).await;
+        scene.verify(wallet(1), "A", "a:1", 9).await;
+        scene.verify(wallet(2), "A", "a:1", 9).await;
+        scene.verify(wallet(3), "B", "b:1", 9).await;
+        scene.score(scorer, wallet(3)).await;
         let asked = [wallet(3), wallet(1), wallet(9), wallet(2), wallet(1)];
-        let answer = world.scores(scorer, &asked).await;
+        let answer = scene.scores(scorer, &asked).await;
         assert_eq!(answer.status, StatusCode::OK, "{}", answer.text);
         let items = answer.json()["items"].as_array().unwrap().clone();
         let mut single = Vec::new();
         for address in asked {
-            single.push(world.score(scorer, address).await);
+            single.push(scene.score(scorer, address).await);
         }
         assert_eq!(items, single);
-        assert_eq!(world.scores(scorer, &[]).await.text, r#"{"items":[]}"#);
+        assert_eq!(scene.scores(scorer, &[]).await.text, r#"{"items":[]}"#);
         let many: Vec<_> = (0..1000).map(|number| wallet(1000 + number)).collect();
-        assert_eq!(world.scores(scorer, &many).await.json()["items"].as_array().unwrap().len(), 1000);
+        assert_eq!(scene.scores(scorer, &many).await.json()["items"].as_array().unwrap().len(), 1000);
     }
 
-    async fn a_batch_that_is_malformed_is_refused_whole(world: &World) {
-        let scorer = world.scorer("2", WEIGHTS).await;
+    async fn a_batch_that_is_malformed_is_refused_whole(scene: &Scene) {
+        let scorer = scene.scorer("2", WEIGHTS).await;
         let post = async |body: String| {
-            world.ask(Method::POST, &format!("/v2/stamps/{scorer}/scores"), &world.key, body).await
+            scene.ask(Method::POST, &format!("/v2/stamps/{scorer}/scores"), &scene.key, body).await
         };
         let many: Vec<_> = (0..1001).map(wallet).collect();
         for (body, status) in [
@@ -234,13 +234,13 @@ engines! {
 
 #[tokio::test]
 async fn a_stamp_of_the_future_counts_from_its_issuance_on() {
-    let world = World::on_sqlite().await;
-    let scorer = world.scorer("1", &[("A", "1")]).await;
+    let scene = Scene::on_sqlite().await;
+    let scorer = scene.scorer("1", &[("A", "1")]).await;
     // Within the allowed clock skew.
-    let soon = world.clock.now().plus(std::time::Duration::from_mins(2));
-    let text = world.credential_from(wallet(1), "A", "a:1", soon, day(9));
-    assert_eq!(world.bring(wallet(1), &[text]).await, ["accepted"]);
-    assert_eq!(world.score(scorer, wallet(1)).await["stamps"], json!({}));
-    world.clock.set(soon);
-    assert_eq!(world.score(scorer, wallet(1)).await["passing_score"], true);
+    let soon = scene.clock.now().plus(std::time::Duration::from_mins(2));
+    let text = scene.credential_from(wallet(1), "A", "a:1", soon, day(9));
+    assert_eq!(scene.bring(wallet(1), &[text]).await, ["accepted"]);
+    assert_eq!(scene.score(scorer, wallet(1)).await["stamps"], json!({}));
+    scene.clock.set(soon);
+    assert_eq!(scene.score(scorer, wallet(1)).await["passing_score"], true);
 }

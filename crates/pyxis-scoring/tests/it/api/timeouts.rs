@@ -10,7 +10,7 @@ use pyxis_scoring::{Config, FastPathScore, State};
 use pyxis_testkit::database::{Fixture, TestDatabase};
 use serde_json::json;
 
-use super::world::{Answer, World, request, score_path, send, wallet};
+use super::scene::{Answer, Scene, request, score_path, send, wallet};
 
 const TIMED_OUT: &str = "Request timed out.";
 
@@ -68,9 +68,9 @@ fn reads(scorer: ScorerId) -> Vec<Asked> {
     plain(scorer).into_iter().chain(others).collect()
 }
 
-fn writes_and_earlier_paths(world: &World, scorer: ScorerId) -> Vec<Asked> {
+fn writes_and_earlier_paths(scene: &Scene, scorer: ScorerId) -> Vec<Asked> {
     let stamps = format!("/v2/stamps/{}", wallet(1));
-    let brought = format!("[{}]", world.credential(wallet(1), "B", "n:2", 9));
+    let brought = format!("[{}]", scene.credential(wallet(1), "B", "n:2", 9));
     let submitted = json!({"address": wallet(1), "scorer_id": scorer}).to_string();
     let batch = json!({"addresses": [wallet(1)]}).to_string();
     let get = |table, path: String| (table, Method::GET, path, String::new());
@@ -88,17 +88,17 @@ fn writes_and_earlier_paths(world: &World, scorer: ScorerId) -> Vec<Asked> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn requests_that_wait_for_the_writer_of_sqlite_are_aborted() {
-    let world = World::on_sqlite().await;
-    let scorer = world.scorer("20", &[("A", "1")]).await;
-    world.verify(wallet(1), "A", "n:1", 9).await;
-    let node = world.node(impatient());
-    let path = world.database.file().unwrap();
+    let scene = Scene::on_sqlite().await;
+    let scorer = scene.scorer("20", &[("A", "1")]).await;
+    scene.verify(wallet(1), "A", "n:1", 9).await;
+    let node = scene.node(impatient());
+    let path = scene.database.file().unwrap();
     let held = pyxis_testkit::sqlite::hold(&path);
-    let routed = reads(scorer).into_iter().chain(writes_and_earlier_paths(&world, scorer));
+    let routed = reads(scorer).into_iter().chain(writes_and_earlier_paths(&scene, scorer));
     let plain = plain(scorer).into_iter().map(|asked| (past_the_router(node.state.clone()), asked));
     let mut asking = Vec::new();
     for (router, (_, method, path, body)) in routed.map(|asked| (node.router(), asked)).chain(plain) {
-        let request = request(method, &path, &world.key, body);
+        let request = request(method, &path, &scene.key, body);
         asking.push(tokio::spawn(async move { send(&router, request).await }));
     }
     for answer in asking {
@@ -106,18 +106,18 @@ async fn requests_that_wait_for_the_writer_of_sqlite_are_aborted() {
     }
     drop(held);
     let path = score_path(scorer, wallet(1));
-    let answer = in_time(async || node.get(&world.key, &path).await).await;
+    let answer = in_time(async || node.get(&scene.key, &path).await).await;
     assert_eq!((answer.status, &answer.json()["score"]), (StatusCode::OK, &"1.00000".into()));
-    assert_eq!(world.sql("SELECT provider FROM stamps").await, ["A"]);
+    assert_eq!(scene.sql("SELECT provider FROM stamps").await, ["A"]);
 }
 
 /// Sends each request while its table is locked.
-async fn are_canceled(world: &World, router: Router, all: Vec<Asked>) {
-    let database = world.database.as_postgres().unwrap();
+async fn are_canceled(scene: &Scene, router: Router, all: Vec<Asked>) {
+    let database = scene.database.as_postgres().unwrap();
     for (table, method, path, body) in all {
-        let ask = || send(&router, request(method.clone(), &path, &world.key, body.clone()));
-        let stamps = async || world.sql("SELECT provider FROM stamps ORDER BY provider").await;
-        world.sql("UPDATE scores SET stale = true").await;
+        let ask = || send(&router, request(method.clone(), &path, &scene.key, body.clone()));
+        let stamps = async || scene.sql("SELECT provider FROM stamps ORDER BY provider").await;
+        scene.sql("UPDATE scores SET stale = true").await;
         let before = stamps().await;
         let held = database.hold(&format!("LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")).await;
         let (answer, ()) = tokio::join!(ask(), database.until_one_waits());
@@ -132,25 +132,25 @@ async fn are_canceled(world: &World, router: Router, all: Vec<Asked>) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn work_that_waits_in_postgres_is_cancelled_there() {
-    let world = World::start(TestDatabase::postgres("timeouts").await).await;
-    let scorer = world.scorer("20", &[("A", "1")]).await;
-    world.verify(wallet(1), "A", "n:1", 9).await;
-    are_canceled(&world, world.node(impatient()).router(), reads(scorer)).await;
+    let scene = Scene::start(TestDatabase::postgres("timeouts").await).await;
+    let scorer = scene.scorer("20", &[("A", "1")]).await;
+    scene.verify(wallet(1), "A", "n:1", 9).await;
+    are_canceled(&scene, scene.node(impatient()).router(), reads(scorer)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn plain_requests_past_the_router_are_cancelled_in_postgres_too() {
-    let world = World::start(TestDatabase::postgres("timeouts_of_plain").await).await;
-    let scorer = world.scorer("20", &[("A", "1")]).await;
-    world.verify(wallet(1), "A", "n:1", 9).await;
-    are_canceled(&world, past_the_router(world.node(impatient()).state), plain(scorer)).await;
+    let scene = Scene::start(TestDatabase::postgres("timeouts_of_plain").await).await;
+    let scorer = scene.scorer("20", &[("A", "1")]).await;
+    scene.verify(wallet(1), "A", "n:1", 9).await;
+    are_canceled(&scene, past_the_router(scene.node(impatient()).state), plain(scorer)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writes_that_wait_in_postgres_are_cancelled_and_change_nothing() {
-    let world = World::start(TestDatabase::postgres("timeouts_of_writes").await).await;
-    let scorer = world.scorer("20", &[("A", "1")]).await;
-    world.verify(wallet(1), "A", "n:1", 9).await;
-    let router = world.node(impatient()).router();
-    are_canceled(&world, router, writes_and_earlier_paths(&world, scorer)).await;
+    let scene = Scene::start(TestDatabase::postgres("timeouts_of_writes").await).await;
+    let scorer = scene.scorer("20", &[("A", "1")]).await;
+    scene.verify(wallet(1), "A", "n:1", 9).await;
+    let router = scene.node(impatient()).router();
+    are_canceled(&scene, router, writes_and_earlier_paths(&scene, scorer)).await;
 }

@@ -10,7 +10,7 @@ use pyxis_store::scores::NewScore;
 use pyxis_store::stamps::{NewStamp, StampRow};
 use pyxis_store::{addresses, scorers, stamps};
 
-use super::{NOW, World, at};
+use super::{NOW, Workspace, at};
 
 /// An address by number.
 pub(crate) fn address(number: u8) -> EvmAddress {
@@ -25,18 +25,18 @@ pub(crate) fn weights(all: &[(&str, &str)]) -> Weights {
     all.iter().map(|(name, weight)| (name.parse().unwrap(), weight.parse().unwrap())).collect()
 }
 
-pub(crate) async fn add_scorer(world: &World, name: &str) -> ScorerId {
-    let mut tx = world.store.begin().await.unwrap();
+pub(crate) async fn add_scorer(main: &Workspace, name: &str) -> ScorerId {
+    let mut tx = main.store.begin().await.unwrap();
     let weights = weights(&[("A", "1.5"), ("B", "2")]);
-    let id = scorers::insert(&mut tx, world.ws, name, "20".parse().unwrap(), &weights, NOW).await.unwrap();
+    let id = scorers::insert(&mut tx, main.id, name, "20".parse().unwrap(), &weights, NOW).await.unwrap();
     tx.commit().await.unwrap();
     id
 }
 
-pub(crate) async fn add_key(world: &World) -> ApiKeyRow {
+pub(crate) async fn add_key(main: &Workspace) -> ApiKeyRow {
     let key = ApiKeyRow {
         id: ApiKeyId::new(&OsEntropy),
-        workspace_id: world.ws,
+        workspace_id: main.id,
         name: "k".to_owned(),
         key_hash: token::<32>(&OsEntropy, ""),
         key_hint: "px_api_12".to_owned(),
@@ -51,7 +51,7 @@ pub(crate) async fn add_key(world: &World) -> ApiKeyRow {
         created_at: NOW,
         last_used_at: None,
     };
-    api_keys::insert(&world.store, &key).await.unwrap();
+    api_keys::insert(&main.store, &key).await.unwrap();
     key
 }
 
@@ -72,12 +72,12 @@ pub(crate) fn new_stamp(holder: u8, provider: &str, with: &str) -> NewStamp {
     }
 }
 
-pub(crate) async fn add_stamp(world: &World, new: &NewStamp) -> StampRow {
-    let mut tx = world.store.begin().await.unwrap();
-    addresses::ensure(&mut tx, world.ws, new.address, NOW).await.unwrap();
-    stamps::insert(&mut tx, world.ws, new).await.unwrap();
+pub(crate) async fn add_stamp(main: &Workspace, new: &NewStamp) -> StampRow {
+    let mut tx = main.store.begin().await.unwrap();
+    addresses::ensure(&mut tx, main.id, new.address, NOW).await.unwrap();
+    stamps::insert(&mut tx, main.id, new).await.unwrap();
     tx.commit().await.unwrap();
-    stamps::find(&world.store, world.ws, new.address, &new.provider).await.unwrap().unwrap()
+    stamps::find(&main.store, main.id, new.address, &new.provider).await.unwrap().unwrap()
 }
 
 /// A score computed now that is valid for 1000 milliseconds.

@@ -6,144 +6,144 @@ use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
 use crate::support::app::run;
-use crate::support::{SECRET, Setup, World, in_one_hour};
+use crate::support::{SECRET, Setup, Site, in_one_hour};
 
 engines! {
     async fn a_credential_made_on_the_command_line_works_at_once(setup: Setup) {
-        let world = World::bare(setup).await;
-        let host = world.upstream.addr().to_string();
+        let site = Site::bare(setup).await;
+        let host = site.upstream.addr().to_string();
         let arguments = ["credential", "add", "--json", "--name", "api", "--description", "Test API", "--auth", "bearer", "--allow-http", "--allow-host", &host];
-        let mut command = world.app.command(&[arguments.as_slice(), &["--secret-env", "THE_SECRET"]].concat());
+        let mut command = site.app.command(&[arguments.as_slice(), &["--secret-env", "THE_SECRET"]].concat());
         command.env("THE_SECRET", SECRET);
         let added = run(command).await.expect(0);
         assert!(!format!("{}{}", added.stdout, added.stderr).contains(SECRET));
-        world.forward("GET", "/").send().await.forwarded(200);
+        site.forward("GET", "/").send().await.forwarded(200);
 
-        fs::write(world.app.directory().join("secret"), "second-canary").unwrap();
-        world.app.cli(&["credential", "set-secret", "api", "--secret-file", "secret", "--json"]).await.expect(0);
-        world.forward("GET", "/").send().await.forwarded(200);
-        let sent = world.upstream.received(2).await;
+        fs::write(site.app.directory().join("secret"), "second-canary").unwrap();
+        site.app.cli(&["credential", "set-secret", "api", "--secret-file", "secret", "--json"]).await.expect(0);
+        site.forward("GET", "/").send().await.forwarded(200);
+        let sent = site.upstream.received(2).await;
         assert_eq!(sent[1].header("authorization"), Some("Bearer second-canary"));
-        let list = world.app.cli_json(&["credential", "list"]).await;
+        let list = site.app.cli_json(&["credential", "list"]).await;
         assert_eq!((&list[0]["name"], &list[0]["version"]), (&json!("api"), &json!(2)));
-        world.app.cli(&["credential", "remove", "api"]).await.expect(0);
-        world.forward("GET", "/").send().await.problem(404, "credential_not_found");
+        site.app.cli(&["credential", "remove", "api"]).await.expect(0);
+        site.forward("GET", "/").send().await.problem(404, "credential_not_found");
     }
 
     async fn a_reader_that_has_gone_away_ends_a_command_quietly(setup: Setup) {
-        let world = World::with(setup).await;
+        let site = Site::with(setup).await;
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let mut command = world.app.command(&["credential", "list"]);
+        let mut command = site.app.command(&["credential", "list"]);
         command.stdout(writer);
         let ran = run(command).await;
         assert_eq!((ran.code, ran.stderr.contains("panicked")), (Some(0), false), "{ran:?}");
     }
 
     async fn a_policy_set_on_the_command_line_holds_at_once(setup: Setup) {
-        let world = World::with(setup).await;
-        fs::write(world.app.directory().join("policy.json"), r#"{"deny_methods": ["GET"]}"#).unwrap();
-        world.app.cli(&["policy", "set", "api", "policy.json", "--json"]).await.expect(0);
-        world.forward("GET", "/").send().await.problem(403, "denied_by_policy");
-        let shown = world.app.cli_json(&["policy", "show", "api"]).await;
+        let site = Site::with(setup).await;
+        fs::write(site.app.directory().join("policy.json"), r#"{"deny_methods": ["GET"]}"#).unwrap();
+        site.app.cli(&["policy", "set", "api", "policy.json", "--json"]).await.expect(0);
+        site.forward("GET", "/").send().await.problem(403, "denied_by_policy");
+        let shown = site.app.cli_json(&["policy", "show", "api"]).await;
         assert_eq!(shown["deny_methods"], json!(["GET"]));
-        let url = world.upstream.url("/");
-        let explained = world.app.cli_json(&["policy", "explain", "api", "GET", &url]).await;
-        assert_eq!(explained, world.owner.explain("api", "GET", &url).await);
-        fs::write(world.app.directory().join("policy.json"), r#"{"deny_urls": ["/x*"]}"#).unwrap();
-        let refused = world.app.cli(&["policy", "set", "api", "policy.json"]).await;
+        let url = site.upstream.url("/");
+        let explained = site.app.cli_json(&["policy", "explain", "api", "GET", &url]).await;
+        assert_eq!(explained, site.owner.explain("api", "GET", &url).await);
+        fs::write(site.app.directory().join("policy.json"), r#"{"deny_urls": ["/x*"]}"#).unwrap();
+        let refused = site.app.cli(&["policy", "set", "api", "policy.json"]).await;
         assert!(refused.code.is_some_and(|code| code != 0) && refused.stderr.contains("deny_urls"), "{refused:?}");
     }
 
     async fn agents_come_and_go_on_the_command_line(setup: Setup) {
         in_one_hour(setup, async |setup| {
-            let world = World::with(setup).await;
-            let url = world.upstream.url("/");
-            let added = world.app.cli_json(&["agent", "add", "bot", "--rate-limit-per-hour", "1", "--credential", "api"]).await;
-            let bot = world.app.agent(added["key"].as_str().or(added["agent_key"].as_str()).expect("a key"));
+            let site = Site::with(setup).await;
+            let url = site.upstream.url("/");
+            let added = site.app.cli_json(&["agent", "add", "bot", "--rate-limit-per-hour", "1", "--credential", "api"]).await;
+            let bot = site.app.agent(added["key"].as_str().or(added["agent_key"].as_str()).expect("a key"));
             bot.forward("api", "GET", &url).send().await.forwarded(200);
             bot.forward("api", "GET", &url).send().await.problem(429, "rate_limited");
-            let list = world.app.cli(&["agent", "list", "--json"]).await.expect(0);
+            let list = site.app.cli(&["agent", "list", "--json"]).await.expect(0);
             assert!(!list.stdout.contains(&bot.key));
             let list = list.json();
             let seen: &Value = list.as_array().unwrap().iter().find(|agent| agent["name"] == "bot").unwrap();
             assert_eq!(seen["rate_limit_per_hour"], 1);
-            world.app.cli(&["agent", "remove", "bot"]).await.expect(0);
+            site.app.cli(&["agent", "remove", "bot"]).await.expect(0);
             bot.forward("api", "GET", &url).send().await.problem(401, "invalid_key");
-            world.app.cli(&["agent", "remove", "bot"]).await.expect(1);
+            site.app.cli(&["agent", "remove", "bot"]).await.expect(1);
         })
         .await;
     }
 
     async fn grants_are_listed_and_revoked_on_the_command_line(setup: Setup) {
-        let world = World::with(setup).await;
-        let txn = world.pause("/x").await;
-        world.owner.approve_with(&txn, &json!({"grant_seconds": 900})).await;
-        world.agent.outcome(&txn).await;
-        let list = world.app.cli_json(&["grant", "list"]).await;
+        let site = Site::with(setup).await;
+        let txn = site.pause("/x").await;
+        site.owner.approve_with(&txn, &json!({"grant_seconds": 900})).await;
+        site.agent.outcome(&txn).await;
+        let list = site.app.cli_json(&["grant", "list"]).await;
         let id = list[0]["id"].as_str().unwrap();
-        world.app.cli(&["grant", "revoke", id]).await.expect(0);
-        world.app.cli(&["grant", "revoke", id]).await.expect(3);
-        assert_eq!(world.app.cli_json(&["grant", "list"]).await, json!([]));
-        assert_eq!(world.forward("POST", "/x").send().await.status, 202);
+        site.app.cli(&["grant", "revoke", id]).await.expect(0);
+        site.app.cli(&["grant", "revoke", id]).await.expect(3);
+        assert_eq!(site.app.cli_json(&["grant", "list"]).await, json!([]));
+        assert_eq!(site.forward("POST", "/x").send().await.status, 202);
     }
 }
 
 #[tokio::test]
 async fn a_command_that_finds_everything_so_already_exits_with_three() {
-    let world = World::new().await;
-    world.app.cli(&["user", "add", "--email", "a@people.example", "--role", "admin"]).await.expect(0);
+    let site = Site::new().await;
+    site.app.cli(&["user", "add", "--email", "a@people.example", "--role", "admin"]).await.expect(0);
     for (command, name) in [("agent", "default-agent"), ("user", "a@people.example")] {
-        world.app.cli(&[command, "disable", name]).await.expect(0);
-        let again = world.app.cli(&[command, "disable", name]).await.expect(3);
+        site.app.cli(&[command, "disable", name]).await.expect(0);
+        let again = site.app.cli(&[command, "disable", name]).await.expect(3);
         assert!(again.stderr.contains("already disabled"), "{again:?}");
-        world.app.cli(&[command, "enable", name]).await.expect(0);
-        world.app.cli(&[command, "enable", name]).await.expect(3);
+        site.app.cli(&[command, "enable", name]).await.expect(0);
+        site.app.cli(&[command, "enable", name]).await.expect(3);
     }
-    let said = world.app.cli(&["migrate", "--json"]).await.expect(3);
+    let said = site.app.cli(&["migrate", "--json"]).await.expect(3);
     assert!(said.json()["schema_version"].is_number());
 }
 
 #[tokio::test]
 async fn people_and_workspaces_are_listed() {
-    let world = World::new().await;
-    let added = world.app.cli_json(&["user", "add", "--email", "a@people.example", "--role", "admin"]).await;
+    let site = Site::new().await;
+    let added = site.app.cli_json(&["user", "add", "--email", "a@people.example", "--role", "admin"]).await;
     assert!(added["link"].as_str().unwrap().contains("/link/"));
-    let users = world.app.cli_json(&["user", "list"]).await;
+    let users = site.app.cli_json(&["user", "list"]).await;
     assert_eq!(users.as_array().unwrap().len(), 2);
-    world.app.cli_json(&["workspace", "add", "second", "--mode", "autonomous"]).await;
-    let workspaces = world.app.cli_json(&["workspace", "list"]).await;
+    site.app.cli_json(&["workspace", "add", "second", "--mode", "autonomous"]).await;
+    let workspaces = site.app.cli_json(&["workspace", "list"]).await;
     let modes: Vec<_> =
         workspaces.as_array().unwrap().iter().map(|one| one["mode"].as_str().unwrap()).collect();
     assert_eq!(modes, ["gated", "autonomous"]);
-    let key = world.app.cli_json(&["--workspace", "second", "agent", "list"]).await;
+    let key = site.app.cli_json(&["--workspace", "second", "agent", "list"]).await;
     assert_eq!(key[0]["name"], "default-agent");
-    let link = world.app.cli_json(&["user", "link", "a@people.example"]).await;
+    let link = site.app.cli_json(&["user", "link", "a@people.example"]).await;
     assert!(link["link"].as_str().unwrap().contains("/link/"));
-    let tail = world.app.cli(&["audit", "tail", "-n", "1"]).await.expect(0);
+    let tail = site.app.cli(&["audit", "tail", "-n", "1"]).await.expect(0);
     assert_eq!(tail.stdout.lines().count(), 1);
 }
 
 #[tokio::test]
 async fn verify_tells_the_status_and_never_the_secret() {
-    let world = World::new().await;
-    let url = world.upstream.url("/me");
-    let verified = world.app.cli(&["credential", "verify", "api", "--url", &url, "--json"]).await.expect(0);
+    let site = Site::new().await;
+    let url = site.upstream.url("/me");
+    let verified = site.app.cli(&["credential", "verify", "api", "--url", &url, "--json"]).await.expect(0);
     assert!(!verified.stdout.contains(SECRET));
     assert_eq!(verified.json()["status"], 200, "{verified:?}");
-    let far = world.app.cli(&["credential", "verify", "api", "--url", "https://far.example.com/"]).await;
+    let far = site.app.cli(&["credential", "verify", "api", "--url", "https://far.example.com/"]).await;
     assert_eq!(far.code, Some(1), "{far:?}");
-    assert_eq!(world.upstream.requests().len(), 1);
+    assert_eq!(site.upstream.requests().len(), 1);
 }
 
 #[tokio::test]
 async fn wrong_usage_is_exit_2_and_the_unknown_exit_1() {
-    let world = World::new().await;
-    world.app.cli(&["agent", "dance"]).await.expect(2);
-    world.app.cli(&["credential", "add", "--name", "x", "--auth", "bearer", "--secret", "s"]).await.expect(2);
-    world.app.cli(&["policy", "show", "nothing"]).await.expect(1);
-    world.app.cli(&["credential", "remove", "nothing"]).await.expect(1);
-    world.app.cli(&["--workspace", "nowhere", "agent", "list"]).await.expect(1);
+    let site = Site::new().await;
+    site.app.cli(&["agent", "dance"]).await.expect(2);
+    site.app.cli(&["credential", "add", "--name", "x", "--auth", "bearer", "--secret", "s"]).await.expect(2);
+    site.app.cli(&["policy", "show", "nothing"]).await.expect(1);
+    site.app.cli(&["credential", "remove", "nothing"]).await.expect(1);
+    site.app.cli(&["--workspace", "nowhere", "agent", "list"]).await.expect(1);
 }
 
 const ED25519: &str = include_str!("../../../../pyxis-signing/data/ed25519.pem");
@@ -223,14 +223,14 @@ fn kinds() -> Vec<(&'static str, Vec<&'static str>, String, Value)> {
 
 #[tokio::test]
 async fn every_kind_that_signs_or_fetches_is_made_on_the_command_line() {
-    let world = World::bare(Setup::new()).await;
+    let site = Site::bare(Setup::new()).await;
     for (name, arguments, secret, expected) in kinds() {
         let mut all = vec!["credential", "add", "--json", "--name", name, "--secret-env", "THE_SECRET"];
         if !arguments.contains(&"--preset") {
             all.extend(["--allow-host", "api.example.com"]);
         }
         all.extend(arguments);
-        let mut command = world.app.command(&all);
+        let mut command = site.app.command(&all);
         command.env("THE_SECRET", &secret);
         let added = run(command).await.expect(0);
         assert!(
@@ -238,13 +238,13 @@ async fn every_kind_that_signs_or_fetches_is_made_on_the_command_line() {
             "{name}"
         );
         let path = format!("/admin/credentials/{name}");
-        let stored = world.owner.client.get(&path).send().await.expect(200).json();
+        let stored = site.owner.client.get(&path).send().await.expect(200).json();
         for (part, value) in expected.as_object().unwrap() {
             assert_eq!(&stored["auth"][part], value, "{name}: {part}");
         }
         assert!(!stored["allowed_hosts"].as_array().unwrap().is_empty(), "{name}");
     }
-    let listed = world.app.cli_json(&["credential", "list"]).await;
+    let listed = site.app.cli_json(&["credential", "list"]).await;
     let mut names: Vec<&str> =
         listed.as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
     names.sort_unstable();
@@ -255,12 +255,12 @@ async fn every_kind_that_signs_or_fetches_is_made_on_the_command_line() {
 
 #[tokio::test]
 async fn a_preset_with_parts_of_ones_own_says_what_is_missing_and_what_it_does_not_have() {
-    let world = World::bare(Setup::new()).await;
-    fs::write(world.app.directory().join("app.pem"), RSA).unwrap();
+    let site = Site::bare(Setup::new()).await;
+    fs::write(site.app.directory().join("app.pem"), RSA).unwrap();
     let add = ["credential", "add", "--name", "app", "--secret-file", "app.pem", "--preset", "github-app"];
-    fs::write(world.app.directory().join("shop"), "canary").unwrap();
+    fs::write(site.app.directory().join("shop"), "canary").unwrap();
     let shop = ["credential", "add", "--name", "shop", "--secret-file", "shop", "--preset", "shopify"];
-    let refused = world.app.cli(&shop).await;
+    let refused = site.app.cli(&shop).await;
     assert!(refused.code == Some(1) && refused.stderr.contains("--allow-host"), "{refused:?}");
     for (set, told) in [
         (&[][..], "auth.app_id"),
@@ -269,12 +269,12 @@ async fn a_preset_with_parts_of_ones_own_says_what_is_missing_and_what_it_does_n
         (&["--set", "app_id"][..], "FIELD=VALUE"),
         (&["--set", "kind=bearer"][..], "--auth-json"),
     ] {
-        let refused = world.app.cli(&[&add, set].concat()).await;
+        let refused = site.app.cli(&[&add, set].concat()).await;
         assert!(refused.code.is_some_and(|code| code != 0) && refused.stderr.contains(told), "{refused:?}");
     }
     let stray =
         ["credential", "add", "--name", "x", "--auth", "bearer", "--set", "a=b", "--secret-file", "app.pem"];
-    let refused = world.app.cli(&stray).await.expect(1);
+    let refused = site.app.cli(&stray).await.expect(1);
     assert!(refused.stderr.contains("--auth bearer has no setting a"), "{refused:?}");
 }
 
@@ -283,8 +283,8 @@ const TOKENS: &str = "token_url=https://login.example.com/token";
 
 #[tokio::test]
 async fn every_kind_that_is_attached_is_added_by_its_name_and_its_settings() {
-    let world = World::bare(Setup::new()).await;
-    let file = |name: &str, text: &str| fs::write(world.app.directory().join(name), text).unwrap();
+    let site = Site::bare(Setup::new()).await;
+    let file = |name: &str, text: &str| fs::write(site.app.directory().join(name), text).unwrap();
     file("key.pem", RSA);
     file("text", "canary-secret");
     file("pair", r#"{"username":"ana","password":"canary-secret"}"#);
@@ -308,7 +308,7 @@ async fn every_kind_that_is_attached_is_added_by_its_name_and_its_settings() {
     for (kind, settings, secret) in cases {
         let name = kind.replace('_', "-");
         let add = ["credential", "add", "--name", &name, "--allow-host", "api.example.com", "--auth", kind];
-        world.app.cli(&[&add[..], settings, &["--secret-file", secret]].concat()).await.expect(0);
+        site.app.cli(&[&add[..], settings, &["--secret-file", secret]].concat()).await.expect(0);
     }
     let missing = [
         "credential",
@@ -322,7 +322,7 @@ async fn every_kind_that_is_attached_is_added_by_its_name_and_its_settings() {
         "--secret-file",
         "aws",
     ];
-    let refused = world.app.cli(&missing).await.expect(1);
+    let refused = site.app.cli(&missing).await.expect(1);
     assert!(refused.stderr.contains("--set service="), "{refused:?}");
     let secret = [
         "credential",
@@ -336,7 +336,7 @@ async fn every_kind_that_is_attached_is_added_by_its_name_and_its_settings() {
         "--secret-file",
         "pair",
     ];
-    let refused = world.app.cli(&secret).await.expect(1);
+    let refused = site.app.cli(&secret).await.expect(1);
     assert!(refused.stderr.contains("--secret-file"), "{refused:?}");
     let tested =
         cases.iter().map(|(kind, ..)| *kind).chain(["mtls"]).collect::<std::collections::BTreeSet<_>>();

@@ -8,71 +8,71 @@ use pyxis_testkit::matrix::StandIn;
 use serde_json::json;
 
 use crate::support::app::run;
-use crate::support::{App, SECRET, Setup, World};
+use crate::support::{App, SECRET, Setup, Site};
 use pyxis_testkit::postgres::Database;
 
 engines! {
     async fn the_master_key_rotates_under_a_running_server(setup: Setup) {
-        let mut world = World::with(setup).await;
-        let txn = world.pause("/x").await;
-        let old = fs::read(world.app.data().join("master.key")).unwrap();
-        world.app.cli(&["key", "rotate"]).await.expect(0);
-        assert_ne!(fs::read(world.app.data().join("master.key")).unwrap(), old);
-        world.forward("GET", "/").send().await.forwarded(200);
-        world.credential("later", &json!({"auth": {"kind": "bearer"}, "secret": "later-canary"})).await;
-        world.app.restart().await;
-        world.owner.approve(&txn).await;
-        assert_eq!(world.agent.outcome(&txn).await["response"]["status"], 200);
-        world.agent.forward("later", "GET", &world.upstream.url("/")).send().await.forwarded(200);
-        world.app.stop().await;
-        fs::write(world.app.data().join("master.key"), old).unwrap();
-        let refused = world.app.cli(&["serve", "--listen", "127.0.0.1:0"]).await;
+        let mut site = Site::with(setup).await;
+        let txn = site.pause("/x").await;
+        let old = fs::read(site.app.data().join("master.key")).unwrap();
+        site.app.cli(&["key", "rotate"]).await.expect(0);
+        assert_ne!(fs::read(site.app.data().join("master.key")).unwrap(), old);
+        site.forward("GET", "/").send().await.forwarded(200);
+        site.credential("later", &json!({"auth": {"kind": "bearer"}, "secret": "later-canary"})).await;
+        site.app.restart().await;
+        site.owner.approve(&txn).await;
+        assert_eq!(site.agent.outcome(&txn).await["response"]["status"], 200);
+        site.agent.forward("later", "GET", &site.upstream.url("/")).send().await.forwarded(200);
+        site.app.stop().await;
+        fs::write(site.app.data().join("master.key"), old).unwrap();
+        let refused = site.app.cli(&["serve", "--listen", "127.0.0.1:0"]).await;
         assert_eq!(refused.code, Some(1), "{refused:?}");
     }
 
     async fn a_rotation_that_was_cut_short_is_finished_by_the_next_start_or_rotation(setup: Setup) {
-        let mut world = World::with(setup).await;
-        let (key, next) = (world.app.data().join("master.key"), world.app.data().join("master.key.new"));
+        let mut site = Site::with(setup).await;
+        let (key, next) = (site.app.data().join("master.key"), site.app.data().join("master.key.new"));
         for arguments in [&["agent", "list"][..], &["key", "rotate"]] {
             let old = fs::read(&key).unwrap();
-            world.app.cli(&["key", "rotate"]).await.expect(0);
+            site.app.cli(&["key", "rotate"]).await.expect(0);
             // The state after a machine failure before the file was renamed.
             fs::rename(&key, &next).unwrap();
             fs::write(&key, &old).unwrap();
-            world.app.cli(arguments).await.expect(0);
+            site.app.cli(arguments).await.expect(0);
             assert!(!next.exists() && fs::read(&key).unwrap() != old, "{arguments:?}");
         }
         // The state after a machine failure before anything was wrapped with the new key.
         fs::write(&next, "half a k").unwrap();
-        world.app.cli(&["key", "rotate"]).await.expect(0);
-        world.app.restart().await;
-        world.forward("GET", "/").send().await.forwarded(200);
+        site.app.cli(&["key", "rotate"]).await.expect(0);
+        site.app.restart().await;
+        site.forward("GET", "/").send().await.forwarded(200);
     }
 
     async fn the_master_key_is_taken_from_where_it_is_said_to_be(setup: Setup) {
         let key = App::empty(Setup::new()).cli(&["key", "generate"]).await.expect(0).stdout;
         let key = key.trim();
-        let mut world = World::with(setup.env("PX_ENCRYPTION_KEY", key).env("THE_KEY", key)).await;
-        world.forward("GET", "/").send().await.forwarded(200);
-        let (file, elsewhere) = (world.app.directory().join("key"), world.app.directory().join("moved"));
+        let mut site = Site::with(setup.env("PX_ENCRYPTION_KEY", key).env("THE_KEY", key)).await;
+        site.forward("GET", "/").send().await.forwarded(200);
+        let (file, elsewhere) = (site.app.directory().join("key"), site.app.directory().join("moved"));
         fs::write(&file, format!("{key}\n")).unwrap();
         let in_file = |setup: Setup| {
             setup.without("PX_ENCRYPTION_KEY").env("PX_ENCRYPTION_KEY_FILE", file.to_str().unwrap())
         };
-        world.app.restart_with(in_file).await;
-        world.forward("GET", "/").send().await.forwarded(200);
-        world.app.stop().await;
+        site.app.restart_with(in_file).await;
+        site.forward("GET", "/").send().await.forwarded(200);
+        site.app.stop().await;
         // The environment points to a file that no longer exists.
         fs::rename(&file, &elsewhere).unwrap();
         for source in ["env:THE_KEY".to_owned(), format!("file:{}", elsewhere.to_str().unwrap())] {
-            world.app.serve_with(&["--encryption-key", &source]);
-            world.forward("GET", "/").send().await.forwarded(200);
-            world.app.stop().await;
+            site.app.serve_with(&["--encryption-key", &source]);
+            site.forward("GET", "/").send().await.forwarded(200);
+            site.app.stop().await;
         }
         let secret = format!("Bearer {SECRET}");
-        let sent = world.upstream.received(4).await;
+        let sent = site.upstream.received(4).await;
         assert!(sent.iter().all(|request| request.header("authorization") == Some(&secret)));
-        assert!(!world.app.data().join("master.key").exists(), "none was made");
+        assert!(!site.app.data().join("master.key").exists(), "none was made");
     }
 
     async fn a_wrong_master_key_is_said_plainly(setup: Setup) {
@@ -121,55 +121,55 @@ async fn doctor_signs_the_bots_in_and_looks_at_the_rooms_that_are_named() {
     let setup = Setup::new()
         .env("PX_MATRIX_HOMESERVER", &homeserver.base())
         .env("PX_MATRIX_ACCESS_TOKEN", "canary-matrix-token");
-    let world = World::with(setup).await;
+    let site = Site::with(setup).await;
     let room = json!({"channel": "chat_secondary", "matrix_room": "!ops:px.test"});
-    world.policy(&room).await;
-    let report = world.app.cli_json(&["doctor"]).await;
+    site.policy(&room).await;
+    let report = site.app.cli_json(&["doctor"]).await;
     let parts = report["parts"].as_array().unwrap();
     let named: Vec<&str> = parts.iter().filter_map(|part| part["part"].as_str()).collect();
     assert!(named.contains(&"Matrix bot") && named.contains(&"Matrix room !ops:px.test"), "{named:?}");
     homeserver.encrypt("!ops:px.test");
-    let ran = world.app.cli(&["doctor"]).await;
+    let ran = site.app.cli(&["doctor"]).await;
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.stdout.contains("WRONG Matrix room !ops:px.test: the room is encrypted"), "{ran:?}");
     let other = json!({"channel": "chat_secondary", "matrix_room": "!secret:px.test"});
     homeserver.encrypt("!secret:px.test");
-    let refused = world.owner.client.put("/admin/policies/api", &other).send().await;
+    let refused = site.owner.client.put("/admin/policies/api", &other).send().await;
     let refused = refused.problem(422, "invalid_field");
     assert_eq!(refused["field"], "matrix_room");
     homeserver.set_down(true);
-    let ran = world.app.cli(&["doctor"]).await;
+    let ran = site.app.cli(&["doctor"]).await;
     assert!(ran.stdout.contains("WRONG Matrix bot"), "{ran:?}");
 }
 
 engines! {
     async fn a_backup_of_a_running_server_restores(setup: Setup) {
-        let world = World::with(setup).await;
-        let txn = world.pause("/x").await;
-        let file = world.app.directory().join("pyxis.backup");
+        let site = Site::with(setup).await;
+        let txn = site.pause("/x").await;
+        let file = site.app.directory().join("pyxis.backup");
         let file = file.to_str().unwrap();
-        world.app.cli_json(&["backup", file]).await;
-        world.pause("/after-the-backup").await;
-        let refused = world.app.cli(&["backup", file]).await;
+        site.app.cli_json(&["backup", file]).await;
+        site.pause("/after-the-backup").await;
+        let refused = site.app.cli(&["backup", file]).await;
         assert!(refused.code.is_some_and(|code| code != 0), "an existing file is not overwritten: {refused:?}");
 
-        let mut copy = App::empty(if world.app.is_postgres() {
+        let mut copy = App::empty(if site.app.is_postgres() {
             Setup::on(Database::create("a copy").await)
         } else {
             Setup::new()
         });
         fs::create_dir(copy.data()).unwrap();
-        fs::copy(world.app.data().join("master.key"), copy.data().join("master.key")).unwrap();
+        fs::copy(site.app.data().join("master.key"), copy.data().join("master.key")).unwrap();
         fs::write(copy.data().join("audit-head.json"), "of the trail that was here before").unwrap();
         copy.cli(&["restore", file]).await.expect(0);
         assert!(copy.data().join("audit-head.json.before-restore").exists());
-        copy.bootstrap = world.app.bootstrap.clone();
+        copy.bootstrap = site.app.bootstrap.clone();
         copy.serve();
         let inbox = copy.owner().client.get("/approvals").send().await.expect(200).json();
         assert_eq!(inbox["approvals"].as_array().unwrap().len(), 1);
         copy.owner().approve(&txn).await;
         assert_eq!(copy.default_agent().outcome(&txn).await["response"]["body"], "ok");
-        let sent = world.upstream.received(1).await;
+        let sent = site.upstream.received(1).await;
         assert_eq!(sent[0].header("authorization"), Some(format!("Bearer {SECRET}").as_str()));
         assert_eq!(copy.cli_json(&["audit", "verify"]).await["ok"], true);
         let again = copy.cli(&["restore", file]).await;

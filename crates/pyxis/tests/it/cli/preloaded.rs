@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::support::app::run;
-use crate::support::{Setup, World};
+use crate::support::{Setup, Site};
 
 /// Libraries on this machine that replace system functions: clocks, allocators, syncs.
 fn libraries() -> Vec<PathBuf> {
@@ -30,10 +30,10 @@ fn libraries() -> Vec<PathBuf> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_preloaded_library_does_not_crash_the_program() {
     let libraries = libraries();
-    let world = World::new().await;
+    let site = Site::new().await;
     for library in libraries {
         for arguments in [&["--version"][..], &["key", "generate"], &["doctor", "--json"]] {
-            let mut command = world.app.command(arguments);
+            let mut command = site.app.command(arguments);
             command.env("LD_PRELOAD", &library);
             let ran = run(command).await;
             assert_eq!(ran.code, Some(0), "{} {arguments:?}: {ran:?}", library.display());
@@ -47,9 +47,9 @@ async fn a_server_forwards_with_another_clock_preloaded() {
     let clock = libraries.iter().find(|library| library.ends_with("libfaketime.so.1"));
     let clock = clock.and_then(|library| library.to_str()).unwrap();
     let setup = Setup::new().env("LD_PRELOAD", clock).env("FAKETIME", "+30d");
-    let world = World::with(setup).await;
-    world.forward("GET", "/x").send().await.forwarded(200);
-    let txn = world.pause("/y").await;
-    world.owner.approve(&txn).await;
-    assert_eq!(world.agent.outcome(&txn).await["response"]["status"], 200);
+    let site = Site::with(setup).await;
+    site.forward("GET", "/x").send().await.forwarded(200);
+    let txn = site.pause("/y").await;
+    site.owner.approve(&txn).await;
+    assert_eq!(site.agent.outcome(&txn).await["response"]["status"], 200);
 }

@@ -8,7 +8,7 @@ use pyxis_testkit::upstream::Reply;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::support::client::{Address, Client, dial};
-use crate::support::{App, SECRET, Setup, World, until};
+use crate::support::{App, SECRET, Setup, Site, until};
 
 #[tokio::test]
 async fn health_and_readiness_need_no_key() {
@@ -41,8 +41,8 @@ async fn numbers(metrics: &Client) -> BTreeMap<String, String> {
 
 engines! {
     async fn metrics_count_what_passed_what_paused_and_what_was_refused(setup: Setup) {
-        let world = World::with(setup.env("PX_METRICS_LISTEN", "127.0.0.1:0")).await;
-        let address = world.app.greeting["metrics_address"].as_str().unwrap().parse().unwrap();
+        let site = Site::with(setup.env("PX_METRICS_LISTEN", "127.0.0.1:0")).await;
+        let address = site.app.greeting["metrics_address"].as_str().unwrap().parse().unwrap();
         let metrics = Client::new(Address::new(address));
         let counted = |decision: &str| format!("pyxis_forward_requests_total{{decision=\"{decision}\"}}");
         let names = [
@@ -56,10 +56,10 @@ engines! {
         };
         assert_eq!(seen().await, ["0"; 7]);
 
-        world.upstream.reply(Reply::ok(format!("you sent {SECRET}")));
-        world.forward("GET", "/").send().await.forwarded(200);
-        world.pause("/x").await;
-        world.agent.forward("api", "GET", "https://api.example.com/").send().await.problem(403, "host_not_allowed");
+        site.upstream.reply(Reply::ok(format!("you sent {SECRET}")));
+        site.forward("GET", "/").send().await.forwarded(200);
+        site.pause("/x").await;
+        site.agent.forward("api", "GET", "https://api.example.com/").send().await.problem(403, "host_not_allowed");
         until("every number", async || (seen().await == ["1", "1", "1", "1", "1", "1", "0"]).then_some(())).await;
         assert_ne!(numbers(&metrics).await["pyxis_upstream_seconds_sum"], "0");
     }
@@ -107,42 +107,42 @@ async fn the_default_port_of_the_metrics_gives_way_and_a_chosen_one_does_not() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn shutdown_lets_a_request_under_way_finish() {
-    let mut world = World::new().await;
+    let mut site = Site::new().await;
     let (reply, release) = Reply::ok("finished").held();
-    world.upstream.reply(reply);
-    let answer = tokio::spawn(world.forward("GET", "/").send());
-    world.upstream.received(1).await;
-    world.app.terminate();
-    until("the program to say that it stops", async || world.app.logs().contains("stopping").then_some(()))
+    site.upstream.reply(reply);
+    let answer = tokio::spawn(site.forward("GET", "/").send());
+    site.upstream.received(1).await;
+    site.app.terminate();
+    until("the program to say that it stops", async || site.app.logs().contains("stopping").then_some(()))
         .await;
     release.go();
     assert_eq!(answer.await.unwrap().forwarded(200).text(), "finished");
-    assert!(world.app.ended().await.success());
+    assert!(site.app.ended().await.success());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn shutdown_tells_those_who_wait_for_a_person_how_far_it_has_come() {
-    let mut world = World::new().await;
-    let txn = world.pause("/first").await;
-    let (address, key) = (world.app.address(), &world.agent.key);
+    let mut site = Site::new().await;
+    let txn = site.pause("/first").await;
+    let (address, key) = (site.app.address(), &site.agent.key);
     let asking =
         format!("GET /agent/approvals/{txn}?wait=60 HTTP/1.1\r\nhost: {address}\r\nx-px-key: {key}\r\n\r\n");
     // It reaches the program before the second request does, whose arrival is visible.
     let mut poll = dial(address).await;
     poll.write_all(asking.as_bytes()).await.unwrap();
-    let held = world.forward("POST", "/second").header("prefer", "wait=60").body("{}").send();
+    let held = site.forward("POST", "/second").header("prefer", "wait=60").body("{}").send();
     let held = tokio::spawn(held);
     until("the second request", async || {
-        let list = world.owner.client.get("/approvals?state=pending").send().await.expect(200).json();
+        let list = site.owner.client.get("/approvals?state=pending").send().await.expect(200).json();
         (list["approvals"].as_array().unwrap().len() == 2).then_some(())
     })
     .await;
-    world.app.terminate();
+    site.app.terminate();
     assert_eq!(held.await.unwrap().expect(202).json()["status"], "pending");
     let mut told = String::new();
     poll.read_to_string(&mut told).await.unwrap();
     assert!(told.starts_with("HTTP/1.1 200 ") && told.contains(r#""status":"pending""#), "{told}");
-    assert!(world.app.ended().await.success());
+    assert!(site.app.ended().await.success());
 }
 
 #[tokio::test]

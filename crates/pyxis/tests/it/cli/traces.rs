@@ -7,13 +7,13 @@ use prost::Message;
 use pyxis_testkit::upstream::{Received, Upstream};
 use serde_json::json;
 
-use crate::support::{SECRET, World};
+use crate::support::{SECRET, Site};
 
-/// An OTLP receiver, and a world whose program sends to it.
-async fn traced() -> (Upstream, World) {
+/// An OTLP receiver, and a site whose program sends to it.
+async fn traced() -> (Upstream, Site) {
     let collector = Upstream::http().await;
-    let world = World::new_with_env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url("")).await;
-    (collector, world)
+    let site = Site::new_with_env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url("")).await;
+    (collector, site)
 }
 
 fn spans(exports: &[Received]) -> Vec<Span> {
@@ -46,13 +46,13 @@ fn named<'a>(spans: &'a [Span], name: &str) -> &'a Span {
 
 #[tokio::test]
 async fn a_forwarded_request_is_one_trace_below_the_callers_without_anything_secret() {
-    let (collector, mut world) = traced().await;
-    world.policy(&json!({"auto_approve_methods": ["GET"]})).await;
+    let (collector, mut site) = traced().await;
+    site.policy(&json!({"auto_approve_methods": ["GET"]})).await;
     let caller = "4bf92f3577b34da6a3ce929d0e0e4736";
-    let call = world.forward("GET", "/path-canary?token=query-canary").header("x-px-reason", "reason-canary");
+    let call = site.forward("GET", "/path-canary?token=query-canary").header("x-px-reason", "reason-canary");
     let call = call.header("traceparent", &format!("00-{caller}-00f067aa0ba902b7-01"));
     call.send().await.forwarded(200);
-    assert!(world.app.stop().await.success());
+    assert!(site.app.stop().await.success());
 
     let exports = collector.requests();
     let spans = spans(&exports);
@@ -68,20 +68,20 @@ async fn a_forwarded_request_is_one_trace_below_the_callers_without_anything_sec
     assert_eq!(attribute(upstream, "http.response.status_code").as_deref(), Some("200"));
     let sent: Vec<u8> = exports.iter().flat_map(|export| export.body.to_vec()).collect();
     let sent = String::from_utf8_lossy(&sent);
-    for canary in [SECRET, &world.agent.key, "path-canary", "query-canary", "reason-canary", "owner@"] {
+    for canary in [SECRET, &site.agent.key, "path-canary", "query-canary", "reason-canary", "owner@"] {
         assert!(!sent.contains(canary), "a trace shows {canary}");
     }
     // Not forwarded unless the credential says so.
-    assert_eq!(world.upstream.requests()[0].header("traceparent"), None);
+    assert_eq!(site.upstream.requests()[0].header("traceparent"), None);
 }
 
 #[tokio::test]
 async fn an_approved_request_is_traced_from_its_execution() {
-    let (collector, mut world) = traced().await;
-    let txn = world.pause("/x").await;
-    world.owner.approve(&txn).await;
-    world.agent.outcome(&txn).await;
-    assert!(world.app.stop().await.success());
+    let (collector, mut site) = traced().await;
+    let txn = site.pause("/x").await;
+    site.owner.approve(&txn).await;
+    site.agent.outcome(&txn).await;
+    assert!(site.app.stop().await.success());
     let spans = spans(&collector.requests());
     let execute = spans
         .iter()
@@ -98,9 +98,9 @@ async fn an_approved_request_is_traced_from_its_execution() {
 
 #[tokio::test]
 async fn a_collector_that_is_gone_disturbs_nothing_and_is_told_once() {
-    let (collector, mut world) = traced().await;
+    let (collector, mut site) = traced().await;
     drop(collector);
-    world.pause("/x").await;
-    assert!(world.app.stop().await.success());
-    assert_eq!(world.app.logs().matches("cannot send traces").count(), 1, "{}", world.app.logs());
+    site.pause("/x").await;
+    assert!(site.app.stop().await.success());
+    assert_eq!(site.app.logs().matches("cannot send traces").count(), 1, "{}", site.app.logs());
 }

@@ -32,7 +32,7 @@ use pyxis_testkit::upstream::{Received, Reply, Upstream};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use crate::races::world::World;
+use crate::races::proxy::Proxy;
 
 const APPROVALS: usize = 1000;
 /// Approvals in progress at once.
@@ -48,8 +48,8 @@ struct Ledger {
 }
 
 /// A receiver that works, fails, resets or answers nonsense, in turns.
-async fn receiver(world: &World, host: &str) -> (Upstream, Arc<Mutex<Ledger>>) {
-    let receiver = Upstream::https(&world.authority, &[host]).await;
+async fn receiver(proxy: &Proxy, host: &str) -> (Upstream, Arc<Mutex<Ledger>>) {
+    let receiver = Upstream::https(&proxy.authority, &[host]).await;
     let (ledger, turn) = (Arc::new(Mutex::new(Ledger::default())), AtomicUsize::new(0));
     let kept = Arc::clone(&ledger);
     receiver.reply_with(move |request: &Received| match turn.fetch_add(1, Ordering::Relaxed) % 10 {
@@ -67,13 +67,13 @@ async fn receiver(world: &World, host: &str) -> (Upstream, Arc<Mutex<Ledger>>) {
         }
     });
     let input = WebhookInput { url: receiver.url_at(host, "/in"), ..WebhookInput::default() };
-    webhooks::create(&world.state, &world.actor(), input).await.unwrap();
+    webhooks::create(&proxy.state, &proxy.actor(), input).await.unwrap();
     (receiver, ledger)
 }
 
-/// The world, both chats, and a receiver that is disconnected now and then.
+/// The proxy, both chats, and a receiver that is disconnected now and then.
 struct Scene {
-    world: World,
+    proxy: Proxy,
     telegram: Telegram,
     matrix: StandIn,
     first: Upstream,
@@ -84,7 +84,7 @@ impl Scene {
     async fn trouble(&self, round: usize) {
         let on_telegram = (round / 100).is_multiple_of(2);
         // Time passes, so that pending retries are attempted.
-        self.world.advance(Duration::from_secs(1));
+        self.proxy.advance(Duration::from_secs(1));
         match (round % 100, on_telegram) {
             (0, _) => self.announce_on(on_telegram).await,
             (10, true) => self.telegram.set_down(true),
@@ -101,7 +101,7 @@ impl Scene {
     async fn announce_on(&self, telegram: bool) {
         let channel = if telegram { "chat_primary" } else { "chat_secondary" };
         let policy = json!({ "channel": channel, "telegram_chat": "-1", "matrix_room": "!ops:px.test" });
-        self.world.policy(&policy.to_string()).await;
+        self.proxy.policy(&policy.to_string()).await;
     }
 
     /// Every message as people see it: its id on its platform, and its text.
@@ -115,20 +115,20 @@ impl Scene {
     /// A request decided by two people at once: one of them is too late. Waiting to see a message delays no other
     /// request: time passes with the requests, and the message may have to be retried.
     async fn decide_once(&self, slots: &Semaphore, round: usize) -> TxnId {
-        let world = &self.world;
+        let proxy = &self.proxy;
         let slot = slots.acquire().await;
         self.trouble(round).await;
-        let txn = world.pause(round).await;
+        let txn = proxy.pause(round).await;
         if round % 100 < SEEN {
             drop(slot);
             self.seen(txn, round).await;
         }
         let verdict = || if round.is_multiple_of(2) { Decision::Approve(None) } else { Decision::Deny(None) };
         let (one, two) =
-            (world.approver(0, DecisionSurface::Dashboard), world.approver(1, DecisionSurface::Api));
+            (proxy.approver(0, DecisionSurface::Dashboard), proxy.approver(1, DecisionSurface::Api));
         let (one, two) = tokio::join!(
-            decide(&world.state, &one, txn, verdict()),
-            decide(&world.state, &two, txn, verdict())
+            decide(&proxy.state, &one, txn, verdict()),
+            decide(&proxy.state, &two, txn, verdict())
         );
         assert_eq!([&one, &two].iter().filter(|outcome| outcome.is_ok()).count(), 1, "{one:?} {two:?}");
         txn
@@ -150,34 +150,34 @@ impl Scene {
 
     /// Lets time pass until every message shows its final text, or was given up.
     async fn show_all(&self) {
-        let (state, store) = (&self.world.state, &self.world.state.store);
+        let (state, store) = (&self.proxy.state, &self.proxy.state.store);
         for _ in 0..1000 {
             show_due(state).await.unwrap();
-            let now = self.world.clock().now();
+            let now = self.proxy.clock().now();
             let next = [
                 chat_messages::next_due(store, ChatPlatform::TELEGRAM, now).await.unwrap(),
                 chat_messages::next_due(store, ChatPlatform::MATRIX, now).await.unwrap(),
             ];
             let Some(next) = next.into_iter().flatten().min() else { return };
-            self.world.advance(next.since(now));
+            self.proxy.advance(next.since(now));
         }
         panic!("messages do not come to an end");
     }
 
     /// Lets time pass until no delivery is pending.
     async fn deliver_all(&self) {
-        let (state, store) = (&self.world.state, &self.world.state.store);
+        let (state, store) = (&self.proxy.state, &self.proxy.state.store);
         for _ in 0..1000 {
             deliver_due(state).await.unwrap();
-            let now = self.world.clock().now();
+            let now = self.proxy.clock().now();
             let Some(next) = deliveries::next_due(store, now).await.unwrap() else { return };
-            self.world.advance(next.since(now));
+            self.proxy.advance(next.since(now));
         }
         panic!("deliveries do not come to an end");
     }
 
     async fn message(&self, txn: TxnId) -> ChatMessageRow {
-        let rows = chat_messages::list(&self.world.state.store, self.world.workspace, txn).await.unwrap();
+        let rows = chat_messages::list(&self.proxy.state.store, self.proxy.workspace, txn).await.unwrap();
         let [row] = rows.try_into().expect("one message about each request");
         row
     }
@@ -199,11 +199,11 @@ async fn chaos(database: TestDatabase) {
             }),
         ..Config::default()
     };
-    let world = World::with_config(database, config).await;
-    let (first, heard) = receiver(&world, "one.example.com").await;
-    let (_second, heard_too) = receiver(&world, "two.example.com").await;
-    let workers = world.work().await;
-    let scene = Scene { world, telegram, matrix, first };
+    let proxy = Proxy::with_config(database, config).await;
+    let (first, heard) = receiver(&proxy, "one.example.com").await;
+    let (_second, heard_too) = receiver(&proxy, "two.example.com").await;
+    let workers = proxy.work().await;
+    let scene = Scene { proxy, telegram, matrix, first };
     scene.announce_on(true).await;
 
     let slots = Semaphore::new(AT_ONCE as usize);
@@ -217,16 +217,16 @@ async fn chaos(database: TestDatabase) {
         scene.show_all().await;
     };
     let (txns, ()) = tokio::join!(deciding, ending);
-    workers::send_all(&scene.world.state).await.unwrap();
+    workers::send_all(&scene.proxy.state).await.unwrap();
     scene.show_all().await;
     scene.deliver_all().await;
 
-    deliveries_are_acknowledged_or_failed(&scene.world, [heard, heard_too]).await;
+    deliveries_are_acknowledged_or_failed(&scene.proxy, [heard, heard_too]).await;
     messages_tell_the_end_or_why_not(&scene, &txns).await;
 }
 
-async fn deliveries_are_acknowledged_or_failed(world: &World, ledgers: [Arc<Mutex<Ledger>>; 2]) {
-    let rows = every_delivery(world).await;
+async fn deliveries_are_acknowledged_or_failed(proxy: &Proxy, ledgers: [Arc<Mutex<Ledger>>; 2]) {
+    let rows = every_delivery(proxy).await;
     // Two events each, for each of two endpoints.
     assert_eq!(rows.len(), APPROVALS * 2 * 2);
     let mut delivered = BTreeSet::new();
@@ -252,7 +252,7 @@ async fn messages_tell_the_end_or_why_not(scene: &Scene, txns: &[TxnId]) {
     let mut shown = scene.shown();
     let mut told = 0;
     for txn in txns {
-        let end = state(&scene.world, *txn).await;
+        let end = state(&scene.proxy, *txn).await;
         assert!(matches!(end, ApprovalState::Approved | ApprovalState::Denied), "{end:?}");
         let row = scene.message(*txn).await;
         assert_eq!((row.wanted, row.next_at), (end, None), "nothing is left: {row:?}");
@@ -269,15 +269,15 @@ async fn messages_tell_the_end_or_why_not(scene: &Scene, txns: &[TxnId]) {
     assert!(told >= APPROVALS / 100 * SEEN, "{told}");
 }
 
-async fn state(world: &World, txn: TxnId) -> ApprovalState {
-    approvals::find(&world.state.store, world.workspace, txn).await.unwrap().unwrap().state
+async fn state(proxy: &Proxy, txn: TxnId) -> ApprovalState {
+    approvals::find(&proxy.state.store, proxy.workspace, txn).await.unwrap().unwrap().state
 }
 
-async fn every_delivery(world: &World) -> Vec<deliveries::DeliveryRow> {
+async fn every_delivery(proxy: &Proxy) -> Vec<deliveries::DeliveryRow> {
     let mut all: Vec<deliveries::DeliveryRow> = Vec::new();
     loop {
         let filter = DeliveryFilter { before: all.last().map(|row| row.id), ..DeliveryFilter::default() };
-        let page = deliveries::list(&world.state.store, world.workspace, &filter, 500).await.unwrap();
+        let page = deliveries::list(&proxy.state.store, proxy.workspace, &filter, 500).await.unwrap();
         if page.is_empty() {
             return all;
         }

@@ -27,7 +27,7 @@ mod moves;
 mod real_homeserver;
 
 use super::payloads;
-use crate::races::world::{Workers, World};
+use crate::races::proxy::{Proxy, Workers};
 use crate::support::client::Address;
 use crate::support::{Client, until};
 
@@ -86,7 +86,7 @@ fn says(event: &Value, text: &str) -> bool {
 }
 
 struct Scene {
-    world: World,
+    proxy: Proxy,
     bot: User,
     ada: User,
     room: String,
@@ -106,21 +106,21 @@ impl Scene {
             }),
             ..Config::default()
         };
-        let world = World::with_config(database, config).await;
+        let proxy = Proxy::with_config(database, config).await;
         let policy = json!({ "channel": "chat_secondary", "matrix_room": room });
-        world.policy(&policy.to_string()).await;
-        let workers = world.work().await;
+        proxy.policy(&policy.to_string()).await;
+        let workers = proxy.work().await;
         // Anything written before the bot began to read is ignored.
         until("the bot reads", async || {
-            chat_messages::cursor(&world.state.store, ChatPlatform::MATRIX).await.unwrap()
+            chat_messages::cursor(&proxy.state.store, ChatPlatform::MATRIX).await.unwrap()
         })
         .await;
-        Self { _workers: workers, world, bot, ada, room }
+        Self { _workers: workers, proxy, bot, ada, room }
     }
 
     async fn link(&self) {
-        let owner = self.world.approver(0, DecisionSurface::Dashboard);
-        let (state, actor) = (&self.world.state, self.world.actor());
+        let owner = self.proxy.approver(0, DecisionSurface::Dashboard);
+        let (state, actor) = (&self.proxy.state, self.proxy.actor());
         let (code, _) = channels::link_code(state, &actor, owner.user, ChatPlatform::MATRIX).await.unwrap();
         let content = json!({ "msgtype": "m.text", "body": format!("!link {}", code.expose()) });
         self.ada.send(&self.room, "m.room.message", &content).await;
@@ -131,14 +131,14 @@ impl Scene {
 
     /// A request, and the event that asks about it.
     async fn asked(&self, round: usize) -> (TxnId, String) {
-        let txn = self.world.pause(round).await;
+        let txn = self.proxy.pause(round).await;
         let text = format!("│ round {round}");
         let event = self.ada.sees("the message", &self.room, |event| says(event, &text)).await;
         (txn, event["event_id"].as_str().unwrap().to_owned())
     }
 
     async fn state(&self, txn: TxnId) -> ApprovalState {
-        let found = approvals::find(&self.world.state.store, self.world.workspace, txn).await;
+        let found = approvals::find(&self.proxy.state.store, self.proxy.workspace, txn).await;
         found.unwrap().unwrap().state
     }
 
@@ -184,11 +184,11 @@ async fn story(database: TestDatabase, homeserver: &Homeserver) {
     assert_eq!(scene.state(granted).await, ApprovalState::Approved);
     let page = pyxis_store::Page::first(10);
     let grants = pyxis_store::grants::list(
-        &scene.world.state.store,
-        scene.world.workspace,
+        &scene.proxy.state.store,
+        scene.proxy.workspace,
         true,
         page,
-        scene.world.clock_now(),
+        scene.proxy.clock_now(),
     );
     let grants = grants.await.unwrap();
     assert_eq!(grants[0].expires_at.since(grants[0].created_at), Duration::from_mins(30));
@@ -200,20 +200,20 @@ async fn story(database: TestDatabase, homeserver: &Homeserver) {
     scene.ada.client.post(&path, &invite).send().await.expect(200);
     eve.client.post(&format!("/_matrix/client/v3/join/{}", scene.room), &json!({})).send().await.expect(200);
     // Not the route of the grant, which would pass.
-    scene.world.policy(&json!({ "channel": "chat_secondary", "matrix_room": scene.room, "require_approval_urls": ["/act"] }).to_string()).await;
+    scene.proxy.policy(&json!({ "channel": "chat_secondary", "matrix_room": scene.room, "require_approval_urls": ["/act"] }).to_string()).await;
     let (txn, event) = scene.asked(4).await;
     eve.react(&scene.room, &event, "✅").await;
     scene.ada.sees("the stranger is answered", &scene.room, |event| says(event, "not linked")).await;
     assert_eq!(scene.state(txn).await, ApprovalState::Pending);
 
     // Decided elsewhere: the message says so.
-    let owner = scene.world.approver(1, DecisionSurface::Dashboard);
-    decide(&scene.world.state, &owner, txn, Decision::Deny(None)).await.unwrap();
+    let owner = scene.proxy.approver(1, DecisionSurface::Dashboard);
+    decide(&scene.proxy.state, &owner, txn, Decision::Deny(None)).await.unwrap();
     scene.edited(&event, "Denied by b@example.com").await;
 
     // A passkey credential shows a link, and no reaction approves.
     let policy = json!({ "channel": "chat_secondary", "matrix_room": scene.room, "passkey_required": true });
-    scene.world.policy(&policy.to_string()).await;
+    scene.proxy.policy(&policy.to_string()).await;
     let (txn, event) = scene.asked(5).await;
     let link = format!("Approve with your passkey: https://px.example.com/approve/{txn}");
     scene.ada.sees("the link", &scene.room, |event| says(event, &link)).await;
@@ -228,18 +228,18 @@ async fn encrypted(scene: &Scene) {
     let body = json!({ "invite": [scene.bot.id], "preset": "private_chat" });
     let room = scene.ada.room(&body).await;
     let policy = json!({ "channel": "chat_secondary", "matrix_room": room }).to_string();
-    scene.world.policy(&policy).await;
+    scene.proxy.policy(&policy).await;
     let path = format!("/_matrix/client/v3/rooms/{room}/state/m.room.encryption");
     let algorithm = json!({ "algorithm": "m.megolm.v1.aes-sha2" });
     scene.ada.client.put(&path, &algorithm).send().await.expect(200);
-    let (state, actor) = (&scene.world.state, scene.world.actor());
+    let (state, actor) = (&scene.proxy.state, scene.proxy.actor());
     let refused = channels::set_default_chat(state, &actor, ChatPlatform::MATRIX, &room).await.unwrap_err();
     assert!(refused.to_string().contains("the room is encrypted"), "{refused}");
     let wrong = channels::examine(state).await.unwrap().into_iter().find(|(part, _)| part.contains(&room));
     assert!(wrong.unwrap().1.unwrap().contains("encrypted"));
-    let txn = scene.world.pause(6).await;
+    let txn = scene.proxy.pause(6).await;
     until("the message is given up", async || {
-        let row = chat_messages::list(&state.store, scene.world.workspace, txn).await.unwrap().remove(0);
+        let row = chat_messages::list(&state.store, scene.proxy.workspace, txn).await.unwrap().remove(0);
         (row.next_at.is_none() && row.error.is_some_and(|why| why.contains("encrypted"))).then_some(())
     })
     .await;
@@ -252,8 +252,8 @@ engines! {
         homeserver.encrypt("!secret:px.test");
         homeserver.shut("!strange:px.test");
         let matrix = MatrixConfig { homeserver: homeserver.base(), token: SecretString::new("t".to_owned()) };
-        let world = World::with_config(database, Config { chats: ChatSettings::default().with(matrix), ..Config::default() }).await;
-        let (state, actor) = (&world.state, world.actor());
+        let proxy = Proxy::with_config(database, Config { chats: ChatSettings::default().with(matrix), ..Config::default() }).await;
+        let (state, actor) = (&proxy.state, proxy.actor());
         let set = async |room: &str| channels::set_default_chat(state, &actor, ChatPlatform::MATRIX, room).await;
         let put = async |room: &str| {
             let document = json!({ "channel": "chat_secondary", "matrix_room": room }).to_string();
@@ -278,19 +278,19 @@ engines! {
         homeserver.set_down(true);
         set("!other:px.test").await.unwrap();
         assert_eq!(found().await.iter().filter(|(_, wrong)| wrong.is_some()).count(), 1);
-        let told = channels::in_trouble(&state.store, world.workspace).await.unwrap();
+        let told = channels::in_trouble(&state.store, proxy.workspace).await.unwrap();
         assert!(told.is_empty());
     }
 
     async fn a_message_for_a_room_that_became_encrypted_is_given_up_and_shown(database: TestDatabase) {
         let homeserver = StandIn::start().await;
         let matrix = MatrixConfig { homeserver: homeserver.base(), token: SecretString::new("t".to_owned()) };
-        let world = World::with_config(database, Config { chats: ChatSettings::default().with(matrix), ..Config::default() }).await;
-        world.policy(r#"{"channel": "chat_secondary", "matrix_room": "!ops:px.test"}"#).await;
+        let proxy = Proxy::with_config(database, Config { chats: ChatSettings::default().with(matrix), ..Config::default() }).await;
+        proxy.policy(r#"{"channel": "chat_secondary", "matrix_room": "!ops:px.test"}"#).await;
         homeserver.encrypt("!ops:px.test");
-        let txn = world.pause(1).await;
-        show_due(&world.state).await.unwrap();
-        let found = channels::in_trouble(&world.state.store, world.workspace).await.unwrap();
+        let txn = proxy.pause(1).await;
+        show_due(&proxy.state).await.unwrap();
+        let found = channels::in_trouble(&proxy.state.store, proxy.workspace).await.unwrap();
         assert_eq!(found.len(), 1);
         let message = &found[0].message;
         assert_eq!((message.txn_id, message.next_at), (txn, None));
@@ -302,35 +302,35 @@ engines! {
 const ROOM: &str = "!ops:px.test";
 const ADA: &str = "@ada:px.test";
 
-/// A world whose bot talks to a fake homeserver; nothing is posted or read automatically.
-async fn quiet(database: TestDatabase, policy: &str) -> (World, StandIn) {
+/// A proxy whose bot talks to a fake homeserver; nothing is posted or read automatically.
+async fn quiet(database: TestDatabase, policy: &str) -> (Proxy, StandIn) {
     let homeserver = StandIn::start().await;
     let matrix = MatrixConfig { homeserver: homeserver.base(), token: SecretString::new("t".to_owned()) };
-    let world = World::with_config(
+    let proxy = Proxy::with_config(
         database,
         Config { chats: ChatSettings::default().with(matrix), ..Config::default() },
     )
     .await;
-    world.policy(policy).await;
-    (world, homeserver)
+    proxy.policy(policy).await;
+    (proxy, homeserver)
 }
 
 /// Starts the workers; returns once the bot reads.
-async fn working(world: &World) -> Workers {
-    let workers = world.work().await;
+async fn working(proxy: &Proxy) -> Workers {
+    let workers = proxy.work().await;
     until("the bot reads", async || {
-        chat_messages::cursor(&world.state.store, ChatPlatform::MATRIX).await.unwrap()
+        chat_messages::cursor(&proxy.state.store, ChatPlatform::MATRIX).await.unwrap()
     })
     .await;
     workers
 }
 
 /// Links [`ADA`] to the first owner.
-async fn link(world: &World, homeserver: &StandIn) {
-    let owner = world.approver(0, DecisionSurface::Dashboard);
-    let actor = world.actor();
+async fn link(proxy: &Proxy, homeserver: &StandIn) {
+    let owner = proxy.approver(0, DecisionSurface::Dashboard);
+    let actor = proxy.actor();
     let (code, _) =
-        channels::link_code(&world.state, &actor, owner.user, ChatPlatform::MATRIX).await.unwrap();
+        channels::link_code(&proxy.state, &actor, owner.user, ChatPlatform::MATRIX).await.unwrap();
     let content = json!({ "msgtype": "m.text", "body": format!("!link {}", code.expose()) });
     homeserver.say(ROOM, ADA, "m.room.message", &content);
     homeserver.until(|server| posted(server, "Linked to a@example.com")).await;
@@ -343,18 +343,18 @@ fn posted(homeserver: &StandIn, text: &str) -> Option<RoomMessage> {
 engines! {
     async fn the_count_of_approvals_is_shown_as_it_grows_in_a_room(database: TestDatabase) {
         let policy = json!({ "channel": "chat_secondary", "matrix_room": ROOM, "min_approvals": 2 });
-        let (world, homeserver) = quiet(database, &policy.to_string()).await;
-        let txn = world.pause(1).await;
-        show_due(&world.state).await.unwrap();
+        let (proxy, homeserver) = quiet(database, &policy.to_string()).await;
+        let txn = proxy.pause(1).await;
+        show_due(&proxy.state).await.unwrap();
         let only = || -> RoomMessage {
             let [message] = homeserver.messages().try_into().unwrap();
             message
         };
         assert!(only().text.contains("Approvals: 0 of 2"), "{}", only().text);
         for (voter, says) in [(0, "Approvals: 1 of 2"), (1, "Approved by b@example.com")] {
-            let approver = world.approver(voter, DecisionSurface::Dashboard);
-            decide(&world.state, &approver, txn, Decision::Approve(None)).await.unwrap();
-            show_due(&world.state).await.unwrap();
+            let approver = proxy.approver(voter, DecisionSurface::Dashboard);
+            decide(&proxy.state, &approver, txn, Decision::Approve(None)).await.unwrap();
+            show_due(&proxy.state).await.unwrap();
             assert!(only().text.contains(says), "{}", only().text);
         }
         assert_eq!(only().edits, 2);
@@ -362,13 +362,13 @@ engines! {
 
     async fn the_brand_colours_the_first_line_and_nothing_of_others_is_markup(database: TestDatabase) {
         let policy = json!({ "channel": "chat_secondary", "matrix_room": ROOM });
-        let (world, homeserver) = quiet(database, &policy.to_string()).await;
-        world.pause(1).await;
-        show_due(&world.state).await.unwrap();
+        let (proxy, homeserver) = quiet(database, &policy.to_string()).await;
+        proxy.pause(1).await;
+        show_due(&proxy.state).await.unwrap();
         assert_eq!(homeserver.messages()[0].html, None, "without a color it is plain text");
-        brand::put(&world.state.audited, &world.actor(), "Acme & Co", "#ffe066").await.unwrap();
-        let txn = world.pause_because(2, "<b>now</b>").await;
-        show_due(&world.state).await.unwrap();
+        brand::put(&proxy.state.audited, &proxy.actor(), "Acme & Co", "#ffe066").await.unwrap();
+        let txn = proxy.pause_because(2, "<b>now</b>").await;
+        show_due(&proxy.state).await.unwrap();
         let message = posted(&homeserver, "round 2").unwrap();
         let line = |head: &str| {
             format!("<span data-mx-bg-color=\"#ffe066\" data-mx-color=\"#000000\"> Acme &amp; Co · {head} </span><br>")
@@ -377,41 +377,41 @@ engines! {
         assert!(html.starts_with(&line("Approval needed")), "{html}");
         assert!(html.contains("<br>Reason: “&lt;b&gt;now&lt;/b&gt;”<br>") && html.ends_with("<br>Secured by Pyxis"), "{html}");
         assert!(message.text.starts_with("Acme & Co · Approval needed\n"));
-        let owner = world.approver(0, DecisionSurface::Dashboard);
-        decide(&world.state, &owner, txn, Decision::Deny(None)).await.unwrap();
-        show_due(&world.state).await.unwrap();
+        let owner = proxy.approver(0, DecisionSurface::Dashboard);
+        decide(&proxy.state, &owner, txn, Decision::Deny(None)).await.unwrap();
+        show_due(&proxy.state).await.unwrap();
         assert!(posted(&homeserver, "round 2").unwrap().html.unwrap().starts_with(&line("Denied")));
     }
 
     async fn messages_go_to_the_policys_room_else_to_the_workspaces(database: TestDatabase) {
-        let (world, homeserver) = quiet(database, r#"{"channel": "chat_secondary"}"#).await;
+        let (proxy, homeserver) = quiet(database, r#"{"channel": "chat_secondary"}"#).await;
         let rooms = async |round: usize| -> Vec<String> {
-            world.pause(round).await;
-            show_due(&world.state).await.unwrap();
+            proxy.pause(round).await;
+            show_due(&proxy.state).await.unwrap();
             let text = format!("│ round {round}");
             let asks = homeserver.messages().into_iter().filter(|message| message.text.contains(&text));
             asks.map(|message| message.room).collect()
         };
         assert!(rooms(1).await.is_empty(), "nowhere to ask");
-        channels::set_default_chat(&world.state, &world.actor(), ChatPlatform::MATRIX, ROOM).await.unwrap();
+        channels::set_default_chat(&proxy.state, &proxy.actor(), ChatPlatform::MATRIX, ROOM).await.unwrap();
         assert_eq!(rooms(2).await, [ROOM]);
-        world.policy(r#"{"channel": "chat_secondary", "matrix_room": "!pay:px.test"}"#).await;
+        proxy.policy(r#"{"channel": "chat_secondary", "matrix_room": "!pay:px.test"}"#).await;
         assert_eq!(rooms(3).await, ["!pay:px.test"]);
     }
 
     async fn a_homeserver_that_answers_slowly_delays_nothing_else(database: TestDatabase) {
         let policy = json!({ "channel": "chat_secondary", "matrix_room": ROOM });
-        let (world, homeserver) = quiet(database, &policy.to_string()).await;
-        let workers = working(&world).await;
+        let (proxy, homeserver) = quiet(database, &policy.to_string()).await;
+        let workers = working(&proxy).await;
         homeserver.set_slow(true);
-        let slow = world.pause(1).await;
+        let slow = proxy.pause(1).await;
         homeserver.until(|server| (server.sends() > 0).then_some(())).await;
-        let owner = world.approver(0, DecisionSurface::Dashboard);
-        decide(&world.state, &owner, slow, Decision::Approve(None)).await.unwrap();
-        world.upstream.received(1).await;
-        world.policy(r#"{"channel": "agent_reflected"}"#).await;
-        let other = world.pause(2).await;
-        let denied = decide(&world.state, &owner, other, Decision::Deny(None)).await.unwrap();
+        let owner = proxy.approver(0, DecisionSurface::Dashboard);
+        decide(&proxy.state, &owner, slow, Decision::Approve(None)).await.unwrap();
+        proxy.upstream.received(1).await;
+        proxy.policy(r#"{"channel": "agent_reflected"}"#).await;
+        let other = proxy.pause(2).await;
+        let denied = decide(&proxy.state, &owner, other, Decision::Deny(None)).await.unwrap();
         assert_eq!(denied.state, ApprovalState::Denied);
         assert!(homeserver.messages().is_empty(), "it hangs all the time");
         // The message that arrived too late says how it ended.
@@ -422,10 +422,10 @@ engines! {
 
     async fn what_was_said_during_an_outage_is_heard_however_much_it_was(database: TestDatabase) {
         let policy = json!({ "channel": "chat_secondary", "matrix_room": ROOM });
-        let (world, homeserver) = quiet(database, &policy.to_string()).await;
-        let workers = working(&world).await;
-        link(&world, &homeserver).await;
-        let txn = world.pause(1).await;
+        let (proxy, homeserver) = quiet(database, &policy.to_string()).await;
+        let workers = working(&proxy).await;
+        link(&proxy, &homeserver).await;
+        let txn = proxy.pause(1).await;
         let message = homeserver.until(|server| posted(server, "round 1")).await;
         workers.end().await;
         // More than one sync returns, and more than one page of what it leaves out.
@@ -435,19 +435,19 @@ engines! {
             homeserver.say(ROOM, "@eve:px.test", "m.room.message", &content);
         }
         homeserver.say("!other:px.test", "@eve:px.test", "m.room.message", &json!({ "msgtype": "m.text", "body": "x" }));
-        let workers = working(&world).await;
+        let workers = working(&proxy).await;
         homeserver.until(|server| posted(server, "Denied by a@example.com")).await;
-        let state = approvals::find(&world.state.store, world.workspace, txn).await.unwrap().unwrap().state;
+        let state = approvals::find(&proxy.state.store, proxy.workspace, txn).await.unwrap().unwrap().state;
         assert_eq!(state, ApprovalState::Denied);
         workers.end().await;
     }
 
     async fn no_reaction_approves_or_opens_a_grant_where_a_passkey_is_asked_for(database: TestDatabase) {
         let policy = json!({ "channel": "chat_secondary", "matrix_room": ROOM, "passkey_required": true });
-        let (world, homeserver) = quiet(database, &policy.to_string()).await;
-        let workers = working(&world).await;
-        link(&world, &homeserver).await;
-        let txn = world.pause(1).await;
+        let (proxy, homeserver) = quiet(database, &policy.to_string()).await;
+        let workers = working(&proxy).await;
+        link(&proxy, &homeserver).await;
+        let txn = proxy.pause(1).await;
         let message = homeserver.until(|server| posted(server, "round 1")).await;
         for key in ["✅", "⏳"] {
             homeserver.react(&message, ADA, key);
@@ -458,17 +458,17 @@ engines! {
             (refused.count() == 2).then_some(())
         };
         homeserver.until(refusals).await;
-        let row = approvals::find(&world.state.store, world.workspace, txn).await.unwrap().unwrap();
+        let row = approvals::find(&proxy.state.store, proxy.workspace, txn).await.unwrap().unwrap();
         assert_eq!(row.state, ApprovalState::Pending);
         let page = pyxis_store::Page::first(10);
-        let now = world.clock_now();
-        assert!(pyxis_store::grants::list(&world.state.store, world.workspace, true, page, now).await.unwrap().is_empty());
+        let now = proxy.clock_now();
+        assert!(pyxis_store::grants::list(&proxy.state.store, proxy.workspace, true, page, now).await.unwrap().is_empty());
         workers.end().await;
     }
 
     async fn a_signature_is_approved_by_a_reaction_where_the_message_shows_every_field(database: TestDatabase) {
-        let (world, homeserver, workers) = signing(database).await;
-        let txn = world.pause_signature(&payloads::whole()).await;
+        let (proxy, homeserver, workers) = signing(database).await;
+        let txn = proxy.pause_signature(&payloads::whole()).await;
         let message = homeserver.until(|server| offered(server, txn)).await;
         let lines: Vec<&str> = message.text.lines().collect();
         for field in payloads::FIELDS {
@@ -477,16 +477,16 @@ engines! {
         assert_eq!(message.offered, ["✅", "❌"], "a signature opens no grant");
         homeserver.react(&message, ADA, "✅");
         homeserver.until(|server| posted(server, "Approved by a@example.com")).await;
-        let row = approvals::find(&world.state.store, world.workspace, txn).await.unwrap().unwrap();
+        let row = approvals::find(&proxy.state.store, proxy.workspace, txn).await.unwrap().unwrap();
         assert_eq!(row.state, ApprovalState::Approved);
         workers.end().await;
     }
 
     async fn no_reaction_approves_a_signature_that_a_message_cannot_show_or_warns_of(database: TestDatabase) {
-        let (world, homeserver, workers) = signing(database).await;
+        let (proxy, homeserver, workers) = signing(database).await;
         let mut asked = Vec::new();
         for (body, says) in payloads::hard_to_tell() {
-            asked.push((world.pause_signature(&body).await, says));
+            asked.push((proxy.pause_signature(&body).await, says));
         }
         for (txn, says) in asked {
             let message = homeserver.until(|server| offered(server, txn)).await;
@@ -503,7 +503,7 @@ engines! {
                 (all.iter().filter(|message| message.text == refusal).count() == 2).then_some(())
             };
             homeserver.until(refusals).await;
-            let votes = votes::list(&world.state.store, world.workspace, txn).await.unwrap();
+            let votes = votes::list(&proxy.state.store, proxy.workspace, txn).await.unwrap();
             assert!(votes.is_empty(), "{says}");
             homeserver.react(&message, ADA, "❌");
         }
@@ -517,14 +517,14 @@ engines! {
     }
 }
 
-/// A quiet world that asks about signatures, with its workers and a link for [`ADA`].
-async fn signing(database: TestDatabase) -> (World, StandIn, Workers) {
+/// A quiet proxy that asks about signatures, with its workers and a link for [`ADA`].
+async fn signing(database: TestDatabase) -> (Proxy, StandIn, Workers) {
     let policy = json!({ "channel": "chat_secondary", "matrix_room": ROOM }).to_string();
-    let (world, homeserver) = quiet(database, &policy).await;
-    world.signing_key(&policy).await;
-    let workers = working(&world).await;
-    link(&world, &homeserver).await;
-    (world, homeserver, workers)
+    let (proxy, homeserver) = quiet(database, &policy).await;
+    proxy.signing_key(&policy).await;
+    let workers = working(&proxy).await;
+    link(&proxy, &homeserver).await;
+    (proxy, homeserver, workers)
 }
 
 fn page(txn: TxnId) -> String {

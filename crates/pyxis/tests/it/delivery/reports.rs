@@ -1,7 +1,7 @@
 //! Unreachable chats as a running server reports them: the page, the metric and `pyxis doctor`.
 
 use crate::support::client::Address;
-use crate::support::{Browser, Client, World, until};
+use crate::support::{Browser, Client, Site, until};
 
 const ADMIN: &str = "admin@people.example";
 
@@ -14,15 +14,15 @@ pub(super) struct Reports {
 
 impl Reports {
     /// Of a server that was started with `PX_METRICS_LISTEN`.
-    pub(super) async fn open(world: &World, platform: &'static str) -> Self {
-        world.app.admin(ADMIN).await;
-        let browser = Browser::sign_in(&world.app.anonymous(), ADMIN).await;
-        Self { browser, metrics: metrics(world), platform }
+    pub(super) async fn open(site: &Site, platform: &'static str) -> Self {
+        site.app.admin(ADMIN).await;
+        let browser = Browser::sign_in(&site.app.anonymous(), ADMIN).await;
+        Self { browser, metrics: metrics(site), platform }
     }
 
     /// Follows the server to its new address for metrics.
-    pub(super) fn restarted(&mut self, world: &World) {
-        self.metrics = metrics(world);
+    pub(super) fn restarted(&mut self, site: &Site) {
+        self.metrics = metrics(site);
     }
 
     /// Waits until the page and the metric report this many unreachable chats.
@@ -43,14 +43,14 @@ impl Reports {
     }
 }
 
-fn metrics(world: &World) -> Client {
-    let address = world.app.greeting["metrics_address"].as_str().unwrap().parse().unwrap();
+fn metrics(site: &Site) -> Client {
+    let address = site.app.greeting["metrics_address"].as_str().unwrap().parse().unwrap();
     Client::new(Address::new(address))
 }
 
 /// The problem with a chat as reported by the command line.
-pub(super) async fn doctor(world: &World, part: &str) -> Option<String> {
-    let report = world.app.cli(&["doctor", "--json"]).await.json();
+pub(super) async fn doctor(site: &Site, part: &str) -> Option<String> {
+    let report = site.app.cli(&["doctor", "--json"]).await.json();
     let parts = report["parts"].as_array().unwrap().iter();
     let found = parts.filter(|found| found["part"] == part).collect::<Vec<_>>();
     assert_eq!(found.len(), 1, "{report}");

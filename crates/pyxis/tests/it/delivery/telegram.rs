@@ -22,17 +22,18 @@ use pyxis_store::chat_messages::{self, ChatMessageRow};
 use pyxis_store::{approvals, grants, votes};
 use pyxis_testkit::database::{Fixture, TestDatabase};
 use pyxis_testkit::engines;
+use pyxis_testkit::picture;
 use pyxis_testkit::telegram::{ChatMessage, TOKEN, Telegram};
 use serde_json::{Value, json};
 
-use crate::races::world::{Workers, World, dot};
+use crate::races::proxy::{Proxy, Workers};
 
 const ADA: i64 = 4242;
 const POLICY: &str = r#"{"channel": "chat_primary", "telegram_chat": "-100200"}"#;
 
-/// A world whose workers talk to the fake Bot API.
+/// A proxy whose workers talk to the fake Bot API.
 struct Scene {
-    world: World,
+    proxy: Proxy,
     telegram: Telegram,
     workers: Workers,
 }
@@ -51,13 +52,13 @@ impl Fixture for Scene {
 impl Scene {
     async fn with_webhook(database: TestDatabase, webhook_secret: Option<&str>) -> Self {
         let telegram = Telegram::start().await;
-        let world = Self::world(database, &telegram, webhook_secret).await;
-        let workers = world.work().await;
-        Self { world, telegram, workers }
+        let proxy = Self::proxy(database, &telegram, webhook_secret).await;
+        let workers = proxy.work().await;
+        Self { proxy, telegram, workers }
     }
 
-    /// A world with the bot, whose workers do not run.
-    async fn world(database: TestDatabase, telegram: &Telegram, webhook_secret: Option<&str>) -> World {
+    /// A proxy with the bot, whose workers do not run.
+    async fn proxy(database: TestDatabase, telegram: &Telegram, webhook_secret: Option<&str>) -> Proxy {
         let config = Config {
             base_url: "https://px.example.com".to_owned(),
             chats: ChatSettings::default().with(TelegramConfig {
@@ -68,20 +69,20 @@ impl Scene {
             }),
             ..Config::default()
         };
-        let world = World::with_config(database, config).await;
-        world.policy(POLICY).await;
-        world
+        let proxy = Proxy::with_config(database, config).await;
+        proxy.policy(POLICY).await;
+        proxy
     }
 
     /// Links an account to the first owner.
     async fn link(&self, user: i64) {
-        let owner = self.world.approver(0, DecisionSurface::Dashboard);
+        let owner = self.proxy.approver(0, DecisionSurface::Dashboard);
         self.link_to(user, owner.user, &owner.email).await;
     }
 
     /// Links an account to a person.
     async fn link_to(&self, account: i64, person: UserId, email: &str) {
-        let (state, actor) = (&self.world.state, self.world.actor());
+        let (state, actor) = (&self.proxy.state, self.proxy.actor());
         let (code, _) = channels::link_code(state, &actor, person, ChatPlatform::TELEGRAM).await.unwrap();
         self.telegram.write(account, &format!("/link {}", code.expose().to_lowercase()));
         self.said("sendMessage", &format!("Linked to {email}")).await;
@@ -107,7 +108,7 @@ impl Scene {
     async fn restart(self, meanwhile: impl FnOnce(&Telegram)) -> Self {
         self.workers.end().await;
         meanwhile(&self.telegram);
-        Self { workers: self.world.work().await, ..self }
+        Self { workers: self.proxy.work().await, ..self }
     }
 
     /// Waits until the bot sent this text with this method.
@@ -124,7 +125,7 @@ impl Scene {
 
     /// A request, and the message that asks about it.
     async fn asked(&self, round: usize) -> (TxnId, ChatMessage) {
-        let txn = self.world.pause(round).await;
+        let txn = self.proxy.pause(round).await;
         let text = format!("│ round {round}");
         let asks =
             |telegram: &Telegram| telegram.messages().into_iter().find(|shown| shown.text.contains(&text));
@@ -140,7 +141,7 @@ impl Scene {
     }
 
     async fn state(&self, txn: TxnId) -> ApprovalState {
-        let found = approvals::find(&self.world.state.store, self.world.workspace, txn).await;
+        let found = approvals::find(&self.proxy.state.store, self.proxy.workspace, txn).await;
         found.unwrap().unwrap().state
     }
 
@@ -159,7 +160,7 @@ impl Scene {
         self.heard(&format!("The chat does not show the full request. Read and approve it here: {link}"), 2)
             .await;
         assert_eq!(self.state(txn).await, ApprovalState::Pending, "{says}");
-        let given = votes::list(&self.world.state.store, self.world.workspace, txn).await.unwrap();
+        let given = votes::list(&self.proxy.state.store, self.proxy.workspace, txn).await.unwrap();
         assert!(given.is_empty(), "{says}");
     }
 
@@ -172,7 +173,7 @@ impl Scene {
     }
 
     async fn rows(&self, txn: TxnId) -> Vec<ChatMessageRow> {
-        chat_messages::list(&self.world.state.store, self.world.workspace, txn).await.unwrap()
+        chat_messages::list(&self.proxy.state.store, self.proxy.workspace, txn).await.unwrap()
     }
 }
 
@@ -208,7 +209,7 @@ engines! {
         scene.edited(&message, "Approved by").await;
         assert_eq!(scene.state(approved).await, ApprovalState::Approved);
         let page = pyxis_store::Page::first(10);
-        let all = grants::list(&scene.world.state.store, scene.world.workspace, true, page, scene.world.clock_now()).await.unwrap();
+        let all = grants::list(&scene.proxy.state.store, scene.proxy.workspace, true, page, scene.proxy.clock_now()).await.unwrap();
         assert_eq!(all.len(), 1);
         assert_eq!(all[0].expires_at.since(all[0].created_at), Duration::from_mins(30));
     }
@@ -219,13 +220,13 @@ engines! {
         scene.telegram.until(|telegram| telegram.answers().iter().any(|(_, text)| text.contains("not linked")).then_some(())).await;
         assert_eq!(scene.state(txn).await, ApprovalState::Pending);
         let filter = AuditFilter { events: vec![AuditEvent::ChatStrangerRefused], ..AuditFilter::default() };
-        let found = audit::search(&scene.world.state.store, scene.world.workspace, &filter).await.unwrap();
+        let found = audit::search(&scene.proxy.state.store, scene.proxy.workspace, &filter).await.unwrap();
         assert_eq!(found[0].record.record.actor, "telegram:666".into());
     }
 
     async fn the_count_of_approvals_is_shown_as_it_grows(scene: &mut Scene) {
         let policy = r#"{"channel": "chat_primary", "telegram_chat": "-100200", "min_approvals": 2}"#;
-        scene.world.policy(policy).await;
+        scene.proxy.policy(policy).await;
         scene.link(ADA).await;
         let (txn, message) = scene.asked(1).await;
         assert!(message.text.contains("Approvals: 0 of 2") && !message.text.contains("30 min grant"), "{}", message.text);
@@ -233,14 +234,14 @@ engines! {
         let voted = scene.edited(&message, "Approvals: 1 of 2").await;
         assert_eq!(voted.buttons.len(), 2, "the others still decide");
         scene.heard("Your approval counts: 1 of 2.", 1).await;
-        let second = scene.world.approver(1, DecisionSurface::Dashboard);
-        decide(&scene.world.state, &second, txn, Decision::Approve(None)).await.unwrap();
+        let second = scene.proxy.approver(1, DecisionSurface::Dashboard);
+        decide(&scene.proxy.state, &second, txn, Decision::Approve(None)).await.unwrap();
         scene.edited(&message, "Approved by b@example.com").await;
     }
 
     async fn whoever_may_not_decide_hears_so_and_decides_nothing(scene: &mut Scene) {
         const MEMBER: i64 = 77;
-        let (state, actor) = (scene.world.state.clone(), scene.world.actor());
+        let (state, actor) = (scene.proxy.state.clone(), scene.proxy.actor());
         let member = people::add(&state, &actor, "mem@example.com", Role::Member).await.unwrap().0.id;
         scene.link_to(MEMBER, member, "mem@example.com").await;
         scene.link(ADA).await;
@@ -257,17 +258,17 @@ engines! {
         // The policy lists someone else: neither the grant nor the role helps.
         set(true).await;
         let listed = r#"{"channel": "chat_primary", "telegram_chat": "-100200", "allowed_approvers": ["b@example.com"]}"#;
-        scene.world.policy(listed).await;
+        scene.proxy.policy(listed).await;
         scene.telegram.press(&message, "Approve", MEMBER);
         scene.telegram.press(&message, "Approve for 30 min", ADA);
         scene.heard(refused, 4).await;
         // A disabled person is treated like a stranger, even with the right.
-        scene.world.policy(POLICY).await;
+        scene.proxy.policy(POLICY).await;
         people::set_enabled(&state.audited, &actor, member, false).await.unwrap();
         scene.telegram.press(&message, "Approve", MEMBER);
         scene.heard("not linked", 1).await;
         assert_eq!(scene.state(txn).await, ApprovalState::Pending);
-        assert!(votes::list(&state.store, scene.world.workspace, txn).await.unwrap().is_empty());
+        assert!(votes::list(&state.store, scene.proxy.workspace, txn).await.unwrap().is_empty());
     }
 
     async fn the_record_says_which_account_on_which_platform_decided(scene: &mut Scene) {
@@ -277,7 +278,7 @@ engines! {
             scene.telegram.press(&message, label, ADA);
             scene.edited(&message, "by a@example.com").await;
             let filter = AuditFilter { events: vec![event], ..AuditFilter::default() };
-            let found = audit::search(&scene.world.state.store, scene.world.workspace, &filter).await.unwrap();
+            let found = audit::search(&scene.proxy.state.store, scene.proxy.workspace, &filter).await.unwrap();
             let detail: Value = serde_json::from_str(&found[0].record.record.detail).unwrap();
             let account = json!({ "platform": "telegram", "account": "4242", "label": "@user4242" });
             assert_eq!((&detail["surface"], &detail["chat"]), (&json!("chat"), &account));
@@ -285,10 +286,10 @@ engines! {
     }
 
     async fn a_message_carries_the_brand_the_reason_and_what_a_grant_would_have_covered(scene: &mut Scene) {
-        let (state, actor) = (scene.world.state.clone(), scene.world.actor());
+        let (state, actor) = (scene.proxy.state.clone(), scene.proxy.actor());
         brand::put(&state.audited, &actor, "Acme", "#ffe066").await.unwrap();
         let shown = async |scene: &Scene, round: usize| {
-            scene.world.pause_because(round, "for the\tMarch invoice").await;
+            scene.proxy.pause_because(round, "for the\tMarch invoice").await;
             let text = format!("│ round {round}");
             scene.telegram.until(|telegram| telegram.messages().into_iter().find(|one| one.text.contains(&text))).await
         };
@@ -300,8 +301,8 @@ engines! {
         assert!(message.text.contains(lately), "{}", message.text);
         assert_eq!(scene.preview("sendMessage"), json!({ "is_disabled": true }), "nothing is fetched");
         // The logo, once there is one, and nothing else that anyone could put there.
-        brand::set_logo(&state.audited, &actor, Some(dot())).await.unwrap();
-        let url = brand::logo_url(&state.config, scene.world.workspace);
+        brand::set_logo(&state.audited, &actor, Some(picture::dot())).await.unwrap();
+        let url = brand::logo_url(&state.config, scene.proxy.workspace);
         let small = json!({ "url": url, "prefer_small_media": true, "show_above_text": true });
         let message = shown(scene, 2).await;
         assert_eq!(scene.preview("sendMessage"), small);
@@ -313,15 +314,15 @@ engines! {
 
     async fn a_chat_that_answers_slowly_delays_nothing_else(scene: &mut Scene) {
         scene.telegram.set_slow(true);
-        let slow = scene.world.pause(1).await;
+        let slow = scene.proxy.pause(1).await;
         let posted = |telegram: &Telegram| telegram.calls().iter().any(|call| call.method == "sendMessage").then_some(());
         scene.telegram.until(posted).await;
-        let owner = scene.world.approver(0, DecisionSurface::Dashboard);
-        decide(&scene.world.state, &owner, slow, Decision::Approve(None)).await.unwrap();
-        scene.world.upstream.received(1).await;
-        scene.world.policy(r#"{"channel": "agent_reflected"}"#).await;
-        let other = scene.world.pause(2).await;
-        decide(&scene.world.state, &owner, other, Decision::Deny(None)).await.unwrap();
+        let owner = scene.proxy.approver(0, DecisionSurface::Dashboard);
+        decide(&scene.proxy.state, &owner, slow, Decision::Approve(None)).await.unwrap();
+        scene.proxy.upstream.received(1).await;
+        scene.proxy.policy(r#"{"channel": "agent_reflected"}"#).await;
+        let other = scene.proxy.pause(2).await;
+        decide(&scene.proxy.state, &owner, other, Decision::Deny(None)).await.unwrap();
         assert_eq!(scene.state(other).await, ApprovalState::Denied);
         assert!(scene.telegram.messages().is_empty(), "it hangs all the time");
         // The message that arrived too late says how it ended.
@@ -333,7 +334,7 @@ engines! {
     async fn polls_wait_half_a_minute_and_go_on_where_they_stopped(scene: Scene) {
         scene.link(ADA).await;
         crate::support::until("the place is kept", async || {
-            let cursor = chat_messages::cursor(&scene.world.state.store, ChatPlatform::TELEGRAM).await.unwrap();
+            let cursor = chat_messages::cursor(&scene.proxy.state.store, ChatPlatform::TELEGRAM).await.unwrap();
             (cursor.as_deref() == Some("701")).then_some(())
         })
         .await;
@@ -358,7 +359,7 @@ engines! {
             if let Some(secret) = secret {
                 request = request.header("x-telegram-bot-api-secret-token", secret);
             }
-            assert_eq!(scene.world.send(request.body(update.clone().into()).unwrap()).await, StatusCode::NOT_FOUND);
+            assert_eq!(scene.proxy.send(request.body(update.clone().into()).unwrap()).await, StatusCode::NOT_FOUND);
         }
     }
 
@@ -366,10 +367,10 @@ engines! {
         scene.link(ADA).await;
         scene.telegram.write(7, "/link ABCDEFGHJKLM");
         scene.said("sendMessage", "wrong or has expired").await;
-        let owner = scene.world.approver(1, DecisionSurface::Dashboard);
-        let actor = scene.world.actor();
-        let (code, until) = channels::link_code(&scene.world.state, &actor, owner.user, ChatPlatform::TELEGRAM).await.unwrap();
-        scene.world.advance(until.since(scene.world.clock_now()));
+        let owner = scene.proxy.approver(1, DecisionSurface::Dashboard);
+        let actor = scene.proxy.actor();
+        let (code, until) = channels::link_code(&scene.proxy.state, &actor, owner.user, ChatPlatform::TELEGRAM).await.unwrap();
+        scene.proxy.advance(until.since(scene.proxy.clock_now()));
         scene.telegram.write(8, &format!("/start {}", code.expose()));
         let refused = |telegram: &Telegram| {
             let calls = telegram.calls();
@@ -377,7 +378,7 @@ engines! {
             to_8.next_back().map(|call| call.body["text"].as_str().unwrap().to_owned())
         };
         assert!(scene.telegram.until(refused).await.contains("wrong or has expired"));
-        assert!(channels::accounts(&scene.world.state.store, scene.world.workspace, owner.user).await.unwrap().is_empty());
+        assert!(channels::accounts(&scene.proxy.state.store, scene.proxy.workspace, owner.user).await.unwrap().is_empty());
     }
 
     async fn a_button_with_another_nonce_or_none_does_nothing(scene: &mut Scene) {
@@ -393,7 +394,7 @@ engines! {
 
     async fn a_passkey_credential_shows_a_link_in_place_of_the_button(scene: &mut Scene) {
         scene.link(ADA).await;
-        scene.world.policy(r#"{"channel": "chat_primary", "telegram_chat": "5", "passkey_required": true}"#).await;
+        scene.proxy.policy(r#"{"channel": "chat_primary", "telegram_chat": "5", "passkey_required": true}"#).await;
         let (txn, message) = scene.asked(1).await;
         assert_eq!(message.labels(), ["Approve with passkey", "Deny"]);
         assert_eq!(message.buttons[0].1["url"], format!("https://px.example.com/approve/{txn}"));
@@ -403,35 +404,35 @@ engines! {
         scene.heard("This request needs a passkey", 2).await;
         assert_eq!(scene.state(txn).await, ApprovalState::Pending);
         let page = pyxis_store::Page::first(10);
-        let (state, now) = (&scene.world.state, scene.world.clock_now());
-        assert!(grants::list(&state.store, scene.world.workspace, true, page, now).await.unwrap().is_empty());
+        let (state, now) = (&scene.proxy.state, scene.proxy.clock_now());
+        assert!(grants::list(&state.store, scene.proxy.workspace, true, page, now).await.unwrap().is_empty());
     }
 
     async fn messages_go_to_the_policys_chat_else_the_workspaces_else_to_everybody_linked(scene: &mut Scene) {
         scene.link(ADA).await;
-        scene.world.policy(r#"{"channel": "chat_primary"}"#).await;
+        scene.proxy.policy(r#"{"channel": "chat_primary"}"#).await;
         assert_eq!(scene.asked(1).await.1.chat, ADA.to_string());
         // In private, only people who may decide are asked.
-        scene.world.policy(r#"{"channel": "chat_primary", "allowed_approvers": ["b@example.com"]}"#).await;
-        let txn = scene.world.pause(11).await;
+        scene.proxy.policy(r#"{"channel": "chat_primary", "allowed_approvers": ["b@example.com"]}"#).await;
+        let txn = scene.proxy.pause(11).await;
         assert!(scene.rows(txn).await.is_empty());
-        scene.world.policy(r#"{"channel": "chat_primary"}"#).await;
-        channels::set_default_chat(&scene.world.state, &scene.world.actor(), ChatPlatform::TELEGRAM, "-55").await.unwrap();
+        scene.proxy.policy(r#"{"channel": "chat_primary"}"#).await;
+        channels::set_default_chat(&scene.proxy.state, &scene.proxy.actor(), ChatPlatform::TELEGRAM, "-55").await.unwrap();
         assert_eq!(scene.asked(2).await.1.chat, "-55");
-        scene.world.policy(r#"{"channel": "chat_primary", "telegram_chat": "-66"}"#).await;
+        scene.proxy.policy(r#"{"channel": "chat_primary", "telegram_chat": "-66"}"#).await;
         assert_eq!(scene.asked(3).await.1.chat, "-66");
-        scene.world.policy(r#"{"channel": "dashboard"}"#).await;
-        let txn = scene.world.pause(4).await;
+        scene.proxy.policy(r#"{"channel": "dashboard"}"#).await;
+        let txn = scene.proxy.pause(4).await;
         assert!(scene.rows(txn).await.is_empty());
     }
 
     async fn every_message_about_a_request_tells_the_decision_whoever_got_it(scene: &mut Scene) {
         const BO: i64 = 77;
         scene.link(ADA).await;
-        let second = scene.world.approver(1, DecisionSurface::Dashboard);
+        let second = scene.proxy.approver(1, DecisionSurface::Dashboard);
         scene.link_to(BO, second.user, &second.email).await;
-        scene.world.policy(r#"{"channel": "chat_primary"}"#).await;
-        let txn = scene.world.pause(1).await;
+        scene.proxy.policy(r#"{"channel": "chat_primary"}"#).await;
+        let txn = scene.proxy.pause(1).await;
         let asking = |telegram: &Telegram| -> Option<[ChatMessage; 2]> {
             let all = telegram.messages().into_iter().filter(|shown| shown.text.contains("│ round 1"));
             all.collect::<Vec<_>>().try_into().ok()
@@ -451,41 +452,41 @@ engines! {
 
     async fn a_limit_is_waited_for_as_long_as_the_platform_says(scene: &mut Scene) {
         scene.telegram.limit(&[7]);
-        let txn = scene.world.pause(1).await;
+        let txn = scene.proxy.pause(1).await;
         scene.telegram.until(|telegram| telegram.calls().iter().any(|call| call.method == "sendMessage").then_some(())).await;
-        let due = scene.world.clock_now().plus(Duration::from_secs(7));
+        let due = scene.proxy.clock_now().plus(Duration::from_secs(7));
         crate::support::until("the wait is noted", async || {
             let row = scene.rows(txn).await.remove(0);
             (row.next_at == Some(due) && row.attempts == 0).then_some(())
         })
         .await;
         assert!(scene.telegram.messages().is_empty());
-        scene.world.advance(Duration::from_secs(7));
+        scene.proxy.advance(Duration::from_secs(7));
         scene.telegram.until(|telegram| telegram.messages().first().cloned()).await;
     }
 
     async fn while_the_platform_is_down_requests_are_decided_and_what_still_waits_is_posted_later(scene: &mut Scene) {
         scene.telegram.set_down(true);
-        let (decided, waits) = (scene.world.pause(1).await, scene.world.pause(2).await);
-        let owner = scene.world.approver(0, DecisionSurface::Dashboard);
-        decide(&scene.world.state, &owner, decided, Decision::Deny(None)).await.unwrap();
+        let (decided, waits) = (scene.proxy.pause(1).await, scene.proxy.pause(2).await);
+        let owner = scene.proxy.approver(0, DecisionSurface::Dashboard);
+        decide(&scene.proxy.state, &owner, decided, Decision::Deny(None)).await.unwrap();
         assert_eq!(scene.state(decided).await, ApprovalState::Denied);
         crate::support::until("an attempt failed", async || {
             scene.rows(waits).await.remove(0).error.map(drop)
         })
         .await;
         scene.telegram.set_down(false);
-        scene.world.advance(Duration::from_mins(1));
+        scene.proxy.advance(Duration::from_mins(1));
         let message = scene.telegram.until(|telegram| telegram.messages().first().cloned()).await;
         assert!(message.text.contains("round 2"), "{}", message.text);
-        decide(&scene.world.state, &owner, waits, Decision::Deny(Some("not now".to_owned()))).await.unwrap();
+        decide(&scene.proxy.state, &owner, waits, Decision::Deny(Some("not now".to_owned()))).await.unwrap();
         assert!(scene.edited(&message, "Denied by").await.text.contains("“not now”"));
         assert_eq!(scene.telegram.messages().len(), 1, "nobody is asked about what is decided");
     }
 
     async fn a_chat_that_refuses_the_bot_is_given_up_and_says_why(scene: &mut Scene) {
-        scene.world.policy(r#"{"channel": "chat_primary", "telegram_chat": "404"}"#).await;
-        let txn = scene.world.pause(1).await;
+        scene.proxy.policy(r#"{"channel": "chat_primary", "telegram_chat": "404"}"#).await;
+        let txn = scene.proxy.pause(1).await;
         let row = crate::support::until("it is given up", async || {
             let row = scene.rows(txn).await.remove(0);
             (row.next_at.is_none()).then_some(row)
@@ -497,10 +498,10 @@ engines! {
     async fn expiry_and_withdrawal_are_shown_too(scene: &mut Scene) {
         let (withdrawn, first) = scene.asked(1).await;
         let (_, second) = scene.asked(2).await;
-        scene.world.withdraw(withdrawn).await;
+        scene.proxy.withdraw(withdrawn).await;
         scene.edited(&first, "The agent withdrew the request.").await;
-        scene.world.advance(Duration::from_hours(1));
-        workers::expire_tick(&scene.world.state).await.unwrap();
+        scene.proxy.advance(Duration::from_hours(1));
+        workers::expire_tick(&scene.proxy.state).await.unwrap();
         assert!(scene.edited(&second, "No one decided in time.").await.buttons.is_empty());
     }
 }
@@ -512,10 +513,10 @@ engines! {
         assert_eq!(set["url"], "https://px.example.com/telegram/webhook");
         assert_eq!(set["secret_token"], "the-secret-of-the-hook");
         let (txn, message) = scene.asked(1).await;
-        let owner = scene.world.approver(0, DecisionSurface::Dashboard);
-        let actor = scene.world.actor();
+        let owner = scene.proxy.approver(0, DecisionSurface::Dashboard);
+        let actor = scene.proxy.actor();
         let (code, _) =
-            channels::link_code(&scene.world.state, &actor, owner.user, ChatPlatform::TELEGRAM).await.unwrap();
+            channels::link_code(&scene.proxy.state, &actor, owner.user, ChatPlatform::TELEGRAM).await.unwrap();
         let link = scene.telegram.write(ADA, &format!("/link {}", code.expose()));
         let press = scene.telegram.press(&message, "Deny", ADA);
         let post = async |secret: Option<&str>, body: String| {
@@ -523,7 +524,7 @@ engines! {
             if let Some(secret) = secret {
                 request = request.header("x-telegram-bot-api-secret-token", secret);
             }
-            scene.world.send(request.body(body.into()).unwrap()).await
+            scene.proxy.send(request.body(body.into()).unwrap()).await
         };
         for secret in [None, Some(""), Some("the-secret-of-the-hool")] {
             assert_eq!(post(secret, press.to_string()).await, StatusCode::UNAUTHORIZED);

@@ -3,11 +3,11 @@
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use crate::support::{Agent, Setup, World, in_one_hour};
+use crate::support::{Agent, Setup, Site, in_one_hour};
 
 /// A GET that the workspace's rules let pass.
-async fn get(world: &World, agent: &Agent) -> crate::support::Answer {
-    agent.forward("api", "GET", &world.upstream.url("/")).send().await
+async fn get(site: &Site, agent: &Agent) -> crate::support::Answer {
+    agent.forward("api", "GET", &site.upstream.url("/")).send().await
 }
 
 /// Outcomes by method: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS.
@@ -20,11 +20,11 @@ fn methods(outcomes: [&str; 7]) -> Value {
 engines! {
     async fn what_an_owner_changes_of_an_agent_holds_for_its_key_at_once(setup: Setup) {
         in_one_hour(setup, async |setup| {
-            let world = World::with(setup).await;
-            let owner = &world.owner.client;
-            let made = world.owner.add_agent(&json!({"name": "bot"})).await;
+            let site = Site::with(setup).await;
+            let owner = &site.owner.client;
+            let made = site.owner.add_agent(&json!({"name": "bot"})).await;
             let path = format!("/admin/agents/{}", made["id"].as_str().unwrap());
-            let bot = world.app.agent(made["key"].as_str().unwrap());
+            let bot = site.app.agent(made["key"].as_str().unwrap());
 
             let limited = json!({"name": "renamed", "rate_limit_per_hour": 1});
             let shown = owner.patch(&path, &limited).send().await.expect(200).json();
@@ -32,56 +32,56 @@ engines! {
                 (&shown["name"], &shown["rate_limit_per_hour"], &shown["enabled"]),
                 (&json!("renamed"), &json!(1), &json!(true))
             );
-            get(&world, &bot).await.forwarded(200);
-            get(&world, &bot).await.problem(429, "rate_limited");
-            let records = world.forwards().await;
+            get(&site, &bot).await.forwarded(200);
+            get(&site, &bot).await.problem(429, "rate_limited");
+            let records = site.forwards().await;
             assert_eq!(records.last().unwrap()["actor_name"], "renamed", "{records:?}");
 
             let free = json!({"rate_limit_per_hour": null, "enabled": false});
             owner.patch(&path, &free).send().await.expect(200);
-            get(&world, &bot).await.problem(401, "invalid_key");
+            get(&site, &bot).await.problem(401, "invalid_key");
             owner.patch(&path, &json!({"enabled": true})).send().await.expect(200);
-            get(&world, &bot).await.forwarded(200);
+            get(&site, &bot).await.forwarded(200);
 
             owner.patch(&path, &json!({"name": "default-agent"})).send().await.problem(409, "name_taken");
             owner.patch(&path, &json!({"color": "red"})).send().await.problem(422, "invalid_field");
 
             let rotated = owner.call("POST", &format!("{path}/rotate")).send().await.expect(200).json();
-            let again = world.app.agent(rotated["key"].as_str().unwrap());
-            get(&world, &bot).await.problem(401, "invalid_key");
-            get(&world, &again).await.forwarded(200);
+            let again = site.app.agent(rotated["key"].as_str().unwrap());
+            get(&site, &bot).await.problem(401, "invalid_key");
+            get(&site, &again).await.forwarded(200);
 
             owner.delete(&path).send().await.expect(204);
-            get(&world, &again).await.problem(401, "invalid_key");
+            get(&site, &again).await.problem(401, "invalid_key");
             owner.get(&path).send().await.problem(404, "not_found");
             owner.delete(&path).send().await.problem(404, "not_found");
             let left = owner.get("/admin/agents").send().await.expect(200).json();
             assert_eq!(left["agents"].as_array().unwrap().len(), 1, "{left}");
-            assert_eq!(world.upstream.requests().len(), 3);
+            assert_eq!(site.upstream.requests().len(), 3);
         })
         .await;
     }
 
     async fn an_agent_is_told_by_method_and_host_what_would_happen(setup: Setup) {
-        let world = World::bare(setup).await;
+        let site = Site::bare(setup).await;
         let wide = json!({
             "auth": {"kind": "bearer"}, "secret": "s3cret", "description": "The shop",
             "allowed_hosts": ["*.example.com", "shop.example.net:8443"],
         });
-        world.credential("api", &wide).await;
-        world.credential("plain", &json!({"auth": {"kind": "bearer"}, "secret": "s3cret"})).await;
-        world.credential("hidden", &json!({"auth": {"kind": "bearer"}, "secret": "s3cret"})).await;
-        world.policy(&json!({
+        site.credential("api", &wide).await;
+        site.credential("plain", &json!({"auth": {"kind": "bearer"}, "secret": "s3cret"})).await;
+        site.credential("hidden", &json!({"auth": {"kind": "bearer"}, "secret": "s3cret"})).await;
+        site.policy(&json!({
             "auto_approve_methods": ["GET", "POST"], "require_approval_methods": ["PUT"],
             "deny_methods": ["DELETE"], "deny_urls": ["/admin"], "require_approval_urls": ["/orders/*/pay"],
             "auto_approve_urls": ["/status"], "require_reason": true,
         })).await;
-        let narrow = world.owner.add_agent(&json!({"name": "bot", "credentials": ["api", "plain"]})).await;
-        let narrow = world.app.agent(narrow["key"].as_str().unwrap());
+        let narrow = site.owner.add_agent(&json!({"name": "bot", "credentials": ["api", "plain"]})).await;
+        let narrow = site.app.agent(narrow["key"].as_str().unwrap());
 
         let told = narrow.client.get("/agent/services").send().await.expect(200).json();
 
-        let host = world.upstream.addr().to_string();
+        let host = site.upstream.addr().to_string();
         assert_eq!(told, json!({"agent": "bot", "services": [
             {
                 "credential": "api", "description": "The shop",
@@ -106,7 +106,7 @@ engines! {
 
         // Without a policy the workspace's mode decides.
         let mode = json!({"default_approval_mode": "autonomous"});
-        world.owner.client.patch("/admin/settings", &mode).send().await.expect(200);
+        site.owner.client.patch("/admin/settings", &mode).send().await.expect(200);
         let told = narrow.client.get("/agent/services").send().await.expect(200).json();
         assert_eq!(told["services"][1]["methods"], methods(["proceeds"; 7]));
     }

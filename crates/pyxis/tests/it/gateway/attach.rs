@@ -6,18 +6,18 @@ use pyxis_testkit::engines;
 use pyxis_testkit::upstream::{Received, Reply};
 use serde_json::{Value, json};
 
-use crate::support::{SECRET, Setup, World};
+use crate::support::{SECRET, Setup, Site};
 
 /// Sends a GET with these credential fields and these agent headers, and returns the request as it arrived upstream.
 async fn arrived(fields: Value, path: &str, headers: &[(&str, &str)]) -> Received {
-    let world = World::bare(Setup::new()).await;
-    world.credential("api", &fields).await;
-    let mut call = world.forward("GET", path);
+    let site = Site::bare(Setup::new()).await;
+    site.credential("api", &fields).await;
+    let mut call = site.forward("GET", path);
     for (name, value) in headers {
         call = call.header(name, value);
     }
     call.send().await.forwarded(200);
-    world.upstream.received(1).await.remove(0)
+    site.upstream.received(1).await.remove(0)
 }
 
 #[tokio::test]
@@ -135,14 +135,14 @@ async fn headers_that_are_not_the_upstreams_business_stay_behind() {
 
 #[tokio::test]
 async fn the_host_is_the_targets_and_accept_encoding_is_what_can_be_scrubbed() {
-    let world = World::new().await;
-    let call = world
+    let site = Site::new().await;
+    let call = site
         .forward("GET", "/")
         .header("host", "evil.example.com")
         .header("accept-encoding", "compress, xyz, *");
     call.send().await.forwarded(200);
-    let request = world.upstream.received(1).await.remove(0);
-    assert_eq!(request.host, world.upstream.addr().to_string());
+    let request = site.upstream.received(1).await.remove(0);
+    assert_eq!(request.host, site.upstream.addr().to_string());
     let codings = request.header("accept-encoding").unwrap_or_default();
     for coding in codings.split(',').map(|coding| coding.split(';').next().unwrap().trim()) {
         assert!(["", "identity", "gzip", "deflate", "br", "zstd"].contains(&coding), "{codings}");
@@ -151,11 +151,11 @@ async fn the_host_is_the_targets_and_accept_encoding_is_what_can_be_scrubbed() {
 
 #[tokio::test]
 async fn the_agents_repeated_headers_and_body_type_arrive_as_sent() {
-    let world = World::new().await;
-    world.policy(&json!({"auto_approve_methods": ["POST"]})).await;
-    let call = world.forward("POST", "/").header("x-many", "1").header("x-many", "2");
+    let site = Site::new().await;
+    site.policy(&json!({"auto_approve_methods": ["POST"]})).await;
+    let call = site.forward("POST", "/").header("x-many", "1").header("x-many", "2");
     call.header("content-type", "text/x-test; charset=utf-8").body("body").send().await.forwarded(200);
-    let request = world.upstream.received(1).await.remove(0);
+    let request = site.upstream.received(1).await.remove(0);
     let many: Vec<_> = request.headers.get_all("x-many").iter().collect();
     assert_eq!(many, ["1", "2"]);
     assert_eq!(request.header("content-type"), Some("text/x-test; charset=utf-8"));
@@ -165,8 +165,8 @@ async fn the_agents_repeated_headers_and_body_type_arrive_as_sent() {
 
 #[tokio::test]
 async fn the_upstream_cannot_speak_as_pyxis_nor_set_cookies() {
-    let world = World::new().await;
-    world.upstream.reply(
+    let site = Site::new().await;
+    site.upstream.reply(
         Reply::new(418)
             .header("px-error", "denied_by_policy")
             .header("px-txn", "5b0c6d0e-0000-4000-8000-000000000000")
@@ -177,7 +177,7 @@ async fn the_upstream_cannot_speak_as_pyxis_nor_set_cookies() {
             .header("x-kept", "kept")
             .body("teapot"),
     );
-    let answer = world.forward("GET", "/").send().await.forwarded(418);
+    let answer = site.forward("GET", "/").send().await.forwarded(418);
     for name in ["px-error", "px-txn", "set-cookie", "x-hop"] {
         assert!(!answer.headers.contains_key(name), "{name} reached the agent");
     }
@@ -186,20 +186,20 @@ async fn the_upstream_cannot_speak_as_pyxis_nor_set_cookies() {
 
 engines! {
     async fn a_credential_may_opt_in_to_cookies_of_the_upstream_and_to_the_agents_trace(setup: Setup) {
-        let world = World::bare(setup).await;
+        let site = Site::bare(setup).await;
         let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
         for opted in [true, false] {
             let name = format!("opted-{opted}");
             let options = json!({"allow_set_cookie": opted, "pass_traceparent": opted});
             let fields = json!({"auth": {"kind": "bearer"}, "secret": SECRET, "options": options});
-            world.credential(&name, &fields).await;
-            world.upstream.reply(Reply::ok("").header("set-cookie", "a=b").header("set-cookie", "c=d"));
-            let call = world.agent.forward(&name, "GET", &world.upstream.url("/"));
+            site.credential(&name, &fields).await;
+            site.upstream.reply(Reply::ok("").header("set-cookie", "a=b").header("set-cookie", "c=d"));
+            let call = site.agent.forward(&name, "GET", &site.upstream.url("/"));
             let call = call.header("traceparent", trace).header("tracestate", "vendor=1");
             let answer = call.send().await.forwarded(200);
             let cookies: Vec<_> = answer.headers.get_all("set-cookie").iter().collect();
             assert_eq!(cookies, if opted { vec!["a=b", "c=d"] } else { Vec::new() });
-            let request = world.upstream.requests().pop().unwrap();
+            let request = site.upstream.requests().pop().unwrap();
             let traced = (request.header("traceparent"), request.header("tracestate"));
             assert_eq!(traced, if opted { (Some(trace), Some("vendor=1")) } else { (None, None) });
         }
@@ -208,20 +208,20 @@ engines! {
 
 #[tokio::test]
 async fn a_sidecar_gets_the_target_and_the_body_by_post() {
-    let world = World::bare(Setup::new()).await;
+    let site = Site::bare(Setup::new()).await;
     let fields = json!({
-        "connector": "sidecar", "api_base": world.upstream.url(""),
+        "connector": "sidecar", "api_base": site.upstream.url(""),
         "allowed_hosts": ["api.example.com"], "secret": "signer-canary",
     });
-    world.credential("signed", &fields).await;
-    world.owner.set_policy("signed", &json!({"auto_approve_methods": ["PUT"]})).await;
-    let call = world.agent.forward("signed", "PUT", "https://API.example.com/a/../b?x=1#frag");
+    site.credential("signed", &fields).await;
+    site.owner.set_policy("signed", &json!({"auto_approve_methods": ["PUT"]})).await;
+    let call = site.agent.forward("signed", "PUT", "https://API.example.com/a/../b?x=1#frag");
     let call = call
         .header("authorization", "Bearer mine")
         .header("x-kept", "kept")
         .header("x-oauth-target", "https://evil.example.com/");
     call.header("content-type", "text/plain").body("body").send().await.forwarded(200);
-    let request = world.upstream.received(1).await.remove(0);
+    let request = site.upstream.received(1).await.remove(0);
     assert_eq!(request.method, "POST");
     assert_eq!(request.header("x-oauth-credential"), Some("signed"));
     assert_eq!(request.header("x-oauth-target"), Some("https://api.example.com/b?x=1"));
@@ -234,39 +234,38 @@ async fn a_sidecar_gets_the_target_and_the_body_by_post() {
 
 #[tokio::test]
 async fn allowed_hosts_of_a_sidecar_bind_the_target() {
-    let world = World::bare(Setup::new()).await;
-    let api_base = world.upstream.url("");
+    let site = Site::bare(Setup::new()).await;
+    let api_base = site.upstream.url("");
     let fields = json!({"connector": "sidecar", "api_base": api_base, "allowed_hosts": ["api.example.com"]});
-    world.credential("signed", &fields).await;
-    let call = world.agent.forward("signed", "GET", &world.upstream.url("/"));
+    site.credential("signed", &fields).await;
+    let call = site.agent.forward("signed", "GET", &site.upstream.url("/"));
     call.send().await.problem(403, "host_not_allowed");
-    world
-        .agent
+    site.agent
         .forward("signed", "GET", "https://evil.example.com/")
         .send()
         .await
         .problem(403, "host_not_allowed");
-    assert_eq!(world.upstream.requests().len(), 0);
+    assert_eq!(site.upstream.requests().len(), 0);
 }
 
 /// The sidecar's address is the operator's own; a target there is not.
 #[tokio::test]
 async fn a_private_sidecar_is_reached_and_a_private_target_is_not() {
-    let world = World::bare(Setup::new().without("PX_EGRESS_ALLOW")).await;
-    let (api_base, here) = (world.upstream.url(""), world.upstream.addr().to_string());
+    let site = Site::bare(Setup::new().without("PX_EGRESS_ALLOW")).await;
+    let (api_base, here) = (site.upstream.url(""), site.upstream.addr().to_string());
     let fields =
         json!({"connector": "sidecar", "api_base": api_base, "allowed_hosts": ["api.example.com", here]});
-    world.credential("signed", &fields).await;
-    let call = world.agent.forward("signed", "GET", &world.upstream.url("/"));
+    site.credential("signed", &fields).await;
+    let call = site.agent.forward("signed", "GET", &site.upstream.url("/"));
     call.send().await.problem(403, "target_not_allowed");
-    assert_eq!(world.upstream.requests().len(), 0);
-    let call = world.agent.forward("signed", "GET", "https://api.example.com/x");
+    assert_eq!(site.upstream.requests().len(), 0);
+    let call = site.agent.forward("signed", "GET", "https://api.example.com/x");
     call.send().await.forwarded(200);
-    let request = world.upstream.received(1).await.remove(0);
+    let request = site.upstream.received(1).await.remove(0);
     assert_eq!(request.header("x-oauth-target"), Some("https://api.example.com/x"));
     // A credential that goes to the target itself cannot reach the same address.
-    world.credential("direct", &json!({"auth": {"kind": "bearer"}, "secret": "s"})).await;
-    let call = world.agent.forward("direct", "GET", &world.upstream.url("/"));
+    site.credential("direct", &json!({"auth": {"kind": "bearer"}, "secret": "s"})).await;
+    let call = site.agent.forward("direct", "GET", &site.upstream.url("/"));
     call.send().await.problem(403, "target_not_allowed");
-    assert_eq!(world.upstream.requests().len(), 1);
+    assert_eq!(site.upstream.requests().len(), 1);
 }

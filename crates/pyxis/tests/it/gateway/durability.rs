@@ -5,11 +5,11 @@ use pyxis_testkit::engines;
 use pyxis_testkit::upstream::Reply;
 use serde_json::{Value, json};
 
-use crate::support::{Call, Setup, World};
+use crate::support::{Call, Setup, Site};
 
 /// Makes the database refuse to record that a request is about to be sent.
-fn hold_attempts(world: &World) {
-    world.app.sql(if world.app.is_postgres() {
+fn hold_attempts(site: &Site) {
+    site.app.sql(if site.app.is_postgres() {
         "CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''held''; END'; \
          CREATE TRIGGER hold BEFORE UPDATE OF attempt_at ON approvals FOR EACH ROW EXECUTE FUNCTION hold()"
     } else {
@@ -17,12 +17,8 @@ fn hold_attempts(world: &World) {
     });
 }
 
-fn release_attempts(world: &World) {
-    world.app.sql(if world.app.is_postgres() {
-        "DROP TRIGGER hold ON approvals"
-    } else {
-        "DROP TRIGGER hold"
-    });
+fn release_attempts(site: &Site) {
+    site.app.sql(if site.app.is_postgres() { "DROP TRIGGER hold ON approvals" } else { "DROP TRIGGER hold" });
 }
 
 /// Keeps all others from writing until it is released.
@@ -40,167 +36,167 @@ impl Held {
     }
 }
 
-async fn hold_writes(world: &World) -> Held {
-    if world.app.is_postgres() {
-        return Held::Postgres(world.app.postgres().hold("LOCK TABLE audit_records IN EXCLUSIVE MODE").await);
+async fn hold_writes(site: &Site) -> Held {
+    if site.app.is_postgres() {
+        return Held::Postgres(site.app.postgres().hold("LOCK TABLE audit_records IN EXCLUSIVE MODE").await);
     }
-    Held::Sqlite(pyxis_testkit::sqlite::hold(&world.app.data().join("pyxis.db")))
+    Held::Sqlite(pyxis_testkit::sqlite::hold(&site.app.data().join("pyxis.db")))
 }
 
 engines! {
     async fn a_pending_request_survives_a_restart(setup: Setup) {
-        let mut world = World::with(setup).await;
-        let txn = world.pause("/x").await;
-        world.app.restart().await;
-        assert_eq!(world.agent.poll(&txn).await["status"], "pending");
-        world.owner.approve(&txn).await;
-        assert_eq!(world.agent.outcome(&txn).await["response"]["body"], "ok");
-        assert_eq!(world.upstream.received(1).await[0].text(), "a body to approve");
+        let mut site = Site::with(setup).await;
+        let txn = site.pause("/x").await;
+        site.app.restart().await;
+        assert_eq!(site.agent.poll(&txn).await["status"], "pending");
+        site.owner.approve(&txn).await;
+        assert_eq!(site.agent.outcome(&txn).await["response"]["body"], "ok");
+        assert_eq!(site.upstream.received(1).await[0].text(), "a body to approve");
     }
 
     async fn a_pending_request_survives_kill_9(setup: Setup) {
-        let mut world = World::with(setup).await;
-        let txn = world.pause("/x").await;
-        world.app.kill().await;
-        world.app.serve();
-        world.owner.approve(&txn).await;
-        assert_eq!(world.agent.outcome(&txn).await["response"]["status"], 200);
-        assert_eq!(world.upstream.requests().len(), 1);
+        let mut site = Site::with(setup).await;
+        let txn = site.pause("/x").await;
+        site.app.kill().await;
+        site.app.serve();
+        site.owner.approve(&txn).await;
+        assert_eq!(site.agent.outcome(&txn).await["response"]["status"], 200);
+        assert_eq!(site.upstream.requests().len(), 1);
     }
 
     async fn an_answer_survives_a_restart(setup: Setup) {
-        let mut world = World::with(setup).await;
-        let txn = world.pause("/x").await;
-        world.owner.approve(&txn).await;
-        let before = world.agent.outcome(&txn).await;
-        world.app.restart().await;
-        assert_eq!(world.agent.poll(&txn).await, before);
-        assert_eq!(world.upstream.requests().len(), 1);
+        let mut site = Site::with(setup).await;
+        let txn = site.pause("/x").await;
+        site.owner.approve(&txn).await;
+        let before = site.agent.outcome(&txn).await;
+        site.app.restart().await;
+        assert_eq!(site.agent.poll(&txn).await, before);
+        assert_eq!(site.upstream.requests().len(), 1);
     }
 
     async fn killed_between_approval_and_forward_it_is_sent_once_after_the_restart(setup: Setup) {
-        let mut world = World::with(setup).await;
-        let txn = world.pause("/x").await;
+        let mut site = Site::with(setup).await;
+        let txn = site.pause("/x").await;
         // The attempt cannot be recorded, so the approved request stops right before it.
-        hold_attempts(&world);
-        world.owner.approve(&txn).await;
-        crate::support::until("the attempt", async || world.app.logs().contains("cannot execute").then_some(()))
+        hold_attempts(&site);
+        site.owner.approve(&txn).await;
+        crate::support::until("the attempt", async || site.app.logs().contains("cannot execute").then_some(()))
             .await;
-        world.app.kill().await;
-        assert_eq!(world.upstream.requests().len(), 0);
-        release_attempts(&world);
-        world.app.serve();
-        let outcome = world.agent.outcome(&txn).await;
+        site.app.kill().await;
+        assert_eq!(site.upstream.requests().len(), 0);
+        release_attempts(&site);
+        site.app.serve();
+        let outcome = site.agent.outcome(&txn).await;
         assert_eq!((&outcome["status"], &outcome["response"]["body"]), (&json!("approved"), &json!("ok")));
-        world.app.restart().await;
-        assert_eq!(world.agent.poll(&txn).await, outcome);
-        assert_eq!(world.upstream.requests().len(), 1);
+        site.app.restart().await;
+        assert_eq!(site.agent.poll(&txn).await, outcome);
+        assert_eq!(site.upstream.requests().len(), 1);
     }
 
     async fn killed_during_the_forward_it_is_never_sent_again(setup: Setup) {
-        let mut world = World::with(setup).await;
+        let mut site = Site::with(setup).await;
         let (reply, _release) = Reply::ok("late").held();
-        world.upstream.reply(reply);
-        let txn = world.pause("/x").await;
-        world.owner.approve(&txn).await;
-        world.upstream.received(1).await;
-        let call = world.agent.client.get(&format!("/agent/approvals/{txn}"));
+        site.upstream.reply(reply);
+        let txn = site.pause("/x").await;
+        site.owner.approve(&txn).await;
+        site.upstream.received(1).await;
+        let call = site.agent.client.get(&format!("/agent/approvals/{txn}"));
         let under_way = call.send().await.expect(200);
         assert_eq!(under_way.header("retry-after"), Some("2"));
         let told = under_way.json();
         let seen = (&told["status"], &told["response"], &told["error"]);
         assert_eq!(seen, (&json!("approved"), &Value::Null, &Value::Null));
-        world.app.kill().await;
-        world.app.serve();
+        site.app.kill().await;
+        site.app.serve();
         // Immediately: a start settles dead nodes of its own data directory.
-        let outcome = world.agent.poll(&txn).await;
+        let outcome = site.agent.poll(&txn).await;
         let seen = (&outcome["status"], &outcome["error"], &outcome["response"]);
         assert_eq!(seen, (&json!("approved"), &json!("outcome_unknown"), &Value::Null));
-        world.app.kill().await;
-        world.app.serve();
-        assert_eq!(world.agent.outcome(&txn).await, outcome);
-        assert_eq!(world.upstream.requests().len(), 1);
-        let records = world.app.audit().await;
+        site.app.kill().await;
+        site.app.serve();
+        assert_eq!(site.agent.outcome(&txn).await, outcome);
+        assert_eq!(site.upstream.requests().len(), 1);
+        let records = site.app.audit().await;
         let unknown = |record: &&Value| record["kind"] == "approval.outcome_lost";
         assert_eq!(records.iter().filter(unknown).count(), 1);
     }
 
     async fn an_answer_that_cannot_be_stored_at_once_is_stored_later(setup: Setup) {
-        let world = World::with(setup).await;
+        let site = Site::with(setup).await;
         let (reply, release) = Reply::ok("late").held();
-        world.upstream.reply(reply);
-        let txn = world.pause("/x").await;
-        world.owner.approve(&txn).await;
-        world.upstream.received(1).await;
-        world.app.sql("ALTER TABLE audit_records RENAME TO audit_records_away");
+        site.upstream.reply(reply);
+        let txn = site.pause("/x").await;
+        site.owner.approve(&txn).await;
+        site.upstream.received(1).await;
+        site.app.sql("ALTER TABLE audit_records RENAME TO audit_records_away");
         release.go();
         crate::support::until("the first try", async || {
-            world.app.logs().contains("cannot store the outcome").then_some(())
+            site.app.logs().contains("cannot store the outcome").then_some(())
         })
         .await;
-        world.app.sql("ALTER TABLE audit_records_away RENAME TO audit_records");
-        assert_eq!(world.agent.outcome(&txn).await["response"]["body"], "late");
-        assert_eq!(world.upstream.requests().len(), 1);
+        site.app.sql("ALTER TABLE audit_records_away RENAME TO audit_records");
+        assert_eq!(site.agent.outcome(&txn).await["response"]["body"], "late");
+        assert_eq!(site.upstream.requests().len(), 1);
     }
 
     async fn without_the_audit_trail_nothing_is_sent(setup: Setup) {
-        let world = World::with(setup).await;
-        world.forward("GET", "/before").send().await.forwarded(200);
-        world.app.sql("ALTER TABLE audit_records RENAME TO audit_records_away");
+        let site = Site::with(setup).await;
+        site.forward("GET", "/before").send().await.forwarded(200);
+        site.app.sql("ALTER TABLE audit_records RENAME TO audit_records_away");
         for method in ["GET", "POST"] {
-            world.forward(method, "/x").send().await.problem(503, "unavailable");
+            site.forward(method, "/x").send().await.problem(503, "unavailable");
         }
-        assert_eq!(world.upstream.requests().len(), 1);
-        world.app.sql("ALTER TABLE audit_records_away RENAME TO audit_records");
-        world.forward("GET", "/after").send().await.forwarded(200);
-        assert_eq!(world.upstream.requests().len(), 2);
+        assert_eq!(site.upstream.requests().len(), 1);
+        site.app.sql("ALTER TABLE audit_records_away RENAME TO audit_records");
+        site.forward("GET", "/after").send().await.forwarded(200);
+        assert_eq!(site.upstream.requests().len(), 2);
     }
 
     async fn while_somebody_else_keeps_the_database_busy_every_request_is_refused_in_time(setup: Setup) {
-        let world = World::with(setup).await;
-        let txn = world.pause("/pending").await;
-        let held = hold_writes(&world).await;
+        let site = Site::with(setup).await;
+        let txn = site.pause("/pending").await;
+        let held = hold_writes(&site).await;
         // More than could wait one after another within a client's timeout.
         let refused = async |call: Call| {
             let answer = call.send().await;
             assert_eq!(answer.header("retry-after"), Some("5"));
             answer.problem(503, "unavailable");
         };
-        let approve = || world.owner.client.post(&format!("/approvals/{txn}/approve"), &json!({}));
+        let approve = || site.owner.client.post(&format!("/approvals/{txn}/approve"), &json!({}));
         let calls = (0..12).map(|number| match number % 3 {
-            0 => world.forward("GET", "/x"),
-            1 => world.forward("POST", "/x"),
+            0 => site.forward("GET", "/x"),
+            1 => site.forward("POST", "/x"),
             _ => approve(),
         });
         futures_util::future::join_all(calls.map(refused)).await;
-        assert_eq!(world.upstream.requests().len(), 0);
+        assert_eq!(site.upstream.requests().len(), 0);
         held.release().await;
-        assert_eq!(world.agent.poll(&txn).await["status"], "pending", "nothing of it was done later");
-        world.owner.approve(&txn).await;
-        assert_eq!(world.agent.outcome(&txn).await["response"]["body"], "ok");
-        world.forward("GET", "/after").send().await.forwarded(200);
-        assert_eq!(world.upstream.requests().len(), 2);
+        assert_eq!(site.agent.poll(&txn).await["status"], "pending", "nothing of it was done later");
+        site.owner.approve(&txn).await;
+        assert_eq!(site.agent.outcome(&txn).await["response"]["body"], "ok");
+        site.forward("GET", "/after").send().await.forwarded(200);
+        assert_eq!(site.upstream.requests().len(), 2);
     }
 
     async fn readiness_follows_the_audit_trail_and_health_does_not(setup: Setup) {
-        let world = World::with(setup).await;
-        let anonymous = world.app.anonymous();
+        let site = Site::with(setup).await;
+        let anonymous = site.app.anonymous();
         anonymous.get("/readyz").send().await.expect(200);
-        world.app.sql("ALTER TABLE audit_records RENAME TO audit_records_away");
+        site.app.sql("ALTER TABLE audit_records RENAME TO audit_records_away");
         let unready = anonymous.get("/readyz").send().await;
         assert_eq!((unready.status, unready.header("retry-after")), (503, Some("5")));
         anonymous.get("/healthz").send().await.expect(200);
-        world.app.sql("ALTER TABLE audit_records_away RENAME TO audit_records");
+        site.app.sql("ALTER TABLE audit_records_away RENAME TO audit_records");
         let ready = anonymous.get("/readyz").send().await.expect(200);
         assert_eq!(ready.header("retry-after"), None);
     }
 
     async fn without_the_store_a_paused_request_is_not_acknowledged(setup: Setup) {
-        let world = World::with(setup).await;
-        world.app.sql("ALTER TABLE approvals RENAME TO approvals_away");
-        world.forward("POST", "/x").send().await.problem(503, "unavailable");
-        world.app.sql("ALTER TABLE approvals_away RENAME TO approvals");
-        world.forward("POST", "/x").send().await.txn();
-        assert_eq!(world.upstream.requests().len(), 0);
+        let site = Site::with(setup).await;
+        site.app.sql("ALTER TABLE approvals RENAME TO approvals_away");
+        site.forward("POST", "/x").send().await.problem(503, "unavailable");
+        site.app.sql("ALTER TABLE approvals_away RENAME TO approvals");
+        site.forward("POST", "/x").send().await.txn();
+        assert_eq!(site.upstream.requests().len(), 0);
     }
 }

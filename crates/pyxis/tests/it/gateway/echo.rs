@@ -6,7 +6,7 @@ use pyxis_testkit::upstream::{Received, Reply};
 use serde_json::{Value, json};
 
 use crate::support::leaks::{encodings, found};
-use crate::support::{SECRET, Setup, World};
+use crate::support::{SECRET, Setup, Site};
 
 const PEM: &str = include_str!("../../../../pyxis-signing/data/rsa.pem");
 
@@ -31,11 +31,11 @@ fn echo(request: &Received) -> Reply {
 }
 
 async fn echoed(auth: Value, secret: &Value) -> (String, Received) {
-    let world = World::bare(Setup::new()).await;
-    world.credential("api", &json!({"auth": auth, "secret": secret})).await;
-    world.upstream.reply_with(echo);
-    let answer = world.forward("GET", "/things?x=1").send().await.forwarded(200);
-    (answer.text(), world.upstream.received(1).await.remove(0))
+    let site = Site::bare(Setup::new()).await;
+    site.credential("api", &json!({"auth": auth, "secret": secret})).await;
+    site.upstream.reply_with(echo);
+    let answer = site.forward("GET", "/things?x=1").send().await.forwarded(200);
+    (answer.text(), site.upstream.received(1).await.remove(0))
 }
 
 /// Checks that nothing in `sent` is there, plain or after removing the line ends.
@@ -111,10 +111,10 @@ async fn a_short_secret_does_not_wreck_the_answer() {
         (format, json!({"user": "bob", "pin": "1234"})),
         (json!({"kind": "oauth1"}), json!({"consumer_key": "77", "consumer_secret": "1234", "token": "bob"})),
     ] {
-        let world = World::bare(Setup::new()).await;
-        let made = world.credential("api", &json!({"auth": auth, "secret": secret})).await;
-        world.upstream.reply(Reply::ok(said));
-        let answer = world.forward("GET", "/").send().await.forwarded(200);
+        let site = Site::bare(Setup::new()).await;
+        let made = site.credential("api", &json!({"auth": auth, "secret": secret})).await;
+        site.upstream.reply(Reply::ok(said));
+        let answer = site.forward("GET", "/").send().await.forwarded(200);
         assert_eq!(answer.text(), said, "{auth}");
         let warning = made["warnings"][0].as_str().unwrap_or_default();
         assert!(warning.starts_with("secret") && warning.contains("fewer than 8"), "{made}");
@@ -123,13 +123,13 @@ async fn a_short_secret_does_not_wreck_the_answer() {
 
 #[tokio::test]
 async fn a_key_comes_back_neither_whole_nor_line_by_line() {
-    let world = World::bare(Setup::new()).await;
+    let site = Site::bare(Setup::new()).await;
     let tokens = pyxis_testkit::upstream::Upstream::http().await;
     tokens.reply(Reply::json("{\"access_token\":\"t0k-canary-1\",\"expires_in\":3600}"));
     let auth =
         json!({"kind": "jwt_bearer", "token_url": tokens.url("/t"), "issuer": "i", "algorithm": "RS256"});
     let secret = json!({"client_email": "shown@example.com", "private_key": PEM});
-    world.credential("api", &json!({"auth": auth, "secret": secret})).await;
+    site.credential("api", &json!({"auth": auth, "secret": secret})).await;
     let lines: Vec<&str> = PEM.lines().filter(|line| !line.contains("-----")).collect();
     let body = lines.concat();
     let wrapped =
@@ -150,8 +150,8 @@ async fn a_key_comes_back_neither_whole_nor_line_by_line() {
     ];
     let encoded: Vec<String> = lines.iter().flat_map(|line| encodings(line)).collect();
     for text in texts {
-        world.upstream.reply(Reply::ok(text.clone()));
-        let answer = world.forward("GET", "/").send().await.forwarded(200);
+        site.upstream.reply(Reply::ok(text.clone()));
+        let answer = site.forward("GET", "/").send().await.forwarded(200);
         let seen = answer.text().replace("\\n", "").replace(['\r', '\n', ' '], "");
         let left = encoded.iter().find(|line| line.len() > 24 && seen.contains(line.as_str()));
         assert!(left.is_none(), "{left:?} in {seen}");
@@ -159,7 +159,7 @@ async fn a_key_comes_back_neither_whole_nor_line_by_line() {
         assert!(left.is_none(), "{seen}");
         assert!(seen.contains("[REDACTED:api]"), "{seen}");
     }
-    world.upstream.reply(Reply::ok("for shown@example.com"));
-    let answer = world.forward("GET", "/").send().await.forwarded(200);
+    site.upstream.reply(Reply::ok("for shown@example.com"));
+    let answer = site.forward("GET", "/").send().await.forwarded(200);
     assert_eq!(answer.text(), "for shown@example.com");
 }

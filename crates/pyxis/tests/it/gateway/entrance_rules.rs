@@ -5,19 +5,19 @@ use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::json;
 
 use crate::support::client::Call;
-use crate::support::{Agent, Setup, World, in_one_hour, until};
+use crate::support::{Agent, Setup, Site, in_one_hour, until};
 
-fn by(agent: &Agent, world: &World, method: &str, path: &str) -> Call {
-    world.app.anonymous().call(method, path).header("authorization", &format!("Bearer {}", agent.key))
+fn by(agent: &Agent, site: &Site, method: &str, path: &str) -> Call {
+    site.app.anonymous().call(method, path).header("authorization", &format!("Bearer {}", agent.key))
 }
 
-fn enter(world: &World, method: &str, path: &str) -> Call {
-    by(&world.agent, world, method, path)
+fn enter(site: &Site, method: &str, path: &str) -> Call {
+    by(&site.agent, site, method, path)
 }
 
-async fn pending(world: &World) -> String {
+async fn pending(site: &Site) -> String {
     until("a pending approval", async || {
-        let list = world.owner.client.get("/approvals?state=pending").send().await.expect(200).json();
+        let list = site.owner.client.get("/approvals?state=pending").send().await.expect(200).json();
         list["approvals"][0]["txn_id"].as_str().map(str::to_owned)
     })
     .await
@@ -25,68 +25,68 @@ async fn pending(world: &World) -> String {
 
 engines! {
     async fn nobody_decides_while_it_is_held_and_it_is_a_202_without_being_asked(setup: Setup) {
-        let world = World::with(setup.env("PX_ENTRANCE_WAIT_SECS", "1")).await;
-        let answer = enter(&world, "POST", "/p/api/v1/x").body("{}").send().await;
+        let site = Site::with(setup.env("PX_ENTRANCE_WAIT_SECS", "1")).await;
+        let answer = enter(&site, "POST", "/p/api/v1/x").body("{}").send().await;
         assert_eq!(answer.header("px-error"), None);
         let txn = answer.txn();
         assert_eq!(answer.header("px-txn"), Some(txn.as_str()));
         // It continues like any other request.
-        world.owner.approve(&txn).await;
-        assert_eq!(world.agent.outcome(&txn).await["response"]["body"], "ok");
-        assert_eq!(world.upstream.requests().len(), 1);
+        site.owner.approve(&txn).await;
+        assert_eq!(site.agent.outcome(&txn).await["response"]["body"], "ok");
+        assert_eq!(site.upstream.requests().len(), 1);
     }
 
     async fn a_denial_while_it_is_held_is_a_403_of_the_proxy(setup: Setup) {
-        let world = World::with(setup.env("PX_ENTRANCE_WAIT_SECS", "30")).await;
-        let waiting = tokio::spawn(enter(&world, "POST", "/p/api/v1/x").body("{}").send());
-        world.owner.deny(&pending(&world).await, "not today").await;
+        let site = Site::with(setup.env("PX_ENTRANCE_WAIT_SECS", "30")).await;
+        let waiting = tokio::spawn(enter(&site, "POST", "/p/api/v1/x").body("{}").send());
+        site.owner.deny(&pending(&site).await, "not today").await;
         assert_eq!(waiting.await.unwrap().problem(403, "approval_denied")["reason"], "not today");
-        assert_eq!(world.upstream.requests().len(), 0);
+        assert_eq!(site.upstream.requests().len(), 0);
     }
 
     async fn the_hourly_budget_is_the_one_of_forward(setup: Setup) {
         in_one_hour(setup, async |setup| {
-            let world = World::with(setup).await;
-            let made = world.owner.add_agent(&json!({"name": "two", "credentials": "all", "rate_limit_per_hour": 2})).await;
-            let agent = world.app.agent(made["key"].as_str().unwrap());
-            by(&agent, &world, "GET", "/p/api/x").send().await.forwarded(200);
-            by(&agent, &world, "GET", "/p/nothing/x").send().await.problem(404, "credential_not_found");
-            by(&agent, &world, "GET", "/p/api/x").send().await.problem(429, "rate_limited");
-            agent.forward("api", "GET", &world.upstream.url("/")).send().await.problem(429, "rate_limited");
-            assert_eq!(world.upstream.requests().len(), 1);
+            let site = Site::with(setup).await;
+            let made = site.owner.add_agent(&json!({"name": "two", "credentials": "all", "rate_limit_per_hour": 2})).await;
+            let agent = site.app.agent(made["key"].as_str().unwrap());
+            by(&agent, &site, "GET", "/p/api/x").send().await.forwarded(200);
+            by(&agent, &site, "GET", "/p/nothing/x").send().await.problem(404, "credential_not_found");
+            by(&agent, &site, "GET", "/p/api/x").send().await.problem(429, "rate_limited");
+            agent.forward("api", "GET", &site.upstream.url("/")).send().await.problem(429, "rate_limited");
+            assert_eq!(site.upstream.requests().len(), 1);
         })
         .await;
     }
 
     async fn a_grant_spares_the_question(setup: Setup) {
-        let world = World::with(setup.env("PX_ENTRANCE_WAIT_SECS", "0")).await;
-        let txn = enter(&world, "POST", "/p/api/v1/x").body("one").send().await.txn();
-        world.owner.approve_with(&txn, &json!({"grant_seconds": 900})).await;
-        world.agent.outcome(&txn).await;
-        enter(&world, "POST", "/p/api/v1/x").body("two").send().await.forwarded(200);
-        enter(&world, "POST", "/p/api/v1/y").body("two").send().await.txn();
-        let last = world.forwards().await.into_iter().rev().find(|record| record["decision"] == "grant");
+        let site = Site::with(setup.env("PX_ENTRANCE_WAIT_SECS", "0")).await;
+        let txn = enter(&site, "POST", "/p/api/v1/x").body("one").send().await.txn();
+        site.owner.approve_with(&txn, &json!({"grant_seconds": 900})).await;
+        site.agent.outcome(&txn).await;
+        enter(&site, "POST", "/p/api/v1/x").body("two").send().await.forwarded(200);
+        enter(&site, "POST", "/p/api/v1/y").body("two").send().await.txn();
+        let last = site.forwards().await.into_iter().rev().find(|record| record["decision"] == "grant");
         assert!(last.is_some_and(|record| record["grant_id"].is_string()), "the use is on record");
     }
 
     async fn an_idempotency_key_stands_for_one_request(setup: Setup) {
-        let world = World::with(setup).await;
-        world.policy(&json!({"auto_approve_methods": ["POST"]})).await;
-        let keyed = |body: &'static str| enter(&world, "POST", "/p/api/x").header("idempotency-key", "k").body(body).send();
-        world.upstream.reply(Reply::new(201).body("made"));
+        let site = Site::with(setup).await;
+        site.policy(&json!({"auto_approve_methods": ["POST"]})).await;
+        let keyed = |body: &'static str| enter(&site, "POST", "/p/api/x").header("idempotency-key", "k").body(body).send();
+        site.upstream.reply(Reply::new(201).body("made"));
         for _ in 0..2 {
             assert_eq!(keyed("one").await.forwarded(201).text(), "made");
         }
         keyed("two").await.problem(422, "idempotency_key_reused");
-        assert_eq!(world.upstream.requests().len(), 1);
+        assert_eq!(site.upstream.requests().len(), 1);
     }
 
     async fn a_post_is_answered_by_a_stream_of_events(setup: Setup) {
-        let world = World::with(setup).await;
-        world.policy(&json!({"auto_approve_methods": ["POST"]})).await;
+        let site = Site::with(setup).await;
+        site.policy(&json!({"auto_approve_methods": ["POST"]})).await;
         let (reply, chunks) = Reply::streaming();
-        world.upstream.reply(reply.header("content-type", "text/event-stream"));
-        let call = enter(&world, "POST", "/p/api/v1/chat/completions").header("content-type", "application/json");
+        site.upstream.reply(reply.header("content-type", "text/event-stream"));
+        let call = enter(&site, "POST", "/p/api/v1/chat/completions").header("content-type", "application/json");
         let mut opened = call.body("{\"stream\":true}").open().await;
         assert_eq!((opened.status, opened.headers["content-type"].as_bytes()), (200, b"text/event-stream".as_slice()));
         for text in ["data: 1\n\n", "data: 2\n\n"] {
@@ -96,14 +96,14 @@ engines! {
     }
 
     async fn a_kind_that_fetches_a_token_serves_it_too(setup: Setup) {
-        let world = World::bare(setup).await;
+        let site = Site::bare(setup).await;
         let tokens = Upstream::http().await;
         tokens.reply(Reply::json("{\"access_token\":\"t0k-canary\",\"expires_in\":3600}"));
         let auth = json!({"kind": "oauth2_client_credentials", "token_url": tokens.url("/t")});
-        world.credential("api", &json!({"auth": auth, "secret": {"client_id": "me", "client_secret": "s"}})).await;
-        let answer = enter(&world, "GET", "/p/api/v1/x").send().await.forwarded(200);
+        site.credential("api", &json!({"auth": auth, "secret": {"client_id": "me", "client_secret": "s"}})).await;
+        let answer = enter(&site, "GET", "/p/api/v1/x").send().await.forwarded(200);
         answer.hides("canary");
-        let request = world.upstream.received(1).await.remove(0);
+        let request = site.upstream.received(1).await.remove(0);
         assert_eq!(request.header("authorization"), Some("Bearer t0k-canary"));
     }
 }

@@ -9,27 +9,27 @@ use serde_json::json;
 
 use crate::support::app::{Ran, run};
 use crate::support::browser::Browser;
-use crate::support::{App, Setup, World};
+use crate::support::{App, Setup, Site};
 
 const PEM: &str = include_str!("../../../../pyxis-signing/data/rsa.pem");
 
 /// The bearer token that reached the upstream.
-async fn bearer(world: &World, name: &str) -> Option<String> {
-    let seen = world.upstream.requests().len();
-    world.agent.forward(name, "GET", &world.upstream.url("/")).send().await.forwarded(200);
-    let sent = world.upstream.received(seen + 1).await.pop().unwrap();
+async fn bearer(site: &Site, name: &str) -> Option<String> {
+    let seen = site.upstream.requests().len();
+    site.agent.forward(name, "GET", &site.upstream.url("/")).send().await.forwarded(200);
+    let sent = site.upstream.received(seen + 1).await.pop().unwrap();
     sent.header("authorization").map(str::to_owned)
 }
 
 engines! {
     async fn what_editors_add_is_cut_and_control_characters_are_refused_by_name(setup: Setup) {
-        let world = World::bare(setup).await;
+        let site = Site::bare(setup).await;
         let auth = json!({"kind": "bearer"});
-        world.credential("api", &json!({"auth": auth, "secret": "\u{feff}key-canary-1\r\n"})).await;
-        assert_eq!(bearer(&world, "api").await.as_deref(), Some("Bearer key-canary-1"));
+        site.credential("api", &json!({"auth": auth, "secret": "\u{feff}key-canary-1\r\n"})).await;
+        assert_eq!(bearer(&site, "api").await.as_deref(), Some("Bearer key-canary-1"));
         let path = "/admin/credentials/api/secret";
-        world.owner.client.put(path, &json!({"secret": "key-canary-2\n\n"})).send().await.expect(200);
-        assert_eq!(bearer(&world, "api").await.as_deref(), Some("Bearer key-canary-2"));
+        site.owner.client.put(path, &json!({"secret": "key-canary-2\n\n"})).send().await.expect(200);
+        assert_eq!(bearer(&site, "api").await.as_deref(), Some("Bearer key-canary-2"));
 
         let client = json!({"kind": "oauth2_client_credentials", "token_url": "https://tokens.example/t"});
         for (auth, secret, field) in [
@@ -45,24 +45,24 @@ engines! {
             (client, json!({"client_id": "c", "client_secret": "a\u{feff}canary"}), "secret.client_secret"),
         ] {
             let body = json!({"name": "bad", "auth": auth, "secret": secret, "allowed_hosts": ["api.example.com"]});
-            let refused = world.owner.client.post("/admin/credentials", &body).send().await;
+            let refused = site.owner.client.post("/admin/credentials", &body).send().await;
             let refused = refused.problem(422, "invalid_field");
             assert_eq!(refused["field"], field, "{refused}");
             let text = refused.to_string();
             assert!(text.contains("U+") && !text.contains("canary"), "{text}");
         }
-        let refused = world.owner.client.put(path, &json!({"secret": "key\u{0}canary"})).send().await;
+        let refused = site.owner.client.put(path, &json!({"secret": "key\u{0}canary"})).send().await;
         refused.problem(422, "invalid_field");
         let sidecar = json!({"name": "side", "connector": "sidecar", "api_base": "http://127.0.0.1:1/",
             "secret": "to\nken"});
-        world.owner.client.post("/admin/credentials", &sidecar).send().await.problem(422, "invalid_field");
+        site.owner.client.post("/admin/credentials", &sidecar).send().await.problem(422, "invalid_field");
     }
 
     async fn a_key_in_pem_keeps_its_lines(setup: Setup) {
-        let world = World::bare(setup).await;
+        let site = Site::bare(setup).await;
         let auth = json!({"kind": "jwt_bearer", "token_url": "https://tokens.example/t", "issuer": "i", "algorithm": "RS256"});
         for (name, pem) in [("unix", PEM.to_owned()), ("dos", format!("\u{feff}{}", PEM.replace('\n', "\r\n")))] {
-            world.credential(name, &json!({"auth": auth, "secret": {"private_key": pem}})).await;
+            site.credential(name, &json!({"auth": auth, "secret": {"private_key": pem}})).await;
         }
     }
 }
@@ -79,8 +79,8 @@ async fn fed(app: &App, arguments: &[&str], text: &str) -> Ran {
 
 #[tokio::test]
 async fn the_command_line_takes_a_secret_whole_from_every_source() {
-    let world = World::bare(Setup::new()).await;
-    let (app, host) = (&world.app, world.upstream.addr().to_string());
+    let site = Site::bare(Setup::new()).await;
+    let (app, host) = (&site.app, site.upstream.addr().to_string());
     let add =
         |name: &'static str| vec!["credential", "add", "--name", name, "--allow-host", &host, "--allow-http"];
     let jwt = json!({"kind": "jwt_bearer", "token_url": "https://tokens.example/t", "issuer": "i", "algorithm": "RS256"})
@@ -88,13 +88,13 @@ async fn the_command_line_takes_a_secret_whole_from_every_source() {
     // The key would be invalid if only its first line were read.
     fed(app, &[add("key"), vec!["--auth-json", &jwt]].concat(), PEM).await.expect(0);
     fed(app, &[add("piped"), vec!["--auth", "bearer"]].concat(), "\u{feff}key-canary-1\r\n").await.expect(0);
-    assert_eq!(bearer(&world, "piped").await.as_deref(), Some("Bearer key-canary-1"));
+    assert_eq!(bearer(&site, "piped").await.as_deref(), Some("Bearer key-canary-1"));
 
     let file = app.directory().join("secret");
     std::fs::write(&file, "\u{feff}key-canary-2\n\n").unwrap();
     let source = ["--auth", "bearer", "--secret-file", file.to_str().unwrap()];
     app.cli(&[add("filed"), source.to_vec()].concat()).await.expect(0);
-    assert_eq!(bearer(&world, "filed").await.as_deref(), Some("Bearer key-canary-2"));
+    assert_eq!(bearer(&site, "filed").await.as_deref(), Some("Bearer key-canary-2"));
 
     for (value, code) in [("key-canary-3\n", 0), ("key\tcanary", 1)] {
         let mut command =
@@ -104,7 +104,7 @@ async fn the_command_line_takes_a_secret_whole_from_every_source() {
         assert!(code == 0 || ran.stderr.contains("KEY has the invisible character U+0009"), "{ran:?}");
         assert!(!ran.stderr.contains("canary"), "{ran:?}");
     }
-    assert_eq!(bearer(&world, "of-variable").await.as_deref(), Some("Bearer key-canary-3"));
+    assert_eq!(bearer(&site, "of-variable").await.as_deref(), Some("Bearer key-canary-3"));
     let two_lines = fed(app, &[add("two"), vec!["--auth", "bearer"]].concat(), "one-canary\ntwo").await;
     assert!(two_lines.code == Some(1) && two_lines.stderr.contains("U+000A"), "{two_lines:?}");
 
@@ -129,10 +129,10 @@ async fn the_command_line_takes_a_secret_whole_from_every_source() {
 
 #[tokio::test]
 async fn the_dashboard_takes_a_secret_as_it_was_meant() {
-    let world = World::bare(Setup::new()).await;
-    world.app.admin("admin@people.example").await;
-    let browser = Browser::sign_in(&world.app.anonymous(), "admin@people.example").await;
-    let host = world.upstream.addr().to_string();
+    let site = Site::bare(Setup::new()).await;
+    site.app.admin("admin@people.example").await;
+    let browser = Browser::sign_in(&site.app.anonymous(), "admin@people.example").await;
+    let host = site.upstream.addr().to_string();
     let fields = |name: &'static str, secret: &'static str| {
         vec![
             ("kind", "bearer"),
@@ -143,7 +143,7 @@ async fn the_dashboard_takes_a_secret_as_it_was_meant() {
         ]
     };
     browser.submit("/app/credentials", &fields("typed", "%EF%BB%BFkey-canary-1%0D%0A")).await.expect(303);
-    assert_eq!(bearer(&world, "typed").await.as_deref(), Some("Bearer key-canary-1"));
+    assert_eq!(bearer(&site, "typed").await.as_deref(), Some("Bearer key-canary-1"));
     let refused = browser.submit("/app/credentials", &fields("bad", "key%07canary")).await.expect(422).text();
     assert!(refused.contains("U+0007"), "{refused}");
     browser.submit("/app/credentials", &fields("pin", "1234")).await.expect(303);

@@ -2,14 +2,14 @@
 
 use pyxis_testkit::engines;
 
-use crate::support::{SECRET, Setup, World};
+use crate::support::{SECRET, Setup, Site};
 
 engines! {
     async fn get_reaches_the_upstream_with_the_secret(setup: Setup) {
-        let world = World::with(setup).await;
-        let answer = world.forward("GET", "/things?x=1").send().await.forwarded(200);
+        let site = Site::with(setup).await;
+        let answer = site.forward("GET", "/things?x=1").send().await.forwarded(200);
         assert_eq!(answer.text(), "ok");
-        let [request] = world.upstream.received(1).await.try_into().unwrap();
+        let [request] = site.upstream.received(1).await.try_into().unwrap();
         assert_eq!((request.method.as_str(), request.target.as_str()), ("GET", "/things?x=1"));
         assert_eq!(request.header("authorization"), Some(format!("Bearer {SECRET}").as_str()));
     }

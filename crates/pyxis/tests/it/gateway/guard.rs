@@ -4,68 +4,68 @@ use pyxis_testkit::engines;
 use pyxis_testkit::upstream::Reply;
 use serde_json::json;
 
-use crate::support::{SECRET, Setup, World};
+use crate::support::{SECRET, Setup, Site};
 
-/// A world whose operator opened no network.
-async fn closed() -> World {
-    World::with(Setup::new().without("PX_EGRESS_ALLOW")).await
+/// A site whose operator opened no network.
+async fn closed() -> Site {
+    Site::with(Setup::new().without("PX_EGRESS_ALLOW")).await
 }
 
-async fn credential_for(world: &World, hosts: &[&str]) {
+async fn credential_for(site: &Site, hosts: &[&str]) {
     let fields = json!({"auth": {"kind": "bearer"}, "secret": SECRET, "allowed_hosts": hosts});
-    world.credential("for", &fields).await;
+    site.credential("for", &fields).await;
 }
 
 engines! {
     async fn autonomous_mode_opens_no_host_and_no_network_and_shows_no_secret(setup: Setup) {
-        let world = World::with(setup).await;
+        let site = Site::with(setup).await;
         let mode = json!({"default_approval_mode": "autonomous"});
-        world.owner.client.patch("/admin/settings", &mode).send().await.expect(200);
-        credential_for(&world, &["10.0.0.1"]).await;
+        site.owner.client.patch("/admin/settings", &mode).send().await.expect(200);
+        credential_for(&site, &["10.0.0.1"]).await;
         for method in ["GET", "DELETE"] {
-            let outside = world.agent.forward("api", method, "https://api.example.com/");
+            let outside = site.agent.forward("api", method, "https://api.example.com/");
             outside.send().await.problem(403, "host_not_allowed");
-            let inside = world.agent.forward("for", method, "http://10.0.0.1/");
+            let inside = site.agent.forward("for", method, "http://10.0.0.1/");
             inside.send().await.problem(403, "target_not_allowed");
         }
-        assert_eq!(world.upstream.connections(), 0);
-        world.upstream.reply_with(|request| Reply::ok(request.header("authorization").unwrap().to_owned()));
-        let passed = world.forward("DELETE", "/").send().await.forwarded(200);
+        assert_eq!(site.upstream.connections(), 0);
+        site.upstream.reply_with(|request| Reply::ok(request.header("authorization").unwrap().to_owned()));
+        let passed = site.forward("DELETE", "/").send().await.forwarded(200);
         assert_eq!(passed.text(), "Bearer [REDACTED:api]");
     }
 }
 
 engines! {
     async fn a_wildcard_over_a_public_suffix_is_refused_by_name_and_a_stored_one_is_shown(setup: Setup) {
-        let world = World::with(setup).await;
+        let site = Site::with(setup).await;
         let fields = |hosts: &[&str]| {
             json!({"name": "wide", "auth": {"kind": "bearer"}, "secret": SECRET, "allowed_hosts": hosts})
         };
         for entry in ["*.co.uk", "*.CO.UK:8443", "*.github.io", "*.s3.amazonaws.com", "*.\u{516c}\u{53f8}.cn"] {
-            let made = world.owner.client.post("/admin/credentials", &fields(&["api.example.com", entry])).send();
+            let made = site.owner.client.post("/admin/credentials", &fields(&["api.example.com", entry])).send();
             let refused = made.await.problem(422, "invalid_field");
             assert_eq!(refused["field"], "allowed_hosts");
             assert!(refused["detail"].as_str().unwrap().contains(entry), "{refused}");
             let change = json!({ "allowed_hosts": [entry] });
-            let changed = world.owner.client.patch("/admin/credentials/api", &change).send().await;
+            let changed = site.owner.client.patch("/admin/credentials/api", &change).send().await;
             changed.problem(422, "invalid_field");
         }
-        credential_for(&world, &["*.example.co.uk"]).await;
-        world.app.sql("UPDATE credentials SET allowed_hosts = '[\"*.co.uk\"]' WHERE name = 'for'");
-        let ran = world.app.cli(&["doctor"]).await;
+        credential_for(&site, &["*.example.co.uk"]).await;
+        site.app.sql("UPDATE credentials SET allowed_hosts = '[\"*.co.uk\"]' WHERE name = 'for'");
+        let ran = site.app.cli(&["doctor"]).await;
         assert_eq!(ran.code, Some(1), "{ran:?}");
         assert!(ran.stdout.contains("its allowed host *.co.uk admits any name under co.uk"), "{ran:?}");
         // It does not prevent the start or the credential's other uses.
-        let judged = world.agent.forward("for", "GET", "https://example.com/").send().await;
+        let judged = site.agent.forward("for", "GET", "https://example.com/").send().await;
         judged.problem(403, "host_not_allowed");
-        let page = world.owner.client.get("/admin/credentials/for").send().await.expect(200).json();
+        let page = site.owner.client.get("/admin/credentials/for").send().await.expect(200).json();
         assert_eq!(page["allowed_hosts"], json!(["*.co.uk"]));
     }
 }
 
 #[tokio::test]
 async fn special_addresses_are_refused_whatever_the_method() {
-    let world = closed().await;
+    let site = closed().await;
     let hosts = [
         "127.0.0.1",
         "0.0.0.0",
@@ -92,21 +92,21 @@ async fn special_addresses_are_refused_whatever_the_method() {
         "[ff02::1]",
         "[2001:db8::1]",
     ];
-    credential_for(&world, &hosts).await;
+    credential_for(&site, &hosts).await;
     for host in hosts {
         for (method, scheme) in [("GET", "http"), ("POST", "https")] {
             let target = format!("{scheme}://{host}/");
-            world.agent.forward("for", method, &target).send().await.problem(403, "target_not_allowed");
+            site.agent.forward("for", method, &target).send().await.problem(403, "target_not_allowed");
         }
     }
-    let inbox = world.owner.client.get("/approvals").send().await.expect(200).json();
+    let inbox = site.owner.client.get("/approvals").send().await.expect(200).json();
     assert_eq!(inbox["approvals"], json!([]));
 }
 
 #[tokio::test]
 async fn odd_spellings_of_loopback_reach_nothing() {
-    let world = closed().await;
-    let port = world.upstream.port();
+    let site = closed().await;
+    let port = site.upstream.port();
     for host in [
         "2130706433",
         "0x7f000001",
@@ -118,7 +118,7 @@ async fn odd_spellings_of_loopback_reach_nothing() {
         "①②⑦.0.0.1",
     ] {
         let target = format!("http://{host}:{port}/");
-        let answer = world.agent.client.call("POST", "/forward").header("x-px-credential", "api");
+        let answer = site.agent.client.call("POST", "/forward").header("x-px-credential", "api");
         // A header value is bytes; the last spelling is UTF-8.
         let answer = answer.header_bytes("x-px-target", target.as_bytes()).send().await;
         let code = answer.header("px-error").unwrap_or_default();
@@ -127,64 +127,64 @@ async fn odd_spellings_of_loopback_reach_nothing() {
             "{target}: {answer:?}"
         );
     }
-    assert_eq!(world.upstream.connections(), 0);
+    assert_eq!(site.upstream.connections(), 0);
 }
 
 #[tokio::test]
 async fn names_of_one_machine_or_network_are_refused() {
-    let world = closed().await;
+    let site = closed().await;
     let hosts = ["localhost", "single", "printer.local", "metadata.google.internal", "a.localhost"];
-    credential_for(&world, &hosts).await;
+    credential_for(&site, &hosts).await;
     for host in hosts {
-        let answer = world.agent.forward("for", "GET", &format!("http://{host}/")).send().await;
+        let answer = site.agent.forward("for", "GET", &format!("http://{host}/")).send().await;
         answer.problem(403, "target_not_allowed");
     }
 }
 
 #[tokio::test]
 async fn well_known_ports_of_other_protocols_are_refused() {
-    let world = closed().await;
-    credential_for(&world, &["example.com"]).await;
+    let site = closed().await;
+    credential_for(&site, &["example.com"]).await;
     for port in [22, 25, 53, 110, 143, 465, 587, 6379] {
-        let answer = world.agent.forward("for", "GET", &format!("https://example.com:{port}/")).send().await;
+        let answer = site.agent.forward("for", "GET", &format!("https://example.com:{port}/")).send().await;
         answer.problem(403, "target_not_allowed");
     }
 }
 
 #[tokio::test]
 async fn an_opened_network_opens_nothing_else() {
-    let world =
-        World::with(Setup::new().without("PX_EGRESS_ALLOW").env("PX_EGRESS_ALLOW", "127.0.0.2/32")).await;
-    world.forward("GET", "/").send().await.problem(403, "target_not_allowed");
-    assert_eq!(world.upstream.connections(), 0);
+    let site =
+        Site::with(Setup::new().without("PX_EGRESS_ALLOW").env("PX_EGRESS_ALLOW", "127.0.0.2/32")).await;
+    site.forward("GET", "/").send().await.problem(403, "target_not_allowed");
+    assert_eq!(site.upstream.connections(), 0);
 }
 
 #[tokio::test]
 async fn localhost_is_a_target_where_loopback_is_open() {
-    let world = World::new().await;
-    let host = format!("localhost:{}", world.upstream.port());
-    credential_for(&world, &[&host]).await;
-    world.agent.forward("for", "GET", &world.upstream.url_at("localhost", "/x")).send().await.forwarded(200);
-    assert_eq!(world.upstream.received(1).await[0].host, host);
+    let site = Site::new().await;
+    let host = format!("localhost:{}", site.upstream.port());
+    credential_for(&site, &[&host]).await;
+    site.agent.forward("for", "GET", &site.upstream.url_at("localhost", "/x")).send().await.forwarded(200);
+    assert_eq!(site.upstream.received(1).await[0].host, host);
 }
 
 #[tokio::test]
 async fn a_name_that_does_not_resolve_pauses_a_post_and_fails_a_get() {
-    let world = World::new().await;
-    credential_for(&world, &["nothing.invalid"]).await;
+    let site = Site::new().await;
+    credential_for(&site, &["nothing.invalid"]).await;
     let target = "https://nothing.invalid/x";
-    let txn = world.agent.forward("for", "POST", target).send().await.txn();
-    world.agent.forward("for", "GET", target).send().await.problem(502, "upstream_error");
-    world.owner.approve(&txn).await;
-    let outcome = world.agent.outcome(&txn).await;
+    let txn = site.agent.forward("for", "POST", target).send().await.txn();
+    site.agent.forward("for", "GET", target).send().await.problem(502, "upstream_error");
+    site.owner.approve(&txn).await;
+    let outcome = site.agent.outcome(&txn).await;
     assert_eq!((&outcome["status"], &outcome["error"]), (&json!("approved"), &json!("upstream_error")));
     assert_eq!(outcome["response"], json!(null));
 }
 
 #[tokio::test]
 async fn allowed_hosts_match_exactly_or_by_a_leading_wildcard() {
-    let world = World::new().await;
-    credential_for(&world, &["api.example.com", "*.wild.example.org", "port.example.com:8443"]).await;
+    let site = Site::new().await;
+    credential_for(&site, &["api.example.com", "*.wild.example.org", "port.example.com:8443"]).await;
     for (url, allowed) in [
         ("https://api.example.com/", true),
         ("https://API.Example.COM/", true),
@@ -201,24 +201,24 @@ async fn allowed_hosts_match_exactly_or_by_a_leading_wildcard() {
         ("https://port.example.com/", false),
         ("https://port.example.com:9443/", false),
     ] {
-        let explained = world.owner.explain("for", "GET", url).await;
+        let explained = site.owner.explain("for", "GET", url).await;
         let expected = if allowed { "gated_default" } else { "allowed_hosts" };
         assert_eq!(explained["rule"], expected, "{url}: {explained}");
         if !allowed {
             assert_eq!(explained["decision"], "refuse", "{url}");
-            world.agent.forward("for", "POST", url).send().await.problem(403, "host_not_allowed");
+            site.agent.forward("for", "POST", url).send().await.problem(403, "host_not_allowed");
         }
     }
 }
 
 #[tokio::test]
 async fn without_allowed_hosts_nothing_is_reachable() {
-    let world = World::new().await;
-    let created = json!({"name": "blank", "description": "", "connector": "sidecar", "api_base": world.upstream.url("")});
-    world.owner.add_credential(&created).await;
+    let site = Site::new().await;
+    let created = json!({"name": "blank", "description": "", "connector": "sidecar", "api_base": site.upstream.url("")});
+    site.owner.add_credential(&created).await;
     for method in ["GET", "POST"] {
-        let answer = world.agent.forward("blank", method, "https://api.example.com/").send().await;
+        let answer = site.agent.forward("blank", method, "https://api.example.com/").send().await;
         answer.problem(403, "host_not_allowed");
     }
-    assert_eq!(world.upstream.connections(), 0);
+    assert_eq!(site.upstream.connections(), 0);
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 
 use crate::signer::verifier;
-use crate::support::{Setup, World};
+use crate::support::{Setup, Site};
 
 fn hmac(key: &[u8], data: &[u8]) -> Vec<u8> {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).unwrap();
@@ -23,43 +23,43 @@ fn hmac(key: &[u8], data: &[u8]) -> Vec<u8> {
 const FORM: &str = "application/x-www-form-urlencoded";
 
 /// The probe of a credential gets a 2xx.
-pub(super) async fn verified(world: &World, name: &str, url: &str) {
+pub(super) async fn verified(site: &Site, name: &str, url: &str) {
     let path = format!("/admin/credentials/{name}/verify");
-    let told = world.owner.client.post(&path, &json!({"url": url})).send().await.expect(200).json();
+    let told = site.owner.client.post(&path, &json!({"url": url})).send().await.expect(200).json();
     assert_eq!(told, json!({"status": 200, "ok": true}), "{name}");
 }
 
 /// Everything passes without a question.
-pub(super) async fn free(world: &World, name: &str) {
+pub(super) async fn free(site: &Site, name: &str) {
     let policy = json!({"auto_approve_methods": ["GET", "POST", "PUT", "PATCH", "DELETE"]});
-    world.owner.set_policy(name, &policy).await;
+    site.owner.set_policy(name, &policy).await;
 }
 
 #[tokio::test]
 async fn oauth1_signs_here_as_the_sidecar_does() {
-    let world = verifier::world().await;
-    free(&world, "x").await;
-    let url = |path: &str| world.upstream.url(path);
-    let answer = world.agent.forward("x", "GET", &url("/a?b=%20c&b=+d")).send().await.forwarded(200);
+    let site = verifier::site().await;
+    free(&site, "x").await;
+    let url = |path: &str| site.upstream.url(path);
+    let answer = site.agent.forward("x", "GET", &url("/a?b=%20c&b=+d")).send().await.forwarded(200);
     assert_eq!(answer.text(), "verified");
-    let call = world
+    let call = site
         .agent
         .forward("x", "POST", &url("/u"))
         .header("content-type", "application/x-www-form-urlencoded");
     call.body("status=a%20b&c").send().await.forwarded(200);
-    let call = world.agent.forward("x", "PUT", &url("/j")).header("content-type", "application/json");
+    let call = site.agent.forward("x", "PUT", &url("/j")).header("content-type", "application/json");
     call.body("{\"a\":1}").send().await.forwarded(200);
-    verified(&world, "x", &url("/2/users/me")).await;
+    verified(&site, "x", &url("/2/users/me")).await;
 }
 
 /// Requests that the sidecar refuses are refused by this kind too.
 #[tokio::test]
 async fn oauth1_refuses_what_it_cannot_sign_as_the_host_reads_it() {
-    let world = World::bare(Setup::new()).await;
+    let site = Site::bare(Setup::new()).await;
     let secret = json!({"consumer_key": "k", "consumer_secret": "s"});
-    world.credential("x", &json!({"auth": {"kind": "oauth1"}, "secret": secret})).await;
-    free(&world, "x").await;
-    let post = |path: &str| world.agent.forward("x", "POST", &world.upstream.url(path));
+    site.credential("x", &json!({"auth": {"kind": "oauth1"}, "secret": secret})).await;
+    free(&site, "x").await;
+    let post = |path: &str| site.agent.forward("x", "POST", &site.upstream.url(path));
     let form = || post("/").header("content-type", FORM);
     form().header("content-encoding", "gzip").body("a=b").send().await.problem(400, "encoded_form");
     let twice = form().header("content-encoding", "identity").header("content-encoding", "gzip");
@@ -71,7 +71,7 @@ async fn oauth1_refuses_what_it_cannot_sign_as_the_host_reads_it() {
     odd.body("a=b").send().await.problem(400, "invalid_header");
     form().body("oauth_nonce=1").send().await.problem(400, "oauth_parameter");
     post("/?oauth_token=1").send().await.problem(400, "oauth_parameter");
-    assert_eq!(world.upstream.requests().len(), 0);
+    assert_eq!(site.upstream.requests().len(), 0);
     form().header("content-encoding", "identity").body("a=b").send().await.forwarded(200);
     let zipped = post("/").header("content-type", "text/plain").header("content-encoding", "gzip");
     zipped.body("not a form").send().await.forwarded(200);
@@ -80,7 +80,7 @@ async fn oauth1_refuses_what_it_cannot_sign_as_the_host_reads_it() {
 /// Every part of a secret except the client's name, and everything next to the key in a key file.
 #[tokio::test]
 async fn no_part_of_a_secret_comes_back_but_what_only_names_the_client() {
-    let world = World::bare(Setup::new()).await;
+    let site = Site::bare(Setup::new()).await;
     let (tokens, _) = token_server(|_, _| granted("t0k-canary", &json!({}))).await;
     let hmac = json!({"kind": "hmac", "content": "{body}", "headers": [
         {"name": "X-Sign", "format": "{signature}"}, {"name": "Authorization", "format": "Bearer {secret.token}"},
@@ -104,13 +104,13 @@ async fn no_part_of_a_secret_comes_back_but_what_only_names_the_client() {
     .enumerate()
     {
         let name = format!("c{number}");
-        world.credential(&name, &json!({"auth": auth, "secret": secret})).await;
+        site.credential(&name, &json!({"auth": auth, "secret": secret})).await;
         let words: Vec<String> = secret.as_object().unwrap().values().map(|value| value.as_str().unwrap().to_owned()).collect();
         let said = words.join(" | ");
-        world.upstream.reply_with(move |request| {
+        site.upstream.reply_with(move |request| {
             Reply::ok(said.clone()).header("x-echo", request.header("authorization").unwrap_or_default())
         });
-        let answer = world.agent.forward(&name, "GET", &world.upstream.url("/")).send().await.forwarded(200);
+        let answer = site.agent.forward(&name, "GET", &site.upstream.url("/")).send().await.forwarded(200);
         let text = answer.text();
         answer.hides("canary");
         assert!(!text.contains("PRIVATE KEY"), "{auth}: {text}");
@@ -122,7 +122,7 @@ async fn no_part_of_a_secret_comes_back_but_what_only_names_the_client() {
 
 #[tokio::test]
 async fn hmac_signs_what_its_template_says() {
-    let world = World::bare(Setup::new()).await;
+    let site = Site::bare(Setup::new()).await;
     let fields = json!({
         "auth": {
             "kind": "hmac", "content": "{timestamp}{method}{target}{body}", "key_encoding": "base64",
@@ -134,16 +134,16 @@ async fn hmac_signs_what_its_template_says() {
         },
         "secret": {"key": STANDARD.encode("k3y"), "id": "me"},
     });
-    world.credential("exchange", &fields).await;
-    free(&world, "exchange").await;
-    let call = world.agent.forward("exchange", "POST", &world.upstream.url("/v1/orders?a=1"));
+    site.credential("exchange", &fields).await;
+    free(&site, "exchange").await;
+    let call = site.agent.forward("exchange", "POST", &site.upstream.url("/v1/orders?a=1"));
     call.header("x-sign", "mine").body("{}").send().await.forwarded(200);
-    let request = world.upstream.received(1).await.remove(0);
+    let request = site.upstream.received(1).await.remove(0);
     let content = format!("{}POST/v1/orders?a=1{{}}", request.header("x-time").unwrap());
     assert_eq!(request.header("x-sign"), Some(STANDARD.encode(hmac(b"k3y", content.as_bytes())).as_str()));
     assert_eq!(request.header("x-key"), Some("me"));
-    verified(&world, "exchange", &world.upstream.url("/v1/me")).await;
-    let probe = world.upstream.received(2).await.remove(1);
+    verified(&site, "exchange", &site.upstream.url("/v1/me")).await;
+    let probe = site.upstream.received(2).await.remove(1);
     let content = format!("{}GET/v1/me", probe.header("x-time").unwrap());
     assert_eq!(probe.header("x-sign"), Some(STANDARD.encode(hmac(b"k3y", content.as_bytes())).as_str()));
     assert_eq!(probe.header("user-agent"), Some("pyxis"));
@@ -170,17 +170,17 @@ fn granted(token: &str, more: &Value) -> Reply {
 engines! {
     /// Many requests at once.
     async fn many_requests_fetch_one_token_and_it_never_reaches_the_agent(setup: Setup) {
-        let world = World::bare(setup).await;
+        let site = Site::bare(setup).await;
         let (tokens, count) = token_server(|n, _| granted(&format!("t0ken-canary-{n}"), &json!({}))).await;
         let fields = json!({
             "auth": {"kind": "oauth2_client_credentials", "token_url": tokens.url("/token"), "scope": "read write"},
             "secret": {"client_id": "me.app", "client_secret": "s&cret canary"},
         });
-        world.credential("api", &fields).await;
-        world.upstream.reply_with(|request| Reply::ok(format!("got {}", request.header("authorization").unwrap_or_default())));
+        site.credential("api", &fields).await;
+        site.upstream.reply_with(|request| Reply::ok(format!("got {}", request.header("authorization").unwrap_or_default())));
         let mut calls = tokio::task::JoinSet::new();
         for _ in 0..12 {
-            calls.spawn(world.forward("GET", "/").send());
+            calls.spawn(site.forward("GET", "/").send());
         }
         while let Some(answer) = calls.join_next().await {
             let answer = answer.unwrap().forwarded(200);
@@ -191,14 +191,14 @@ engines! {
         assert_eq!(asked.text(), "grant_type=client_credentials&scope=read%20write");
         let expected = format!("Basic {}", STANDARD.encode("me.app:s%26cret%20canary"));
         assert_eq!(asked.header("authorization"), Some(expected.as_str()));
-        let seen = world.upstream.received(12).await;
+        let seen = site.upstream.received(12).await;
         assert!(seen.iter().all(|request| request.header("authorization") == Some("Bearer t0ken-canary-1")));
-        assert!(!world.app.logs().contains("t0ken-canary"));
+        assert!(!site.app.logs().contains("t0ken-canary"));
     }
 
     /// Also by another node and after a restart.
     async fn a_rotated_refresh_token_is_stored_before_it_is_used(setup: Setup) {
-        let mut world = World::bare(setup).await;
+        let mut site = Site::bare(setup).await;
         let (tokens, count) = token_server(|n, form| {
             let expected = format!("refresh_token=r{}", n - 1);
             if !form.contains(&expected) {
@@ -212,54 +212,53 @@ engines! {
             "auth": {"kind": "oauth2_refresh", "token_url": tokens.url("/token"), "client_auth": "body"},
             "secret": {"client_id": "me", "client_secret": "s", "refresh_token": "r0"},
         });
-        world.credential("api", &fields).await;
-        world.forward("GET", "/").send().await.forwarded(200);
-        world.forward("GET", "/").send().await.forwarded(200);
-        world.app.restart().await;
-        verified(&world, "api", &world.upstream.url("/")).await;
+        site.credential("api", &fields).await;
+        site.forward("GET", "/").send().await.forwarded(200);
+        site.forward("GET", "/").send().await.forwarded(200);
+        site.app.restart().await;
+        verified(&site, "api", &site.upstream.url("/")).await;
         assert_eq!(count.load(Ordering::SeqCst), 3);
-        let used: Vec<_> = world.upstream.received(3).await.iter()
+        let used: Vec<_> = site.upstream.received(3).await.iter()
             .map(|request| request.header("authorization").unwrap().to_owned()).collect();
         assert_eq!(used, ["Bearer a1", "Bearer a2", "Bearer a3"]);
         // Another client used up the refresh token: a person must connect the account again.
         tokens.reply(Reply::new(400).header("content-type", "application/json").body("{\"error\":\"invalid_grant\"}"));
         for _ in 0..2 {
-            let problem = world.forward("GET", "/").send().await.problem(502, "reauthorization_required");
+            let problem = site.forward("GET", "/").send().await.problem(502, "reauthorization_required");
             assert!(problem["url"].as_str().unwrap().ends_with("/app/credentials/api"), "{problem}");
         }
         assert_eq!(count.load(Ordering::SeqCst), 3);
         assert_eq!(tokens.requests().len(), 4);
         // A new secret starts over.
         let secret = json!({"secret": {"client_id": "me", "refresh_token": "r3"}});
-        world.owner.client.put("/admin/credentials/api/secret", &secret).send().await.expect(200);
-        world.forward("GET", "/").send().await.forwarded(200);
+        site.owner.client.put("/admin/credentials/api/secret", &secret).send().await.expect(200);
+        site.forward("GET", "/").send().await.forwarded(200);
     }
 }
 
 #[tokio::test]
 async fn a_token_endpoint_that_refuses_or_is_private_is_told_without_its_words() {
-    let world = World::bare(Setup::new()).await;
+    let site = Site::bare(Setup::new()).await;
     let (tokens, _) = token_server(|_, _| {
         Reply::new(401).body("{\"error\":\"invalid_client\",\"error_description\":\"canary\"}")
     })
     .await;
     let auth = |url: &str| json!({"kind": "oauth2_client_credentials", "token_url": url});
     let secret = json!({"client_id": "me", "client_secret": "s"});
-    world.credential("api", &json!({"auth": auth(&tokens.url("/token")), "secret": secret})).await;
-    let problem = world.forward("GET", "/").send().await.problem(502, "token_error");
+    site.credential("api", &json!({"auth": auth(&tokens.url("/token")), "secret": secret})).await;
+    let problem = site.forward("GET", "/").send().await.problem(502, "token_error");
     assert!(
         problem["detail"].as_str().unwrap().contains("invalid_client")
             && !problem.to_string().contains("canary")
     );
-    world
-        .credential("metadata", &json!({"auth": auth("https://169.254.169.254/token"), "secret": secret}))
+    site.credential("metadata", &json!({"auth": auth("https://169.254.169.254/token"), "secret": secret}))
         .await;
-    let call = world.agent.forward("metadata", "GET", &world.upstream.url("/"));
+    let call = site.agent.forward("metadata", "GET", &site.upstream.url("/"));
     call.send().await.problem(403, "target_not_allowed");
     let plain = json!({"name": "plain", "auth": auth("http://tokens.example.com/"), "secret": secret});
-    let answer = world.owner.client.post("/admin/credentials", &plain).send().await;
+    let answer = site.owner.client.post("/admin/credentials", &plain).send().await;
     assert_eq!(answer.problem(422, "invalid_field")["field"], "auth.token_url");
-    assert_eq!(world.upstream.requests().len(), 0);
+    assert_eq!(site.upstream.requests().len(), 0);
 }
 
 const KEY: &str = include_str!("../../../../pyxis-signing/data/ed25519.pem");
@@ -320,12 +319,12 @@ fn assert_signed(algorithm: &str, pem: &str, jwt: &str) {
 
 #[tokio::test]
 async fn a_signed_assertion_is_exchanged_for_a_token() {
-    let world = World::bare(Setup::new()).await;
+    let site = Site::bare(Setup::new()).await;
     let (tokens, _) = token_server(|_, _| granted("t0k", &json!({}))).await;
     let url = tokens.url("/token");
     let auth = json!({"kind": "jwt_bearer", "token_url": url, "issuer": "https://example.com/me", "scope": "all", "algorithm": "EdDSA"});
-    world.credential("api", &json!({"auth": auth, "secret": KEY})).await;
-    world.forward("GET", "/").send().await.forwarded(200);
+    site.credential("api", &json!({"auth": auth, "secret": KEY})).await;
+    site.forward("GET", "/").send().await.forwarded(200);
     let form = tokens.received(1).await.remove(0).text().to_owned();
     assert!(
         form.starts_with("grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=ey"),
@@ -340,15 +339,15 @@ async fn a_signed_assertion_is_exchanged_for_a_token() {
     let (made, ends) = (claims["iat"].as_i64().unwrap(), claims["exp"].as_i64().unwrap());
     assert!(made > 1_700_000_000 && ends - made == 300, "{claims}");
     assert!(claims["jti"].as_str().is_some_and(|id| id.len() >= 16), "{claims}");
-    verified(&world, "api", &world.upstream.url("/")).await;
-    for request in world.upstream.received(2).await {
+    verified(&site, "api", &site.upstream.url("/")).await;
+    for request in site.upstream.received(2).await {
         assert_eq!(request.header("authorization"), Some("Bearer t0k"));
     }
 }
 
 #[tokio::test]
 async fn an_assertion_of_each_algorithm_holds_for_a_library_that_did_not_sign_it() {
-    let world = World::bare(Setup::new()).await;
+    let site = Site::bare(Setup::new()).await;
     let (tokens, _) = token_server(|_, _| granted("t0k", &json!({}))).await;
     let keys = [("EdDSA", KEY), ("ES256", P256), ("RS256", RSA)];
     for (number, (algorithm, pem)) in keys.into_iter().enumerate() {
@@ -356,8 +355,8 @@ async fn an_assertion_of_each_algorithm_holds_for_a_library_that_did_not_sign_it
         let auth = json!({
             "kind": "jwt_bearer", "token_url": tokens.url("/token"), "issuer": "me", "algorithm": algorithm,
         });
-        world.credential(&name, &json!({"auth": auth, "secret": pem})).await;
-        world.agent.forward(&name, "GET", &world.upstream.url("/")).send().await.forwarded(200);
+        site.credential(&name, &json!({"auth": auth, "secret": pem})).await;
+        site.agent.forward(&name, "GET", &site.upstream.url("/")).send().await.forwarded(200);
         let form = tokens.received(number + 1).await.remove(number).text().to_owned();
         assert_signed(algorithm, pem, assertion(&form));
     }
@@ -365,7 +364,7 @@ async fn an_assertion_of_each_algorithm_holds_for_a_library_that_did_not_sign_it
 
 #[tokio::test]
 async fn a_github_app_gets_an_installation_token() {
-    let world = World::bare(Setup::new()).await;
+    let site = Site::bare(Setup::new()).await;
     let end = "2099-01-01T00:00:00Z";
     let (tokens, _) = token_server(move |_, _| {
         Reply::new(201)
@@ -375,8 +374,8 @@ async fn a_github_app_gets_an_installation_token() {
     .await;
     let auth =
         json!({"kind": "github_app", "app_id": "12", "installation_id": "34", "api_url": tokens.url("")});
-    world.credential("api", &json!({"auth": auth, "secret": RSA})).await;
-    world.forward("GET", "/").send().await.forwarded(200);
+    site.credential("api", &json!({"auth": auth, "secret": RSA})).await;
+    site.forward("GET", "/").send().await.forwarded(200);
     let asked = tokens.received(1).await.remove(0);
     assert_eq!(
         (asked.method.as_str(), asked.target.as_str()),
@@ -388,15 +387,15 @@ async fn a_github_app_gets_an_installation_token() {
     // From a minute ago to five minutes from now.
     assert_eq!(claims["exp"].as_i64().unwrap() - claims["iat"].as_i64().unwrap(), 360);
     assert_signed("RS256", RSA, jwt);
-    verified(&world, "api", &world.upstream.url("/")).await;
-    for request in world.upstream.received(2).await {
+    verified(&site, "api", &site.upstream.url("/")).await;
+    for request in site.upstream.received(2).await {
         assert_eq!(request.header("authorization"), Some("Bearer ghs_1"));
     }
 }
 
 #[tokio::test]
 async fn a_kind_without_what_it_needs_is_refused_when_it_is_written() {
-    let world = World::bare(Setup::new()).await;
+    let site = Site::bare(Setup::new()).await;
     for (auth, secret, field) in [
         (json!({"kind": "oauth1"}), json!({"consumer_key": "k"}), "secret.consumer_secret"),
         (json!({"kind": "aws_sigv4", "region": "", "service": "s3"}), json!({"a": "b"}), "auth.region"),
@@ -425,7 +424,7 @@ async fn a_kind_without_what_it_needs_is_refused_when_it_is_written() {
         ),
     ] {
         let body = json!({"name": "c", "auth": auth, "secret": secret});
-        let answer = world.owner.client.post("/admin/credentials", &body).send().await;
+        let answer = site.owner.client.post("/admin/credentials", &body).send().await;
         assert_eq!(answer.problem(422, "invalid_field")["field"], field, "{body}");
     }
 }

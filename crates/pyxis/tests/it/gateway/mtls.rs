@@ -5,14 +5,14 @@ use pyxis_testkit::tls::{Authority, HTTP_1_1, HTTP_2};
 use pyxis_testkit::upstream::Upstream;
 use serde_json::{Value, json};
 
-use crate::support::{Setup, World, until};
+use crate::support::{Setup, Site, until};
 
 const CLOSED: &str = "the host closed the connection early";
 const NOT_ACCEPTED: &str = "the host does not accept the client certificate";
 
 /// A host of one authority, for clients of another.
 struct Scene {
-    world: World,
+    site: Site,
     host: Upstream,
     clients: Authority,
     _roots: tempfile::NamedTempFile,
@@ -23,22 +23,22 @@ impl Scene {
         let (servers, clients) = (Authority::new(), Authority::new());
         let roots = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(roots.path(), servers.pem()).unwrap();
-        let world = World::bare(Setup::new().env("PX_EGRESS_CA_FILE", roots.path().to_str().unwrap())).await;
+        let site = Site::bare(Setup::new().env("PX_EGRESS_CA_FILE", roots.path().to_str().unwrap())).await;
         let server = servers.server_for(&clients, &["127.0.0.1"], protocols);
         let host = Upstream::listen(([127, 0, 0, 1], 0).into(), Some(server)).await;
-        Self { world, host, clients, _roots: roots }
+        Self { site, host, clients, _roots: roots }
     }
 
     async fn credential(&self, name: &str, auth: Value, secret: &Value) {
         let fields = json!({"auth": auth, "secret": secret, "allowed_hosts": [self.host.addr().to_string()], "allow_http": false});
-        self.world.credential(name, &fields).await;
+        self.site.credential(name, &fields).await;
     }
 
     /// The host refuses, and the agent is told `why`. The host's last message may come too late for a request. The
     /// agent is then told only that the connection broke off, and asks again.
     async fn refuses(&self, name: &str, why: &str) {
         let told = until("the host's last word", async || {
-            let call = self.world.agent.forward(name, "GET", &self.host.url("/"));
+            let call = self.site.agent.forward(name, "GET", &self.host.url("/"));
             let problem = call.send().await.problem(502, "upstream_error");
             let told = problem["detail"].as_str().unwrap().to_owned();
             (told == why || !told.starts_with(CLOSED)).then_some(told)
@@ -57,17 +57,17 @@ async fn the_certificate_of_a_credential_opens_the_host_and_its_key_is_nowhere_t
         let scene = Scene::new(protocols).await;
         let (certificate, key) = scene.clients.client("agent.example.com");
         scene.credential("good", json!({"kind": "mtls"}), &identity((certificate, key.clone()))).await;
-        let call = scene.world.agent.forward("good", "GET", &scene.host.url("/v1/items?a=1"));
+        let call = scene.site.agent.forward("good", "GET", &scene.host.url("/v1/items?a=1"));
         let answer = call.send().await.forwarded(200);
         assert_eq!(answer.text(), "ok");
         let arrived = scene.host.received(1).await.remove(0);
         assert_eq!(arrived.target, "/v1/items?a=1");
         assert_eq!(arrived.header("authorization"), None);
         let line = key.lines().nth(1).unwrap();
-        assert!(!scene.world.app.logs().contains(line));
+        assert!(!scene.site.app.logs().contains(line));
         // The probe reports it as well.
         let body = json!({"url": scene.host.url("/me")});
-        let probe = scene.world.owner.client.post("/admin/credentials/good/verify", &body).send().await;
+        let probe = scene.site.owner.client.post("/admin/credentials/good/verify", &body).send().await;
         assert_eq!(probe.expect(200).json()["status"], 200);
     }
 }
@@ -99,13 +99,13 @@ async fn credentials_do_not_share_connections_so_none_gets_in_with_anothers_cert
     let good = identity(scene.clients.client("one.example.com"));
     scene.credential("good", json!({"kind": "mtls"}), &good).await;
     let url = scene.host.url("/");
-    scene.world.agent.forward("good", "GET", &url).send().await.forwarded(200);
+    scene.site.agent.forward("good", "GET", &url).send().await.forwarded(200);
     let stranger = identity(Authority::new().client("two.example.com"));
     scene.credential("stranger", json!({"kind": "mtls"}), &stranger).await;
     scene.refuses("stranger", NOT_ACCEPTED).await;
     // The new certificate replaces the old one immediately.
     let body = json!({"secret": stranger});
-    scene.world.owner.client.put("/admin/credentials/good/secret", &body).send().await.expect(200);
+    scene.site.owner.client.put("/admin/credentials/good/secret", &body).send().await.expect(200);
     scene.refuses("good", NOT_ACCEPTED).await;
     assert_eq!(scene.host.requests().len(), 1);
 }

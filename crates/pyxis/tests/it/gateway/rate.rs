@@ -3,24 +3,24 @@
 use pyxis_testkit::engines;
 use serde_json::json;
 
-use crate::support::{Agent, Answer, Setup, World, in_one_hour};
+use crate::support::{Agent, Answer, Setup, Site, in_one_hour};
 
-async fn limited(world: &World, name: &str, limit: u32) -> Agent {
+async fn limited(site: &Site, name: &str, limit: u32) -> Agent {
     let body = json!({"name": name, "credentials": "all", "rate_limit_per_hour": limit});
-    let agent = world.owner.add_agent(&body).await;
-    world.app.agent(agent["key"].as_str().unwrap())
+    let agent = site.owner.add_agent(&body).await;
+    site.app.agent(agent["key"].as_str().unwrap())
 }
 
-async fn ask(world: &World, agent: &Agent, method: &str) -> Answer {
-    agent.forward("api", method, &world.upstream.url("/")).send().await
+async fn ask(site: &Site, agent: &Agent, method: &str) -> Answer {
+    agent.forward("api", method, &site.upstream.url("/")).send().await
 }
 
 engines! {
     async fn limit_n_admits_exactly_n_at_once(setup: Setup) {
         in_one_hour(setup, async |setup| {
-            let world = World::with(setup).await;
-            let agent = limited(&world, "ten", 10).await;
-            let url = world.upstream.url("/");
+            let site = Site::with(setup).await;
+            let agent = limited(&site, "ten", 10).await;
+            let url = site.upstream.url("/");
             let calls: Vec<_> = (0..64).map(|_| tokio::spawn(agent.forward("api", "GET", &url).send())).collect();
             let (mut passed, mut refused) = (0, 0);
             for call in calls {
@@ -36,22 +36,22 @@ engines! {
                 assert!((1..=3600).contains(&number("retry-after")) && number("ratelimit-reset") <= 3600);
             }
             assert_eq!((passed, refused), (10, 54));
-            assert_eq!(world.upstream.requests().len(), 10);
+            assert_eq!(site.upstream.requests().len(), 10);
         })
         .await;
     }
 
     async fn the_budget_survives_restart_and_kill(setup: Setup) {
         in_one_hour(setup, async |setup| {
-            let mut world = World::with(setup).await;
-            let agent = limited(&world, "three", 3).await;
-            ask(&world, &agent, "GET").await.forwarded(200);
-            world.app.restart().await;
-            ask(&world, &agent, "GET").await.forwarded(200);
-            world.app.kill().await;
-            world.app.serve();
-            ask(&world, &agent, "GET").await.forwarded(200);
-            ask(&world, &agent, "GET").await.problem(429, "rate_limited");
+            let mut site = Site::with(setup).await;
+            let agent = limited(&site, "three", 3).await;
+            ask(&site, &agent, "GET").await.forwarded(200);
+            site.app.restart().await;
+            ask(&site, &agent, "GET").await.forwarded(200);
+            site.app.kill().await;
+            site.app.serve();
+            ask(&site, &agent, "GET").await.forwarded(200);
+            ask(&site, &agent, "GET").await.problem(429, "rate_limited");
         })
         .await;
     }
@@ -60,13 +60,13 @@ engines! {
 #[tokio::test]
 async fn a_request_over_the_limit_creates_no_transaction() {
     in_one_hour(Setup::new(), async |setup| {
-        let world = World::with(setup).await;
-        let agent = limited(&world, "one", 1).await;
-        let txn = ask(&world, &agent, "POST").await.txn();
+        let site = Site::with(setup).await;
+        let agent = limited(&site, "one", 1).await;
+        let txn = ask(&site, &agent, "POST").await.txn();
         for _ in 0..3 {
-            ask(&world, &agent, "PUT").await.problem(429, "rate_limited");
+            ask(&site, &agent, "PUT").await.problem(429, "rate_limited");
         }
-        let inbox = world.owner.client.get("/approvals").send().await.expect(200).json();
+        let inbox = site.owner.client.get("/approvals").send().await.expect(200).json();
         assert_eq!(inbox["approvals"].as_array().unwrap().len(), 1);
         // Polling and withdrawing are free.
         for _ in 0..3 {
@@ -80,9 +80,9 @@ async fn a_request_over_the_limit_creates_no_transaction() {
 #[tokio::test]
 async fn what_counts_is_a_valid_key_and_valid_control_headers() {
     in_one_hour(Setup::new(), async |setup| {
-        let world = World::with(setup).await;
-        let agent = limited(&world, "three", 3).await;
-        let url = world.upstream.url("/");
+        let site = Site::with(setup).await;
+        let agent = limited(&site, "three", 3).await;
+        let url = site.upstream.url("/");
         agent.forward("api", "TRACE", &url).send().await.problem(400, "invalid_method");
         agent
             .forward("api", "GET", &url)
@@ -104,13 +104,13 @@ async fn what_counts_is_a_valid_key_and_valid_control_headers() {
 #[tokio::test]
 async fn keys_count_alone_and_no_limit_means_no_limit() {
     in_one_hour(Setup::new(), async |setup| {
-        let world = World::with(setup).await;
-        let (one, two) = (limited(&world, "one", 1).await, limited(&world, "two", 1).await);
-        ask(&world, &one, "GET").await.forwarded(200);
-        ask(&world, &one, "GET").await.problem(429, "rate_limited");
-        ask(&world, &two, "GET").await.forwarded(200);
+        let site = Site::with(setup).await;
+        let (one, two) = (limited(&site, "one", 1).await, limited(&site, "two", 1).await);
+        ask(&site, &one, "GET").await.forwarded(200);
+        ask(&site, &one, "GET").await.problem(429, "rate_limited");
+        ask(&site, &two, "GET").await.forwarded(200);
         for _ in 0..20 {
-            ask(&world, &world.agent, "GET").await.forwarded(200);
+            ask(&site, &site.agent, "GET").await.forwarded(200);
         }
     })
     .await;

@@ -13,16 +13,16 @@ use tokio::net::TcpListener;
 
 use crate::support::answer::Opened;
 use crate::support::client::dial;
-use crate::support::{SECRET, World};
+use crate::support::{SECRET, Site};
 
 const MARK: &str = "[REDACTED:api]";
 
 /// An upstream that answers one request with exactly these bytes, and the credential `raw` for it; returns its target.
-async fn raw_upstream(world: &World, answer: String) -> String {
+async fn raw_upstream(site: &Site, answer: String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let host = listener.local_addr().unwrap().to_string();
     let fields = json!({"auth": {"kind": "bearer"}, "secret": SECRET, "allowed_hosts": [host]});
-    world.credential("raw", &fields).await;
+    site.credential("raw", &fields).await;
     tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.unwrap();
         let mut head = Vec::new();
@@ -45,28 +45,28 @@ async fn on_the_wire(address: SocketAddr, request: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_words_behind_a_status_do_not_reach_the_agent() {
-    let world = World::new().await;
+    let site = Site::new().await;
     let reply = format!("HTTP/1.1 200 Welcome {SECRET}\r\nContent-Length: 2\r\n\r\nok");
-    let target = raw_upstream(&world, reply).await;
+    let target = raw_upstream(&site, reply).await;
     let request = format!(
         "POST /forward HTTP/1.1\r\nHost: px\r\nX-PX-Key: {}\r\nX-PX-Credential: raw\r\nX-PX-Method: GET\r\n\
          X-PX-Target: {target}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
-        world.agent.key,
+        site.agent.key,
     );
-    let answer = on_the_wire(world.app.address(), &request).await;
+    let answer = on_the_wire(site.app.address(), &request).await;
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("\r\n\r\nok"), "{answer}");
     assert!(!answer.contains(SECRET) && !answer.contains("Welcome"), "{answer}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_value_of_a_trailer_is_scrubbed_over_http_1_too() {
-    let world = World::new().await;
+    let site = Site::new().await;
     let reply = format!(
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: x-sum\r\n\r\n\
          4\r\nbody\r\n0\r\nX-Sum: sum of {SECRET}\r\n\r\n",
     );
-    let target = raw_upstream(&world, reply).await;
-    let call = world.agent.forward("raw", "GET", &target).header("te", "trailers");
+    let target = raw_upstream(&site, reply).await;
+    let call = site.agent.forward("raw", "GET", &target).header("te", "trailers");
     let answer = call.send().await.forwarded(200);
     assert_eq!(answer.text(), "body");
     assert_eq!(answer.trailers["x-sum"].to_str().unwrap(), "sum of [REDACTED:raw]");
@@ -84,10 +84,10 @@ async fn next(answer: &mut Opened, expected: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_event_of_a_compressed_stream_arrives_scrubbed_before_the_next_is_sent() {
-    let world = World::new().await;
+    let site = Site::new().await;
     let (reply, events) = Reply::streaming();
     let reply = reply.header("content-type", "text/event-stream").header("content-encoding", "gzip");
-    world.upstream.reply(reply);
+    site.upstream.reply(reply);
     let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
     let mut send = |text: &str| {
         gzip.write_all(text.as_bytes()).unwrap();
@@ -95,7 +95,7 @@ async fn each_event_of_a_compressed_stream_arrives_scrubbed_before_the_next_is_s
         events.send(std::mem::take(gzip.get_mut()));
     };
     send("data: hello\n\n");
-    let mut answer = world.forward("GET", "/events").open().await;
+    let mut answer = site.forward("GET", "/events").open().await;
     assert_eq!((answer.status, answer.headers.get("content-encoding")), (200, None));
     next(&mut answer, "data: hello\n\n").await;
 

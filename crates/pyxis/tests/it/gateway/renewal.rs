@@ -4,7 +4,7 @@ use pyxis_testkit::engines;
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::{Value, json};
 
-use crate::support::{Browser, Setup, World, until};
+use crate::support::{Browser, Setup, Site, until};
 use pyxis_testkit::postgres::Database;
 
 /// A token that expires immediately, or one that lasts.
@@ -24,12 +24,12 @@ fn used_up(tokens: &Upstream) {
     });
 }
 
-async fn account(world: &World, tokens: &Upstream) {
+async fn account(site: &Site, tokens: &Upstream) {
     let fields = json!({
         "auth": {"kind": "oauth2_refresh", "token_url": tokens.url("/token"), "client_auth": "body"},
         "secret": {"client_id": "me", "client_secret": "s", "refresh_token": "r0"},
     });
-    world.credential("api", &fields).await;
+    site.credential("api", &fields).await;
 }
 
 /// The refresh tokens received, in order.
@@ -45,13 +45,13 @@ fn asked_with(tokens: &Upstream) -> Vec<String> {
 async fn two_nodes_at_the_end_of_a_token_ask_for_one_new_token_on_postgres() {
     const CALLS: usize = 24;
     let database = Database::create("single_flight").await;
-    let world = World::bare(Setup::on(database)).await;
+    let site = Site::bare(Setup::on(database)).await;
     let tokens = Upstream::http().await;
     used_up(&tokens);
-    account(&world, &tokens).await;
-    let node = world.app.another_node();
-    let agents = [world.agent.clone(), node.agent(&world.agent.key)];
-    let url = world.upstream.url("/");
+    account(&site, &tokens).await;
+    let node = site.app.another_node();
+    let agents = [site.agent.clone(), node.agent(&site.agent.key)];
+    let url = site.upstream.url("/");
 
     // Both nodes have had a token, which has expired.
     for (number, agent) in agents.iter().enumerate() {
@@ -65,7 +65,7 @@ async fn two_nodes_at_the_end_of_a_token_ask_for_one_new_token_on_postgres() {
         .map(|number| tokio::spawn(agents[number % 2].forward("api", "GET", &url).send()))
         .collect();
     until("every request on record", async || {
-        let count = world.app.sql("SELECT count(*)::text FROM audit_records WHERE kind = 'forward'");
+        let count = site.app.sql("SELECT count(*)::text FROM audit_records WHERE kind = 'forward'");
         (count[0].parse::<usize>().ok()? == CALLS + 2).then_some(())
     })
     .await;
@@ -75,17 +75,17 @@ async fn two_nodes_at_the_end_of_a_token_ask_for_one_new_token_on_postgres() {
         call.await.unwrap().forwarded(200);
     }
     assert_eq!(asked_with(&tokens), ["r0", "r1", "r2"]);
-    let seen = world.upstream.received(CALLS + 2).await;
+    let seen = site.upstream.received(CALLS + 2).await;
     let with =
         |token: &str| seen.iter().filter(|request| request.header("authorization") == Some(token)).count();
     assert_eq!((with("Bearer a1"), with("Bearer a2"), with("Bearer a3")), (1, 1, CALLS));
 }
 
 /// A manager with a browser.
-async fn manager(world: &World) -> Browser {
+async fn manager(site: &Site) -> Browser {
     const EMAIL: &str = "manager@people.example";
-    world.app.admin(EMAIL).await;
-    Browser::sign_in(&world.app.anonymous(), EMAIL).await
+    site.app.admin(EMAIL).await;
+    Browser::sign_in(&site.app.anonymous(), EMAIL).await
 }
 
 /// Goes to the provider and returns with a code.
@@ -99,7 +99,7 @@ async fn connect(browser: &Browser) {
 }
 
 /// An account at a provider that knows the refresh tokens of two accounts; the second is connected by a code.
-async fn two_accounts(world: &World, tokens: &Upstream) {
+async fn two_accounts(site: &Site, tokens: &Upstream) {
     tokens.reply_with(|request| {
         let account = |access: &str, refresh: &str| {
             let body = json!({
@@ -122,95 +122,95 @@ async fn two_accounts(world: &World, tokens: &Upstream) {
         },
         "secret": {"client_id": "me", "client_secret": "s", "refresh_token": "r0"},
     });
-    world.credential("api", &fields).await;
+    site.credential("api", &fields).await;
 }
 
 /// The access tokens received, in order.
-fn used(world: &World) -> Vec<String> {
+fn used(site: &Site) -> Vec<String> {
     let token =
         |request: &pyxis_testkit::upstream::Received| request.header("authorization").unwrap().to_owned();
-    world.upstream.requests().iter().map(token).collect()
+    site.upstream.requests().iter().map(token).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_account_that_is_connected_on_one_node_is_used_on_every_node_at_once_on_postgres() {
     let database = Database::create("reconnected").await;
-    let world = World::bare(Setup::on(database)).await;
+    let site = Site::bare(Setup::on(database)).await;
     let tokens = Upstream::http().await;
-    two_accounts(&world, &tokens).await;
-    let node = world.app.another_node();
-    let elsewhere = node.agent(&world.agent.key);
-    let url = world.upstream.url("/");
+    two_accounts(&site, &tokens).await;
+    let node = site.app.another_node();
+    let elsewhere = node.agent(&site.agent.key);
+    let url = site.upstream.url("/");
     // Both nodes have the token of the first account, which is valid for an hour.
-    world.forward("GET", "/").send().await.forwarded(200);
+    site.forward("GET", "/").send().await.forwarded(200);
     elsewhere.forward("api", "GET", &url).send().await.forwarded(200);
-    connect(&manager(&world).await).await;
+    connect(&manager(&site).await).await;
     elsewhere.forward("api", "GET", &url).send().await.forwarded(200);
-    world.forward("GET", "/").send().await.forwarded(200);
-    assert_eq!(used(&world), ["Bearer first", "Bearer first", "Bearer second", "Bearer second"]);
+    site.forward("GET", "/").send().await.forwarded(200);
+    assert_eq!(used(&site), ["Bearer first", "Bearer first", "Bearer second", "Bearer second"]);
     assert_eq!(tokens.requests().len(), 2, "one for each account");
 }
 
 engines! {
     /// The old grant's response arrives after the new one's.
     async fn a_renewal_that_was_under_way_does_not_bring_the_account_before_back(setup: Setup) {
-        let world = World::bare(setup).await;
+        let site = Site::bare(setup).await;
         let tokens = Upstream::http().await;
-        two_accounts(&world, &tokens).await;
-        let browser = manager(&world).await;
+        two_accounts(&site, &tokens).await;
+        let browser = manager(&site).await;
         let (reply, release) = granted(7, 3600).held();
         tokens.reply(reply);
-        let call = tokio::spawn(world.forward("GET", "/").send());
+        let call = tokio::spawn(site.forward("GET", "/").send());
         tokens.received(1).await;
         connect(&browser).await;
         drop(release);
         call.await.unwrap().problem(403, "no_longer_allowed");
-        world.forward("GET", "/").send().await.forwarded(200);
-        assert_eq!(used(&world), ["Bearer second"]);
-        let shown = world.owner.client.get("/admin/credentials/api").send().await.expect(200).json();
+        site.forward("GET", "/").send().await.forwarded(200);
+        assert_eq!(used(&site), ["Bearer second"]);
+        let shown = site.owner.client.get("/admin/credentials/api").send().await.expect(200).json();
         assert_eq!(shown["version"], 2, "as with a new secret");
     }
 
     /// The process dies after it got a new refresh token and before the request that needed it is answered.
     async fn a_crash_between_refresh_and_use_loses_no_refresh_token(setup: Setup) {
-        let mut world = World::bare(setup).await;
+        let mut site = Site::bare(setup).await;
         let tokens = Upstream::http().await;
         used_up(&tokens);
-        account(&world, &tokens).await;
+        account(&site, &tokens).await;
         tokens.reply(granted(1, 1));
         let (reply, release) = Reply::ok("late").held();
-        world.upstream.reply(reply);
-        let call = tokio::spawn(world.forward("GET", "/").try_open());
+        site.upstream.reply(reply);
+        let call = tokio::spawn(site.forward("GET", "/").try_open());
         // The request is on the wire with the new token, so its successor must be in the store.
-        let sent = world.upstream.received(1).await.remove(0);
+        let sent = site.upstream.received(1).await.remove(0);
         assert_eq!(sent.header("authorization"), Some("Bearer a1"));
-        world.app.kill().await;
+        site.app.kill().await;
         drop(release);
         assert!(call.await.unwrap().is_err());
-        world.app.serve();
+        site.app.serve();
         tokens.reply(granted(2, 3600));
-        let answer = world.app.default_agent().forward("api", "GET", &world.upstream.url("/")).send().await;
+        let answer = site.app.default_agent().forward("api", "GET", &site.upstream.url("/")).send().await;
         answer.forwarded(200);
         assert_eq!(asked_with(&tokens), ["r0", "r1"]);
-        let seen = world.upstream.received(2).await.remove(1);
+        let seen = site.upstream.received(2).await.remove(1);
         assert_eq!(seen.header("authorization"), Some("Bearer a2"));
     }
 
     /// The agent hangs up while the token is fetched.
     async fn an_agent_that_goes_away_does_not_take_the_refresh_token_along(setup: Setup) {
-        let world = World::bare(setup).await;
+        let site = Site::bare(setup).await;
         let tokens = Upstream::http().await;
         used_up(&tokens);
-        account(&world, &tokens).await;
+        account(&site, &tokens).await;
         let (reply, release) = granted(1, 3600).held();
         tokens.reply(reply);
-        let call = tokio::spawn(world.forward("GET", "/").try_open());
+        let call = tokio::spawn(site.forward("GET", "/").try_open());
         tokens.received(1).await;
         call.abort();
         drop(release);
-        world.forward("GET", "/").send().await.forwarded(200);
+        site.forward("GET", "/").send().await.forwarded(200);
         assert_eq!(asked_with(&tokens), ["r0"]);
-        let stored: Vec<Value> = world.app.audit().await;
+        let stored: Vec<Value> = site.app.audit().await;
         assert!(!stored.iter().any(|record| record.to_string().contains("\"r1\"")));
     }
 }

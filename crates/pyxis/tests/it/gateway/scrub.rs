@@ -10,7 +10,7 @@ use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::json;
 
 use crate::support::leaks::{encodings, found};
-use crate::support::{Answer, SECRET, Setup, World};
+use crate::support::{Answer, SECRET, Setup, Site};
 
 const MARK: &str = "[REDACTED:api]";
 
@@ -23,10 +23,10 @@ fn clean(answer: &Answer) {
 
 #[tokio::test]
 async fn every_encoding_of_the_secret_is_removed_from_a_body() {
-    let world = World::new().await;
+    let site = Site::new().await;
     for encoded in encodings(SECRET) {
-        world.upstream.reply(Reply::ok(format!("before {encoded} after")));
-        let answer = world.forward("GET", "/").send().await.forwarded(200);
+        site.upstream.reply(Reply::ok(format!("before {encoded} after")));
+        let answer = site.forward("GET", "/").send().await.forwarded(200);
         clean(&answer);
         let text = answer.text();
         assert!(
@@ -38,24 +38,23 @@ async fn every_encoding_of_the_secret_is_removed_from_a_body() {
 
 #[tokio::test]
 async fn headers_are_scrubbed() {
-    let world = World::new().await;
+    let site = Site::new().await;
     let base64 = STANDARD.encode(SECRET);
-    world
-        .upstream
+    site.upstream
         .reply(Reply::ok("ok").header("x-echo", &format!("Bearer {SECRET}")).header("x-base64", &base64));
-    let answer = world.forward("GET", "/").send().await.forwarded(200);
+    let answer = site.forward("GET", "/").send().await.forwarded(200);
     clean(&answer);
     assert_eq!(answer.header("x-echo"), Some(format!("Bearer {MARK}").as_str()));
 }
 
 #[tokio::test]
 async fn the_basic_pair_is_scrubbed_as_it_was_sent() {
-    let world = World::bare(Setup::new()).await;
+    let site = Site::bare(Setup::new()).await;
     let secret = json!({"username": "someone", "password": SECRET});
-    world.credential("api", &json!({"auth": {"kind": "basic"}, "secret": secret})).await;
+    site.credential("api", &json!({"auth": {"kind": "basic"}, "secret": secret})).await;
     let sent = STANDARD.encode(format!("someone:{SECRET}"));
-    world.upstream.reply(Reply::ok(format!("you sent {sent}; your password is {SECRET}")));
-    let answer = world.forward("GET", "/").send().await.forwarded(200);
+    site.upstream.reply(Reply::ok(format!("you sent {sent}; your password is {SECRET}")));
+    let answer = site.forward("GET", "/").send().await.forwarded(200);
     clean(&answer);
     assert!(!answer.text().contains(&sent), "{}", answer.text());
 }
@@ -67,10 +66,10 @@ async fn a_key_that_is_the_user_name_of_a_basic_pair_is_scrubbed_by_itself() {
         json!(format!("{SECRET}:x-oauth-basic")),
         json!({"username": SECRET, "password": "pw-5512"}),
     ] {
-        let world = World::bare(Setup::new()).await;
-        world.credential("api", &json!({"auth": {"kind": "basic"}, "secret": secret})).await;
-        world.upstream.reply(Reply::ok(format!("your key is {SECRET}")));
-        let answer = world.forward("GET", "/").send().await.forwarded(200);
+        let site = Site::bare(Setup::new()).await;
+        site.credential("api", &json!({"auth": {"kind": "basic"}, "secret": secret})).await;
+        site.upstream.reply(Reply::ok(format!("your key is {SECRET}")));
+        let answer = site.forward("GET", "/").send().await.forwarded(200);
         clean(&answer);
         assert_eq!(answer.text(), format!("your key is {MARK}"));
     }
@@ -79,11 +78,11 @@ async fn a_key_that_is_the_user_name_of_a_basic_pair_is_scrubbed_by_itself() {
 #[tokio::test]
 async fn a_user_name_that_is_a_word_stays_in_the_answer() {
     for username in ["admin", "somebody@company.example"] {
-        let world = World::bare(Setup::new()).await;
+        let site = Site::bare(Setup::new()).await;
         let secret = json!({"username": username, "password": SECRET});
-        world.credential("api", &json!({"auth": {"kind": "basic"}, "secret": secret})).await;
-        world.upstream.reply(Reply::ok(format!("you are {username}")));
-        let answer = world.forward("GET", "/").send().await.forwarded(200);
+        site.credential("api", &json!({"auth": {"kind": "basic"}, "secret": secret})).await;
+        site.upstream.reply(Reply::ok(format!("you are {username}")));
+        let answer = site.forward("GET", "/").send().await.forwarded(200);
         assert_eq!(answer.text(), format!("you are {username}"));
     }
 }
@@ -101,29 +100,29 @@ fn bomb() -> Vec<u8> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_few_bytes_stand_for_is_decoded_only_as_it_is_read() {
-    let world = World::new().await;
-    world.upstream.reply(Reply::new(200).encoded("zstd", bomb()));
-    let before = world.app.resident_kib();
-    let mut answer = world.forward("GET", "/").open().await;
+    let site = Site::new().await;
+    site.upstream.reply(Reply::new(200).encoded("zstd", bomb()));
+    let before = site.app.resident_kib();
+    let mut answer = site.forward("GET", "/").open().await;
     let mut seen = 0;
     while seen < 32 << 20 {
         seen += answer.chunk().await.expect("more of it").len();
     }
-    let grown = world.app.resident_kib().saturating_sub(before);
+    let grown = site.app.resident_kib().saturating_sub(before);
     assert!(grown < 128 << 10, "{grown} KiB for an answer of 16 KiB");
 }
 
 #[tokio::test]
 async fn a_secret_cut_at_any_chunk_boundary_is_found() {
-    let world = World::new().await;
+    let site = Site::new().await;
     for cut in 1..SECRET.len() {
         let (head, tail) = SECRET.split_at(cut);
-        world.upstream.reply(Reply::new(200).chunks([format!("a{head}"), format!("{tail}b")]));
-        let answer = world.forward("GET", "/").send().await.forwarded(200);
+        site.upstream.reply(Reply::new(200).chunks([format!("a{head}"), format!("{tail}b")]));
+        let answer = site.forward("GET", "/").send().await.forwarded(200);
         assert_eq!(answer.text(), format!("a{MARK}b"), "cut at {cut}");
     }
-    world.upstream.reply(Reply::new(200).chunks(SECRET.chars().map(|one| one.to_string())));
-    assert_eq!(world.forward("GET", "/").send().await.text(), MARK);
+    site.upstream.reply(Reply::new(200).chunks(SECRET.chars().map(|one| one.to_string())));
+    assert_eq!(site.forward("GET", "/").send().await.text(), MARK);
 }
 
 fn gzip(data: &[u8]) -> Vec<u8> {
@@ -146,7 +145,7 @@ fn brotli(data: &[u8]) -> Vec<u8> {
 
 #[tokio::test]
 async fn compressed_bodies_are_decoded_scrubbed_and_sent_plain() {
-    let world = World::new().await;
+    let site = Site::new().await;
     let filler = "0123456789abcdef".repeat(8 * 1024);
     let plain = format!("{filler}{SECRET}{filler}");
     let bodies = [
@@ -159,8 +158,8 @@ async fn compressed_bodies_are_decoded_scrubbed_and_sent_plain() {
         ("deflate, gzip", gzip(&deflate(plain.as_bytes()))),
     ];
     for (coding, body) in bodies {
-        world.upstream.reply(Reply::new(200).encoded(coding, body));
-        let answer = world.forward("GET", "/").send().await.forwarded(200);
+        site.upstream.reply(Reply::new(200).encoded(coding, body));
+        let answer = site.forward("GET", "/").send().await.forwarded(200);
         assert_eq!(answer.text(), format!("{filler}{MARK}{filler}"), "{coding}");
         assert!(matches!(answer.header("content-encoding"), None | Some("identity")), "{coding}");
     }
@@ -168,10 +167,10 @@ async fn compressed_bodies_are_decoded_scrubbed_and_sent_plain() {
 
 #[tokio::test]
 async fn a_coding_that_cannot_be_scrubbed_is_refused() {
-    let world = World::new().await;
+    let site = Site::new().await;
     for coding in ["compress", "xyz", "gzip, xyz", "aes128gcm"] {
-        world.upstream.reply(Reply::new(200).encoded(coding, SECRET));
-        let answer = world.forward("GET", "/").send().await;
+        site.upstream.reply(Reply::new(200).encoded(coding, SECRET));
+        let answer = site.forward("GET", "/").send().await;
         answer.problem(502, "unknown_content_coding");
         clean(&answer);
     }
@@ -179,35 +178,35 @@ async fn a_coding_that_cannot_be_scrubbed_is_refused() {
 
 #[tokio::test]
 async fn codings_in_several_lines_are_one_list() {
-    let world = World::new().await;
+    let site = Site::new().await;
     let (zipped, deflated) = (gzip(SECRET.as_bytes()), gzip(&deflate(SECRET.as_bytes())));
     let answers =
         [(["identity", "gzip"], &zipped), (["", "gzip"], &zipped), (["deflate", "gzip"], &deflated)];
     for (lines, body) in answers {
         let reply = Reply::new(200).header("content-encoding", lines[0]).header("content-encoding", lines[1]);
-        world.upstream.reply(reply.body(body.clone()));
-        assert_eq!(world.forward("GET", "/").send().await.forwarded(200).text(), MARK, "{lines:?}");
+        site.upstream.reply(reply.body(body.clone()));
+        assert_eq!(site.forward("GET", "/").send().await.forwarded(200).text(), MARK, "{lines:?}");
     }
     let reply = Reply::new(200).header("content-encoding", "gzip").header("content-encoding", "xyz");
-    world.upstream.reply(reply.body(zipped));
-    world.forward("GET", "/").send().await.problem(502, "unknown_content_coding");
+    site.upstream.reply(reply.body(zipped));
+    site.forward("GET", "/").send().await.problem(502, "unknown_content_coding");
 }
 
 #[tokio::test]
 async fn a_coding_of_the_transfer_that_would_hide_the_body_is_refused() {
-    let world = World::new().await;
+    let site = Site::new().await;
     let reply = Reply::new(200).header("transfer-encoding", "gzip, chunked");
-    world.upstream.reply(reply.chunks([gzip(SECRET.as_bytes())]));
-    let answer = world.forward("GET", "/").send().await;
+    site.upstream.reply(reply.chunks([gzip(SECRET.as_bytes())]));
+    let answer = site.forward("GET", "/").send().await;
     answer.problem(502, "unknown_content_coding");
     clean(&answer);
 }
 
 #[tokio::test]
 async fn a_coding_that_is_damaged_from_the_start_is_a_failure_that_is_told() {
-    let world = World::new().await;
-    world.upstream.reply(Reply::new(200).encoded("gzip", "this was never zipped"));
-    world.forward("GET", "/").send().await.problem(502, "upstream_error");
+    let site = Site::new().await;
+    site.upstream.reply(Reply::new(200).encoded("gzip", "this was never zipped"));
+    site.forward("GET", "/").send().await.problem(502, "upstream_error");
 }
 
 #[tokio::test]
@@ -216,12 +215,12 @@ async fn trailers_arrive_scrubbed() {
     let roots = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(roots.path(), authority.pem()).unwrap();
     let path = roots.path().to_str().unwrap();
-    let world = World::new_with_env("PX_EGRESS_CA_FILE", path).await;
+    let site = Site::new_with_env("PX_EGRESS_CA_FILE", path).await;
     let upstream = Upstream::https(&authority, &["127.0.0.1"]).await;
     let fields = json!({"auth": {"kind": "bearer"}, "secret": SECRET, "allowed_hosts": [upstream.addr().to_string()], "allow_http": false});
-    world.credential("tls", &fields).await;
+    site.credential("tls", &fields).await;
     upstream.reply(Reply::new(200).chunks(["body"]).trailer("x-sum", SECRET));
-    let call = world.agent.forward("tls", "GET", &upstream.url("/")).header("te", "trailers");
+    let call = site.agent.forward("tls", "GET", &upstream.url("/")).header("te", "trailers");
     let answer = call.send().await.forwarded(200);
     clean(&answer);
     assert_eq!(upstream.received(1).await[0].version, http::Version::HTTP_2);
@@ -231,12 +230,12 @@ async fn trailers_arrive_scrubbed() {
 
 #[tokio::test]
 async fn the_stored_answer_of_an_approved_request_is_scrubbed_too() {
-    let world = World::new().await;
+    let site = Site::new().await;
     let body = gzip(format!("you sent {SECRET}").as_bytes());
-    world.upstream.reply(Reply::new(200).header("x-echo", SECRET).encoded("gzip", body));
-    let txn = world.pause("/").await;
-    world.owner.approve(&txn).await;
-    let outcome = world.agent.outcome(&txn).await;
+    site.upstream.reply(Reply::new(200).header("x-echo", SECRET).encoded("gzip", body));
+    let txn = site.pause("/").await;
+    site.owner.approve(&txn).await;
+    let outcome = site.agent.outcome(&txn).await;
     assert!(found(SECRET, outcome.to_string().as_bytes()).is_empty(), "{outcome}");
     assert_eq!(outcome["response"]["body"], format!("you sent {MARK}"));
 }

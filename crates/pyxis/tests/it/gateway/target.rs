@@ -4,11 +4,11 @@
 use pyxis_testkit::upstream::Reply;
 use serde_json::json;
 
-use crate::support::{SECRET, World};
+use crate::support::{SECRET, Site};
 
 #[tokio::test]
 async fn the_path_on_the_wire_is_canonical() {
-    let world = World::new().await;
+    let site = Site::new().await;
     for (asked, wire) in [
         ("", "/"),
         ("/", "/"),
@@ -24,27 +24,27 @@ async fn the_path_on_the_wire_is_canonical() {
         ("/a#fragment?x=1", "/a"),
         ("/a/b/", "/a/b/"),
     ] {
-        world.forward("GET", asked).send().await.forwarded(200);
-        assert_eq!(world.upstream.requests().last().unwrap().target, wire, "asked for {asked}");
+        site.forward("GET", asked).send().await.forwarded(200);
+        assert_eq!(site.upstream.requests().last().unwrap().target, wire, "asked for {asked}");
     }
 }
 
 #[tokio::test]
 async fn the_policy_sees_the_canonical_path() {
-    let world = World::new().await;
-    world.policy(&json!({"auto_approve_urls": ["/open"], "deny_urls": ["/closed"]})).await;
+    let site = Site::new().await;
+    site.policy(&json!({"auto_approve_urls": ["/open"], "deny_urls": ["/closed"]})).await;
     for path in ["/open/../closed", "/open/%2e%2e/closed", "/x/..//closed", "/cl%6fsed", "/%63losed/x"] {
-        world.forward("GET", path).send().await.problem(403, "denied_by_policy");
+        site.forward("GET", path).send().await.problem(403, "denied_by_policy");
     }
-    world.forward("DELETE", "/closed/../open/x").send().await.forwarded(200);
-    assert_eq!(world.upstream.requests().last().unwrap().target, "/open/x");
-    assert_eq!(world.upstream.requests().len(), 1);
+    site.forward("DELETE", "/closed/../open/x").send().await.forwarded(200);
+    assert_eq!(site.upstream.requests().last().unwrap().target, "/open/x");
+    assert_eq!(site.upstream.requests().len(), 1);
 }
 
 #[tokio::test]
 async fn deny_rules_are_tried_on_every_plausible_reading() {
-    let world = World::new().await;
-    world.policy(&json!({"auto_approve_methods": ["GET"], "deny_urls": ["/admin/users"]})).await;
+    let site = Site::new().await;
+    site.policy(&json!({"auto_approve_methods": ["GET"], "deny_urls": ["/admin/users"]})).await;
     for path in [
         "/admin%2Fusers",
         "/admin%252Fusers",
@@ -54,15 +54,15 @@ async fn deny_rules_are_tried_on_every_plausible_reading() {
         "/admin/%2575sers",
         "/admin/users/",
     ] {
-        world.forward("GET", path).send().await.problem(403, "denied_by_policy");
+        site.forward("GET", path).send().await.problem(403, "denied_by_policy");
     }
-    assert_eq!(world.upstream.requests().len(), 0);
+    assert_eq!(site.upstream.requests().len(), 0);
 }
 
 #[tokio::test]
 async fn a_target_that_is_no_absolute_plain_url_is_refused() {
-    let world = World::new().await;
-    let host = world.upstream.addr();
+    let site = Site::new().await;
+    let host = site.upstream.addr();
     for target in [
         "/relative".to_owned(),
         "nonsense".to_owned(),
@@ -78,30 +78,29 @@ async fn a_target_that_is_no_absolute_plain_url_is_refused() {
         format!("http://{host}/a\tb"),
         "http://127.0.0.1:99999/".to_owned(),
     ] {
-        world.agent.forward("api", "GET", &target).send().await.problem(400, "invalid_target");
+        site.agent.forward("api", "GET", &target).send().await.problem(400, "invalid_target");
     }
-    assert_eq!(world.upstream.requests().len(), 0);
+    assert_eq!(site.upstream.requests().len(), 0);
 }
 
 #[tokio::test]
 async fn plain_http_needs_the_credentials_consent() {
-    let world = World::new().await;
-    world
-        .credential("strict", &json!({"auth": {"kind": "bearer"}, "secret": SECRET, "allow_http": false}))
+    let site = Site::new().await;
+    site.credential("strict", &json!({"auth": {"kind": "bearer"}, "secret": SECRET, "allow_http": false}))
         .await;
-    let answer = world.agent.forward("strict", "GET", &world.upstream.url("/")).send().await;
+    let answer = site.agent.forward("strict", "GET", &site.upstream.url("/")).send().await;
     answer.problem(400, "invalid_target");
-    assert_eq!(world.upstream.requests().len(), 0);
+    assert_eq!(site.upstream.requests().len(), 0);
 }
 
 #[tokio::test]
 async fn redirects_go_back_to_the_agent_with_their_location_scrubbed() {
-    let world = World::new().await;
+    let site = Site::new().await;
     for status in [301, 302, 303, 307, 308] {
-        let there = world.upstream.url("/elsewhere");
-        world.upstream.reply(Reply::new(status).header("location", &format!("{there}?token={SECRET}")));
-        let answer = world.forward("GET", "/").send().await.forwarded(status);
+        let there = site.upstream.url("/elsewhere");
+        site.upstream.reply(Reply::new(status).header("location", &format!("{there}?token={SECRET}")));
+        let answer = site.forward("GET", "/").send().await.forwarded(status);
         assert_eq!(answer.header("location"), Some(format!("{there}?token=[REDACTED:api]").as_str()));
     }
-    assert_eq!(world.upstream.requests().len(), 5);
+    assert_eq!(site.upstream.requests().len(), 5);
 }

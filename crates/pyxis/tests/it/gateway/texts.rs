@@ -3,7 +3,7 @@
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use crate::support::{Setup, World};
+use crate::support::{Setup, Site};
 
 const NUL: &str = "a\u{0}b";
 
@@ -40,31 +40,31 @@ fn texts(txn: &str) -> Vec<(&'static str, String, Value, &'static str)> {
 
 engines! {
     async fn nul_in_a_text_is_refused_with_422_and_names_the_field(setup: Setup) {
-        let world = World::with(setup).await;
-        let txn = world.pause("/x").await;
+        let site = Site::with(setup).await;
+        let txn = site.pause("/x").await;
         for (method, path, body, field) in texts(&txn) {
-            let answer = world.owner.client.call(method, &path).json(&body).send().await;
+            let answer = site.owner.client.call(method, &path).json(&body).send().await;
             assert_eq!(answer.status, 422, "{method} {path} {body}: {}", answer.text());
             let problem = answer.problem(422, "invalid_field");
             let named = problem["field"].as_str().unwrap();
             assert!(named.starts_with(field), "{method} {path} {body}: {problem}");
         }
-        assert_eq!(world.agent.poll(&txn).await["status"], "pending");
+        assert_eq!(site.agent.poll(&txn).await["status"], "pending");
     }
 
     async fn nul_in_what_is_looked_up_finds_nothing_or_is_refused(setup: Setup) {
-        let world = World::with(setup).await;
+        let site = Site::with(setup).await;
         for (path, statuses) in [
             ("/admin/credentials/a%00b", [404, 422]),
             ("/admin/policies/a%00b", [404, 422]),
             ("/admin/audit?text=a%00b", [422, 422]),
             ("/admin/audit?actor=a%00b", [422, 422]),
         ] {
-            let answer = world.owner.client.get(path).send().await;
+            let answer = site.owner.client.get(path).send().await;
             assert!(statuses.contains(&answer.status), "{path}: {} {}", answer.status, answer.text());
         }
         let session = json!({"email": NUL, "password": "wrong"});
-        let refused = world.app.anonymous().post("/session", &session).send().await;
+        let refused = site.app.anonymous().post("/session", &session).send().await;
         assert!([401, 422].contains(&refused.status), "{refused:?}");
     }
 }

@@ -5,7 +5,7 @@ use pyxis_testkit::tls::Authority;
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::{Value, json};
 
-use crate::support::{Setup, World, until};
+use crate::support::{Setup, Site, until};
 
 /// A program that trusts the authority's certificates.
 fn believing(setup: Setup, authority: &Authority) -> (Setup, tempfile::TempDir) {
@@ -15,12 +15,12 @@ fn believing(setup: Setup, authority: &Authority) -> (Setup, tempfile::TempDir) 
     (setup.env("PX_EGRESS_CA_FILE", path.to_str().expect("text")), directory)
 }
 
-async fn add(world: &World, body: &Value) -> Value {
-    world.owner.client.post("/admin/webhooks", body).send().await.expect(201).json()
+async fn add(site: &Site, body: &Value) -> Value {
+    site.owner.client.post("/admin/webhooks", body).send().await.expect(201).json()
 }
 
-async fn deliveries(world: &World, id: &str) -> Vec<Value> {
-    let answer = world.owner.client.get(&format!("/admin/webhooks/{id}/deliveries")).send().await.expect(200);
+async fn deliveries(site: &Site, id: &str) -> Vec<Value> {
+    let answer = site.owner.client.get(&format!("/admin/webhooks/{id}/deliveries")).send().await.expect(200);
     answer.json()["deliveries"].as_array().expect("a list").clone()
 }
 
@@ -33,14 +33,14 @@ engines! {
         let authority = Authority::new();
         let (setup, _directory) = believing(setup, &authority);
         let receiver = Upstream::https(&authority, &["127.0.0.1"]).await;
-        let world = World::with(setup).await;
-        let made = add(&world, &json!({"url": receiver.url("/in")})).await;
+        let site = Site::with(setup).await;
+        let made = add(&site, &json!({"url": receiver.url("/in")})).await;
         let (id, secret) = (text(&made, "id"), text(&made, "secret"));
         assert!(secret.starts_with("whsec_"), "{secret}");
         assert_eq!((&made["events"], &made["enabled"]), (&json!([]), &json!(true)));
 
-        let txn = world.pause("/v1/items").await;
-        world.owner.deny(&txn, "no").await;
+        let txn = site.pause("/v1/items").await;
+        site.owner.deny(&txn, "no").await;
         let [requested, decided] = receiver.received(2).await.try_into().expect("two");
         let (requested, decided) = if requested.header("px-event") == Some("approval.requested") {
             (requested, decided)
@@ -53,40 +53,40 @@ engines! {
         assert_eq!((&told["outcome"], &told["channel"]), (&json!("denied"), &json!("agent_reflected")));
 
         let stored = until("both are stored as delivered", async || {
-            let stored = deliveries(&world, id).await;
+            let stored = deliveries(&site, id).await;
             stored.iter().all(|delivery| delivery["status"] == "delivered").then_some(stored)
         })
         .await;
         assert_eq!(stored.len(), 2);
         let first = text(&stored[1], "id");
         assert_eq!((stored[1]["response_status"].as_i64(), text(&stored[1], "response_excerpt")), (Some(200), "ok"));
-        let shown = world.owner.client.get(&format!("/admin/deliveries/{first}")).send().await.expect(200).json();
+        let shown = site.owner.client.get(&format!("/admin/deliveries/{first}")).send().await.expect(200).json();
         assert_eq!(text(&shown, "body").as_bytes(), requested.body);
 
         let path = format!("/admin/deliveries/{first}/resend");
-        world.owner.client.post(&path, &json!({})).send().await.expect(202);
+        site.owner.client.post(&path, &json!({})).send().await.expect(202);
         let again = receiver.received(3).await.pop().expect("three");
         assert_eq!((&again.body, again.header("px-delivery")), (&requested.body, Some(first)));
-        world.app.logs().contains(secret).then(|| panic!("the secret is in the log"));
+        site.app.logs().contains(secret).then(|| panic!("the secret is in the log"));
     }
 
     async fn a_signature_that_is_asked_for_is_told_like_a_request_of_this_server(setup: Setup) {
         let authority = Authority::new();
         let (setup, _directory) = believing(setup, &authority);
         let receiver = Upstream::https(&authority, &["127.0.0.1"]).await;
-        let world = World::with(setup).await;
-        add(&world, &json!({"url": receiver.url("/in")})).await;
+        let site = Site::with(setup).await;
+        add(&site, &json!({"url": receiver.url("/in")})).await;
         let key = json!({"name": "treasury", "auth": {"kind": "signing_key", "algorithm": "ed25519"}});
-        world.owner.add_credential(&key).await;
+        site.owner.add_credential(&key).await;
         let ask = async |payload: &str| {
             let body = json!({"payload": payload, "encoding": "utf8", "algorithm": "ed25519", "hash": "none"});
-            let call = world.agent.client.post("/sign", &body).header("x-px-credential", "treasury");
+            let call = site.agent.client.post("/sign", &body).header("x-px-credential", "treasury");
             call.header("x-px-reason", "pay").send().await.txn()
         };
         let (signed, denied, withdrawn) = (ask("one").await, ask("two").await, ask("three").await);
-        world.owner.approve(&signed).await;
-        world.owner.deny(&denied, "no").await;
-        world.agent.client.delete(&format!("/agent/approvals/{withdrawn}")).send().await.expect(204);
+        site.owner.approve(&signed).await;
+        site.owner.deny(&denied, "no").await;
+        site.agent.client.delete(&format!("/agent/approvals/{withdrawn}")).send().await.expect(204);
         let all: Vec<Value> =
             receiver.received(6).await.iter().map(|sent| serde_json::from_slice(&sent.body).expect("JSON")).collect();
         let of = |event: &str, txn: &str| {
@@ -98,7 +98,7 @@ engines! {
             assert_eq!((&told["method"], &told["target_host"]), (&json!("POST"), &json!("localhost")), "{told}");
             assert_eq!((&told["credential_name"], &told["summary"]), (&json!("treasury"), &json!("pay")));
         }
-        let owner = &world.app.bootstrap["owner_email"];
+        let owner = &site.app.bootstrap["owner_email"];
         let decided = |txn: &str, outcome: &str| json!({
             "event": "approval.decided", "txn_id": txn, "outcome": outcome, "approver": owner,
             "channel": "agent_reflected", "upstream_status": null,
@@ -113,18 +113,18 @@ engines! {
         let (setup, _directory) = believing(setup, &authority);
         let receiver = Upstream::https(&authority, &["127.0.0.1"]).await;
         receiver.reply(Reply::new(500));
-        let mut world = World::with(setup).await;
-        let made = add(&world, &json!({"url": receiver.url("/in"), "events": ["approval.requested"]})).await;
-        world.pause("/v1/items").await;
+        let mut site = Site::with(setup).await;
+        let made = add(&site, &json!({"url": receiver.url("/in"), "events": ["approval.requested"]})).await;
+        site.pause("/v1/items").await;
         receiver.received(1).await;
         let id = text(&made, "id").to_owned();
         until("the failure is noted", async || {
-            (deliveries(&world, &id).await[0]["attempts"] == 1).then_some(())
+            (deliveries(&site, &id).await[0]["attempts"] == 1).then_some(())
         })
         .await;
-        world.app.kill().await;
-        world.app.sql("UPDATE deliveries SET next_at = 1");
-        world.app.serve();
+        site.app.kill().await;
+        site.app.sql("UPDATE deliveries SET next_at = 1");
+        site.app.serve();
         let all = receiver.received(2).await;
         assert_eq!(all[0].header("px-delivery"), all[1].header("px-delivery"));
         assert_eq!(all[0].body, all[1].body);
@@ -133,7 +133,7 @@ engines! {
 
 engines! {
     async fn an_address_that_is_not_https_or_not_public_is_refused(setup: Setup) {
-        let world = World::with(setup).await;
+        let site = Site::with(setup).await;
         for url in [
             "http://hooks.example.com/in",
             "http://127.0.0.1/in",
@@ -148,7 +148,7 @@ engines! {
             "https://hooks.example.com/in#part",
             "https://8.8.8.8:22/in",
         ] {
-            let answer = world.owner.client.post("/admin/webhooks", &json!({"url": url})).send().await;
+            let answer = site.owner.client.post("/admin/webhooks", &json!({"url": url})).send().await;
             assert_eq!(answer.problem(422, "invalid_field")["field"], "url", "{url}");
         }
         for (body, field) in [
@@ -157,20 +157,20 @@ engines! {
             (json!({"url": "https://8.8.8.8/", "secret": "mine"}), "secret"),
             (json!({"url": "https://8.8.8.8/", "description": "x".repeat(501)}), "description"),
         ] {
-            let answer = world.owner.client.post("/admin/webhooks", &body).send().await;
+            let answer = site.owner.client.post("/admin/webhooks", &body).send().await;
             assert_eq!(answer.problem(422, "invalid_field")["field"], field);
         }
-        world.owner.client.call("POST", "/admin/webhooks").body("{").send().await.problem(400, "invalid_json");
-        let list = world.owner.client.get("/admin/webhooks").send().await.expect(200).json();
+        site.owner.client.call("POST", "/admin/webhooks").body("{").send().await.problem(400, "invalid_json");
+        let list = site.owner.client.get("/admin/webhooks").send().await.expect(200).json();
         assert_eq!(list, json!({"webhooks": []}));
     }
 }
 
 engines! {
     async fn without_the_open_network_loopback_is_refused_too(setup: Setup) {
-        let world = World::with(setup.without("PX_EGRESS_ALLOW")).await;
+        let site = Site::with(setup.without("PX_EGRESS_ALLOW")).await;
         for url in ["https://127.0.0.1:8443/in", "https://localhost/in", "https://[::1]/in"] {
-            let answer = world.owner.client.post("/admin/webhooks", &json!({"url": url})).send().await;
+            let answer = site.owner.client.post("/admin/webhooks", &json!({"url": url})).send().await;
             assert_eq!(answer.problem(422, "invalid_field")["field"], "url", "{url}");
         }
     }
@@ -178,13 +178,13 @@ engines! {
 
 engines! {
     async fn an_endpoint_is_shown_changed_and_removed_and_its_secret_never_again(setup: Setup) {
-        let world = World::with(setup).await;
+        let site = Site::with(setup).await;
         let url = "https://8.8.8.8/in";
         let made =
-            add(&world, &json!({"url": url, "events": ["approval.expired"], "description": "pager"})).await;
+            add(&site, &json!({"url": url, "events": ["approval.expired"], "description": "pager"})).await;
         let (id, secret) = (text(&made, "id").to_owned(), text(&made, "secret").to_owned());
         let path = format!("/admin/webhooks/{id}");
-        let client = &world.owner.client;
+        let client = &site.owner.client;
         for answer in
             [client.get("/admin/webhooks").send().await.expect(200), client.get(&path).send().await.expect(200)]
         {
@@ -214,8 +214,8 @@ engines! {
         ] {
             answer.problem(404, "not_found");
         }
-        world.app.anonymous().get("/admin/webhooks").send().await.problem(401, "unauthenticated");
-        let kinds: Vec<String> = world.app.audit().await.iter().map(|row| text(row, "kind").to_owned()).collect();
+        site.app.anonymous().get("/admin/webhooks").send().await.problem(401, "unauthenticated");
+        let kinds: Vec<String> = site.app.audit().await.iter().map(|row| text(row, "kind").to_owned()).collect();
         for kind in ["webhook.created", "webhook.changed", "webhook.secret_replaced", "webhook.removed"] {
             assert!(kinds.iter().any(|found| found == kind), "{kind}");
         }
@@ -224,8 +224,8 @@ engines! {
 
 engines! {
     async fn the_command_line_does_the_same(setup: Setup) {
-        let world = World::with(setup).await;
-        let app = &world.app;
+        let site = Site::with(setup).await;
+        let app = &site.app;
         let made =
             app.cli_json(&["webhook", "add", "--url", "https://8.8.8.8/in", "--event", "approval.decided"]).await;
         let id = text(&made, "id");
@@ -244,16 +244,16 @@ engines! {
 
 engines! {
     async fn deliveries_are_listed_a_page_at_a_time_and_by_what_they_are(setup: Setup) {
-        let world = World::with(setup).await;
+        let site = Site::with(setup).await;
         // Nothing listens there, so they wait for their next attempt.
-        let made = add(&world, &json!({"url": "https://127.0.0.1:9/in"})).await;
+        let made = add(&site, &json!({"url": "https://127.0.0.1:9/in"})).await;
         let id = text(&made, "id");
         for path in ["/a", "/b", "/c"] {
-            let txn = world.pause(path).await;
-            world.agent.withdraw(&txn).await.expect(204);
+            let txn = site.pause(path).await;
+            site.agent.withdraw(&txn).await.expect(204);
         }
         let page = async |query: &str| {
-            world.owner.client.get(&format!("/admin/deliveries?{query}")).send().await.expect(200).json()
+            site.owner.client.get(&format!("/admin/deliveries?{query}")).send().await.expect(200).json()
         };
         let first = page("limit=4").await;
         assert_eq!(first["deliveries"].as_array().expect("a list").len(), 4);
@@ -265,7 +265,7 @@ engines! {
         let some = page(&format!("event=approval.expired&status=pending&webhook_id={id}")).await;
         assert_eq!(some["deliveries"].as_array().expect("a list").len(), 3);
         for query in ["status=lost", "event=x", "before=1", "webhook_id=1", "txn_id=1"] {
-            let answer = world.owner.client.get(&format!("/admin/deliveries?{query}")).send().await;
+            let answer = site.owner.client.get(&format!("/admin/deliveries?{query}")).send().await;
             answer.problem(422, "invalid_field");
         }
     }

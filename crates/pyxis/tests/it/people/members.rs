@@ -3,7 +3,7 @@
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use crate::support::{App, Person, Setup, World, until};
+use crate::support::{App, Person, Setup, Site, until};
 
 /// A person added by the owner through the API; the response has `id` and `link`.
 async fn invite(owner: &Person, body: &Value) -> Value {
@@ -17,33 +17,33 @@ async fn id_of(app: &App, email: &str) -> String {
 }
 
 /// The owner denies all requests of the only agent; returns the result.
-async fn deny_all(world: &World) -> Value {
-    let agents = world.owner.client.get("/admin/agents").send().await.expect(200).json();
+async fn deny_all(site: &Site) -> Value {
+    let agents = site.owner.client.get("/admin/agents").send().await.expect(200).json();
     let path = format!("/admin/agents/{}/deny-all", agents["agents"][0]["id"].as_str().unwrap());
-    world.owner.client.post(&path, &json!({"reason": "astray"})).send().await.expect(200).json()
+    site.owner.client.post(&path, &json!({"reason": "astray"})).send().await.expect(200).json()
 }
 
 /// A request as shown to its approvers.
-async fn shown(world: &World, txn: &str) -> Value {
-    world.owner.client.get(&format!("/approvals/{txn}")).send().await.expect(200).json()
+async fn shown(site: &Site, txn: &str) -> Value {
+    site.owner.client.get(&format!("/approvals/{txn}")).send().await.expect(200).json()
 }
 
 engines! {
     async fn a_member_is_invited_granted_and_decides_only_there(setup: Setup) {
-        let world = World::with(setup).await;
-        world.credential("other", &json!({"auth": {"kind": "bearer"}, "secret": "x"})).await;
-        let made = invite(&world.owner, &json!({
+        let site = Site::with(setup).await;
+        site.credential("other", &json!({"auth": {"kind": "bearer"}, "secret": "x"})).await;
+        let made = invite(&site.owner, &json!({
             "email": "mem@people.example", "role": "member", "credentials": [{"name": "api", "approve": true}],
         })).await;
         assert_eq!(made["credentials"], json!([{"name": "api", "approve": true, "policy": false}]));
         assert!(made["link"].as_str().unwrap().contains("/link/"));
-        let waiting = world.owner.client.get("/admin/invitations").send().await.expect(200).json();
+        let waiting = site.owner.client.get("/admin/invitations").send().await.expect(200).json();
         let found = waiting["invitations"].as_array().unwrap();
         assert!(found.iter().any(|one| one["email"] == "mem@people.example" && one["expires_at"].is_string()));
-        let member = world.app.sign_in("mem@people.example").await;
-        let mine = world.pause("/orders").await;
-        let target = world.upstream.url("/orders");
-        let theirs = world.agent.forward("other", "POST", &target).body("x").send().await.txn();
+        let member = site.app.sign_in("mem@people.example").await;
+        let mine = site.pause("/orders").await;
+        let target = site.upstream.url("/orders");
+        let theirs = site.agent.forward("other", "POST", &target).body("x").send().await.txn();
         let listed = member.client.get("/approvals").send().await.expect(200).json();
         let ids: Vec<_> = listed["approvals"].as_array().unwrap().iter().map(|one| &one["txn_id"]).collect();
         assert_eq!(ids, [&json!(mine)]);
@@ -55,115 +55,115 @@ engines! {
         for path in ["/admin/agents", "/admin/members", "/admin/credentials", "/admin/audit", "/admin/policies/api"] {
             member.client.get(path).send().await.problem(403, "forbidden");
         }
-        let used = world.owner.client.get("/admin/invitations").send().await.expect(200).json();
+        let used = site.owner.client.get("/admin/invitations").send().await.expect(200).json();
         assert!(!used.to_string().contains("mem@people.example"), "{used}");
     }
 
     async fn grants_are_set_and_taken_away_at_once(setup: Setup) {
-        let world = World::with(setup).await;
-        invite(&world.owner, &json!({"email": "mem@people.example", "role": "member"})).await;
-        let member = world.app.sign_in("mem@people.example").await;
-        let id = id_of(&world.app, "mem@people.example").await;
+        let site = Site::with(setup).await;
+        invite(&site.owner, &json!({"email": "mem@people.example", "role": "member"})).await;
+        let member = site.app.sign_in("mem@people.example").await;
+        let id = id_of(&site.app, "mem@people.example").await;
         let path = format!("/admin/members/{id}/credentials/api");
-        let txn = world.pause("/a").await;
+        let txn = site.pause("/a").await;
         member.decide(&txn, "approve", &json!({})).await.problem(403, "not_eligible");
-        let set = world.owner.client.put(&path, &json!({"approve": true, "policy": true})).send().await;
+        let set = site.owner.client.put(&path, &json!({"approve": true, "policy": true})).send().await;
         let set = set.expect(200).json();
         assert_eq!(set["credentials"], json!([{"name": "api", "approve": true, "policy": true}]));
-        world.owner.client.delete(&path).send().await.expect(204);
+        site.owner.client.delete(&path).send().await.expect(204);
         member.decide(&txn, "approve", &json!({})).await.problem(403, "not_eligible");
-        world.app.cli(&["user", "grant", "mem@people.example", "api", "--approve"]).await.expect(0);
+        site.app.cli(&["user", "grant", "mem@people.example", "api", "--approve"]).await.expect(0);
         member.approve(&txn).await;
         let nowhere = format!("/admin/members/{id}/credentials/none");
-        world.owner.client.put(&nowhere, &json!({"approve": true})).send().await.problem(404, "not_found");
-        let owner = id_of(&world.app, world.app.bootstrap["owner_email"].as_str().unwrap()).await;
+        site.owner.client.put(&nowhere, &json!({"approve": true})).send().await.problem(404, "not_found");
+        let owner = id_of(&site.app, site.app.bootstrap["owner_email"].as_str().unwrap()).await;
         let managers = format!("/admin/members/{owner}/credentials/api");
-        world.owner.client.put(&managers, &json!({"approve": true})).send().await.problem(409, "conflict");
+        site.owner.client.put(&managers, &json!({"approve": true})).send().await.problem(409, "conflict");
     }
 
     async fn a_changed_role_ends_sessions_and_what_was_granted(setup: Setup) {
-        let world = World::with(setup).await;
-        let admin = world.app.admin("bo@people.example").await;
-        let id = id_of(&world.app, "bo@people.example").await;
+        let site = Site::with(setup).await;
+        let admin = site.app.admin("bo@people.example").await;
+        let id = id_of(&site.app, "bo@people.example").await;
         let path = format!("/admin/members/{id}");
-        let changed = world.owner.client.patch(&path, &json!({"role": "member"})).send().await.expect(200).json();
+        let changed = site.owner.client.patch(&path, &json!({"role": "member"})).send().await.expect(200).json();
         assert_eq!(changed["role"], "member");
         admin.client.get("/approvals").send().await.problem(401, "unauthenticated");
-        world.app.cli(&["user", "grant", "bo@people.example", "api", "--approve", "--policy"]).await.expect(0);
-        world.owner.client.patch(&path, &json!({"role": "admin"})).send().await.expect(200);
-        let again = world.owner.client.patch(&path, &json!({"role": "member"})).send().await.expect(200).json();
+        site.app.cli(&["user", "grant", "bo@people.example", "api", "--approve", "--policy"]).await.expect(0);
+        site.owner.client.patch(&path, &json!({"role": "admin"})).send().await.expect(200);
+        let again = site.owner.client.patch(&path, &json!({"role": "member"})).send().await.expect(200).json();
         assert_eq!(again["credentials"], json!([]), "a way through manager revives no grant");
     }
 
     async fn whoever_lost_the_right_before_the_quorum_no_longer_counts(setup: Setup) {
-        let world = World::with(setup).await;
-        world.policy(&json!({"min_approvals": 2})).await;
-        invite(&world.owner, &json!({
+        let site = Site::with(setup).await;
+        site.policy(&json!({"min_approvals": 2})).await;
+        invite(&site.owner, &json!({
             "email": "mem@people.example", "role": "member", "credentials": [{"name": "api", "approve": true}],
         })).await;
-        let member = world.app.sign_in("mem@people.example").await;
-        let bo = world.app.admin("bo@people.example").await;
-        let txn = world.pause("/a").await;
+        let member = site.app.sign_in("mem@people.example").await;
+        let bo = site.app.admin("bo@people.example").await;
+        let txn = site.pause("/a").await;
         assert_eq!(member.approve(&txn).await, json!({"status": "pending", "approvals": 1, "min_approvals": 2}));
-        let id = id_of(&world.app, "mem@people.example").await;
+        let id = id_of(&site.app, "mem@people.example").await;
         let path = format!("/admin/members/{id}/credentials/api");
-        world.owner.client.delete(&path).send().await.expect(204);
+        site.owner.client.delete(&path).send().await.expect(204);
         assert_eq!(bo.approve(&txn).await["approvals"], 1, "the member's vote no longer counts");
-        assert_eq!(world.owner.approve(&txn).await["status"], "approved");
+        assert_eq!(site.owner.approve(&txn).await["status"], "approved");
     }
 
     async fn whoever_was_demoted_disabled_or_is_not_listed_any_more_does_not_count_either(setup: Setup) {
-        let world = World::with(setup).await;
-        let owner = world.app.bootstrap["owner_email"].as_str().unwrap().to_owned();
-        let third = world.app.admin("cleo@people.example").await;
+        let site = Site::with(setup).await;
+        let owner = site.app.bootstrap["owner_email"].as_str().unwrap().to_owned();
+        let third = site.app.admin("cleo@people.example").await;
         for how in ["demoted", "disabled", "unlisted"] {
-            world.policy(&json!({"min_approvals": 2})).await;
+            site.policy(&json!({"min_approvals": 2})).await;
             let email = format!("{how}@people.example");
-            let admin = world.app.admin(&email).await;
-            let txn = world.pause(&format!("/{how}")).await;
+            let admin = site.app.admin(&email).await;
+            let txn = site.pause(&format!("/{how}")).await;
             assert_eq!(admin.approve(&txn).await["approvals"], 1);
-            let door = format!("/admin/members/{}", id_of(&world.app, &email).await);
-            let patch = |body: Value| world.owner.client.patch(&door, &body).send();
+            let door = format!("/admin/members/{}", id_of(&site.app, &email).await);
+            let patch = |body: Value| site.owner.client.patch(&door, &body).send();
             match how {
                 "demoted" => drop(patch(json!({"role": "member"})).await.expect(200)),
                 "disabled" => drop(patch(json!({"enabled": false})).await.expect(200)),
                 _ => {
                     let listed = [owner.as_str(), "cleo@people.example"];
-                    world.policy(&json!({"min_approvals": 2, "allowed_approvers": listed})).await;
+                    site.policy(&json!({"min_approvals": 2, "allowed_approvers": listed})).await;
                 }
             }
             assert_eq!(third.approve(&txn).await["approvals"], 1, "{how}");
-            assert_eq!(world.owner.approve(&txn).await["status"], "approved", "{how}");
+            assert_eq!(site.owner.approve(&txn).await["status"], "approved", "{how}");
         }
     }
 
     async fn two_accounts_in_one_hand_are_one_approver(setup: Setup) {
-        let world = World::with(setup).await;
-        world.policy(&json!({"min_approvals": 2})).await;
-        world.app.admin("bo@people.example").await;
-        let id = id_of(&world.app, "bo@people.example").await;
+        let site = Site::with(setup).await;
+        site.policy(&json!({"min_approvals": 2})).await;
+        site.app.admin("bo@people.example").await;
+        let id = id_of(&site.app, "bo@people.example").await;
         // Stores what using such a link stores; the link itself is tested in a browser with the pages.
-        let owner = id_of(&world.app, world.app.bootstrap["owner_email"].as_str().unwrap()).await;
-        world.app.sql(&format!("UPDATE users SET opened_by = '{owner}', opened_at = 1 WHERE id = '{id}'"));
-        let puppet = world.app.sign_in("bo@people.example").await;
-        let txn = world.pause("/a").await;
-        world.owner.approve(&txn).await;
+        let owner = id_of(&site.app, site.app.bootstrap["owner_email"].as_str().unwrap()).await;
+        site.app.sql(&format!("UPDATE users SET opened_by = '{owner}', opened_at = 1 WHERE id = '{id}'"));
+        let puppet = site.app.sign_in("bo@people.example").await;
+        let txn = site.pause("/a").await;
+        site.owner.approve(&txn).await;
         let refused = puppet.decide(&txn, "approve", &json!({})).await.problem(403, "not_eligible");
         assert!(refused["detail"].as_str().unwrap().contains("count as one person"), "{refused}");
-        let votes = shown(&world, &txn).await["votes"].as_array().unwrap().len();
+        let votes = shown(&site, &txn).await["votes"].as_array().unwrap().len();
         assert_eq!(votes, 1, "a refused vote leaves nothing");
         // Each of them alone counts, and a third person completes the quorum.
-        let third = world.app.admin("cleo@people.example").await;
+        let third = site.app.admin("cleo@people.example").await;
         assert_eq!(third.approve(&txn).await["status"], "approved");
     }
 
     async fn a_member_proposes_a_policy_and_nothing_changes_before_the_passkey(setup: Setup) {
-        let world = World::with(setup).await;
-        world.policy(&json!({"auto_approve_methods": ["GET"]})).await;
-        invite(&world.owner, &json!({
+        let site = Site::with(setup).await;
+        site.policy(&json!({"auto_approve_methods": ["GET"]})).await;
+        invite(&site.owner, &json!({
             "email": "mem@people.example", "role": "member", "credentials": [{"name": "api", "policy": true}],
         })).await;
-        let member = world.app.sign_in("mem@people.example").await;
+        let member = site.app.sign_in("mem@people.example").await;
         let put = |body: Value| member.client.put("/admin/policies/api", &body).send();
         let staged = put(json!({"auto_approve_methods": ["GET", "POST"]})).await.expect(202).json();
         assert_eq!(staged["status"], "staged");
@@ -174,85 +174,85 @@ engines! {
         assert_eq!((&stored["auto_approve_methods"], &stored["version"]), (&json!(["GET"]), &json!(1)));
         put(json!({"auto_approve_methods": ["NONSENSE"]})).await.problem(422, "invalid_field");
         member.client.delete("/admin/policies/api").send().await.problem(403, "forbidden");
-        member.explain("api", "GET", &world.upstream.url("/x")).await;
+        member.explain("api", "GET", &site.upstream.url("/x")).await;
         // A second proposal replaces the first; a manager's PUT outdates it.
         put(json!({"min_approvals": 2})).await.expect(202);
-        let list = || world.owner.client.get("/admin/policies/api/staged").send();
+        let list = || site.owner.client.get("/admin/policies/api/staged").send();
         let listed = list().await.expect(200).json();
         assert_eq!(listed["staged"].as_array().unwrap().len(), 1);
         assert_eq!(listed["staged"][0]["outdated"], false);
-        world.policy(&json!({"auto_approve_methods": ["GET"], "min_approvals": 3})).await;
+        site.policy(&json!({"auto_approve_methods": ["GET"], "min_approvals": 3})).await;
         let listed = list().await.expect(200).json();
         assert_eq!(listed["staged"][0]["outdated"], true);
         let path = format!("/admin/policies/api/staged/{}", listed["staged"][0]["id"].as_str().unwrap());
         member.client.delete(&path).send().await.expect(204);
         assert_eq!(list().await.expect(200).json()["staged"], json!([]));
         // They have no rights on the other credential.
-        world.credential("other", &json!({"auth": {"kind": "bearer"}, "secret": "x"})).await;
+        site.credential("other", &json!({"auth": {"kind": "bearer"}, "secret": "x"})).await;
         let other = member.client.put("/admin/policies/other", &json!({})).send().await;
         other.problem(403, "forbidden");
     }
 
     async fn what_an_owner_or_an_admin_writes_is_the_policy_at_once(setup: Setup) {
-        let world = World::with(setup).await;
-        let admin = world.app.admin("bo@people.example").await;
-        let managers = [(&world.owner, "auto_approve_methods", 200), (&admin, "deny_methods", 403)];
+        let site = Site::with(setup).await;
+        let admin = site.app.admin("bo@people.example").await;
+        let managers = [(&site.owner, "auto_approve_methods", 200), (&admin, "deny_methods", 403)];
         for (version, (manager, field, then)) in (1..).zip(managers) {
             manager.client.put("/admin/policies/api", &json!({field: ["POST"]})).send().await.expect(200);
             let stored = manager.client.get("/admin/policies/api").send().await.expect(200).json();
             assert_eq!((&stored[field], &stored["version"]), (&json!(["POST"]), &json!(version)));
             let waiting = manager.client.get("/admin/policies/api/staged").send().await.expect(200).json();
             assert_eq!(waiting["staged"], json!([]), "nothing waits for a passkey");
-            assert_eq!(world.forward("POST", "/x").body("x").send().await.status, then);
+            assert_eq!(site.forward("POST", "/x").body("x").send().await.status, then);
         }
     }
 
     async fn two_owners_cannot_leave_past_each_other(setup: Setup) {
-        let world = World::with(setup).await;
-        world.app.cli(&["user", "add", "--email", "two@people.example", "--role", "owner"]).await.expect(0);
-        let first = id_of(&world.app, world.app.bootstrap["owner_email"].as_str().unwrap()).await;
-        let second = id_of(&world.app, "two@people.example").await;
-        let two = world.app.sign_in("two@people.example").await;
+        let site = Site::with(setup).await;
+        site.app.cli(&["user", "add", "--email", "two@people.example", "--role", "owner"]).await.expect(0);
+        let first = id_of(&site.app, site.app.bootstrap["owner_email"].as_str().unwrap()).await;
+        let second = id_of(&site.app, "two@people.example").await;
+        let two = site.app.sign_in("two@people.example").await;
         let body = json!({"role": "admin"});
         let leave = |person: &Person, id: &str| {
             tokio::spawn(person.client.patch(&format!("/admin/members/{id}"), &body).send())
         };
-        let (a, b) = (leave(&world.owner, &second), leave(&two, &first));
+        let (a, b) = (leave(&site.owner, &second), leave(&two, &first));
         for answer in [a.await.unwrap(), b.await.unwrap()] {
             assert!([200, 401, 403, 409].contains(&answer.status), "{answer:?}");
         }
-        let owners = world.app.sql("SELECT email FROM users WHERE role = 'owner' AND disabled_at IS NULL");
+        let owners = site.app.sql("SELECT email FROM users WHERE role = 'owner' AND disabled_at IS NULL");
         assert!(!owners.is_empty());
     }
 
     async fn deny_all_disables_the_agent_and_denies_what_waits(setup: Setup) {
-        let world = World::with(setup).await;
-        let (one, two) = (world.pause("/a").await, world.pause("/b").await);
-        assert_eq!(deny_all(&world).await, json!({"denied": 2, "left": 0}));
+        let site = Site::with(setup).await;
+        let (one, two) = (site.pause("/a").await, site.pause("/b").await);
+        assert_eq!(deny_all(&site).await, json!({"denied": 2, "left": 0}));
         for txn in [one, two] {
-            let shown = shown(&world, &txn).await;
+            let shown = shown(&site, &txn).await;
             assert_eq!((&shown["status"], &shown["deny_reason"]), (&json!("denied"), &json!("astray")));
         }
-        world.forward("GET", "/x").send().await.problem(401, "invalid_key");
+        site.forward("GET", "/x").send().await.problem(401, "invalid_key");
     }
 
     async fn deny_all_leaves_what_one_approved_oneself_which_is_not_sent_either(setup: Setup) {
-        let world = World::with(setup).await;
-        world.policy(&json!({"min_approvals": 2})).await;
-        let admin = world.app.admin("bo@people.example").await;
-        let (approved, other) = (world.pause("/a").await, world.pause("/b").await);
-        world.owner.approve(&approved).await;
-        assert_eq!(deny_all(&world).await, json!({"denied": 1, "left": 1}));
-        assert_eq!(shown(&world, &other).await["status"], "denied");
-        assert_eq!(shown(&world, &approved).await["status"], "pending");
+        let site = Site::with(setup).await;
+        site.policy(&json!({"min_approvals": 2})).await;
+        let admin = site.app.admin("bo@people.example").await;
+        let (approved, other) = (site.pause("/a").await, site.pause("/b").await);
+        site.owner.approve(&approved).await;
+        assert_eq!(deny_all(&site).await, json!({"denied": 1, "left": 1}));
+        assert_eq!(shown(&site, &other).await["status"], "denied");
+        assert_eq!(shown(&site, &approved).await["status"], "pending");
         // While the agent is disabled, enough approvals do not help.
         assert_eq!(admin.approve(&approved).await["status"], "approved");
         let over = until("the request's end", async || {
-            let shown = shown(&world, &approved).await;
+            let shown = shown(&site, &approved).await;
             (!shown["error"].is_null()).then_some(shown)
         });
         assert_eq!(over.await["error"], "no_longer_allowed");
-        assert!(world.upstream.requests().is_empty());
+        assert!(site.upstream.requests().is_empty());
     }
 }
 

@@ -6,7 +6,7 @@ use pyxis_testkit::rights::{Action, Outcome, Terms, Who, outcome};
 use serde_json::{Value, json};
 
 use super::tokens::token;
-use crate::support::{Answer, App, Client, Person, Setup, World};
+use crate::support::{Answer, App, Client, Person, Setup, Site};
 
 /// A caller to test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,22 +83,22 @@ fn refusal(door: Door, caller: Caller) -> Option<(u16, &'static str)> {
 }
 
 struct Scene {
-    world: World,
+    site: Site,
     clients: Vec<(Caller, Client)>,
 }
 
 impl Scene {
     async fn new(setup: Setup) -> Self {
-        let world = World::with(setup).await;
-        world.owner.lift_pending_limits().await;
-        let app = &world.app;
+        let site = Site::with(setup).await;
+        site.owner.lift_pending_limits().await;
+        let app = &site.app;
         let bearer = |made: &Value| app.person(made["token"].as_str().unwrap()).client;
         let mut clients = vec![
             (Caller::Nobody, app.anonymous()),
-            (Caller::Agent, app.person(&world.agent.key).client),
-            (Caller::Person(Who::Owner), world.owner.client.clone()),
-            (Caller::ApproveToken, bearer(&token(&world.owner, "a", &["px:approve"]).await)),
-            (Caller::AdminToken, bearer(&token(&world.owner, "b", &["px:admin"]).await)),
+            (Caller::Agent, app.person(&site.agent.key).client),
+            (Caller::Person(Who::Owner), site.owner.client.clone()),
+            (Caller::ApproveToken, bearer(&token(&site.owner, "a", &["px:approve"]).await)),
+            (Caller::AdminToken, bearer(&token(&site.owner, "b", &["px:admin"]).await)),
         ];
         for (who, email) in Who::ADDED {
             let role = if who == Who::Admin { "admin" } else { "member" };
@@ -110,7 +110,7 @@ impl Scene {
             }
             clients.push((Caller::Person(who), app.sign_in(email).await.client));
         }
-        Self { world, clients }
+        Self { site, clients }
     }
 }
 
@@ -132,7 +132,7 @@ engines! {
     async fn every_route_lets_in_whom_it_should_and_nobody_else(setup: Setup) {
         let scene = Scene::new(setup).await;
         let mut checked = 0;
-        for (method, route) in operations(&scene.world.app).await {
+        for (method, route) in operations(&scene.site.app).await {
             let door = door(&method, &route);
             if door == Door::Other {
                 continue;
@@ -175,7 +175,7 @@ engines! {
 #[tokio::test]
 async fn a_parameter_that_nobody_knows_changes_no_answer() {
     let scene = Scene::new(Setup::new()).await;
-    let app = &scene.world.app;
+    let app = &scene.site.app;
     let mut checked = 0;
     for (method, route) in operations(app).await {
         // Streams never end.
@@ -189,7 +189,7 @@ async fn a_parameter_that_nobody_knows_changes_no_answer() {
             .replace("{address}", "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1")
             .replace(['{', '}'], "");
         let status =
-            async |query: &str| scene.world.owner.client.get(&format!("{path}{query}")).send().await.status;
+            async |query: &str| scene.site.owner.client.get(&format!("{path}{query}")).send().await.status;
         assert_eq!(status("?px_nobody_knows=1&px_other=").await, status("").await, "{route}");
         checked += 1;
     }
@@ -197,8 +197,8 @@ async fn a_parameter_that_nobody_knows_changes_no_answer() {
 }
 
 /// Performs the action on a new request. The policy written is the one in force.
-async fn act(world: &World, client: &Client, action: Action, path: &str, policy: &Value) -> Answer {
-    let txn = world.pause(path).await;
+async fn act(site: &Site, client: &Client, action: Action, path: &str, policy: &Value) -> Answer {
+    let txn = site.pause(path).await;
     let person = Person { client: client.clone() };
     match action {
         Action::Show => client.get(&format!("/approvals/{txn}")).send().await,
@@ -237,15 +237,15 @@ fn expected(outcome: Outcome) -> (u16, String, bool) {
 engines! {
     async fn every_action_in_every_state_of_the_credential_asks_for_the_right_it_needs(setup: Setup) {
         let scene = Scene::new(setup).await;
-        let owner = scene.world.app.bootstrap["owner_email"].as_str().unwrap();
+        let owner = scene.site.app.bootstrap["owner_email"].as_str().unwrap();
         for terms in Terms::all() {
             let policy = terms.policy(owner);
-            scene.world.policy(&policy).await;
+            scene.site.policy(&policy).await;
             for (caller, client) in &scene.clients {
                 for action in Action::ALL {
                     let Some(who) = caller.speaks_for(action) else { continue };
                     let path = format!("/{caller:?}/{action:?}/{terms}").replace(['(', ')'], "-");
-                    let answer = act(&scene.world, client, action, &path, &policy).await;
+                    let answer = act(&scene.site, client, action, &path, &policy).await;
                     let must = expected(outcome(who, action, terms));
                     assert_eq!(said(&answer), must, "{path}: {}", answer.text());
                 }

@@ -3,7 +3,7 @@
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
-use crate::support::{App, Person, Setup, World};
+use crate::support::{App, Person, Setup, Site};
 
 /// A token of `person`; the response has `id` and `token`.
 pub(super) async fn token(person: &Person, name: &str, scopes: &[&str]) -> Value {
@@ -17,18 +17,18 @@ fn bearer(app: &App, token: &Value) -> Person {
 
 engines! {
     async fn a_token_with_approve_decides_and_the_audit_names_it(setup: Setup) {
-        let world = World::with(setup).await;
-        let made = token(&world.owner, "approval page", &["px:approve"]).await;
+        let site = Site::with(setup).await;
+        let made = token(&site.owner, "approval page", &["px:approve"]).await;
         assert_eq!(made["scopes"], json!(["px:approve"]));
-        let page = bearer(&world.app, &made);
-        let txn = world.pause("/orders").await;
+        let page = bearer(&site.app, &made);
+        let txn = site.pause("/orders").await;
         let listed = page.client.get("/approvals?state=pending").send().await.expect(200).json();
         assert_eq!(listed["approvals"][0]["txn_id"], txn.as_str());
         let shown = page.client.get(&format!("/approvals/{txn}")).send().await.expect(200).json();
         assert_eq!(shown["body"]["content"], "a body to approve");
         let answer = page.approve(&txn).await;
         assert_eq!(answer, json!({"status": "approved", "approvals": 1, "min_approvals": 1}));
-        let audit = world.app.audit().await;
+        let audit = site.app.audit().await;
         let approved = audit.iter().find(|record| record["kind"] == "approval.approved").unwrap();
         let detail = approved["detail"].to_string();
         assert!(detail.contains("\\\"surface\\\":\\\"api\\\"") || detail.contains("\"surface\":\"api\""), "{detail}");
@@ -36,10 +36,10 @@ engines! {
     }
 
     async fn a_scope_opens_its_own_doors_and_no_others(setup: Setup) {
-        let world = World::with(setup).await;
-        let approve = bearer(&world.app, &token(&world.owner, "a", &["px:approve"]).await);
-        let admin = bearer(&world.app, &token(&world.owner, "b", &["px:admin"]).await);
-        let txn = world.pause("/orders").await;
+        let site = Site::with(setup).await;
+        let approve = bearer(&site.app, &token(&site.owner, "a", &["px:approve"]).await);
+        let admin = bearer(&site.app, &token(&site.owner, "b", &["px:admin"]).await);
+        let txn = site.pause("/orders").await;
         for path in ["/admin/agents", "/admin/members", "/admin/policies/api", "/admin/scorers"] {
             approve.client.get(path).send().await.problem(403, "insufficient_scope");
         }
@@ -54,16 +54,16 @@ engines! {
             let body = json!({"name": "more", "scopes": ["px:admin"]});
             person.client.post("/admin/tokens", &body).send().await.problem(403, "forbidden");
         }
-        let both = bearer(&world.app, &token(&world.owner, "c", &["px:approve", "px:admin"]).await);
+        let both = bearer(&site.app, &token(&site.owner, "c", &["px:approve", "px:admin"]).await);
         both.client.get("/admin/agents").send().await.expect(200);
         both.approve(&txn).await;
     }
 
     async fn no_token_makes_a_sign_in_link_and_a_session_does(setup: Setup) {
-        let world = World::with(setup).await;
+        let site = Site::with(setup).await;
         let both = ["px:admin", "px:approve"];
-        let program = bearer(&world.app, &token(&world.owner, "a", &both).await);
-        world.app.admin("bo@people.example").await;
+        let program = bearer(&site.app, &token(&site.owner, "a", &both).await);
+        site.app.admin("bo@people.example").await;
         let members = program.client.get("/admin/members").send().await.expect(200).json();
         let members = members["members"].as_array().unwrap();
         for member in members {
@@ -71,7 +71,7 @@ engines! {
             let refused = program.client.post(&path, &json!({})).send().await.problem(403, "forbidden");
             assert!(refused["detail"].as_str().unwrap().contains("session"), "{refused}");
             // A session cannot create one for itself.
-            let answer = world.owner.client.post(&path, &json!({})).send().await;
+            let answer = site.owner.client.post(&path, &json!({})).send().await;
             if member["email"] == "bo@people.example" {
                 assert!(answer.expect(201).json()["link"].as_str().unwrap().contains("/link/"));
             } else {
@@ -83,28 +83,28 @@ engines! {
             for path in ["/admin/members", "/admin/invitations"] {
                 program.client.post(path, &body).send().await.problem(403, "forbidden");
             }
-            world.owner.client.post("/admin/invitations", &body).send().await.expect(201);
+            site.owner.client.post("/admin/invitations", &body).send().await.expect(201);
         }
     }
 
     async fn a_token_dies_with_its_revocation_its_person_and_their_role(setup: Setup) {
-        let world = World::with(setup).await;
-        let bo = world.app.admin("bo@people.example").await;
+        let site = Site::with(setup).await;
+        let bo = site.app.admin("bo@people.example").await;
         let made = token(&bo, "b", &["px:admin", "px:approve"]).await;
-        let program = bearer(&world.app, &made);
+        let program = bearer(&site.app, &made);
         program.client.get("/admin/agents").send().await.expect(200);
-        world.app.cli(&["user", "role", "bo@people.example", "member"]).await.expect(0);
+        site.app.cli(&["user", "role", "bo@people.example", "member"]).await.expect(0);
         program.client.get("/admin/agents").send().await.problem(403, "forbidden");
         let listed = program.client.get("/approvals").send().await.expect(200).json();
         assert_eq!(listed["approvals"], json!([]), "a member without grants sees nothing");
-        world.app.cli(&["user", "disable", "bo@people.example"]).await.expect(0);
+        site.app.cli(&["user", "disable", "bo@people.example"]).await.expect(0);
         program.client.get("/approvals").send().await.problem(401, "unauthenticated");
-        world.app.cli(&["user", "enable", "bo@people.example"]).await.expect(0);
+        site.app.cli(&["user", "enable", "bo@people.example"]).await.expect(0);
         program.client.get("/approvals").send().await.expect(200);
         let path = format!("/admin/tokens/{}", made["id"].as_str().unwrap());
-        world.owner.client.delete(&path).send().await.expect(204);
+        site.owner.client.delete(&path).send().await.expect(204);
         program.client.get("/approvals").send().await.problem(401, "unauthenticated");
-        world.owner.client.delete(&path).send().await.problem(404, "not_found");
+        site.owner.client.delete(&path).send().await.problem(404, "not_found");
     }
 }
 

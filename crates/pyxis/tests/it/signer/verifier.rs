@@ -12,7 +12,7 @@ use pyxis_testkit::upstream::{Received, Reply, Upstream};
 use serde_json::json;
 use sha1::Sha1;
 
-use crate::support::{Setup, World};
+use crate::support::{Setup, Site};
 
 pub(crate) const CONSUMER_KEY: &str = "consumer&key";
 pub(crate) const CONSUMER_SECRET: &str = "consumer secret+%&=";
@@ -31,15 +31,15 @@ pub(crate) async fn upstream() -> Upstream {
 }
 
 /// A proxy with this upstream and the credential above as `x`, of the kind that signs in the proxy.
-pub(crate) async fn world() -> World {
-    let mut world = World::bare(Setup::new()).await;
-    world.upstream = upstream().await;
+pub(crate) async fn site() -> Site {
+    let mut site = Site::bare(Setup::new()).await;
+    site.upstream = upstream().await;
     let secret = json!({
         "consumer_key": CONSUMER_KEY, "consumer_secret": CONSUMER_SECRET,
         "token": TOKEN, "token_secret": TOKEN_SECRET,
     });
-    world.credential("x", &json!({"auth": {"kind": "oauth1"}, "secret": secret})).await;
-    world
+    site.credential("x", &json!({"auth": {"kind": "oauth1"}, "secret": secret})).await;
+    site
 }
 
 fn verify(request: &Received, nonces: &mut HashSet<String>) -> Result<(), String> {

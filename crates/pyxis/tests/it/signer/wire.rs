@@ -95,12 +95,12 @@ async fn hundreds_of_generated_requests_are_verified_as_they_arrive() {
 
 #[tokio::test]
 async fn the_kind_that_signs_in_the_proxy_agrees() {
-    let world = verifier::world().await;
-    world.owner.set_policy("x", &json!({"auto_approve_methods": METHODS})).await;
+    let site = verifier::site().await;
+    site.owner.set_policy("x", &json!({"auto_approve_methods": METHODS})).await;
     let mut dice = Dice(0x0a17);
     for _ in 0..150 {
         let (method, target, form) = dice.request();
-        let mut call = world.agent.forward("x", method, &world.upstream.url(&target));
+        let mut call = site.agent.forward("x", method, &site.upstream.url(&target));
         if let Some(form) = &form {
             call = call.header("content-type", FORM).body(form.clone());
         }

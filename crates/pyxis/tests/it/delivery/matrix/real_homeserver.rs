@@ -5,11 +5,11 @@ use pyxis_testkit::engines;
 
 use super::{Homeserver, User, json, says};
 use crate::delivery::reports::{self, Reports};
-use crate::support::{Setup, World};
+use crate::support::{Setup, Site};
 
 /// A running server whose bot is in a room, and a manager who looks at its pages.
 struct Office {
-    world: World,
+    site: Site,
     reports: Reports,
     bot: User,
     ada: User,
@@ -33,21 +33,21 @@ impl Office {
             .env("PX_MATRIX_HOMESERVER", &homeserver.base())
             .env("PX_MATRIX_ACCESS_TOKEN", &bot.token)
             .env("PX_METRICS_LISTEN", "127.0.0.1:0");
-        let world = World::with(setup).await;
-        world.policy(&json!({ "channel": "chat_secondary", "matrix_room": named })).await;
-        let reports = Reports::open(&world, "matrix").await;
-        Self { world, reports, bot, ada, room, named }
+        let site = Site::with(setup).await;
+        site.policy(&json!({ "channel": "chat_secondary", "matrix_room": named })).await;
+        let reports = Reports::open(&site, "matrix").await;
+        Self { site, reports, bot, ada, room, named }
     }
 
     /// Sends a request, and waits until the room shows it.
     async fn shown(&self, path: &str) {
-        let txn = self.world.pause(path).await;
+        let txn = self.site.pause(path).await;
         self.ada.sees("the message", &self.room, |event| says(event, &txn)).await;
     }
 
     /// The problem with the room as reported by the command line.
     async fn doctor(&self) -> Option<String> {
-        reports::doctor(&self.world, &format!("Matrix room {}", self.named)).await
+        reports::doctor(&self.site, &format!("Matrix room {}", self.named)).await
     }
 
     async fn membership(&self, change: &str) {
@@ -81,12 +81,12 @@ async fn kicked(setup: Setup, alias: Option<&str>) {
     assert_eq!(office.doctor().await, None);
 
     office.membership("kick").await;
-    let refused = office.world.pause("/meanwhile").await;
+    let refused = office.site.pause("/meanwhile").await;
     office.reports.unreachable(1).await;
     assert!(office.doctor().await.unwrap().contains("invite it there first"));
     // A restart does not forget it.
-    office.world.app.restart().await;
-    office.reports.restarted(&office.world);
+    office.site.app.restart().await;
+    office.reports.restarted(&office.site);
     office.reports.unreachable(1).await;
 
     office.membership("invite").await;
@@ -112,7 +112,7 @@ engines! {
         office.messages_need(50).await;
         office.reports.unreachable(1).await;
         assert!(office.doctor().await.unwrap().contains("the bot may not post in the room"));
-        let refused = office.world.pause("/meanwhile").await;
+        let refused = office.site.pause("/meanwhile").await;
         office.reports.unreachable(1).await;
         office.messages_need(0).await;
         office.ada.sees("the refused message", &office.room, |event| says(event, &refused)).await;

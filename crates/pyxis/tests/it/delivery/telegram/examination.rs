@@ -7,160 +7,159 @@ use pyxis_testkit::engines;
 use super::moves::{GROUP, SUPERGROUP};
 use super::*;
 use crate::delivery::reports::{self, Reports};
-use crate::support::{Setup, World as Program};
+use crate::support::{Setup, Site as Program};
 
 const KICKED: &str = "Forbidden: bot was kicked from the supergroup chat";
 
-/// A world in which nothing happens but what the test does.
-async fn quiet(database: TestDatabase) -> (World, Telegram) {
+/// A site in which nothing happens but what the test does.
+async fn quiet(database: TestDatabase) -> (Site, Telegram) {
     let telegram = Telegram::start().await;
-    let world = Scene::world(database, &telegram, None).await;
-    (world, telegram)
+    let site = Scene::site(database, &telegram, None).await;
+    (site, telegram)
 }
 
-async fn unreachable(world: &World) -> Vec<(String, String)> {
-    let found = channels::unreachable(&world.state, world.workspace).await.unwrap();
+async fn unreachable(site: &Site) -> Vec<(String, String)> {
+    let found = channels::unreachable(&site.state, site.workspace).await.unwrap();
     found.into_iter().map(|found| (found.chat, found.why)).collect()
 }
 
 /// The reports of the doctor, with problems only.
-async fn doctor(world: &World) -> Vec<(String, String)> {
-    let found = channels::examine(&world.state).await.unwrap();
+async fn doctor(site: &Site) -> Vec<(String, String)> {
+    let found = channels::examine(&site.state).await.unwrap();
     found.into_iter().filter_map(|(part, wrong)| Some((part, wrong?))).collect()
 }
 
-async fn tick(world: &World) {
-    world.advance(Duration::from_mins(1));
-    examination::tick(&world.state).await.unwrap();
+async fn tick(site: &Site) {
+    site.advance(Duration::from_mins(1));
+    examination::tick(&site.state).await.unwrap();
 }
 
 /// The policy's chat.
-async fn chat(world: &World) -> Option<String> {
-    let found =
-        pyxis_gateway::admin::policies::get(&world.state.store, world.workspace, "api").await.unwrap();
+async fn chat(site: &Site) -> Option<String> {
+    let found = pyxis_gateway::admin::policies::get(&site.state.store, site.workspace, "api").await.unwrap();
     found.unwrap().1.rooms.get(ChatPlatform::TELEGRAM).map(str::to_owned)
 }
 
 engines! {
     async fn a_chat_that_the_bot_was_put_out_of_is_named_before_a_message_is_due(database: TestDatabase) {
-        let (world, telegram) = quiet(database).await;
-        tick(&world).await;
-        assert!(unreachable(&world).await.is_empty());
+        let (site, telegram) = quiet(database).await;
+        tick(&site).await;
+        assert!(unreachable(&site).await.is_empty());
         for (status, words) in [
             (403, KICKED),
             (403, "Forbidden: the group chat was deleted"),
             (400, "Bad Request: chat not found"),
         ] {
             telegram.bar(GROUP, status, words);
-            tick(&world).await;
-            let found = unreachable(&world).await;
+            tick(&site).await;
+            let found = unreachable(&site).await;
             assert_eq!(found.len(), 1, "{words}");
             assert!(found[0].0 == GROUP.to_string() && found[0].1.contains(words), "{found:?}");
             // The doctor says the same.
-            assert_eq!(doctor(&world).await, [(format!("Telegram chat {GROUP}"), found[0].1.clone())]);
+            assert_eq!(doctor(&site).await, [(format!("Telegram chat {GROUP}"), found[0].1.clone())]);
             telegram.let_in(GROUP);
-            tick(&world).await;
-            assert!(unreachable(&world).await.is_empty() && doctor(&world).await.is_empty(), "{words}");
+            tick(&site).await;
+            assert!(unreachable(&site).await.is_empty() && doctor(&site).await.is_empty(), "{words}");
         }
     }
 
     async fn a_chat_that_is_named_twice_is_examined_once(database: TestDatabase) {
-        let (world, telegram) = quiet(database).await;
-        let actor = world.actor();
-        channels::set_default_chat(&world.state, &actor, ChatPlatform::TELEGRAM, &GROUP.to_string()).await.unwrap();
-        tick(&world).await;
+        let (site, telegram) = quiet(database).await;
+        let actor = site.actor();
+        channels::set_default_chat(&site.state, &actor, ChatPlatform::TELEGRAM, &GROUP.to_string()).await.unwrap();
+        tick(&site).await;
         let calls = telegram.calls();
         let methods: Vec<_> = calls.iter().map(|call| call.method.as_str()).collect();
         assert_eq!(methods, ["getMe", "getChat"]);
     }
 
     async fn a_platform_that_does_not_answer_changes_nothing_that_was_known(database: TestDatabase) {
-        let (world, telegram) = quiet(database).await;
+        let (site, telegram) = quiet(database).await;
         telegram.set_down(true);
-        tick(&world).await;
-        assert!(unreachable(&world).await.is_empty(), "nothing is known");
+        tick(&site).await;
+        assert!(unreachable(&site).await.is_empty(), "nothing is known");
         telegram.set_down(false);
         telegram.bar(GROUP, 403, KICKED);
-        tick(&world).await;
-        let known = unreachable(&world).await;
+        tick(&site).await;
+        let known = unreachable(&site).await;
         assert!(known[0].1.contains(KICKED));
         telegram.set_down(true);
-        tick(&world).await;
-        assert_eq!(unreachable(&world).await, known);
-        let found = doctor(&world).await;
+        tick(&site).await;
+        assert_eq!(unreachable(&site).await, known);
+        let found = doctor(&site).await;
         assert!(found.len() == 1 && found[0].0 == "Telegram bot", "{found:?}");
         telegram.set_down(false);
         telegram.let_in(GROUP);
-        tick(&world).await;
-        assert!(unreachable(&world).await.is_empty());
+        tick(&site).await;
+        assert!(unreachable(&site).await.is_empty());
     }
 
     async fn without_a_chat_no_platform_is_called(database: TestDatabase) {
-        let (world, telegram) = quiet(database).await;
-        world.policy(r#"{"channel": "chat_primary"}"#).await;
-        tick(&world).await;
+        let (site, telegram) = quiet(database).await;
+        site.policy(r#"{"channel": "chat_primary"}"#).await;
+        tick(&site).await;
         assert!(telegram.calls().is_empty());
         // A chat that was named once is no trouble any more.
-        world.policy(POLICY).await;
+        site.policy(POLICY).await;
         telegram.bar(GROUP, 403, KICKED);
-        tick(&world).await;
-        assert_eq!(unreachable(&world).await.len(), 1);
-        world.policy(r#"{"channel": "chat_primary"}"#).await;
-        assert!(unreachable(&world).await.is_empty());
-        tick(&world).await;
-        world.policy(POLICY).await;
-        assert!(unreachable(&world).await.is_empty(), "it is forgotten, and examined again first");
+        tick(&site).await;
+        assert_eq!(unreachable(&site).await.len(), 1);
+        site.policy(r#"{"channel": "chat_primary"}"#).await;
+        assert!(unreachable(&site).await.is_empty());
+        tick(&site).await;
+        site.policy(POLICY).await;
+        assert!(unreachable(&site).await.is_empty(), "it is forgotten, and examined again first");
     }
 
     async fn what_a_chat_refused_is_posted_once_it_is_usable(database: TestDatabase) {
-        let (world, telegram) = quiet(database).await;
+        let (site, telegram) = quiet(database).await;
         telegram.bar(GROUP, 403, KICKED);
-        tick(&world).await;
-        let txn = world.pause(1).await;
-        show_due(&world.state).await.unwrap();
-        assert_eq!(unreachable(&world).await.len(), 1, "named once, by examination and message");
+        tick(&site).await;
+        let txn = site.pause(1).await;
+        show_due(&site.state).await.unwrap();
+        assert_eq!(unreachable(&site).await.len(), 1, "named once, by examination and message");
         // No update reports this to the workers, which do not run.
         telegram.let_in(GROUP);
-        tick(&world).await;
-        assert!(unreachable(&world).await.is_empty());
-        show_due(&world.state).await.unwrap();
+        tick(&site).await;
+        assert!(unreachable(&site).await.is_empty());
+        show_due(&site.state).await.unwrap();
         assert!(telegram.messages()[0].text.contains(&format!("/approve/{txn}")));
     }
 
     async fn a_message_that_is_shown_says_that_the_chat_works(database: TestDatabase) {
-        let (world, telegram) = quiet(database).await;
+        let (site, telegram) = quiet(database).await;
         telegram.bar(GROUP, 403, KICKED);
-        tick(&world).await;
-        assert_eq!(unreachable(&world).await.len(), 1);
+        tick(&site).await;
+        assert_eq!(unreachable(&site).await.len(), 1);
         telegram.let_in(GROUP);
-        world.pause(1).await;
-        show_due(&world.state).await.unwrap();
-        assert!(unreachable(&world).await.is_empty());
+        site.pause(1).await;
+        show_due(&site.state).await.unwrap();
+        assert!(unreachable(&site).await.is_empty());
     }
 
     async fn the_doctor_names_a_message_that_a_visible_chat_refused(database: TestDatabase) {
-        let (world, telegram) = quiet(database).await;
+        let (site, telegram) = quiet(database).await;
         // The bot sees this chat, and may not write there.
-        world.policy(r#"{"channel": "chat_primary", "telegram_chat": "404"}"#).await;
-        world.pause(1).await;
-        show_due(&world.state).await.unwrap();
-        tick(&world).await;
-        let found = doctor(&world).await;
+        site.policy(r#"{"channel": "chat_primary", "telegram_chat": "404"}"#).await;
+        site.pause(1).await;
+        show_due(&site.state).await.unwrap();
+        tick(&site).await;
+        let found = doctor(&site).await;
         assert_eq!(found.len(), 1);
         assert!(found[0].0 == "Telegram chat 404" && found[0].1.contains("a message was refused"), "{found:?}");
-        assert_eq!(unreachable(&world).await, [("404".to_owned(), found[0].1.clone())]);
+        assert_eq!(unreachable(&site).await, [("404".to_owned(), found[0].1.clone())]);
         assert!(telegram.messages().is_empty());
     }
 
     async fn settings_follow_a_group_that_became_a_supergroup_without_a_message(database: TestDatabase) {
-        let (world, telegram) = quiet(database).await;
+        let (site, telegram) = quiet(database).await;
         telegram.migrate(GROUP, SUPERGROUP);
-        let found = doctor(&world).await;
+        let found = doctor(&site).await;
         assert!(found[0].1.contains(&SUPERGROUP.to_string()), "{found:?}");
-        assert_eq!(chat(&world).await, Some(GROUP.to_string()), "the doctor changes nothing");
-        tick(&world).await;
-        assert_eq!(chat(&world).await, Some(SUPERGROUP.to_string()));
-        assert!(unreachable(&world).await.is_empty() && doctor(&world).await.is_empty());
+        assert_eq!(chat(&site).await, Some(GROUP.to_string()), "the doctor changes nothing");
+        tick(&site).await;
+        assert_eq!(chat(&site).await, Some(SUPERGROUP.to_string()));
+        assert!(unreachable(&site).await.is_empty() && doctor(&site).await.is_empty());
     }
 }
 

@@ -9,32 +9,32 @@ use super::{Agent, App, Person, Setup};
 /// The stored secret. Every encoding changes it.
 pub(crate) const SECRET: &str = "sk-canary/7Qx+Zr9&\"<T2>~K5";
 
-pub(crate) struct World {
+pub(crate) struct Site {
     pub(crate) app: App,
     pub(crate) upstream: Upstream,
     pub(crate) agent: Agent,
     pub(crate) owner: Person,
 }
 
-impl World {
-    /// A world on SQLite.
+impl Site {
+    /// A site on SQLite.
     pub(crate) async fn new() -> Self {
         Self::with(Setup::new()).await
     }
 
-    /// A world on SQLite whose program has one more setting.
+    /// A site on SQLite whose program has one more setting.
     pub(crate) async fn new_with_env(name: &str, value: &str) -> Self {
         Self::with(Setup::new().env(name, value)).await
     }
 
-    /// A world with the bearer credential `api` for its upstream.
+    /// A site with the bearer credential `api` for its upstream.
     pub(crate) async fn with(setup: Setup) -> Self {
-        let world = Self::bare(setup).await;
-        world.credential("api", &json!({"auth": {"kind": "bearer"}, "secret": SECRET})).await;
-        world
+        let site = Self::bare(setup).await;
+        site.credential("api", &json!({"auth": {"kind": "bearer"}, "secret": SECRET})).await;
+        site
     }
 
-    /// A world without a credential.
+    /// A site without a credential.
     pub(crate) async fn bare(setup: Setup) -> Self {
         let (app, upstream) = (App::start(setup).await, Upstream::http().await);
         let (agent, owner) = (app.default_agent(), app.owner());

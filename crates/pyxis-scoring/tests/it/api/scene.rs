@@ -1,5 +1,6 @@
 //! A workspace with an issuer, a key with all permissions, and whatever a test adds.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,35 +9,28 @@ use axum::body::Body;
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::BodyExt;
 use pyxis_core::address::EvmAddress;
-use pyxis_core::approval_mode::ApprovalMode;
-use pyxis_core::clock::{FixedClock, UnixMillis};
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::digest::sha256_hex;
 use pyxis_core::entropy::{OsEntropy, SeededEntropy, token};
 use pyxis_core::id::{ApiKeyId, ScorerId, WorkspaceId};
 use pyxis_core::score::Weights;
-use pyxis_core::secret::SecretBytes;
-use pyxis_http::admin::{ManagerAuth, ManagerFuture};
 use pyxis_scoring::engine::{Revocation, revoke};
 use pyxis_scoring::models::Source;
 use pyxis_scoring::{Config, Parts, State};
+use pyxis_store::Store;
 use pyxis_store::api_keys::{self, ApiKeyRow};
-use pyxis_store::audit::AuditKeys;
-use pyxis_store::cipher::{Keyring, MasterKey};
 use pyxis_store::issuers::{self, IssuerRow};
-use pyxis_store::outbox::Outbox;
 use pyxis_store::revocations::RevocationRow;
 use pyxis_store::scorers::{self, Terms};
-use pyxis_store::workspaces::{self, WorkspaceRow};
-use pyxis_store::{DatabaseUrl, OpenOptions, Store};
+use pyxis_testbed::{NoManagers, scoring_parts};
 use pyxis_testkit::database::{Fixture, TestDatabase};
+pub(crate) use pyxis_testkit::installation::START;
+use pyxis_testkit::installation::{Installation, Workspace};
 use pyxis_testkit::issuer::{Claim, Eip712Issuer};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use crate::DAY;
-
-/// Day 0 of every test, the start of a day and of a window.
-pub(crate) const START: UnixMillis = UnixMillis(1_767_225_600_000);
 
 /// The start of a day.
 pub(crate) fn day(day: i64) -> UnixMillis {
@@ -55,72 +49,66 @@ pub(crate) fn wallet(number: u64) -> EvmAddress {
     EvmAddress(bytes)
 }
 
-pub(crate) struct World {
+pub(crate) struct Scene {
     pub(crate) state: State,
-    pub(crate) clock: Arc<FixedClock>,
     pub(crate) workspace: WorkspaceId,
     pub(crate) issuer: Eip712Issuer,
     /// A key with all permissions and no practical limit.
     pub(crate) key: String,
     router: Router,
-    pub(crate) keyring: Keyring,
-    /// Database of the state; removed last.
-    pub(crate) database: TestDatabase,
+    /// Installation of the state; removed last.
+    installation: Installation,
 }
 
-/// No managers in these tests.
-struct Nobody;
+impl Deref for Scene {
+    type Target = Installation;
 
-impl ManagerAuth for Nobody {
-    fn manager<'a>(&'a self, _: &'a HeaderMap) -> ManagerFuture<'a> {
-        Box::pin(async { Err(axum::response::Response::new(Body::empty())) })
+    fn deref(&self) -> &Installation {
+        &self.installation
     }
 }
 
-impl Fixture for World {
+impl Fixture for Scene {
     async fn start(database: TestDatabase) -> Self {
-        let store = Store::open(&OpenOptions::new(database.url())).unwrap();
-        store.migrate().await.unwrap();
-        let keyring =
-            Keyring::load(&store, &MasterKey::generate(&OsEntropy), &OsEntropy, START).await.unwrap();
-        let workspace = add_workspace(&store, "main").await;
+        let Workspace { installation, id: workspace } = Workspace::start(database).await;
         let issuer = Eip712Issuer::new(&SeededEntropy::new(7));
         let row = IssuerRow { did: issuer.did(), name: "tests".to_owned(), created_at: START };
-        issuers::put(&store, workspace, &row).await.unwrap();
-        let clock = Arc::new(FixedClock::new(START));
-        let state = state(store, &keyring, &clock, Config::default());
+        issuers::put(&installation.store, workspace, &row).await.unwrap();
+        let state = State::new(scoring_parts(&installation, Arc::new(NoManagers)));
         let router = pyxis_scoring::router(state.clone());
-        let mut world =
-            Self { state, clock, workspace, issuer, key: String::new(), database, router, keyring };
-        world.key = world.add_key(|_| ()).await;
-        world
+        let mut scene = Self { state, workspace, issuer, key: String::new(), router, installation };
+        scene.key = scene.add_key(|_| ()).await;
+        scene
     }
 }
 
-impl World {
+impl Scene {
     pub(crate) async fn on_sqlite() -> Self {
         Self::start(TestDatabase::sqlite()).await
     }
 
     /// Another process on the same database.
     pub(crate) fn node(&self, config: Config) -> Node {
-        self.node_on(self.database.url(), config)
+        self.node_on(self.reopen(), config)
     }
 
-    /// Another process, with a different database URL.
-    pub(crate) fn node_on(&self, url: DatabaseUrl, config: Config) -> Node {
-        let store = Store::open(&OpenOptions::new(url)).unwrap();
-        let state = state(store, &self.keyring, &self.clock, config);
-        Node { router: pyxis_scoring::router(state.clone()), state }
+    /// Another process, with its own connections.
+    pub(crate) fn node_on(&self, store: Store, config: Config) -> Node {
+        self.node_with(Parts { store, config, ..self.parts() })
     }
 
     /// Another process, with a different activity source.
     pub(crate) fn node_asking(&self, source: Arc<dyn Source>) -> Node {
-        let store = Store::open(&OpenOptions::new(self.database.url())).unwrap();
-        let parts = parts(store, &self.keyring, &self.clock, Config::default());
-        let state = State::new(Parts { activity: Some(source), ..parts });
-        let router = pyxis_scoring::router(state.clone());
-        Node { state, router }
+        self.node_with(Parts { store: self.reopen(), activity: Some(source), ..self.parts() })
+    }
+
+    fn parts(&self) -> Parts {
+        scoring_parts(&self.installation, Arc::new(NoManagers))
+    }
+
+    fn node_with(&self, parts: Parts) -> Node {
+        let state = State::new(parts);
+        Node { router: pyxis_scoring::router(state.clone()), state }
     }
 
     /// Runs statements directly on the database; returns the first column of a query.
@@ -170,7 +158,7 @@ impl World {
 
     /// Adds another workspace with a key and a scorer.
     pub(crate) async fn neighbor(&self) -> (WorkspaceId, String, ScorerId) {
-        let id = add_workspace(&self.state.store, "neighbor").await;
+        let id = self.add_workspace("neighbor").await;
         let key = self.add_key(|key| key.workspace_id = id).await;
         let scorer = add_scorer(&self.state.store, id, "20", &[("A", "1")]).await;
         (id, key, scorer)
@@ -251,7 +239,7 @@ impl World {
         revoke(&self.state.books, self.workspace, &row).await.unwrap()
     }
 
-    /// The process that [`World::get`] queries.
+    /// The process that [`Scene::get`] queries.
     pub(crate) fn router(&self) -> Router {
         self.router.clone()
     }
@@ -370,37 +358,6 @@ pub(crate) async fn send(router: &Router, request: Request<Body>) -> Answer {
     let (head, body) = response.into_parts();
     let text = String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap();
     Answer { status: head.status, headers: head.headers, text }
-}
-
-fn state(store: Store, keyring: &Keyring, clock: &Arc<FixedClock>, config: Config) -> State {
-    State::new(parts(store, keyring, clock, config))
-}
-
-fn parts(store: Store, keyring: &Keyring, clock: &Arc<FixedClock>, config: Config) -> Parts {
-    Parts {
-        store,
-        outbox: Outbox::new(keyring.clone(), Arc::new(OsEntropy)),
-        audit_keys: AuditKeys::new(keyring),
-        managers: Arc::new(Nobody),
-        clock: clock.clone(),
-        entropy: Arc::new(OsEntropy),
-        token_key: SecretBytes::new(vec![9; 32]),
-        activity: None,
-        config,
-    }
-}
-
-async fn add_workspace(store: &Store, name: &str) -> WorkspaceId {
-    let id = WorkspaceId::new(START, &OsEntropy);
-    let row = WorkspaceRow {
-        id,
-        name: name.to_owned(),
-        mode: ApprovalMode::Gated,
-        approval_timeout_secs: None,
-        created_at: START,
-    };
-    workspaces::insert(store, &row).await.unwrap();
-    id
 }
 
 async fn add_scorer(

@@ -1,35 +1,31 @@
 //! The proxy in this process, with a clock that the test moves and a resolver that it can pause.
 
 use std::net::IpAddr;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use pyxis_core::approval_mode::{ApprovalMode, Role};
 use pyxis_core::auth::{Auth, BearerToken, KeyAlgorithm, TokenSigningKey};
 use pyxis_core::clock::{Clock, FixedClock, SystemClock, UnixMillis};
-use pyxis_core::entropy::OsEntropy;
 use pyxis_core::grant::DecisionSurface;
-use pyxis_core::id::{NodeId, TxnId, WorkspaceId};
+use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_core::policy::Policy;
 use pyxis_gateway::admin::credentials::{self, CredentialInput};
 use pyxis_gateway::admin::{people, policies, workspaces};
 use pyxis_gateway::approvals::decide::Approver;
-use pyxis_gateway::{Actor, Config, Parts, SecretValue, State, workers};
+use pyxis_gateway::{Actor, Config, SecretValue, State, workers};
 use pyxis_net::resolve::{Resolve, Resolving};
-use pyxis_net::{Client, ClientConfig, Guard};
+use pyxis_net::{ClientConfig, Guard};
 use pyxis_store::agents::{self, AgentChange};
-use pyxis_store::audit::{Appender, AuditKeys};
-use pyxis_store::cipher::{Keyring, MasterKey};
 use pyxis_store::users::UserRow;
-use pyxis_store::{OpenOptions, Store};
+use pyxis_testbed::Node;
 use pyxis_testkit::database::{Fixture, TestDatabase};
+use pyxis_testkit::installation::Installation;
 use pyxis_testkit::tls::Authority;
 use pyxis_testkit::upstream::{Reply, Upstream};
 use serde_json::Value;
@@ -38,19 +34,25 @@ use tokio::task::{JoinHandle, JoinSet};
 use tower::ServiceExt;
 
 /// The proxy, two owners, a credential that asks for every POST, and an upstream that counts.
-pub(crate) struct World {
+pub(crate) struct Proxy {
     pub(crate) state: State,
     pub(crate) workspace: WorkspaceId,
     pub(crate) upstream: Upstream,
     pub(crate) gate: Arc<Gate>,
     /// Authority whose certificates the proxy trusts.
     pub(crate) authority: Authority,
-    clock: Arc<FixedClock>,
     people: Vec<UserRow>,
     key: String,
-    router: Router,
-    /// Database of the state; removed last.
-    pub(crate) database: TestDatabase,
+    /// Node of the state; removed last.
+    node: Node,
+}
+
+impl Deref for Proxy {
+    type Target = Node;
+
+    fn deref(&self) -> &Node {
+        &self.node
+    }
 }
 
 /// Running background workers; dropping them aborts what is under way.
@@ -65,13 +67,6 @@ impl Workers {
         self.stop.send_replace(true);
         while self.loops.join_next().await.is_some() {}
     }
-}
-
-/// A picture of one pixel.
-pub(crate) fn dot() -> Vec<u8> {
-    const PNG: &str =
-        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg==";
-    STANDARD.decode(PNG).unwrap()
 }
 
 /// The host that [`Gate`] resolves to the upstream.
@@ -138,22 +133,16 @@ fn credential(name: &str, auth: Auth) -> CredentialInput {
     CredentialInput { name: name.to_owned(), auth: Some(auth), ..CredentialInput::default() }
 }
 
-impl Fixture for World {
+impl Fixture for Proxy {
     async fn start(database: TestDatabase) -> Self {
         Self::with_config(database, Config::default()).await
     }
 }
 
-impl World {
-    /// A world with special settings.
+impl Proxy {
+    /// A proxy with special settings.
     pub(crate) async fn with_config(database: TestDatabase, config: Config) -> Self {
-        let clock = Arc::new(FixedClock::new(SystemClock.now()));
-        let entropy = Arc::new(OsEntropy);
-        let store = Store::open(&OpenOptions::new(database.url())).unwrap();
-        store.migrate().await.unwrap();
-        let keyring =
-            Keyring::load(&store, &MasterKey::generate(&OsEntropy), &OsEntropy, clock.now()).await.unwrap();
-        let audit_keys = AuditKeys::new(&keyring);
+        let installation = Installation::at(database, SystemClock.now()).await;
         let guard = Guard::new(vec!["127.0.0.0/8".parse().unwrap()], Vec::new());
         let gate = Arc::new(Gate::default());
         let authority = Authority::new();
@@ -165,17 +154,8 @@ impl World {
             check_timeout: Duration::from_mins(5),
             ..ClientConfig::new(guard)
         };
-        let state = State::new(Parts {
-            audit: Appender::start(store.clone(), audit_keys.clone()),
-            store,
-            keyring,
-            audit_keys,
-            net: Client::new(&net).unwrap(),
-            clock: clock.clone(),
-            entropy,
-            node: NodeId::new(clock.now(), &OsEntropy),
-            config,
-        });
+        let node = Node::start(installation, &net, config);
+        let state = node.gateway.clone();
         let upstream = Upstream::http().await;
         upstream.reply_with(|_| Reply::ok("done"));
         let made =
@@ -197,16 +177,14 @@ impl World {
         };
         credentials::create(&state, &actor, input).await.unwrap();
         Self {
-            router: pyxis_gateway::router(state.clone()),
             workspace: made.workspace.id,
             people: vec![made.owner.unwrap().0, second],
             key: made.agent_key.expose().clone(),
             upstream,
             gate,
             authority,
-            clock,
             state,
-            database,
+            node,
         }
     }
 
@@ -320,7 +298,7 @@ impl World {
 
     /// Sends any request; returns the status.
     pub(crate) async fn send(&self, request: Request<Body>) -> StatusCode {
-        self.router.clone().oneshot(request).await.unwrap().status()
+        self.proxy.clone().oneshot(request).await.unwrap().status()
     }
 
     /// Sends any request; returns the response, with the body if that is JSON.
@@ -328,7 +306,7 @@ impl World {
         &self,
         request: Request<Body>,
     ) -> impl Future<Output = Response<Value>> + Send + use<> {
-        let router = self.router.clone();
+        let router = self.proxy.clone();
         async move {
             let (head, body) = router.oneshot(request).await.unwrap().into_parts();
             let body = body.collect().await.unwrap().to_bytes();
