@@ -74,10 +74,9 @@ impl From<String> for ActorId {
         let known = match text.split_once(':') {
             Some(("user", id)) => id.parse().ok().map(Self::User),
             Some(("agent", id)) => id.parse().ok().map(Self::Agent),
-            Some(_) => None,
             None if text == "cli" => Some(Self::Cli),
             None if text == "system" => Some(Self::System),
-            None => None,
+            _ => None,
         };
         // An id is read in either case, and written in lower case.
         match known {

@@ -87,7 +87,7 @@ pub use error::{NO_NUL, StoreError};
 pub use event::StoreEvent;
 pub use page::Page;
 pub use pyxis_sqlite::release_idle_reads;
-pub use stored_name::{Named, StoredName};
+pub use stored_name::{ClosedSet, StoredName};
 pub use url::DatabaseUrl;
 
 /// Events by which a slow subscriber may lag before it is told that it missed some.

@@ -7,8 +7,8 @@ use pyxis_core::policy::Rule;
 
 use crate::db::{Bind, Cell, Column, Value};
 
-/// A type whose values have stored names.
-pub trait Named: Copy + Eq + 'static {
+/// A type of which every value is known, with its stored name.
+pub trait ClosedSet: Copy + Eq + 'static {
     /// Every value.
     const ALL: &'static [Self];
 
@@ -23,7 +23,7 @@ pub enum StoredName<T> {
     Unknown(String),
 }
 
-impl<T: Named> StoredName<T> {
+impl<T: ClosedSet> StoredName<T> {
     /// The name, known or not.
     pub fn as_str(&self) -> &str {
         match self {
@@ -44,13 +44,13 @@ impl<T> From<T> for StoredName<T> {
     }
 }
 
-impl<T: Named> fmt::Display for StoredName<T> {
+impl<T: ClosedSet> fmt::Display for StoredName<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl<T: Named> Bind for &StoredName<T> {
+impl<T: ClosedSet> Bind for &StoredName<T> {
     const NULL: Value = <String as Bind>::NULL;
 
     fn bind(self) -> Value {
@@ -58,7 +58,7 @@ impl<T: Named> Bind for &StoredName<T> {
     }
 }
 
-impl<T: Named> Column for StoredName<T> {
+impl<T: ClosedSet> Column for StoredName<T> {
     fn read(cell: Cell<'_>) -> Option<Self> {
         let name = String::read(cell)?;
         let known = T::ALL.iter().copied().find(|value| value.name() == name);
@@ -66,7 +66,7 @@ impl<T: Named> Column for StoredName<T> {
     }
 }
 
-impl Named for Rule {
+impl ClosedSet for Rule {
     const ALL: &'static [Self] = Self::ALL;
 
     fn name(self) -> &'static str {
@@ -74,7 +74,7 @@ impl Named for Rule {
     }
 }
 
-impl Named for DecisionSurface {
+impl ClosedSet for DecisionSurface {
     const ALL: &'static [Self] = Self::ALL;
 
     fn name(self) -> &'static str {
