@@ -233,8 +233,8 @@ async fn history(
     if row.can_read_history {
         return Ok(HistoryAccess::Granted);
     }
-    let list = lists::history_requests(row.workspace_id, Some(row.id));
-    let last = list.read(&scoring.store, &Slice::first(1, &[])).await.map_err(Service::from)?.pop();
+    let requests = lists::history_requests(row.workspace_id, Some(row.id));
+    let last = requests.read(&scoring.store, &Slice::first(1, &[])).await.map_err(Service::from)?.pop();
     let last = last.map(|item| (item.row.state, asked(item.row, item.key, now)));
     Ok(match last {
         Some((RequestState::Pending, request)) => HistoryAccess::Pending(request),

@@ -10,7 +10,9 @@ use crate::Error;
 use crate::view::Search;
 
 /// Lines on one page.
-pub(super) const PAGE: usize = 50;
+const PAGE_ROWS: u32 = 50;
+/// The same as a length.
+pub(super) const PAGE: usize = PAGE_ROWS as usize;
 
 /// Position of a list among the lists of its page. The same search applies to all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,7 +141,7 @@ pub(super) async fn read<R: Item>(
     let total = usize::try_from(total).unwrap_or(usize::MAX);
     let page = find.requested(place, total);
     let offset = ((page - 1) * PAGE) as u64;
-    let slice = Slice { search, order, offset, limit: PAGE as u32 };
+    let slice = Slice { search, order, offset, limit: PAGE_ROWS };
     let shown = list.read(store, &slice).await.map_err(Service::from)?;
     let controls = controls(place, path, find, (page, total, shown.len()));
     Ok((shown, controls))

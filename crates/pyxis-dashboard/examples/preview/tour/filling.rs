@@ -42,7 +42,7 @@ impl Tour {
         let member = member.elsewhere(server.with_verification().1);
         let (pages, links, targets) = (Vec::new(), Vec::new(), BTreeSet::new());
         let csrf = owner.get(ACCOUNT).await.csrf();
-        let mut tour = Self { server, owner, pages, team, member, hostile, csrf, links, targets };
+        let mut tour = Self { server, owner, pages, team, member, csrf, links, hostile, targets };
         for list in ["inbox", "decided", "policies", "webhooks", "scorers", "api-keys", "explorer", "issuers"]
         {
             tour.get(&format!("/app/{list}")).await;
@@ -219,7 +219,7 @@ impl Tour {
         let (scoring, actor) = (&self.server.scoring, self.actor());
         let mut platforms =
             catalogue::get(&scoring.store, self.team.id).await.unwrap().platforms.into_owned();
-        platforms[0].description = "Our own words".to_owned();
+        "Our own words".clone_into(&mut platforms[0].description);
         catalogue::replace(&scoring.audited, &actor, platforms).await.unwrap();
         for name in ["Airdrop", "Forum"] {
             let input = ScorerInput { name: name.to_owned(), threshold: None, weights: None };

@@ -94,19 +94,19 @@ impl Scene {
 
     /// Another process, with its own connections.
     pub(crate) fn node_on(&self, store: Store, config: Config) -> Node {
-        self.node_with(Parts { store, config, ..self.parts() })
+        Self::node_with(Parts { store, config, ..self.parts() })
     }
 
     /// Another process, with a different activity source.
     pub(crate) fn node_asking(&self, source: Arc<dyn Source>) -> Node {
-        self.node_with(Parts { store: self.reopen(), activity: Some(source), ..self.parts() })
+        Self::node_with(Parts { store: self.reopen(), activity: Some(source), ..self.parts() })
     }
 
     fn parts(&self) -> Parts {
         scoring_parts(&self.installation, Arc::new(NoManagers))
     }
 
-    fn node_with(&self, parts: Parts) -> Node {
+    fn node_with(parts: Parts) -> Node {
         let state = State::new(parts);
         Node { router: pyxis_scoring::router(state.clone()), state }
     }

@@ -4,11 +4,11 @@ use pyxis_testkit::engines;
 use serde_json::{Value, json};
 
 use super::client::{Mcp, forwarded, text};
-use crate::support::{Setup, World, until};
+use crate::support::{Setup, Site, until};
 
-/// A world whose calls do not wait for people.
-async fn impatient(setup: Setup) -> World {
-    World::with(setup.env("PX_MCP_WAIT_SECS", "0")).await
+/// A site whose calls do not wait for people.
+async fn impatient(setup: Setup) -> Site {
+    Site::with(setup.env("PX_MCP_WAIT_SECS", "0")).await
 }
 
 fn txn(result: &Value) -> String {
@@ -16,9 +16,9 @@ fn txn(result: &Value) -> String {
 }
 
 /// The only request that waits for a person.
-async fn waiting(world: &World) -> String {
+async fn waiting(site: &Site) -> String {
     until("a request waits", async || {
-        let listed = world.owner.client.get("/approvals").send().await.json();
+        let listed = site.owner.client.get("/approvals").send().await.json();
         let first = listed["approvals"].as_array().and_then(|all| all.first().cloned());
         first.map(|row| row["txn_id"].as_str().unwrap().to_owned())
     })
@@ -27,122 +27,122 @@ async fn waiting(world: &World) -> String {
 
 engines! {
     async fn a_call_is_held_until_a_person_decides_and_gets_the_response(setup: Setup) {
-        let world = World::with(setup).await;
-        let mcp = Mcp::new(&world);
-        let arguments = forwarded(&world, "POST", "/things");
+        let site = Site::with(setup).await;
+        let mcp = Mcp::new(&site);
+        let arguments = forwarded(&site, "POST", "/things");
         let call = tokio::spawn(async move { mcp.tool("call", arguments).await });
-        let txn = waiting(&world).await;
-        world.owner.approve(&txn).await;
+        let txn = waiting(&site).await;
+        site.owner.approve(&txn).await;
         let result = call.await.unwrap();
         assert_eq!(result["structuredContent"]["status"], 200, "{result}");
-        let [request] = world.upstream.received(1).await.try_into().unwrap();
+        let [request] = site.upstream.received(1).await.try_into().unwrap();
         assert_eq!(request.text(), "{\"title\":\"a body to approve\"}");
         assert_eq!(request.header("content-type"), Some("application/json"));
     }
 
     async fn a_denied_call_tells_the_model_so(setup: Setup) {
-        let world = impatient(setup).await;
-        let mcp = Mcp::new(&world);
-        let txn = txn(&mcp.forward(&world, "POST", "/things").await);
-        world.owner.deny(&txn, "not today").await;
+        let site = impatient(setup).await;
+        let mcp = Mcp::new(&site);
+        let txn = txn(&mcp.forward(&site, "POST", "/things").await);
+        site.owner.deny(&txn, "not today").await;
         let result = mcp.tool("wait", json!({"txn_id": txn})).await;
         assert_eq!((&result["isError"], &result["structuredContent"]["code"]), (&json!(true), &json!("approval_denied")));
         assert!(text(&result).contains("not today"), "{result}");
-        assert_eq!(world.upstream.requests().len(), 0);
+        assert_eq!(site.upstream.requests().len(), 0);
     }
 
     async fn the_same_call_joins_the_pending_request_and_gets_a_missed_response_once(setup: Setup) {
-        let world = impatient(setup).await;
-        let mcp = Mcp::new(&world);
-        let first = mcp.forward(&world, "POST", "/things").await;
+        let site = impatient(setup).await;
+        let mcp = Mcp::new(&site);
+        let first = mcp.forward(&site, "POST", "/things").await;
         assert_eq!(first["structuredContent"]["outcome"], "pending", "{first}");
         assert!(text(&first).contains("/approve/"), "{first}");
         let txn = txn(&first);
-        assert_eq!(self::txn(&mcp.forward(&world, "POST", "/things").await), txn);
-        world.owner.approve(&txn).await;
-        world.agent.outcome(&txn).await;
-        let missed = mcp.forward(&world, "POST", "/things").await;
+        assert_eq!(self::txn(&mcp.forward(&site, "POST", "/things").await), txn);
+        site.owner.approve(&txn).await;
+        site.agent.outcome(&txn).await;
+        let missed = mcp.forward(&site, "POST", "/things").await;
         assert_eq!(missed["structuredContent"]["status"], 200, "{missed}");
-        let next = mcp.forward(&world, "POST", "/things").await;
+        let next = mcp.forward(&site, "POST", "/things").await;
         assert_ne!(self::txn(&next), txn, "a third call is a new request");
-        assert_eq!(world.upstream.requests().len(), 1);
+        assert_eq!(site.upstream.requests().len(), 1);
     }
 
     async fn a_call_survives_a_restart_between_question_and_answer(setup: Setup) {
-        let mut world = impatient(setup).await;
-        let mcp = Mcp::new(&world);
-        let txn = txn(&mcp.forward(&world, "POST", "/things").await);
-        world.app.kill().await;
-        world.app.serve();
-        world.owner.approve(&txn).await;
-        world.agent.outcome(&txn).await;
-        let result = mcp.forward(&world, "POST", "/things").await;
+        let mut site = impatient(setup).await;
+        let mcp = Mcp::new(&site);
+        let txn = txn(&mcp.forward(&site, "POST", "/things").await);
+        site.app.kill().await;
+        site.app.serve();
+        site.owner.approve(&txn).await;
+        site.agent.outcome(&txn).await;
+        let result = mcp.forward(&site, "POST", "/things").await;
         assert_eq!(result["structuredContent"]["status"], 200, "{result}");
-        assert_eq!(world.upstream.requests().len(), 1);
+        assert_eq!(site.upstream.requests().len(), 1);
     }
 
     async fn what_was_delivered_by_wait_is_not_delivered_again(setup: Setup) {
-        let world = impatient(setup).await;
-        let mcp = Mcp::new(&world);
-        let txn = txn(&mcp.forward(&world, "POST", "/things").await);
-        world.owner.approve(&txn).await;
-        world.agent.outcome(&txn).await;
+        let site = impatient(setup).await;
+        let mcp = Mcp::new(&site);
+        let txn = txn(&mcp.forward(&site, "POST", "/things").await);
+        site.owner.approve(&txn).await;
+        site.agent.outcome(&txn).await;
         assert_eq!(mcp.tool("wait", json!({"txn_id": txn})).await["structuredContent"]["status"], 200);
-        assert_ne!(self::txn(&mcp.forward(&world, "POST", "/things").await), txn);
+        assert_ne!(self::txn(&mcp.forward(&site, "POST", "/things").await), txn);
     }
 
     async fn a_plain_forward_never_gets_what_a_call_missed(setup: Setup) {
-        let world = impatient(setup).await;
-        let txn = txn(&Mcp::new(&world).forward(&world, "POST", "/things").await);
-        world.owner.approve(&txn).await;
-        world.agent.outcome(&txn).await;
+        let site = impatient(setup).await;
+        let txn = txn(&Mcp::new(&site).forward(&site, "POST", "/things").await);
+        site.owner.approve(&txn).await;
+        site.agent.outcome(&txn).await;
         let body = json!({"title": "a body to approve"}).to_string();
-        let asked = world.forward("POST", "/things").body(body).send().await;
+        let asked = site.forward("POST", "/things").body(body).send().await;
         assert_ne!(asked.txn(), txn);
     }
 }
 
 #[tokio::test]
 async fn a_withdrawn_request_expires_and_is_not_sent() {
-    let world = impatient(Setup::new()).await;
-    let mcp = Mcp::new(&world);
-    let txn = txn(&mcp.forward(&world, "POST", "/things").await);
+    let site = impatient(Setup::new()).await;
+    let mcp = Mcp::new(&site);
+    let txn = txn(&mcp.forward(&site, "POST", "/things").await);
     let result = mcp.tool("withdraw", json!({"txn_id": txn})).await;
     assert_eq!(result["isError"], false, "{result}");
-    assert_eq!(world.agent.poll(&txn).await["status"], "expired");
+    assert_eq!(site.agent.poll(&txn).await["status"], "expired");
     let again = mcp.tool("withdraw", json!({"txn_id": txn})).await;
     assert_eq!(again["isError"], true, "{again}");
 }
 
 #[tokio::test]
 async fn a_client_with_tasks_gets_the_transaction_as_a_task() {
-    let world = impatient(Setup::new()).await;
-    let mcp = Mcp::new(&world).able(json!({"extensions": {"io.modelcontextprotocol/tasks": {}}}));
-    let task = mcp.forward(&world, "POST", "/things").await;
+    let site = impatient(Setup::new()).await;
+    let mcp = Mcp::new(&site).able(json!({"extensions": {"io.modelcontextprotocol/tasks": {}}}));
+    let task = mcp.forward(&site, "POST", "/things").await;
     assert_eq!((&task["resultType"], &task["status"]), (&json!("task"), &json!("working")), "{task}");
     let id = json!({"taskId": task["taskId"]});
     assert_eq!(mcp.result("tasks/get", &id).await["status"], "working");
     let txn = task["taskId"].as_str().unwrap();
-    world.owner.approve(txn).await;
-    world.agent.outcome(txn).await;
+    site.owner.approve(txn).await;
+    site.agent.outcome(txn).await;
     let done = mcp.result("tasks/get", &id).await;
     assert_eq!(
         (&done["status"], &done["result"]["structuredContent"]["status"]),
         (&json!("completed"), &json!(200)),
         "{done}"
     );
-    let other = mcp.forward(&world, "POST", "/others").await;
+    let other = mcp.forward(&site, "POST", "/others").await;
     mcp.result("tasks/cancel", &json!({"taskId": other["taskId"]})).await;
-    assert_eq!(world.agent.poll(other["taskId"].as_str().unwrap()).await["status"], "expired");
+    assert_eq!(site.agent.poll(other["taskId"].as_str().unwrap()).await["status"], "expired");
     let unknown = mcp.request("tasks/get", &json!({"taskId": "nothing"})).send().await;
     assert!(unknown.text().contains("unknown task: nothing"), "{unknown:?}");
 }
 
 #[tokio::test]
 async fn a_client_that_opens_pages_is_asked_to_and_carries_a_state_that_is_not_trusted() {
-    let world = impatient(Setup::new()).await;
-    let mcp = Mcp::new(&world).able(json!({"elicitation": {"url": {}}}));
-    let arguments = forwarded(&world, "POST", "/things");
+    let site = impatient(Setup::new()).await;
+    let mcp = Mcp::new(&site).able(json!({"elicitation": {"url": {}}}));
+    let arguments = forwarded(&site, "POST", "/things");
     let asked = mcp.tool("call", arguments.clone()).await;
     assert_eq!(asked["resultType"], "input_required", "{asked}");
     let page = asked["inputRequests"]["approval"]["params"]["url"].as_str().unwrap();
@@ -158,13 +158,13 @@ async fn a_client_that_opens_pages_is_asked_to_and_carries_a_state_that_is_not_t
     // Saying that the page was opened decides nothing.
     let early = retried(&mcp, &arguments, state).await;
     assert_eq!(early["result"]["structuredContent"]["outcome"], "pending", "{early}");
-    assert_eq!(world.upstream.requests().len(), 0);
+    assert_eq!(site.upstream.requests().len(), 0);
 
     let mut other = arguments.clone();
     other["body"] = json!({"title": "another body"});
-    let added = world.owner.add_agent(&json!({"name": "second"})).await;
+    let added = site.owner.add_agent(&json!({"name": "second"})).await;
     let stranger =
-        Mcp::of(&world.app, added["key"].as_str().unwrap()).able(json!({"elicitation": {"url": {}}}));
+        Mcp::of(&site.app, added["key"].as_str().unwrap()).able(json!({"elicitation": {"url": {}}}));
     let tampered = format!("{}A", &state[..state.len() - 1]);
     for (mcp, arguments, state) in [
         (&mcp, &other, state),
@@ -175,19 +175,19 @@ async fn a_client_that_opens_pages_is_asked_to_and_carries_a_state_that_is_not_t
         let refused = retried(mcp, arguments, state).await;
         assert_eq!(refused["error"]["code"], -32602, "{refused}");
     }
-    world.owner.approve(&txn).await;
-    world.agent.outcome(&txn).await;
+    site.owner.approve(&txn).await;
+    site.agent.outcome(&txn).await;
     let done = retried(&mcp, &arguments, state).await;
     assert_eq!(done["result"]["structuredContent"]["status"], 200, "{done}");
-    assert_eq!(world.upstream.requests().len(), 1);
+    assert_eq!(site.upstream.requests().len(), 1);
 }
 
 #[tokio::test]
 async fn the_transaction_of_another_agent_is_unknown() {
-    let world = impatient(Setup::new()).await;
-    let txn = txn(&Mcp::new(&world).forward(&world, "POST", "/things").await);
-    let added = world.owner.add_agent(&json!({"name": "second"})).await;
-    let stranger = Mcp::of(&world.app, added["key"].as_str().unwrap());
+    let site = impatient(Setup::new()).await;
+    let txn = txn(&Mcp::new(&site).forward(&site, "POST", "/things").await);
+    let added = site.owner.add_agent(&json!({"name": "second"})).await;
+    let stranger = Mcp::of(&site.app, added["key"].as_str().unwrap());
     for tool in ["wait", "withdraw"] {
         let result = stranger.tool(tool, json!({"txn_id": txn})).await;
         assert_eq!(
@@ -196,5 +196,5 @@ async fn the_transaction_of_another_agent_is_unknown() {
             "{result}"
         );
     }
-    assert_eq!(world.agent.poll(&txn).await["status"], "pending");
+    assert_eq!(site.agent.poll(&txn).await["status"], "pending");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Answer, App, Call, Client, World};
+use crate::support::{Answer, App, Call, Client, Site};
 
 pub(super) const NEWEST: &str = "2026-07-28";
 
@@ -16,8 +16,8 @@ pub(super) struct Mcp {
 
 impl Mcp {
     /// A client of the newest version, with the key of the default agent.
-    pub(super) fn new(world: &World) -> Self {
-        Self::of(&world.app, world.app.bootstrap["agent_key"].as_str().unwrap())
+    pub(super) fn new(site: &Site) -> Self {
+        Self::of(&site.app, site.app.bootstrap["agent_key"].as_str().unwrap())
     }
 
     /// A client of the newest version, with this key.
@@ -79,14 +79,14 @@ impl Mcp {
     }
 
     /// The result of `call` with the credential `api`.
-    pub(super) async fn forward(&self, world: &World, method: &str, path: &str) -> Value {
-        self.tool("call", forwarded(world, method, path)).await
+    pub(super) async fn forward(&self, site: &Site, method: &str, path: &str) -> Value {
+        self.tool("call", forwarded(site, method, path)).await
     }
 }
 
 /// Arguments of `call` with the credential `api`.
-pub(super) fn forwarded(world: &World, method: &str, path: &str) -> Value {
-    let mut arguments = json!({"credential": "api", "method": method, "url": world.upstream.url(path)});
+pub(super) fn forwarded(site: &Site, method: &str, path: &str) -> Value {
+    let mut arguments = json!({"credential": "api", "method": method, "url": site.upstream.url(path)});
     if method == "POST" {
         arguments["body"] = json!({"title": "a body to approve"});
         arguments["reason"] = json!("to test");

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::client::{Mcp, NEWEST, message_of};
-use crate::support::World;
+use crate::support::Site;
 
 const TOOLS: [&str; 5] = ["services", "call", "wait", "withdraw", "explain"];
 
@@ -13,8 +13,8 @@ fn names(result: &Value) -> Vec<&str> {
 
 #[tokio::test]
 async fn the_tools_are_few_and_say_honestly_what_they_do() {
-    let world = World::new().await;
-    let listed = Mcp::new(&world).result("tools/list", &json!({})).await;
+    let site = Site::new().await;
+    let listed = Mcp::new(&site).result("tools/list", &json!({})).await;
     assert_eq!(names(&listed), TOOLS);
     assert!(listed["ttlMs"].is_u64() && listed["cacheScope"].is_string(), "{listed}");
     for tool in listed["tools"].as_array().unwrap() {
@@ -30,8 +30,8 @@ async fn the_tools_are_few_and_say_honestly_what_they_do() {
 
 #[tokio::test]
 async fn a_client_of_the_newest_version_discovers_the_server_without_a_session() {
-    let world = World::new().await;
-    let mcp = Mcp::new(&world);
+    let site = Site::new().await;
+    let mcp = Mcp::new(&site);
     let found = mcp.result("server/discover", &json!({})).await;
     assert_eq!(found["supportedVersions"], json!(["2025-06-18", "2025-11-25", NEWEST]));
     assert!(found["capabilities"]["tools"].is_object(), "{found}");
@@ -42,9 +42,9 @@ async fn a_client_of_the_newest_version_discovers_the_server_without_a_session()
 
 #[tokio::test]
 async fn clients_of_the_versions_before_shake_hands_and_call_tools() {
-    let world = World::new().await;
+    let site = Site::new().await;
     for version in ["2025-06-18", "2025-11-25"] {
-        let mcp = Mcp::new(&world).speaking(version);
+        let mcp = Mcp::new(&site).speaking(version);
         let hello = json!({
             "protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "old", "version": "0"},
         });
@@ -53,7 +53,7 @@ async fn clients_of_the_versions_before_shake_hands_and_call_tools() {
         let noted = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         mcp.request("notifications/initialized", &json!({})).json(&noted).send().await.expect(202);
         assert_eq!(names(&mcp.result("tools/list", &json!({})).await), TOOLS);
-        let read = mcp.forward(&world, "GET", "/things").await;
+        let read = mcp.forward(&site, "GET", "/things").await;
         assert_eq!(read["structuredContent"]["status"], 200, "{read}");
         assert!(read["resultType"].is_null(), "{read}");
     }
@@ -61,8 +61,8 @@ async fn clients_of_the_versions_before_shake_hands_and_call_tools() {
 
 #[tokio::test]
 async fn a_message_without_the_key_of_an_enabled_agent_is_refused_with_a_challenge() {
-    let world = World::new().await;
-    let mcp = Mcp::new(&world);
+    let site = Site::new().await;
+    let mcp = Mcp::new(&site);
     for key in [None, Some("Bearer px_agent_wrong"), Some("Basic cHg6cHg="), Some("Bearer ")] {
         let call = mcp.request("tools/list", &json!({})).without("authorization");
         let call = match key {
@@ -73,14 +73,14 @@ async fn a_message_without_the_key_of_an_enabled_agent_is_refused_with_a_challen
         assert!(answer.header("www-authenticate").unwrap().starts_with("Bearer"), "{answer:?}");
     }
     let listed = mcp.request("tools/list", &json!({})).without("authorization");
-    let key = world.app.bootstrap["agent_key"].as_str().unwrap();
+    let key = site.app.bootstrap["agent_key"].as_str().unwrap();
     listed.header("x-px-key", key).send().await.expect(200);
 }
 
 #[tokio::test]
 async fn a_page_of_another_origin_is_refused() {
-    let world = World::new().await;
-    let mcp = Mcp::new(&world);
+    let site = Site::new().await;
+    let mcp = Mcp::new(&site);
     for origin in ["https://evil.example", "null", "http://localhost:1"] {
         mcp.request("tools/list", &json!({})).header("origin", origin).send().await.expect(403);
     }
@@ -88,8 +88,8 @@ async fn a_page_of_another_origin_is_refused() {
 
 #[tokio::test]
 async fn what_does_not_fit_the_protocol_is_refused_with_its_code() {
-    let world = World::new().await;
-    let mcp = Mcp::new(&world);
+    let site = Site::new().await;
+    let mcp = Mcp::new(&site);
     let code = |answer| message_of(&answer)["error"]["code"].clone();
     let list = || mcp.request("tools/list", &json!({}));
     assert_eq!(code(list().set("mcp-method", "tools/call").send().await.expect(400)), -32020);
@@ -103,8 +103,8 @@ async fn what_does_not_fit_the_protocol_is_refused_with_its_code() {
     let future = list().set("mcp-protocol-version", "2099-01-01").json(&future).send().await.expect(400);
     assert_eq!(code(future), -32022);
     for method in ["GET", "DELETE"] {
-        let key = world.app.bootstrap["agent_key"].as_str().unwrap();
-        let client = world.app.anonymous().with("authorization", &format!("Bearer {key}"));
+        let key = site.app.bootstrap["agent_key"].as_str().unwrap();
+        let client = site.app.anonymous().with("authorization", &format!("Bearer {key}"));
         client.call(method, "/mcp").header("accept", "text/event-stream").send().await.expect(405);
     }
     let broken = list().body("{\"jsonrpc\":");

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use super::client::{Mcp, forwarded};
-use crate::support::{App, World};
+use crate::support::{App, Site};
 
 /// The answers of `pyxis mcp` to these lines.
 async fn bridged(app: &App, url: &str, key: &str, lines: &[String]) -> Vec<Value> {
@@ -24,17 +24,17 @@ async fn bridged(app: &App, url: &str, key: &str, lines: &[String]) -> Vec<Value
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn url(world: &World) -> String {
-    format!("http://{}", world.app.address())
+fn url(site: &Site) -> String {
+    format!("http://{}", site.app.address())
 }
 
 #[tokio::test]
 async fn clients_of_the_old_and_the_new_protocol_reach_the_server_through_the_bridge() {
-    let world = World::new().await;
-    let key = world.app.bootstrap["agent_key"].as_str().unwrap();
-    let mcp = Mcp::new(&world);
-    let call = json!({"name": "call", "arguments": forwarded(&world, "GET", "/things")});
-    let [answer] = bridged(&world.app, &url(&world), key, &[mcp.message("tools/call", &call).to_string()])
+    let site = Site::new().await;
+    let key = site.app.bootstrap["agent_key"].as_str().unwrap();
+    let mcp = Mcp::new(&site);
+    let call = json!({"name": "call", "arguments": forwarded(&site, "GET", "/things")});
+    let [answer] = bridged(&site.app, &url(&site), key, &[mcp.message("tools/call", &call).to_string()])
         .await
         .try_into()
         .unwrap();
@@ -51,7 +51,7 @@ async fn clients_of_the_old_and_the_new_protocol_reach_the_server_through_the_br
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string(),
         old.message("tools/call", &call).to_string(),
     ];
-    let answers = bridged(&world.app, &url(&world), key, &lines).await;
+    let answers = bridged(&site.app, &url(&site), key, &lines).await;
     assert_eq!(answers.len(), 2, "{answers:?}");
     assert_eq!(answers[0]["result"]["protocolVersion"], "2025-06-18");
     assert_eq!(answers[1]["result"]["structuredContent"]["status"], 200, "{answers:?}");
@@ -59,13 +59,13 @@ async fn clients_of_the_old_and_the_new_protocol_reach_the_server_through_the_br
 
 #[tokio::test]
 async fn the_bridge_answers_every_message_that_it_cannot_pass_on() {
-    let world = World::new().await;
-    let list = Mcp::new(&world).message("tools/list", &json!({})).to_string();
-    let refused = bridged(&world.app, &url(&world), "px_agent_wrong", std::slice::from_ref(&list)).await;
+    let site = Site::new().await;
+    let list = Mcp::new(&site).message("tools/list", &json!({})).to_string();
+    let refused = bridged(&site.app, &url(&site), "px_agent_wrong", std::slice::from_ref(&list)).await;
     assert!(refused[0]["error"]["message"].as_str().unwrap().contains("401"), "{refused:?}");
-    let broken = bridged(&world.app, &url(&world), "px_agent_wrong", &["{\"jsonrpc\":".to_owned()]).await;
+    let broken = bridged(&site.app, &url(&site), "px_agent_wrong", &["{\"jsonrpc\":".to_owned()]).await;
     assert_eq!(broken[0]["error"]["code"], -32700);
-    let away = bridged(&world.app, "http://127.0.0.1:9", "px_agent_wrong", &[list]).await;
+    let away = bridged(&site.app, "http://127.0.0.1:9", "px_agent_wrong", &[list]).await;
     assert!(
         away[0]["error"]["message"]
             .as_str()

@@ -5,42 +5,42 @@ use pyxis_testkit::upstream::Reply;
 use serde_json::{Value, json};
 
 use super::client::{Mcp, forwarded, text};
-use crate::support::{SECRET, Setup, World};
+use crate::support::{SECRET, Setup, Site};
 
 engines! {
     async fn a_call_sends_with_the_secret_and_is_recorded_with_its_door_and_client(setup: Setup) {
-        let world = World::with(setup).await;
-        let read = Mcp::new(&world).forward(&world, "GET", "/things").await;
+        let site = Site::with(setup).await;
+        let read = Mcp::new(&site).forward(&site, "GET", "/things").await;
         assert_eq!((&read["isError"], &read["structuredContent"]["status"]), (&json!(false), &json!(200)), "{read}");
         assert!(text(&read).starts_with("HTTP 200 OK"), "{read}");
-        let [request] = world.upstream.received(1).await.try_into().unwrap();
+        let [request] = site.upstream.received(1).await.try_into().unwrap();
         assert_eq!(request.header("authorization"), Some(format!("Bearer {SECRET}").as_str()));
         assert!(request.headers.keys().all(|name| !name.as_str().starts_with("x-px") && name != "prefer"));
-        let [record] = world.forwards().await.try_into().unwrap();
+        let [record] = site.forwards().await.try_into().unwrap();
         let detail = &record["detail"];
         assert_eq!((&detail["door"], &detail["client"]), (&json!("mcp"), &json!("a-test 1")), "{record}");
     }
 
     async fn policy_limits_and_hosts_hold_as_everywhere(setup: Setup) {
-        let world = World::with(setup).await;
-        let mcp = Mcp::new(&world);
-        world.policy(&json!({"auto_approve_methods": ["GET"], "deny_urls": ["/secret"]})).await;
-        let refused = mcp.forward(&world, "GET", "/secret/x").await;
+        let site = Site::with(setup).await;
+        let mcp = Mcp::new(&site);
+        site.policy(&json!({"auto_approve_methods": ["GET"], "deny_urls": ["/secret"]})).await;
+        let refused = mcp.forward(&site, "GET", "/secret/x").await;
         assert_eq!((&refused["isError"], &refused["structuredContent"]["code"]), (&json!(true), &json!("denied_by_policy")));
-        let mut elsewhere = forwarded(&world, "GET", "/");
+        let mut elsewhere = forwarded(&site, "GET", "/");
         elsewhere["url"] = json!("https://elsewhere.example.com/");
         assert_eq!(mcp.tool("call", elsewhere).await["structuredContent"]["code"], "host_not_allowed");
-        let mut unknown = forwarded(&world, "GET", "/");
+        let mut unknown = forwarded(&site, "GET", "/");
         unknown["credential"] = json!("nothing");
         assert_eq!(mcp.tool("call", unknown).await["structuredContent"]["code"], "credential_not_found");
-        assert_eq!(world.upstream.requests().len(), 0);
+        assert_eq!(site.upstream.requests().len(), 0);
     }
 }
 
 #[tokio::test]
 async fn services_and_explain_foretell_what_a_call_does() {
-    let world = World::new().await;
-    let mcp = Mcp::new(&world);
+    let site = Site::new().await;
+    let mcp = Mcp::new(&site);
     let listed = mcp.tool("services", json!({})).await;
     let services = &listed["structuredContent"]["services"];
     assert_eq!(
@@ -49,7 +49,7 @@ async fn services_and_explain_foretell_what_a_call_does() {
     );
     assert_eq!(text(&listed), listed["structuredContent"].to_string());
     let explained = |method: &str| {
-        let mut arguments = forwarded(&world, "GET", "/things");
+        let mut arguments = forwarded(&site, "GET", "/things");
         arguments["method"] = json!(method);
         let mcp = mcp.clone();
         async move { mcp.tool("explain", arguments).await["structuredContent"]["decision"].clone() }
@@ -60,13 +60,13 @@ async fn services_and_explain_foretell_what_a_call_does() {
     );
     let unknown = mcp.tool("explain", json!({"credential": "nothing", "url": "https://a.example/"})).await;
     assert_eq!(unknown["isError"], true);
-    assert_eq!(world.upstream.requests().len(), 0);
+    assert_eq!(site.upstream.requests().len(), 0);
 }
 
 #[tokio::test]
 async fn arguments_that_do_not_fit_are_told_to_the_model_and_nothing_is_sent() {
-    let world = World::new().await;
-    let mcp = Mcp::new(&world);
+    let site = Site::new().await;
+    let mcp = Mcp::new(&site);
     for (tool, arguments, named) in [
         ("call", json!({"credential": "api"}), "url"),
         ("call", json!({"credential": "api", "url": "u", "secret": "s"}), "unknown field `secret`"),
@@ -81,43 +81,43 @@ async fn arguments_that_do_not_fit_are_told_to_the_model_and_nothing_is_sent() {
     }
     let unknown = mcp.request("tools/call", &json!({"name": "dance", "arguments": {}})).send().await;
     assert!(unknown.text().contains("unknown tool: dance"), "{unknown:?}");
-    assert_eq!(world.upstream.requests().len(), 0);
+    assert_eq!(site.upstream.requests().len(), 0);
 }
 
 #[tokio::test]
 async fn the_secret_is_scrubbed_from_what_a_model_reads() {
-    let world = World::new().await;
-    world.upstream.reply(Reply::json(&format!("{{\"token\":{}}}", json!(SECRET))));
-    let read = Mcp::new(&world).forward(&world, "GET", "/").await;
+    let site = Site::new().await;
+    site.upstream.reply(Reply::json(&format!("{{\"token\":{}}}", json!(SECRET))));
+    let read = Mcp::new(&site).forward(&site, "GET", "/").await;
     assert!(!read.to_string().contains("canary"), "{read}");
     assert!(text(&read).contains("[REDACTED:api]"), "{read}");
 }
 
 #[tokio::test]
 async fn json_comes_as_json_images_as_images_and_a_long_answer_is_cut() {
-    let world = World::new().await;
-    let mcp = Mcp::new(&world);
+    let site = Site::new().await;
+    let mcp = Mcp::new(&site);
     let reply = |body: Vec<u8>, kind: &'static str| {
-        world.upstream.reply(Reply::ok(body).header("content-type", kind));
+        site.upstream.reply(Reply::ok(body).header("content-type", kind));
     };
     reply(b"{\"a\":[1]}".to_vec(), "application/json");
-    let json = mcp.forward(&world, "GET", "/").await;
+    let json = mcp.forward(&site, "GET", "/").await;
     assert_eq!(json["structuredContent"]["body"], json!({"a": [1]}));
     reply(b"\x89PNG\r\n\x1a\n".to_vec(), "image/png");
-    let image = mcp.forward(&world, "GET", "/").await;
+    let image = mcp.forward(&site, "GET", "/").await;
     assert_eq!(
         (&image["content"][1]["type"], &image["content"][1]["mimeType"]),
         (&json!("image"), &json!("image/png"))
     );
     reply("ä".repeat(100_000).into_bytes(), "text/plain");
-    let long = mcp.forward(&world, "GET", "/").await;
+    let long = mcp.forward(&site, "GET", "/").await;
     assert_eq!(long["structuredContent"]["truncated"], true);
     assert!(
         text(&long).contains("cut after 65536 bytes") && text(&long).ends_with('ä'),
         "{}",
         &text(&long)[..200]
     );
-    world.upstream.reply(Reply::new(410).body("gone"));
-    let gone: Value = mcp.forward(&world, "GET", "/").await;
+    site.upstream.reply(Reply::new(410).body("gone"));
+    let gone: Value = mcp.forward(&site, "GET", "/").await;
     assert_eq!((&gone["isError"], &gone["structuredContent"]["status"]), (&json!(true), &json!(410)));
 }

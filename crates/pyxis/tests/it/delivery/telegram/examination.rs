@@ -11,155 +11,156 @@ use crate::support::{Setup, Site as Program};
 
 const KICKED: &str = "Forbidden: bot was kicked from the supergroup chat";
 
-/// A site in which nothing happens but what the test does.
-async fn quiet(database: TestDatabase) -> (Site, Telegram) {
+/// A proxy in which nothing happens but what the test does.
+async fn quiet(database: TestDatabase) -> (Proxy, Telegram) {
     let telegram = Telegram::start().await;
-    let site = Scene::site(database, &telegram, None).await;
-    (site, telegram)
+    let proxy = Scene::proxy(database, &telegram, None).await;
+    (proxy, telegram)
 }
 
-async fn unreachable(site: &Site) -> Vec<(String, String)> {
-    let found = channels::unreachable(&site.state, site.workspace).await.unwrap();
+async fn unreachable(proxy: &Proxy) -> Vec<(String, String)> {
+    let found = channels::unreachable(&proxy.state, proxy.workspace).await.unwrap();
     found.into_iter().map(|found| (found.chat, found.why)).collect()
 }
 
 /// The reports of the doctor, with problems only.
-async fn doctor(site: &Site) -> Vec<(String, String)> {
-    let found = channels::examine(&site.state).await.unwrap();
+async fn doctor(proxy: &Proxy) -> Vec<(String, String)> {
+    let found = channels::examine(&proxy.state).await.unwrap();
     found.into_iter().filter_map(|(part, wrong)| Some((part, wrong?))).collect()
 }
 
-async fn tick(site: &Site) {
-    site.advance(Duration::from_mins(1));
-    examination::tick(&site.state).await.unwrap();
+async fn tick(proxy: &Proxy) {
+    proxy.advance(Duration::from_mins(1));
+    examination::tick(&proxy.state).await.unwrap();
 }
 
 /// The policy's chat.
-async fn chat(site: &Site) -> Option<String> {
-    let found = pyxis_gateway::admin::policies::get(&site.state.store, site.workspace, "api").await.unwrap();
+async fn chat(proxy: &Proxy) -> Option<String> {
+    let found =
+        pyxis_gateway::admin::policies::get(&proxy.state.store, proxy.workspace, "api").await.unwrap();
     found.unwrap().1.rooms.get(ChatPlatform::TELEGRAM).map(str::to_owned)
 }
 
 engines! {
     async fn a_chat_that_the_bot_was_put_out_of_is_named_before_a_message_is_due(database: TestDatabase) {
-        let (site, telegram) = quiet(database).await;
-        tick(&site).await;
-        assert!(unreachable(&site).await.is_empty());
+        let (proxy, telegram) = quiet(database).await;
+        tick(&proxy).await;
+        assert!(unreachable(&proxy).await.is_empty());
         for (status, words) in [
             (403, KICKED),
             (403, "Forbidden: the group chat was deleted"),
             (400, "Bad Request: chat not found"),
         ] {
             telegram.bar(GROUP, status, words);
-            tick(&site).await;
-            let found = unreachable(&site).await;
+            tick(&proxy).await;
+            let found = unreachable(&proxy).await;
             assert_eq!(found.len(), 1, "{words}");
             assert!(found[0].0 == GROUP.to_string() && found[0].1.contains(words), "{found:?}");
             // The doctor says the same.
-            assert_eq!(doctor(&site).await, [(format!("Telegram chat {GROUP}"), found[0].1.clone())]);
+            assert_eq!(doctor(&proxy).await, [(format!("Telegram chat {GROUP}"), found[0].1.clone())]);
             telegram.let_in(GROUP);
-            tick(&site).await;
-            assert!(unreachable(&site).await.is_empty() && doctor(&site).await.is_empty(), "{words}");
+            tick(&proxy).await;
+            assert!(unreachable(&proxy).await.is_empty() && doctor(&proxy).await.is_empty(), "{words}");
         }
     }
 
     async fn a_chat_that_is_named_twice_is_examined_once(database: TestDatabase) {
-        let (site, telegram) = quiet(database).await;
-        let actor = site.actor();
-        channels::set_default_chat(&site.state, &actor, ChatPlatform::TELEGRAM, &GROUP.to_string()).await.unwrap();
-        tick(&site).await;
+        let (proxy, telegram) = quiet(database).await;
+        let actor = proxy.actor();
+        channels::set_default_chat(&proxy.state, &actor, ChatPlatform::TELEGRAM, &GROUP.to_string()).await.unwrap();
+        tick(&proxy).await;
         let calls = telegram.calls();
         let methods: Vec<_> = calls.iter().map(|call| call.method.as_str()).collect();
         assert_eq!(methods, ["getMe", "getChat"]);
     }
 
     async fn a_platform_that_does_not_answer_changes_nothing_that_was_known(database: TestDatabase) {
-        let (site, telegram) = quiet(database).await;
+        let (proxy, telegram) = quiet(database).await;
         telegram.set_down(true);
-        tick(&site).await;
-        assert!(unreachable(&site).await.is_empty(), "nothing is known");
+        tick(&proxy).await;
+        assert!(unreachable(&proxy).await.is_empty(), "nothing is known");
         telegram.set_down(false);
         telegram.bar(GROUP, 403, KICKED);
-        tick(&site).await;
-        let known = unreachable(&site).await;
+        tick(&proxy).await;
+        let known = unreachable(&proxy).await;
         assert!(known[0].1.contains(KICKED));
         telegram.set_down(true);
-        tick(&site).await;
-        assert_eq!(unreachable(&site).await, known);
-        let found = doctor(&site).await;
+        tick(&proxy).await;
+        assert_eq!(unreachable(&proxy).await, known);
+        let found = doctor(&proxy).await;
         assert!(found.len() == 1 && found[0].0 == "Telegram bot", "{found:?}");
         telegram.set_down(false);
         telegram.let_in(GROUP);
-        tick(&site).await;
-        assert!(unreachable(&site).await.is_empty());
+        tick(&proxy).await;
+        assert!(unreachable(&proxy).await.is_empty());
     }
 
     async fn without_a_chat_no_platform_is_called(database: TestDatabase) {
-        let (site, telegram) = quiet(database).await;
-        site.policy(r#"{"channel": "chat_primary"}"#).await;
-        tick(&site).await;
+        let (proxy, telegram) = quiet(database).await;
+        proxy.policy(r#"{"channel": "chat_primary"}"#).await;
+        tick(&proxy).await;
         assert!(telegram.calls().is_empty());
         // A chat that was named once is no trouble any more.
-        site.policy(POLICY).await;
+        proxy.policy(POLICY).await;
         telegram.bar(GROUP, 403, KICKED);
-        tick(&site).await;
-        assert_eq!(unreachable(&site).await.len(), 1);
-        site.policy(r#"{"channel": "chat_primary"}"#).await;
-        assert!(unreachable(&site).await.is_empty());
-        tick(&site).await;
-        site.policy(POLICY).await;
-        assert!(unreachable(&site).await.is_empty(), "it is forgotten, and examined again first");
+        tick(&proxy).await;
+        assert_eq!(unreachable(&proxy).await.len(), 1);
+        proxy.policy(r#"{"channel": "chat_primary"}"#).await;
+        assert!(unreachable(&proxy).await.is_empty());
+        tick(&proxy).await;
+        proxy.policy(POLICY).await;
+        assert!(unreachable(&proxy).await.is_empty(), "it is forgotten, and examined again first");
     }
 
     async fn what_a_chat_refused_is_posted_once_it_is_usable(database: TestDatabase) {
-        let (site, telegram) = quiet(database).await;
+        let (proxy, telegram) = quiet(database).await;
         telegram.bar(GROUP, 403, KICKED);
-        tick(&site).await;
-        let txn = site.pause(1).await;
-        show_due(&site.state).await.unwrap();
-        assert_eq!(unreachable(&site).await.len(), 1, "named once, by examination and message");
+        tick(&proxy).await;
+        let txn = proxy.pause(1).await;
+        show_due(&proxy.state).await.unwrap();
+        assert_eq!(unreachable(&proxy).await.len(), 1, "named once, by examination and message");
         // No update reports this to the workers, which do not run.
         telegram.let_in(GROUP);
-        tick(&site).await;
-        assert!(unreachable(&site).await.is_empty());
-        show_due(&site.state).await.unwrap();
+        tick(&proxy).await;
+        assert!(unreachable(&proxy).await.is_empty());
+        show_due(&proxy.state).await.unwrap();
         assert!(telegram.messages()[0].text.contains(&format!("/approve/{txn}")));
     }
 
     async fn a_message_that_is_shown_says_that_the_chat_works(database: TestDatabase) {
-        let (site, telegram) = quiet(database).await;
+        let (proxy, telegram) = quiet(database).await;
         telegram.bar(GROUP, 403, KICKED);
-        tick(&site).await;
-        assert_eq!(unreachable(&site).await.len(), 1);
+        tick(&proxy).await;
+        assert_eq!(unreachable(&proxy).await.len(), 1);
         telegram.let_in(GROUP);
-        site.pause(1).await;
-        show_due(&site.state).await.unwrap();
-        assert!(unreachable(&site).await.is_empty());
+        proxy.pause(1).await;
+        show_due(&proxy.state).await.unwrap();
+        assert!(unreachable(&proxy).await.is_empty());
     }
 
     async fn the_doctor_names_a_message_that_a_visible_chat_refused(database: TestDatabase) {
-        let (site, telegram) = quiet(database).await;
+        let (proxy, telegram) = quiet(database).await;
         // The bot sees this chat, and may not write there.
-        site.policy(r#"{"channel": "chat_primary", "telegram_chat": "404"}"#).await;
-        site.pause(1).await;
-        show_due(&site.state).await.unwrap();
-        tick(&site).await;
-        let found = doctor(&site).await;
+        proxy.policy(r#"{"channel": "chat_primary", "telegram_chat": "404"}"#).await;
+        proxy.pause(1).await;
+        show_due(&proxy.state).await.unwrap();
+        tick(&proxy).await;
+        let found = doctor(&proxy).await;
         assert_eq!(found.len(), 1);
         assert!(found[0].0 == "Telegram chat 404" && found[0].1.contains("a message was refused"), "{found:?}");
-        assert_eq!(unreachable(&site).await, [("404".to_owned(), found[0].1.clone())]);
+        assert_eq!(unreachable(&proxy).await, [("404".to_owned(), found[0].1.clone())]);
         assert!(telegram.messages().is_empty());
     }
 
     async fn settings_follow_a_group_that_became_a_supergroup_without_a_message(database: TestDatabase) {
-        let (site, telegram) = quiet(database).await;
+        let (proxy, telegram) = quiet(database).await;
         telegram.migrate(GROUP, SUPERGROUP);
-        let found = doctor(&site).await;
+        let found = doctor(&proxy).await;
         assert!(found[0].1.contains(&SUPERGROUP.to_string()), "{found:?}");
-        assert_eq!(chat(&site).await, Some(GROUP.to_string()), "the doctor changes nothing");
-        tick(&site).await;
-        assert_eq!(chat(&site).await, Some(SUPERGROUP.to_string()));
-        assert!(unreachable(&site).await.is_empty() && doctor(&site).await.is_empty());
+        assert_eq!(chat(&proxy).await, Some(GROUP.to_string()), "the doctor changes nothing");
+        tick(&proxy).await;
+        assert_eq!(chat(&proxy).await, Some(SUPERGROUP.to_string()));
+        assert!(unreachable(&proxy).await.is_empty() && doctor(&proxy).await.is_empty());
     }
 }
 

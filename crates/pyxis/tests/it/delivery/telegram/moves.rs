@@ -11,25 +11,25 @@ pub(super) const SUPERGROUP: i64 = -100_987_654_321;
 
 impl Scene {
     async fn policy_chat(&self) -> Option<String> {
-        let found = policies::get(&self.site.state.store, self.site.workspace, "api").await.unwrap();
+        let found = policies::get(&self.proxy.state.store, self.proxy.workspace, "api").await.unwrap();
         found.unwrap().1.rooms.get(ChatPlatform::TELEGRAM).map(str::to_owned)
     }
 
     async fn default_chat(&self) -> Option<String> {
-        channels::default_chat(&self.site.state.store, self.site.workspace, ChatPlatform::TELEGRAM)
+        channels::default_chat(&self.proxy.state.store, self.proxy.workspace, ChatPlatform::TELEGRAM)
             .await
             .unwrap()
     }
 
     async fn set_default(&self, chat: i64) {
-        let (state, actor) = (&self.site.state, self.site.actor());
+        let (state, actor) = (&self.proxy.state, self.proxy.actor());
         channels::set_default_chat(state, &actor, ChatPlatform::TELEGRAM, &chat.to_string()).await.unwrap();
     }
 
     async fn moves(&self) -> Vec<Value> {
         let filter =
             AuditFilter { events: vec![AuditEvent::ChatMoved], limit: 100, ..AuditFilter::default() };
-        let found = audit::search(&self.site.state.store, self.site.workspace, &filter).await.unwrap();
+        let found = audit::search(&self.proxy.state.store, self.proxy.workspace, &filter).await.unwrap();
         found.into_iter().map(|row| serde_json::from_str(&row.record.record.detail).unwrap()).collect()
     }
 
@@ -44,12 +44,12 @@ impl Scene {
     }
 
     async fn wrong(&self) -> Vec<String> {
-        let found = channels::examine(&self.site.state).await.unwrap();
+        let found = channels::examine(&self.proxy.state).await.unwrap();
         found.into_iter().filter_map(|(_, wrong)| wrong).collect()
     }
 
     async fn unreachable(&self) -> Vec<String> {
-        let found = channels::unreachable(&self.site.state, self.site.workspace).await.unwrap();
+        let found = channels::unreachable(&self.proxy.state, self.proxy.workspace).await.unwrap();
         found.into_iter().map(|one| one.why).collect()
     }
 }
@@ -61,7 +61,7 @@ engines! {
         // A message that already asks, in the group.
         let (asked, _) = scene.asked(1).await;
         scene.telegram.migrate(GROUP, SUPERGROUP);
-        let txn = scene.site.pause(2).await;
+        let txn = scene.proxy.pause(2).await;
         let message = scene.asks_in(txn, SUPERGROUP).await;
         scene.asks_in(asked, SUPERGROUP).await;
         assert_eq!(scene.policy_chat().await, Some(SUPERGROUP.to_string()));
@@ -86,7 +86,7 @@ engines! {
         .await;
         scene.telegram.until(|telegram| (telegram.waiting() == 0).then_some(())).await;
         assert_eq!(scene.moves().await.len(), 1, "both chats told of it");
-        let txn = scene.site.pause(1).await;
+        let txn = scene.proxy.pause(1).await;
         scene.asks_in(txn, SUPERGROUP).await;
         assert_eq!(scene.default_chat().await, None, "what named no chat names none");
     }
@@ -98,9 +98,9 @@ engines! {
             (400, "Bad Request: chat not found"),
         ] {
             // Ids from the same millisecond have no order, and the newest message tells if a chat is reachable.
-            scene.site.advance(Duration::from_secs(1));
+            scene.proxy.advance(Duration::from_secs(1));
             scene.telegram.bar(GROUP, status, words);
-            let txn = scene.site.pause(usize::from(status)).await;
+            let txn = scene.proxy.pause(usize::from(status)).await;
             crate::support::until("it is noted", async || {
                 scene.unreachable().await.iter().any(|why| why.contains(words)).then_some(())
             })
@@ -113,8 +113,8 @@ engines! {
                 .await;
             assert!(scene.wrong().await.is_empty());
             decide(
-                &scene.site.state,
-                &scene.site.approver(0, DecisionSurface::Dashboard),
+                &scene.proxy.state,
+                &scene.proxy.approver(0, DecisionSurface::Dashboard),
                 txn,
                 Decision::Deny(None),
             )
@@ -125,10 +125,10 @@ engines! {
 
     async fn a_chat_that_is_no_longer_named_anywhere_is_no_trouble(scene: &mut Scene) {
         scene.telegram.bar(GROUP, 403, "Forbidden: bot was kicked from the group chat");
-        scene.site.pause(1).await;
+        scene.proxy.pause(1).await;
         crate::support::until("it is noted", async || (!scene.unreachable().await.is_empty()).then_some(()))
             .await;
-        scene.site.policy(r#"{"channel": "chat_primary", "telegram_chat": "-100300"}"#).await;
+        scene.proxy.policy(r#"{"channel": "chat_primary", "telegram_chat": "-100300"}"#).await;
         assert!(scene.unreachable().await.is_empty());
         assert!(scene.wrong().await.is_empty());
     }

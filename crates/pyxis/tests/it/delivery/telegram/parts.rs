@@ -23,12 +23,12 @@ impl Asked {
     }
 
     async fn pause(self, scene: &Scene) -> (TxnId, ChatMessage, String) {
-        let site = &scene.site;
-        let target = format!("{}{}", site.upstream.url("/act"), self.query);
-        let request = self.headers.iter().fold(site.forward("PUT", &target), |request, (name, value)| {
+        let proxy = &scene.proxy;
+        let target = format!("{}{}", proxy.upstream.url("/act"), self.query);
+        let request = self.headers.iter().fold(proxy.forward("PUT", &target), |request, (name, value)| {
             request.header(*name, value.as_bytes())
         });
-        let txn = site.paused(request.body(Body::from(self.body)).unwrap()).await;
+        let txn = proxy.paused(request.body(Body::from(self.body)).unwrap()).await;
         (txn, scene.asks(txn).await, self.says)
     }
 }
@@ -90,10 +90,10 @@ engines! {
 
     async fn a_message_holds_no_stored_secret_and_sends_the_approver_to_the_page(scene: &mut Scene) {
         scene.link(ADA).await;
-        let target = scene.site.upstream.url("/by/s3cret-value?key=s3cret-value");
-        let request = scene.site.forward("POST", &target).header("x-note", "s3cret-value");
+        let target = scene.proxy.upstream.url("/by/s3cret-value?key=s3cret-value");
+        let request = scene.proxy.forward("POST", &target).header("x-note", "s3cret-value");
         let request = request.header("x-px-reason", "it is s3cret-value");
-        let txn = scene.site.paused(request.body(Body::from("{\"key\": \"s3cret-value\"}")).unwrap()).await;
+        let txn = scene.proxy.paused(request.body(Body::from("{\"key\": \"s3cret-value\"}")).unwrap()).await;
         let message = scene.asks(txn).await;
         let (text, words) = (&message.text, "[contains the secret of `api`]");
         assert!(!text.contains("s3cret-value"), "{text}");

@@ -8,8 +8,8 @@ use crate::delivery::payloads;
 engines! {
     async fn a_signature_is_approved_by_button_where_the_message_shows_every_field(scene: &mut Scene) {
         scene.link(ADA).await;
-        scene.site.signing_key(POLICY).await;
-        let txn = scene.site.pause_signature(&payloads::whole()).await;
+        scene.proxy.signing_key(POLICY).await;
+        let txn = scene.proxy.pause_signature(&payloads::whole()).await;
         let message = scene.asks(txn).await;
         let lines: Vec<&str> = message.text.lines().collect();
         for field in payloads::FIELDS {
@@ -23,10 +23,10 @@ engines! {
 
     async fn a_signature_that_a_message_cannot_show_or_warns_of_is_approved_elsewhere(scene: &mut Scene) {
         scene.link(ADA).await;
-        scene.site.signing_key(POLICY).await;
+        scene.proxy.signing_key(POLICY).await;
         let mut asked = Vec::new();
         for (body, says) in payloads::hard_to_tell() {
-            asked.push((scene.site.pause_signature(&body).await, says));
+            asked.push((scene.proxy.pause_signature(&body).await, says));
         }
         let mut messages = Vec::new();
         for (txn, says) in asked {
@@ -36,9 +36,9 @@ engines! {
         }
         // The page approves, and the chat denies.
         let (approved, denied) = messages.split_at(3);
-        let owner = scene.site.approver(0, DecisionSurface::Standalone);
+        let owner = scene.proxy.approver(0, DecisionSurface::Standalone);
         for (txn, _) in approved {
-            decide(&scene.site.state, &owner, *txn, Decision::Approve(None)).await.unwrap();
+            decide(&scene.proxy.state, &owner, *txn, Decision::Approve(None)).await.unwrap();
         }
         for (_, message) in denied {
             scene.telegram.press(message, "Deny", ADA);
