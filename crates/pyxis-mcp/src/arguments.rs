@@ -35,7 +35,7 @@ struct ExplainArguments {
 /// Arguments of `wait` and `withdraw`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Transaction {
+pub(crate) struct TransactionArguments {
     /// Transaction id.
     pub(crate) txn_id: String,
 }

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::agent_requests::AgentRequests;
 use crate::answer::{self, Answer};
-use crate::arguments::{self, Call, Nothing, Transaction};
+use crate::arguments::{self, Call, Nothing, TransactionArguments};
 use crate::caller::McpCaller;
 use crate::pending::{self, Abilities, RequestStateSealer};
 use crate::{task, tools};
@@ -88,7 +88,7 @@ impl McpServer {
     }
 
     async fn wait(&self, caller: &McpCaller, arguments: Option<JsonObject>) -> ToolResult {
-        let Transaction { txn_id } = match arguments::read(arguments) {
+        let TransactionArguments { txn_id } = match arguments::read(arguments) {
             Ok(transaction) => transaction,
             Err(error) => return Ok(answer::failure(error).into()),
         };
@@ -110,7 +110,7 @@ impl McpServer {
     }
 
     async fn withdraw(&self, caller: &McpCaller, arguments: Option<JsonObject>) -> ToolResult {
-        let Transaction { txn_id } = match arguments::read(arguments) {
+        let TransactionArguments { txn_id } = match arguments::read(arguments) {
             Ok(transaction) => transaction,
             Err(error) => return Ok(answer::failure(error).into()),
         };

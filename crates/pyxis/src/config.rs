@@ -29,6 +29,9 @@ pub use self::secrets::read_secret;
 /// Settings that came from flags, by key.
 pub type Flags = BTreeMap<&'static str, String>;
 
+/// Longest wait of an MCP call, as of every other held request.
+const MAX_MCP_WAIT: Duration = Duration::from_mins(1);
+
 /// All settings of the program.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -55,6 +58,7 @@ pub struct Config {
     pub approval_timeout: Duration,
     /// Longest wait for an upstream's first byte.
     pub forward_timeout: Duration,
+    /// Time that an MCP call waits for a decision.
     pub mcp_wait: Duration,
     /// Longest time that `/p/…` holds a request waiting for approval.
     pub entrance_wait: Duration,
@@ -196,6 +200,9 @@ impl Config {
         if self.approval_timeout.is_zero() || self.forward_timeout.is_zero() {
             bail!("PX_APPROVAL_TIMEOUT_SECS and PX_FORWARD_TIMEOUT_SECS must be at least 1");
         }
+        if self.mcp_wait > MAX_MCP_WAIT {
+            bail!("PX_MCP_WAIT_SECS must be at most 60");
+        }
         Ok(())
     }
 }
@@ -299,6 +306,7 @@ mod tests {
             ("PX_EGRESS_ALLOW", "10.0.0.0/99"),
             ("PX_BASE_URL", "http://example.com"),
             ("PX_APPROVAL_TIMEOUT_SECS", "0"),
+            ("PX_MCP_WAIT_SECS", "61"),
             ("PX_INDEXERS", "moon=https://indexer.example/api"),
             ("PX_INDEXERS", "base=ftp://indexer.example/api"),
             ("PX_INDEXERS", "{\"base\": {\"url\": \"https://indexer.example/api\", \"speed\": 1}}"),

@@ -135,8 +135,11 @@ pub(super) fn minutes(seconds: Option<u64>) -> String {
     seconds.map(|seconds| seconds.div_ceil(60).to_string()).unwrap_or_default()
 }
 
-/// A window as typed, in seconds. If left as shown, it keeps its stored value to the second.
+/// A window as typed, in seconds. If left as shown, it keeps its stored value to the second; cleared, there is none.
 pub(super) fn seconds(typed: &str, stored: Option<u64>) -> Option<Value> {
+    if typed.is_empty() {
+        return Some(Value::Null);
+    }
     if typed == minutes(stored) {
         return Some(json!(stored));
     }

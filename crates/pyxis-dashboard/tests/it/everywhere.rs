@@ -223,6 +223,11 @@ async fn a_policy_form_keeps_what_it_does_not_show_and_names_what_is_wrong() {
     assert!(refused.text.contains("not a pattern"), "what was typed stays");
     let (_, after) = policies::get(&server.gateway.store, team.id, "billing").await.unwrap().unwrap();
     assert_eq!(after, now);
+    let cleared =
+        base.map(|(name, value)| (name, if name == "approval_timeout_minutes" { "" } else { value }));
+    assert_eq!(browser.submit(page, page, &cleared).await.location(), page);
+    let (_, cleared) = policies::get(&server.gateway.store, team.id, "billing").await.unwrap().unwrap();
+    assert_eq!(cleared.approval_timeout_secs, None);
 }
 
 #[tokio::test]

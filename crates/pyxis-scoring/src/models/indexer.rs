@@ -26,7 +26,7 @@ use url::Url;
 use super::indexer_error::IndexerError;
 use super::read;
 use super::source::{FeaturesFuture, Source, SourceError};
-use answer::{Page, PageVerdict, Transfer};
+use answer::{IndexerPage, PageVerdict, Transfer};
 
 /// Entries per page, which is also the most that an indexer shows of one list.
 const PAGE: usize = 1000;
@@ -175,7 +175,7 @@ async fn account(
 ) -> Result<Vec<(Chain, Transfer)>, IndexerError> {
     let mut all = Vec::new();
     for (list, kind) in LISTS {
-        let mut before = Page::new();
+        let mut before = IndexerPage::new();
         for page in 1..=MOST / PAGE {
             let url = page_url(chain, list, address, page);
             let entries = patiently(net, chain, pace, &url, kind).await?;
@@ -216,7 +216,7 @@ async fn patiently(
     pace: &Pace,
     url: &Url,
     kind: Kind,
-) -> Result<Page, IndexerError> {
+) -> Result<IndexerPage, IndexerError> {
     let mut wait = chain.first_wait;
     for attempt in 1.. {
         pace.turn(chain.per_second).await;

@@ -16,7 +16,7 @@ use utoipa::openapi::{RefOr, Schema};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use crate::admin::audit::{self, AuditRecord};
-use crate::error::{Error, Result};
+use crate::error::{Error, NO_NUL, Result};
 use crate::runtime::state::State;
 
 const PAGE_SIZE: PageSize = PageSize { default: 100, most: 1000 };
@@ -118,7 +118,7 @@ pub(super) async fn search(
         decision: search.decision,
         method: search.method,
         host: search.host,
-        text: search.text,
+        text: search.text.map(without_nul).transpose()?,
         from: time("from", search.from)?,
         to: time("to", search.to)?,
         beyond_seq: search.before,
@@ -129,6 +129,11 @@ pub(super) async fn search(
     let records =
         entries.iter().map(|entry| RecordResponse { seq: entry.record.seq, json: audit::to_json(entry) });
     Ok(Json(PagedList::new(records.collect(), limit)))
+}
+
+/// Text to search for. No record holds NUL, so a request with it is a mistake.
+fn without_nul(text: String) -> Result<String> {
+    if text.contains('\0') { Err(Error::field("text", NO_NUL)) } else { Ok(text) }
 }
 
 /// The event of a present or an earlier name.

@@ -21,13 +21,13 @@ pub(super) struct Transfer {
 }
 
 /// The entries of a page; `None` for an entry that failed on the chain.
-pub(super) type Page = Vec<Option<Transfer>>;
+pub(super) type IndexerPage = Vec<Option<Transfer>>;
 
 /// Meaning of a response.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PageVerdict {
     /// Entries, perhaps none.
-    Page(Page),
+    Page(IndexerPage),
     /// Unavailable now: too many requests at once, or the list is incomplete.
     Later(String),
     /// A permanent refusal.
@@ -58,7 +58,7 @@ pub(super) fn read(body: &[u8], kind: Kind) -> PageVerdict {
         }
         Value::Array(_) if !is_whole(status.as_deref(), &words) => PageVerdict::Later(words),
         Value::Array(lines) => {
-            let entries = lines.iter().map(|line| entry(line, kind)).collect::<Option<Page>>();
+            let entries = lines.iter().map(|line| entry(line, kind)).collect::<Option<IndexerPage>>();
             entries.map_or(PageVerdict::Strange, PageVerdict::Page)
         }
         Value::String(said) if says_nothing(status.as_deref(), &said) => PageVerdict::Page(Vec::new()),
