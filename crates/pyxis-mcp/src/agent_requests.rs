@@ -79,7 +79,7 @@ impl AgentRequests {
         self.send(caller, Method::DELETE, &transaction(txn)).await
     }
 
-    /// What would happen to a request.
+    /// Explains a request without sending it.
     pub(crate) async fn explain(
         &self,
         caller: &McpCaller,

@@ -32,7 +32,7 @@ pub(crate) struct Abilities {
     pub(crate) pages: bool,
 }
 
-/// What a client carries between two attempts at a call.
+/// State that a client carries between two attempts at a call.
 #[derive(Serialize, Deserialize)]
 struct RequestState {
     txn_id: String,
@@ -75,7 +75,7 @@ impl RequestStateSealer {
     }
 }
 
-/// What a state is bound to: the agent and the call.
+/// Associated data of a state: the agent and the call.
 fn bound(caller: &McpCaller, call: &Call) -> Vec<u8> {
     [caller.agent.id.to_string().as_bytes(), b"|", &call.digest()].concat()
 }

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use axum::body::Body;
+use http::Response;
 use pyxis_gateway::approvals::delivery;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ContentBlock, GetTaskParams,
@@ -101,8 +103,19 @@ impl McpServer {
     /// Waits for an outcome, which is delivered once it is there.
     async fn poll(&self, caller: &McpCaller, txn_id: &str) -> Result<Answer, ErrorData> {
         let response = self.requests.poll(caller, txn_id, self.patience()).await.map_err(internal)?;
+        self.deliver(caller, txn_id, response).await
+    }
+
+    /// Reads an outcome. If it is final, it counts as delivered; the transaction of another agent stays as it is.
+    async fn deliver(
+        &self,
+        caller: &McpCaller,
+        txn_id: &str,
+        response: Response<Body>,
+    ) -> Result<Answer, ErrorData> {
+        let is_own = response.status().is_success();
         let answer = answer::of_poll(response).await;
-        if let (Answer::Final(_), Ok(txn)) = (&answer, txn_id.parse()) {
+        if is_own && let (Answer::Final(_), Ok(txn)) = (&answer, txn_id.parse()) {
             let store = &self.requests.gateway.store;
             delivery::delivered(store, caller.agent.workspace, txn).await.map_err(internal)?;
         }
@@ -190,7 +203,7 @@ impl ServerHandler for McpServer {
         if response.status() == http::StatusCode::NOT_FOUND {
             return Err(ErrorData::invalid_params(format!("unknown task: {}", request.task_id), None));
         }
-        let answer = answer::of_poll(response).await;
+        let answer = self.deliver(&caller, &request.task_id, response).await?;
         Ok(GetTaskResult::new(task::detailed(&self.requests.gateway, &request.task_id, answer)))
     }
 

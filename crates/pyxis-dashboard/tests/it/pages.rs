@@ -149,7 +149,7 @@ fn parse_tag(text: &str) -> Tag {
 /// Names of tags and of attributes.
 type Markup = (BTreeSet<String>, BTreeSet<String>);
 
-/// What the pages of each kind are made of.
+/// Parts of the pages of each kind.
 fn markup(pages: &[Parsed]) -> BTreeMap<String, Markup> {
     let mut all = BTreeMap::<_, Markup>::new();
     for page in pages {

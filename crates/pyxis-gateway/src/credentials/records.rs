@@ -28,7 +28,7 @@ struct ForwardDetail<'a> {
     /// Name of the entry point, unless it is the HTTP interface itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     door: Option<&'static str>,
-    /// What the client there calls itself.
+    /// Name that the client there gives itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     client: Option<&'a str>,
 }

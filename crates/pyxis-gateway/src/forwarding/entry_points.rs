@@ -24,7 +24,7 @@ pub async fn authenticate(state: &State, key: &str) -> Result<AgentIdentity> {
     Ok(AgentIdentity { id: agent.id(), workspace: agent.workspace_id(), name: agent.row.name.clone() })
 }
 
-/// What would happen to a request, without sending it. A credential that the agent may not use is as unknown as one
+/// Explains a request without sending it. A credential that the agent may not use is as unknown as one
 /// that does not exist.
 pub async fn explain(
     state: &State,

@@ -182,7 +182,7 @@ fn messages(head: &Response<()>, body: &[u8]) -> Vec<String> {
     parsed.filter(is_message).map(|value| value.to_string()).collect()
 }
 
-/// What a refusal says, in a line.
+/// Text of a refusal, in a line.
 fn said(body: &[u8]) -> String {
     let problem: Value = serde_json::from_slice(body).unwrap_or_default();
     problem["detail"]

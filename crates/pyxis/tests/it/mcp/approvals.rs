@@ -131,6 +131,8 @@ async fn a_client_with_tasks_gets_the_transaction_as_a_task() {
         (&json!("completed"), &json!(200)),
         "{done}"
     );
+    let next = mcp.forward(&site, "POST", "/things").await;
+    assert_ne!(next["taskId"], task["taskId"], "what a task delivered is not delivered again");
     let other = mcp.forward(&site, "POST", "/others").await;
     mcp.result("tasks/cancel", &json!({"taskId": other["taskId"]})).await;
     assert_eq!(site.agent.poll(other["taskId"].as_str().unwrap()).await["status"], "expired");
@@ -197,4 +199,9 @@ async fn the_transaction_of_another_agent_is_unknown() {
         );
     }
     assert_eq!(site.agent.poll(&txn).await["status"], "pending");
+    site.owner.approve(&txn).await;
+    site.agent.outcome(&txn).await;
+    stranger.tool("wait", json!({"txn_id": txn})).await;
+    let missed = Mcp::new(&site).forward(&site, "POST", "/things").await;
+    assert_eq!(missed["structuredContent"]["status"], 200, "a stranger takes nothing away: {missed}");
 }

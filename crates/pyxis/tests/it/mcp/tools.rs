@@ -1,4 +1,4 @@
-//! What each tool does.
+//! Effect of each tool.
 
 use pyxis_testkit::engines;
 use pyxis_testkit::upstream::Reply;
