@@ -46,11 +46,12 @@ pub(crate) mod verification;
 pub(crate) mod webhooks;
 mod weight_impact;
 
+use pyxis_core::id::AgentId;
 use pyxis_gateway::Error as Service;
 use pyxis_store::credentials::CredentialRow;
 
-use crate::State;
 use crate::view::Problems;
+use crate::{Error, State};
 
 /// A service's message as a sentence.
 fn sentence(text: &str) -> String {
@@ -75,6 +76,11 @@ fn problem(
         other => return Err(other),
     }
     Ok(problems)
+}
+
+/// Parses an agent id. A malformed one is not found.
+fn agent_id(text: &str) -> Result<AgentId, Error> {
+    text.parse().map_err(|_| Error::NotFound)
 }
 
 /// A `curl` that makes an agent's first request, with an existing credential and a host it may be sent to.

@@ -9,6 +9,7 @@ mod graphql;
 mod json;
 mod language;
 mod rules;
+mod value;
 
 pub use field::Comparison;
 pub use graphql::OperationKind;

@@ -6,7 +6,7 @@ use pyxis_core::agent_client::{self, AgentClient};
 use pyxis_gateway::admin::agents;
 use serde_json::json;
 
-use super::agents::agent_id;
+use super::agent_id;
 use crate::error::html;
 use crate::form::{Page, PathId};
 use crate::session::Manager;

@@ -4,7 +4,7 @@ use axum::response::Response;
 use http::StatusCode;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::grant::DecisionSurface;
-use pyxis_core::id::{AgentId, WorkspaceId};
+use pyxis_core::id::WorkspaceId;
 use pyxis_core::secret::SecretString;
 use pyxis_core::window;
 use pyxis_gateway::Error as Service;
@@ -18,7 +18,7 @@ use super::agent_connect;
 use super::labels::enabled;
 use super::list_query::{ListQuery, ListSlot};
 use super::table::{By, Table};
-use super::{first_request, problem};
+use super::{agent_id, first_request, problem};
 use crate::error::html;
 use crate::form::{Fields, Form, Page, PathId};
 use crate::notice::Notice;
@@ -210,11 +210,6 @@ async fn key_page(
         guide: agent_connect::guide(state, &agent.row.id.to_string(), key.expose()),
         curl: first_request(state, key.expose(), credential),
     })
-}
-
-/// Parses an agent id. A malformed one is not found.
-pub(super) fn agent_id(text: &str) -> Result<AgentId, Error> {
-    text.parse().map_err(|_| Error::NotFound)
 }
 
 pub(crate) async fn show(

@@ -92,7 +92,7 @@ mod tests {
     fn every_field_of_a_policy_is_compared() {
         let mut full = policy(
             r#"{"auto_approve_methods":["GET"],"require_approval_methods":["POST"],"deny_methods":["PUT"],
-                "auto_approve_urls":["/a"],"require_approval_urls":["/b"],"deny_urls":["/c"],
+                "auto_approve_urls":["/a"],"require_approval_urls":["/b"],"deny_urls":["/c"],"content_rules":["/d json /e = 1"],
                 "allowed_approvers":["a@b.example"],"channel":"dashboard","min_approvals":2,"passkey_required":true,"require_reason":true,
                 "approval_timeout_secs":60}"#,
         );

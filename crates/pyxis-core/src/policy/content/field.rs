@@ -2,6 +2,7 @@
 
 use serde_json::{Number, Value};
 
+use super::value::FieldValue;
 use super::{RequestContent, Unreadable, form, json};
 use crate::policy::Verdict;
 
@@ -43,15 +44,6 @@ pub enum Comparison {
     StartsWith(String),
     /// A text that ends so.
     EndsWith(String),
-}
-
-/// A value in a body.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum FieldValue {
-    /// A number, text, boolean or null. A list or an object is not comparable.
-    Json(Value),
-    /// A form's parameter, which has no type.
-    Text(String),
 }
 
 impl FieldCheck {

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Number, Value};
 
-use super::field::FieldValue;
+use super::value::FieldValue;
 use super::{RequestContent, Unreadable, form};
 
 /// Most values that one pointer with `*` reaches.

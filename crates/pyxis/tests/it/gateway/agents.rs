@@ -90,7 +90,7 @@ engines! {
                 "methods": methods([
                     "proceeds", "proceeds", "proceeds", "pauses", "pauses", "denied", "pauses",
                 ]),
-                "url_rules": {"denied": ["/admin"], "pauses": ["/orders/*/pay"], "proceeds": ["/status"]},
+                "url_rules": {"denied": ["/admin"], "pauses": ["/orders/*/pay"], "proceeds": ["/status"], "content": []},
                 "reason_required": true,
             },
             {
@@ -99,7 +99,7 @@ engines! {
                 "methods": methods([
                     "proceeds", "proceeds", "pauses", "pauses", "pauses", "pauses", "pauses",
                 ]),
-                "url_rules": {"denied": [], "pauses": [], "proceeds": []},
+                "url_rules": {"denied": [], "pauses": [], "proceeds": [], "content": []},
                 "reason_required": false,
             },
         ]}));
