@@ -5,9 +5,9 @@ use axum::extract::{DefaultBodyLimit, Path};
 use axum::routing::{get, post};
 
 use crate::pages::{
-    account, agents, api_keys, audit, brand, catalogue, connect, connector, credential_import, credentials, decisions,
-    explorer, history, inbox, issuers, models, notifications, passkey_sign_in, password, people, policies,
-    scorers, settings, sign_in, staged, usage, verification, webhooks,
+    account, agents, api_keys, audit, brand, catalogue, connect, connector, credential_import, credentials,
+    decisions, explorer, history, inbox, issuers, models, notifications, passkey_sign_in, password, people,
+    policies, scorers, settings, sign_in, staged, usage, verification, webhooks,
 };
 use crate::{Error, State, assets, events, form, headers, notice};
 

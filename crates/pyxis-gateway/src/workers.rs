@@ -11,8 +11,8 @@ use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_store::{
-    StoreEvent, Tx, approvals, audit, ceremonies, chat_identities, connections, deliveries, idempotency, limits,
-    nodes, sessions, sign_in_links, staged_policies, undelivered, usage,
+    StoreEvent, Tx, approvals, audit, ceremonies, chat_identities, connections, deliveries, idempotency,
+    limits, nodes, sessions, sign_in_links, staged_policies, undelivered, usage,
 };
 use tokio::sync::broadcast;
 use tokio::task::JoinSet;

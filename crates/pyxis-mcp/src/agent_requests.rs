@@ -87,7 +87,8 @@ impl AgentRequests {
         caller: &McpCaller,
         call: &Call,
     ) -> Result<Explanation, gateway::Error> {
-        entry_points::explain(&self.gateway, caller.agent.key, &call.credential, &call.method, &call.url).await
+        entry_points::explain(&self.gateway, caller.agent.key, &call.credential, &call.method, &call.url)
+            .await
     }
 
     async fn send(
@@ -96,11 +97,8 @@ impl AgentRequests {
         method: Method,
         path: &str,
     ) -> Result<Response<Body>, http::Error> {
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .extension(caller.agent.key)
-            .body(Body::empty())?;
+        let request =
+            Request::builder().method(method).uri(path).extension(caller.agent.key).body(Body::empty())?;
         let Ok(response) = self.proxy.clone().oneshot(request).await;
         Ok(response)
     }

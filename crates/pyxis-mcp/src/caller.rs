@@ -31,11 +31,7 @@ pub(crate) struct CallerCheck {
 }
 
 /// Lets only messages of an enabled agent through (RFC 6750).
-pub(crate) async fn identify(
-    State(check): State<CallerCheck>,
-    mut request: Request,
-    next: Next,
-) -> Response {
+pub(crate) async fn identify(State(check): State<CallerCheck>, mut request: Request, next: Next) -> Response {
     let Some(bearer) = bearer(request.headers()) else {
         return check.challenge(gateway::Error::MissingKey, false);
     };
@@ -66,7 +62,8 @@ impl CallerCheck {
         if response.status() == StatusCode::UNAUTHORIZED {
             let mut scheme = "Bearer realm=\"Pyxis\"".to_owned();
             if was_sent {
-                scheme.push_str(", error=\"invalid_token\", error_description=\"unknown, expired or revoked\"");
+                scheme
+                    .push_str(", error=\"invalid_token\", error_description=\"unknown, expired or revoked\"");
             }
             if self.has_consent_page {
                 let url = connections::resource_metadata_url(&self.gateway.config);

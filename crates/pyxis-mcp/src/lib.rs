@@ -50,9 +50,7 @@ pub fn router(gateway: &gateway::State, has_consent_page: bool) -> Router {
         config,
     );
     let check = CallerCheck { gateway: gateway.clone(), has_consent_page };
-    Router::new()
-        .route_service(PATH, service)
-        .layer(middleware::from_fn_with_state(check, caller::identify))
+    Router::new().route_service(PATH, service).layer(middleware::from_fn_with_state(check, caller::identify))
 }
 
 /// The origin of a URL with its port, which is the only one whose pages may talk to the server.

@@ -185,9 +185,8 @@ async fn consent(
     let (store, workspace) = (&state.gateway.store, who.person.workspace());
     let all = agents::list(store, workspace).await?;
     let enabled = all.into_iter().filter(|agent| agent.row.disabled_at.is_none());
-    let mut agents: Vec<Choice> = enabled
-        .map(|agent| choice(agent.row.id.to_string(), agent.row.name, &form.agent))
-        .collect();
+    let mut agents: Vec<Choice> =
+        enabled.map(|agent| choice(agent.row.id.to_string(), agent.row.name, &form.agent)).collect();
     agents.push(choice(NEW.to_owned(), "A new agent".to_owned(), &form.agent));
     let named = form.only.clone().unwrap_or_default();
     let credentials = credentials::list(store, workspace).await?.into_iter();

@@ -61,9 +61,8 @@ fn registered(row: RegisteredClientRow) -> Result<OauthClient> {
         Error::Internal(Box::new(StoreError::Corrupt { table, column, row: row.id.clone() }))
     };
     let uris: Vec<String> = serde_json::from_str(&row.redirect_uris).map_err(|_| corrupt())?;
-    let redirect_uris = uris.iter().map(|uri| RedirectUri::parse(uri).map_err(|_| corrupt()));
     Ok(OauthClient {
-        redirect_uris: redirect_uris.collect::<Result<_>>()?,
+        redirect_uris: uris.iter().filter_map(|uri| RedirectUri::parse(uri).ok()).collect(),
         id: row.id,
         name: row.name,
         verified_host: None,

@@ -52,10 +52,7 @@ fn refused(description: &'static str) -> OauthError {
 }
 
 /// Id and secret from the header or the form, never from both.
-fn presented(
-    headers: &HeaderMap,
-    form: &TokenForm,
-) -> Result<(String, Option<SecretString>), OauthError> {
+fn presented(headers: &HeaderMap, form: &TokenForm) -> Result<(String, Option<SecretString>), OauthError> {
     let in_form = form.get("client_id").map(str::to_owned);
     let secret_in_form = form.get("client_secret").map(|secret| SecretString::new(secret.to_owned()));
     let Some(header) = headers.get(AUTHORIZATION) else {

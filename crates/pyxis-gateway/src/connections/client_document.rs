@@ -51,7 +51,8 @@ pub(super) async fn find(state: &State, client_id: &str) -> Result<ClientDocumen
         return Ok(document);
     }
     let fetched = tokio::time::timeout(MAX_TIME, fetch(state, client_id)).await;
-    let bytes = fetched.map_err(|_| ClientRefusal::new("its metadata document took longer than 10 seconds"))??;
+    let bytes =
+        fetched.map_err(|_| ClientRefusal::new("its metadata document took longer than 10 seconds"))??;
     let document = read(client_id, &host, &bytes)?;
     state.client_documents.put(client_id, document.clone(), state.now());
     Ok(document)
@@ -73,13 +74,16 @@ async fn fetch(state: &State, url: &str) -> Result<Vec<u8>, ClientRefusal> {
     }
     let body = pyxis_net::body::IdleTimeout::new(answer.into_body(), MAX_TIME);
     let bytes = pyxis_net::body::read_capped(body, MAX_DOCUMENT).await;
-    Ok(bytes.map_err(|_| ClientRefusal::new("its metadata document is broken or longer than 16 KiB"))?.to_vec())
+    Ok(bytes
+        .map_err(|_| ClientRefusal::new("its metadata document is broken or longer than 16 KiB"))?
+        .to_vec())
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
     let media_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    media_type == "application/json" || media_type.starts_with("application/") && media_type.ends_with("+json")
+    media_type == "application/json"
+        || media_type.starts_with("application/") && media_type.ends_with("+json")
 }
 
 /// Members that matter here; others are ignored.
@@ -147,7 +151,8 @@ mod tests {
 
     #[test]
     fn a_document_must_name_its_own_url_and_a_public_client() {
-        let good = json!({"client_id": ID, "client_name": "Claude", "redirect_uris": ["https://a.example/cb"]});
+        let good =
+            json!({"client_id": ID, "client_name": "Claude", "redirect_uris": ["https://a.example/cb"]});
         assert_eq!(of(&good).unwrap().name, "Claude");
         for (member, value) in [
             ("client_id", json!("https://client.example/other.json")),
@@ -165,7 +170,8 @@ mod tests {
 
     #[test]
     fn redirect_uris_that_are_not_accepted_are_left_out() {
-        let document = json!({"client_id": ID, "redirect_uris": ["javascript:alert(1)", "https://a.example/cb"]});
+        let document =
+            json!({"client_id": ID, "redirect_uris": ["javascript:alert(1)", "https://a.example/cb"]});
         let document = of(&document).unwrap();
         assert_eq!((document.name.as_str(), document.redirect_uris.len()), ("client.example", 1));
     }

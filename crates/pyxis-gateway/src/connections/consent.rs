@@ -83,8 +83,12 @@ pub async fn validate(
         return untrusted("its redirect_uri is not one that it registered".to_owned());
     }
     let sent_state = query.state.clone().filter(|text| text.len() <= MAX_STATE);
-    let request =
-        AuthorizationRequest { client, redirect_uri, state: sent_state, challenge: query.code_challenge.clone() };
+    let request = AuthorizationRequest {
+        client,
+        redirect_uri,
+        state: sent_state,
+        challenge: query.code_challenge.clone(),
+    };
     Ok(match check(&state.config, query) {
         Ok(()) => Ok(request),
         Err(error) => Err(RefusedAuthorization::Redirect(request.refused(&state.config, &error))),

@@ -67,8 +67,8 @@ pub(super) async fn register(
     if metadata.response_types.is_some_and(|types| !types.iter().any(|name| name == "code")) {
         return Err(refuse("response_types must include code"));
     }
-    let secret = (method != "none")
-        .then(|| SecretString::new(entropy::token::<32>(&*state.entropy, SECRET_PREFIX)));
+    let secret =
+        (method != "none").then(|| SecretString::new(entropy::token::<32>(&*state.entropy, SECRET_PREFIX)));
     let row = RegisteredClientRow {
         id: entropy::token::<16>(&*state.entropy, ID_PREFIX),
         name: program_name(metadata.client_name.as_deref()).unwrap_or_else(|| "Unnamed program".to_owned()),

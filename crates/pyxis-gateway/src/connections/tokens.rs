@@ -237,8 +237,10 @@ pub(super) async fn revoke(state: &State, client_id: &str, form: &TokenForm) -> 
         tokens::remove(&state.store, token.workspace_id, &token_hash).await?;
         return Ok(());
     }
-    let agent = ActorId::Agent(connection.agent_id);
-    let actor = Actor { workspace: token.workspace_id, id: agent, name: connection.client_name };
+    let (workspace, id) = (connection.workspace_id, connection.agent_id);
+    let agent = agents::find(&state.store, workspace, id).await?;
+    let name = agent.map(|agent| agent.name).unwrap_or_default();
+    let actor = Actor { workspace, id: ActorId::Agent(id), name };
     end(state, &actor, connection.id, AuditEvent::ConnectionRevoked, "the program").await
 }
 

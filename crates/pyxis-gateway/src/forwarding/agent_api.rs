@@ -2,8 +2,8 @@
 
 use axum::extract::State as Extract;
 use axum::response::{IntoResponse, Response};
-use http::header::CONTENT_TYPE;
 use http::HeaderValue;
+use http::header::CONTENT_TYPE;
 use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::policy::{Method, Verdict};
 use pyxis_core::target::Target;

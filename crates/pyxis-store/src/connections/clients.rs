@@ -29,16 +29,17 @@ pub async fn insert_bounded(
     new: &RegisteredClientRow,
     most: i64,
 ) -> Result<bool, StoreError> {
-    let query = sql("INSERT INTO connection_clients (id, name, secret_hash, redirect_uris, created_at, expires_at) \
+    let query =
+        sql("INSERT INTO connection_clients (id, name, secret_hash, redirect_uris, created_at, expires_at) \
          SELECT $1, $2, $3, $4, $5, $6 WHERE (SELECT count(*) FROM connection_clients \
          WHERE NOT EXISTS (SELECT 1 FROM agent_connections WHERE client_id = connection_clients.id)) < $7")
-    .bind(&new.id)
-    .bind(&new.name)
-    .bind(&new.secret_hash)
-    .bind(&new.redirect_uris)
-    .bind(new.created_at)
-    .bind(new.expires_at)
-    .bind(most);
+        .bind(&new.id)
+        .bind(&new.name)
+        .bind(&new.secret_hash)
+        .bind(&new.redirect_uris)
+        .bind(new.created_at)
+        .bind(new.expires_at)
+        .bind(most);
     Ok(executor.execute(query).await? == 1)
 }
 

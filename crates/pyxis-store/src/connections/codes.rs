@@ -36,20 +36,21 @@ row! {
 
 /// Adds a code. Its hash must be new.
 pub async fn insert(executor: impl Executor, new: &AuthorizationCodeRow) -> Result<(), StoreError> {
-    let query = sql("INSERT INTO authorization_codes (code_hash, connection_id, workspace_id, agent_id, client_id, \
+    let query =
+        sql("INSERT INTO authorization_codes (code_hash, connection_id, workspace_id, agent_id, client_id, \
          client_name, redirect_uri, challenge, allowed_by, expires_at, used_at) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING")
-    .bind(&new.code_hash)
-    .bind(new.connection_id)
-    .bind(new.workspace_id)
-    .bind(new.agent_id)
-    .bind(&new.client_id)
-    .bind(&new.client_name)
-    .bind(&new.redirect_uri)
-    .bind(&new.challenge)
-    .bind(&new.allowed_by)
-    .bind(new.expires_at)
-    .bind(new.used_at);
+        .bind(&new.code_hash)
+        .bind(new.connection_id)
+        .bind(new.workspace_id)
+        .bind(new.agent_id)
+        .bind(&new.client_id)
+        .bind(&new.client_name)
+        .bind(&new.redirect_uri)
+        .bind(&new.challenge)
+        .bind(&new.allowed_by)
+        .bind(new.expires_at)
+        .bind(new.used_at);
     crate::db::insert(executor, query).await
 }
 
@@ -69,7 +70,8 @@ pub async fn take(
     code_hash: &str,
     now: UnixMillis,
 ) -> Result<bool, StoreError> {
-    let query = sql("UPDATE authorization_codes SET used_at = $1 WHERE workspace_id = $2 AND code_hash = $3 \
+    let query =
+        sql("UPDATE authorization_codes SET used_at = $1 WHERE workspace_id = $2 AND code_hash = $3 \
          AND used_at IS NULL AND expires_at > $4");
     Ok(executor.execute(query.bind(now).bind(workspace).bind(code_hash).bind(now)).await? == 1)
 }

@@ -36,8 +36,10 @@ pub struct TokenHolder {
 
 /// Adds a token. Its hash must be new.
 pub async fn insert(executor: impl Executor, new: &ConnectionTokenRow) -> Result<(), StoreError> {
-    let query = sql("INSERT INTO connection_tokens (token_hash, workspace_id, connection_id, is_refresh, expires_at, \
-         used_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING")
+    let query = sql(
+        "INSERT INTO connection_tokens (token_hash, workspace_id, connection_id, is_refresh, expires_at, \
+         used_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
+    )
     .bind(&new.token_hash)
     .bind(new.workspace_id)
     .bind(new.connection_id)
