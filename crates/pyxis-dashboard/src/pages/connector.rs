@@ -58,7 +58,12 @@ pub(crate) async fn page(
 ) -> Result<Response, Error> {
     match connections::validate(&state.gateway, &query).await? {
         Ok(request) => {
-            let form = ConsentForm { name: suggested_name(&request.client.name), ..ConsentForm::default() };
+            // A stranger's program gets nothing that was not chosen for it.
+            let form = ConsentForm {
+                name: suggested_name(&request.client.name),
+                only: Some(Vec::new()),
+                ..ConsentForm::default()
+            };
             html(&consent(&state, &who, &query, &request, form).await?)
         }
         Err(refused) => refusal(&who, refused),
@@ -102,7 +107,7 @@ pub(crate) async fn answer(Form { state, who, fields }: Form<Manager>) -> Result
             let form = ConsentForm {
                 agent: fields.trimmed("agent"),
                 name: fields.trimmed("name"),
-                only: (fields.get("scope") == "some")
+                only: (fields.get("scope") != "all")
                     .then(|| fields.all("credential").map(str::to_owned).collect()),
                 problems,
             };
@@ -150,8 +155,8 @@ async fn chosen_agent(
         return Ok(Ok(chosen.parse().map_err(|_| Error::NotFound)?));
     }
     let credentials = match fields.get("scope") {
-        "some" => AgentScope::Named(fields.all("credential").map(str::to_owned).collect()),
-        _ => AgentScope::All,
+        "all" => AgentScope::All,
+        _ => AgentScope::Named(fields.all("credential").map(str::to_owned).collect()),
     };
     let name = fields.trimmed("name");
     let input = AgentInput { name, rate_limit_per_hour: None, max_pending: None, credentials };
