@@ -26,7 +26,7 @@ use crate::caller::CallerCheck;
 use crate::server::McpServer;
 
 /// Path of the server.
-pub const PATH: &str = "/mcp";
+pub const PATH: &str = pyxis_core::agent_client::MCP_PATH;
 
 /// Longest message of a client, in bytes. A body that waits for approval may have 10 MiB, which base64 or escapes make
 /// longer.

@@ -55,6 +55,8 @@ struct UrlRules {
     denied: Vec<String>,
     pauses: Vec<String>,
     proceeds: Vec<String>,
+    /// Rules about the bodies of requests that would proceed.
+    content: Vec<String>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -100,7 +102,8 @@ const METHODS: [Method; 7] =
                         "pauses": [
                             "/repos/*/*/hooks"
                         ],
-                        "proceeds": []
+                        "proceeds": [],
+                        "content": []
                     },
                     "reason_required": false
                 }
@@ -111,6 +114,7 @@ const METHODS: [Method; 7] =
 pub(crate) async fn services(Extract(state): Extract<State>, key: CallerKey) -> Result<Json<Services>> {
     let agent = state.config_cache.agent_now(&state.store, key).await?;
     let workspace = agent.workspace_id();
+    state.last_used.note_agent(agent.id(), state.now());
     let mut services = Vec::new();
     for row in credentials::list(&state.store, workspace).await? {
         if agents::may_use(&state.store, workspace, agent.id(), row.id).await? {
@@ -137,6 +141,7 @@ fn service(credential: &ResolvedCredential, mode: ApprovalMode) -> Service {
             denied: policy.deny_urls.clone(),
             pauses: policy.require_approval_urls.clone(),
             proceeds: policy.auto_approve_urls.clone(),
+            content: policy.content_rules.clone(),
         }),
         reason_required: policy.is_some_and(|policy| policy.require_reason),
         allowed_hosts,

@@ -5,7 +5,7 @@ use pyxis_core::id::{AgentId, WorkspaceId};
 use pyxis_store::connections::tokens;
 
 use crate::admin::policies;
-pub use crate::admin::policies::Explanation;
+pub use crate::admin::policies::{ExplainedRequest, Explanation};
 use crate::connections::is_access_token;
 use crate::error::{Error, Result};
 pub use crate::requests::caller::CallerKey;
@@ -34,6 +34,7 @@ pub async fn authenticate(state: &State, bearer: &str) -> Result<AgentIdentity> 
     let (key, connected_program) =
         if is_access_token(bearer) { of_token(state, bearer).await? } else { (CallerKey::of(bearer), None) };
     let agent = state.config_cache.agent_now(&state.store, key).await?;
+    state.last_used.note_agent(agent.id(), state.now());
     Ok(AgentIdentity {
         id: agent.id(),
         workspace: agent.workspace_id(),
@@ -56,11 +57,11 @@ pub async fn explain(
     state: &State,
     key: CallerKey,
     credential: &str,
-    method: &str,
-    url: &str,
+    request: ExplainedRequest<'_>,
 ) -> Result<Explanation> {
     let agent = state.config_cache.agent_now(&state.store, key).await?;
     let credential = agent.credential(&state.store, credential).await?;
     let (workspace, name) = (agent.workspace_id(), &credential.row.name);
-    policies::explain(state, workspace, name, method, url, Some(&agent.row.name)).await
+    let request = ExplainedRequest { agent: Some(&agent.row.name), ..request };
+    policies::explain(state, workspace, name, &request).await
 }
