@@ -100,6 +100,12 @@ audit_events! {
         AgentEnabled = "agent.enabled", "Agent enabled", "An agent was enabled.";
         AgentDisabled = "agent.disabled", "Agent disabled", "An agent was disabled.";
         AgentRotated = "agent.rotated", "Agent key replaced", "An agent's key was replaced.";
+        ConnectionAllowed = "connection.allowed", "Connection allowed",
+            "A person let a program act as an agent, with tokens of its own.";
+        ConnectionRevoked = "connection.revoked", "Connection revoked",
+            "A person, or the program itself, ended a connection. Its tokens no longer work.";
+        ConnectionReplayed = "connection.replay_detected", "Replayed token",
+            "A used authorization code or refresh token came again. Its connection was revoked.";
         CredentialCreated = "credential.created", "Credential added", "A stored credential was added.";
         CredentialUpdated = "credential.updated", "Credential changed", "A stored credential was changed.";
         CredentialRemoved = "credential.removed", "Credential removed", "A stored credential was removed.";

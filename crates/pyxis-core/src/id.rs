@@ -120,6 +120,10 @@ ordered_id!(
     AccessTokenId
 );
 ordered_id!(
+    /// A program that acts as an agent with tokens of its own.
+    ConnectionId
+);
+ordered_id!(
     /// A policy proposed by a member.
     StagedPolicyId
 );

@@ -35,6 +35,7 @@ pub mod policy;
 pub mod presets;
 pub mod preview;
 pub mod proof;
+pub mod redirect_uri;
 pub mod score;
 pub mod secret;
 pub mod stamp;

@@ -2,8 +2,15 @@
 
 use crate::clock::UnixMillis;
 
-const HOUR: i64 = 60 * 60 * 1000;
+const MINUTE: i64 = 60 * 1000;
+const HOUR: i64 = 60 * MINUTE;
 const QUARTER: i64 = HOUR / 4;
+
+/// The start of the minute that contains `now`.
+#[must_use]
+pub fn minute_start(now: UnixMillis) -> UnixMillis {
+    start(now, MINUTE)
+}
 
 /// The start of the hour that contains `now` (`docs/reference/behavior/proxy.md#rate-limit`).
 #[must_use]

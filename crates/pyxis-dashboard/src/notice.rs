@@ -59,6 +59,7 @@ notices! {
     AgentDisabled = "agent-off", true, "Agent disabled. Its requests are refused.";
     AgentEnabled = "agent-on", true, "Agent enabled. Its key works again.";
     AgentRemoved = "agent-gone", true, "Agent removed.";
+    ConnectionRevoked = "connection-gone", true, "Connection revoked. Its tokens no longer work.";
     CredentialAdded = "credential-new", true,
         "Credential added. The secret cannot be shown again. The workspace mode applies until you write a policy.";
     SecretReplaced = "secret-new", true, "Secret replaced. The credential's grants ended.";

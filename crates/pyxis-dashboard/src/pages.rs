@@ -12,6 +12,7 @@ mod cards;
 pub(crate) mod catalogue;
 mod ceremony;
 pub(crate) mod connect;
+pub(crate) mod connector;
 mod credential_form;
 pub(crate) mod credential_import;
 pub(crate) mod credentials;

@@ -5,7 +5,7 @@ use axum::extract::{DefaultBodyLimit, Path};
 use axum::routing::{get, post};
 
 use crate::pages::{
-    account, agent_connect, agents, api_keys, audit, brand, catalogue, connect, credential_import,
+    account, agent_connect, agents, api_keys, audit, brand, catalogue, connect, connector, credential_import,
     credentials, decisions, explorer, history, inbox, issuers, models, notifications, passkey_sign_in,
     password, people, policies, scorers, settings, sign_in, staged, usage, verification, webhooks,
 };
@@ -85,6 +85,9 @@ fn access() -> Router<State> {
         .route("/app/credentials/{name}/connect", post(connect::begin))
         .route("/app/oauth/callback", get(connect::arrived).post(connect::finish))
         .route("/app/credentials/{name}/remove", post(credentials::remove))
+        .route("/oauth/authorize", get(connector::authorize))
+        .route("/app/oauth/consent", get(connector::page).post(connector::answer))
+        .route("/app/connections/{id}/revoke", post(connector::revoke))
         .route("/app/people", get(people::list).post(people::add))
         .route("/app/new/person", get(people::new))
         .route("/app/people/{id}", get(people::show))

@@ -203,8 +203,8 @@ pub(crate) fn role_word(role: Role) -> &'static str {
     }
 }
 
-/// Longest path to return to after sign-in.
-const MAX_NEXT: usize = 1024;
+/// Longest path to return to after sign-in. The consent page has a client's whole request in its query.
+const MAX_NEXT: usize = 4096;
 
 /// `text` if it is one of our pages to go on to after signing in; nothing that a browser could read as another site.
 pub(crate) fn local_path(text: &str) -> Option<&str> {

@@ -13,6 +13,7 @@ pub mod body;
 pub mod brand;
 pub mod catalogue;
 pub mod connect;
+pub mod connector;
 pub mod credentials;
 pub mod error;
 pub mod explorer;

@@ -6,6 +6,7 @@ pub mod approval_load;
 pub mod audit;
 pub mod callers;
 pub mod channels;
+pub mod connections;
 pub mod credentials;
 pub mod deny_all;
 mod description;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use http::Extensions;
+use pyxis_http::client_ip::IpNet;
 
 /// Settings of the proxy.
 #[derive(Clone, Debug)]
@@ -36,6 +37,8 @@ pub struct Config {
     pub chats: ChatSettings,
     /// Contact for push services. Default: the base URL.
     pub push_contact: Option<String>,
+    /// Proxies whose `X-Forwarded-For` counts.
+    pub trusted_proxies: Vec<IpNet>,
 }
 
 impl Default for Config {
@@ -55,6 +58,7 @@ impl Default for Config {
             anchor: None,
             chats: ChatSettings::default(),
             push_contact: None,
+            trusted_proxies: Vec::new(),
         }
     }
 }

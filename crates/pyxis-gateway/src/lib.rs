@@ -8,6 +8,7 @@ pub mod admin;
 pub mod approvals;
 pub mod channels;
 mod config;
+pub mod connections;
 pub mod credentials;
 mod error;
 pub mod forwarding;

@@ -2,6 +2,7 @@
 
 pub(crate) mod authorize;
 pub(crate) mod body;
+pub(crate) mod caller;
 pub(crate) mod content;
 pub(crate) mod control;
 pub(crate) mod entry_point;

@@ -11,8 +11,8 @@ use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_store::{
-    StoreEvent, Tx, approvals, audit, ceremonies, chat_identities, deliveries, idempotency, limits, nodes,
-    sessions, sign_in_links, staged_policies, undelivered, usage,
+    StoreEvent, Tx, approvals, audit, ceremonies, chat_identities, connections, deliveries, idempotency,
+    limits, nodes, sessions, sign_in_links, staged_policies, undelivered, usage,
 };
 use tokio::sync::broadcast;
 use tokio::task::JoinSet;
@@ -287,6 +287,7 @@ pub async fn cleaning_tick(state: &State) -> Result<()> {
     ceremonies::purge(&state.store, now).await?;
     staged_policies::purge(&state.store, now).await?;
     chat_identities::purge_codes(&state.store, now).await?;
+    connections::purge(&state.store, now, now.minus(Duration::from_hours(24))).await?;
     deliveries::purge(&state.store, now.minus(DELIVERIES_KEPT)).await?;
     let mut tx = state.store.begin().await?;
     usage::purge(&mut tx, now.minus(USAGE_KEPT)).await?;

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use http::HeaderMap;
-use ipnet::IpNet;
+pub use ipnet::IpNet;
 
 /// Placeholder that proxies send for an unknown client.
 const UNKNOWN: &str = "unknown";

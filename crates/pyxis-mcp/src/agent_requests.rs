@@ -38,7 +38,7 @@ impl AgentRequests {
         let mut request = Request::builder()
             .method(Method::POST)
             .uri(gateway::FORWARD)
-            .header("x-px-key", key(caller)?)
+            .extension(caller.agent.key)
             .header("x-px-credential", text(&call.credential)?)
             .header("x-px-target", text(&call.url)?)
             .header("x-px-method", text(&call.method)?);
@@ -48,7 +48,9 @@ impl AgentRequests {
         for (name, value) in &call.headers {
             request = request.header(HeaderName::try_from(name)?, text(value)?);
         }
-        let client = client.or(caller.user_agent.as_deref());
+        // The name that a person consented to says more than the one in the message.
+        let connected = caller.agent.connected_program.as_deref();
+        let client = connected.or(client).or(caller.user_agent.as_deref());
         let request = request
             .extension(EntryPoint::new(DOOR, client, self.gateway.config.mcp_wait))
             .body(Body::from(call.body.clone()))?;
@@ -92,7 +94,7 @@ impl AgentRequests {
             body: std::str::from_utf8(&call.body).ok(),
             content_type: call.content_type(),
         };
-        entry_points::explain(&self.gateway, caller.key.expose(), &call.credential, request).await
+        entry_points::explain(&self.gateway, caller.agent.key, &call.credential, request).await
     }
 
     async fn send(
@@ -101,11 +103,8 @@ impl AgentRequests {
         method: Method,
         path: &str,
     ) -> Result<Response<Body>, http::Error> {
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header("x-px-key", key(caller)?)
-            .body(Body::empty())?;
+        let request =
+            Request::builder().method(method).uri(path).extension(caller.agent.key).body(Body::empty())?;
         let Ok(response) = self.proxy.clone().oneshot(request).await;
         Ok(response)
     }
@@ -117,10 +116,4 @@ fn transaction(txn: &str) -> String {
 
 fn text(value: &str) -> Result<HeaderValue, http::Error> {
     Ok(HeaderValue::from_bytes(value.as_bytes())?)
-}
-
-fn key(caller: &McpCaller) -> Result<HeaderValue, http::Error> {
-    let mut value = text(caller.key.expose())?;
-    value.set_sensitive(true);
-    Ok(value)
 }

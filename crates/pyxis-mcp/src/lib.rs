@@ -22,6 +22,7 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 use rmcp::transport::streamable_http_server::tower::StreamableHttpService;
 
 use crate::agent_requests::AgentRequests;
+use crate::caller::CallerCheck;
 use crate::server::McpServer;
 
 /// Path of the server.
@@ -31,8 +32,9 @@ pub const PATH: &str = pyxis_core::agent_client::MCP_PATH;
 /// longer.
 const MAX_MESSAGE: usize = 16 * 1024 * 1024;
 
-/// The route of the server. Callers prove with their key which agent they are before a message is read.
-pub fn router(gateway: &gateway::State) -> Router {
+/// The route of the server. Callers prove with their key or token which agent they are before a message is read. Those
+/// without one are sent to the consent page, if this process has it.
+pub fn router(gateway: &gateway::State, has_consent_page: bool) -> Router {
     let server = McpServer::new(AgentRequests::new(gateway.clone()));
     // The host name is not checked: without a key a page that was rebound to this address gets nothing.
     let config = StreamableHttpServerConfig::default()
@@ -47,9 +49,8 @@ pub fn router(gateway: &gateway::State) -> Router {
         Arc::new(NeverSessionManager::default()),
         config,
     );
-    Router::new()
-        .route_service(PATH, service)
-        .layer(middleware::from_fn_with_state(gateway.clone(), caller::identify))
+    let check = CallerCheck { gateway: gateway.clone(), has_consent_page };
+    Router::new().route_service(PATH, service).layer(middleware::from_fn_with_state(check, caller::identify))
 }
 
 /// The origin of a URL with its port, which is the only one whose pages may talk to the server.

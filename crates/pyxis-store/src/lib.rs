@@ -35,6 +35,7 @@ pub mod chat_identities;
 pub mod chat_messages;
 pub mod cipher;
 pub mod claims;
+pub mod connections;
 pub mod credentials;
 pub mod deliveries;
 pub mod generations;

@@ -66,6 +66,7 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
             anchor: Some(anchor_path(&config)),
             chats: config.chats.platforms.clone(),
             push_contact: config.chats.push_contact.clone(),
+            trusted_proxies: config.trusted_proxies.clone(),
             ..gateway::Config::default()
         },
     });

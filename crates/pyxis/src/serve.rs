@@ -148,7 +148,12 @@ fn router_until(app: &App, stopped: watch::Receiver<bool>) -> Router {
         router = router.merge(verify::router(app.verify.clone()));
     }
     if app.config.surfaces.proxy {
-        router = router.merge(gateway::router(app.gateway.clone())).merge(pyxis_mcp::router(&app.gateway));
+        let has_consent_page = app.config.surfaces.dashboard;
+        router = router.merge(gateway::router(app.gateway.clone()));
+        router = router.merge(pyxis_mcp::router(&app.gateway, has_consent_page));
+        if has_consent_page {
+            router = router.merge(gateway::connections::router(app.gateway.clone()));
+        }
     }
     if app.config.surfaces.dashboard {
         let scoring = app.config.surfaces.scoring.then(|| app.scoring.clone());

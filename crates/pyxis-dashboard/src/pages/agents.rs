@@ -9,6 +9,7 @@ use pyxis_core::secret::SecretString;
 use pyxis_core::window;
 use pyxis_gateway::Error as Service;
 use pyxis_gateway::admin::agents::{self, Agent, AgentInput, AgentPatch, AgentScope};
+use pyxis_gateway::admin::connections;
 use pyxis_gateway::admin::credentials;
 use pyxis_gateway::admin::deny_all;
 use pyxis_store::agents::AgentRow;
@@ -23,7 +24,9 @@ use crate::error::html;
 use crate::form::{Fields, Form, Page, PathId};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
-use crate::view::agents::{AgentForm, AgentKeyPage, AgentLine, AgentPage, AgentsPage, NewAgentPage};
+use crate::view::agents::{
+    AgentForm, AgentKeyPage, AgentLine, AgentPage, AgentsPage, ConnectionLine, NewAgentPage,
+};
 use crate::view::{Choice, Problems, Timestamp};
 use crate::{Error, State};
 
@@ -242,7 +245,27 @@ async fn page(state: &State, who: &SignedIn, agent: &Agent, form: AgentForm) -> 
         created: Timestamp::new(agent.row.created_at, now),
         agent: line(&agent.row, used, scope_words(&agent.credentials), now),
         form,
+        connections: connected_programs(state, agent, now).await?,
     })
+}
+
+async fn connected_programs(
+    state: &State,
+    agent: &Agent,
+    now: UnixMillis,
+) -> Result<Vec<ConnectionLine>, Error> {
+    let rows = connections::list(&state.gateway.store, agent.row.workspace_id, agent.row.id).await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| ConnectionLine {
+            id: row.id.to_string(),
+            program: row.client_name,
+            destination: row.destination,
+            allowed_by: row.allowed_by,
+            created: Timestamp::new(row.created_at, now),
+            last_used: Timestamp::new(row.last_used_at, now),
+        })
+        .collect())
 }
 
 pub(crate) async fn edit(

@@ -41,12 +41,18 @@ pub(crate) async fn sign_in_page(
 }
 
 pub(super) fn page(visit: &Visit, email: &str, next: &str, state: SignInState) -> SignInPage {
-    let deciding = next.starts_with("/approve/") || next.starts_with("/app/approvals/");
+    let purpose = if next.starts_with("/approve/") || next.starts_with("/app/approvals/") {
+        Some("Sign in to decide an agent's request.")
+    } else if next.starts_with("/app/oauth/consent") {
+        Some("Sign in to decide whether a program may act as an agent.")
+    } else {
+        None
+    };
     SignInPage {
         csrf: visit.csrf().to_owned(),
         email: email.to_owned(),
         next: next.to_owned(),
-        purpose: deciding.then(|| "Sign in to decide an agent's request.".to_owned()),
+        purpose: purpose.map(str::to_owned),
         state,
     }
 }

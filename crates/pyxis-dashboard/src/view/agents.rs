@@ -68,6 +68,23 @@ pub struct AgentPage {
     /// Time of creation.
     pub created: Timestamp,
     pub form: AgentForm,
+    /// Programs that act as it with tokens, newest first.
+    pub connections: Vec<ConnectionLine>,
+}
+
+/// A program that acts as the agent. `/app/connections/{id}/revoke` ends it.
+#[derive(Clone, Debug)]
+pub struct ConnectionLine {
+    pub id: String,
+    /// Name that the program gives itself.
+    pub program: String,
+    /// Host or scheme that the authorization code was sent to.
+    pub destination: String,
+    /// Person who consented.
+    pub allowed_by: String,
+    pub created: Timestamp,
+    /// Time of the newest tokens.
+    pub last_used: Timestamp,
 }
 
 /// Response to adding an agent or rotating its key: shows the key once. Never cached.

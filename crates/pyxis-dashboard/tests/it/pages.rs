@@ -229,7 +229,14 @@ fn every_link_form_and_file_leads_to_a_known_route(pages: &[Parsed]) {
             let Some((method, target)) = target else { continue };
             let consent =
                 place.ends_with("/connect") && target.starts_with("https://login.example.com/authorize?");
-            let known = target.is_empty() || target.starts_with('#') || is_route(method, target) || consent;
+            // Back to the program that asked.
+            let program =
+                place == "POST /app/oauth/consent" && target.starts_with("https://connector.example/");
+            let known = target.is_empty()
+                || target.starts_with('#')
+                || is_route(method, target)
+                || consent
+                || program;
             assert!(known, "{place}: {method} {target}");
         }
     }
@@ -248,8 +255,15 @@ fn every_route_of_the_table_that_a_page_can_reach_is_reached(pages: &[Parsed]) {
     let mut missing = Vec::new();
     for (method, route) in ROUTES {
         // Opened from outside (a link in a message) or by a script.
-        let outside = ["/link/{token}", "/approve/{txn_id}", "/app/events", "/app/oauth/callback", "/sw.js"]
-            .contains(route);
+        let outside = [
+            "/link/{token}",
+            "/approve/{txn_id}",
+            "/app/events",
+            "/app/oauth/callback",
+            "/app/oauth/consent",
+            "/sw.js",
+        ]
+        .contains(route);
         if !(*method == "GET" && outside || targets.iter().any(|target| is_same_route(route, target))) {
             missing.push(format!("{method} {route}"));
         }

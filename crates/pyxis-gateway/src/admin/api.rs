@@ -7,6 +7,7 @@ mod approvals;
 mod audit;
 mod brand;
 mod caller;
+mod connections;
 mod credentials;
 mod grants;
 mod people;
@@ -35,6 +36,8 @@ pub(crate) fn router() -> DescribedRouter<State> {
         .routes(routes!(agents::show, agents::update, agents::remove))
         .routes(routes!(agents::rotate))
         .routes(routes!(agents::deny_all))
+        .routes(routes!(connections::list))
+        .routes(routes!(connections::revoke))
         .routes(routes!(credentials::list, credentials::create))
         .routes(routes!(credentials::show, credentials::update, credentials::remove))
         .routes(routes!(credentials::replace_secret))

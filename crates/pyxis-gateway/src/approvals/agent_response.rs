@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::header::{CACHE_CONTROL, HeaderName, LOCATION, RETRY_AFTER};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderValue, StatusCode};
 use pyxis_core::approval_mode::{ApprovalState, Channel, ForwardState};
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::TxnId;
@@ -25,7 +25,8 @@ use super::failure::ForwardFailure;
 use crate::error::lost_answer::LostAnswer;
 use crate::error::{Error, Result};
 use crate::problems::AlreadyDecided;
-use crate::requests::control::{self, MAX_WAIT};
+use crate::requests::caller::CallerKey;
+use crate::requests::control::MAX_WAIT;
 use crate::runtime::resolve::ResolvedAgent;
 use crate::runtime::state::State;
 use crate::runtime::stored::StoredResponse;
@@ -328,9 +329,9 @@ pub async fn poll(
     Extract(state): Extract<State>,
     Path(txn): Path<String>,
     Query(query): Query<PollQuery>,
-    headers: HeaderMap,
+    key: CallerKey,
 ) -> Result<Response> {
-    let (agent, row) = find(&state, &headers, &txn).await?;
+    let (agent, row) = find(&state, key, &txn).await?;
     let wait = query.wait.map(|seconds| Duration::from_secs(seconds).min(MAX_WAIT));
     let row = match wait {
         Some(wait) => wait_until_settled(&state, &agent, row, wait).await?,
@@ -361,9 +362,9 @@ pub async fn poll(
 pub async fn withdraw(
     Extract(state): Extract<State>,
     Path(txn): Path<String>,
-    headers: HeaderMap,
+    key: CallerKey,
 ) -> Result<StatusCode> {
-    let (agent, row) = find(&state, &headers, &txn).await?;
+    let (agent, row) = find(&state, key, &txn).await?;
     let row = expire::settle(&state, row).await?;
     let (workspace, now) = (agent.workspace_id(), state.now());
     let mut tx = state.store.begin().await?;
@@ -378,10 +379,10 @@ pub async fn withdraw(
 /// The transaction, if this agent key created it.
 async fn find(
     state: &State,
-    headers: &HeaderMap,
+    key: CallerKey,
     txn: &str,
 ) -> Result<(std::sync::Arc<ResolvedAgent>, ApprovalRow)> {
-    let agent = state.config_cache.agent_now(&state.store, control::key(headers)?).await?;
+    let agent = state.config_cache.agent_now(&state.store, key).await?;
     let txn: TxnId = txn.parse().map_err(|_| Error::not_found("transaction"))?;
     let found = approvals::find_for_agent(&state.store, agent.workspace_id(), agent.id(), txn).await?;
     Ok((agent, found.ok_or(Error::not_found("transaction"))?))

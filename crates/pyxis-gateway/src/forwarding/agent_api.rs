@@ -2,8 +2,8 @@
 
 use axum::extract::State as Extract;
 use axum::response::{IntoResponse, Response};
+use http::HeaderValue;
 use http::header::CONTENT_TYPE;
-use http::{HeaderMap, HeaderValue};
 use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::policy::{Method, Verdict};
 use pyxis_core::target::Target;
@@ -14,7 +14,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::error::Result;
-use crate::requests::{authorize, control};
+use crate::requests::authorize;
+use crate::requests::caller::CallerKey;
 use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::state::State;
 use crate::values;
@@ -110,8 +111,8 @@ const METHODS: [Method; 7] =
         })),
     ),
 )]
-pub(crate) async fn services(Extract(state): Extract<State>, headers: HeaderMap) -> Result<Json<Services>> {
-    let agent = state.config_cache.agent_now(&state.store, control::key(&headers)?).await?;
+pub(crate) async fn services(Extract(state): Extract<State>, key: CallerKey) -> Result<Json<Services>> {
+    let agent = state.config_cache.agent_now(&state.store, key).await?;
     let workspace = agent.workspace_id();
     state.last_used.note_agent(agent.id(), state.now());
     let mut services = Vec::new();

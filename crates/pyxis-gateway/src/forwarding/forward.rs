@@ -26,7 +26,8 @@ use crate::credentials::redaction::Redactor;
 use crate::error::{Error, Result};
 use crate::forwarding::outcome::{AuditSpan, OutcomeBody};
 use crate::requests::authorize::{self, AllowedBy, Authorization, Matched};
-use crate::requests::control::{self, Control};
+use crate::requests::caller::CallerKey;
+use crate::requests::control::Control;
 use crate::requests::entry_point::EntryPoint;
 use crate::requests::idempotency::{Claimed, IdempotencyOutcome};
 use crate::requests::validated_request::ValidatedRequest;
@@ -76,7 +77,7 @@ impl ForwardVariant {
 }
 
 async fn handle_request(state: &State, head: request::Parts, body: Body) -> Result<Response> {
-    let key = control::key(&head.headers)?;
+    let key = CallerKey::read(&head)?;
     let control = match well_formed(&head) {
         Ok(control) => control,
         Err(error) => {
@@ -103,7 +104,7 @@ fn well_formed(head: &request::Parts) -> Result<Control<'_>> {
 
 /// One well-formed call.
 struct Call<'a> {
-    key: &'a str,
+    key: CallerKey,
     method: Method,
     control: &'a Control<'a>,
     head: &'a request::Parts,

@@ -15,7 +15,8 @@ use crate::credentials::signing::{JSON, described, read};
 use crate::error::{Error, Result};
 use crate::requests::authorize::Matched;
 use crate::requests::body;
-use crate::requests::control::{self, Control};
+use crate::requests::caller::CallerKey;
+use crate::requests::control::Control;
 use crate::requests::idempotency::{self, Claimed, IdempotencyOutcome};
 use crate::requests::limits;
 use crate::requests::validated_request::ValidatedRequest;
@@ -32,7 +33,7 @@ pub(crate) async fn sign(state: &State, request: Request) -> Response {
 
 async fn run(state: &State, request: Request) -> Result<Response> {
     let (head, body) = request.into_parts();
-    let key = control::key(&head.headers)?;
+    let key = CallerKey::read(&head)?;
     let agent = state.config_cache.agent_now(&state.store, key).await?;
     let control = Control::read(&head.headers)?;
     for (header, name) in [(control.target, "X-PX-Target"), (control.method, "X-PX-Method")] {
@@ -60,7 +61,7 @@ struct Call<'a> {
     state: &'a State,
     head: &'a http::request::Parts,
     control: &'a Control<'a>,
-    key: &'a str,
+    key: CallerKey,
 }
 
 impl Call<'_> {

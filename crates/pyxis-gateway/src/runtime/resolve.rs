@@ -171,8 +171,12 @@ struct Snapshot {
 
 impl ConfigCache {
     /// The enabled agent with `key`, and the generation that it was read under.
-    pub(crate) async fn agent(&self, store: &Store, key: &str) -> Result<(Arc<ResolvedAgent>, i64)> {
-        let hash = key_hash(key);
+    pub(crate) async fn agent(
+        &self,
+        store: &Store,
+        key: impl Into<KeyHash>,
+    ) -> Result<(Arc<ResolvedAgent>, i64)> {
+        let hash = key.into();
         if let Some(found) = self.cached(&hash) {
             return Ok(found);
         }
@@ -186,7 +190,11 @@ impl ConfigCache {
     }
 
     /// The enabled agent with `key`, checked against the store now.
-    pub(crate) async fn agent_now(&self, store: &Store, key: &str) -> Result<Arc<ResolvedAgent>> {
+    pub(crate) async fn agent_now(
+        &self,
+        store: &Store,
+        key: impl Into<KeyHash>,
+    ) -> Result<Arc<ResolvedAgent>> {
         self.refresh(store).await?;
         Ok(self.agent(store, key).await?.0)
     }

@@ -12,6 +12,7 @@ use pyxis_store::cipher::Keyring;
 use crate::config::Config;
 use crate::runtime::anchor::Anchor;
 use crate::runtime::chat_health::ChatExaminations;
+use crate::runtime::client_documents::ClientDocuments;
 use crate::runtime::last_used::LastUsedBuffer;
 use crate::runtime::login_throttle::UnknownEmailThrottle;
 use crate::runtime::metrics_recorder::MetricsRecorder;
@@ -77,6 +78,7 @@ pub struct Inner {
     pub(crate) last_used: LastUsedBuffer,
     pub(crate) token_cache: TokenCache,
     pub(crate) mtls_clients: MtlsClients,
+    pub(crate) client_documents: ClientDocuments,
     pub(crate) login_throttle: UnknownEmailThrottle,
     pub(crate) anchor: Anchor,
     pub(crate) chat_examinations: ChatExaminations,
@@ -105,6 +107,7 @@ impl State {
             last_used: LastUsedBuffer::default(),
             token_cache: TokenCache::default(),
             mtls_clients: MtlsClients::default(),
+            client_documents: ClientDocuments::default(),
             login_throttle: UnknownEmailThrottle::default(),
             anchor: Anchor::default(),
             chat_examinations: ChatExaminations::default(),

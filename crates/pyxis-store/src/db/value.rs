@@ -228,6 +228,7 @@ parsed_text!(
     id::HistoryRequestId,
     id::ApiKeyId,
     id::AccessTokenId,
+    id::ConnectionId,
     id::StagedPolicyId,
     id::PasskeyId,
     id::CeremonyId,

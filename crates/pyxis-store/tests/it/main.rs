@@ -19,6 +19,7 @@ mod catalogue;
 mod chats;
 mod cipher;
 mod claims;
+mod connections;
 mod credentials;
 mod deliveries;
 mod forwarding;

@@ -1,7 +1,11 @@
 //! The MCP server (`docs/reference/mcp.md`), spoken to as clients of three protocol versions do.
 
 mod approvals;
+mod authorization;
 mod client;
+mod client_documents;
+mod oauth_attacks;
+mod oauth_client;
 mod protocol;
 mod stdio;
 mod tools;

@@ -7,9 +7,10 @@ use axum::body::Body;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Request};
 use pyxis_core::approval_mode::Role;
+use pyxis_core::id::ConnectionId;
 use pyxis_core::policy::Policy;
 use pyxis_core::proof::Kind;
-use pyxis_gateway::admin::agents::{self, AgentInput, AgentPatch, AgentScope};
+use pyxis_gateway::admin::agents::{self, Agent, AgentInput, AgentPatch, AgentScope};
 use pyxis_gateway::admin::webhooks::{self, WebhookInput, WebhookPatch};
 use pyxis_gateway::admin::{channels, people, policies};
 use pyxis_gateway::notifications::brand;
@@ -18,6 +19,8 @@ use pyxis_scoring::engine::{self, ScoreKey};
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
 use pyxis_scoring::service::scorers::{self, Scorer, ScorerInput, ScorerPatch};
 use pyxis_scoring::service::{catalogue, history_requests};
+use pyxis_store::connections::clients::{self, RegisteredClientRow};
+use pyxis_store::connections::{self, AgentConnectionRow};
 use pyxis_testkit::authenticator::Authenticator;
 use pyxis_testkit::database::TestDatabase;
 use pyxis_testkit::picture;
@@ -29,6 +32,10 @@ use super::Tour;
 use crate::support::{
     ACCOUNT, HOLDER, ORIGIN_URL, OTHER, Server, UPSTREAM, bring, import_activity, register, with_bot,
 };
+
+/// Id and redirect URI of the program that asks to act as an agent.
+const PROGRAM: &str = "px_client_tour";
+const PROGRAM_REDIRECT: &str = "https://connector.example/callback";
 
 impl Tour {
     pub(super) async fn fill(hostile: &'static str) -> Self {
@@ -87,6 +94,7 @@ impl Tour {
                 let patch = AgentPatch { enabled: Some(false), ..AgentPatch::default() };
                 agents::update(&gateway.audited, &actor, agent.row.id, patch).await.unwrap();
             }
+            self.connect_program(&agent).await;
         }
         // As an older version accepted it.
         let wide = "UPDATE credentials SET allowed_hosts = '[\"*.co.uk\"]' WHERE name = 'wide'";
@@ -287,5 +295,34 @@ impl Tour {
                  'Chromium on Linux', {now}, NULL, 403, 'BadJwtToken', {now} FROM users;"
         );
         self.server.database.run(&statements).await;
+    }
+
+    /// A program that registered itself and acts as the agent.
+    async fn connect_program(&self, agent: &Agent) {
+        let gateway = &self.server.gateway;
+        let now = gateway.now();
+        let client = RegisteredClientRow {
+            id: PROGRAM.to_owned(),
+            name: "Connector".to_owned(),
+            secret_hash: None,
+            redirect_uris: format!("[\"{PROGRAM_REDIRECT}\"]"),
+            created_at: now,
+            expires_at: now.plus(Duration::from_hours(24)),
+        };
+        if clients::find(&gateway.store, PROGRAM, now).await.unwrap().is_none() {
+            assert!(clients::insert_bounded(&gateway.store, &client, 10).await.unwrap());
+        }
+        let connection = AgentConnectionRow {
+            id: ConnectionId::new(now, &*gateway.entropy),
+            workspace_id: agent.row.workspace_id,
+            agent_id: agent.row.id,
+            client_id: client.id,
+            client_name: client.name,
+            destination: "connector.example".to_owned(),
+            allowed_by: "ana@example.com".to_owned(),
+            created_at: now,
+            last_used_at: now,
+        };
+        connections::insert(&gateway.store, &connection).await.unwrap();
     }
 }

@@ -61,6 +61,19 @@ const FORMS: &[(&str, &str)] = &[
     ("/app/catalogue/*", "name=Forum§&group=Members§&stamp=not a name§&says=Is a member§"),
     ("/app/issuers", "did=did:web:§&name=said§"),
     ("/app/policies/billing*/remove", ""),
+    ("/app/oauth/consent", "client_id=none§"),
+    (
+        "/app/oauth/consent",
+        "client_id=px_client_tour&redirect_uri=https://connector.example/callback&response_type=code\
+         &code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM&code_challenge_method=S256&state=s§\
+         &answer=allow&agent=new&name=no name§&scope=some&credential=x§",
+    ),
+    (
+        "/app/oauth/consent",
+        "client_id=px_client_tour&redirect_uri=https://connector.example/callback&response_type=code\
+         &code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM&code_challenge_method=S256&state=s§\
+         &answer=allow&agent=new&name=connected&scope=some",
+    ),
 ];
 
 /// Addresses that no page links to as such.
@@ -69,6 +82,7 @@ const ADDRESSES: &str = "/app/inbox?q=zz§ /app/decided?q=zz§ /app/agents?q=zz�
     /app/api-keys?q=zz§ /app/catalogue?q=zz§ /app/issuers?q=zz§ /app/usage?q=zz§ /app/audit?q=zz§ \
     /app/audit?q=billing&outcome=asked&event=requests /app/account?q=zz§ \
     /app/new/credential?search=git§ /app/oauth/callback?state=s§&code=c§ \
+    /app/oauth/consent?client_id=px_client_tour&redirect_uri=https%3A%2F%2Fconnector.example%2Fcallback&response_type=code&code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM&code_challenge_method=S256&state=s§ \
     /app/explorer?address=vitalik.eth§ \
     /app/explorer?scorer=1&address=0x3333333333333333333333333333333333333333 \
     /app/explorer?scorer=2&address=0x1111111111111111111111111111111111111111 \

@@ -12,6 +12,7 @@ use http::{HeaderMap, request};
 
 use super::{Call, ForwardVariant, method};
 use crate::error::{Error, Result};
+use crate::requests::caller::CallerKey;
 use crate::requests::control::{Control, KEY_PREFIX};
 use crate::requests::limits;
 use crate::runtime::resolve::ResolvedCredential;
@@ -26,9 +27,10 @@ pub async fn entrance(state: &State, request: Request) -> Response {
 }
 
 pub(super) async fn carry(state: &State, mut head: request::Parts, body: Body) -> Result<Response> {
-    let key = key(&head.headers)?;
-    let agent = state.config_cache.agent_now(&state.store, &key).await?;
-    remove_all_with(&mut head.headers, &key);
+    let text = key(&head.headers)?;
+    let key = CallerKey::of(&text);
+    let agent = state.config_cache.agent_now(&state.store, key).await?;
+    remove_all_with(&mut head.headers, &text);
     let rest = head.uri.path().strip_prefix('/').unwrap_or_default();
     let (name, path) = rest.split_once('/').unwrap_or((rest, ""));
     let (name, path) = (name.to_owned(), path.to_owned());
@@ -65,7 +67,7 @@ pub(super) async fn carry(state: &State, mut head: request::Parts, body: Body) -
         wait: control.wait.or(Some(state.config.entrance_wait)),
         ..control
     };
-    let call = Call { key: &key, method: method(&control)?, control: &control, head: &head };
+    let call = Call { key, method: method(&control)?, control: &control, head: &head };
     match control.idempotency_key {
         None => call.run(state, body, None).await,
         Some(idempotency_key) => Box::pin(call.run_idempotent(state, idempotency_key, body)).await,

@@ -1,0 +1,83 @@
+//! Routes of the authorization server. They are described by their RFCs and by the metadata, not by `/openapi.json`.
+
+use axum::extract::{DefaultBodyLimit, Request, State as Extract};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use http::header::{CACHE_CONTROL, PRAGMA};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use pyxis_http::client_ip::{Peer, client_ip, limit_key};
+use serde_json::Value;
+
+use super::protocol_error::{OauthError, OauthErrorCode};
+use super::token_form::TokenForm;
+use super::{client_authentication, metadata, registration, request_body, tokens};
+use crate::runtime::state::State;
+
+/// Every route but the consent page, which is the dashboard's.
+pub fn router(state: State) -> Router {
+    let resource = get(protected_resource);
+    let server = get(authorization_server);
+    Router::new()
+        .route("/.well-known/oauth-protected-resource", resource.clone())
+        .route("/.well-known/oauth-protected-resource/mcp", resource)
+        .route("/.well-known/oauth-authorization-server", server.clone())
+        // Some clients take the path of the MCP server for that of the issuer.
+        .route("/.well-known/oauth-authorization-server/mcp", server.clone())
+        .route("/.well-known/openid-configuration/mcp", server)
+        .route("/oauth/register", post(register))
+        .route("/oauth/token", post(token))
+        .route("/oauth/revoke", post(revoke))
+        .layer(DefaultBodyLimit::max(request_body::MAX_BODY))
+        .with_state(state)
+}
+
+async fn protected_resource(Extract(state): Extract<State>) -> Json<Value> {
+    Json(metadata::protected_resource(&state.config))
+}
+
+async fn authorization_server(Extract(state): Extract<State>) -> Json<Value> {
+    Json(metadata::authorization_server(&state.config))
+}
+
+async fn register(Extract(state): Extract<State>, request: Request) -> Result<Response, OauthError> {
+    // Without a peer, as in tests of the router alone, all callers share one limit.
+    let peer = request.extensions().get::<Peer>().copied();
+    let trusted = &state.config.trusted_proxies;
+    let address =
+        peer.map(|Peer(peer)| limit_key(client_ip(peer, request.headers(), trusted))).unwrap_or_default();
+    let body = request_body::read(request).await?;
+    let metadata = serde_json::from_slice(&body).map_err(|_| {
+        OauthError::new(OauthErrorCode::InvalidClientMetadata, "the body must be client metadata as JSON")
+    })?;
+    let registered = registration::register(&state, &address, metadata).await?;
+    Ok(unstored((StatusCode::CREATED, Json(registered)).into_response()))
+}
+
+async fn token(
+    Extract(state): Extract<State>,
+    headers: HeaderMap,
+    request: Request,
+) -> Result<Response, OauthError> {
+    let form = TokenForm::read(request).await?;
+    let client = client_authentication::authenticate(&state, &headers, &form).await?;
+    Ok(unstored(Json(tokens::issue(&state, &client, &form).await?).into_response()))
+}
+
+async fn revoke(
+    Extract(state): Extract<State>,
+    headers: HeaderMap,
+    request: Request,
+) -> Result<Response, OauthError> {
+    let form = TokenForm::read(request).await?;
+    let client = client_authentication::authenticate(&state, &headers, &form).await?;
+    tokens::revoke(&state, &client, &form).await?;
+    Ok(unstored(StatusCode::OK.into_response()))
+}
+
+/// A response that no cache may keep, because it can have secrets.
+fn unstored(mut response: Response) -> Response {
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response.headers_mut().insert(PRAGMA, HeaderValue::from_static("no-cache"));
+    response
+}

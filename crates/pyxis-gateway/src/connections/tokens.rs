@@ -1,0 +1,265 @@
+//! The token and revocation endpoints: codes and refresh tokens become tokens, once (RFC 6749, RFC 7009).
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use pyxis_core::actor::{Actor, ActorId};
+use pyxis_core::audit_event::AuditEvent;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::{ConnectionId, WorkspaceId};
+use pyxis_core::redirect_uri::RedirectUri;
+use pyxis_core::secret::SecretString;
+use pyxis_core::{entropy, hex};
+use pyxis_store::audit::Change;
+use pyxis_store::connections::codes::{self, AuthorizationCodeRow};
+use pyxis_store::connections::tokens::{self, ConnectionTokenRow};
+use pyxis_store::connections::{self, AgentConnectionRow, clients};
+use pyxis_store::{StoreError, Tx, agents};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::consent::check_resource;
+use super::metadata::SCOPE;
+use super::protocol_error::{OauthError, OauthErrorCode};
+use super::token_form::TokenForm;
+use crate::runtime::resolve::key_hash;
+use crate::runtime::state::State;
+
+/// Prefix of access tokens.
+const ACCESS_PREFIX: &str = "px_access_";
+/// Prefix of refresh tokens.
+const REFRESH_PREFIX: &str = "px_refresh_";
+/// Life of an access token.
+const ACCESS_LIFE: Duration = Duration::from_hours(1);
+/// Life of a refresh token that is not used.
+const REFRESH_LIFE: Duration = Duration::from_hours(30 * 24);
+/// Time for which the registration of a client that was used stays, without a connection.
+const CLIENT_LIFE: Duration = Duration::from_hours(90 * 24);
+
+/// True if a bearer token is an access token, not an agent key.
+pub fn is_access_token(token: &str) -> bool {
+    token.starts_with(ACCESS_PREFIX)
+}
+
+fn hash(token: &str) -> String {
+    hex::encode(&key_hash(token))
+}
+
+fn invalid_grant(description: &'static str) -> OauthError {
+    OauthError::new(OauthErrorCode::InvalidGrant, description)
+}
+
+/// Answers a token request of an authenticated client.
+pub(super) async fn issue(state: &State, client_id: &str, form: &TokenForm) -> Result<Value, OauthError> {
+    check_resource(&state.config, form.get("resource"))?;
+    match form.required("grant_type")? {
+        "authorization_code" => exchange(state, client_id, form).await,
+        "refresh_token" => refresh(state, client_id, form).await,
+        _ => Err(OauthError::new(
+            OauthErrorCode::UnsupportedGrantType,
+            "grant_type must be authorization_code or refresh_token",
+        )),
+    }
+}
+
+/// Exchanges an authorization code. A code that comes again, from the client that it was issued to, ends the
+/// connection that it opened: one of the two was a thief.
+async fn exchange(state: &State, client_id: &str, form: &TokenForm) -> Result<Value, OauthError> {
+    let unknown = || invalid_grant("the code is unknown, expired or was issued to another client");
+    let code_hash = hash(form.required("code")?);
+    let found = codes::find(&state.store, &code_hash).await?;
+    let code = found.filter(|code| code.client_id == client_id).ok_or_else(unknown)?;
+    if code.used_at.is_some() {
+        return replayed(state, code.workspace_id, code.connection_id, "code").await;
+    }
+    if code.redirect_uri != form.required("redirect_uri")? {
+        return Err(invalid_grant("redirect_uri differs from the one of the authorization request"));
+    }
+    if !verifies(form.required("code_verifier")?, &code.challenge) {
+        return Err(invalid_grant("code_verifier does not fit the code_challenge"));
+    }
+    let now = state.now();
+    let mut tx = state.store.begin().await?;
+    if !codes::take(&mut tx, code.workspace_id, &code_hash, now).await? {
+        drop(tx);
+        let used = codes::find(&state.store, &code_hash).await?.is_some_and(|code| code.used_at.is_some());
+        return if used {
+            replayed(state, code.workspace_id, code.connection_id, "code").await
+        } else {
+            Err(unknown())
+        };
+    }
+    let connection = connection_of(&code, now);
+    check_enabled(&mut tx, &connection).await?;
+    connections::insert(&mut tx, &connection).await?;
+    let body = tokens_of(state, &mut tx, &connection, now).await?;
+    tx.commit().await?;
+    Ok(body)
+}
+
+fn connection_of(code: &AuthorizationCodeRow, now: UnixMillis) -> AgentConnectionRow {
+    let destination = RedirectUri::parse(&code.redirect_uri).map(|uri| uri.destination());
+    AgentConnectionRow {
+        id: code.connection_id,
+        workspace_id: code.workspace_id,
+        agent_id: code.agent_id,
+        client_id: code.client_id.clone(),
+        client_name: code.client_name.clone(),
+        destination: destination.unwrap_or_default(),
+        allowed_by: code.allowed_by.clone(),
+        created_at: now,
+        last_used_at: now,
+    }
+}
+
+/// Exchanges a refresh token for new tokens. One that comes again ends its connection.
+async fn refresh(state: &State, client_id: &str, form: &TokenForm) -> Result<Value, OauthError> {
+    let unknown = || invalid_grant("the refresh token is unknown, expired or revoked; connect again");
+    let token_hash = hash(form.required("refresh_token")?);
+    let found = tokens::find(&state.store, &token_hash).await?;
+    let ours = found.filter(|(token, connection)| token.is_refresh && connection.client_id == client_id);
+    let (token, connection) = ours.ok_or_else(unknown)?;
+    if token.used_at.is_some() {
+        return replayed(state, connection.workspace_id, connection.id, "refresh token").await;
+    }
+    let now = state.now();
+    let mut tx = state.store.begin().await?;
+    if !tokens::take(&mut tx, connection.workspace_id, &token_hash, now).await? {
+        drop(tx);
+        let found = tokens::find(&state.store, &token_hash).await?;
+        return if found.is_some_and(|(token, _)| token.used_at.is_some()) {
+            replayed(state, connection.workspace_id, connection.id, "refresh token").await
+        } else {
+            Err(unknown())
+        };
+    }
+    check_enabled(&mut tx, &connection).await?;
+    connections::touch(&mut tx, connection.workspace_id, connection.id, now).await?;
+    let body = tokens_of(state, &mut tx, &connection, now).await?;
+    tx.commit().await?;
+    Ok(body)
+}
+
+/// Refuses a disabled agent. The caller's transaction is then dropped, so that the token is not used up.
+async fn check_enabled(tx: &mut Tx, connection: &AgentConnectionRow) -> Result<(), OauthError> {
+    let agent = agents::find(&mut *tx, connection.workspace_id, connection.agent_id).await?;
+    match agent.filter(|agent| agent.disabled_at.is_none()) {
+        Some(_) => Ok(()),
+        None => Err(invalid_grant("the agent of this connection is disabled or was removed")),
+    }
+}
+
+/// New tokens, and the response that shows them once.
+async fn tokens_of(
+    state: &State,
+    tx: &mut Tx,
+    connection: &AgentConnectionRow,
+    now: UnixMillis,
+) -> Result<Value, StoreError> {
+    let access = SecretString::new(entropy::token::<32>(&*state.entropy, ACCESS_PREFIX));
+    let refresh = SecretString::new(entropy::token::<32>(&*state.entropy, REFRESH_PREFIX));
+    for (token, is_refresh, life) in [(&access, false, ACCESS_LIFE), (&refresh, true, REFRESH_LIFE)] {
+        let row = ConnectionTokenRow {
+            token_hash: hash(token.expose()),
+            workspace_id: connection.workspace_id,
+            connection_id: connection.id,
+            is_refresh,
+            expires_at: now.plus(life),
+            used_at: None,
+        };
+        tokens::insert(&mut *tx, &row).await?;
+    }
+    clients::extend(&mut *tx, &connection.client_id, now.plus(CLIENT_LIFE)).await?;
+    Ok(json!({
+        "access_token": access.expose(),
+        "token_type": "Bearer",
+        "expires_in": ACCESS_LIFE.as_secs(),
+        "refresh_token": refresh.expose(),
+        "scope": SCOPE,
+    }))
+}
+
+/// True if a verifier (RFC 7636, section 4.1) hashes to a challenge.
+fn verifies(verifier: &str, challenge: &str) -> bool {
+    let is_unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let is_formed = (43..=128).contains(&verifier.len()) && verifier.bytes().all(is_unreserved);
+    let computed = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier));
+    is_formed && SecretString::new(challenge.to_owned()).matches(computed.as_bytes())
+}
+
+/// Ends the connection of a replayed code or refresh token, on record.
+async fn replayed(
+    state: &State,
+    workspace: WorkspaceId,
+    connection: ConnectionId,
+    kind: &'static str,
+) -> Result<Value, OauthError> {
+    let actor = Actor { workspace, id: ActorId::System, name: "system".to_owned() };
+    end(state, &actor, connection, AuditEvent::ConnectionReplayed, kind).await?;
+    Err(invalid_grant("it was used before, so its connection was revoked; connect again"))
+}
+
+/// Removes a connection, with its record. Nothing happens to one that has already ended.
+async fn end(
+    state: &State,
+    actor: &Actor,
+    id: ConnectionId,
+    event: AuditEvent,
+    by: &'static str,
+) -> Result<(), OauthError> {
+    let mut change: Change<'_> = state.audited.begin(actor).await?;
+    let Some(row) = connections::find(&mut change.tx, actor.workspace, id).await? else { return Ok(()) };
+    if !connections::remove(&mut change.tx, actor.workspace, id).await? {
+        return Ok(());
+    }
+    let agent = agents::find(&mut change.tx, actor.workspace, row.agent_id).await?;
+    let detail = json!({
+        "agent": agent.map(|agent| agent.name),
+        "id": row.agent_id,
+        "connection": id,
+        "client": row.client_name,
+        "client_id": row.client_id,
+        "by": by,
+    });
+    Ok(change.commit(event, detail).await?)
+}
+
+/// Revokes a token of an authenticated client. An access token ends alone; a refresh token ends its connection. A
+/// token that is not this client's is left alone, and the response is the same.
+pub(super) async fn revoke(state: &State, client_id: &str, form: &TokenForm) -> Result<(), OauthError> {
+    let token_hash = hash(form.required("token")?);
+    let found = tokens::find(&state.store, &token_hash).await?;
+    let Some((token, connection)) = found.filter(|(_, connection)| connection.client_id == client_id) else {
+        return Ok(());
+    };
+    if !token.is_refresh {
+        tokens::remove(&state.store, token.workspace_id, &token_hash).await?;
+        return Ok(());
+    }
+    let (workspace, id) = (connection.workspace_id, connection.agent_id);
+    let agent = agents::find(&state.store, workspace, id).await?;
+    let name = agent.map(|agent| agent.name).unwrap_or_default();
+    let actor = Actor { workspace, id: ActorId::Agent(id), name };
+    end(state, &actor, connection.id, AuditEvent::ConnectionRevoked, "the program").await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verifier_fits_the_challenge_that_is_its_hash() {
+        // The example of RFC 7636, appendix B.
+        let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+        let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+        assert!(verifies(verifier, challenge));
+        assert!(!verifies(&verifier.replace('d', "e"), challenge));
+        assert!(!verifies(challenge, challenge), "the challenge itself, as with the method plain");
+        assert!(!verifies("", challenge));
+        let (short, long) = ("a".repeat(42), "a".repeat(129));
+        for text in [short, long] {
+            assert!(!verifies(&text, &URL_SAFE_NO_PAD.encode(Sha256::digest(&text))));
+        }
+    }
+}

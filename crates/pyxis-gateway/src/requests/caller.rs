@@ -1,0 +1,42 @@
+//! The agent that a request comes from.
+
+use axum::extract::FromRequestParts;
+use http::request;
+
+use crate::error::{Error, Result};
+use crate::requests::control;
+use crate::runtime::resolve::{KeyHash, key_hash};
+
+/// The key of an agent, as its digest. In the extensions of a request made inside this process, it stands for the
+/// header; no request from outside can carry it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallerKey(pub(crate) KeyHash);
+
+impl CallerKey {
+    /// The digest of a key's text.
+    pub(crate) fn of(key: &str) -> Self {
+        Self(key_hash(key))
+    }
+
+    /// The key of a request, before any other check.
+    pub(crate) fn read(head: &request::Parts) -> Result<Self> {
+        match head.extensions.get() {
+            Some(key) => Ok(*key),
+            None => control::key(&head.headers).map(Self::of),
+        }
+    }
+}
+
+impl From<CallerKey> for KeyHash {
+    fn from(CallerKey(hash): CallerKey) -> Self {
+        hash
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for CallerKey {
+    type Rejection = Error;
+
+    async fn from_request_parts(head: &mut request::Parts, _state: &S) -> Result<Self> {
+        Self::read(head)
+    }
+}
