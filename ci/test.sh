@@ -85,5 +85,10 @@ echo "== requests of every kind"
 ci/schemathesis.sh 45 >"$output/requests" 2>&1 || { cat "$output/requests"; failed=1; }
 grep -E '^== |generated|^schemathesis' "$output/requests" || true
 
+echo "== MCP"
+ci/mcp-python.sh >"$output/mcp" 2>&1 || { cat "$output/mcp"; failed=1; }
+ci/conformance.sh >"$output/conformance" 2>&1 || { cat "$output/conformance"; failed=1; }
+grep -hE '^(python client|conformance):' "$output/mcp" "$output/conformance" || true
+
 closing
 exit "$failed"
