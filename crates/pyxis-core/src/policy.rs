@@ -59,6 +59,10 @@ pub enum Rule {
     Deny,
     /// A grant replaced the approval.
     Grant,
+    /// The permission of a tool of an MCP server.
+    Tool,
+    /// The definition of a tool of an MCP server changed since a person allowed it.
+    ToolChanged,
     /// The target cannot be used at all; decided before any policy.
     Target,
     /// The host is outside `allowed_hosts`; decided before any policy.
@@ -77,6 +81,8 @@ impl Rule {
         Self::AutonomousDefault,
         Self::Deny,
         Self::Grant,
+        Self::Tool,
+        Self::ToolChanged,
         Self::Target,
         Self::AllowedHosts,
     ];
@@ -93,6 +99,8 @@ impl Rule {
             Self::AutonomousDefault => "autonomous_default",
             Self::Deny => "deny",
             Self::Grant => "grant",
+            Self::Tool => "tool",
+            Self::ToolChanged => "tool_changed",
             Self::Target => "target",
             Self::AllowedHosts => "allowed_hosts",
         }
@@ -114,6 +122,10 @@ impl Rule {
             Self::AutonomousDefault => "no policy; the workspace default (autonomous) allows everything",
             Self::Deny => "deny_methods or deny_urls denies the request",
             Self::Grant => "an open grant covers this request",
+            Self::Tool => "the permission of the MCP server's tool decides",
+            Self::ToolChanged => {
+                "the tool's definition changed since a person allowed it, so approval is required"
+            }
             Self::Target => "the target is invalid",
             Self::AllowedHosts => "the host is not in the credential's allowed_hosts",
         }

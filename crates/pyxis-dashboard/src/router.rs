@@ -6,8 +6,8 @@ use axum::routing::{get, post};
 
 use crate::pages::{
     account, agents, api_keys, audit, brand, catalogue, connect, credential_import, credentials, decisions,
-    explorer, history, inbox, issuers, models, notifications, passkey_sign_in, password, people, policies,
-    scorers, settings, sign_in, staged, usage, verification, webhooks,
+    explorer, history, inbox, issuers, mcp_tools, models, notifications, passkey_sign_in, password, people,
+    policies, scorers, settings, sign_in, staged, usage, verification, webhooks,
 };
 use crate::{Error, State, assets, events, form, headers, notice};
 
@@ -80,6 +80,9 @@ fn access() -> Router<State> {
         .route("/app/credentials/{name}/edit", post(credentials::edit))
         .route("/app/credentials/{name}/secret", post(credentials::replace_secret))
         .route("/app/credentials/{name}/verify", post(credentials::verify))
+        .route("/app/credentials/{name}/mcp", post(mcp_tools::set_url))
+        .route("/app/credentials/{name}/tools", get(mcp_tools::show).post(mcp_tools::set_mode))
+        .route("/app/credentials/{name}/tools/refresh", post(mcp_tools::refresh))
         .route("/app/credentials/{name}/connect", post(connect::begin))
         .route("/app/oauth/callback", get(connect::arrived).post(connect::finish))
         .route("/app/credentials/{name}/remove", post(credentials::remove))

@@ -16,6 +16,7 @@ pub mod connect;
 pub mod credentials;
 pub mod error;
 pub mod explorer;
+pub mod mcp_tools;
 pub mod models;
 pub mod notifications;
 pub mod people;

@@ -11,8 +11,8 @@ use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_store::{
-    StoreEvent, Tx, approvals, audit, ceremonies, chat_identities, deliveries, idempotency, limits, nodes,
-    sessions, sign_in_links, staged_policies, undelivered, usage,
+    StoreEvent, Tx, approvals, audit, ceremonies, chat_identities, deliveries, idempotency, kept_responses,
+    limits, nodes, sessions, sign_in_links, staged_policies, undelivered, usage,
 };
 use tokio::sync::broadcast;
 use tokio::task::JoinSet;
@@ -281,6 +281,7 @@ pub async fn cleaning_tick(state: &State) -> Result<()> {
     approvals::purge_bodies(&state.store, now.minus(state.config.retention)).await?;
     undelivered::purge(&state.store, now.minus(state.config.retention)).await?;
     idempotency::purge(&state.store, now).await?;
+    kept_responses::purge(&state.store, now).await?;
     limits::purge(&state.store, now.minus(Duration::from_hours(2))).await?;
     sessions::purge(&state.store, now).await?;
     sign_in_links::purge(&state.store, now).await?;

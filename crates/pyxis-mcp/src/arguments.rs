@@ -54,6 +54,8 @@ pub(crate) struct Call {
     pub(crate) headers: BTreeMap<String, String>,
     pub(crate) body: Vec<u8>,
     pub(crate) reason: Option<String>,
+    /// Tool of another MCP server.
+    pub(crate) tool: Option<String>,
 }
 
 /// Reads arguments.
@@ -85,14 +87,22 @@ impl Call {
         }
         let method = method.unwrap_or_else(|| "GET".to_owned());
         check_text("method", &method)?;
-        Ok(Self { credential, method, url, headers, body, reason })
+        Ok(Self { credential, method, url, headers, body, reason, tool: None })
     }
 
     /// Reads the arguments of `explain`.
     pub(crate) fn to_explain(arguments: Option<JsonObject>) -> Result<Self, String> {
         let ExplainArguments { credential, method, url } = read(arguments)?;
         let method = method.unwrap_or_else(|| "GET".to_owned());
-        Ok(Self { credential, method, url, headers: BTreeMap::new(), body: Vec::new(), reason: None })
+        Ok(Self {
+            credential,
+            method,
+            url,
+            headers: BTreeMap::new(),
+            body: Vec::new(),
+            reason: None,
+            tool: None,
+        })
     }
 
     /// SHA-256 over everything that the call sends.

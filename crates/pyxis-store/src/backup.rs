@@ -31,6 +31,8 @@ pub const TABLES: &[&str] = &[
     "approvals",
     "approval_bodies",
     "undelivered_outcomes",
+    "kept_responses",
+    "mcp_tools",
     "votes",
     "member_rights",
     "access_tokens",

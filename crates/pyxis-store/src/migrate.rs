@@ -59,6 +59,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(28, "0028_unreachable"),
     migration!(29, "0029_no_usage_reservations"),
     migration!(30, "0030_undelivered"),
+    migration!(32, "0032_mcp"),
 ];
 
 /// Held on PostgreSQL while migrating, so that nodes that start together do not collide.

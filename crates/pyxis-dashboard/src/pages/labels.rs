@@ -107,6 +107,8 @@ pub(super) fn rule(name: &str, pattern: Option<&str>, method: &str) -> String {
         }
         (Rule::GatedDefault, _) => format!("{method} needs approval (workspace mode)"),
         (Rule::AutonomousDefault, _) => "everything is allowed (workspace mode)".to_owned(),
+        (Rule::Tool, Some(tool)) => format!("the tool {tool} asks for approval"),
+        (Rule::ToolChanged, Some(tool)) => format!("the tool {tool} changed since it was allowed"),
         (Rule::Deny, Some(pattern)) => format!("denied, matches {pattern}"),
         (Rule::Deny, None) => format!("{method} is denied"),
         (other, _) => other.detail().to_owned(),

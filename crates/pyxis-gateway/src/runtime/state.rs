@@ -14,6 +14,7 @@ use crate::runtime::anchor::Anchor;
 use crate::runtime::chat_health::ChatExaminations;
 use crate::runtime::last_used::LastUsedBuffer;
 use crate::runtime::login_throttle::UnknownEmailThrottle;
+use crate::runtime::mcp_cache::McpCache;
 use crate::runtime::metrics_recorder::MetricsRecorder;
 use crate::runtime::mtls_clients::MtlsClients;
 use crate::runtime::resolve::ConfigCache;
@@ -77,6 +78,7 @@ pub struct Inner {
     pub(crate) last_used: LastUsedBuffer,
     pub(crate) token_cache: TokenCache,
     pub(crate) mtls_clients: MtlsClients,
+    pub(crate) mcp_cache: McpCache,
     pub(crate) login_throttle: UnknownEmailThrottle,
     pub(crate) anchor: Anchor,
     pub(crate) chat_examinations: ChatExaminations,
@@ -105,6 +107,7 @@ impl State {
             last_used: LastUsedBuffer::default(),
             token_cache: TokenCache::default(),
             mtls_clients: MtlsClients::default(),
+            mcp_cache: McpCache::default(),
             login_throttle: UnknownEmailThrottle::default(),
             anchor: Anchor::default(),
             chat_examinations: ChatExaminations::default(),

@@ -24,6 +24,7 @@ mod deliveries;
 mod forwarding;
 mod generations;
 mod grants;
+mod kept_responses;
 mod lists;
 mod locks;
 mod members;

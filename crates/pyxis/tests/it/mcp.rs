@@ -2,6 +2,9 @@
 
 mod approvals;
 mod client;
+mod hostile;
+mod long_responses;
 mod protocol;
+mod proxied;
 mod stdio;
 mod tools;
