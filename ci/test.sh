@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The one test command: form, Rust tests on both engines, browser tests, example clients, requests of every kind.
+# The one test command: form, Rust tests on both engines, browser tests, example clients, requests of every kind, the
+# official MCP suite.
 #
 # As root on Debian it installs what it lacks; otherwise it says what that is. It starts its own PostgreSQL, Matrix
 # homeserver and EVM node. Tests that need something that is still missing are not run, and the closing lines say

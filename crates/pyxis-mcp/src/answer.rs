@@ -102,9 +102,10 @@ pub(crate) async fn of_forward(
     let read = long.read_body(body, is_tool).await;
     let mut body = read.bytes;
     let is_long = body.len() > MAX_INLINE;
-    let rest = match is_long && read.is_whole {
-        true => long.keep(agent, (head.status, &head.headers), body.clone()).await,
-        false => None,
+    let rest = if is_long && read.is_whole {
+        long.keep(agent, (head.status, &head.headers), body.clone()).await
+    } else {
+        None
     };
     if is_tool && let Some(message) = message::answer(&body) {
         return Answer::Final(proxied::result(&message, rest.as_ref()));

@@ -34,7 +34,7 @@ pub(crate) async fn apply(
             let found = mcp_tools::find(&state.store, row.workspace_id, row.id, tool).await?;
             Ok(Some(of_tool(tool, found.as_ref(), decision)))
         }
-        (None, Some(_)) | (Some(_), Some(_)) => {
+        (_, Some(_)) => {
             Err(Error::InvalidTarget(format!("{} is no longer the credential of this MCP server", row.name)))
         }
         (Some(_), None) => Err(Error::InvalidTarget(format!(
@@ -88,4 +88,70 @@ fn called(body: &[u8]) -> Option<String> {
 /// True if the URL of a server and a canonical target are the same.
 fn is_same(url: &str, target: &str) -> bool {
     Target::parse(url).is_ok_and(|parsed| parsed.to_string() == target)
+}
+
+#[cfg(test)]
+mod tests {
+    use pyxis_core::approval_mode::ApprovalMode;
+    use pyxis_core::clock::UnixMillis;
+    use pyxis_core::entropy::SeededEntropy;
+    use pyxis_core::id::{CredentialId, WorkspaceId};
+    use pyxis_core::policy::{self, Method, Policy};
+
+    use super::*;
+
+    fn tool(mode: ToolMode, allowed: Option<&str>) -> McpToolRow {
+        let (now, entropy) = (UnixMillis(0), SeededEntropy::new(1));
+        McpToolRow {
+            workspace_id: WorkspaceId::new(now, &entropy),
+            credential_id: CredentialId::new(now, &entropy),
+            name: "search".to_owned(),
+            mode,
+            seen_fingerprint: "two".to_owned(),
+            seen_definition: "{}".to_owned(),
+            seen_at: now,
+            offered: true,
+            allowed_fingerprint: allowed.map(str::to_owned),
+            allowed_definition: None,
+        }
+    }
+
+    /// Verdict and rule for a POST under a policy.
+    fn decided(tool: Option<&McpToolRow>, policy: &str) -> String {
+        let target = Target::parse("https://mcp.example.com/mcp").unwrap();
+        let compiled = Policy::from_json(policy.as_bytes()).unwrap().compile();
+        let decision = policy::evaluate(Some(&compiled), ApprovalMode::Gated, Method::Post, &target);
+        match of_tool("search", tool, &decision) {
+            Authorization::Allow(matched) => format!("allow {}", matched.rule.as_str()),
+            Authorization::RequireApproval(matched) => format!("ask {}", matched.rule.as_str()),
+            Authorization::Deny { .. } => "deny".to_owned(),
+        }
+    }
+
+    #[test]
+    fn only_a_tool_that_passes_as_it_was_read_is_sent_at_once() {
+        for (mode, allowed, expected) in [
+            (ToolMode::Pass, Some("two"), "allow tool"),
+            (ToolMode::Pass, Some("one"), "ask tool_changed"),
+            (ToolMode::Ask, Some("two"), "ask tool"),
+            (ToolMode::Ask, None, "ask tool"),
+            (ToolMode::Ask, Some("one"), "ask tool_changed"),
+            (ToolMode::Deny, Some("one"), "deny"),
+        ] {
+            assert_eq!(decided(Some(&tool(mode, allowed)), "{}"), expected, "{mode:?} {allowed:?}");
+        }
+        assert_eq!(decided(None, r#"{"auto_approve_methods": ["POST"]}"#), "ask tool");
+    }
+
+    #[test]
+    fn a_rule_that_always_asks_holds_before_a_tool_that_passes() {
+        let passes = tool(ToolMode::Pass, Some("two"));
+        for (policy, expected) in [
+            (r#"{"require_approval_methods": ["POST"]}"#, "ask require_method"),
+            (r#"{"require_approval_urls": ["/mcp"]}"#, "ask require_url"),
+            (r#"{"auto_approve_methods": ["POST"]}"#, "allow tool"),
+        ] {
+            assert_eq!(decided(Some(&passes), policy), expected, "{policy}");
+        }
+    }
 }

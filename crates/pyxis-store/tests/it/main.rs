@@ -27,6 +27,7 @@ mod grants;
 mod kept_responses;
 mod lists;
 mod locks;
+mod mcp_tools;
 mod members;
 mod models;
 mod nullifier_sets;
