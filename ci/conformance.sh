@@ -8,9 +8,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 VERSIONS=(2026-07-28 2025-11-25)
-# Scenarios that call nothing that Pyxis does not have.
-REAL_2026=(server-stateless tools-list resources-list sep-2164-resource-not-found caching http-header-validation
-    dns-rebinding-protection)
+# Scenarios that need no tool, resource or prompt of the fixture.
+REAL_2026=(tools-list resources-list sep-2164-resource-not-found http-header-validation dns-rebinding-protection)
 REAL_2025=(server-initialize ping tools-list resources-list dns-rebinding-protection)
 
 # skip REASON: a developer's machine may lack a tool; the gate may not.
@@ -101,11 +100,11 @@ for _ in $(seq 300); do
 done
 with_key real "$PX_BASE_URL" "$(field agent_key "$directory/bootstrap")"
 for scenario in "${REAL_2026[@]}"; do
-    run "$scenario of the real server, 2026-07-28" "$suite/real-2026-07-28.yml" \
+    run "$scenario of the real server, 2026-07-28" "$suite/real.yml" \
         --scenario "$scenario" --spec-version 2026-07-28
 done
 for scenario in "${REAL_2025[@]}"; do
-    run "$scenario of the real server, 2025-11-25" "$suite/real-2025-11-25.yml" \
+    run "$scenario of the real server, 2025-11-25" "$suite/real.yml" \
         --scenario "$scenario" --spec-version 2025-11-25
 done
 exec 9>&-

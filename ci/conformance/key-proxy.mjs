@@ -9,8 +9,9 @@ const { hostname, port, host } = new URL(target);
 const server = http.createServer((request, response) => {
   const headers = { ...request.headers };
   headers.authorization ??= `Bearer ${key}`;
-  // The suite reaches the server by the proxy's name; an origin of the proxy stands for the server's own.
-  if (headers.origin === `http://${headers.host}`) headers.origin = `http://${host}`;
+  // The suite reaches the server by the proxy's name: the proxy's origin stands for the server's own, and no other does.
+  const own = ["127.0.0.1", "localhost"].map((name) => `http://${name}:${server.address().port}`);
+  if (own.includes(headers.origin)) headers.origin = `http://${host}`;
   const onward = http.request({ hostname, port, method: request.method, path: request.url, headers }, (answer) => {
     response.writeHead(answer.statusCode, answer.headers);
     answer.pipe(response);

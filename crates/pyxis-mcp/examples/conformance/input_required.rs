@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 use super::content::text;
 
 /// Names of the tools that ask for input.
-pub(super) const TOOLS: [&str; 8] = [
+pub(super) const TOOLS: [&str; 9] = [
+    "test_streaming_elicitation",
     "test_input_required_result_elicitation",
     "test_input_required_result_sampling",
     "test_input_required_result_list_roots",
@@ -96,6 +97,7 @@ impl Attempt<'_> {
         };
         Ok(match self.name {
             "test_input_required_result_elicitation" => simple("user_name", name_request()),
+            "test_streaming_elicitation" => simple("value", elicitation("A value?", "value", "string")),
             "test_input_required_result_sampling" => {
                 simple("capital_question", sampling("What is the capital of France?"))
             }

@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 use pyxis_core::actor::Actor;
 use pyxis_gateway::Config;
 use pyxis_gateway::admin::agents::{self, AgentInput, AgentScope};
-use pyxis_net::ClientConfig;
+use pyxis_net::{ClientConfig, Guard};
 use pyxis_testbed::Node;
 use pyxis_testkit::database::{Fixture, TestDatabase};
 use pyxis_testkit::installation::Installation;
@@ -30,7 +30,7 @@ async fn main() {
     let installation = Installation::start(TestDatabase::sqlite()).await;
     let workspace = installation.add_workspace("main").await;
     let config = Config { base_url: format!("http://{address}"), ..Config::default() };
-    let node = Node::start(installation, &ClientConfig::default(), config);
+    let node = Node::start(installation, &ClientConfig::new(Guard::new(Vec::new(), Vec::new())), config);
     let input = AgentInput {
         name: "conformance".to_owned(),
         rate_limit_per_hour: None,

@@ -23,6 +23,12 @@ fn read<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
     serde_json::from_value(value).map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }
 
+/// A result that is complete.
+fn complete<T: DeserializeOwned>(mut result: Value) -> Result<T, ErrorData> {
+    result["resultType"] = json!("complete");
+    read(result)
+}
+
 fn tool(name: &str, schema: &Value) -> Result<Tool, ErrorData> {
     read(json!({"name": name, "description": format!("The suite's {name}"), "inputSchema": schema}))
 }
@@ -91,7 +97,7 @@ impl ServerHandler for Fixture {
         let capabilities = capabilities(&context);
         let name = &*request.name;
         if let Some(result) = content::tool(name) {
-            return Ok(read::<CallToolResult>(result)?.into());
+            return Ok(complete::<CallToolResult>(result)?.into());
         }
         let result = match name {
             "test_custom_header" => {
@@ -100,7 +106,7 @@ impl ServerHandler for Fixture {
                 json!({"content": [content::text(value)]})
             }
             "test_missing_capability" if !capabilities["sampling"].is_object() => {
-                let needed = ClientCapabilities::builder().enable_sampling().build();
+                let needed = read(json!({"sampling": {}}))?;
                 return Err(ErrorData::missing_required_client_capability(needed));
             }
             "test_missing_capability" => json!({"content": [content::text("Declared")]}),
@@ -116,7 +122,7 @@ impl ServerHandler for Fixture {
         if result["resultType"] == "input_required" {
             return Ok(read::<InputRequiredResult>(result)?.into());
         }
-        Ok(read::<CallToolResult>(result)?.into())
+        Ok(complete::<CallToolResult>(result)?.into())
     }
 
     async fn list_resources(
@@ -146,7 +152,7 @@ impl ServerHandler for Fixture {
             ErrorData::resource_not_found(detail, Some(json!({"uri": request.uri})))
         };
         let found = content::resource(&request.uri).ok_or_else(unknown)?;
-        Ok(read::<ReadResourceResult>(found)?.into())
+        Ok(complete::<ReadResourceResult>(found)?.into())
     }
 
     async fn list_prompts(
@@ -169,12 +175,12 @@ impl ServerHandler for Fixture {
             if result["resultType"] == "input_required" {
                 return Ok(read::<InputRequiredResult>(result)?.into());
             }
-            return Ok(read::<GetPromptResult>(result)?.into());
+            return Ok(complete::<GetPromptResult>(result)?.into());
         }
         let arguments = json!(request.arguments.unwrap_or_default());
         let found = content::prompt(&request.name, &arguments)
             .ok_or_else(|| ErrorData::invalid_params(format!("unknown prompt: {}", request.name), None))?;
-        Ok(read::<GetPromptResult>(found)?.into())
+        Ok(complete::<GetPromptResult>(found)?.into())
     }
 
     async fn complete(
@@ -182,6 +188,6 @@ impl ServerHandler for Fixture {
         _request: CompleteRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        read(json!({"completion": {"values": ["1", "2", "3"], "total": 3, "hasMore": false}}))
+        complete(json!({"completion": {"values": ["1", "2", "3"], "total": 3, "hasMore": false}}))
     }
 }

@@ -163,7 +163,8 @@ engines! {
         let result = mcp.tool("docs__search", json!({"q": "pay"})).await;
         assert_eq!((&result["isError"], &result["structuredContent"]), (&json!(false), &json!({"hits": 1})), "{result}");
         let audit = site.app.audit().await;
-        let of = |tool: &str| audit.iter().filter(|record| record["detail"]["tool"] == tool).count();
+        let is_of = |record: &&Value, tool: &str| record["decision"] == "auto" && record["detail"]["tool"] == tool;
+        let of = |tool: &str| audit.iter().filter(|record| is_of(record, tool)).count();
         assert_eq!((of("search"), of("tools/list")), (1, 1), "{audit:?}");
         set(&site, "search", "deny").await;
         assert!(names(&mcp).await.is_empty(), "a denied tool is not listed");
