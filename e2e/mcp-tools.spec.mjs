@@ -24,6 +24,14 @@ function answer(message) {
   return { resultType: "complete", content: [{ type: "text", text: `found ${message.params.arguments.q}` }] };
 }
 
+/** The first request that waits. */
+async function waiting() {
+  for (;;) {
+    const { approvals } = await (await world.admin("GET", "/approvals?state=pending")).json();
+    if (approvals.length > 0) return approvals[0].txn_id;
+  }
+}
+
 before(async () => {
   server = createServer(async (request, response) => {
     const chunks = [];
@@ -52,15 +60,16 @@ test("a manager reads the tools of an MCP server, lets one pass, and sees what c
     await page.getByLabel("URL of the MCP server").fill(`http://127.0.0.1:${server.address().port}/mcp`);
     await page.getByRole("button", { name: "Save the URL" }).click();
     await page.getByRole("button", { name: "Ask the server again" }).click();
-    await page.getByText("Searches the documents.").waitFor();
+    await page.getByText("Searches the documents.", { exact: true }).waitFor();
 
     await client.connect(new StreamableHTTPClientTransport(new URL(world.server.url("/mcp")), { requestInit: { headers } }));
     const called = client.callTool({ name: "docs__search", arguments: { q: "pay day" } });
+    const txn = await waiting();
     await page.goto("/app/inbox");
-    const waiting = page.locator("[id^=r-]").filter({ hasText: "the tool search asks for approval" });
-    await waiting.getByRole("row", { name: "q pay day" }).waitFor();
-    const txn = (await waiting.getAttribute("id")).slice(2);
-    await card(page, txn).getByRole("button", { name: "Approve", exact: true }).click();
+    const asked = card(page, txn);
+    await asked.getByText("the tool search asks for approval").waitFor();
+    await asked.getByRole("row", { name: "q pay day" }).waitFor();
+    await asked.getByRole("button", { name: "Approve", exact: true }).click();
     assert.equal((await called).content[0].text, "found pay day");
 
     await page.goto("/app/credentials/docs/tools");

@@ -148,7 +148,7 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
     ]
 }
 
-/// How a reading ended.
+/// End of a reading.
 #[derive(PartialEq, Eq)]
 enum Reading {
     /// The body ended.

@@ -27,7 +27,7 @@ use crate::runtime::state::State;
 /// Longest time to ask a server for its tools.
 const ASKING: Duration = Duration::from_secs(10);
 
-/// Who asks a server, for the audit trail.
+/// Author of a list, for the audit trail.
 #[derive(Clone, Debug)]
 pub(crate) struct Asker {
     pub(crate) actor: ActorId,

@@ -1,4 +1,4 @@
-//! What the suite's simple tools, resources and prompts return, as JSON.
+//! Results of the suite's simple tools, resources and prompts, as JSON.
 
 use serde_json::{Value, json};
 
