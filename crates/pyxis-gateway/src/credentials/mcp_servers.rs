@@ -97,8 +97,8 @@ async fn server(
     {
         return known.answer.clone().map_err(|why| Error::Upstream(why.into()));
     }
-    let asked = tokio::time::timeout(ASKING, ask(state, credential, url, asker)).await;
-    let answer = match asked.unwrap_or(Err(Error::UpstreamTimeout)) {
+    let outcome = tokio::time::timeout(ASKING, ask(state, credential, url, asker)).await;
+    let answer = match outcome.unwrap_or(Err(Error::UpstreamTimeout)) {
         Ok(tools) => {
             record(state, credential, &tools).await?;
             Ok(Arc::new(tools))

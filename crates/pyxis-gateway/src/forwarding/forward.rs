@@ -294,8 +294,8 @@ async fn send(
         is_fresh: false,
     };
     let body = pyxis_net::body::boxed(body.take().unwrap_or_default());
-    let asker = || Asker { actor: ActorId::Agent(asked.agent.id()), name: asked.agent.row.name.clone() };
-    match mcp_servers::dispatch(state, asker, outbound, body).await {
+    let author = || Asker { actor: ActorId::Agent(asked.agent.id()), name: asked.agent.row.name.clone() };
+    match mcp_servers::dispatch(state, author, outbound, body).await {
         Ok(answer) => respond(asked, answer, outcome).await.map(Some),
         Err(error) => {
             outcome.failed(&error);

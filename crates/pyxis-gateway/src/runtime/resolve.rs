@@ -52,7 +52,7 @@ pub struct CredentialOptions {
     pub pass_traceparent: bool,
     /// URL of the MCP server whose tools agents call with this credential. The credential is then used for nothing else.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, example = "https://mcp.example.com/mcp")]
+    #[schema(example = "https://mcp.example.com/mcp")]
     pub mcp_url: Option<String>,
 }
 
