@@ -8,7 +8,6 @@ use pyxis_gateway::agent_tools::{OfferedTool, ToolTarget, message};
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool};
 use serde_json::{Value, json};
 
-use crate::answer;
 use crate::arguments::Call;
 use crate::long_responses::{MAX_INLINE, Rest};
 
@@ -66,11 +65,11 @@ pub(crate) fn call(target: ToolTarget, arguments: Option<JsonObject>) -> Call {
 pub(crate) fn result(answer: &Value, rest: Option<&Rest>) -> CallToolResult {
     if let Some(error) = answer.get("error").filter(|error| error.is_object()) {
         let said: String = error["message"].as_str().unwrap_or("no message").chars().take(1000).collect();
-        return answer::failure(format!("the MCP server refused the call: {said} (code {})", error["code"]));
+        return failure(format!("the MCP server refused the call: {said} (code {})", error["code"]));
     }
     let mut result = answer["result"].clone();
     if result["resultType"].as_str().is_some_and(|kind| kind != "complete") {
-        return answer::failure("the MCP server asks for more input, which Pyxis does not pass on");
+        return failure("the MCP server asks for more input, which Pyxis does not pass on");
     }
     if let Some(members) = result.as_object_mut() {
         members.remove("_meta");
@@ -78,7 +77,7 @@ pub(crate) fn result(answer: &Value, rest: Option<&Rest>) -> CallToolResult {
     }
     match serde_json::from_value(result) {
         Ok(result) => bounded(result, rest),
-        Err(error) => answer::failure(format!("the MCP server's result cannot be read: {error}")),
+        Err(error) => failure(format!("the MCP server's result cannot be read: {error}")),
     }
 }
 
@@ -117,6 +116,10 @@ fn bounded(result: CallToolResult, rest: Option<&Rest>) -> CallToolResult {
     let mut result = if is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
     result.structured_content = structured;
     result
+}
+
+fn failure(detail: impl Into<String>) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(detail)])
 }
 
 fn length(value: &impl serde::Serialize) -> usize {
