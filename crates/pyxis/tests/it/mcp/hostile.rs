@@ -31,7 +31,8 @@ engines! {
         assert_eq!(answered.len(), CALLS);
         let mut sent: Vec<String> = site.upstream.requests().into_iter().map(|request| request.target).collect();
         let mut served: Vec<String> = answered.into_iter().flatten().collect();
-        (sent.sort(), served.sort());
+        sent.sort();
+        served.sort();
         assert_eq!(sent, served);
         assert!(served.len() > CALLS / 10, "only {} were served", served.len());
     }
