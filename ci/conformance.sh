@@ -71,7 +71,7 @@ run() {
     shift 2
     if (cd "$directory" && "$node" "$suite/node_modules/@modelcontextprotocol/conformance/dist/index.js" server \
         --url "$url" --expected-failures "$failures" "$@") >"$log" 2>&1; then
-        echo "conformance: $title: $(grep -aE '^Total:' "$log" || echo passed)"
+        echo "conformance: $title: as expected$(sed -nE 's/^Total: (.*)/, \1/p' "$log")"
     else
         cat "$log"
         echo "conformance: $title: failed"
