@@ -5,9 +5,10 @@ use axum::extract::{DefaultBodyLimit, Path};
 use axum::routing::{get, post};
 
 use crate::pages::{
-    account, agents, api_keys, audit, brand, catalogue, connect, credential_import, credentials, decisions,
-    explorer, history, inbox, issuers, mcp_tools, models, notifications, passkey_sign_in, password, people,
-    policies, scorers, settings, sign_in, staged, usage, verification, webhooks,
+    account, agent_connect, agents, api_keys, audit, brand, catalogue, connect, credential_import,
+    credentials, decisions, explorer, history, inbox, issuers, mcp_tools, models, notifications,
+    passkey_sign_in, password, people, policies, scorers, settings, sign_in, staged, usage, verification,
+    webhooks,
 };
 use crate::{Error, State, assets, events, form, headers, notice};
 
@@ -67,6 +68,8 @@ fn access() -> Router<State> {
         .route("/app/agents", get(agents::list).post(agents::add))
         .route("/app/new/agent", get(agents::new))
         .route("/app/agents/{id}", get(agents::show))
+        .route("/app/agents/{id}/connect", get(agent_connect::page))
+        .route("/app/agents/{id}/seen", get(agent_connect::seen))
         .route("/app/agents/{id}/edit", post(agents::edit))
         .route("/app/agents/{id}/rotate", post(agents::rotate))
         .route("/app/agents/{id}/disable", post(agents::disable))
@@ -81,8 +84,7 @@ fn access() -> Router<State> {
         .route("/app/credentials/{name}/secret", post(credentials::replace_secret))
         .route("/app/credentials/{name}/verify", post(credentials::verify))
         .route("/app/credentials/{name}/mcp", post(mcp_tools::set_url))
-        .route("/app/credentials/{name}/tools", get(mcp_tools::show).post(mcp_tools::set_mode))
-        .route("/app/credentials/{name}/tools/refresh", post(mcp_tools::refresh))
+        .route("/app/credentials/{name}/tools", get(mcp_tools::show).post(mcp_tools::change))
         .route("/app/credentials/{name}/connect", post(connect::begin))
         .route("/app/oauth/callback", get(connect::arrived).post(connect::finish))
         .route("/app/credentials/{name}/remove", post(credentials::remove))

@@ -2,6 +2,8 @@
 
 pub(crate) mod authorization;
 pub(crate) mod authorize;
+pub(crate) mod body;
+pub(crate) mod content;
 pub(crate) mod control;
 pub(crate) mod entry_point;
 pub(crate) mod idempotency;

@@ -93,6 +93,7 @@ impl Cards {
             } else {
                 labels::rule(row.rule.as_str(), row.pattern.as_deref(), &row.method)
             },
+            content: view.content.clone(),
             signing: signing::of(view),
             tool: tool_call::of(view),
             headers: view.telling_headers(),
@@ -180,6 +181,11 @@ impl Cards {
         if row.rule.is(Rule::Tool) || row.rule.is(Rule::ToolChanged) {
             return GrantOffer::Unavailable(
                 "Grants do not cover tools. To send calls at once, set the tool to Pass.".into(),
+            );
+        }
+        if row.rule.is(Rule::Content) {
+            return GrantOffer::Unavailable(
+                "A content rule paused this request, so a grant has no effect.".into(),
             );
         }
         if row.rule.is(Rule::RequireUrl) {

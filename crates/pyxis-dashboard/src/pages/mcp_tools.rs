@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::agents::unprocessable;
 use super::problem;
 use crate::error::html;
-use crate::form::{Form, Page, PathId};
+use crate::form::{Fields, Form, Page, PathId};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::mcp_tools::{McpToolsPage, ToolDifference, ToolView};
@@ -109,12 +109,21 @@ pub(crate) async fn set_url(
     }
 }
 
-pub(crate) async fn refresh(
+/// Sets the permission of a tool, or, without one, asks the server for its tools.
+pub(crate) async fn change(
     PathId(name): PathId,
-    Form { state, who, .. }: Form<Manager>,
+    Form { state, who, fields }: Form<Manager>,
 ) -> Result<Response, Error> {
     let row = credentials::get(&state.gateway.store, who.person.workspace(), &name).await?;
-    let notice = match mcp_tools::refresh(&state.gateway, &who.person.actor(), &name).await {
+    let notice = match fields.get("tool") {
+        "" => refresh(&state, &who, &row.name).await?,
+        tool => set_mode(&state, &who, &row.name, tool, &fields).await?,
+    };
+    Ok(notice.then(&state, &path(&row.name)))
+}
+
+async fn refresh(state: &State, who: &SignedIn, name: &str) -> Result<Notice, Error> {
+    Ok(match mcp_tools::refresh(&state.gateway, &who.person.actor(), name).await {
         Ok(()) => Notice::ToolsListed,
         Err(
             Service::Upstream(_)
@@ -130,22 +139,22 @@ pub(crate) async fn refresh(
         Err(Service::TokenEndpoint(_)) => Notice::ProbeToken,
         Err(Service::ReauthorizationRequired { .. }) => Notice::ProbeConnect,
         Err(error) => return Err(error.into()),
-    };
-    Ok(notice.then(&state, &path(&row.name)))
+    })
 }
 
-pub(crate) async fn set_mode(
-    PathId(name): PathId,
-    Form { state, who, fields }: Form<Manager>,
-) -> Result<Response, Error> {
-    let row = credentials::get(&state.gateway.store, who.person.workspace(), &name).await?;
+async fn set_mode(
+    state: &State,
+    who: &SignedIn,
+    name: &str,
+    tool: &str,
+    fields: &Fields,
+) -> Result<Notice, Error> {
     let mode = ToolMode::from_name(fields.get("mode")).ok_or(Error::NotFound)?;
-    let tool = (fields.get("tool"), fields.get("fingerprint"));
+    let tool = (tool, fields.get("fingerprint"));
     let actor = who.person.actor();
-    let notice = match mcp_tools::set_mode(&state.gateway.audited, &actor, &row.name, tool, mode).await {
-        Ok(_) => Notice::Saved,
-        Err(Service::Conflict(_)) => Notice::ToolChanged,
-        Err(error) => return Err(error.into()),
-    };
-    Ok(notice.then(&state, &path(&row.name)))
+    match mcp_tools::set_mode(&state.gateway.audited, &actor, name, tool, mode).await {
+        Ok(_) => Ok(Notice::Saved),
+        Err(Service::Conflict(_)) => Ok(Notice::ToolChanged),
+        Err(error) => Err(error.into()),
+    }
 }

@@ -4,8 +4,8 @@ use askama::Template;
 
 use super::{Layout, Problems, Timestamp, in_section};
 
-/// `GET /app/credentials/{name}/tools`. Posts to `/mcp` (`mcp_url`; empty ends it), `/tools/refresh`, and `/tools`
-/// (`tool`, `fingerprint`, `mode`).
+/// `GET /app/credentials/{name}/tools`. Posts to `/mcp` (`mcp_url`; empty ends it), and `/tools` (`tool`,
+/// `fingerprint`, `mode`; without `tool` it asks the server again).
 #[derive(Clone, Debug, Template)]
 #[template(path = "mcp_tools.html")]
 pub struct McpToolsPage {
