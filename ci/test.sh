@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The one test command: form, Rust tests on both engines, browser tests, example clients, requests of every kind.
+# The one test command: form, Rust tests on both engines, browser tests, example clients, requests of every kind, the
+# official MCP suite.
 #
 # As root on Debian it installs what it lacks; otherwise it says what that is. It starts its own PostgreSQL, Matrix
 # homeserver and EVM node. Tests that need something that is still missing are not run, and the closing lines say
@@ -84,6 +85,11 @@ ci/e2e.sh 2>&1 | tee "$output/e2e" || failed=1
 echo "== requests of every kind"
 ci/schemathesis.sh 45 >"$output/requests" 2>&1 || { cat "$output/requests"; failed=1; }
 grep -E '^== |generated|^schemathesis' "$output/requests" || true
+
+echo "== MCP"
+ci/mcp-python.sh >"$output/mcp" 2>&1 || { cat "$output/mcp"; failed=1; }
+ci/conformance.sh >"$output/conformance" 2>&1 || { cat "$output/conformance"; failed=1; }
+grep -hE '^(python client|conformance):' "$output/mcp" "$output/conformance" || true
 
 closing
 exit "$failed"

@@ -156,6 +156,18 @@ id!(
     TxnId
 );
 
+id!(
+    /// A long response that an agent reads in parts.
+    ResponseId
+);
+
+impl ResponseId {
+    /// A new identifier, UUID version 4.
+    pub fn new(entropy: &dyn Entropy) -> Self {
+        Self(uuid::Builder::from_random_bytes(bytes::<16>(entropy)).into_uuid())
+    }
+}
+
 impl TxnId {
     /// A new identifier, UUID version 4.
     pub fn new(entropy: &dyn Entropy) -> Self {

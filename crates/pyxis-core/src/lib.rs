@@ -29,6 +29,7 @@ pub mod headers;
 pub mod hex;
 pub mod hosts;
 pub mod id;
+pub mod mcp_tool;
 pub mod nearest;
 pub mod pattern;
 pub mod policy;

@@ -67,6 +67,10 @@ pub enum Rule {
     Content,
     /// A grant replaced the approval.
     Grant,
+    /// The permission of a tool of an MCP server.
+    Tool,
+    /// The definition of a tool of an MCP server changed since a person allowed it.
+    ToolChanged,
     /// The target cannot be used at all; decided before any policy.
     Target,
     /// The host is outside `allowed_hosts`; decided before any policy.
@@ -86,6 +90,8 @@ impl Rule {
         Self::Deny,
         Self::Content,
         Self::Grant,
+        Self::Tool,
+        Self::ToolChanged,
         Self::Target,
         Self::AllowedHosts,
     ];
@@ -103,6 +109,8 @@ impl Rule {
             Self::Deny => "deny",
             Self::Content => "content",
             Self::Grant => "grant",
+            Self::Tool => "tool",
+            Self::ToolChanged => "tool_changed",
             Self::Target => "target",
             Self::AllowedHosts => "allowed_hosts",
         }
@@ -125,6 +133,10 @@ impl Rule {
             Self::Deny => "deny_methods or deny_urls denies the request",
             Self::Content => "the content of the request needs approval or is denied",
             Self::Grant => "an open grant covers this request",
+            Self::Tool => "the permission of the MCP server's tool decides",
+            Self::ToolChanged => {
+                "the tool's definition changed since a person allowed it, so approval is required"
+            }
             Self::Target => "the target is invalid",
             Self::AllowedHosts => "the host is not in the credential's allowed_hosts",
         }

@@ -74,6 +74,10 @@ notices! {
     Connected = "connected", true, "Connected. Tokens are renewed automatically.";
     NotConnected = "not-connected", false,
         "Not connected: the provider refused, or it took too long. Nothing was changed. Try again.";
+    ToolsListed = "tools", true, "The server listed its tools.";
+    ToolsFailed = "tools-failed", false, "The server did not list its tools. Check the URL and the secret.";
+    ToolsDenied = "tools-denied", false, "Not sent: the credential's policy denies this URL.";
+    ToolChanged = "tool-changed", false, "Not saved: the tool has just changed. Read it again.";
     ProbeTimeout = "probe-timeout", false, "The host did not respond in time.";
     PolicySaved = "policy-saved", true, "Policy saved. It applies from the next request.";
     PolicyRemoved = "policy-gone", true, "Policy removed. The workspace mode applies again.";

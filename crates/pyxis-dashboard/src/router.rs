@@ -6,8 +6,9 @@ use axum::routing::{get, post};
 
 use crate::pages::{
     account, agent_connect, agents, api_keys, audit, brand, catalogue, connect, connector, credential_import,
-    credentials, decisions, explorer, history, inbox, issuers, models, notifications, passkey_sign_in,
-    password, people, policies, scorers, settings, sign_in, staged, usage, verification, webhooks,
+    credentials, decisions, explorer, history, inbox, issuers, mcp_tools, models, notifications,
+    passkey_sign_in, password, people, policies, scorers, settings, sign_in, staged, usage, verification,
+    webhooks,
 };
 use crate::{Error, State, assets, events, form, headers, notice};
 
@@ -82,6 +83,8 @@ fn access() -> Router<State> {
         .route("/app/credentials/{name}/edit", post(credentials::edit))
         .route("/app/credentials/{name}/secret", post(credentials::replace_secret))
         .route("/app/credentials/{name}/verify", post(credentials::verify))
+        .route("/app/credentials/{name}/mcp", post(mcp_tools::set_url))
+        .route("/app/credentials/{name}/tools", get(mcp_tools::show).post(mcp_tools::change))
         .route("/app/credentials/{name}/connect", post(connect::begin))
         .route("/app/oauth/callback", get(connect::arrived).post(connect::finish))
         .route("/app/credentials/{name}/remove", post(credentials::remove))

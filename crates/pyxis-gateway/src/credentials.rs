@@ -1,7 +1,9 @@
 //! Use of stored credentials: tokens, signatures, the outbound request, redaction and audit records.
 
 pub(crate) mod kinds;
+pub(crate) mod mcp_servers;
 pub(crate) mod outbound;
+pub(crate) mod outcome;
 pub(crate) mod records;
 pub(crate) mod redaction;
 pub mod signing;

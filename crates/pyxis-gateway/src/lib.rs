@@ -29,9 +29,11 @@ use utoipa_axum::routes;
 
 pub use config::{ChatSettings, Config};
 pub use error::{BoxError, Error, Result};
+pub use forwarding::agent_tools;
 pub use forwarding::entry_points;
 pub use forwarding::forward::base_url_proxy;
 pub use forwarding::forward::forward;
+pub use forwarding::long_responses;
 pub use pyxis_core::actor::Actor;
 pub use requests::entry_point::EntryPoint;
 pub use runtime::resolve::CredentialOptions;

@@ -57,6 +57,8 @@ pyxis_http::problem_responses! {
     NotEligible = [kinds::NOT_ELIGIBLE, common::INSUFFICIENT_SCOPE, kinds::PASSKEY_REFUSED];
     /// The name is already in use, in any case.
     NameTaken = [kinds::NAME_TAKEN];
+    /// The definition of the tool has changed; read it again.
+    ToolChanged = [common::CONFLICT];
     /// Rights are for members only; owners and admins may do everything.
     NoMember = [common::CONFLICT];
     /// The person has already signed in, or is the last owner.

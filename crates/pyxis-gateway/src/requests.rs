@@ -1,5 +1,6 @@
 //! An agent request before it is sent: control headers, limits, idempotency and authorization.
 
+pub(crate) mod authorization;
 pub(crate) mod authorize;
 pub(crate) mod body;
 pub(crate) mod caller;
@@ -8,4 +9,5 @@ pub(crate) mod control;
 pub(crate) mod entry_point;
 pub(crate) mod idempotency;
 pub(crate) mod limits;
+pub(crate) mod tool_rules;
 pub(crate) mod validated_request;

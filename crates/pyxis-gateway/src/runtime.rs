@@ -6,6 +6,7 @@ pub(crate) mod client_documents;
 pub(crate) mod exchange_metrics;
 pub(crate) mod last_used;
 pub(crate) mod login_throttle;
+pub(crate) mod mcp_cache;
 pub(crate) mod metrics_recorder;
 pub(crate) mod mtls_clients;
 pub(crate) mod resolve;

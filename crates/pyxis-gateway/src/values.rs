@@ -3,6 +3,7 @@
 use pyxis_core::policy::{Method, Policy, Rule as PolicyRule};
 use pyxis_http::openapi::{text, words};
 use pyxis_store::deliveries::DeliveryStatus;
+use pyxis_store::mcp_tools::ToolMode;
 use serde_json::Value;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder};
 use utoipa::openapi::{Ref, RefOr, Schema};
@@ -17,6 +18,7 @@ pyxis_http::value_schemas! {
     pub(crate) Rule = words(PolicyRule::ALL.iter().map(|rule| rule.as_str()));
     /// `refuse`: `/forward` would respond with 4xx, for example because the host is not allowed.
     pub(crate) ExplainedDecision = words(["auto_approve", "require_approval", "deny", "refuse"]);
+    pub(crate) ToolModeName = words(ToolMode::ALL.iter().map(|mode| mode.as_str()));
     pub(crate) VoteVerdict = words(["approve", "deny"]);
     pub(crate) BodyEncoding = words(["utf-8", "base64"]);
     pub(crate) DeliveryState = words(DeliveryStatus::ALL.iter().map(|status| status.as_str()));

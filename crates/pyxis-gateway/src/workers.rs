@@ -12,6 +12,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_store::{
     StoreEvent, Tx, approvals, audit, ceremonies, chat_identities, connections, deliveries, idempotency,
+    kept_responses,
     limits, nodes, sessions, sign_in_links, staged_policies, undelivered, usage,
 };
 use tokio::sync::broadcast;
@@ -281,6 +282,7 @@ pub async fn cleaning_tick(state: &State) -> Result<()> {
     approvals::purge_bodies(&state.store, now.minus(state.config.retention)).await?;
     undelivered::purge(&state.store, now.minus(state.config.retention)).await?;
     idempotency::purge(&state.store, now).await?;
+    kept_responses::purge(&state.store, now).await?;
     limits::purge(&state.store, now.minus(Duration::from_hours(2))).await?;
     sessions::purge(&state.store, now).await?;
     sign_in_links::purge(&state.store, now).await?;

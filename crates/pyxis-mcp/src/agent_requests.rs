@@ -6,6 +6,7 @@ use http::{HeaderName, HeaderValue, Method, Request, Response};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use pyxis_gateway as gateway;
 use pyxis_gateway::EntryPoint;
+use pyxis_gateway::agent_tools::{self, OfferedTool, ToolTarget};
 use pyxis_gateway::entry_points::{self, ExplainedRequest, Explanation};
 use tower::ServiceExt;
 
@@ -51,9 +52,12 @@ impl AgentRequests {
         // The name that a person consented to says more than the one in the message.
         let connected = caller.agent.connected_program.as_deref();
         let client = connected.or(client).or(caller.user_agent.as_deref());
-        let request = request
-            .extension(EntryPoint::new(DOOR, client, self.gateway.config.mcp_wait))
-            .body(Body::from(call.body.clone()))?;
+        let entry_point = EntryPoint::new(DOOR, client, self.gateway.config.mcp_wait);
+        let entry_point = match &call.tool {
+            Some(tool) => entry_point.calling(tool),
+            None => entry_point,
+        };
+        let request = request.extension(entry_point).body(Body::from(call.body.clone()))?;
         Ok(gateway::forward(&self.gateway, request).await)
     }
 
@@ -95,6 +99,20 @@ impl AgentRequests {
             content_type: call.content_type(),
         };
         entry_points::explain(&self.gateway, caller.agent.key, &call.credential, request).await
+    }
+
+    /// Tools of other MCP servers that the agent may use.
+    pub(crate) async fn offered_tools(&self, caller: &McpCaller) -> Result<Vec<OfferedTool>, gateway::Error> {
+        agent_tools::offered(&self.gateway, caller.agent.key).await
+    }
+
+    /// Place of a tool of another MCP server.
+    pub(crate) async fn tool_target(
+        &self,
+        caller: &McpCaller,
+        name: &str,
+    ) -> Result<ToolTarget, gateway::Error> {
+        agent_tools::target(&self.gateway, caller.agent.key, name).await
     }
 
     async fn send(

@@ -1,22 +1,19 @@
 //! Responses of the proxy as tool results.
 
-use std::time::Duration;
-
 use axum::body::Body;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, Response, StatusCode};
-use http_body_util::BodyExt;
 use pyxis_gateway as gateway;
+use pyxis_gateway::agent_tools::message;
+use pyxis_gateway::entry_points::AgentIdentity;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use tokio::time::Instant;
 
-/// Longest body inside a result, in bytes. More would fill a model's context.
-const MAX_INLINE: usize = 64 * 1024;
-/// Longest time to read a body. Event streams do not end by themselves.
-const MAX_READING: Duration = Duration::from_secs(30);
+use crate::long_responses::{LongResponses, MAX_INLINE, Rest};
+use crate::proxied;
+
 /// Longest answer of the proxy itself, in bytes. A stored response of 10 MiB is longer in JSON.
 const MAX_OWN: usize = 64 * 1024 * 1024;
 
@@ -57,8 +54,11 @@ impl PendingApproval {
 struct Upstream {
     status: StatusCode,
     headers: Vec<(String, String)>,
+    /// At most the beginning that fits into a result.
     body: Vec<u8>,
     truncated: bool,
+    /// Place of the rest, if it can be read.
+    rest: Option<Rest>,
 }
 
 /// The members of a stored outcome that results are made of.
@@ -83,7 +83,12 @@ struct StoredAnswer {
 }
 
 /// Reads the response of `/forward`.
-pub(crate) async fn of_forward(response: Response<Body>) -> Answer {
+pub(crate) async fn of_forward(
+    response: Response<Body>,
+    long: &LongResponses,
+    agent: &AgentIdentity,
+    is_tool: bool,
+) -> Answer {
     let (head, body) = response.into_parts();
     if head.headers.contains_key("px-error") {
         return Answer::Final(refusal(head.status, &own(body).await));
@@ -94,8 +99,26 @@ pub(crate) async fn of_forward(response: Response<Body>) -> Answer {
             Err(error) => Answer::Final(failure(format!("the proxy's answer cannot be read: {error}"))),
         };
     }
-    let (body, truncated) = inline(body).await;
-    Answer::Final(upstream(&Upstream { status: head.status, headers: pairs(&head.headers), body, truncated }))
+    let read = long.read_body(body, is_tool).await;
+    let mut body = read.bytes;
+    let is_long = body.len() > MAX_INLINE;
+    let rest = if is_long && read.is_whole {
+        long.keep(agent, (head.status, &head.headers), body.clone()).await
+    } else {
+        None
+    };
+    if is_tool && let Some(message) = message::answer(&body) {
+        return Answer::Final(proxied::result(&message, rest.as_ref()));
+    }
+    cut(&mut body);
+    let truncated = is_long || !read.is_whole;
+    Answer::Final(upstream(&Upstream {
+        status: head.status,
+        headers: pairs(&head.headers),
+        body,
+        truncated,
+        rest,
+    }))
 }
 
 /// Reads the response of `GET /agent/approvals/{txn_id}`.
@@ -124,21 +147,42 @@ pub(crate) async fn of_poll(response: Response<Body>) -> Answer {
             let detail = outcome.detail.unwrap_or_else(|| format!("the approved request failed: {code}"));
             Answer::Final(error_result(&code, &detail, outcome.url.as_deref()))
         }
-        (_, Some(kept), None) => Answer::Final(upstream(&kept.into())),
+        (_, Some(kept), None) => Answer::Final(kept.into_result(&outcome.waiting.txn_id)),
         _ => Answer::Pending(outcome.waiting),
     }
 }
 
-impl From<StoredAnswer> for Upstream {
-    fn from(kept: StoredAnswer) -> Self {
-        let body = match kept.body_encoding.as_str() {
-            "base64" => STANDARD.decode(&kept.body).unwrap_or_default(),
-            _ => kept.body.into_bytes(),
+impl StoredAnswer {
+    /// The response to the approved request `txn`.
+    ///
+    /// The answer of a tool is known by the id of its message. A server that copies it to another answer only changes
+    /// how that one is shown.
+    fn into_result(self, txn: &str) -> CallToolResult {
+        let mut body = match self.body_encoding.as_str() {
+            "base64" => STANDARD.decode(&self.body).unwrap_or_default(),
+            _ => self.body.into_bytes(),
         };
-        let truncated = kept.truncated || body.len() > MAX_INLINE;
-        let status = StatusCode::from_u16(kept.status).unwrap_or(StatusCode::BAD_GATEWAY);
-        let body = body[..body.len().min(MAX_INLINE)].to_vec();
-        Self { status, headers: kept.headers, body, truncated }
+        let rest = (body.len() > MAX_INLINE).then(|| Rest { id: txn.to_owned(), length: body.len() });
+        if let Some(message) = message::answer(&body) {
+            return proxied::result(&message, rest.as_ref());
+        }
+        cut(&mut body);
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::BAD_GATEWAY);
+        let truncated = self.truncated || rest.is_some();
+        upstream(&Upstream { status, headers: self.headers, body, truncated, rest })
+    }
+}
+
+/// Leaves the beginning that fits into a result. Text ends with a whole character.
+fn cut(body: &mut Vec<u8>) {
+    if body.len() <= MAX_INLINE {
+        return;
+    }
+    body.truncate(MAX_INLINE);
+    if let Err(error) = std::str::from_utf8(body)
+        && error.error_len().is_none()
+    {
+        body.truncate(error.valid_up_to());
     }
 }
 
@@ -170,7 +214,7 @@ fn upstream(answer: &Upstream) -> CallToolResult {
     let mut lines = vec![format!("HTTP {}", answer.status)];
     lines.extend(TELLING.iter().filter_map(|name| Some(format!("{name}: {}", header(answer, name)?))));
     if answer.truncated {
-        lines.push(format!("(cut after {} bytes; ask for less, for example with paging)", answer.body.len()));
+        lines.push(after_the_cut(answer));
     }
     let mut content = Vec::new();
     if let Some(text) = text {
@@ -182,10 +226,25 @@ fn upstream(answer: &Upstream) -> CallToolResult {
             content.push(ContentBlock::image(STANDARD.encode(&answer.body), content_type));
         }
     }
+    if let Some(rest) = &answer.rest {
+        content
+            .push(ContentBlock::resource_link(rest.link(Some(content_type).filter(|kind| !kind.is_empty()))));
+    }
     let is_error = answer.status.as_u16() >= 400;
     let mut result = if is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
     result.structured_content = Some(structured(answer, text));
     result
+}
+
+/// The way to the rest of a body that was cut.
+fn after_the_cut(answer: &Upstream) -> String {
+    let shown = answer.body.len();
+    match &answer.rest {
+        Some(rest) => {
+            format!("(the first {shown} of {} bytes; read the rest at {})", rest.length, rest.uri(shown))
+        }
+        None => format!("(cut after {shown} bytes; ask for less, for example with paging)"),
+    }
 }
 
 /// The response as data: JSON bodies as they are, others as text or base64.
@@ -205,10 +264,14 @@ fn structured(answer: &Upstream, text: Option<&str>) -> Value {
         };
         headers.insert(name.clone(), Value::String(joined));
     }
-    json!({
+    let mut data = json!({
         "outcome": "response", "status": answer.status.as_u16(), "headers": headers, "body": body,
         "body_encoding": encoding, "truncated": answer.truncated,
-    })
+    });
+    if let Some(rest) = &answer.rest {
+        data["rest"] = json!({ "uri": rest.uri(answer.body.len()), "length": rest.length });
+    }
+    data
 }
 
 /// The text of a body that was cut inside a character.
@@ -225,27 +288,6 @@ fn header<'a>(answer: &'a Upstream, name: &str) -> Option<&'a str> {
 fn pairs(headers: &HeaderMap) -> Vec<(String, String)> {
     let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     headers.iter().map(|(name, value)| (name.as_str().to_owned(), text(value))).collect()
-}
-
-/// The beginning of a body, and true if there was more.
-async fn inline(mut body: Body) -> (Vec<u8>, bool) {
-    let until = Instant::now() + MAX_READING;
-    let mut read = Vec::new();
-    loop {
-        match tokio::time::timeout_at(until, body.frame()).await {
-            Ok(None) => return (read, false),
-            Ok(Some(Ok(frame))) => {
-                if let Ok(data) = frame.into_data() {
-                    let room = MAX_INLINE - read.len();
-                    read.extend_from_slice(&data[..data.len().min(room)]);
-                    if data.len() > room {
-                        return (read, true);
-                    }
-                }
-            }
-            Err(_) | Ok(Some(Err(_))) => return (read, true),
-        }
-    }
 }
 
 /// A body of the proxy itself, as JSON.

@@ -58,6 +58,8 @@ pub(crate) struct Call {
     pub(crate) headers: BTreeMap<String, String>,
     pub(crate) body: Vec<u8>,
     pub(crate) reason: Option<String>,
+    /// Tool of another MCP server.
+    pub(crate) tool: Option<String>,
 }
 
 /// Reads arguments.
@@ -93,7 +95,7 @@ impl Call {
         }
         let method = method.unwrap_or_else(|| "GET".to_owned());
         check_text("method", &method)?;
-        Ok(Self { credential, method, url, headers, body, reason })
+        Ok(Self { credential, method, url, headers, body, reason, tool: None })
     }
 
     /// Reads the arguments of `explain`.

@@ -8,7 +8,9 @@ mod agent_requests;
 mod answer;
 mod arguments;
 mod caller;
+mod long_responses;
 mod pending;
+mod proxied;
 mod server;
 mod task;
 mod tools;
@@ -17,6 +19,7 @@ use std::sync::Arc;
 
 use axum::{Router, middleware};
 use pyxis_gateway as gateway;
+use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::tower::StreamableHttpService;
@@ -35,7 +38,12 @@ const MAX_MESSAGE: usize = 16 * 1024 * 1024;
 /// The route of the server. Callers prove with their key or token which agent they are before a message is read. Those
 /// without one are sent to the consent page, if this process has it.
 pub fn router(gateway: &gateway::State, has_consent_page: bool) -> Router {
-    let server = McpServer::new(AgentRequests::new(gateway.clone()));
+    mount(gateway, has_consent_page, McpServer::new(AgentRequests::new(gateway.clone())))
+}
+
+/// The route of any server, with the transport and the checks of this one. The official test suite needs tools that
+/// Pyxis does not have, and is to meet the same layers.
+pub fn mount<S: ServerHandler + Clone>(gateway: &gateway::State, has_consent_page: bool, server: S) -> Router {
     // The host name is not checked: without a key a page that was rebound to this address gets nothing.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)

@@ -6,8 +6,9 @@ use axum::body::Body;
 use http::Response;
 use pyxis_gateway::approvals::delivery;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ContentBlock, GetTaskParams,
-    GetTaskResult, Implementation, JsonObject, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ContentBlock,
+    GetTaskParams, GetTaskResult, Implementation, JsonObject, ListResourceTemplatesResult, ListToolsResult,
+    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
     ServerCapabilities, ServerConfig, Tool, UpdateTaskParams,
 };
 use rmcp::service::RequestContext;
@@ -18,8 +19,9 @@ use crate::agent_requests::AgentRequests;
 use crate::answer::{self, Answer};
 use crate::arguments::{self, Call, Nothing, TransactionArguments};
 use crate::caller::McpCaller;
+use crate::long_responses::{self, LongResponses};
 use crate::pending::{self, Abilities, RequestStateSealer};
-use crate::{task, tools};
+use crate::{proxied, task, tools};
 
 /// Protocol versions, oldest first.
 const VERSIONS: &[ProtocolVersion] =
@@ -30,6 +32,7 @@ const VERSIONS: &[ProtocolVersion] =
 pub(crate) struct McpServer {
     requests: AgentRequests,
     sealer: RequestStateSealer,
+    long: LongResponses,
 }
 
 type ToolResult = Result<CallToolResponse, ErrorData>;
@@ -37,7 +40,8 @@ type ToolResult = Result<CallToolResponse, ErrorData>;
 impl McpServer {
     pub(crate) fn new(requests: AgentRequests) -> Self {
         let sealer = RequestStateSealer::new(&requests.gateway);
-        Self { requests, sealer }
+        let long = LongResponses::new(requests.gateway.clone());
+        Self { requests, sealer, long }
     }
 
     /// Seconds to wait for a decision.
@@ -61,17 +65,45 @@ impl McpServer {
         caller: &McpCaller,
         request: CallToolRequestParams,
     ) -> ToolResult {
-        let call = match Call::read(request.arguments) {
-            Ok(call) => call,
-            Err(error) => return Ok(answer::failure(error).into()),
+        match Call::read(request.arguments) {
+            Ok(call) => self.send(context, caller, &call, request.request_state.as_deref()).await,
+            Err(error) => Ok(answer::failure(error).into()),
+        }
+    }
+
+    /// Calls a tool of another MCP server.
+    async fn proxied(
+        &self,
+        context: &RequestContext<RoleServer>,
+        caller: &McpCaller,
+        request: CallToolRequestParams,
+    ) -> ToolResult {
+        let target = match self.requests.tool_target(caller, &request.name).await {
+            Ok(target) => target,
+            Err(error) if matches!(error.code(), "not_found" | "credential_not_found") => {
+                return Err(unknown_tool(&request.name));
+            }
+            Err(error) => return Ok(answer::failure(format!("Pyxis: {error}")).into()),
         };
-        let answer = match &request.request_state {
+        let call = proxied::call(target, request.arguments);
+        self.send(context, caller, &call, request.request_state.as_deref()).await
+    }
+
+    /// Sends a request, or goes on waiting for the one that `state` names.
+    async fn send(
+        &self,
+        context: &RequestContext<RoleServer>,
+        caller: &McpCaller,
+        call: &Call,
+        state: Option<&str>,
+    ) -> ToolResult {
+        let answer = match state {
             None => {
                 let client = client(context);
-                let sent = self.requests.forward(caller, client.as_deref(), &call).await;
-                answer::of_forward(sent.map_err(internal)?).await
+                let sent = self.requests.forward(caller, client.as_deref(), call).await.map_err(internal)?;
+                answer::of_forward(sent, &self.long, &caller.agent, call.tool.is_some()).await
             }
-            Some(state) => match self.sealer.open(caller, &call, state, self.requests.gateway.now()) {
+            Some(state) => match self.sealer.open(caller, call, state, self.requests.gateway.now()) {
                 Ok(txn) => self.poll(caller, &txn).await?,
                 Err(error) => return Err(ErrorData::invalid_params(error, None)),
             },
@@ -79,12 +111,12 @@ impl McpServer {
         Ok(match answer {
             Answer::Final(result) => result.into(),
             // Who was asked already has seen the page; asking again would not help.
-            Answer::Pending(waiting) if request.request_state.is_some() => {
+            Answer::Pending(waiting) if state.is_some() => {
                 pending::text(&self.requests.gateway, &waiting).into()
             }
             Answer::Pending(waiting) => {
                 let (gateway, sealer) = (&self.requests.gateway, &self.sealer);
-                pending::respond(gateway, sealer, abilities(context), caller, &call, &waiting)
+                pending::respond(gateway, sealer, abilities(context), caller, call, &waiting)
             }
         })
     }
@@ -153,7 +185,8 @@ impl McpServer {
 
 impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().enable_tasks().build();
+        let capabilities =
+            ServerCapabilities::builder().enable_tools().enable_resources().enable_tasks().build();
         let server = Implementation::new("pyxis", env!("CARGO_PKG_VERSION")).with_title("Pyxis");
         ServerConfig::new(capabilities).with_server_info(server).with_instructions(tools::INSTRUCTIONS)
     }
@@ -169,9 +202,15 @@ impl ServerHandler for McpServer {
     async fn list_tools(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(tools::all()))
+        let offered = self.requests.offered_tools(&caller(&context)?).await.map_err(internal)?;
+        let mut listed = ListToolsResult::with_all_items(
+            tools::all().into_iter().chain(proxied::definitions(offered)).collect(),
+        );
+        // Every agent has its own list.
+        listed.cache_scope = Some(CacheScope::Private);
+        Ok(listed)
     }
 
     async fn call_tool(
@@ -189,8 +228,25 @@ impl ServerHandler for McpServer {
             "wait" => self.wait(&caller, request.arguments).await,
             "withdraw" => self.withdraw(&caller, request.arguments).await,
             "explain" => self.explain(&caller, request.arguments).await,
-            other => Err(ErrorData::invalid_params(format!("unknown tool: {other}"), None)),
+            _ => Box::pin(self.proxied(&context, &caller, request)).await,
         }
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(long_responses::templates()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let caller = caller(&context)?;
+        Ok(self.long.read(&caller.agent, &request.uri).await?.into())
     }
 
     async fn get_task(
@@ -225,6 +281,11 @@ impl ServerHandler for McpServer {
         self.requests.withdraw(&caller, &request.task_id).await.map_err(internal)?;
         Ok(())
     }
+}
+
+fn unknown_tool(name: &str) -> ErrorData {
+    let name: String = name.chars().take(200).collect();
+    ErrorData::invalid_params(format!("unknown tool: {name}"), None)
 }
 
 /// The agent whose key came with the message.

@@ -35,6 +35,8 @@ pub const TABLES: &[&str] = &[
     "approvals",
     "approval_bodies",
     "undelivered_outcomes",
+    "kept_responses",
+    "mcp_tools",
     "votes",
     "member_rights",
     "access_tokens",

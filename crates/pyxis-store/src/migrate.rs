@@ -60,6 +60,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(29, "0029_no_usage_reservations"),
     migration!(30, "0030_undelivered"),
     migration!(31, "0031_connections"),
+    migration!(32, "0032_mcp"),
 ];
 
 /// Held on PostgreSQL while migrating, so that nodes that start together do not collide.

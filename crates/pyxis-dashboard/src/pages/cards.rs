@@ -17,7 +17,7 @@ use pyxis_gateway::approvals::viewer_status::{self, Blocker, ViewerStatus};
 use pyxis_store::approvals::ApprovalKind;
 use pyxis_store::votes::{Verdict, VoteRow};
 
-use super::{labels, signing};
+use super::{labels, signing, tool_call};
 use crate::session::SignedIn;
 use crate::text::{self, Middle};
 use crate::view::Timestamp;
@@ -95,6 +95,7 @@ impl Cards {
             },
             content: view.content.clone(),
             signing: signing::of(view),
+            tool: tool_call::of(view),
             headers: view.telling_headers(),
             body,
             requested: self.when(row.created_at),
@@ -176,6 +177,11 @@ impl Cards {
         }
         if needed > 1 {
             return GrantOffer::Unavailable("A grant cannot replace several approvals.".into());
+        }
+        if row.rule.is(Rule::Tool) || row.rule.is(Rule::ToolChanged) {
+            return GrantOffer::Unavailable(
+                "Grants do not cover tools. To send calls at once, set the tool to Pass.".into(),
+            );
         }
         if row.rule.is(Rule::Content) {
             return GrantOffer::Unavailable(

@@ -111,6 +111,8 @@ pub(super) fn rule(name: &str, pattern: Option<&str>, method: &str) -> String {
         }
         (Rule::GatedDefault, _) => format!("{method} needs approval (workspace mode)"),
         (Rule::AutonomousDefault, _) => "everything is allowed (workspace mode)".to_owned(),
+        (Rule::Tool, Some(tool)) => format!("the tool {tool} asks for approval"),
+        (Rule::ToolChanged, Some(tool)) => format!("the tool {tool} changed since it was allowed"),
         (Rule::Content, Some(rule)) => format!("content rule {rule}"),
         (Rule::Content, None) => "a GraphQL mutation needs approval".to_owned(),
         (Rule::Deny, Some(pattern)) => format!("denied, matches {pattern}"),

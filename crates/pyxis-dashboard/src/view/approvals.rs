@@ -155,6 +155,8 @@ pub struct Card {
     pub content: Option<String>,
     /// The payload to sign, if a signature is requested.
     pub signing: Option<Signing>,
+    /// The call of a tool of an MCP server.
+    pub tool: Option<ToolCall>,
     /// Headers sent by the agent, except those that every client sends: name and value.
     pub headers: Vec<(String, String)>,
     pub body: BodyView,
@@ -185,6 +187,17 @@ pub struct Signing {
     pub fields: Vec<(String, String, String)>,
     /// Warning about the payload.
     pub warning: Option<String>,
+}
+
+/// A call to a tool of an MCP server, made readable.
+#[derive(Clone, Debug)]
+pub struct ToolCall {
+    /// Name of the tool on its server.
+    pub tool: String,
+    /// Names and values of the arguments.
+    pub arguments: Vec<(String, String)>,
+    /// True if the tool changed since a person allowed it.
+    pub changed: bool,
 }
 
 /// One person's approval.

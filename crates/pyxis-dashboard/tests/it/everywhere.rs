@@ -31,6 +31,7 @@ async fn every_page(server: &Server, browser: &mut Browser) -> Vec<String> {
         "/app/new/agent",
         "/app/credentials",
         "/app/credentials/billing",
+        "/app/credentials/billing/tools",
         "/app/import/credentials",
         "/app/policies",
         "/app/policies/billing",

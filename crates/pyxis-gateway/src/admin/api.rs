@@ -10,6 +10,7 @@ mod caller;
 mod connections;
 mod credentials;
 mod grants;
+mod mcp_tools;
 mod people;
 mod policies;
 mod session;
@@ -42,6 +43,8 @@ pub(crate) fn router() -> DescribedRouter<State> {
         .routes(routes!(credentials::show, credentials::update, credentials::remove))
         .routes(routes!(credentials::replace_secret))
         .routes(routes!(credentials::verify))
+        .routes(routes!(mcp_tools::list, mcp_tools::refresh))
+        .routes(routes!(mcp_tools::set))
         .routes(routes!(policies::show, policies::put, policies::remove))
         .routes(routes!(policies::explain))
         .routes(routes!(policies::replay))

@@ -8,13 +8,14 @@ use pyxis_core::auth::{Auth, Connector};
 use pyxis_core::entropy::Entropy;
 use pyxis_core::hosts::AllowedHosts;
 use pyxis_core::id::{CredentialId, WorkspaceId};
+use pyxis_core::mcp_tool;
 use pyxis_core::policy::{Method, Policy};
 use pyxis_core::presets;
-use pyxis_core::target::Target;
+use pyxis_core::target::{Scheme, Target};
 use pyxis_store::audit::AuditedStore;
 use pyxis_store::cipher::Keyring;
 use pyxis_store::credentials::{self, CredentialChange, CredentialRow, NewCredential};
-use pyxis_store::{Store, StoreError, grants, policies};
+use pyxis_store::{Store, StoreError, grants, mcp_tools, policies};
 use serde_json::json;
 
 use super::channels;
@@ -89,6 +90,7 @@ pub async fn create(state: &State, actor: &Actor, mut input: CredentialInput) ->
     check_description(&input.description, MAX_DESCRIPTION)?;
     let allowed_hosts = check_hosts(&input.allowed_hosts)?;
     check_connector(&input)?;
+    check_mcp(&input.name, &input.options, (&input.allowed_hosts, input.allow_http))?;
     for (platform, room) in input.policy.iter().flat_map(|policy| policy.rooms.iter()) {
         channels::check_room(state, platform, room).await?;
     }
@@ -179,6 +181,11 @@ pub async fn update(
     if let (Some(auth), Some(hosts)) = (stored_auth(&row)?, &patch.allowed_hosts) {
         check_bounds(&auth, hosts)?;
     }
+    let hosts: Vec<String> = serde_json::from_str(&row.allowed_hosts).unwrap_or_default();
+    if let Some(options) = &patch.options {
+        let hosts = patch.allowed_hosts.as_ref().unwrap_or(&hosts);
+        check_mcp(&row.name, options, (hosts, patch.allow_http.unwrap_or(row.allow_http)))?;
+    }
     if let Some(auth) = &patch.auth {
         check_new_auth(&state.keyring, &row, auth)?;
     }
@@ -194,9 +201,16 @@ pub async fn update(
         options: patch.options.as_ref().map(to_json),
         ..CredentialChange::default()
     };
+    let before: CredentialOptions = serde_json::from_str(&row.options).unwrap_or_default();
+    let moved = patch.options.as_ref().is_some_and(|options| options.mcp_url != before.mcp_url);
     let mut change = state.audited.begin(actor).await?;
     credentials::update(&mut change.tx, actor.workspace, row.id, wanted, state.now()).await?;
-    let detail = json!({ "allowed_hosts": patch.allowed_hosts, "allow_http": patch.allow_http });
+    let mut detail = json!({ "allowed_hosts": patch.allowed_hosts, "allow_http": patch.allow_http });
+    if moved {
+        // What people allowed was a tool of the other server.
+        mcp_tools::clear(&mut change.tx, actor.workspace, row.id).await?;
+        detail["mcp_url"] = json!(patch.options.and_then(|options| options.mcp_url));
+    }
     change.commit_about(AuditEvent::CredentialUpdated, Some(&row.name), detail).await?;
     get(&state.store, actor.workspace, name).await
 }
@@ -331,6 +345,26 @@ fn check_connector(input: &CredentialInput) -> Result<()> {
         }
         (Connector::Sidecar, None, Some(secret)) => check_token(secret),
         (Connector::Sidecar, None, None) => Ok(()),
+    }
+}
+
+/// Checks the URL of an MCP server, and that the names of its tools can be told apart.
+fn check_mcp(name: &str, options: &CredentialOptions, (hosts, allow_http): (&[String], bool)) -> Result<()> {
+    let Some(url) = &options.mcp_url else { return Ok(()) };
+    let wrong = |detail: String| Err(Error::field("options.mcp_url", detail));
+    if !mcp_tool::can_prefix(name) {
+        return wrong("the name of an MCP server's credential must not contain __ or end with _".to_owned());
+    }
+    let target = match Target::parse(url) {
+        Ok(target) => target,
+        Err(error) => return wrong(format!("must be the http or https URL of an MCP server: {error}")),
+    };
+    if target.scheme() == Scheme::Http && !allow_http {
+        return wrong("must be https, unless allow_http is set".to_owned());
+    }
+    match AllowedHosts::parse(hosts) {
+        Ok(hosts) if !hosts.admits(&target) => wrong(format!("add {} to allowed_hosts", target.authority())),
+        _ => Ok(()),
     }
 }
 

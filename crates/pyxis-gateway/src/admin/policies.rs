@@ -239,6 +239,10 @@ pub async fn explain(
     {
         return Ok(refuse(Rule::Target, reason.to_owned()));
     }
+    if credential.options.mcp_url.is_some() {
+        let detail = "the credential is one of an MCP server; agents call its tools at /mcp";
+        return Ok(refuse(Rule::Target, detail.to_owned()));
+    }
     let Some(method) = Method::parse(method) else {
         return Ok(refuse(
             Rule::Target,

@@ -414,7 +414,8 @@ async fn outcome(state: &State, row: &ApprovalRow) -> Result<TransactionStatus> 
     })
 }
 
-async fn open(state: &State, row: &ApprovalRow) -> Result<Option<StoredResponse>> {
+/// The stored response of a transaction.
+pub(crate) async fn open(state: &State, row: &ApprovalRow) -> Result<Option<StoredResponse>> {
     if row.forward_state != ForwardState::Done {
         return Ok(None);
     }

@@ -5,6 +5,7 @@
 //! again.
 
 use http_body_util::BodyExt;
+use pyxis_core::actor::ActorId;
 use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_core::policy::{Method, Verdict};
@@ -16,13 +17,14 @@ use tokio::time::{Instant, timeout_at};
 
 use super::failure;
 use super::pause::request_digest;
-use crate::credentials::outbound::{Outbound, UpstreamResponse, dispatch};
+use crate::credentials::mcp_servers::{self, Asker};
+use crate::credentials::outbound::{Outbound, UpstreamResponse};
 use crate::credentials::records;
 use crate::credentials::signing;
 use crate::error::lost_answer::LostAnswer;
 use crate::error::{Error, Result};
 use crate::notifications::announce;
-use crate::requests::{authorize, content};
+use crate::requests::{authorize, content, tool_rules};
 use crate::runtime::exchange_metrics::{ExchangeMetrics, micros};
 use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::state::State;
@@ -106,6 +108,7 @@ async fn clear(state: &State, row: &ApprovalRow) -> Result<Cleared> {
         if is_denied(&credential, method, &target, &request) {
             return Err(Error::NoLongerAllowed("the policy now denies it"));
         }
+        tool_rules::recheck(state, row, &credential, &request).await?;
         state.net.check(&authorize::host_port(&target)).await?;
     }
     Ok(Cleared { credential, target, method, request })
@@ -142,7 +145,10 @@ async fn send(state: &State, row: &ApprovalRow, cleared: Cleared, seq: i64, star
     let headers = request.headers;
     let outbound = Outbound { credential: &credential, method, target: &target, headers, is_fresh: true };
     let mut facts = ExchangeMetrics::default();
-    let result = match dispatch(state, outbound, pyxis_net::body::full(request.body)).await {
+    let is_tool = credential.options.mcp_url.is_some();
+    let asker = || Asker { actor: ActorId::Agent(row.agent_id), name: row.agent_name.clone() };
+    let body = pyxis_net::body::full(request.body);
+    let result = match mcp_servers::dispatch(state, asker, outbound, body).await {
         Err(error) => {
             facts.status = error.answered();
             Err(error)
@@ -150,7 +156,7 @@ async fn send(state: &State, row: &ApprovalRow, cleared: Cleared, seq: i64, star
         Ok(answer) => {
             facts.status = Some(answer.status);
             facts.head_micros = Some(micros(started));
-            Ok(keep(state, answer, &mut facts).await)
+            Ok(keep(state, answer, &mut facts, is_tool).await)
         }
     };
     facts.total_micros = micros(started);
@@ -185,7 +191,14 @@ async fn begin(state: &State, row: &ApprovalRow, generation: i64) -> Result<Begu
 
 /// Reads the response for polling, up to the stored size. A host that never ends its response must not block a slot
 /// forever. A broken response is still a response: its beginning is stored.
-async fn keep(state: &State, answer: UpstreamResponse, facts: &mut ExchangeMetrics) -> StoredResponse {
+///
+/// An MCP server may keep its stream of events open after the answer, which is therefore the end.
+async fn keep(
+    state: &State,
+    answer: UpstreamResponse,
+    facts: &mut ExchangeMetrics,
+    is_tool: bool,
+) -> StoredResponse {
     let UpstreamResponse { status, headers, mut body, .. } = answer;
     let max = state.config.response_max;
     let end = Instant::now() + state.config.response_time;
@@ -212,6 +225,9 @@ async fn keep(state: &State, answer: UpstreamResponse, facts: &mut ExchangeMetri
             break;
         }
         kept.extend_from_slice(&data);
+        if is_tool && mcp_servers::message::answer(&kept).is_some() {
+            break;
+        }
     }
     (facts.bytes, facts.redactions) = (body.relayed(), body.redactions());
     StoredResponse { status, headers, body: kept.into(), truncated }

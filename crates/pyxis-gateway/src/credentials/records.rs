@@ -4,6 +4,8 @@ use pyxis_core::actor::ActorId;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{TxnId, WorkspaceId};
+use pyxis_core::policy::Rule;
+use pyxis_core::target::Target;
 use pyxis_store::approvals::ApprovalRow;
 use pyxis_store::audit::AuditRecord;
 use serde::Serialize;
@@ -14,6 +16,7 @@ use crate::requests::authorize::{AllowedBy, Matched};
 use crate::requests::entry_point::EntryPoint;
 use crate::requests::validated_request::ValidatedRequest;
 use crate::runtime::exchange_metrics::ExchangeMetrics;
+use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::state::State;
 
 /// `detail` of a forward record. The query stays out: it may carry what nobody meant to log.
@@ -31,6 +34,9 @@ struct ForwardDetail<'a> {
     /// Name that the client there gives itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     client: Option<&'a str>,
+    /// Tool of an MCP server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool: Option<&'a str>,
 }
 
 impl<'a> ForwardDetail<'a> {
@@ -48,6 +54,7 @@ impl<'a> ForwardDetail<'a> {
             reason: words.reason.as_deref(),
             door: entry_point.map(|entry_point| entry_point.name),
             client: entry_point.and_then(|entry_point| entry_point.client.as_deref()),
+            tool: entry_point.and_then(|entry_point| entry_point.tool.as_deref()),
         }
     }
 }
@@ -77,6 +84,27 @@ pub(crate) fn forward(
         record.grant_id = Some(grant.id);
     }
     state.metrics().passed.increment(1);
+    record
+}
+
+/// A list of tools that is about to be asked for.
+pub(crate) fn listing(
+    now: UnixMillis,
+    credential: &ResolvedCredential,
+    target: &Target,
+    (actor, name): (ActorId, &str),
+) -> AuditRecord {
+    let mut record = AuditRecord::new(now, AuditEvent::RequestReceived);
+    record.workspace_id = Some(credential.row.workspace_id);
+    record.actor = actor;
+    name.clone_into(&mut record.actor_name);
+    record.credential = Some(credential.row.name.clone());
+    record.decision = Some("auto".into());
+    record.method = Some("POST".to_owned());
+    record.host = Some(target.authority());
+    record.detail = json(&serde_json::json!({
+        "target": target.route(), "rule": Rule::Tool.as_str(), "door": "mcp", "tool": "tools/list",
+    }));
     record
 }
 

@@ -119,7 +119,10 @@ pub(crate) async fn services(Extract(state): Extract<State>, key: CallerKey) -> 
     for row in credentials::list(&state.store, workspace).await? {
         if agents::may_use(&state.store, workspace, agent.id(), row.id).await? {
             let credential = agent.credential(&state.store, &row.name).await?;
-            services.push(service(&credential, agent.workspace.mode));
+            // The tools of an MCP server are listed at `/mcp`.
+            if credential.options.mcp_url.is_none() {
+                services.push(service(&credential, agent.workspace.mode));
+            }
         }
     }
     Ok(Json(Services { agent: agent.row.name.clone(), services }))

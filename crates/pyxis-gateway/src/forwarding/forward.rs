@@ -15,16 +15,18 @@ use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderMap, request};
 use http_body::Frame;
 use http_body_util::StreamBody;
+use pyxis_core::actor::ActorId;
 use pyxis_core::policy::{Method, Rule};
 use pyxis_core::target::Target;
 use tokio::time::Instant;
 
 use crate::approvals::{agent_response, delivery, pause};
-use crate::credentials::outbound::{Outbound, UpstreamResponse, clean_headers, dispatch, relay};
+use crate::credentials::mcp_servers::{self, Asker};
+use crate::credentials::outbound::{Outbound, UpstreamResponse, clean_headers, relay};
+use crate::credentials::outcome::{AuditSpan, OutcomeBody};
 use crate::credentials::records;
 use crate::credentials::redaction::Redactor;
 use crate::error::{Error, Result};
-use crate::forwarding::outcome::{AuditSpan, OutcomeBody};
 use crate::requests::authorize::{self, AllowedBy, Authorization, Matched};
 use crate::requests::caller::CallerKey;
 use crate::requests::control::Control;
@@ -289,7 +291,8 @@ async fn send(
         is_fresh: false,
     };
     let body = pyxis_net::body::boxed(body.take().unwrap_or_default());
-    match dispatch(state, outbound, body).await {
+    let author = || Asker { actor: ActorId::Agent(asked.agent.id()), name: asked.agent.row.name.clone() };
+    match mcp_servers::dispatch(state, author, outbound, body).await {
         Ok(answer) => respond(asked, answer, outcome).await.map(Some),
         Err(error) => {
             outcome.failed(&error);

@@ -10,44 +10,11 @@ use tracing::Instrument;
 use tracing::field::Empty;
 
 use crate::error::{Error, Result};
+pub(crate) use crate::requests::authorization::{AllowedBy, Authorization, Matched};
+use crate::requests::tool_rules;
 use crate::requests::validated_request::ValidatedRequest;
 use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::state::State;
-
-/// Decision about a request, before grants.
-#[derive(Debug)]
-pub(crate) enum Authorization {
-    /// It may be sent.
-    Allow(Matched),
-    /// Approval is required, unless a grant covers the request.
-    RequireApproval(Matched),
-    /// A deny rule matched.
-    Deny {
-        /// Pattern of the rule, if it has one.
-        pattern: Option<String>,
-    },
-}
-
-/// Reason that a request may be sent.
-#[derive(Debug)]
-pub(crate) struct AllowedBy {
-    pub(crate) matched: Matched,
-    /// Grant that replaced the approval.
-    pub(crate) grant: Option<GrantRow>,
-}
-
-/// The rule that decided.
-#[derive(Clone, Debug)]
-pub(crate) struct Matched {
-    pub(crate) rule: Rule,
-    pub(crate) pattern: Option<String>,
-}
-
-impl From<&Decision<'_>> for Matched {
-    fn from(decision: &Decision<'_>) -> Self {
-        Self { rule: decision.rule, pattern: decision.pattern.map(str::to_owned) }
-    }
-}
 
 /// Checks allowed hosts, egress guard and policy.
 pub(crate) async fn authorize(state: &State, asked: &ValidatedRequest<'_>) -> Result<Authorization> {
@@ -75,11 +42,15 @@ async fn evaluate(state: &State, asked: &ValidatedRequest<'_>) -> Result<Authori
     let decision = decide(asked.credential, asked.method, asked.target);
     let judgment = match decision.verdict {
         Verdict::Deny => return Ok(Authorization::Deny { pattern: decision.pattern.map(str::to_owned) }),
-        Verdict::AutoApprove => Authorization::Allow((&decision).into()),
-        Verdict::RequireApproval => {
-            check_reason(asked)?;
-            Authorization::RequireApproval((&decision).into())
-        }
+        verdict => match tool_rules::apply(state, asked, &decision).await? {
+            Some(Authorization::Deny { pattern }) => return Ok(Authorization::Deny { pattern }),
+            Some(judgment) => judgment,
+            None if verdict == Verdict::AutoApprove => Authorization::Allow((&decision).into()),
+            None => {
+                check_reason(asked)?;
+                Authorization::RequireApproval((&decision).into())
+            }
+        },
     };
     state.net.check(&host).await?;
     Ok(judgment)
@@ -123,7 +94,9 @@ pub(super) fn check_reason(asked: &ValidatedRequest<'_>) -> Result<()> {
 /// Claims one use of a grant that covers the request, if a grant may replace the approval.
 pub(crate) async fn use_grant(state: &State, asked: &ValidatedRequest<'_>) -> Result<Option<GrantRow>> {
     let decision = decide(asked.credential, asked.method, asked.target);
-    if !grant::grant_may_apply(&decision, policy_of(asked.credential)) {
+    // A grant covers a URL, and all tools of a server share one.
+    let is_tool = asked.credential.options.mcp_url.is_some();
+    if is_tool || !grant::grant_may_apply(&decision, policy_of(asked.credential)) {
         return Ok(None);
     }
     let row = &asked.credential.row;

@@ -18,6 +18,8 @@ pub struct EntryPoint {
     pub client: Option<String>,
     /// Time to wait for a person's decision.
     pub wait: Duration,
+    /// Tool of an MCP server that the request calls.
+    pub tool: Option<String>,
 }
 
 impl EntryPoint {
@@ -25,7 +27,13 @@ impl EntryPoint {
     pub fn new(name: &'static str, client: Option<&str>, wait: Duration) -> Self {
         let client =
             client.map(|text| text.chars().filter(|char| !char.is_control()).take(MAX_CLIENT).collect());
-        Self { name, client, wait }
+        Self { name, client, wait, tool: None }
+    }
+
+    /// The same for a call of a tool of an MCP server.
+    #[must_use]
+    pub fn calling(self, tool: &str) -> Self {
+        Self { tool: Some(tool.to_owned()), ..self }
     }
 
     /// The entry point of a request.

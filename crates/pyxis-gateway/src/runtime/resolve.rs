@@ -41,7 +41,7 @@ pub(crate) fn key_hash(key: &str) -> KeyHash {
 }
 
 /// Rarely needed options of a credential.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CredentialOptions {
     /// Let the target's `Set-Cookie` through to the agent.
@@ -50,6 +50,10 @@ pub struct CredentialOptions {
     /// Pass `traceparent` and `tracestate` upstream.
     #[schema(default = false)]
     pub pass_traceparent: bool,
+    /// URL of the MCP server whose tools agents call with this credential. The credential is then used for nothing else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "https://mcp.example.com/mcp")]
+    pub mcp_url: Option<String>,
 }
 
 /// A policy in original and compiled form.

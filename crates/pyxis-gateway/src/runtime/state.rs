@@ -15,6 +15,7 @@ use crate::runtime::chat_health::ChatExaminations;
 use crate::runtime::client_documents::ClientDocuments;
 use crate::runtime::last_used::LastUsedBuffer;
 use crate::runtime::login_throttle::UnknownEmailThrottle;
+use crate::runtime::mcp_cache::McpCache;
 use crate::runtime::metrics_recorder::MetricsRecorder;
 use crate::runtime::mtls_clients::MtlsClients;
 use crate::runtime::resolve::ConfigCache;
@@ -79,6 +80,7 @@ pub struct Inner {
     pub(crate) token_cache: TokenCache,
     pub(crate) mtls_clients: MtlsClients,
     pub(crate) client_documents: ClientDocuments,
+    pub(crate) mcp_cache: McpCache,
     pub(crate) login_throttle: UnknownEmailThrottle,
     pub(crate) anchor: Anchor,
     pub(crate) chat_examinations: ChatExaminations,
@@ -108,6 +110,7 @@ impl State {
             token_cache: TokenCache::default(),
             mtls_clients: MtlsClients::default(),
             client_documents: ClientDocuments::default(),
+            mcp_cache: McpCache::default(),
             login_throttle: UnknownEmailThrottle::default(),
             anchor: Anchor::default(),
             chat_examinations: ChatExaminations::default(),

@@ -224,6 +224,7 @@ parsed_text!(
     id::GrantId,
     id::SessionId,
     id::NodeId,
+    id::ResponseId,
     id::TxnId,
     id::HistoryRequestId,
     id::ApiKeyId,

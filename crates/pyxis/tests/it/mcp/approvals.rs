@@ -167,7 +167,10 @@ async fn a_client_that_opens_pages_is_asked_to_and_carries_a_state_that_is_not_t
     let added = site.owner.add_agent(&json!({"name": "second"})).await;
     let stranger =
         Mcp::of(&site.app, added["key"].as_str().unwrap()).able(json!({"elicitation": {"url": {}}}));
-    let tampered = format!("{}A", &state[..state.len() - 1]);
+    // In the middle: the last character may hold bits that nobody reads.
+    let (before, after) = state.split_at(state.len() / 2);
+    let other_letter = if after.starts_with('A') { "B" } else { "A" };
+    let tampered = format!("{before}{other_letter}{}", &after[1..]);
     for (mcp, arguments, state) in [
         (&mcp, &other, state),
         (&stranger, &arguments, state),

@@ -60,7 +60,7 @@ impl Mcp {
             return call;
         }
         let call = call.header("mcp-method", method);
-        match params["name"].as_str().or(params["taskId"].as_str()) {
+        match ["name", "taskId", "uri"].into_iter().find_map(|member| params[member].as_str()) {
             Some(name) => call.header("mcp-name", name),
             None => call,
         }

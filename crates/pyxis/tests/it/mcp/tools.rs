@@ -94,7 +94,7 @@ async fn the_secret_is_scrubbed_from_what_a_model_reads() {
 }
 
 #[tokio::test]
-async fn json_comes_as_json_images_as_images_and_a_long_answer_is_cut() {
+async fn json_comes_as_json_and_images_as_images() {
     let site = Site::new().await;
     let mcp = Mcp::new(&site);
     let reply = |body: Vec<u8>, kind: &'static str| {
@@ -108,14 +108,6 @@ async fn json_comes_as_json_images_as_images_and_a_long_answer_is_cut() {
     assert_eq!(
         (&image["content"][1]["type"], &image["content"][1]["mimeType"]),
         (&json!("image"), &json!("image/png"))
-    );
-    reply("ä".repeat(100_000).into_bytes(), "text/plain");
-    let long = mcp.forward(&site, "GET", "/").await;
-    assert_eq!(long["structuredContent"]["truncated"], true);
-    assert!(
-        text(&long).contains("cut after 65536 bytes") && text(&long).ends_with('ä'),
-        "{}",
-        &text(&long)[..200]
     );
     site.upstream.reply(Reply::new(410).body("gone"));
     let gone: Value = mcp.forward(&site, "GET", "/").await;
