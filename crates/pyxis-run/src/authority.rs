@@ -3,7 +3,7 @@
 //! Its key exists only in this process and signs only for the hosts of the run's credentials: other names are outside of
 //! the name constraints, so that a copy of the certificate in a trust store is worth nothing for them.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -154,12 +154,13 @@ fn server_builder()
     Ok(builder.with_no_client_auth())
 }
 
+/// Parameters with a name that is no host: without a DNS name, GnuTLS would hold a common name against the constraints.
 fn base_params(name: &str, validity: Validity, entropy: &dyn Entropy) -> CertificateParams {
     let mut serial = entropy::bytes::<16>(entropy);
     // Positive and never zero (RFC 5280, section 4.1.2.2).
     serial[0] = serial[0] & 0x7f | 0x40;
     let mut subject = DistinguishedName::new();
-    subject.push(DnType::CommonName, name);
+    subject.push(DnType::OrganizationName, name);
     let mut params = CertificateParams::default();
     params.distinguished_name = subject;
     params.serial_number = Some(SerialNumber::from_slice(&serial));
@@ -168,22 +169,20 @@ fn base_params(name: &str, validity: Validity, entropy: &dyn Entropy) -> Certifi
     params
 }
 
-/// Permits these hosts only. A kind of name without a permitted one is excluded as a whole, because a list of one kind
-/// says nothing about another.
+/// Permits these hosts only. A list of one kind of name says nothing about another, so that each kind needs an entry.
+/// For a kind without hosts, it is one that no server has: to exclude the whole kind, verifiers differ too much.
 fn constraints(domains: &[Host]) -> NameConstraints {
-    let permitted_subtrees: Vec<GeneralSubtree> = domains.iter().map(subtree).collect();
     let has = |is_kind: fn(&Host) -> bool| domains.iter().any(is_kind);
-    let mut excluded_subtrees = Vec::new();
-    if !has(|host| matches!(host, Host::Name(_))) {
-        excluded_subtrees.push(GeneralSubtree::DnsName(String::new()));
+    let nowhere = [
+        (has(|host| matches!(host, Host::Name(_))), Host::Name("invalid".to_owned())),
+        (has(|host| matches!(host, Host::V4(_))), Host::V4(Ipv4Addr::UNSPECIFIED)),
+        (has(|host| matches!(host, Host::V6(_))), Host::V6(Ipv6Addr::UNSPECIFIED)),
+    ];
+    let missing = nowhere.iter().filter(|(has_hosts, _)| !has_hosts).map(|(_, host)| host);
+    NameConstraints {
+        permitted_subtrees: domains.iter().chain(missing).map(subtree).collect(),
+        excluded_subtrees: Vec::new(),
     }
-    if !has(|host| matches!(host, Host::V4(_))) {
-        excluded_subtrees.push(GeneralSubtree::IpAddress(CidrSubnet::from_v4_prefix([0; 4], 0)));
-    }
-    if !has(|host| matches!(host, Host::V6(_))) {
-        excluded_subtrees.push(GeneralSubtree::IpAddress(CidrSubnet::from_v6_prefix([0; 16], 0)));
-    }
-    NameConstraints { permitted_subtrees, excluded_subtrees }
 }
 
 fn subtree(host: &Host) -> GeneralSubtree {

@@ -3,7 +3,7 @@
 use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, TE, TRAILER, TRANSFER_ENCODING, UPGRADE};
 use http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
-use pyxis_net::body::{Body, boxed};
+use pyxis_net::body::{Body, boxed, empty};
 
 use crate::destination::Destination;
 use crate::listener::Shared;
@@ -18,7 +18,11 @@ pub(crate) async fn answer(
     request: Request<Incoming>,
 ) -> Response<Body> {
     let asked = request.headers().clone();
-    exchange(shared, destination, request).await.unwrap_or_else(|refusal| refusal.into_response(&asked))
+    let is_head = request.method() == Method::HEAD;
+    let answered = exchange(shared, destination, request).await;
+    let response = answered.unwrap_or_else(|refusal| refusal.into_response(&asked));
+    // Over HTTP/2, a body after HEAD is an error of the protocol.
+    if is_head { response.map(|_| empty()) } else { response }
 }
 
 async fn exchange(

@@ -44,7 +44,10 @@ pub(crate) async fn read(status: StatusCode, headers: &HeaderMap, body: Incoming
 /// The problem in sentences: what is wrong, what to do, and where.
 fn explanation(code: &str, problem: &Value) -> String {
     let detail = problem["detail"].as_str().or_else(|| problem["title"].as_str()).unwrap_or(code);
-    let action = problem["agent_action"].as_str().map(|action| format!(" {action}")).unwrap_or_default();
+    let more = |member: &str, before: &str| {
+        problem[member].as_str().map(|text| format!("{before}{text}.")).unwrap_or_default()
+    };
+    let (reason, action) = (more("reason", " Their reason: "), more("agent_action", " Next: "));
     let page = problem["url"].as_str().map(|url| format!(" See {url}")).unwrap_or_default();
-    format!("{detail}. ({code}){action}{page}")
+    format!("{detail} ({code}).{reason}{action}{page}")
 }

@@ -27,14 +27,14 @@ impl Refusal {
     }
 
     /// The response: JSON for clients that ask for it, and text for others. `message` is the member that most tools
-    /// print.
+    /// print, `error` that of npm.
     pub(crate) fn into_response(self, asked: &HeaderMap) -> Response<Body> {
         let accepts = |value: &HeaderValue| value.to_str().is_ok_and(|text| text.contains("json"));
         let text = format!("Pyxis: {}", self.detail);
         let (kind, body) = if asked.get_all(ACCEPT).iter().any(accepts) {
             let problem = json!({
                 "type": "about:blank", "title": self.status.canonical_reason(), "status": self.status.as_u16(),
-                "code": self.code, "detail": self.detail, "message": text, "txn_id": self.txn,
+                "code": self.code, "detail": self.detail, "message": text, "error": text, "txn_id": self.txn,
             });
             ("application/problem+json", problem.to_string())
         } else {

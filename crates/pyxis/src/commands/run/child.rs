@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitCode, ExitStatus};
 
 use anyhow::{Context, Result};
 use pyxis_run::Variables;
-use rustix::process::{DumpableBehavior, Pid, Signal, WaitId, WaitIdOptions};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
@@ -32,7 +32,9 @@ const FORWARDED: [(SignalKind, Signal); 6] = [
 /// as the command itself.
 pub(super) fn hide_memory() {
     #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable) {
+    if let Err(error) =
+        rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
+    {
         tracing::warn!(%error, "the command could read the memory of pyxis run");
     }
 }
@@ -63,7 +65,7 @@ pub(super) async fn run(command: &[OsString], variables: &Variables) -> Result<E
             Some(signal) = signals.recv() => {
                 if !is_sent_by_terminal(signal) {
                     // It may just have ended.
-                    drop(rustix::process::kill_process(pid, signal));
+                    let _ = rustix::process::kill_process(pid, signal);
                 }
             }
         }

@@ -13,7 +13,7 @@ use crate::support::{Setup, until};
 /// A POST with headers in the output.
 fn post(scene: &Scene, more: &[&str]) -> Command {
     let url = scene.url("/orders");
-    scene.command(&[], &[&["curl", "-sS", "-i", "--http1.1", "-d", "one", &url], more].concat())
+    scene.command(&[], &[&["curl", "-sS", "-i", "--suppress-connect-headers", "--http1.1", "-d", "one", &url], more].concat())
 }
 
 fn header<'a>(ran: &'a Ran, name: &str) -> Option<&'a str> {
