@@ -51,7 +51,8 @@ const ALL_ROOTS: &[&str] = &[
     "COMPOSER_CAFILE",
 ];
 /// Variables that are removed, because they lead around the proxy or to certificates that are in the bundle already.
-const REMOVED: &[&str] = &["ALL_PROXY", "all_proxy", "SSL_CERT_DIR", "GIT_SSL_CAPATH", "GIT_PROXY_SSL_CAINFO"];
+const REMOVED: &[&str] =
+    &["ALL_PROXY", "all_proxy", "SSL_CERT_DIR", "GIT_SSL_CAPATH", "GIT_PROXY_SSL_CAINFO"];
 
 /// Variables and their values.
 pub type Variables = BTreeMap<OsString, OsString>;
@@ -77,8 +78,7 @@ impl Surroundings<'_> {
             let is_removed = REMOVED.iter().any(|removed| name == OsStr::new(removed));
             !is_removed && !name.as_bytes().starts_with(b"PX_") && !holds(value, key)
         };
-        let mut variables: Variables =
-            own.into_iter().filter(|(name, value)| is_kept(name, value)).collect();
+        let mut variables: Variables = own.into_iter().filter(|(name, value)| is_kept(name, value)).collect();
         let url = self.proxy.url();
         set(&mut variables, PROXY, url.expose());
         set(&mut variables, NO_PROXY, DIRECT);
@@ -122,6 +122,8 @@ fn java_options(parent: Option<OsString>, port: u16, trust_store: &Path) -> OsSt
          -Djavax.net.ssl.trustStore="
     ));
     options.push(PathBuf::from(trust_store));
-    options.push(format!(" -Djavax.net.ssl.trustStoreType=JKS -Djavax.net.ssl.trustStorePassword={JAVA_PASSWORD}"));
+    options.push(format!(
+        " -Djavax.net.ssl.trustStoreType=JKS -Djavax.net.ssl.trustStorePassword={JAVA_PASSWORD}"
+    ));
     options
 }

@@ -1,32 +1,33 @@
 //! One request of the command, to the host and back.
 
-use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, TE, TRAILER, TRANSFER_ENCODING, UPGRADE};
+use http::header::{CONNECTION, UPGRADE};
 use http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use pyxis_net::body::{Body, boxed, empty};
 
 use crate::destination::Destination;
-use crate::listener::Shared;
+use crate::headers::end_to_end;
 use crate::refusal::Refusal;
 use crate::routes::Route;
+use crate::state::ProxyState;
 use crate::{pending, placeholder, plain};
 
 /// Answers a request for `destination`, in any form of the request line.
 pub(crate) async fn answer(
-    shared: &Shared,
+    state: &ProxyState,
     destination: &Destination,
     request: Request<Incoming>,
 ) -> Response<Body> {
     let asked = request.headers().clone();
     let is_head = request.method() == Method::HEAD;
-    let answered = exchange(shared, destination, request).await;
+    let answered = exchange(state, destination, request).await;
     let response = answered.unwrap_or_else(|refusal| refusal.into_response(&asked));
     // Over HTTP/2, a body after HEAD is an error of the protocol.
     if is_head { response.map(|_| empty()) } else { response }
 }
 
 async fn exchange(
-    shared: &Shared,
+    state: &ProxyState,
     destination: &Destination,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Refusal> {
@@ -34,7 +35,7 @@ async fn exchange(
         let detail = format!("the request names another host than {}", destination.authority());
         return Err(Refusal::new(StatusCode::MISDIRECTED_REQUEST, "host_mismatch", detail));
     }
-    if request.headers().contains_key(UPGRADE) && request.headers().contains_key(CONNECTION) {
+    if is_upgrade(request.headers()) {
         let detail = "pyxis run carries no WebSocket and no other upgrade of a connection";
         return Err(Refusal::new(StatusCode::NOT_IMPLEMENTED, "upgrade_unsupported", detail));
     }
@@ -42,15 +43,15 @@ async fn exchange(
         let detail = "CONNECT within a connection to a host is not supported";
         return Err(Refusal::new(StatusCode::NOT_IMPLEMENTED, "upgrade_unsupported", detail));
     }
-    match shared.routes.route(destination.root()) {
-        Route::Credential(name) => forward(shared, name, destination, request).await,
+    match state.routes.route(destination.root()) {
+        Route::Credential(name) => forward(state, name, destination, request).await,
         Route::Ambiguous(names) => Err(ambiguous(destination, &names)),
-        Route::Unknown => plain::answer(shared, destination, request).await,
+        Route::Unknown => plain::answer(state, destination, request).await,
     }
 }
 
 async fn forward(
-    shared: &Shared,
+    state: &ProxyState,
     credential: &str,
     destination: &Destination,
     request: Request<Incoming>,
@@ -68,9 +69,9 @@ async fn forward(
     }
     placeholder::remove(&mut headers);
     let url = destination.url(path);
-    let sent = shared.server.forward(credential, &head.method, &url, headers, boxed(body)).await;
+    let sent = state.server.forward(credential, &head.method, &url, headers, boxed(body)).await;
     let response = sent.map_err(|error| {
-        let detail = format!("no response of Pyxis at {}: {error}", shared.server.base_url());
+        let detail = format!("no response of Pyxis at {}: {error}", state.server.base_url());
         Refusal::new(StatusCode::BAD_GATEWAY, "pyxis_unreachable", detail)
     })?;
     let (mut head, body) = response.into_parts();
@@ -93,33 +94,14 @@ fn ambiguous(destination: &Destination, names: &[&str]) -> Refusal {
     Refusal::new(StatusCode::FORBIDDEN, "credential_ambiguous", detail)
 }
 
+/// True for a request to speak another protocol on the connection, except HTTP/2, which clients offer and do not need.
+fn is_upgrade(headers: &HeaderMap) -> bool {
+    let names = headers.get_all(UPGRADE).iter().filter_map(|value| value.to_str().ok());
+    headers.contains_key(CONNECTION)
+        && names.flat_map(|value| value.split(',')).any(|name| name.trim() != "h2c")
+}
+
 /// True for headers by which Pyxis is told what to do. The command may only give a reason.
 fn is_control(name: &HeaderName) -> bool {
     name.as_str().starts_with("x-px-") && name != "x-px-reason"
-}
-
-/// Headers without those of a connection (RFC 9110, section 7.6.1). The length is kept: the body is passed on as it is.
-pub(crate) fn end_to_end(mut headers: HeaderMap) -> HeaderMap {
-    let named: Vec<String> = headers
-        .get_all(CONNECTION)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .map(|name| name.trim().to_ascii_lowercase())
-        .filter(|name| *name != CONTENT_LENGTH.as_str())
-        .collect();
-    let own = [CONNECTION, EXPECT, HOST, TE, TRAILER, TRANSFER_ENCODING, UPGRADE];
-    for name in own.iter().map(HeaderName::as_str).chain(named.iter().map(String::as_str)) {
-        headers.remove(name);
-    }
-    let hops: Vec<HeaderName> = headers
-        .keys()
-        .filter(|name| matches!(name.as_str(), "keep-alive" | "http2-settings"))
-        .chain(headers.keys().filter(|name| name.as_str().starts_with("proxy-")))
-        .cloned()
-        .collect();
-    for name in hops {
-        headers.remove(name);
-    }
-    headers
 }

@@ -36,8 +36,10 @@ impl TrustFiles {
     /// with the machine's roots, for those that trust only what they are given. The roots are those of `SSL_CERT_FILE`
     /// and `SSL_CERT_DIR`, or else the system's.
     pub fn write(proxy: &Proxy) -> Result<Self, TrustFilesError> {
-        let directory =
-            tempfile::Builder::new().prefix("pyxis-run-").permissions(Permissions::from_mode(0o700)).tempdir()?;
+        let directory = tempfile::Builder::new()
+            .prefix("pyxis-run-")
+            .permissions(Permissions::from_mode(0o700))
+            .tempdir()?;
         let files = Self { directory };
         let found = rustls_native_certs::load_native_certs();
         for error in &found.errors {

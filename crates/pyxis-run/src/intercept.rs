@@ -15,13 +15,13 @@ use tokio_rustls::LazyConfigAcceptor;
 use crate::authority::refusing_config;
 use crate::destination::Destination;
 use crate::exchange;
-use crate::listener::{HANDSHAKE, Shared};
+use crate::state::{HANDSHAKE, ProxyState};
 
 /// First byte of a TLS connection: a record of the handshake.
 const TLS_HANDSHAKE: u8 = 0x16;
 
 /// Serves a tunnel to `destination`, with TLS or, if the client sends none, without.
-pub(crate) async fn serve<S>(shared: Arc<Shared>, destination: Destination, stream: S)
+pub(crate) async fn serve<S>(state: Arc<ProxyState>, destination: Destination, stream: S)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -33,13 +33,13 @@ where
     }
     let stream = join(Cursor::new(first).chain(reader), writer);
     if first == [TLS_HANDSHAKE] {
-        serve_tls(shared, destination, stream).await;
+        serve_tls(state, destination, stream).await;
     } else if let Some(destination) = destination.without_tls() {
-        serve_http(shared, destination, stream).await;
+        serve_http(state, destination, stream).await;
     }
 }
 
-async fn serve_tls<S>(shared: Arc<Shared>, destination: Destination, stream: S)
+async fn serve_tls<S>(state: Arc<ProxyState>, destination: Destination, stream: S)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -48,21 +48,20 @@ where
     let name = start.client_hello().server_name().map(str::to_owned);
     let fits = name.as_deref().is_none_or(|name| is_host(destination.host(), name));
     if !fits {
-        shared.notice(&format!(
+        state.notice(&format!(
             "refused a TLS connection for {} in a tunnel to {}",
             name.unwrap_or_default(),
             destination.authority()
         ));
     }
-    let config =
-        if fits { shared.authority.server_config(destination.host()) } else { refusing_config() };
+    let config = if fits { state.authority.server_config(destination.host()) } else { refusing_config() };
     match config {
         Ok(config) => {
             if let Ok(Ok(stream)) = timeout(HANDSHAKE, start.into_stream(config)).await {
-                serve_http(shared, destination, stream).await;
+                serve_http(state, destination, stream).await;
             }
         }
-        Err(error) => shared.notice(&format!("{}: {error}", destination.authority())),
+        Err(error) => state.notice(&format!("{}: {error}", destination.authority())),
     }
 }
 
@@ -71,13 +70,13 @@ fn is_host(host: &Host, name: &str) -> bool {
     matches!(host, Host::Name(own) if own.eq_ignore_ascii_case(name))
 }
 
-async fn serve_http<S>(shared: Arc<Shared>, destination: Destination, stream: S)
+async fn serve_http<S>(state: Arc<ProxyState>, destination: Destination, stream: S)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let service = service_fn(move |request| {
-        let (shared, destination) = (Arc::clone(&shared), destination.clone());
-        async move { Ok::<_, Infallible>(exchange::answer(&shared, &destination, request).await) }
+        let (state, destination) = (Arc::clone(&state), destination.clone());
+        async move { Ok::<_, Infallible>(exchange::answer(&state, &destination, request).await) }
     });
     let mut server = auto::Builder::new(TokioExecutor::new());
     server.http1().timer(TokioTimer::new()).header_read_timeout(HANDSHAKE);

@@ -1,15 +1,11 @@
 //! The listener: authorizes each request of the command and finds the way for it.
 
-use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use http::header::PROXY_AUTHORIZATION;
-use http::{HeaderMap, Method, Request, Response, StatusCode};
+use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -28,21 +24,11 @@ use crate::destination::Destination;
 use crate::refusal::Refusal;
 use crate::routes::{Route, Routes};
 use crate::server::Server;
+use crate::state::{HANDSHAKE, OtherHosts, ProxyState};
 use crate::{exchange, intercept, plain, tunnel};
 
-/// Longest time for a head or a handshake to arrive.
-pub(crate) const HANDSHAKE: Duration = Duration::from_secs(30);
 /// Most connections at a time.
 const MAX_CONNECTIONS: usize = 1024;
-
-/// Treatment of hosts that no credential allows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OtherHosts {
-    /// Connect to them and pass everything on unread.
-    Tunnel,
-    /// Refuse them.
-    Refuse,
-}
 
 /// Parts of a proxy.
 pub struct ProxyParts {
@@ -73,31 +59,9 @@ pub enum ProxyError {
     Authority(#[from] AuthorityError),
 }
 
-/// What every connection uses.
-pub(crate) struct Shared {
-    pub(crate) server: Server,
-    pub(crate) routes: Routes,
-    pub(crate) others: OtherHosts,
-    pub(crate) egress: Client,
-    pub(crate) authority: RunAuthority,
-    token: SecretString,
-    notice: fn(&str),
-    noticed: Mutex<BTreeSet<String>>,
-}
-
-impl Shared {
-    /// Prints a line, once.
-    pub(crate) fn notice(&self, text: &str) {
-        let is_new = self.noticed.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned());
-        if is_new {
-            (self.notice)(text);
-        }
-    }
-}
-
 /// A running proxy. It ends with this value.
 pub struct Proxy {
-    shared: Arc<Shared>,
+    state: Arc<ProxyState>,
     address: SocketAddr,
     accepting: JoinHandle<()>,
 }
@@ -108,7 +72,7 @@ impl Proxy {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let authority = RunAuthority::new(&parts.routes.domains(), parts.now, Arc::clone(&parts.entropy))?;
-        let shared = Arc::new(Shared {
+        let state = Arc::new(ProxyState {
             server: parts.server,
             routes: parts.routes,
             others: parts.others,
@@ -118,8 +82,8 @@ impl Proxy {
             notice: parts.notice,
             noticed: Mutex::default(),
         });
-        let accepting = tokio::spawn(accept(listener, Arc::clone(&shared)));
-        Ok(Self { shared, address, accepting })
+        let accepting = tokio::spawn(accept(listener, Arc::clone(&state)));
+        Ok(Self { state, address, accepting })
     }
 
     /// The port.
@@ -129,22 +93,22 @@ impl Proxy {
 
     /// URL for the command, with the token of this run.
     pub fn url(&self) -> SecretString {
-        SecretString::new(format!("http://{}:x@{}", self.shared.token.expose(), self.address))
+        SecretString::new(format!("http://{}:x@{}", self.state.token.expose(), self.address))
     }
 
     /// The credentials by host.
     pub fn routes(&self) -> &Routes {
-        &self.shared.routes
+        &self.state.routes
     }
 
     /// The authority's certificate, in PEM.
     pub fn authority_pem(&self) -> String {
-        self.shared.authority.pem()
+        self.state.authority.pem()
     }
 
     /// The authority's certificate, in DER.
     pub fn authority_der(&self) -> &[u8] {
-        self.shared.authority.der()
+        self.state.authority.der()
     }
 }
 
@@ -154,15 +118,15 @@ impl Drop for Proxy {
     }
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+async fn accept(listener: TcpListener, state: Arc<ProxyState>) {
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
         match listener.accept().await {
             Ok((stream, _)) => {
-                let shared = Arc::clone(&shared);
+                let state = Arc::clone(&state);
                 tokio::spawn(async move {
-                    serve(shared, stream).await;
+                    serve(state, stream).await;
                     drop(place);
                 });
             }
@@ -175,12 +139,12 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-async fn serve(shared: Arc<Shared>, stream: TcpStream) {
+async fn serve(state: Arc<ProxyState>, stream: TcpStream) {
     // A small answer should not wait for the next one.
     drop(stream.set_nodelay(true));
     let service = service_fn(move |request| {
-        let shared = Arc::clone(&shared);
-        async move { Ok::<_, Infallible>(answer(&shared, request).await) }
+        let state = Arc::clone(&state);
+        async move { Ok::<_, Infallible>(answer(&state, request).await) }
     });
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(HANDSHAKE);
@@ -190,17 +154,17 @@ async fn serve(shared: Arc<Shared>, stream: TcpStream) {
     }
 }
 
-async fn answer(shared: &Arc<Shared>, mut request: Request<Incoming>) -> Response<Body> {
+async fn answer(state: &Arc<ProxyState>, mut request: Request<Incoming>) -> Response<Body> {
     let asked = request.headers().clone();
-    if !is_authorized(shared, &asked) {
+    if !state.admits(&asked) {
         let detail = "this proxy serves only the command that pyxis run started";
         let status = StatusCode::PROXY_AUTHENTICATION_REQUIRED;
         return Refusal::new(status, "proxy_authorization_required", detail).into_response(&asked);
     }
     if request.method() == Method::CONNECT {
-        return connect(shared, &mut request).await.unwrap_or_else(|refusal| {
+        return connect(state, &mut request).await.unwrap_or_else(|refusal| {
             // Few tools show the body of a refused CONNECT.
-            shared.notice(&refusal.detail);
+            state.notice(&refusal.detail);
             refusal.into_response(&asked)
         });
     }
@@ -208,38 +172,29 @@ async fn answer(shared: &Arc<Shared>, mut request: Request<Incoming>) -> Respons
         let detail = "this is a proxy: send CONNECT, or a request with a whole http:// or https:// URL";
         return Refusal::new(StatusCode::BAD_REQUEST, "malformed_request", detail).into_response(&asked);
     };
-    exchange::answer(shared, &destination, request).await
+    exchange::answer(state, &destination, request).await
 }
 
-async fn connect(shared: &Arc<Shared>, request: &mut Request<Incoming>) -> Result<Response<Body>, Refusal> {
+async fn connect(
+    state: &Arc<ProxyState>,
+    request: &mut Request<Incoming>,
+) -> Result<Response<Body>, Refusal> {
     let destination = Destination::of_connect(request.uri()).ok_or_else(|| {
         Refusal::new(StatusCode::BAD_REQUEST, "malformed_request", "CONNECT needs a host and a port")
     })?;
-    match (shared.routes.route(destination.root()), shared.others) {
+    match (state.routes.route(destination.root()), state.others) {
         // Within the tunnel, an explanation reaches the person; so an ambiguous host is refused there.
         (Route::Credential(_) | Route::Ambiguous(_), _) => {
             let upgraded = hyper::upgrade::on(request);
-            let shared = Arc::clone(shared);
+            let state = Arc::clone(state);
             tokio::spawn(async move {
                 if let Ok(stream) = upgraded.await {
-                    intercept::serve(shared, destination, TokioIo::new(stream)).await;
+                    intercept::serve(state, destination, TokioIo::new(stream)).await;
                 }
             });
         }
-        (Route::Unknown, OtherHosts::Tunnel) => tunnel::open(shared, &destination, request).await?,
+        (Route::Unknown, OtherHosts::Tunnel) => tunnel::open(state, &destination, request).await?,
         (Route::Unknown, OtherHosts::Refuse) => return Err(plain::no_credential(&destination)),
     }
     Ok(Response::new(empty()))
-}
-
-/// True for the token of this run as the user name, with any password (RFC 7617).
-fn is_authorized(shared: &Shared, headers: &HeaderMap) -> bool {
-    let mut values = headers.get_all(PROXY_AUTHORIZATION).iter();
-    let (Some(value), None) = (values.next(), values.next()) else { return false };
-    let Some((scheme, pair)) = value.to_str().ok().and_then(|text| text.split_once(' ')) else {
-        return false;
-    };
-    let pair = STANDARD.decode(pair.trim()).unwrap_or_default();
-    let user = pair.split(|byte| *byte == b':').next().unwrap_or_default();
-    scheme.eq_ignore_ascii_case("basic") && shared.token.matches(user)
 }

@@ -19,9 +19,9 @@ const PREFIX: &str = "px_placeholder_";
 
 /// Variables that presets know for the hosts of these credentials, with their placeholders.
 pub(crate) fn variables(routes: &Routes) -> impl Iterator<Item = (&'static str, String)> {
-    let held = presets::all().iter().filter(|preset| {
-        AllowedHosts::parse(&preset.hosts).is_ok_and(|hosts| routes.shares_host(&hosts))
-    });
+    let held = presets::all()
+        .iter()
+        .filter(|preset| AllowedHosts::parse(&preset.hosts).is_ok_and(|hosts| routes.shares_host(&hosts)));
     let names = held.flat_map(|preset| {
         // A part of the kind, such as an application id, is no secret, and tools put it into paths.
         let templates = preset.env_fields.iter().chain(&preset.env_optional);

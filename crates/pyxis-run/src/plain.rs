@@ -8,21 +8,21 @@ use pyxis_core::target::Scheme;
 use pyxis_net::body::{Body, boxed};
 
 use crate::destination::Destination;
-use crate::exchange::end_to_end;
-use crate::listener::{OtherHosts, Shared};
+use crate::headers::end_to_end;
 use crate::placeholder::{self, WithoutPlaceholders};
 use crate::refusal::Refusal;
+use crate::state::{OtherHosts, ProxyState};
 
 /// Longest time until a response begins.
 const PATIENCE: Duration = Duration::from_mins(10);
 
 /// Passes a request on as it is, or refuses it.
 pub(crate) async fn answer(
-    shared: &Shared,
+    state: &ProxyState,
     destination: &Destination,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Refusal> {
-    if shared.others == OtherHosts::Refuse {
+    if state.others == OtherHosts::Refuse {
         return Err(no_credential(destination));
     }
     if destination.root().scheme() == Scheme::Https {
@@ -40,7 +40,8 @@ pub(crate) async fn answer(
     *request.uri_mut() = destination.url(path).parse().map_err(|_| {
         Refusal::new(StatusCode::BAD_REQUEST, "malformed_request", "the request line has no usable path")
     })?;
-    let response = shared.egress.send(request, PATIENCE).await.map_err(|error| unreachable(destination, &error))?;
+    let response =
+        state.egress.send(request, PATIENCE).await.map_err(|error| unreachable(destination, &error))?;
     let (mut head, body) = response.into_parts();
     head.headers = end_to_end(head.headers);
     head.version = http::Version::default();

@@ -172,9 +172,8 @@ impl Routes {
         let mut domains = hosts.domains();
         domains.any(|domain| {
             let target = Target::parse(&format!("https://{domain}/"));
-            let is_allowed = |target: &Target| {
-                self.credentials.iter().any(|credential| credential.hosts.admits(target))
-            };
+            let is_allowed =
+                |target: &Target| self.credentials.iter().any(|credential| credential.hosts.admits(target));
             target.is_ok_and(|target| is_allowed(&target)) || self.domains().contains(&domain)
         })
     }

@@ -71,7 +71,8 @@ impl Server {
         let url = format!("{}/agent/services", self.base_url);
         let request = Request::get(&url).header("x-px-key", &self.key).body(empty());
         let request = request.map_err(|error| self.refused(StatusCode::BAD_REQUEST, error.to_string()))?;
-        let response = self.client.send(request, PATIENCE).await.map_err(|source| self.unreachable(source))?;
+        let response =
+            self.client.send(request, PATIENCE).await.map_err(|source| self.unreachable(source))?;
         let status = response.status();
         let body = read_capped(response.into_body(), MAX_LIST).await;
         let body = body.map_err(|source| self.unreachable(source))?;
@@ -80,8 +81,9 @@ impl Server {
             let detail = problem["detail"].as_str().unwrap_or("it is not a Pyxis server that serves agents");
             return Err(self.refused(status, detail.to_owned()));
         }
-        let list: ServiceList = serde_json::from_slice(&body)
-            .map_err(|error| self.refused(status, format!("the list of credentials is unreadable: {error}")))?;
+        let list: ServiceList = serde_json::from_slice(&body).map_err(|error| {
+            self.refused(status, format!("the list of credentials is unreadable: {error}"))
+        })?;
         Ok(Routes::new(list, choices)?)
     }
 

@@ -7,17 +7,17 @@ use hyper_util::rt::TokioIo;
 use tokio::io::copy_bidirectional;
 
 use crate::destination::Destination;
-use crate::listener::Shared;
 use crate::plain;
 use crate::refusal::Refusal;
+use crate::state::ProxyState;
 
 /// Connects to a host without a credential, and copies in both directions once the client has been told.
 pub(crate) async fn open(
-    shared: &Shared,
+    state: &ProxyState,
     destination: &Destination,
     request: &mut Request<Incoming>,
 ) -> Result<(), Refusal> {
-    let dialed = shared.egress.tunnel(&destination.host_port()).await;
+    let dialed = state.egress.tunnel(&destination.host_port()).await;
     let mut host = dialed.map_err(|error| plain::unreachable(destination, &error))?;
     let upgraded: OnUpgrade = hyper::upgrade::on(request);
     tokio::spawn(async move {

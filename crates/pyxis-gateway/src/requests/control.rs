@@ -169,9 +169,15 @@ mod tests {
 
     #[test]
     fn a_control_header_sent_twice_is_refused() {
-        for name in
-            ["x-px-credential", "x-px-target", "x-px-method", "x-px-reason", "x-px-entry-point", "idempotency-key", "prefer"]
-        {
+        for name in [
+            "x-px-credential",
+            "x-px-target",
+            "x-px-method",
+            "x-px-reason",
+            "x-px-entry-point",
+            "idempotency-key",
+            "prefer",
+        ] {
             let sent = headers(&[(name, "a"), (name, "a")]);
             assert!(matches!(Control::read(&sent), Err(Error::DuplicateHeader(_))), "{name}");
         }

@@ -25,9 +25,8 @@ impl Env for ProcessEnv {
 
     fn starting_with(&self, prefix: &str) -> Vec<(String, String)> {
         // Text is moved: a copy would leave behind another one that no one wipes.
-        let lossy = |text: OsString| {
-            text.into_string().unwrap_or_else(|text| text.to_string_lossy().into_owned())
-        };
+        let lossy =
+            |text: OsString| text.into_string().unwrap_or_else(|text| text.to_string_lossy().into_owned());
         std::env::vars_os()
             .map(|(name, value)| (lossy(name), lossy(value)))
             .filter(|(name, _)| name.starts_with(prefix))

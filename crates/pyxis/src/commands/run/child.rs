@@ -32,8 +32,7 @@ const FORWARDED: [(SignalKind, Signal); 6] = [
 /// as the command itself.
 pub(super) fn hide_memory() {
     #[cfg(target_os = "linux")]
-    if let Err(error) =
-        rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
+    if let Err(error) = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
     {
         tracing::warn!(%error, "the command could read the memory of pyxis run");
     }
@@ -89,9 +88,9 @@ fn forwarded_signals() -> Result<mpsc::Receiver<Signal>> {
     for (kind, number) in FORWARDED {
         let mut stream = signal(kind).context("cannot watch signals")?;
         let sender = sender.clone();
-        tokio::spawn(async move {
-            while stream.recv().await.is_some() && sender.send(number).await.is_ok() {}
-        });
+        tokio::spawn(
+            async move { while stream.recv().await.is_some() && sender.send(number).await.is_ok() {} },
+        );
     }
     Ok(receiver)
 }

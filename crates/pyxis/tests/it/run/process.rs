@@ -78,7 +78,10 @@ async fn neither_the_agent_key_nor_a_secret_is_where_the_command_can_look() {
 async fn tools_get_the_proxy_and_its_certificates_by_their_usual_variables() {
     let scene = Scene::new().await;
     let mut command = scene.command(&[], &["env"]);
-    command.env("ALL_PROXY", "socks5://elsewhere").env("HTTPS_PROXY", "http://elsewhere").env("no_proxy", "*");
+    command
+        .env("ALL_PROXY", "socks5://elsewhere")
+        .env("HTTPS_PROXY", "http://elsewhere")
+        .env("no_proxy", "*");
     let ran = run(command).await.expect(0);
     let value = |name: &str| {
         let found = ran.stdout.lines().find_map(|line| line.strip_prefix(&format!("{name}=")));
@@ -88,7 +91,10 @@ async fn tools_get_the_proxy_and_its_certificates_by_their_usual_variables() {
     for name in ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "CARGO_HTTP_PROXY"] {
         assert!(value(name).starts_with("http://") && value(name).contains(":x@127.0.0.1:"), "{name}");
     }
-    assert_eq!((value("NO_PROXY"), value("no_proxy")), (value("NO_PROXY"), "localhost,127.0.0.1,::1".to_owned()));
+    assert_eq!(
+        (value("NO_PROXY"), value("no_proxy")),
+        (value("NO_PROXY"), "localhost,127.0.0.1,::1".to_owned())
+    );
     assert_eq!(value("NODE_USE_ENV_PROXY"), "1");
     assert!(value("NODE_EXTRA_CA_CERTS").ends_with("/ca.pem"));
     for name in ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "AWS_CA_BUNDLE"] {

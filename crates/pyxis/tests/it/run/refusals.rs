@@ -53,7 +53,9 @@ async fn the_proxy_serves_only_those_who_have_its_token() {
     let scene = Scene::new().await;
     let running = Running::start(&scene, &[]);
     let host = scene.site.upstream.addr();
-    for authorization in ["", "Proxy-Authorization: Basic d3Jvbmc6eA==\r\n", "Proxy-Authorization: Bearer x\r\n"] {
+    for authorization in
+        ["", "Proxy-Authorization: Basic d3Jvbmc6eA==\r\n", "Proxy-Authorization: Bearer x\r\n"]
+    {
         let answer = running.send(&format!("CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n{authorization}\r\n"));
         assert!(answer.starts_with("HTTP/1.1 407"), "{answer}");
         assert!(answer.to_lowercase().contains("proxy-authenticate: basic"), "{answer}");
@@ -154,7 +156,15 @@ async fn an_upstream_that_the_server_does_not_trust_is_a_clear_error() {
 async fn a_websocket_is_refused_with_an_explanation() {
     let scene = Scene::new().await;
     let upgrade = [
-        "curl", "-sS", "-i", "--http1.1", "-H", "Connection: Upgrade", "-H", "Upgrade: websocket", &scene.url("/"),
+        "curl",
+        "-sS",
+        "-i",
+        "--http1.1",
+        "-H",
+        "Connection: Upgrade",
+        "-H",
+        "Upgrade: websocket",
+        &scene.url("/"),
     ];
     let ran = scene.run(&[], &upgrade).await.expect(0);
     assert!(ran.stdout.contains("HTTP/1.1 501"), "{ran:?}");
