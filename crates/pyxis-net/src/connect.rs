@@ -48,9 +48,9 @@ impl Connector {
     /// A plain connection to `target`, dialed like any other.
     pub(crate) async fn open(&self, target: &HostPort) -> Result<TcpStream, Error> {
         let dialer = &self.0;
-        let dialed =
+        let opening =
             timeout(dialer.connect_timeout, async { dialer.dial(&dialer.admitted(target).await?).await });
-        dialed.await.unwrap_or(Err(Error::Timeout(Wait::Connect)))
+        opening.await.unwrap_or(Err(Error::Timeout(Wait::Connect)))
     }
 }
 

@@ -154,7 +154,8 @@ fn server_builder()
     Ok(builder.with_no_client_auth())
 }
 
-/// Parameters with a name that is no host: without a DNS name, GnuTLS would hold a common name against the constraints.
+/// Parameters with a name that is no host: without a DNS name, some verifiers hold a common name
+/// against the constraints.
 fn base_params(name: &str, validity: Validity, entropy: &dyn Entropy) -> CertificateParams {
     let mut serial = entropy::bytes::<16>(entropy);
     // Positive and never zero (RFC 5280, section 4.1.2.2).
