@@ -14,7 +14,7 @@ use crate::placeholder;
 /// Hosts that the command reaches without the proxy.
 const DIRECT: &str = "localhost,127.0.0.1,::1";
 /// The same in Java's spelling.
-const DIRECT_JAVA: &str = "localhost|127.*|[::1]";
+const DIRECT_JAVA: &str = "localhost|127.0.0.1|[::1]";
 
 /// Variables with the URL of a proxy, in every spelling that tools read.
 const PROXY: &[&str] = &[

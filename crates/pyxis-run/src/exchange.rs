@@ -1,9 +1,15 @@
 //! One request of the command, to the host and back.
 
-use http::header::{CONNECTION, UPGRADE};
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::header::{CONNECTION, CONTENT_LENGTH, UPGRADE};
 use http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode};
+use http_body::Frame;
 use hyper::body::Incoming;
-use pyxis_net::body::{Body, boxed, empty};
+use pyxis_net::body::{Body, boxed};
 
 use crate::destination::Destination;
 use crate::headers::end_to_end;
@@ -21,9 +27,29 @@ pub(crate) async fn answer(
     let asked = request.headers().clone();
     let is_head = request.method() == Method::HEAD;
     let answered = exchange(state, destination, request).await;
-    let response = answered.unwrap_or_else(|refusal| refusal.into_response(&asked));
-    // Over HTTP/2, a body after HEAD is an error of the protocol.
-    if is_head { response.map(|_| empty()) } else { response }
+    let mut response = answered.unwrap_or_else(|refusal| refusal.into_response(&asked));
+    if is_head {
+        // The length is that of the server's own response, which has no body; none is better than a wrong one. A body
+        // after HEAD is an error over HTTP/2.
+        response.headers_mut().remove(CONTENT_LENGTH);
+        *response.body_mut() = boxed(NoBody);
+    }
+    response
+}
+
+/// No body, of a length that is not told. Of an empty one, the library would tell the length 0.
+struct NoBody;
+
+impl http_body::Body for NoBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(None)
+    }
 }
 
 async fn exchange(

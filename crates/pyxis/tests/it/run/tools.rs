@@ -52,6 +52,18 @@ async fn curl_speaks_either_version_of_http() {
 }
 
 #[tokio::test]
+async fn head_is_answered_without_a_body_and_without_a_wrong_length() {
+    let scene = Scene::new().await;
+    let url = scene.url("/");
+    for option in ["--http1.1", "--http2"] {
+        let ran =
+            scene.run(&[], &["curl", "-sSfI", "--suppress-connect-headers", option, &url]).await.expect(0);
+        assert!(ran.stdout.contains(" 200") && !ran.stdout.contains("content-length"), "{ran:?}");
+    }
+    assert!(scene.site.upstream.requests().iter().all(|request| request.method == http::Method::HEAD));
+}
+
+#[tokio::test]
 async fn wget_reaches_an_api_with_the_secret_attached() {
     fetched(&["wget", "-nv", "-O", "-", "URL"]).await;
 }
