@@ -2,6 +2,9 @@
 //!
 //! A new one is one text file and one line in [`ALL`]. The command line, the dashboard and the guide show the same.
 
+/// Path of the MCP server below the base URL.
+pub const MCP_PATH: &str = "/mcp";
+
 /// A program that speaks MCP, or a way to speak it by hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AgentClient {

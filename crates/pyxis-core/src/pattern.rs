@@ -109,6 +109,11 @@ impl Pattern {
         Ok(Self { host, port, ..Self::of_path(canonical(path)?.path().as_bytes()) })
     }
 
+    /// The pattern of every URL.
+    pub(crate) fn everything() -> Self {
+        Self::of_path(b"/")
+    }
+
     fn of_path(path: &[u8]) -> Self {
         let mut segments: Vec<Segment> = path.split(|&b| b == b'/').skip(1).map(Segment::of).collect();
         let trailing_slash = segments.pop_if(|last| last.is_empty()).is_some();

@@ -1,19 +1,25 @@
 //! Policies: rules that let requests pass, require approval or refuse them (`docs/reference/policy.md#evaluation`).
 
 mod compiled;
+pub mod content;
 mod document;
 mod limits;
 mod method;
 mod operations;
+mod pattern_lists;
 mod tightening;
 
 pub use compiled::CompiledPolicy;
+pub use content::{ContentRule, Finding, RequestContent};
 pub use document::{Policy, PolicyError};
 pub use method::Method;
 pub use operations::Operations;
 pub use tightening::{PolicyTightening, tightened};
 
+use std::sync::LazyLock;
+
 use crate::approval_mode::ApprovalMode;
+use crate::policy::content::CompiledContentRules;
 use crate::target::Target;
 
 /// Outcome for a request.
@@ -57,6 +63,8 @@ pub enum Rule {
     AutonomousDefault,
     /// `deny_methods` or `deny_urls`, before rule 1.
     Deny,
+    /// A rule of `content_rules`, or the default of GraphQL endpoints.
+    Content,
     /// A grant replaced the approval.
     Grant,
     /// The target cannot be used at all; decided before any policy.
@@ -76,6 +84,7 @@ impl Rule {
         Self::GatedDefault,
         Self::AutonomousDefault,
         Self::Deny,
+        Self::Content,
         Self::Grant,
         Self::Target,
         Self::AllowedHosts,
@@ -92,6 +101,7 @@ impl Rule {
             Self::GatedDefault => "gated_default",
             Self::AutonomousDefault => "autonomous_default",
             Self::Deny => "deny",
+            Self::Content => "content",
             Self::Grant => "grant",
             Self::Target => "target",
             Self::AllowedHosts => "allowed_hosts",
@@ -113,6 +123,7 @@ impl Rule {
             }
             Self::AutonomousDefault => "no policy; the workspace default (autonomous) allows everything",
             Self::Deny => "deny_methods or deny_urls denies the request",
+            Self::Content => "the content of the request needs approval or is denied",
             Self::Grant => "an open grant covers this request",
             Self::Target => "the target is invalid",
             Self::AllowedHosts => "the host is not in the credential's allowed_hosts",
@@ -161,6 +172,34 @@ pub fn evaluate<'a>(
         Some(policy) => policy.evaluate(method, target),
         None => without_policy(mode, method),
     }
+}
+
+/// True if the content of a request must be read before it is sent, given the decision by its URL.
+pub fn content_concerns(
+    policy: Option<&CompiledPolicy>,
+    decision: &Decision<'_>,
+    method: Method,
+    target: &Target,
+) -> bool {
+    rules(policy).concern(decision, method, target)
+}
+
+/// Finds what the content of a request calls for beyond the decision by its URL. `None` if that decision stands. A finding
+/// is never weaker, and no grant covers it.
+pub fn evaluate_content<'p>(
+    policy: Option<&'p CompiledPolicy>,
+    decision: &Decision<'_>,
+    method: Method,
+    target: &Target,
+    content: &RequestContent<'_>,
+) -> Option<Finding<'p>> {
+    rules(policy).evaluate(decision, method, target, content)
+}
+
+/// The content rules of a policy; none without a policy.
+fn rules(policy: Option<&CompiledPolicy>) -> &CompiledContentRules {
+    static NONE: LazyLock<CompiledContentRules> = LazyLock::new(CompiledContentRules::default);
+    policy.map_or(&NONE, CompiledPolicy::content)
 }
 
 const fn without_policy(mode: ApprovalMode, method: Method) -> Decision<'static> {

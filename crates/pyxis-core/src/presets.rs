@@ -1,13 +1,15 @@
-//! Presets: settings for common APIs. Data in `data/presets.json`, facts only.
+//! Presets: settings for common APIs. Data in `data/presets.json` and `data/starter_policies.json`, facts only.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use zeroize::Zeroizing;
 
 use crate::auth::Auth;
 use crate::hosts::AllowedHosts;
+use crate::policy::Policy;
 use crate::secret::SecretString;
 use crate::target::Target;
 
@@ -45,6 +47,11 @@ pub struct Preset {
 }
 
 impl Preset {
+    /// A policy to start with: what only reads passes, whatever its method, and the rest needs approval.
+    pub fn starter_policy(&self) -> Option<&'static Policy> {
+        STARTER_POLICIES.get(&self.id)
+    }
+
     /// Every environment variable that usually holds the secret or a related value.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         let templates = self.env_fields.values().chain(self.env_optional.values());
@@ -82,6 +89,13 @@ impl Template {
 
 static ALL: LazyLock<Vec<Preset>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("../data/presets.json")).expect("the presets are checked by a test")
+});
+
+static STARTER_POLICIES: LazyLock<BTreeMap<String, Policy>> = LazyLock::new(|| {
+    let documents: BTreeMap<String, Box<RawValue>> =
+        serde_json::from_str(include_str!("../data/starter_policies.json")).expect("checked by a test");
+    let read = |document: &RawValue| Policy::from_json(document.get().as_bytes());
+    documents.into_iter().map(|(id, document)| (id, read(&document).expect("checked by a test"))).collect()
 });
 
 /// Every preset, in file order.
@@ -147,7 +161,9 @@ fn of_kind<T>(auth: &Auth, known: impl Fn(&'static Preset) -> Option<T>) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::approval_mode::ApprovalMode;
     use crate::auth::{BasicPair, BearerToken};
+    use crate::policy::{self, Method, RequestContent, Verdict};
 
     #[test]
     fn there_are_forty_and_each_is_sound() {
@@ -164,6 +180,148 @@ mod tests {
             }
             assert!(preset.probe.is_some() || preset.probe_headers.is_empty(), "{}", preset.id);
             assert!(!(preset.blind && preset.probe.is_some()), "{}", preset.id);
+        }
+    }
+
+    #[test]
+    fn every_starter_policy_belongs_to_a_preset_and_stays_within_its_hosts() {
+        for (id, policy) in STARTER_POLICIES.iter() {
+            let preset = find(id).unwrap_or_else(|| panic!("{id} is no preset"));
+            let lists = [&policy.auto_approve_urls, &policy.require_approval_urls, &policy.deny_urls];
+            for pattern in lists.into_iter().flatten().filter(|pattern| !pattern.starts_with('/')) {
+                let target = Target::parse(&format!("https://{}", pattern.replace('*', "x"))).unwrap();
+                assert!(reaches(preset, &target), "{id}: {pattern}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_starter_policy_passes_what_reads_and_asks_about_what_writes() {
+        use Verdict::{AutoApprove, Deny, RequireApproval};
+        let decided = |id: &str, method: Method, url: &str, body: &str| {
+            let policy = find(id).and_then(Preset::starter_policy).unwrap().compile();
+            let target = Target::parse(url).unwrap();
+            let decision = policy::evaluate(Some(&policy), ApprovalMode::Autonomous, method, &target);
+            let content_type = Some("application/json");
+            let content = RequestContent {
+                content_type,
+                is_encoded: false,
+                query: target.query(),
+                body: body.as_bytes(),
+            };
+            let found = policy::evaluate_content(Some(&policy), &decision, method, &target, &content);
+            found.map_or(decision.verdict, |found| found.verdict)
+        };
+        for (id, method, url, body, expected) in [
+            ("github", Method::Get, "https://api.github.com/repos/a/b/issues", "", AutoApprove),
+            ("github", Method::Post, "https://api.github.com/repos/a/b/issues", "{}", RequireApproval),
+            ("github", Method::Get, "https://api.github.com/repos/a/b/hooks", "", RequireApproval),
+            (
+                "github",
+                Method::Post,
+                "https://api.github.com/graphql",
+                r#"{"query":"{viewer{login}}"}"#,
+                AutoApprove,
+            ),
+            (
+                "github",
+                Method::Post,
+                "https://api.github.com/graphql",
+                r#"{"query":"mutation{a}"}"#,
+                RequireApproval,
+            ),
+            ("slack", Method::Get, "https://slack.com/api/conversations.history?channel=C1", "", AutoApprove),
+            ("slack", Method::Post, "https://slack.com/api/conversations.list", "", AutoApprove),
+            (
+                "slack",
+                Method::Get,
+                "https://slack.com/api/chat.postMessage?channel=C1&text=x",
+                "",
+                RequireApproval,
+            ),
+            (
+                "slack",
+                Method::Get,
+                "https://slack.com/api/conversations.archive?channel=C1",
+                "",
+                RequireApproval,
+            ),
+            ("stripe", Method::Get, "https://api.stripe.com/v1/customers", "", AutoApprove),
+            ("stripe", Method::Post, "https://api.stripe.com/v1/refunds", "", RequireApproval),
+            (
+                "linear",
+                Method::Post,
+                "https://api.linear.app/graphql",
+                r#"{"query":"{issues{id}}"}"#,
+                AutoApprove,
+            ),
+            (
+                "linear",
+                Method::Post,
+                "https://api.linear.app/graphql",
+                r#"{"query":"mutation{a}"}"#,
+                RequireApproval,
+            ),
+            ("notion", Method::Post, "https://api.notion.com/v1/databases/7/query", "{}", AutoApprove),
+            ("notion", Method::Post, "https://api.notion.com/v1/pages", "{}", RequireApproval),
+            ("notion", Method::Patch, "https://api.notion.com/v1/databases/7", "{}", RequireApproval),
+            (
+                "google",
+                Method::Get,
+                "https://gmail.googleapis.com/gmail/v1/users/me/messages",
+                "",
+                AutoApprove,
+            ),
+            (
+                "google",
+                Method::Post,
+                "https://gmail.googleapis.com/gmail/v1/users/me/messages/send",
+                "{}",
+                RequireApproval,
+            ),
+            ("openai", Method::Post, "https://api.openai.com/v1/chat/completions", "{}", AutoApprove),
+            ("openai", Method::Post, "https://api.openai.com/v1/files", "", RequireApproval),
+            ("openai", Method::Get, "https://api.openai.com/v1/organization/users", "", Deny),
+            ("anthropic", Method::Post, "https://api.anthropic.com/v1/messages", "{}", AutoApprove),
+            ("anthropic", Method::Get, "https://api.anthropic.com/v1/organizations/api_keys", "", Deny),
+            ("jira", Method::Post, "https://a.atlassian.net/rest/api/3/search/jql", "{}", AutoApprove),
+            ("jira", Method::Post, "https://a.atlassian.net/rest/api/3/issue", "{}", RequireApproval),
+            (
+                "aws",
+                Method::Get,
+                "https://ec2.eu-west-1.amazonaws.com/?Action=TerminateInstances",
+                "",
+                RequireApproval,
+            ),
+            ("aws-s3", Method::Get, "https://b.s3.amazonaws.com/key", "", AutoApprove),
+            ("aws-s3", Method::Put, "https://b.s3.amazonaws.com/key", "", RequireApproval),
+            (
+                "etherscan",
+                Method::Get,
+                "https://api.etherscan.io/v2/api?module=account&action=balance",
+                "",
+                AutoApprove,
+            ),
+            (
+                "etherscan",
+                Method::Get,
+                "https://api.etherscan.io/v2/api?module=proxy&action=eth_sendRawTransaction",
+                "",
+                RequireApproval,
+            ),
+        ] {
+            assert_eq!(decided(id, method, url, body), expected, "{id}: {method} {url} {body}");
+        }
+        for (id, policy) in STARTER_POLICIES.iter() {
+            let host =
+                find(id).unwrap().hosts.first().map_or("a.example", |host| host.trim_start_matches("*."));
+            let target = Target::parse(&format!("https://{host}/somewhere/else")).unwrap();
+            for method in [Method::Post, Method::Put, Method::Patch, Method::Delete] {
+                let decision =
+                    policy::evaluate(Some(&policy.compile()), ApprovalMode::Autonomous, method, &target)
+                        .verdict;
+                assert_eq!(decision, RequireApproval, "{id}: {method}");
+            }
         }
     }
 

@@ -58,6 +58,8 @@ pub struct Assets {
     pub inbox: Asset,
     /// On the page of one pending request: reloads it when someone else decides.
     pub approval: Asset,
+    /// On pages that connect a program: says when the first call has arrived.
+    pub connect: Asset,
     /// On the scorer page: sums while weights are typed.
     pub weights: Asset,
     /// On pages that ask for a passkey: to register, sign in, approve or confirm.
@@ -76,6 +78,7 @@ pub static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
     enhance: Asset::new("enhance", "js", include_bytes!("../assets/enhance.js")),
     inbox: Asset::new("inbox", "js", include_bytes!("../assets/inbox.js")),
     approval: Asset::new("approval", "js", include_bytes!("../assets/approval.js")),
+    connect: Asset::new("connect", "js", include_bytes!("../assets/connect.js")),
     weights: Asset::new("weights", "js", include_bytes!("../assets/weights.js")),
     passkey: Asset::new("passkey", "js", include_bytes!("../assets/passkey.js")),
     push: Asset::new("push", "js", include_bytes!("../assets/push.js")),
@@ -86,8 +89,8 @@ pub static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
 impl Assets {
     /// The file whose URL ends in `/static/{file}`, in this build's spelling only.
     pub fn find(&self, file: &str) -> Option<&Asset> {
-        let Self { style, enhance, inbox, approval, weights, passkey, push, icons, mark } = self;
-        [style, enhance, inbox, approval, weights, passkey, push, icons, mark]
+        let Self { style, enhance, inbox, approval, connect, weights, passkey, push, icons, mark } = self;
+        [style, enhance, inbox, approval, connect, weights, passkey, push, icons, mark]
             .into_iter()
             .find(|asset| asset.url.strip_prefix("/static/") == Some(file))
     }
@@ -130,8 +133,8 @@ mod tests {
 
     #[test]
     fn no_script_writes_html() {
-        let Assets { enhance, inbox, approval, weights, passkey, push, .. } = &*ASSETS;
-        for script in [enhance, inbox, approval, weights, passkey, push] {
+        let Assets { enhance, inbox, approval, connect, weights, passkey, push, .. } = &*ASSETS;
+        for script in [enhance, inbox, approval, connect, weights, passkey, push] {
             let source = std::str::from_utf8(&script.bytes).expect("UTF-8");
             for sink in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", ".style"]
             {

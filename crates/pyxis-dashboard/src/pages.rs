@@ -1,6 +1,7 @@
 //! The pages: read the request, call a service, fill a view.
 
 pub(crate) mod account;
+pub(crate) mod agent_connect;
 pub(crate) mod agents;
 mod api_key_form;
 pub(crate) mod api_keys;

@@ -5,9 +5,9 @@ use axum::extract::{DefaultBodyLimit, Path};
 use axum::routing::{get, post};
 
 use crate::pages::{
-    account, agents, api_keys, audit, brand, catalogue, connect, credential_import, credentials, decisions,
-    explorer, history, inbox, issuers, models, notifications, passkey_sign_in, password, people, policies,
-    scorers, settings, sign_in, staged, usage, verification, webhooks,
+    account, agent_connect, agents, api_keys, audit, brand, catalogue, connect, credential_import,
+    credentials, decisions, explorer, history, inbox, issuers, models, notifications, passkey_sign_in,
+    password, people, policies, scorers, settings, sign_in, staged, usage, verification, webhooks,
 };
 use crate::{Error, State, assets, events, form, headers, notice};
 
@@ -67,6 +67,8 @@ fn access() -> Router<State> {
         .route("/app/agents", get(agents::list).post(agents::add))
         .route("/app/new/agent", get(agents::new))
         .route("/app/agents/{id}", get(agents::show))
+        .route("/app/agents/{id}/connect", get(agent_connect::page))
+        .route("/app/agents/{id}/seen", get(agent_connect::seen))
         .route("/app/agents/{id}/edit", post(agents::edit))
         .route("/app/agents/{id}/rotate", post(agents::rotate))
         .route("/app/agents/{id}/disable", post(agents::disable))

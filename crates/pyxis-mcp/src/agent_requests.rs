@@ -6,7 +6,7 @@ use http::{HeaderName, HeaderValue, Method, Request, Response};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use pyxis_gateway as gateway;
 use pyxis_gateway::EntryPoint;
-use pyxis_gateway::entry_points::{self, Explanation};
+use pyxis_gateway::entry_points::{self, ExplainedRequest, Explanation};
 use tower::ServiceExt;
 
 use crate::arguments::Call;
@@ -85,8 +85,14 @@ impl AgentRequests {
         caller: &McpCaller,
         call: &Call,
     ) -> Result<Explanation, gateway::Error> {
-        entry_points::explain(&self.gateway, caller.key.expose(), &call.credential, &call.method, &call.url)
-            .await
+        let request = ExplainedRequest {
+            method: &call.method,
+            url: &call.url,
+            agent: None,
+            body: std::str::from_utf8(&call.body).ok(),
+            content_type: call.content_type(),
+        };
+        entry_points::explain(&self.gateway, caller.key.expose(), &call.credential, request).await
     }
 
     async fn send(

@@ -30,6 +30,10 @@ struct ExplainArguments {
     credential: String,
     method: Option<String>,
     url: String,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    #[serde(default)]
+    body: Value,
 }
 
 /// Arguments of `wait` and `withdraw`.
@@ -64,7 +68,11 @@ pub(crate) fn read<T: DeserializeOwned>(arguments: Option<JsonObject>) -> Result
 impl Call {
     /// Reads the arguments of `call`.
     pub(crate) fn read(arguments: Option<JsonObject>) -> Result<Self, String> {
-        let CallArguments { credential, method, url, mut headers, body, reason } = read(arguments)?;
+        Self::check(read(arguments)?)
+    }
+
+    fn check(arguments: CallArguments) -> Result<Self, String> {
+        let CallArguments { credential, method, url, mut headers, body, reason } = arguments;
         check_headers(&headers)?;
         let is_json = !body.is_string();
         let body = match body {
@@ -90,9 +98,14 @@ impl Call {
 
     /// Reads the arguments of `explain`.
     pub(crate) fn to_explain(arguments: Option<JsonObject>) -> Result<Self, String> {
-        let ExplainArguments { credential, method, url } = read(arguments)?;
-        let method = method.unwrap_or_else(|| "GET".to_owned());
-        Ok(Self { credential, method, url, headers: BTreeMap::new(), body: Vec::new(), reason: None })
+        let ExplainArguments { credential, method, url, headers, body } = read(arguments)?;
+        Self::check(CallArguments { credential, method, url, headers, body, reason: None })
+    }
+
+    /// `Content-Type` of the body.
+    pub(crate) fn content_type(&self) -> Option<&str> {
+        let mut types = self.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+        types.next().map(|(_, value)| value.as_str())
     }
 
     /// SHA-256 over everything that the call sends.

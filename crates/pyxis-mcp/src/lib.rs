@@ -25,7 +25,7 @@ use crate::agent_requests::AgentRequests;
 use crate::server::McpServer;
 
 /// Path of the server.
-pub const PATH: &str = "/mcp";
+pub const PATH: &str = pyxis_core::agent_client::MCP_PATH;
 
 /// Longest message of a client, in bytes. A body that waits for approval may have 10 MiB, which base64 or escapes make
 /// longer.

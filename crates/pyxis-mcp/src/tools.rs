@@ -70,6 +70,8 @@ fn explain() -> Tool {
         "credential": {"type": "string", "description": "Name of the credential, as `services` lists it."},
         "method": {"type": "string", "default": "GET"},
         "url": {"type": "string", "description": "Full URL, including the query."},
+        "headers": {"type": "object", "additionalProperties": {"type": "string"}},
+        "body": {"type": ["string", "object", "array"], "description": "Body, as for `call`. Some rules read it."},
     });
     let title = "Explain a request";
     tool("explain", title, about, properties, &["credential", "url"]).with_annotations(reads(title, false))

@@ -474,6 +474,9 @@ pub struct AddCredential {
     /// Preset whose hosts and kind to use; see `pyxis credential presets`.
     #[arg(long, value_name = "PRESET", conflicts_with_all = ["auth", "auth_json"])]
     pub preset: Option<String>,
+    /// Store the preset's starter policy with it: what only reads passes, and the rest needs approval.
+    #[arg(long, requires = "preset")]
+    pub starter_policy: bool,
     /// Setting of the kind, for example `app_id=12`, never a secret; repeat for several.
     #[arg(long = "set", value_name = "FIELD=VALUE", conflicts_with = "auth_json")]
     pub set: Vec<String>,
@@ -541,6 +544,12 @@ pub enum PolicyCommand {
         /// Agent whose own grants count too.
         #[arg(long)]
         agent: Option<String>,
+        /// Body of the request, for content rules.
+        #[arg(long)]
+        body: Option<String>,
+        /// Type of the body.
+        #[arg(long, default_value = "application/json")]
+        content_type: String,
     },
 }
 

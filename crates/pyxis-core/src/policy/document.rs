@@ -35,6 +35,10 @@ pub struct Policy {
     /// URL patterns that are refused, before rule 1, tried on every plausible variant of the path.
     #[schema(value_type = Vec<UrlPattern>, max_items = 2000)]
     pub deny_urls: Vec<String>,
+    /// Rules about the bodies of requests that the rules above let pass, one per line of the policy's language. They only
+    /// make a decision stricter.
+    #[schema(max_items = 200)]
+    pub content_rules: Vec<String>,
     /// Email addresses; empty means any eligible approver. Being listed adds no eligibility.
     #[schema(value_type = Vec<ApproverEmail>, max_items = 2000)]
     pub allowed_approvers: Vec<String>,
@@ -65,6 +69,7 @@ impl Default for Policy {
             auto_approve_urls: Vec::new(),
             require_approval_urls: Vec::new(),
             deny_urls: Vec::new(),
+            content_rules: Vec::new(),
             allowed_approvers: Vec::new(),
             channel: Channel::AgentReflected,
             rooms: Rooms::default(),

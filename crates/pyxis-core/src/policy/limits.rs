@@ -16,3 +16,6 @@ pub(super) const MAX_EMAIL_BYTES: usize = 254;
 
 /// Longest chat or room identifier (Matrix: 255 bytes; Telegram's are shorter).
 pub(super) const MAX_ROOM_BYTES: usize = 255;
+
+/// Largest number of content rules; each is tried on every request.
+pub(super) const MAX_CONTENT_RULES: usize = 200;

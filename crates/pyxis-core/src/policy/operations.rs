@@ -43,6 +43,16 @@ impl Operations {
         })
     }
 
+    /// True if the path says GraphQL by name, or the host is known to serve it there. A path that ends in `query` or
+    /// `graph` only may be GraphQL.
+    pub(super) fn is_named_graphql(target: &Target) -> bool {
+        let is_vague = |segment: &str| matches!(&*name(segment), "graph" | "query");
+        let path = target.path().trim_end_matches('/');
+        let is_known =
+            KNOWN.iter().any(|(known, endpoint)| is_host(target.written_host(), known) && path == *endpoint);
+        is_known || (Self::of(target) == Some(Self::GraphQl) && !path.rsplit('/').take(2).any(is_vague))
+    }
+
     /// Kind of operations implied by the name of a path segment, in any position.
     fn of_name(name: &str) -> Option<Self> {
         match name {

@@ -14,6 +14,7 @@ use pyxis_gateway::admin::deny_all;
 use pyxis_store::agents::AgentRow;
 use pyxis_store::lists::{self, AgentItem, SortKey};
 
+use super::agent_connect;
 use super::labels::enabled;
 use super::list_query::{ListQuery, ListSlot};
 use super::table::{By, Table};
@@ -206,12 +207,13 @@ async fn key_page(
         name: agent.row.name.clone(),
         key: key.expose().clone(),
         rotated,
+        guide: agent_connect::guide(state, &agent.row.id.to_string(), key.expose()),
         curl: first_request(state, key.expose(), credential),
     })
 }
 
 /// Parses an agent id. A malformed one is not found.
-fn agent_id(text: &str) -> Result<AgentId, Error> {
+pub(super) fn agent_id(text: &str) -> Result<AgentId, Error> {
     text.parse().map_err(|_| Error::NotFound)
 }
 

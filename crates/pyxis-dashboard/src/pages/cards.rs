@@ -93,6 +93,7 @@ impl Cards {
             } else {
                 labels::rule(row.rule.as_str(), row.pattern.as_deref(), &row.method)
             },
+            content: view.content.clone(),
             signing: signing::of(view),
             headers: view.telling_headers(),
             body,
@@ -175,6 +176,11 @@ impl Cards {
         }
         if needed > 1 {
             return GrantOffer::Unavailable("A grant cannot replace several approvals.".into());
+        }
+        if row.rule.is(Rule::Content) {
+            return GrantOffer::Unavailable(
+                "A content rule paused this request, so a grant has no effect.".into(),
+            );
         }
         if row.rule.is(Rule::RequireUrl) {
             return GrantOffer::Unavailable(

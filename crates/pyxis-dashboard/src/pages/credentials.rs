@@ -24,12 +24,12 @@ use super::list_query::{ListQuery, ListSlot};
 use super::table::{By, Table};
 use super::{labels, problem};
 use crate::error::html;
-use crate::form::{Form, Page, PathId};
+use crate::form::{Fields, Form, Page, PathId};
 use crate::notice::Notice;
 use crate::session::{Manager, SignedIn};
 use crate::view::credentials::{
     CredentialForm, CredentialKind, CredentialLine, CredentialPage, CredentialsPage, NewCredentialPage,
-    ProbeResult,
+    ProbeResult, StarterPolicy,
 };
 use crate::view::{Layout, Problems, Timestamp};
 use crate::{Error, State, text};
@@ -111,7 +111,22 @@ pub(crate) async fn new(
 ) -> Result<Response, Error> {
     let kind = CredentialKind::from_name(&kind).unwrap_or(CredentialKind::USUAL);
     let (kind, form) = presets::find(&preset).map_or((kind, CredentialForm::default()), form::preset);
-    html(&new_page(&state, who.shell(&state).await?, kind, form, search))
+    let starter = starter(&state, &who, &preset).await?;
+    html(&NewCredentialPage { starter, ..new_page(&state, who.shell(&state).await?, kind, form, search) })
+}
+
+/// The starter policy of a preset, offered first where the workspace's mode asks at all.
+async fn starter(state: &State, who: &SignedIn, preset: &str) -> Result<Option<StarterPolicy>, Error> {
+    let Some(preset) = presets::find(preset) else { return Ok(None) };
+    let Some(policy) = preset.starter_policy() else { return Ok(None) };
+    let mode = workspaces::get(&state.gateway.store, who.person.workspace()).await?.mode;
+    Ok(Some(StarterPolicy {
+        preset: preset.id.clone(),
+        service: preset.name.clone(),
+        rules: labels::policy_rules(policy),
+        mode: without_policy(mode).to_owned(),
+        chosen: mode == ApprovalMode::Gated,
+    }))
 }
 
 fn new_page(
@@ -125,7 +140,7 @@ fn new_page(
     let presets =
         found.iter().map(|preset| (preset.id.clone(), preset.name.clone(), preset.hosts.join(", ")));
     let redirect_uri = connect::redirect_uri(&state.gateway.config);
-    NewCredentialPage { shell, kind, form, redirect_uri, presets: presets.collect(), search }
+    NewCredentialPage { shell, kind, form, redirect_uri, presets: presets.collect(), search, starter: None }
 }
 
 pub(crate) async fn add(Form { state, who, fields }: Form<Manager>) -> Result<Response, Error> {
@@ -144,6 +159,7 @@ pub(crate) async fn add(Form { state, who, fields }: Form<Manager>) -> Result<Re
                 allow_http: fields.on("allow_http"),
                 options: CredentialOptions::default(),
                 secret,
+                policy: chosen_policy(&fields),
             };
             match credentials::create(&state.gateway, &who.person.actor(), input).await {
                 Ok(row) => return Ok(Notice::CredentialAdded.then(&state, &path(&row.name))),
@@ -152,7 +168,17 @@ pub(crate) async fn add(Form { state, who, fields }: Form<Manager>) -> Result<Re
         }
     };
     let form = form::typed(kind, &fields, problems);
-    Ok(unprocessable(html(&new_page(&state, who.shell(&state).await?, kind, form, String::new()))?))
+    let starter = starter(&state, &who, fields.get("preset")).await?;
+    let starter =
+        starter.map(|starter| StarterPolicy { chosen: fields.get("policy") == "starter", ..starter });
+    let page = new_page(&state, who.shell(&state).await?, kind, form, String::new());
+    Ok(unprocessable(html(&NewCredentialPage { starter, ..page })?))
+}
+
+/// The starter policy, if it was chosen.
+fn chosen_policy(fields: &Fields) -> Option<Policy> {
+    let preset = presets::find(fields.get("preset")).filter(|_| fields.get("policy") == "starter");
+    preset.and_then(presets::Preset::starter_policy).cloned()
 }
 
 /// Names are letters, digits, dots, dashes and underscores, so they need no escaping.

@@ -50,6 +50,10 @@ pub(super) fn policy_rules(policy: &Policy) -> Vec<String> {
     urls(&mut rules, &policy.deny_urls, "is denied", "are denied");
     urls(&mut rules, &policy.require_approval_urls, "always needs approval", "always need approval");
     urls(&mut rules, &policy.auto_approve_urls, "is allowed", "are allowed");
+    rules.extend(policy.content_rules.iter().take(NAMED).map(|rule| format!("content rule: {rule}")));
+    if let Some(more) = policy.content_rules.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        rules.push(text::counted(more as u64, "more content rule"));
+    }
     if rules.is_empty() {
         rules.push("everything needs approval".to_owned());
     }
@@ -107,6 +111,8 @@ pub(super) fn rule(name: &str, pattern: Option<&str>, method: &str) -> String {
         }
         (Rule::GatedDefault, _) => format!("{method} needs approval (workspace mode)"),
         (Rule::AutonomousDefault, _) => "everything is allowed (workspace mode)".to_owned(),
+        (Rule::Content, Some(rule)) => format!("content rule {rule}"),
+        (Rule::Content, None) => "a GraphQL mutation needs approval".to_owned(),
         (Rule::Deny, Some(pattern)) => format!("denied, matches {pattern}"),
         (Rule::Deny, None) => format!("{method} is denied"),
         (other, _) => other.detail().to_owned(),

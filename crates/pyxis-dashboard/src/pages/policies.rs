@@ -4,9 +4,9 @@ use axum::response::Response;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::eligibility;
 use pyxis_core::id::GrantId;
-use pyxis_core::policy::Policy;
+use pyxis_core::policy::{Policy, Rule};
 use pyxis_gateway::Error as Service;
-use pyxis_gateway::admin::policies::{self, Changed, Explanation};
+use pyxis_gateway::admin::policies::{self, Changed, ExplainedRequest, Explanation};
 use pyxis_gateway::admin::{credentials, grants, people, rights, staged, workspaces};
 use pyxis_store::credentials::CredentialRow;
 use pyxis_store::lists::{self, CredentialItem, GrantItem, SortKey, StagedItem};
@@ -260,11 +260,22 @@ pub(crate) async fn explain(
     Form { state, who, fields }: Form<SignedIn>,
 ) -> Result<Response, Error> {
     let (method, url) = (fields.trimmed("method"), fields.trimmed("url"));
+    let (body, content_type) = (fields.text("body"), fields.get("content_type").to_owned());
     stored(&state, &who, &name).await?;
     let workspace = who.person.workspace();
-    let said = policies::explain(&state.gateway, workspace, &name, &method, &url, None).await?;
+    let request = ExplainedRequest {
+        method: &method,
+        url: &url,
+        agent: None,
+        body: Some(&*body).filter(|body| !body.is_empty()),
+        content_type: Some(&content_type),
+    };
+    let said = policies::explain(&state.gateway, workspace, &name, &request).await?;
     let answer = Some(explained(said, &method));
-    let shown = PolicyListItem { explain: Explain { method, url, answer }, ..PolicyListItem::default() };
+    let shown = PolicyListItem {
+        explain: Explain { method, url, body, content_type, answer },
+        ..PolicyListItem::default()
+    };
     page(&state, &who, &name, shown).await
 }
 
@@ -272,6 +283,7 @@ fn explained(said: Explanation, method: &str) -> PolicyExplanation {
     let (outcome, decision) = decision(said.decision);
     // The words name the pattern if one matched; the page shows it once.
     let rule = match &said.pattern {
+        Some(_) if said.rule == Rule::Content.as_str() => "by the rule".to_owned(),
         Some(_) => "the URL matches".to_owned(),
         None => labels::rule(said.rule, None, method),
     };

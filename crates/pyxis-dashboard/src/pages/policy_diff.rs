@@ -35,6 +35,7 @@ const FIELDS: &[Field] = &[
     ("Denied URLs", |policy| policy.deny_urls.clone()),
     ("URLs that always need approval", |policy| policy.require_approval_urls.clone()),
     ("Allowed URLs", |policy| policy.auto_approve_urls.clone()),
+    ("Content rules", |policy| policy.content_rules.clone()),
     ("Approvals needed", |policy| vec![policy.min_approvals.to_string()]),
     ("Allowed approvers", |policy| policy.allowed_approvers.clone()),
     ("Passkey required", |policy| vec![yes_or_no(policy.passkey_required)]),

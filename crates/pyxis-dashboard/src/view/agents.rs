@@ -80,8 +80,49 @@ pub struct AgentKeyPage {
     pub key: String,
     /// True if it replaces an older key, which no longer works.
     pub rotated: bool,
+    /// How programs use the key.
+    pub guide: ConnectGuide,
     /// A `curl` with the key in it.
     pub curl: String,
+}
+
+/// How programs use an agent's key.
+#[derive(Clone)]
+pub struct ConnectGuide {
+    /// A command that puts the key into the environment.
+    pub environment: String,
+    pub programs: Vec<ProgramConfiguration>,
+    /// URL of the page for agents that send HTTP themselves.
+    pub instructions: String,
+    /// Where the page asks for the agent's latest message.
+    pub seen_at: String,
+    /// Time of the page: a later message is the first call.
+    pub since: String,
+}
+
+impl std::fmt::Debug for ConnectGuide {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ConnectGuide").field("seen_at", &self.seen_at).finish_non_exhaustive()
+    }
+}
+
+/// The configuration of one program.
+#[derive(Clone, Debug)]
+pub struct ProgramConfiguration {
+    pub label: &'static str,
+    /// Place of the text: a file, or an action.
+    pub place: &'static str,
+    pub text: String,
+}
+
+/// `GET /app/agents/{id}/connect`: how programs use the key, without the key.
+#[derive(Clone, Debug, Template)]
+#[template(path = "agent_connect.html")]
+pub struct AgentConnectPage {
+    pub shell: Layout,
+    pub id: String,
+    pub name: String,
+    pub guide: ConnectGuide,
 }
 
 impl std::fmt::Debug for AgentKeyPage {
@@ -90,4 +131,7 @@ impl std::fmt::Debug for AgentKeyPage {
     }
 }
 
-in_section!(AgentsPage => Agents, NewAgentPage => Agents, AgentPage => Agents, AgentKeyPage => Agents);
+in_section!(
+    AgentsPage => Agents, NewAgentPage => Agents, AgentPage => Agents, AgentKeyPage => Agents,
+    AgentConnectPage => Agents
+);

@@ -73,6 +73,21 @@ impl CredentialForm {
     }
 }
 
+/// A policy to start with. Fields: `preset`, and `policy` (`starter` or `mode`).
+#[derive(Clone, Debug)]
+pub struct StarterPolicy {
+    /// Id of the preset.
+    pub preset: String,
+    /// Name of the service.
+    pub service: String,
+    /// One sentence for each rule.
+    pub rules: Vec<String>,
+    /// What applies without it, in one sentence.
+    pub mode: String,
+    /// True if it is chosen.
+    pub chosen: bool,
+}
+
 /// `GET /app/new/credential?kind=…`; posts to `/app/credentials` with `kind` too.
 #[derive(Clone, Debug, Template)]
 #[template(path = "credential_new.html")]
@@ -82,6 +97,8 @@ pub struct NewCredentialPage {
     pub form: CredentialForm,
     /// Redirect URI for the provider.
     pub redirect_uri: String,
+    /// The policy to start with, if the preset has one.
+    pub starter: Option<StarterPolicy>,
     /// Search text for the presets.
     pub search: String,
     /// The matching presets: id, name and hosts.

@@ -76,7 +76,8 @@ pub enum MethodRule {
 }
 
 /// The editor. Fields: `method_{METHOD}` for each of [`PolicyForm::methods`] (`auto`, `ask`, `deny`),
-/// `auto_approve_urls`, `require_approval_urls`, `deny_urls`, `allowed_approvers` (one per line), `min_approvals`,
+/// `auto_approve_urls`, `require_approval_urls`, `deny_urls`, `content_rules`, `allowed_approvers` (one per line),
+/// `min_approvals`,
 /// `require_reason=on`, `passkey_required=on`, `approval_timeout_minutes` (blank: the server's), `channel`,
 /// the room of each chat platform whose channel is offered (blank: the workspace's), and `replay_count` for the replay.
 #[derive(Clone, Debug)]
@@ -89,6 +90,8 @@ pub struct PolicyForm {
     pub require_approval_urls: String,
     /// One per line.
     pub deny_urls: String,
+    /// One per line.
+    pub content_rules: String,
     /// One e-mail address per line; empty means any eligible approver.
     pub allowed_approvers: String,
     /// Digits.
@@ -126,13 +129,17 @@ pub struct PolicyPage {
     pub replay: Option<ReplayView>,
 }
 
-/// Explains the stored policy's decision about a request. Fields: `method`, `url`.
+/// Explains the stored policy's decision about a request. Fields: `method`, `url`, `content_type`, `body`.
 #[derive(Clone, Debug, Default)]
 pub struct Explain {
     /// Method typed.
     pub method: String,
     /// URL typed.
     pub url: String,
+    /// Body typed, for content rules.
+    pub body: String,
+    /// Type of the body.
+    pub content_type: String,
     /// The answer.
     pub answer: Option<PolicyExplanation>,
 }

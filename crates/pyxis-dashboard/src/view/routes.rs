@@ -25,6 +25,8 @@ pub const ROUTES: &[Route] = &[
     ("GET", "/app/new/agent"),
     ("POST", "/app/agents"),
     ("GET", "/app/agents/{id}"),
+    ("GET", "/app/agents/{id}/connect"),
+    ("GET", "/app/agents/{id}/seen"),
     ("POST", "/app/agents/{id}/edit"),
     ("POST", "/app/agents/{id}/rotate"),
     ("POST", "/app/agents/{id}/disable"),

@@ -45,6 +45,24 @@ engines! {
         }
     }
 
+    async fn the_page_of_a_new_key_configures_programs_and_tells_when_the_first_call_arrives(server: Server) {
+        let (_, mut owner) = server.with_owner().await;
+        let fields = [("name", "bot"), ("scope", "all")];
+        let made = owner.submit("/app/new/agent", "/app/agents", &fields).await;
+        let key = key(&made);
+        for part in ["Claude Code", "mcp_servers.pyxis", "/mcp", &format!("export PX_AGENT_KEY={key}")] {
+            assert!(made.text.contains(part), "{part}: {}", made.text);
+        }
+        let seen = made.text.split("data-seen=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+        assert!(owner.get(&seen).await.text.contains("\"last_seen\":null"));
+        let services = Request::get("/agent/services").header("x-px-key", &key);
+        assert_eq!(server.send(services.body(Body::empty()).unwrap()).await, StatusCode::OK);
+        let told = owner.get(&seen).await.text;
+        assert!(told.contains("\"last_seen\":\"20"), "{told}");
+        let again = owner.get(&seen.replace("/seen", "/connect")).await.text;
+        assert!(again.contains("Claude Code") && !again.contains(&key), "{again}");
+    }
+
     async fn name_limit_and_credentials_of_an_agent_are_changed_on_its_page(server: Server) {
         let (_, mut owner) = server.with_owner().await;
         let (page, key) = add(&mut owner).await;

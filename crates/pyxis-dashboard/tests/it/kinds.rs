@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 use pyxis_core::auth::CredentialKind;
-use pyxis_gateway::admin::credentials;
+use pyxis_gateway::admin::{credentials, policies};
 use pyxis_store::credentials::CredentialChange;
 use serde_json::{Value, json};
 
@@ -305,6 +305,31 @@ async fn a_pasted_env_file_becomes_credentials_and_is_never_shown_again() {
     let empty = browser.submit(page, page, &[("env", " \r\n")]).await;
     assert_eq!(empty.status, StatusCode::UNPROCESSABLE_ENTITY);
     assert!(empty.text.contains("id=\"env-problem\""));
+}
+
+#[tokio::test]
+async fn a_preset_offers_its_starter_policy_which_is_stored_with_the_credential_if_chosen() {
+    let server = Server::new().await;
+    let (team, mut browser) = server.with_owner().await;
+    let page = "/app/new/credential?preset=slack";
+    let form = browser.get(page).await.text;
+    assert!(form.contains("value=\"starter\" checked") && form.contains("Start with the policy for Slack"));
+    assert!(form.contains("slack.com/api/auth.test is allowed"), "its rules: {form}");
+    for (name, choice) in [("slack", "starter"), ("slack-open", "mode")] {
+        let fields = [
+            ("kind", "bearer"),
+            ("preset", "slack"),
+            ("policy", choice),
+            ("name", name),
+            ("secret", CANARY),
+            ("allowed_hosts", "slack.com"),
+        ];
+        let added = browser.submit(page, "/app/credentials", &fields).await;
+        assert_eq!(added.location(), format!("/app/credentials/{name}"), "{}", added.text);
+        let stored = policies::get(&server.gateway.store, team.id, name).await.unwrap();
+        assert_eq!(stored.is_some(), choice == "starter", "{name}");
+    }
+    assert!(!browser.get("/app/new/credential?preset=fly").await.text.contains("name=\"policy\""));
 }
 
 #[tokio::test]

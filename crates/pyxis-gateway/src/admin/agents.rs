@@ -111,6 +111,12 @@ pub async fn get(store: &Store, workspace: WorkspaceId, id: AgentId) -> Result<A
     with_scope(store, row).await
 }
 
+/// Time of an agent's latest message, also of one that is not written yet.
+pub async fn last_seen(state: &State, workspace: WorkspaceId, id: AgentId) -> Result<Option<UnixMillis>> {
+    let agent = get(&state.store, workspace, id).await?;
+    Ok(state.last_used.of_agent(id).max(agent.row.last_used_at))
+}
+
 /// The agent with this name, for managers: the refusal names the nearest one.
 pub async fn by_name(store: &Store, workspace: WorkspaceId, name: &str) -> Result<Agent> {
     if let Some(row) = agents::find_by_name(store, workspace, name).await? {

@@ -8,15 +8,16 @@ use pyxis_core::auth::{Auth, Connector};
 use pyxis_core::entropy::Entropy;
 use pyxis_core::hosts::AllowedHosts;
 use pyxis_core::id::{CredentialId, WorkspaceId};
-use pyxis_core::policy::Method;
+use pyxis_core::policy::{Method, Policy};
 use pyxis_core::presets;
 use pyxis_core::target::Target;
 use pyxis_store::audit::AuditedStore;
 use pyxis_store::cipher::Keyring;
 use pyxis_store::credentials::{self, CredentialChange, CredentialRow, NewCredential};
-use pyxis_store::{Store, StoreError, grants};
+use pyxis_store::{Store, StoreError, grants, policies};
 use serde_json::json;
 
+use super::channels;
 use super::description::check_description;
 use crate::credentials::outbound::{Outbound, dispatch};
 use crate::credentials::redaction::Redactor;
@@ -59,6 +60,8 @@ pub struct CredentialInput {
     /// Further options.
     pub options: CredentialOptions,
     pub secret: Option<SecretValue>,
+    /// Policy to start with; without one, the workspace's mode applies.
+    pub policy: Option<Policy>,
 }
 
 /// Change to a credential; `None` leaves a field unchanged.
@@ -86,6 +89,9 @@ pub async fn create(state: &State, actor: &Actor, mut input: CredentialInput) ->
     check_description(&input.description, MAX_DESCRIPTION)?;
     let allowed_hosts = check_hosts(&input.allowed_hosts)?;
     check_connector(&input)?;
+    for (platform, room) in input.policy.iter().flat_map(|policy| policy.rooms.iter()) {
+        channels::check_room(state, platform, room).await?;
+    }
     let now = state.now();
     let id = CredentialId::new(now, &*state.entropy);
     let aad = credentials::secret_aad(actor.workspace, id);
@@ -112,7 +118,13 @@ pub async fn create(state: &State, actor: &Actor, mut input: CredentialInput) ->
         Err(StoreError::Conflict { .. }) => return Err(Error::NameTaken(input.name)),
         other => other?,
     }
-    let detail = json!({ "connector": new.connector, "allowed_hosts": input.allowed_hosts });
+    if let Some(policy) = &input.policy {
+        let document = to_json(policy);
+        policies::put(&mut change.tx, actor.workspace, id, &document, &actor.name, now).await?;
+    }
+    let detail = json!({
+        "connector": new.connector, "allowed_hosts": input.allowed_hosts, "policy": input.policy,
+    });
     change.commit_about(AuditEvent::CredentialCreated, Some(&input.name), detail).await?;
     get(&state.store, actor.workspace, &input.name).await
 }

@@ -148,6 +148,7 @@ fn input(
         allow_http: false,
         options: CredentialOptions::default(),
         secret: Some(secret),
+        policy: None,
     })
 }
 

@@ -6,7 +6,9 @@ use pyxis_core::chat::Rooms;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::grant;
 use pyxis_core::id::{CredentialId, WorkspaceId};
-use pyxis_core::policy::{self, CompiledPolicy, Method, Operations, Policy, PolicyError, Rule, Verdict};
+use pyxis_core::policy::{
+    self, CompiledPolicy, Finding, Method, Operations, Policy, PolicyError, RequestContent, Rule, Verdict,
+};
 use pyxis_core::target::Target;
 use pyxis_http::openapi::Time;
 use pyxis_store::agents::AgentRow;
@@ -22,7 +24,7 @@ use utoipa::ToSchema;
 use super::{channels, credentials};
 use crate::error::{Error, Result};
 use crate::identity::voters;
-use crate::requests::authorize;
+use crate::requests::{authorize, content};
 use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::state::State;
 use pyxis_core::actor::Actor;
@@ -44,8 +46,8 @@ pub struct Explanation {
     pub pattern: Option<String>,
     /// One sentence.
     pub detail: String,
-    /// Only for a request that passes to a GraphQL or RPC endpoint: its body determines what it does, and no rule
-    /// reads the body.
+    /// Only where the body matters and is not known here: content rules would read it, or it goes to an RPC endpoint and
+    /// no rule reads it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub warning: Option<&'static str>,
@@ -189,15 +191,36 @@ pub async fn remove(db: &AuditedStore, actor: &Actor, name: &str) -> Result<()> 
     Ok(change.commit_about(AuditEvent::PolicyRemoved, Some(&credential.name), json!({})).await?)
 }
 
+/// Warning about a decision that the body may change.
+const CONTENT_UNSEEN: &str = "content rules read the body, and none was given: add `body` and `content_type` to see what \
+    they find";
+
+/// Warning about a decision on a recorded request that its body may change.
+const BODY_NOT_RECORDED: &str = "content rules would read the body, which is not recorded";
+
+/// A request to explain.
+#[derive(Clone, Copy, Debug)]
+pub struct ExplainedRequest<'a> {
+    /// HTTP method.
+    pub method: &'a str,
+    /// Full URL.
+    pub url: &'a str,
+    /// Name of an agent, whose own grants count then.
+    pub agent: Option<&'a str>,
+    /// Body, for content rules.
+    pub body: Option<&'a str>,
+    /// `Content-Type` of the body.
+    pub content_type: Option<&'a str>,
+}
+
 /// Explains how `/forward` would treat a request, without DNS lookups.
 pub async fn explain(
     state: &State,
     workspace: WorkspaceId,
     name: &str,
-    method: &str,
-    url: &str,
-    agent: Option<&str>,
+    request: &ExplainedRequest<'_>,
 ) -> Result<Explanation> {
+    let ExplainedRequest { method, url, agent, body, content_type } = *request;
     let row = credentials::get(&state.store, workspace, name).await?;
     let mode = mode(&state.store, workspace).await?;
     let policy = policies::find(&state.store, workspace, row.id).await?;
@@ -235,6 +258,15 @@ pub async fn explain(
         return Ok(refuse(Rule::Target, error.to_string()));
     }
     let decision = authorize::decide(&credential, method, &target);
+    let concerns = content::concerns(&credential, &decision, method, &target);
+    if concerns && let Some(body) = body {
+        let body = body.as_bytes();
+        let seen = RequestContent { content_type, is_encoded: false, query: target.query(), body };
+        if let Some(found) = content::finding(&credential, &decision, method, &target, &seen) {
+            return Ok(by_content(&found));
+        }
+    }
+    let unseen = (concerns && body.is_none()).then_some(CONTENT_UNSEEN);
     if decision.verdict == Verdict::RequireApproval
         && grant::grant_may_apply(&decision, authorize::policy_of(&credential))
     {
@@ -255,11 +287,22 @@ pub async fn explain(
                 rule: Rule::Grant.as_str(),
                 pattern: None,
                 detail: format!("a grant covers this request until {}", found.expires_at.to_rfc3339()),
-                warning: warning(method, &target),
+                warning: unseen.or_else(|| warning(method, &target)),
             });
         }
     }
-    Ok(Explanation { warning: passing(&decision, method, &target), ..told(&decision) })
+    Ok(Explanation { warning: unseen.or_else(|| passing(&decision, method, &target)), ..told(&decision) })
+}
+
+/// The explanation of a decision by a content rule.
+fn by_content(found: &Finding<'_>) -> Explanation {
+    Explanation {
+        decision: found.verdict.as_str(),
+        rule: Rule::Content.as_str(),
+        pattern: found.rule.map(str::to_owned),
+        detail: found.fact.clone(),
+        warning: None,
+    }
 }
 
 /// Warning about effects that path and method do not show.
@@ -267,16 +310,18 @@ fn warning(method: Method, target: &Target) -> Option<&'static str> {
     if method.is_safe() { None } else { Operations::of(target).map(Operations::warning) }
 }
 
-/// Like [`warning`], only for a request that passes.
+/// Like [`warning`], only for a request that passes unseen. Content rules see what a GraphQL request does.
 fn passing(decision: &policy::Decision<'_>, method: Method, target: &Target) -> Option<&'static str> {
-    if decision.verdict == Verdict::AutoApprove { warning(method, target) } else { None }
+    let is_seen =
+        decision.rule != Rule::AutonomousDefault && Operations::of(target) == Some(Operations::GraphQl);
+    if decision.verdict == Verdict::AutoApprove && !is_seen { warning(method, target) } else { None }
 }
 
 /// Warnings about requests that a policy, or the workspace's mode, allows unseen. They concern endpoints where the body
 /// determines the effect, found through a pattern or through the known purpose of a credential's host.
 pub fn warnings(credential: &CredentialRow, policy: Option<&Policy>, mode: ApprovalMode) -> Vec<String> {
     let by_pattern = policy.into_iter().flat_map(|policy| &policy.auto_approve_urls).filter_map(|pattern| {
-        let found = Operations::of_pattern(pattern)?;
+        let found = Operations::of_pattern(pattern).filter(|found| *found != Operations::GraphQl)?;
         Some(format!("{pattern} is allowed, but {}.", found.warning()))
     });
     let compiled = policy.cloned().map(|policy| policy.compile());
@@ -306,11 +351,7 @@ fn refuse(rule: Rule, detail: String) -> Explanation {
 
 fn told(decision: &policy::Decision<'_>) -> Explanation {
     Explanation {
-        decision: match decision.verdict {
-            Verdict::AutoApprove => "auto_approve",
-            Verdict::RequireApproval => "require_approval",
-            Verdict::Deny => "deny",
-        },
+        decision: decision.verdict.as_str(),
         rule: decision.rule.as_str(),
         pattern: decision.pattern.map(str::to_owned),
         detail: decision.detail().to_owned(),
@@ -318,7 +359,8 @@ fn told(decision: &policy::Decision<'_>) -> Explanation {
     }
 }
 
-/// Evaluates the latest requests with this credential under `draft` and returns those with a different decision.
+/// Evaluates the latest requests with this credential under `draft` and returns those with a different decision, or whose
+/// body only the draft would read.
 pub async fn replay(
     store: &Store,
     workspace: WorkspaceId,
@@ -338,7 +380,8 @@ pub async fn replay(
         replay.checked += 1;
         let now = judged(present.as_ref(), mode, method, &target);
         let then = judged(Some(&draft), mode, method, &target);
-        if now.decision != then.decision {
+        let reads_more = then.warning.is_some() && now.warning.is_none();
+        if now.decision != then.decision || reads_more {
             replay.changed.push(Changed {
                 seq: record.seq,
                 at: record.record.at.to_rfc3339(),
@@ -364,7 +407,9 @@ fn judged(
     method: Method,
     target: &Target,
 ) -> Explanation {
-    told(&policy::evaluate(policy, mode, method, target))
+    let decision = policy::evaluate(policy, mode, method, target);
+    let is_unseen = policy::content_concerns(policy, &decision, method, target);
+    Explanation { warning: is_unseen.then_some(BODY_NOT_RECORDED), ..told(&decision) }
 }
 
 /// Mode of a workspace.

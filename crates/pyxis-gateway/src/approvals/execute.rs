@@ -22,7 +22,7 @@ use crate::credentials::signing;
 use crate::error::lost_answer::LostAnswer;
 use crate::error::{Error, Result};
 use crate::notifications::announce;
-use crate::requests::authorize;
+use crate::requests::{authorize, content};
 use crate::runtime::exchange_metrics::{ExchangeMetrics, micros};
 use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::state::State;
@@ -103,12 +103,25 @@ async fn clear(state: &State, row: &ApprovalRow) -> Result<Cleared> {
     // A signature is not sent anywhere, so there is no target to check.
     if row.kind == ApprovalKind::Forward {
         authorize::check_allowed_hosts(&credential, &target)?;
-        if authorize::decide(&credential, method, &target).verdict == Verdict::Deny {
+        if is_denied(&credential, method, &target, &request) {
             return Err(Error::NoLongerAllowed("the policy now denies it"));
         }
         state.net.check(&authorize::host_port(&target)).await?;
     }
     Ok(Cleared { credential, target, method, request })
+}
+
+/// True if the policy denies the request, by its URL or by its content.
+fn is_denied(
+    credential: &ResolvedCredential,
+    method: Method,
+    target: &Target,
+    request: &StoredRequest,
+) -> bool {
+    let by_url = authorize::decide(credential, method, target);
+    let seen = content::of(&request.headers, target, &request.body);
+    let by_content = content::finding(credential, &by_url, method, target, &seen);
+    by_url.verdict == Verdict::Deny || by_content.is_some_and(|found| found.verdict == Verdict::Deny)
 }
 
 async fn open_request(state: &State, row: &ApprovalRow) -> Result<StoredRequest> {

@@ -102,6 +102,7 @@ async fn insert(
 ) -> Result<ApprovalRow> {
     let txn = TxnId::new(&*state.entropy);
     let workspace = asked.agent.workspace_id();
+    state.last_used.note_agent(asked.agent.id(), state.now());
     // Checked before the workspace's secrets are opened. The exact check is in the transaction.
     let full = approvals::limit_seen(&state.store, workspace, asked.agent.id(), state.now()).await?;
     if let Some(limit) = full {

@@ -7,6 +7,8 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::headers::is_sensitive;
 use pyxis_core::hex;
 use pyxis_core::id::{AgentId, CredentialId, TxnId, WorkspaceId};
+use pyxis_core::policy::{self, ContentRule, Rule};
+use pyxis_core::target::Target;
 use pyxis_store::approvals::{self, ApprovalColumn, ApprovalFilter, ApprovalKind, ApprovalRow};
 use pyxis_store::votes::{self, VoteRow};
 use sha2::{Digest, Sha256};
@@ -15,6 +17,7 @@ use super::expire;
 use crate::credentials::redaction::Redactor;
 use crate::credentials::signing;
 use crate::error::{Error, Result};
+use crate::requests::content;
 use crate::runtime::state::State;
 use crate::runtime::stored::StoredRequest;
 
@@ -38,6 +41,8 @@ pub struct ApprovalView {
     pub exposes: Vec<String>,
     /// True if `target` differs from the URL to be sent because a secret was redacted.
     pub target_redacted: bool,
+    /// What a content rule found, if one paused the request and it is not purged.
+    pub content: Option<String>,
     /// Votes so far.
     pub votes: Vec<VoteRow>,
 }
@@ -113,6 +118,7 @@ impl ApprovalView {
             body_sha256: None,
             signing: None,
             exposes: Vec::new(),
+            content: None,
             row,
             votes,
         };
@@ -124,6 +130,7 @@ impl ApprovalView {
 
     /// Adds the complete request.
     fn show_request(&mut self, redactor: &Redactor, request: StoredRequest) {
+        self.content = content_fact(&self.row, &request).map(|fact| redactor.text(&fact));
         let StoredRequest { headers, body, .. } = request;
         for (name, value) in &headers {
             self.note(redactor, name.as_str().as_bytes());
@@ -150,6 +157,19 @@ impl ApprovalView {
     /// Version of the data on a page that shows this transaction; see [`version_tag`].
     pub fn version_tag(&self) -> String {
         mark_of(&self.row, self.votes.len())
+    }
+}
+
+/// The fact that a content rule decided by.
+fn content_fact(row: &ApprovalRow, request: &StoredRequest) -> Option<String> {
+    if !row.rule.is(Rule::Content) {
+        return None;
+    }
+    let target = Target::parse(&request.target).ok()?;
+    let seen = content::of(&request.headers, &target, &request.body);
+    match row.pattern.as_deref() {
+        None => Some(policy::content::graphql_summary(&seen)),
+        Some(text) => ContentRule::parse(text).ok().map(|rule| rule.fact(&seen)),
     }
 }
 

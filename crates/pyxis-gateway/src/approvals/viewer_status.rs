@@ -58,7 +58,9 @@ pub fn needed(row: &ApprovalRow, policy: Option<&Policy>) -> u32 {
 }
 
 /// True if an approval can open a useful grant. False for signatures, if several people must approve, and if a URL rule
-/// always requires approval.
+/// or a content rule requires approval, which no grant covers.
 pub fn grantable(row: &ApprovalRow, needed: u32) -> bool {
-    row.kind == ApprovalKind::Forward && needed <= 1 && !row.rule.is(Rule::RequireUrl)
+    row.kind == ApprovalKind::Forward
+        && needed <= 1
+        && ![Rule::RequireUrl, Rule::Content].iter().any(|rule| row.rule.is(*rule))
 }

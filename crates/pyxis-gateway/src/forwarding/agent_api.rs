@@ -54,6 +54,8 @@ struct UrlRules {
     denied: Vec<String>,
     pauses: Vec<String>,
     proceeds: Vec<String>,
+    /// Rules about the bodies of requests that would proceed.
+    content: Vec<String>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -99,7 +101,8 @@ const METHODS: [Method; 7] =
                         "pauses": [
                             "/repos/*/*/hooks"
                         ],
-                        "proceeds": []
+                        "proceeds": [],
+                        "content": []
                     },
                     "reason_required": false
                 }
@@ -110,6 +113,7 @@ const METHODS: [Method; 7] =
 pub(crate) async fn services(Extract(state): Extract<State>, headers: HeaderMap) -> Result<Json<Services>> {
     let agent = state.config_cache.agent_now(&state.store, control::key(&headers)?).await?;
     let workspace = agent.workspace_id();
+    state.last_used.note_agent(agent.id(), state.now());
     let mut services = Vec::new();
     for row in credentials::list(&state.store, workspace).await? {
         if agents::may_use(&state.store, workspace, agent.id(), row.id).await? {
@@ -136,6 +140,7 @@ fn service(credential: &ResolvedCredential, mode: ApprovalMode) -> Service {
             denied: policy.deny_urls.clone(),
             pauses: policy.require_approval_urls.clone(),
             proceeds: policy.auto_approve_urls.clone(),
+            content: policy.content_rules.clone(),
         }),
         reason_required: policy.is_some_and(|policy| policy.require_reason),
         allowed_hosts,

@@ -3,7 +3,7 @@
 use pyxis_core::id::{AgentId, WorkspaceId};
 
 use crate::admin::policies;
-pub use crate::admin::policies::Explanation;
+pub use crate::admin::policies::{ExplainedRequest, Explanation};
 use crate::error::Result;
 use crate::runtime::state::State;
 
@@ -21,6 +21,7 @@ pub struct AgentIdentity {
 /// The enabled agent that a key belongs to.
 pub async fn authenticate(state: &State, key: &str) -> Result<AgentIdentity> {
     let agent = state.config_cache.agent_now(&state.store, key).await?;
+    state.last_used.note_agent(agent.id(), state.now());
     Ok(AgentIdentity { id: agent.id(), workspace: agent.workspace_id(), name: agent.row.name.clone() })
 }
 
@@ -30,11 +31,11 @@ pub async fn explain(
     state: &State,
     key: &str,
     credential: &str,
-    method: &str,
-    url: &str,
+    request: ExplainedRequest<'_>,
 ) -> Result<Explanation> {
     let agent = state.config_cache.agent_now(&state.store, key).await?;
     let credential = agent.credential(&state.store, credential).await?;
     let (workspace, name) = (agent.workspace_id(), &credential.row.name);
-    policies::explain(state, workspace, name, method, url, Some(&agent.row.name)).await
+    let request = ExplainedRequest { agent: Some(&agent.row.name), ..request };
+    policies::explain(state, workspace, name, &request).await
 }

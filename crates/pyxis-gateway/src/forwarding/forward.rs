@@ -1,7 +1,8 @@
 //! `POST /forward`: an agent's request with a stored credential.
 //!
 //! The order of the checks is fixed (`docs/reference/behavior/proxy.md#order-of-the-checks`): key, control headers,
-//! rate limit, target, credential, allowed hosts, egress guard without DNS, policy, egress guard with DNS, grant.
+//! rate limit, target, credential, allowed hosts, egress guard without DNS, policy, egress guard with DNS, content rules,
+//! grant.
 //! Then either a 202, or: write the audit record durably, attach the secret, send, scrub the response, record the
 //! outcome.
 
@@ -10,14 +11,12 @@ pub mod base_url_proxy;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
-use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING, USER_AGENT};
 use http::{HeaderMap, request};
 use http_body::Frame;
 use http_body_util::StreamBody;
-use pyxis_core::policy::Method;
+use pyxis_core::policy::{Method, Rule};
 use pyxis_core::target::Target;
-use pyxis_http::body::BodyError;
 use tokio::time::Instant;
 
 use crate::approvals::{agent_response, delivery, pause};
@@ -31,7 +30,7 @@ use crate::requests::control::{self, Control};
 use crate::requests::entry_point::EntryPoint;
 use crate::requests::idempotency::{Claimed, IdempotencyOutcome};
 use crate::requests::validated_request::ValidatedRequest;
-use crate::requests::{idempotency, limits};
+use crate::requests::{body, content, idempotency, limits};
 use crate::runtime::resolve::ResolvedAgent;
 use crate::runtime::state::State;
 
@@ -130,7 +129,7 @@ impl Call<'_> {
     async fn run_idempotent(&self, state: &State, idempotency_key: &str, body: Body) -> Result<Response> {
         // The key is checked first, so that no one else makes this process buffer a body.
         let agent = state.config_cache.agent_now(&state.store, self.key).await?;
-        let body = match read_body(state, body).await {
+        let body = match body::read(state, body).await {
             Ok(body) => body,
             Err(error) => {
                 limits::admit(state, &agent).await?;
@@ -209,7 +208,11 @@ impl Call<'_> {
             head: self.head,
             generation,
         };
-        let refusal = match authorize::authorize(state, &asked).await {
+        let authorization = match authorize::authorize(state, &asked).await {
+            Ok(by_url) => content::authorize(state, &asked, by_url, body).await,
+            Err(error) => Err(error),
+        };
+        let refusal = match authorization {
             Ok(Authorization::Allow(matched)) => {
                 return send(state, &asked, &AllowedBy { matched, grant: None }, body, claim).await;
             }
@@ -243,7 +246,9 @@ async fn ask(
     if !state.config_cache.is_current(&state.store, asked.generation).await? {
         return Ok(None);
     }
-    if let Some(grant) = authorize::use_grant(state, asked).await? {
+    // A grant is for a route; what the body says is another matter.
+    let may_use_grant = matched.rule != Rule::Content;
+    if may_use_grant && let Some(grant) = authorize::use_grant(state, asked).await? {
         let passage = AllowedBy { matched, grant: Some(grant) };
         let sent = send(state, asked, &passage, body, claim).await?;
         if sent.is_none() {
@@ -252,7 +257,7 @@ async fn ask(
         }
         return Ok(sent);
     }
-    let body = match read_body(state, body.take().unwrap_or_default()).await {
+    let body = match body::read(state, body.take().unwrap_or_default()).await {
         Ok(body) => body,
         Err(error) => {
             records::refused(state, asked, &error);
@@ -268,15 +273,6 @@ async fn ask(
 
 fn method(control: &Control<'_>) -> Result<Method> {
     control.method.map_or(Ok(Method::Get), |text| Method::parse(text).ok_or(Error::InvalidMethod))
-}
-
-/// Reads a body that must be stored.
-pub(crate) async fn read_body(state: &State, body: Body) -> Result<Bytes> {
-    let max = state.config.pending_body_max;
-    pyxis_http::body::read(body, max).await.map_err(|error| match error {
-        BodyError::TooLarge => Error::BodyTooLarge { max },
-        BodyError::Broken => Error::IncompleteBody,
-    })
 }
 
 /// Sends a request that needs no approval (possibly because of a grant). `None` means: decide again.

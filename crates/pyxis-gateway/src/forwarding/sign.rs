@@ -13,8 +13,8 @@ use pyxis_store::approvals::ApprovalKind;
 use crate::approvals::{agent_response, pause};
 use crate::credentials::signing::{JSON, described, read};
 use crate::error::{Error, Result};
-use crate::forwarding::forward::read_body;
 use crate::requests::authorize::Matched;
+use crate::requests::body;
 use crate::requests::control::{self, Control};
 use crate::requests::idempotency::{self, Claimed, IdempotencyOutcome};
 use crate::requests::limits;
@@ -41,7 +41,7 @@ async fn run(state: &State, request: Request) -> Result<Response> {
         }
     }
     control.credential()?;
-    let body = read_body(state, body).await?;
+    let body = body::read(state, body).await?;
     let call = Call { state, head: &head, control: &control, key };
     let Some(idempotency_key) = control.idempotency_key else { return call.go(body, None).await };
     match idempotency::claim(state, &agent, idempotency_key, &control, &body).await? {

@@ -112,7 +112,7 @@ pub(crate) fn host_port(target: &Target) -> pyxis_net::HostPort {
 }
 
 /// Checks for a reason if the policy requires one.
-fn check_reason(asked: &ValidatedRequest<'_>) -> Result<()> {
+pub(super) fn check_reason(asked: &ValidatedRequest<'_>) -> Result<()> {
     let required = policy_of(asked.credential).is_some_and(|policy| policy.require_reason);
     if required && asked.control.reason.is_none_or(str::is_empty) {
         return Err(Error::MissingHeader("X-PX-Reason (this credential's policy asks for a reason)"));

@@ -25,6 +25,16 @@ impl LastUsedBuffer {
         used.credentials.insert(credential, now);
     }
 
+    /// Records a message of an agent that uses no credential.
+    pub(crate) fn note_agent(&self, agent: AgentId, now: UnixMillis) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).agents.insert(agent, now);
+    }
+
+    /// The latest recorded message of an agent that is not written yet.
+    pub(crate) fn of_agent(&self, agent: AgentId) -> Option<UnixMillis> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).agents.get(&agent).copied()
+    }
+
     /// Writes the recorded uses.
     pub(crate) async fn write(&self, store: &Store) -> Result<(), StoreError> {
         let used = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));

@@ -7,6 +7,7 @@ use pyxis_core::auth::{
     Auth, Connector, CredentialKind, KeyAlgorithm, KindField, KindInput, TokenSigningKey,
 };
 use pyxis_core::nearest::suggestion;
+use pyxis_core::policy::Policy;
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::admin::credentials::{self, CredentialInput};
 use pyxis_gateway::{CredentialOptions, SecretValue, State};
@@ -111,8 +112,10 @@ fn build(input: AddCredential) -> Result<CredentialInput> {
         api_base,
         mut allow_hosts,
         allow_http,
+        starter_policy,
         secret,
     } = input;
+    let policy = starter_policy.then(|| policy_of(preset.as_deref())).transpose()?;
     let sidecar = api_base.is_some() && auth.is_some_and(|kind| kind.name == "oauth1");
     let auth = match auth {
         None => Some(described(auth_json.as_deref(), preset.as_deref(), &set, &mut allow_hosts)?),
@@ -132,7 +135,15 @@ fn build(input: AddCredential) -> Result<CredentialInput> {
         allow_http,
         options: CredentialOptions::default(),
         secret: secret.as_ref().map(value).transpose()?,
+        policy,
     })
+}
+
+/// The starter policy of a preset.
+fn policy_of(preset: Option<&str>) -> Result<Policy> {
+    let name = preset.context("--starter-policy needs --preset")?;
+    let found = pyxis_core::presets::find(name).and_then(|preset| preset.starter_policy());
+    found.cloned().with_context(|| format!("the preset {name} has no starter policy; use `pyxis policy set`"))
 }
 
 /// The kind from JSON or a preset; a preset's hosts apply if none were named.
@@ -258,6 +269,7 @@ fn signing_key(wanted: GenerateKey) -> Result<CredentialInput> {
         allow_http: false,
         options: CredentialOptions::default(),
         secret: secret.as_ref().map(value).transpose()?,
+        policy: None,
     })
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use pyxis_core::policy::Policy;
+use pyxis_gateway::admin::policies::ExplainedRequest;
 use pyxis_gateway::admin::{credentials, policies};
 use serde_json::json;
 
@@ -36,10 +37,15 @@ pub(super) async fn run(global: &Global, command: PolicyCommand) -> Result<()> {
                 found.context("this credential has no policy; the workspace's approval mode applies")?;
             out::line(serde_json::to_string_pretty(&policy)?);
         }
-        PolicyCommand::Explain { credential, method, url, agent } => {
-            let workspace = actor.workspace;
-            let said =
-                policies::explain(state, workspace, &credential, &method, &url, agent.as_deref()).await?;
+        PolicyCommand::Explain { credential, method, url, agent, body, content_type } => {
+            let request = ExplainedRequest {
+                method: &method,
+                url: &url,
+                agent: agent.as_deref(),
+                body: body.as_deref(),
+                content_type: Some(content_type.as_str()),
+            };
+            let said = policies::explain(state, actor.workspace, &credential, &request).await?;
             if global.json {
                 out::json(&serde_json::to_value(&said)?);
             } else {

@@ -28,6 +28,7 @@ fn shown(preset: &Preset) -> Value {
         "hosts": preset.hosts,
         "env": preset.variables().collect::<Vec<_>>(),
         "probe": preset.probe,
+        "policy": preset.starter_policy(),
     })
 }
 

@@ -3,6 +3,7 @@
 mod agents;
 mod attach;
 mod audit;
+mod content;
 mod control;
 mod durability;
 mod echo;

@@ -15,7 +15,10 @@ use crate::chat::ChatPlatform;
 use crate::nearest::suggestion;
 use crate::pattern;
 use crate::policy::Method;
-use crate::policy::limits::{MAX_EMAIL_BYTES, MAX_LIST, MAX_ROOM_BYTES, MIN_APPROVALS, TIMEOUT_SECS};
+use crate::policy::content::ContentRule;
+use crate::policy::limits::{
+    MAX_CONTENT_RULES, MAX_EMAIL_BYTES, MAX_LIST, MAX_ROOM_BYTES, MIN_APPROVALS, TIMEOUT_SECS,
+};
 
 type Detail = String;
 
@@ -48,6 +51,7 @@ impl Policy {
             "auto_approve_urls" => self.auto_approve_urls = patterns(value)?,
             "require_approval_urls" => self.require_approval_urls = patterns(value)?,
             "deny_urls" => self.deny_urls = patterns(value)?,
+            "content_rules" => self.content_rules = content_rules(value)?,
             "allowed_approvers" => self.allowed_approvers = emails(value)?,
             "channel" => self.channel = channel(value)?,
             "min_approvals" => self.min_approvals = whole_number(value, &MIN_APPROVALS)?,
@@ -73,6 +77,7 @@ const FIELDS: &[&str] = &[
     "auto_approve_urls",
     "require_approval_urls",
     "deny_urls",
+    "content_rules",
     "allowed_approvers",
     "channel",
     "min_approvals",
@@ -108,6 +113,14 @@ fn methods(value: &Value) -> Result<Vec<Method>, Detail> {
 
 fn patterns(value: &Value) -> Result<Vec<String>, Detail> {
     each(value, |text| pattern::check(text).map_err(|error| error.to_string()))
+}
+
+fn content_rules(value: &Value) -> Result<Vec<String>, Detail> {
+    let rules = each(value, |text| ContentRule::parse(text).map(drop).map_err(|error| error.to_string()))?;
+    if rules.len() > MAX_CONTENT_RULES {
+        return Err(format!("has {} rules; at most {MAX_CONTENT_RULES} are allowed", rules.len()));
+    }
+    Ok(rules)
 }
 
 fn emails(value: &Value) -> Result<Vec<String>, Detail> {

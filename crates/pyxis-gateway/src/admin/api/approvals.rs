@@ -131,6 +131,10 @@ pub(super) struct ApprovalResponse {
     /// The matching pattern.
     #[schema(required)]
     pattern: Option<String>,
+    /// What a content rule found, if one paused the request. Absent in lists, and once the body is deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    content: Option<String>,
     /// SHA-256, in hex, over method, target, forwarded headers, body, credential and its version, and agent. It
     /// ensures that what was shown is what is sent.
     digest: String,
@@ -216,6 +220,7 @@ fn shown(state: &State, view: ApprovalView, policy: Option<&Policy>) -> Approval
         reason: row.reason,
         rule: row.rule.to_string(),
         pattern: row.pattern,
+        content: view.content,
         digest: row.digest,
         headers,
         body_bytes: row.body_bytes,

@@ -3,6 +3,7 @@
 use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::auth::{Auth, Connector};
+use pyxis_core::policy::Policy;
 use pyxis_http::admin::{List, Listed, Manager};
 use pyxis_http::openapi::responses::NotFound;
 use pyxis_http::openapi::{Id, Name, Time, Uri};
@@ -10,9 +11,11 @@ use pyxis_http::{Json, Path};
 use pyxis_store::credentials::CredentialRow;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use crate::admin::credentials::{self, CredentialInput, CredentialPatch};
+use crate::admin::policies;
 use crate::credentials::tokens::connect;
 use crate::error::Result;
 use crate::problems::{InvalidProbe, NameTaken, ProbeFailed, ProbeRefused, UpstreamTimeout};
@@ -49,6 +52,9 @@ pub(super) struct CreateCredentialRequest {
     options: CredentialOptions,
     #[schema(value_type = Option<values::Secret>, nullable = false, write_only)]
     secret: Option<Value>,
+    /// Policy to start with, stored together with the credential. Without one, the workspace's mode applies.
+    #[schema(value_type = Option<values::PolicyInput>, nullable = false)]
+    policy: Option<Box<RawValue>>,
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -245,7 +251,9 @@ pub(super) async fn create(
     Manager(actor): Manager,
     Json(input): Json<CreateCredentialRequest>,
 ) -> Result<(StatusCode, Json<CredentialResponse>)> {
+    let policy = input.policy.map(|document| Policy::from_json(document.get().as_bytes()));
     let input = CredentialInput {
+        policy: policy.transpose().map_err(policies::invalid)?,
         name: input.name,
         description: input.description,
         connector: input.connector.unwrap_or(Connector::Direct),

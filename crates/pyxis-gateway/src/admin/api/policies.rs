@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::{Editing, staged as proposals};
-use crate::admin::policies::{self, Explanation, PolicyReplay};
+use crate::admin::policies::{self, ExplainedRequest, Explanation, PolicyReplay};
 use crate::admin::staged;
 use crate::error::{Error, Result};
 use crate::runtime::state::State;
@@ -27,6 +27,12 @@ pub(super) struct ExplainRequest {
     /// Name of an agent, to include its own grants.
     #[schema(nullable = false)]
     agent: Option<String>,
+    /// Body of the request, for content rules.
+    #[schema(nullable = false)]
+    body: Option<String>,
+    /// `Content-Type` of the body.
+    #[schema(nullable = false)]
+    content_type: Option<String>,
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -202,8 +208,14 @@ pub(super) async fn explain(
     Json(input): Json<ExplainRequest>,
 ) -> Result<Json<Explanation>> {
     let (workspace, name) = (caller.workspace(), &credential.name);
-    let ExplainRequest { method, url, agent } = input;
-    Ok(Json(policies::explain(&state, workspace, name, &method, &url, agent.as_deref()).await?))
+    let request = ExplainedRequest {
+        method: &input.method,
+        url: &input.url,
+        agent: input.agent.as_deref(),
+        body: input.body.as_deref(),
+        content_type: input.content_type.as_deref(),
+    };
+    Ok(Json(policies::explain(&state, workspace, name, &request).await?))
 }
 
 /// Try a draft policy on recent requests.

@@ -326,28 +326,25 @@ async fn services_tell_an_agent_what_would_happen() {
 }
 
 #[tokio::test]
-async fn a_graphql_or_rpc_endpoint_that_passes_is_warned_of() {
+async fn an_rpc_endpoint_that_passes_is_warned_of_and_a_graphql_endpoint_is_read() {
     let site = Site::new().await;
     let hosts = json!(["api.github.com", "shop.myshopify.com", "api.example.com"]);
     site.credential("known", &json!({"auth": {"kind": "bearer"}, "secret": SECRET, "allowed_hosts": hosts}))
         .await;
-    let policy =
-        json!({"auto_approve_methods": ["GET", "POST"], "auto_approve_urls": ["/v1/gql", "/v1/items"]});
+    let policy = json!({"auto_approve_methods": ["GET", "POST"], "auto_approve_urls": ["/v1/jsonrpc", "/v1/gql", "/v1/items"]});
     let stored = site.owner.set_policy("known", &policy).await;
     let warnings = stored["warnings"].to_string();
-    for part in [
-        "/v1/gql",
-        "https://api.github.com/graphql",
-        "https://shop.myshopify.com/admin/api/",
-        "every mutation is allowed",
-    ] {
+    for part in ["/v1/jsonrpc", "every call is allowed"] {
         assert!(warnings.contains(part), "{part}: {warnings}");
     }
-    assert!(!warnings.contains("/v1/items"), "{warnings}");
+    // Content rules see what a GraphQL request does: a mutation asks.
+    for part in ["/v1/items", "/v1/gql", "graphql"] {
+        assert!(!warnings.contains(part), "{part}: {warnings}");
+    }
     for (method, url, expected) in [
-        ("POST", "https://api.github.com/graphql", Some("GraphQL")),
-        ("POST", "https://shop.myshopify.com/admin/api/2024-10/graphql.json", Some("GraphQL")),
-        ("PATCH", "https://api.example.com/v1/gql", Some("GraphQL")),
+        ("POST", "https://api.github.com/graphql", Some("read the body")),
+        ("POST", "https://shop.myshopify.com/admin/api/2024-10/graphql.json", Some("read the body")),
+        ("PATCH", "https://api.example.com/v1/gql", Some("read the body")),
         ("POST", "https://api.example.com/jsonrpc", Some("RPC")),
         ("POST", "https://api.example.com/v1/items", None),
         ("GET", "https://api.github.com/graphql", None),
@@ -360,7 +357,7 @@ async fn a_graphql_or_rpc_endpoint_that_passes_is_warned_of() {
     }
     let arguments = ["policy", "explain", "known", "POST", "https://api.github.com/graphql"];
     let told = site.app.cli(&arguments).await.expect(0).stdout;
-    assert!(told.contains("warning: this looks like a GraphQL endpoint"), "{told}");
+    assert!(told.contains("warning: content rules read the body"), "{told}");
     let careful = json!({"auto_approve_methods": ["GET"], "require_approval_urls": ["/graphql"]});
     let stored = site.owner.set_policy("known", &careful).await;
     assert_eq!(stored.get("warnings"), None, "{stored}");

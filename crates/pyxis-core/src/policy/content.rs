@@ -1,0 +1,131 @@
+//! Content rules: what a policy says about the bodies of requests (`docs/reference/policy.md#content-rules`).
+//!
+//! They come after the URL rules and only ever make a decision stricter. Content that cannot be read with certainty
+//! needs approval: two readers of one body may otherwise see two different requests.
+
+mod field;
+mod form;
+mod graphql;
+mod json;
+mod language;
+mod rules;
+
+pub use field::Comparison;
+pub use graphql::OperationKind;
+pub use language::ContentRuleError;
+pub use rules::CompiledContentRules;
+
+use super::{Method, Verdict};
+use crate::pattern::Pattern;
+
+/// Longest body that rules read, in bytes. A longer one needs approval.
+pub const MAX_READABLE_BYTES: usize = 1024 * 1024;
+
+/// What rules see of a request besides its method and URL.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestContent<'a> {
+    /// `Content-Type`. `None` if there is none, or more than one.
+    pub content_type: Option<&'a str>,
+    /// True if the body has a `Content-Encoding`, which hides it.
+    pub is_encoded: bool,
+    /// The query of the URL, without `?`.
+    pub query: Option<&'a str>,
+    /// The whole body.
+    pub body: &'a [u8],
+}
+
+impl<'a> RequestContent<'a> {
+    /// The body, if it can be read at all.
+    fn readable(&self) -> Result<&'a [u8], Unreadable> {
+        if self.is_encoded {
+            return Err(Unreadable("the body has a Content-Encoding"));
+        }
+        if self.body.len() > MAX_READABLE_BYTES {
+            return Err(Unreadable("the body is larger than 1 MiB"));
+        }
+        Ok(self.body)
+    }
+
+    /// The media type in lower case without parameters. Only UTF-8 is read.
+    fn media_type(&self) -> Result<String, Unreadable> {
+        let text = self.content_type.ok_or(Unreadable("the request has no Content-Type, or several"))?;
+        let mut parts = text.split(';').map(str::trim);
+        let media = parts.next().unwrap_or_default().to_ascii_lowercase();
+        let foreign = |parameter: &str| {
+            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+            name.trim().eq_ignore_ascii_case("charset")
+                && !value.trim().trim_matches('"').eq_ignore_ascii_case("utf-8")
+        };
+        if parts.any(foreign) {
+            return Err(Unreadable("the body is not in UTF-8"));
+        }
+        Ok(media)
+    }
+}
+
+/// A reason why content has no certain meaning, as the end of a sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Unreadable(&'static str);
+
+/// The result of content rules for one request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding<'a> {
+    /// What the content calls for.
+    pub verdict: Verdict,
+    /// The rule that decided, as written. `None` for the default of GraphQL endpoints.
+    pub rule: Option<&'a str>,
+    /// The fact that decided: `/amount is 12000, and the rule passes <= 5000`.
+    pub fact: String,
+}
+
+/// A rule about the content of requests.
+#[derive(Clone, Debug)]
+pub struct ContentRule {
+    /// As written in the policy.
+    text: Box<str>,
+    /// `None`: every method but GET, HEAD and OPTIONS; for GraphQL, every method.
+    method: Option<Method>,
+    pattern: Pattern,
+    check: ContentCheck,
+}
+
+/// What a rule looks at.
+#[derive(Clone, Debug)]
+enum ContentCheck {
+    /// The request passes only if a field has a value that the rule names.
+    Field(field::FieldCheck),
+    /// Operations of a GraphQL request.
+    GraphQl(graphql::OperationCheck),
+}
+
+impl ContentRule {
+    /// Parses a rule (`docs/reference/policy.md#content-rules`).
+    pub fn parse(text: &str) -> Result<Self, ContentRuleError> {
+        language::parse(text)
+    }
+
+    /// The fact about a request that this rule decides by, for the person who approves it. The rule's URL is not looked
+    /// at.
+    pub fn fact(&self, content: &RequestContent<'_>) -> String {
+        match &self.check {
+            ContentCheck::Field(check) => check.fact(content),
+            ContentCheck::GraphQl(_) => graphql::summary(content),
+        }
+    }
+
+    fn concerns_method(&self, method: Method) -> bool {
+        match (self.method, &self.check) {
+            (Some(only), _) => only.listed_as() == method.listed_as(),
+            (None, ContentCheck::GraphQl(_)) => true,
+            (None, ContentCheck::Field(_)) => !method.is_safe(),
+        }
+    }
+}
+
+/// What a GraphQL request does: `mutation createIssue`.
+pub fn graphql_summary(content: &RequestContent<'_>) -> String {
+    graphql::summary(content)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+//! Fields of JSON and form bodies, and comparisons with what a rule names.
+
+use serde_json::{Number, Value};
+
+use super::{RequestContent, Unreadable, form, json};
+use crate::policy::Verdict;
+
+/// Longest value that is quoted in a fact, in characters.
+const LONGEST_QUOTED: usize = 80;
+
+/// Where a field is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum FieldPlace {
+    /// A JSON pointer (RFC 6901), in its segments; `*` is every entry of a list.
+    Json(Vec<String>),
+    /// A parameter of a form, in the body or in the query.
+    Form(String),
+}
+
+/// A condition under which a request passes.
+#[derive(Clone, Debug)]
+pub(super) struct FieldCheck {
+    pub(super) place: FieldPlace,
+    /// The place as written.
+    pub(super) name: Box<str>,
+    pub(super) comparison: Comparison,
+    /// The comparison as written.
+    pub(super) wanted: Box<str>,
+    /// What follows if the value differs.
+    pub(super) otherwise: Verdict,
+}
+
+/// A comparison of a field with values of a rule.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Comparison {
+    /// A number up to this one.
+    AtMost(Number),
+    /// A number from this one on.
+    AtLeast(Number),
+    /// One of these values, of the same type.
+    OneOf(Vec<Value>),
+    /// A text that begins so.
+    StartsWith(String),
+    /// A text that ends so.
+    EndsWith(String),
+}
+
+/// A value in a body.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum FieldValue {
+    /// A number, text, boolean or null. A list or an object is not comparable.
+    Json(Value),
+    /// A form's parameter, which has no type.
+    Text(String),
+}
+
+impl FieldCheck {
+    /// The verdict for a request, with the fact that leads to it.
+    pub(super) fn judge(&self, content: &RequestContent<'_>) -> (Verdict, String) {
+        let values = match self.values(content) {
+            Ok(values) => values,
+            Err(Unreadable(why)) => return (Verdict::RequireApproval, self.unclear(why)),
+        };
+        let mut worst = (Verdict::AutoApprove, self.told(&values[0]));
+        for value in &values {
+            match self.comparison.holds(value) {
+                Ok(true) => {}
+                Ok(false) if self.otherwise == Verdict::Deny => return (Verdict::Deny, self.told(value)),
+                Ok(false) => worst = (self.otherwise, self.told(value)),
+                Err(Unreadable(why)) if worst.0 == Verdict::AutoApprove => {
+                    worst = (Verdict::RequireApproval, self.unclear(why));
+                }
+                Err(_) => {}
+            }
+        }
+        worst
+    }
+
+    pub(super) fn fact(&self, content: &RequestContent<'_>) -> String {
+        self.judge(content).1
+    }
+
+    /// The values of the field: at least one.
+    fn values(&self, content: &RequestContent<'_>) -> Result<Vec<FieldValue>, Unreadable> {
+        let values = match &self.place {
+            FieldPlace::Json(pointer) => json::values(content, pointer)?,
+            FieldPlace::Form(name) => vec![FieldValue::Text(form::value(content, name)?)],
+        };
+        if values.is_empty() { Err(Unreadable("it is missing")) } else { Ok(values) }
+    }
+
+    fn told(&self, value: &FieldValue) -> String {
+        format!("{} is {}; the rule passes {}", self.name, quoted(value), self.wanted)
+    }
+
+    fn unclear(&self, why: &str) -> String {
+        format!("{} cannot be compared with {}: {why}", self.name, self.wanted)
+    }
+}
+
+impl Comparison {
+    /// True if the value is one that the rule passes. A value of another type is unreadable.
+    fn holds(&self, value: &FieldValue) -> Result<bool, Unreadable> {
+        match self {
+            Self::AtMost(limit) => Ok(number(value)? <= as_f64(limit)),
+            Self::AtLeast(limit) => Ok(number(value)? >= as_f64(limit)),
+            Self::StartsWith(start) => Ok(text(value)?.starts_with(start.as_str())),
+            Self::EndsWith(end) => Ok(text(value)?.ends_with(end.as_str())),
+            Self::OneOf(known) => Ok(known.iter().any(|one| equals(one, value))),
+        }
+    }
+}
+
+fn equals(one: &Value, value: &FieldValue) -> bool {
+    match (one, value) {
+        (Value::Number(one), _) => number(value).is_ok_and(|number| number.total_cmp(&as_f64(one)).is_eq()),
+        (Value::String(one), FieldValue::Text(text)) => one == text,
+        (Value::Bool(one), FieldValue::Text(text)) => text == if *one { "true" } else { "false" },
+        (one, FieldValue::Json(value)) => one == value,
+        (_, FieldValue::Text(_)) => false,
+    }
+}
+
+fn text(value: &FieldValue) -> Result<&str, Unreadable> {
+    match value {
+        FieldValue::Text(text) | FieldValue::Json(Value::String(text)) => Ok(text),
+        FieldValue::Json(_) => Err(Unreadable("it is not a text")),
+    }
+}
+
+fn number(value: &FieldValue) -> Result<f64, Unreadable> {
+    match value {
+        FieldValue::Json(Value::Number(number)) => Ok(as_f64(number)),
+        FieldValue::Json(_) => Err(Unreadable("it is not a number")),
+        FieldValue::Text(text) => decimal(text).ok_or(Unreadable("it is not a plain number")),
+    }
+}
+
+/// A number as every reader writes it: digits, at most one sign and one point. `1e3`, `0x10`, ` 5` and `5,000` mean
+/// different things to different readers.
+fn decimal(text: &str) -> Option<f64> {
+    const MAX_DIGITS: usize = 18;
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let whole = whole.strip_prefix('-').unwrap_or(whole);
+    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    // A leading zero makes an octal number of it in some languages.
+    let is_plain = is_digits(whole) && is_digits(fraction) && (whole == "0" || !whole.starts_with('0'));
+    (is_plain && whole.len() + fraction.len() <= MAX_DIGITS).then(|| text.parse().ok())?
+}
+
+fn as_f64(number: &Number) -> f64 {
+    number.as_f64().unwrap_or(f64::NAN)
+}
+
+fn quoted(value: &FieldValue) -> String {
+    let text = match value {
+        FieldValue::Text(text) => format!("\"{text}\""),
+        FieldValue::Json(value @ (Value::Array(_) | Value::Object(_))) => {
+            let kind = if value.is_array() { "a list" } else { "an object" };
+            return kind.to_owned();
+        }
+        FieldValue::Json(value) => value.to_string(),
+    };
+    let shown: String = text.chars().filter(|c| !c.is_control()).take(LONGEST_QUOTED).collect();
+    if text.chars().count() > LONGEST_QUOTED { shown + "…" } else { shown }
+}

@@ -1,0 +1,158 @@
+//! JSON bodies, read so that no other reader can see another value.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Number, Value};
+
+use super::field::FieldValue;
+use super::{RequestContent, Unreadable, form};
+
+/// Most values that one pointer with `*` reaches.
+const MAX_VALUES: usize = 1000;
+
+/// A JSON document that keeps every member, also repeated ones.
+#[derive(Clone, Debug)]
+pub(super) enum JsonNode {
+    /// Null, a boolean, a number or a text.
+    Scalar(Value),
+    List(Vec<JsonNode>),
+    Object(Vec<(String, JsonNode)>),
+}
+
+/// The document in the body of a request that says it is JSON.
+pub(super) fn document(content: &RequestContent<'_>) -> Result<JsonNode, Unreadable> {
+    let media = content.media_type()?;
+    if media != "application/json" && !media.ends_with("+json") {
+        return Err(Unreadable("the Content-Type is not JSON"));
+    }
+    serde_json::from_slice(content.readable()?).map_err(|_| Unreadable("the body is not valid JSON"))
+}
+
+/// The values that a pointer reaches.
+pub(super) fn values(
+    content: &RequestContent<'_>,
+    pointer: &[String],
+) -> Result<Vec<FieldValue>, Unreadable> {
+    // Some frameworks merge the query into the body.
+    if pointer.first().is_some_and(|name| form::has_in_query(content, name)) {
+        return Err(Unreadable("the query has a parameter of that name"));
+    }
+    let document = document(content)?;
+    let mut found = Vec::new();
+    reach(&document, pointer, &mut found)?;
+    Ok(found)
+}
+
+fn reach(node: &JsonNode, pointer: &[String], found: &mut Vec<FieldValue>) -> Result<(), Unreadable> {
+    let Some((name, rest)) = pointer.split_first() else {
+        let value = match node {
+            JsonNode::Scalar(value) => value.clone(),
+            JsonNode::List(_) => Value::Array(Vec::new()),
+            JsonNode::Object(_) => Value::Object(serde_json::Map::new()),
+        };
+        if found.len() == MAX_VALUES {
+            return Err(Unreadable("it has more than 1,000 values"));
+        }
+        found.push(FieldValue::Json(value));
+        return Ok(());
+    };
+    match node {
+        JsonNode::Object(_) => match node.member(name)? {
+            Some(member) => reach(member, rest, found),
+            None => Err(Unreadable("it is missing")),
+        },
+        JsonNode::List(entries) if name == "*" && entries.is_empty() => Err(Unreadable("the list is empty")),
+        JsonNode::List(entries) if name == "*" => {
+            entries.iter().try_for_each(|entry| reach(entry, rest, found))
+        }
+        JsonNode::List(entries) => {
+            let entry = index(name).and_then(|index| entries.get(index));
+            reach(entry.ok_or(Unreadable("it is missing"))?, rest, found)
+        }
+        JsonNode::Scalar(_) => Err(Unreadable("it is missing")),
+    }
+}
+
+/// RFC 6901, section 4: no leading zeros.
+fn index(name: &str) -> Option<usize> {
+    (name == "0" || !name.starts_with('0')).then(|| name.parse().ok())?
+}
+
+impl JsonNode {
+    /// The member of an object with this name. Readers differ on which of two members of one name counts, and some
+    /// ignore case.
+    pub(super) fn member(&self, name: &str) -> Result<Option<&Self>, Unreadable> {
+        let Self::Object(members) = self else { return Err(Unreadable("the body is not an object")) };
+        let wanted = name.to_lowercase();
+        let mut alike = members.iter().filter(|(key, _)| key.to_lowercase() == wanted);
+        match (alike.next(), alike.next()) {
+            (None, _) => Ok(None),
+            (Some((key, node)), None) if key == name => Ok(Some(node)),
+            (Some(_), None) => Err(Unreadable("it is written in another case")),
+            (Some(_), Some(_)) => Err(Unreadable("it is given twice")),
+        }
+    }
+
+    /// The text, if this is one.
+    pub(super) fn text(&self) -> Option<&str> {
+        if let Self::Scalar(Value::String(text)) = self { Some(text) } else { None }
+    }
+}
+
+impl<'de> Deserialize<'de> for JsonNode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(NodeVisitor)
+    }
+}
+
+struct NodeVisitor;
+
+impl<'de> Visitor<'de> for NodeVisitor {
+    type Value = JsonNode;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<JsonNode, E> {
+        Ok(JsonNode::Scalar(Value::Bool(value)))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<JsonNode, E> {
+        Ok(JsonNode::Scalar(Value::Number(value.into())))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<JsonNode, E> {
+        Ok(JsonNode::Scalar(Value::Number(value.into())))
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<JsonNode, E> {
+        let number = Number::from_f64(value).ok_or_else(|| E::custom("not a finite number"))?;
+        Ok(JsonNode::Scalar(Value::Number(number)))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<JsonNode, E> {
+        Ok(JsonNode::Scalar(Value::String(value.to_owned())))
+    }
+
+    fn visit_unit<E>(self) -> Result<JsonNode, E> {
+        Ok(JsonNode::Scalar(Value::Null))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<JsonNode, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(entry) = list.next_element()? {
+            entries.push(entry);
+        }
+        Ok(JsonNode::List(entries))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<JsonNode, A::Error> {
+        let mut members = Vec::new();
+        while let Some(member) = map.next_entry()? {
+            members.push(member);
+        }
+        Ok(JsonNode::Object(members))
+    }
+}

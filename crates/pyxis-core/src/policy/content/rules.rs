@@ -1,0 +1,200 @@
+//! The content rules of a policy, compiled for evaluation.
+
+use super::graphql::{self, OperationKind, RootField};
+use super::{ContentCheck, ContentRule, Finding, RequestContent, Unreadable};
+use crate::pattern::{Pattern, PatternIndex};
+use crate::policy::pattern_lists::{Path, PathReadings};
+use crate::policy::{Decision, Method, Operations, Rule, Verdict};
+use crate::target::Target;
+
+/// Content rules, ready to be asked. Immutable; share it.
+#[derive(Debug, Default)]
+pub struct CompiledContentRules {
+    rules: Box<[CompiledRule]>,
+}
+
+#[derive(Debug)]
+struct CompiledRule {
+    rule: ContentRule,
+    /// The path itself.
+    exact: PatternIndex,
+    /// Every plausible reading of it.
+    area: PatternIndex,
+}
+
+impl CompiledContentRules {
+    /// Compiles the rules of a policy. An unreadable one asks about everything, so that whatever it was to protect stays
+    /// protected.
+    pub(in crate::policy) fn of(texts: &[String]) -> Self {
+        Self { rules: texts.iter().map(|text| CompiledRule::of(text)).collect() }
+    }
+
+    /// True if the content of a request must be read, given the decision by its URL.
+    pub(in crate::policy) fn concern(
+        &self,
+        decision: &Decision<'_>,
+        method: Method,
+        target: &Target,
+    ) -> bool {
+        if decision.verdict == Verdict::Deny {
+            return false;
+        }
+        self.matching(method, target).next().is_some() || has_default(decision, method, target)
+    }
+
+    /// The strictest finding, if it is stricter than the decision by the URL, or as strict and not to be covered by a
+    /// grant.
+    pub(in crate::policy) fn evaluate(
+        &self,
+        decision: &Decision<'_>,
+        method: Method,
+        target: &Target,
+        content: &RequestContent<'_>,
+    ) -> Option<Finding<'_>> {
+        let matching: Vec<_> = self.matching(method, target).collect();
+        let fields = matching.iter().filter_map(|compiled| compiled.field_finding(content));
+        let operations = self.operations(&matching, decision, method, target, content);
+        let strictest = fields.chain(operations).min_by_key(|finding| leniency(finding.verdict))?;
+        (strictest.verdict != Verdict::AutoApprove).then_some(strictest)
+    }
+
+    fn matching(&self, method: Method, target: &Target) -> impl Iterator<Item = &CompiledRule> {
+        let path = Path::new(target.path().as_bytes());
+        self.rules
+            .iter()
+            .filter(move |compiled| compiled.rule.concerns_method(method) && compiled.matches(target, &path))
+    }
+
+    /// The strictest finding about the operations of a GraphQL request.
+    fn operations<'s>(
+        &'s self,
+        matching: &[&'s CompiledRule],
+        decision: &Decision<'_>,
+        method: Method,
+        target: &Target,
+        content: &RequestContent<'_>,
+    ) -> Option<Finding<'s>> {
+        let rules: Vec<_> = matching.iter().filter(|compiled| compiled.is_graphql()).copied().collect();
+        let by_default = has_default(decision, method, target);
+        if rules.is_empty() && !by_default {
+            return None;
+        }
+        let fields = match graphql::root_fields(content) {
+            Ok(fields) => fields,
+            Err(Unreadable(why)) => return unreadable(&rules, target, content, why),
+        };
+        let findings = fields.iter().map(|field| about(&rules, by_default, field));
+        findings.min_by_key(|finding| leniency(finding.verdict))
+    }
+}
+
+/// The finding about a request whose operations cannot be read.
+fn unreadable<'s>(
+    rules: &[&'s CompiledRule],
+    target: &Target,
+    content: &RequestContent<'_>,
+    why: &str,
+) -> Option<Finding<'s>> {
+    let everything_passes = !rules.is_empty() && rules.iter().all(|compiled| compiled.passes_everything());
+    // A path such as `/api/v1/query` only may be GraphQL, and a GET without an operation does nothing.
+    let only_maybe = rules.is_empty() && (content.body.is_empty() || !Operations::is_named_graphql(target));
+    (!everything_passes && !only_maybe).then(|| Finding {
+        verdict: Verdict::RequireApproval,
+        rule: rules.first().map(|compiled| &*compiled.rule.text),
+        fact: format!("the GraphQL request cannot be read: {why}"),
+    })
+}
+
+/// The finding about one field at the root: the strictest rule about it, else the default of its kind.
+fn about<'s>(rules: &[&'s CompiledRule], by_default: bool, field: &RootField) -> Finding<'s> {
+    let kind = field.kind;
+    let fact = format!("{} {}", kind.as_str(), field.name);
+    let speaking = rules.iter().filter_map(|compiled| match &compiled.rule.check {
+        ContentCheck::GraphQl(check) if check.covers(kind, &field.name) => Some((*compiled, check.verdict)),
+        _ => None,
+    });
+    match speaking.min_by_key(|(_, verdict)| leniency(*verdict)) {
+        Some((compiled, verdict)) => Finding { verdict, rule: Some(&compiled.rule.text), fact },
+        None => Finding { verdict: default_verdict(by_default || !rules.is_empty(), kind), rule: None, fact },
+    }
+}
+
+const fn default_verdict(applies: bool, kind: OperationKind) -> Verdict {
+    if applies { kind.default_verdict() } else { Verdict::AutoApprove }
+}
+
+/// True if a mutation asks although no rule says so: the request would pass, to a path that looks like GraphQL.
+fn has_default(decision: &Decision<'_>, method: Method, target: &Target) -> bool {
+    decision.verdict == Verdict::AutoApprove
+        && decision.rule != Rule::AutonomousDefault
+        && (!method.is_safe() || target.query().is_some_and(|query| query.contains("query")))
+        && Operations::of(target) == Some(Operations::GraphQl)
+}
+
+/// The order of verdicts, strictest first: of several findings the first strictest counts.
+const fn leniency(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Deny => 0,
+        Verdict::RequireApproval => 1,
+        Verdict::AutoApprove => 2,
+    }
+}
+
+impl CompiledRule {
+    fn of(text: &str) -> Self {
+        let (mut exact, mut area) = (PatternIndex::default(), PatternIndex::default());
+        let rule = ContentRule::parse(text).unwrap_or_else(|_| {
+            exact.insert_everything(0);
+            area.insert_everything(0);
+            unreadable_rule(text)
+        });
+        exact.insert(&rule.pattern, 0);
+        rule.pattern.protecting_forms().iter().for_each(|form| area.insert(form, 0));
+        Self { rule, exact, area }
+    }
+
+    /// A rule that lets something pass matches the path as it is; the others match every plausible reading of it.
+    fn matches(&self, target: &Target, path: &Path<'_>) -> bool {
+        let (host, port) = (target.host(), target.port());
+        if self.only_passes() {
+            let is_plain = matches!(path.readings(), PathReadings::One);
+            return is_plain && self.exact.on(host, port).find(path.text).is_some();
+        }
+        let here = self.area.on(host, port);
+        if here.is_empty() {
+            return false;
+        }
+        match path.readings() {
+            PathReadings::One => here.find(path.text).is_some(),
+            PathReadings::Several(paths) => {
+                path.is_garbled() || paths.iter().any(|path| here.find(path).is_some())
+            }
+            PathReadings::TooMany => true,
+        }
+    }
+
+    fn is_graphql(&self) -> bool {
+        matches!(self.rule.check, ContentCheck::GraphQl(_))
+    }
+
+    fn only_passes(&self) -> bool {
+        matches!(&self.rule.check, ContentCheck::GraphQl(check) if check.verdict == Verdict::AutoApprove)
+    }
+
+    fn passes_everything(&self) -> bool {
+        matches!(&self.rule.check, ContentCheck::GraphQl(check) if check.passes_everything())
+    }
+
+    fn field_finding(&self, content: &RequestContent<'_>) -> Option<Finding<'_>> {
+        let ContentCheck::Field(check) = &self.rule.check else { return None };
+        let (verdict, fact) = check.judge(content);
+        Some(Finding { verdict, rule: Some(&self.rule.text), fact })
+    }
+}
+
+/// A rule that asks about every operation, and about every request that is none.
+fn unreadable_rule(text: &str) -> ContentRule {
+    let check = graphql::OperationCheck { kind: None, fields: Vec::new(), verdict: Verdict::RequireApproval };
+    let pattern = Pattern::everything();
+    ContentRule { text: text.into(), method: None, pattern, check: ContentCheck::GraphQl(check) }
+}

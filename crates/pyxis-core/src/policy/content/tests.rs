@@ -1,0 +1,450 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::approval_mode::ApprovalMode;
+use crate::policy::{CompiledPolicy, Policy, Rule, content_concerns, evaluate, evaluate_content};
+use crate::target::Target;
+
+const JSON: Option<&str> = Some("application/json");
+const FORM: Option<&str> = Some("application/x-www-form-urlencoded");
+
+/// A policy that passes everything but what `rules` say.
+fn open_policy(rules: &[&str]) -> CompiledPolicy {
+    let document = serde_json::json!({ "auto_approve_urls": ["/"], "content_rules": rules });
+    Policy::from_json(document.to_string().as_bytes()).unwrap().compile()
+}
+
+fn request<'a>(url: &'a Target, content_type: Option<&'a str>, body: &'a str) -> RequestContent<'a> {
+    RequestContent { content_type, is_encoded: false, query: url.query(), body: body.as_bytes() }
+}
+
+/// The verdict and the fact for a request under a policy.
+fn found(
+    policy: &CompiledPolicy,
+    method: Method,
+    url: &str,
+    content_type: Option<&str>,
+    body: &str,
+) -> (Verdict, Option<String>) {
+    let target = Target::parse(url).unwrap();
+    let decision = evaluate(Some(policy), ApprovalMode::Gated, method, &target);
+    if !content_concerns(Some(policy), &decision, method, &target) {
+        return (decision.verdict, None);
+    }
+    let content = request(&target, content_type, body);
+    match evaluate_content(Some(policy), &decision, method, &target, &content) {
+        Some(finding) => (finding.verdict, Some(finding.fact)),
+        None => (decision.verdict, None),
+    }
+}
+
+fn verdict(policy: &CompiledPolicy, url: &str, content_type: Option<&str>, body: &str) -> Verdict {
+    found(policy, Method::Post, url, content_type, body).0
+}
+
+const PAY: &str = "https://api.example.com/v1/pay";
+const GRAPH: &str = "https://api.example.com/graphql";
+
+fn graphql(document: &str) -> String {
+    serde_json::json!({ "query": document }).to_string()
+}
+
+#[test]
+fn a_json_field_passes_up_to_its_limit_and_asks_above_it() {
+    let policy = open_policy(&["/v1/pay json /amount <= 5000"]);
+    for (body, expected) in [
+        (r#"{"amount":5000}"#, Verdict::AutoApprove),
+        (r#"{"amount":-1}"#, Verdict::AutoApprove),
+        (r#"{"amount":5000.0}"#, Verdict::AutoApprove),
+        (r#"{"amount":5000.01}"#, Verdict::RequireApproval),
+        (r#"{"amount":5001}"#, Verdict::RequireApproval),
+        (r#"{"amount":1e9}"#, Verdict::RequireApproval),
+        (r#"{"amount":1e999}"#, Verdict::RequireApproval),
+        (r#"{"amount":"5000"}"#, Verdict::RequireApproval),
+        (r#"{"amount":[1]}"#, Verdict::RequireApproval),
+        (r#"{"amount":null}"#, Verdict::RequireApproval),
+        (r#"{"total":1}"#, Verdict::RequireApproval),
+        (r#"{"amount":1,"amount":9999}"#, Verdict::RequireApproval),
+        (r#"{"amount":1,"Amount":9999}"#, Verdict::RequireApproval),
+        (r#"{"AMOUNT":1}"#, Verdict::RequireApproval),
+        (r#"{"\u0061mount":1,"amount":9999}"#, Verdict::RequireApproval),
+        (r#"[{"amount":1}]"#, Verdict::RequireApproval),
+        (r#"{"amount":1} {"amount":9999}"#, Verdict::RequireApproval),
+        ("\u{feff}{\"amount\":1}", Verdict::RequireApproval),
+        ("", Verdict::RequireApproval),
+        ("amount=1", Verdict::RequireApproval),
+    ] {
+        assert_eq!(verdict(&policy, PAY, JSON, body), expected, "{body}");
+    }
+}
+
+#[test]
+fn a_body_whose_type_is_not_certain_asks() {
+    let policy = open_policy(&["/v1/pay json /amount <= 5000"]);
+    let body = r#"{"amount":1}"#;
+    assert_eq!(
+        verdict(&policy, PAY, Some("application/vnd.pay+json; charset=\"UTF-8\""), body),
+        Verdict::AutoApprove
+    );
+    for kind in [
+        None,
+        Some("text/plain"),
+        FORM,
+        Some("application/json; charset=utf-16"),
+        Some("multipart/form-data"),
+    ] {
+        assert_eq!(verdict(&policy, PAY, kind, body), Verdict::RequireApproval, "{kind:?}");
+    }
+    let target = Target::parse(PAY).unwrap();
+    let decision = evaluate(Some(&policy), ApprovalMode::Gated, Method::Post, &target);
+    let hidden = RequestContent { is_encoded: true, ..request(&target, JSON, body) };
+    let finding = evaluate_content(Some(&policy), &decision, Method::Post, &target, &hidden).unwrap();
+    assert_eq!(finding.fact, "/amount cannot be compared with <= 5000: the body has a Content-Encoding");
+    let long = format!("{}{body}", " ".repeat(MAX_READABLE_BYTES));
+    assert_eq!(verdict(&policy, PAY, JSON, &long), Verdict::RequireApproval);
+}
+
+#[test]
+fn a_query_parameter_of_the_same_name_makes_a_json_field_uncertain() {
+    let policy = open_policy(&["/v1/pay json /amount <= 5000"]);
+    let url = format!("{PAY}?Amount=9999");
+    assert_eq!(verdict(&policy, &url, JSON, r#"{"amount":1}"#), Verdict::RequireApproval);
+    assert_eq!(verdict(&policy, &format!("{PAY}?page=1"), JSON, r#"{"amount":1}"#), Verdict::AutoApprove);
+}
+
+#[test]
+fn every_entry_that_a_star_reaches_must_pass() {
+    let policy = open_policy(&["/v1/mail json /to/*/email ends_with \"@example.com\" else deny"]);
+    let url = "https://api.example.com/v1/mail";
+    for (body, expected) in [
+        (r#"{"to":[{"email":"a@example.com"},{"email":"b@example.com"}]}"#, Verdict::AutoApprove),
+        (r#"{"to":[{"email":"a@example.com"},{"email":"b@evil.example"}]}"#, Verdict::Deny),
+        (r#"{"to":[{"email":"a@example.com"},{"email":7}]}"#, Verdict::RequireApproval),
+        (r#"{"to":[]}"#, Verdict::RequireApproval),
+        (r#"{"to":{"email":"a@example.com"}}"#, Verdict::RequireApproval),
+        (r#"{"to":[{"name":"a"}]}"#, Verdict::RequireApproval),
+    ] {
+        assert_eq!(verdict(&policy, url, JSON, body), expected, "{body}");
+    }
+}
+
+#[test]
+fn a_pointer_reads_escapes_and_positions() {
+    for (rule, body) in [
+        (r#"/ json /a~1b = 1"#, r#"{"a/b":1}"#),
+        (r#"/ json /a~0b = true"#, r#"{"a~b":true}"#),
+        (r#"/ json /a/0/b = null"#, r#"{"a":[{"b":null}]}"#),
+        (r#"/ json /a in "x", "y""#, r#"{"a":"y"}"#),
+        (r#"/ json /a >= 2"#, r#"{"a":2}"#),
+        (r#"/ json /a starts_with "re: ""#, r#"{"a":"re: you"}"#),
+    ] {
+        let policy = open_policy(&[rule]);
+        assert_eq!(verdict(&policy, PAY, JSON, body), Verdict::AutoApprove, "{rule}");
+        assert_eq!(verdict(&policy, PAY, JSON, r#"{"a":["other"]}"#), Verdict::RequireApproval, "{rule}");
+    }
+}
+
+#[test]
+fn a_form_field_passes_only_where_every_reader_sees_the_same_value() {
+    let policy = open_policy(&["POST api.example.com/v1/pay form amount <= 5000"]);
+    for (query, body, expected) in [
+        ("", "amount=5000&currency=eur", Verdict::AutoApprove),
+        ("", "amount=49.99", Verdict::AutoApprove),
+        ("", "amount=5001", Verdict::RequireApproval),
+        ("", "amount=1e9", Verdict::RequireApproval),
+        ("", "amount=0x10", Verdict::RequireApproval),
+        ("", "amount=010", Verdict::RequireApproval),
+        ("", "amount=+5", Verdict::RequireApproval),
+        ("", "amount=5,000", Verdict::RequireApproval),
+        ("", "amount=", Verdict::RequireApproval),
+        ("", "currency=eur", Verdict::RequireApproval),
+        ("", "amount=1&amount=9999", Verdict::RequireApproval),
+        ("", "amount=1&amount[]=9999", Verdict::RequireApproval),
+        ("", "amount=1&%61mount=9999", Verdict::RequireApproval),
+        ("", "amount=1&Amount=9999", Verdict::RequireApproval),
+        ("", "amount=1&+amount=9999", Verdict::RequireApproval),
+        ("", "amount=1&amount%00x=9999", Verdict::RequireApproval),
+        ("", "amount=1&a=b;amount=9999", Verdict::RequireApproval),
+        ("?amount=9999", "amount=1", Verdict::RequireApproval),
+        ("?amount=1", "", Verdict::AutoApprove),
+        ("?amount=9999", "", Verdict::RequireApproval),
+    ] {
+        let url = format!("{PAY}{query}");
+        assert_eq!(verdict(&policy, &url, FORM, body), expected, "{query} {body}");
+    }
+    assert_eq!(verdict(&policy, PAY, JSON, "amount=1"), Verdict::RequireApproval);
+}
+
+#[test]
+fn a_rule_without_a_method_leaves_reading_alone_and_one_with_get_does_not() {
+    let policy = open_policy(&["/v1/pay json /amount <= 5", "GET /api/chat.post form channel = \"C1\""]);
+    assert_eq!(found(&policy, Method::Get, PAY, None, "").0, Verdict::AutoApprove);
+    assert_eq!(found(&policy, Method::Delete, PAY, None, "").0, Verdict::RequireApproval);
+    for (method, query, expected) in [
+        (Method::Get, "?channel=C1", Verdict::AutoApprove),
+        (Method::Head, "?channel=C2", Verdict::RequireApproval),
+        (Method::Get, "?channel=C2", Verdict::RequireApproval),
+        (Method::Get, "", Verdict::RequireApproval),
+        (Method::Post, "", Verdict::AutoApprove),
+    ] {
+        let url = format!("https://slack.example/api/chat.post{query}");
+        assert_eq!(found(&policy, method, &url, None, "").0, expected, "{method} {query}");
+    }
+}
+
+#[test]
+fn the_fact_names_the_field_its_value_and_the_rule() {
+    let policy = open_policy(&["/v1/pay json /amount <= 5000"]);
+    let (_, fact) = found(&policy, Method::Post, PAY, JSON, r#"{"amount":12000}"#);
+    assert_eq!(fact.as_deref(), Some("/amount is 12000; the rule passes <= 5000"));
+    let (_, fact) = found(&policy, Method::Post, PAY, JSON, r#"{"amount":"1"}"#);
+    assert_eq!(fact.as_deref(), Some("/amount cannot be compared with <= 5000: it is not a number"));
+    let (_, fact) = found(&open_policy(&[]), Method::Post, GRAPH, JSON, &graphql("mutation { a b }"));
+    assert_eq!(fact.as_deref(), Some("mutation a"));
+    let rule = ContentRule::parse("/v1/pay form amount <= 5").unwrap();
+    let target = Target::parse(PAY).unwrap();
+    assert_eq!(rule.fact(&request(&target, FORM, "amount=7")), "amount is \"7\"; the rule passes <= 5");
+}
+
+#[test]
+fn a_mutation_asks_by_default_where_the_path_looks_like_graphql() {
+    let policy = open_policy(&[]);
+    for (document, expected) in [
+        ("{ viewer { login } }", Verdict::AutoApprove),
+        ("query A($id: ID!) { node(id: $id) { id } }", Verdict::AutoApprove),
+        ("subscription { issues { id } }", Verdict::AutoApprove),
+        ("mutation { createIssue(title: \"x\") { id } }", Verdict::RequireApproval),
+        ("# query\nmutation M { a }", Verdict::RequireApproval),
+        ("mutation M { ...F } fragment F on Mutation { a }", Verdict::RequireApproval),
+        ("mutation M { a @skip(if: true) }", Verdict::RequireApproval),
+        ("query A { a } mutation B { b }", Verdict::RequireApproval),
+        ("query A { ...Missing }", Verdict::RequireApproval),
+        ("query A { ", Verdict::RequireApproval),
+        ("type A { b: Int }", Verdict::RequireApproval),
+        ("", Verdict::RequireApproval),
+    ] {
+        assert_eq!(verdict(&policy, GRAPH, JSON, &graphql(document)), expected, "{document}");
+    }
+    assert_eq!(
+        verdict(&policy, "https://api.example.com/v1/items", JSON, &graphql("mutation { a }")),
+        Verdict::AutoApprove
+    );
+}
+
+#[test]
+fn the_named_operation_counts_and_an_uncertain_name_asks() {
+    let policy = open_policy(&[]);
+    let both = "query A { a } mutation B { b }";
+    for (name, expected) in [
+        (r#""A""#, Verdict::AutoApprove),
+        (r#""B""#, Verdict::RequireApproval),
+        (r#""C""#, Verdict::RequireApproval),
+        (r#""""#, Verdict::RequireApproval),
+        ("null", Verdict::RequireApproval),
+        ("7", Verdict::RequireApproval),
+    ] {
+        let body = format!(r#"{{"query":"{both}","operationName":{name}}}"#);
+        assert_eq!(verdict(&policy, GRAPH, JSON, &body), expected, "{name}");
+    }
+}
+
+#[test]
+fn every_operation_of_a_batch_counts_and_what_cannot_be_read_asks() {
+    let policy = open_policy(&[]);
+    for (body, expected) in [
+        (r#"[{"query":"{a}"},{"query":"{b}"}]"#, Verdict::AutoApprove),
+        (r#"[{"query":"{a}"},{"query":"mutation {b}"}]"#, Verdict::RequireApproval),
+        ("[]", Verdict::RequireApproval),
+        (r#"{"query":"{a}","query":"mutation {b}"}"#, Verdict::RequireApproval),
+        (r#"{"query":"{a}","Query":"mutation {b}"}"#, Verdict::RequireApproval),
+        (r#"{"query":"{a}","id":"x"}"#, Verdict::RequireApproval),
+        (r#"{"extensions":{"persistedQuery":{"sha256Hash":"x"}}}"#, Verdict::RequireApproval),
+        (r#"{"query":["{a}"]}"#, Verdict::RequireApproval),
+        ("not JSON", Verdict::RequireApproval),
+    ] {
+        assert_eq!(verdict(&policy, GRAPH, JSON, body), expected, "{body}");
+    }
+    assert_eq!(verdict(&policy, GRAPH, Some("application/graphql"), "{a}"), Verdict::AutoApprove);
+    assert_eq!(
+        verdict(&policy, GRAPH, Some("application/graphql"), "mutation {a}"),
+        Verdict::RequireApproval
+    );
+    assert_eq!(verdict(&policy, GRAPH, FORM, "query=mutation+%7Ba%7D"), Verdict::RequireApproval);
+    let both = format!("{GRAPH}?query=%7Ba%7D");
+    assert_eq!(verdict(&policy, &both, JSON, &graphql("{a}")), Verdict::RequireApproval);
+}
+
+#[test]
+fn a_mutation_by_get_asks_also_without_a_policy_in_a_gated_workspace() {
+    let mutation = Target::parse(&format!("{GRAPH}?query=mutation+%7Ba%7D")).unwrap();
+    let query = Target::parse(&format!("{GRAPH}?query=%7Ba%7D")).unwrap();
+    for (mode, target, expected) in [
+        (ApprovalMode::Gated, &mutation, Some(Verdict::RequireApproval)),
+        (ApprovalMode::Gated, &query, None),
+        (ApprovalMode::Autonomous, &mutation, None),
+    ] {
+        let decision = evaluate(None, mode, Method::Get, target);
+        let content = request(target, None, "");
+        let concerns = content_concerns(None, &decision, Method::Get, target);
+        let finding = evaluate_content(None, &decision, Method::Get, target, &content);
+        assert_eq!(finding.map(|finding| finding.verdict), expected, "{mode:?} {target}");
+        assert!(concerns || expected.is_none());
+    }
+}
+
+#[test]
+fn a_path_that_only_may_be_graphql_asks_for_mutations_alone() {
+    let policy = open_policy(&[]);
+    let url = "https://metrics.example/api/v1/query";
+    assert_eq!(verdict(&policy, url, FORM, "query=up"), Verdict::AutoApprove);
+    assert_eq!(found(&policy, Method::Get, &format!("{url}?query=up"), None, "").0, Verdict::AutoApprove);
+    assert_eq!(verdict(&policy, url, JSON, &graphql("mutation { a }")), Verdict::RequireApproval);
+}
+
+#[test]
+fn the_strictest_rule_about_any_field_counts_and_a_pass_rule_lifts_only_the_default() {
+    let policy = open_policy(&[
+        "/graphql graphql mutation addComment, addReaction pass",
+        "/graphql graphql mutation deleteRepository deny",
+        "/graphql graphql query secrets ask",
+    ]);
+    for (document, expected) in [
+        ("mutation { addComment { id } }", Verdict::AutoApprove),
+        ("mutation { c: addComment { id } addReaction { id } }", Verdict::AutoApprove),
+        ("mutation { addComment { id } createIssue { id } }", Verdict::RequireApproval),
+        ("mutation { addComment: deleteRepository { id } }", Verdict::Deny),
+        ("mutation { addComment { id } ...F } fragment F on M { deleteRepository { id } }", Verdict::Deny),
+        ("mutation { ... on M { ... { deleteRepository { id } } } }", Verdict::Deny),
+        ("{ secrets { value } }", Verdict::RequireApproval),
+        ("{ addComment }", Verdict::AutoApprove),
+        ("query { deleteRepository }", Verdict::AutoApprove),
+    ] {
+        assert_eq!(verdict(&policy, GRAPH, JSON, &graphql(document)), expected, "{document}");
+    }
+}
+
+#[test]
+fn a_rule_that_passes_everything_switches_the_reading_off_and_never_a_rule_beside_it() {
+    let off = open_policy(&["/graphql graphql any pass"]);
+    assert_eq!(verdict(&off, GRAPH, JSON, &graphql("mutation { a }")), Verdict::AutoApprove);
+    assert_eq!(verdict(&off, GRAPH, JSON, r#"{"id":"stored"}"#), Verdict::AutoApprove);
+    let beside = open_policy(&["/graphql graphql any pass", "/graphql graphql mutation drop deny"]);
+    assert_eq!(verdict(&beside, GRAPH, JSON, &graphql("mutation { a }")), Verdict::AutoApprove);
+    assert_eq!(verdict(&beside, GRAPH, JSON, &graphql("mutation { drop }")), Verdict::Deny);
+    assert_eq!(verdict(&beside, GRAPH, JSON, r#"{"id":"stored"}"#), Verdict::RequireApproval);
+}
+
+#[test]
+fn a_strict_rule_holds_on_every_reading_of_a_path_and_a_pass_rule_on_the_plain_one() {
+    let strict = open_policy(&["/v1/pay json /amount <= 5 else deny"]);
+    for url in ["https://a.example/v1//pay", "https://a.example/v1/%70ay", "https://a.example/v1/x/..;/pay"] {
+        assert_ne!(verdict(&strict, url, JSON, r#"{"amount":9}"#), Verdict::AutoApprove, "{url}");
+    }
+    let pass = open_policy(&["/graphql graphql mutation a pass"]);
+    for url in ["https://a.example//graphql", "https://a.example/x/..;/graphql"] {
+        assert_eq!(verdict(&pass, url, JSON, &graphql("mutation { a }")), Verdict::RequireApproval, "{url}");
+    }
+}
+
+#[test]
+fn a_deny_rule_also_denies_what_would_have_asked_and_no_grant_covers_what_a_rule_asks() {
+    let document = r#"{"content_rules":["/v1/pay json /amount <= 5 else deny","/v1/pay json /to = \"me\""]}"#;
+    let policy = Policy::from_json(document.as_bytes()).unwrap();
+    let compiled = policy.compile();
+    assert_eq!(verdict(&compiled, PAY, JSON, r#"{"amount":6,"to":"me"}"#), Verdict::Deny);
+    let target = Target::parse(PAY).unwrap();
+    let decision = evaluate(Some(&compiled), ApprovalMode::Gated, Method::Post, &target);
+    let content = request(&target, JSON, r#"{"amount":5,"to":"you"}"#);
+    let finding = evaluate_content(Some(&compiled), &decision, Method::Post, &target, &content).unwrap();
+    assert_eq!(finding.rule, Some("/v1/pay json /to = \"me\""));
+    let asked =
+        crate::policy::Decision { verdict: finding.verdict, rule: Rule::Content, pattern: finding.rule };
+    assert!(!crate::grant::grant_may_apply(&asked, Some(&policy)));
+}
+
+#[test]
+fn a_document_that_nests_or_repeats_without_end_asks() {
+    let policy = open_policy(&[]);
+    let deep = format!("{}{}", "{a".repeat(500), "}".repeat(500));
+    let wide = format!("{{{}}}", "a ".repeat(30_000));
+    let circle = "query { ...A } fragment A on Q { ...B } fragment B on Q { ...A }";
+    for document in [&*deep, &*wide, circle] {
+        assert_eq!(verdict(&policy, GRAPH, JSON, &graphql(document)), Verdict::RequireApproval);
+    }
+    let nested = format!("{}1{}", "[".repeat(1000), "]".repeat(1000));
+    let rule = open_policy(&["/v1/pay json /amount <= 5"]);
+    assert_eq!(verdict(&rule, PAY, JSON, &nested), Verdict::RequireApproval);
+}
+
+#[test]
+fn a_stored_rule_that_cannot_be_read_asks_about_everything() {
+    let mut policy = Policy::from_json(br#"{"auto_approve_urls":["/"]}"#).unwrap();
+    policy.content_rules = vec!["nonsense".to_owned()];
+    let compiled = policy.compile();
+    for (url, body) in [(PAY, "x"), (GRAPH, r#"{"query":"{a}"}"#)] {
+        assert_eq!(verdict(&compiled, url, JSON, body), Verdict::RequireApproval, "{url}");
+    }
+}
+
+#[test]
+fn a_wrong_rule_is_refused_with_what_to_write() {
+    for (rule, says) in [
+        ("/v1/pay", "`json`, `form` or `graphql`"),
+        ("/v1/pay xml /a = 1", "`json`, `form` or `graphql`"),
+        ("https://a.example/v1 json /a = 1", "no scheme"),
+        ("/v1 json amount = 1", "JSON pointer"),
+        ("/v1 json /a/ = 1", "JSON pointer"),
+        ("/v1 json /a~2 = 1", "JSON pointer"),
+        ("/v1 json /a", "comparison"),
+        ("/v1 json /a < 5", "comparison"),
+        ("/v1 json /a <= \"5\"", "number"),
+        ("/v1 json /a <= 5 6", "else ask"),
+        ("/v1 json /a <= 5 else pass", "else ask"),
+        ("/v1 json /a <= 5, 6", "only `in`"),
+        ("/v1 json /a = [1]", "a value"),
+        ("/v1 json /a ends_with \"\"", "double quotes"),
+        ("/v1 form", "parameter"),
+        ("/v1 graphql", "`query`"),
+        ("/v1 graphql mutation a-b deny", "names"),
+        ("/v1 graphql mutation", "`pass`"),
+        ("/v1 graphql mutation a b", "`pass`"),
+    ] {
+        let error = ContentRule::parse(rule).unwrap_err().to_string();
+        assert!(error.contains(says), "{rule}: {error}");
+    }
+    let document = r#"{"content_rules":["/v1 json /a < 5"]}"#;
+    let error = Policy::from_json(document.as_bytes()).unwrap_err().to_string();
+    assert!(error.starts_with("content_rules: `/v1 json /a < 5`: write a comparison"), "{error}");
+}
+
+proptest! {
+    #[test]
+    fn content_never_makes_a_decision_weaker(
+        rules in proptest::collection::vec(prop_oneof![
+            Just("/graphql graphql any pass"), Just("/graphql graphql mutation a deny"), Just("/ json /a <= 1"),
+            Just("/ form a = 1 else deny"), Just("GET / form a = 1"), Just("/v1 graphql query pass"),
+        ], 0..4),
+        lists in 0_u8..8, path in "/(graphql|v1|v1/pay)", query in "(\\?(a=1|query=%7Ba%7D|query=mutation%7Ba%7D))?",
+        body in "(\\{\"a\":[0-3]\\}|\\{\"query\":\"(mutation)?\\{a\\}\"\\}|a=[0-2]|)", kind in 0_u8..3, method in 0_usize..7,
+    ) {
+        let on = |bit: u8| if lists & bit == 0 { vec![] } else { vec!["/"] };
+        let document = serde_json::json!({
+            "auto_approve_urls": on(1), "require_approval_urls": on(2), "deny_urls": on(4), "content_rules": rules,
+        });
+        let policy = Policy::from_json(document.to_string().as_bytes()).unwrap().compile();
+        let target = Target::parse(&format!("https://a.example{path}{query}")).unwrap();
+        let method = Method::ALL[method];
+        let decision = evaluate(Some(&policy), ApprovalMode::Gated, method, &target);
+        let content = request(&target, [None, JSON, FORM][usize::from(kind)], &body);
+        let finding = evaluate_content(Some(&policy), &decision, method, &target, &content);
+        let strict = |verdict| match verdict {
+            Verdict::AutoApprove => 0,
+            Verdict::RequireApproval => 1,
+            Verdict::Deny => 2,
+        };
+        if let Some(finding) = finding {
+            prop_assert!(decision.verdict == Verdict::Deny || strict(finding.verdict) >= strict(decision.verdict));
+            prop_assert!(decision.verdict == Verdict::Deny || content_concerns(Some(&policy), &decision, method, &target));
+        }
+    }
+}

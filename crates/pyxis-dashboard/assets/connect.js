@@ -1,0 +1,30 @@
+// The page that connects a program to an agent's key: it says when the first call has arrived. The server is asked every
+// two seconds, and no longer than half an hour.
+
+const PAUSE = 2000;
+const LAST = Date.now() + 30 * 60 * 1000;
+const status = document.querySelector("[data-seen]");
+const text = status.querySelector("[data-seen-text]");
+const since = Date.parse(status.dataset.since);
+
+async function ask() {
+  if (Date.now() > LAST) {
+    text.textContent = "No call has arrived. Reload this page to wait again.";
+    return;
+  }
+  try {
+    const answer = await fetch(status.dataset.seen, { headers: { Accept: "application/json" } });
+    const { last_seen } = answer.ok ? await answer.json() : {};
+    if (last_seen && Date.parse(last_seen) >= since) {
+      status.classList.add("arrived");
+      text.textContent = "Connected. Its first call has arrived.";
+      return;
+    }
+  } catch {
+    // The server restarts, or the network is gone: the next question may be answered.
+  }
+  setTimeout(ask, PAUSE);
+}
+
+text.textContent = "Waiting for its first call…";
+ask();

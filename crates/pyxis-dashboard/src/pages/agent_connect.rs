@@ -1,0 +1,55 @@
+//! Connecting a program to an agent's key: the configuration of each, and whether the first call has arrived.
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use pyxis_core::agent_client::{self, AgentClient};
+use pyxis_gateway::admin::agents;
+use serde_json::json;
+
+use super::agents::agent_id;
+use crate::error::html;
+use crate::form::{Page, PathId};
+use crate::session::Manager;
+use crate::view::agents::{AgentConnectPage, ConnectGuide, ProgramConfiguration};
+use crate::{Error, State};
+
+/// Environment variable that the configurations read the key from.
+const KEY_ENV: &str = "PX_AGENT_KEY";
+
+/// The configurations for an agent's key, and where to ask for its first call. `key` is what to put into the
+/// environment.
+pub(super) fn guide(state: &State, id: &str, key: &str) -> ConnectGuide {
+    let url = format!("{}{}", state.gateway.config.base_url, agent_client::MCP_PATH);
+    let program = |client: &AgentClient| ProgramConfiguration {
+        label: client.label,
+        place: client.place,
+        text: client.configuration(&url, KEY_ENV).trim_end().to_owned(),
+    };
+    ConnectGuide {
+        environment: format!("export {KEY_ENV}={key}"),
+        programs: agent_client::ALL.iter().map(program).collect(),
+        instructions: format!("{}/instructions", state.gateway.config.base_url),
+        seen_at: format!("/app/agents/{id}/seen"),
+        since: state.gateway.now().to_rfc3339(),
+    }
+}
+
+pub(crate) async fn page(
+    Page { state, who, .. }: Page<Manager>,
+    PathId(id): PathId,
+) -> Result<Response, Error> {
+    let agent = agents::get(&state.gateway.store, who.person.workspace(), agent_id(&id)?).await?;
+    let id = agent.row.id.to_string();
+    let guide = guide(&state, &id, "px_agent_…");
+    html(&AgentConnectPage { shell: who.shell(&state).await?, id, name: agent.row.name, guide })
+}
+
+/// Time of the agent's latest message, for the page that waits for the first one.
+pub(crate) async fn seen(
+    Page { state, who, .. }: Page<Manager>,
+    PathId(id): PathId,
+) -> Result<Response, Error> {
+    let seen = agents::last_seen(&state.gateway, who.person.workspace(), agent_id(&id)?).await?;
+    let seen = seen.map(pyxis_core::clock::UnixMillis::to_rfc3339);
+    Ok(Json(json!({ "last_seen": seen })).into_response())
+}

@@ -1,0 +1,178 @@
+//! Content rules, seen from outside (`docs/reference/policy.md#content-rules`).
+
+use pyxis_testkit::engines;
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Setup, Site};
+
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// Sends a POST with a body of a type.
+async fn post(site: &Site, path: &str, content_type: &str, body: &str) -> Answer {
+    let call = site.forward("POST", path).header("content-type", content_type);
+    call.body(body.to_owned()).send().await
+}
+
+async fn post_json(site: &Site, path: &str, body: &Value) -> Answer {
+    post(site, path, "application/json", &body.to_string()).await
+}
+
+/// A POST policy with these content rules.
+async fn rules(site: &Site, rules: &[&str]) {
+    site.policy(&json!({"auto_approve_methods": ["GET", "POST"], "content_rules": rules})).await;
+}
+
+engines! {
+    async fn an_amount_up_to_the_limit_is_sent_and_a_larger_one_asks_with_the_amount_as_its_headline(setup: Setup) {
+        let site = Site::with(setup).await;
+        rules(&site, &["/v1/pay json /amount <= 5000", "/v1/pay json /currency in \"eur\", \"usd\" else deny"]).await;
+        let small = post_json(&site, "/v1/pay", &json!({"amount": 5000, "currency": "eur"})).await;
+        assert_eq!(small.forwarded(200).json()["body"], json!(r#"{"amount":5000,"currency":"eur"}"#));
+        let foreign = post_json(&site, "/v1/pay", &json!({"amount": 1, "currency": "chf"})).await;
+        foreign.problem(403, "denied_by_policy");
+        let large = post_json(&site, "/v1/pay", &json!({"amount": 12000, "currency": "usd"})).await.expect(202);
+        let txn = large.txn();
+        let shown = site.owner.client.get(&format!("/approvals/{txn}")).send().await.expect(200).json();
+        assert_eq!(shown["rule"], "content");
+        assert_eq!(shown["content"], "/amount is 12000; the rule passes <= 5000");
+        site.owner.approve(&txn).await;
+        assert_eq!(site.agent.outcome(&txn).await["status"], "approved");
+        let audited = site.app.audit().await;
+        let asked = audited.iter().find(|record| record["txn_id"] == json!(txn)).unwrap();
+        assert!(asked.to_string().contains("/v1/pay json /amount <= 5000"), "{asked}");
+    }
+
+    async fn a_mutation_asks_where_queries_pass_and_a_rule_names_those_that_may_pass(setup: Setup) {
+        let site = Site::with(setup).await;
+        rules(&site, &["/graphql graphql mutation addComment pass", "/graphql graphql mutation drop deny"]).await;
+        for (document, status) in [
+            ("{ viewer { login } }", 200),
+            ("mutation { addComment(text: \"hi\") { id } }", 200),
+            ("mutation { createIssue { id } }", 202),
+            ("mutation { addComment { id } drop { id } }", 403),
+            ("mutation {", 202),
+        ] {
+            let answer = post_json(&site, "/graphql", &json!({"query": document})).await;
+            assert_eq!(answer.status, status, "{document}: {}", answer.text());
+        }
+        let by_get = site.forward("GET", "/graphql?query=mutation%7BcreateIssue%7Bid%7D%7D").send().await;
+        assert_eq!(by_get.status, 202);
+        let form = post(&site, "/graphql", FORM, "query=mutation%7Bdrop%7Bid%7D%7D").await;
+        form.problem(403, "denied_by_policy");
+    }
+
+    async fn no_grant_covers_what_a_content_rule_asks_about(setup: Setup) {
+        let site = Site::with(setup).await;
+        site.policy(&json!({"content_rules": ["/v1/pay form amount <= 5000"]})).await;
+        let small = post(&site, "/v1/pay", FORM, "amount=1").await.expect(202).txn();
+        site.owner.approve_with(&small, &json!({"grant_seconds": 900})).await;
+        site.agent.outcome(&small).await;
+        assert_eq!(post(&site, "/v1/pay", FORM, "amount=2").await.status, 200);
+        let large = post(&site, "/v1/pay", FORM, "amount=9999").await.expect(202).txn();
+        let refused = site.owner.decide(&large, "approve", &json!({"grant_seconds": 900})).await;
+        assert_eq!(refused.status, 422, "{}", refused.text());
+    }
+
+    async fn an_approved_request_whose_content_is_denied_meanwhile_is_not_sent(setup: Setup) {
+        let site = Site::with(setup).await;
+        site.policy(&json!({"min_approvals": 1})).await;
+        let txn = post_json(&site, "/v1/pay", &json!({"amount": 9})).await.expect(202).txn();
+        let before = site.upstream.requests().len();
+        rules(&site, &["/v1/pay json /amount <= 5 else deny"]).await;
+        site.owner.decide(&txn, "approve", &json!({})).await.expect(200);
+        let outcome = site.agent.outcome(&txn).await;
+        assert!(outcome.to_string().contains("the policy now denies it"), "{outcome}");
+        assert_eq!(site.upstream.requests().len(), before);
+    }
+}
+
+#[tokio::test]
+async fn explain_says_what_a_rule_finds_and_that_it_needs_a_body() {
+    let site = Site::new().await;
+    rules(&site, &["/v1/pay json /amount <= 5000 else deny"]).await;
+    let url = site.upstream.url("/v1/pay");
+    let explain = async |extra: Value| {
+        let mut request = json!({"method": "POST", "url": url});
+        request.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        site.owner.client.post("/admin/policies/api/explain", &request).send().await.expect(200).json()
+    };
+    let without = explain(json!({})).await;
+    assert_eq!(without["decision"], "auto_approve");
+    assert!(without["warning"].as_str().unwrap().contains("add `body`"), "{without}");
+    let large = explain(json!({"body": "{\"amount\":5001}", "content_type": "application/json"})).await;
+    assert_eq!(
+        (&large["decision"], &large["rule"], &large["pattern"]),
+        (&json!("deny"), &json!("content"), &json!("/v1/pay json /amount <= 5000 else deny"))
+    );
+    assert_eq!(large["detail"], "/amount is 5001; the rule passes <= 5000");
+    let small = explain(json!({"body": "{\"amount\":1}", "content_type": "application/json"})).await;
+    assert_eq!((&small["decision"], small.get("warning")), (&json!("auto_approve"), None));
+    let arguments = ["policy", "explain", "api", "POST", &url, "--body", "{\"amount\":5001}"];
+    let told = site.app.cli(&arguments).await.expect(0).stdout;
+    assert!(told.contains("/amount is 5001"), "{told}");
+}
+
+#[tokio::test]
+async fn a_draft_that_would_read_bodies_is_told_apart_in_a_replay() {
+    let site = Site::new().await;
+    site.policy(&json!({"auto_approve_methods": ["GET", "POST"]})).await;
+    post_json(&site, "/v1/pay", &json!({"amount": 1})).await.expect(200);
+    post_json(&site, "/v1/other", &json!({})).await.expect(200);
+    let draft =
+        json!({"auto_approve_methods": ["GET", "POST"], "content_rules": ["/v1/pay json /amount <= 5"]});
+    let request = json!({"policy": draft});
+    let replay =
+        site.owner.client.post("/admin/policies/api/replay", &request).send().await.expect(200).json();
+    let changed = replay["changed"].as_array().unwrap();
+    assert_eq!(changed.len(), 1, "{replay}");
+    assert!(changed[0]["target"].as_str().unwrap().ends_with("/v1/pay"));
+    assert!(changed[0]["draft"]["warning"].as_str().unwrap().contains("not recorded"), "{replay}");
+}
+
+#[tokio::test]
+async fn a_body_that_is_too_long_to_read_is_refused_and_one_that_no_rule_reads_streams() {
+    let site = Site::new_with_env("PX_PENDING_BODY_MAX_BYTES", "1024").await;
+    rules(&site, &["/v1/pay json /amount <= 5"]).await;
+    let long = format!("{{\"amount\":1,\"note\":\"{}\"}}", "x".repeat(4096));
+    post(&site, "/v1/pay", "application/json", &long).await.problem(413, "body_too_large");
+    assert_eq!(post(&site, "/v1/notes", "application/json", &long).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_wrong_rule_is_refused_with_what_to_write() {
+    let site = Site::new().await;
+    let wrong = json!({"content_rules": ["/v1/pay json amount < 5"]});
+    let answer = site.owner.client.put("/admin/policies/api", &wrong).send().await;
+    let problem = answer.problem(422, "invalid_field");
+    assert!(problem.to_string().contains("content_rules"), "{problem}");
+    assert!(problem.to_string().contains("JSON pointer"), "{problem}");
+}
+
+#[tokio::test]
+async fn a_credential_is_stored_together_with_the_policy_to_start_with() {
+    let site = Site::new().await;
+    let with_policy = |policy: Value| {
+        json!({
+            "name": "slack", "auth": {"kind": "bearer"}, "secret": "xoxb-0123456789abcdef",
+            "allowed_hosts": ["slack.com"], "policy": policy,
+        })
+    };
+    let wrong = site.owner.client.post("/admin/credentials", &with_policy(json!({"min_approvals": 0})));
+    wrong.send().await.problem(422, "invalid_field");
+    site.owner.client.get("/admin/credentials/slack").send().await.problem(404, "not_found");
+    site.owner.add_credential(&with_policy(json!({"auto_approve_urls": ["/api/auth.test"]}))).await;
+    let stored = site.owner.client.get("/admin/policies/slack").send().await.expect(200).json();
+    assert_eq!(stored["auto_approve_urls"], json!(["/api/auth.test"]));
+    let secret = site.app.directory().join("slack.secret");
+    std::fs::write(&secret, "xoxb-0123456789abcdef").unwrap();
+    let secret = secret.to_str().unwrap();
+    let add = ["credential", "add", "chat", "--preset", "slack", "--starter-policy", "--secret-file", secret];
+    site.app.cli(&add).await.expect(0);
+    let read = site.owner.explain("chat", "GET", "https://slack.com/api/conversations.list").await;
+    assert_eq!(read["rule"], "auto_url");
+    let write = site.owner.explain("chat", "GET", "https://slack.com/api/chat.postMessage?text=x").await;
+    assert_eq!(write["decision"], "require_approval");
+    let none = ["credential", "add", "other", "--preset", "fly", "--starter-policy", "--secret-file", secret];
+    let refused = site.app.cli(&none).await;
+    assert!(refused.stderr.contains("has no starter policy"), "{}", refused.stderr);
+}
