@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use super::Scene;
-use super::scene::SECRET;
+use super::scene::{SECRET, search_path};
 use crate::support::app::run;
 
 #[tokio::test]
@@ -144,7 +144,7 @@ async fn a_saved_login_replaces_url_and_variable_and_only_its_owner_can_read_it(
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     let bare = |arguments: &[&str]| {
         let mut command = scene.site.app.command(arguments);
-        command.env("HOME", scene.home()).env("PATH", std::env::var_os("PATH").unwrap());
+        command.env("HOME", scene.home()).env("PATH", search_path());
         run(command)
     };
     let target = scene.url("/");

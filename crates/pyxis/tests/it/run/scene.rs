@@ -1,5 +1,6 @@
 //! A TLS upstream that only the server trusts, and commands that reach it through `pyxis run`.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::process::Command;
 
@@ -58,8 +59,7 @@ impl Scene {
         let url = format!("http://{}", self.site.app.address());
         let all = [&["run", "--url", &url], options, &["--"], command].concat();
         let mut command = self.site.app.command(&all);
-        let path = std::env::var_os("PATH").unwrap();
-        command.env("PATH", path).env("HOME", self.home.path()).env("PX_AGENT_KEY", self.key());
+        command.env("PATH", search_path()).env("HOME", self.home.path()).env("PX_AGENT_KEY", self.key());
         command.current_dir(self.home.path());
         command
     }
@@ -88,4 +88,13 @@ impl Scene {
         assert_eq!(request.header("authorization"), Some(format!("Bearer {SECRET}").as_str()));
         request
     }
+}
+
+/// Folders in which tools are found.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tools are found where the person who runs the tests finds them"
+)]
+pub(super) fn search_path() -> OsString {
+    std::env::var_os("PATH").unwrap()
 }
