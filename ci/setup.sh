@@ -21,16 +21,19 @@ need procps ps
 need binutils strip             # packaging/
 need umoci umoci
 need codespell codespell
+need curl curl                  # tools behind `pyxis run`
+need git git
+need wget wget
 need faketime faketime          # the program with another library preloaded
 if ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && ! command -v initdb >/dev/null; then
     packages+=(postgresql)
 fi
 # The Matrix homeserver of the tests lives in a Python environment (ci/synapse.sh).
 if ! python3 -c 'import ensurepip, venv' 2>/dev/null; then packages+=(python3-venv); fi
+need nodejs node
+need npm npm
+need python3 python3
 if [[ -f e2e/package.json ]]; then
-    need nodejs node
-    need npm npm
-    need python3 python3
     need chromium chromium chromium-browser google-chrome
 fi
 

@@ -36,6 +36,9 @@ has() { command -v "$1" >/dev/null; }
 [[ -n ${PX_TEST_SYNAPSE:-} ]] || leave_out "a Matrix homeserver" real_homeserver
 [[ -n ${PX_TEST_ANVIL:-} ]] || leave_out "an EVM node" verify::contracts verify::gas verify::nodes
 { has ip && unshare --net true 2>/dev/null; } || leave_out "network namespaces" netns::
+for tool in curl git wget node npm python3; do
+    has "$tool" || leave_out "$tool, for the tools behind pyxis run" run::
+done
 has umoci || leave_out umoci image::
 compgen -G '/usr/lib*/**/faketime/libfaketime.so.1' >/dev/null || leave_out faketime cli::preloaded
 if ((${#missing[@]})) && [[ -n ${PX_TEST_STRICT:-} ]]; then

@@ -67,6 +67,14 @@ impl AllowedHosts {
         self.0.iter().any(|entry| entry.admits(target))
     }
 
+    /// The hosts without their ports. A wildcard is the name whose subdomains it admits.
+    pub fn domains(&self) -> impl Iterator<Item = Host> {
+        self.0.iter().map(|entry| match &entry.host {
+            HostPattern::Exact(host) => host.clone(),
+            HostPattern::Under(suffix) => Host::Name(suffix[1..].to_owned()),
+        })
+    }
+
     /// True if there is no entry, so that nothing is admitted.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -9,6 +9,7 @@ use hyper::body::Incoming;
 use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls_pki_types::CertificateDer;
+use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tracing::Instrument;
 use tracing::field::Empty;
@@ -76,6 +77,7 @@ struct Zone {
     guard: Guard,
     remembered: CachingResolver,
     check_timeout: Duration,
+    connector: Connector,
     pooled: Connections,
     fresh: Connections,
 }
@@ -156,6 +158,11 @@ impl Client {
         matches!(timeout(zone.check_timeout, zone.remembered.resolve("localhost")).await, Ok(Ok(_)))
     }
 
+    /// Opens a connection whose content is the caller's matter, as for CONNECT. The guard judges it like a request's.
+    pub async fn tunnel(&self, target: &HostPort) -> Result<TcpStream, Error> {
+        self.zone.connector.open(target).await
+    }
+
     /// Sends `request` and returns the response head; the body remains to be read.
     ///
     /// The URI must be absolute. Its path and query are sent byte for byte. `Host` comes from the URI, and
@@ -213,7 +220,8 @@ impl Zone {
                 http: pool(connector.clone(), config.pool_idle, IDLE_CONNECTIONS),
                 idle: Some(config.pool_idle),
             },
-            fresh: Connections { http: pool(connector, config.pool_idle, 0), idle: None },
+            fresh: Connections { http: pool(connector.clone(), config.pool_idle, 0), idle: None },
+            connector,
         }
     }
 }

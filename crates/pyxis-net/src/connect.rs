@@ -44,6 +44,16 @@ impl Connector {
     }
 }
 
+impl Connector {
+    /// A plain connection to `target`, dialed like any other.
+    pub(crate) async fn open(&self, target: &HostPort) -> Result<TcpStream, Error> {
+        let dialer = &self.0;
+        let opening =
+            timeout(dialer.connect_timeout, async { dialer.dial(&dialer.admitted(target).await?).await });
+        opening.await.unwrap_or(Err(Error::Timeout(Wait::Connect)))
+    }
+}
+
 impl Dialer {
     async fn connect(&self, origin: Uri) -> Result<TokioIo<Stream>, Error> {
         let target = HostPort::from_uri(&origin).map_err(InvalidRequest::from)?;

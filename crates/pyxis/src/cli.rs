@@ -3,6 +3,7 @@
 mod delivery;
 mod mcp;
 mod models;
+mod run;
 mod scoring;
 mod verification;
 
@@ -18,6 +19,7 @@ use crate::config::Flags;
 pub use delivery::WebhookCommand;
 pub use mcp::{Connect, McpBridge};
 pub use models::{ActivityCommand, Add, Evaluate, FeaturesOf, ModelsCommand, Score, Train};
+pub use run::{Login, Others, RunOptions};
 pub use scoring::{
     AddApiKey, ApiKeyCommand, Import, IssuerCommand, ManageStamps, ScorerCommand, StampsCommand,
 };
@@ -142,6 +144,12 @@ pub enum Command {
     Mcp(McpBridge),
     /// Print the configuration that connects an agent's program to the MCP server; without a name, list the programs.
     Connect(Connect),
+    /// Run a command whose requests to the hosts of stored credentials go through Pyxis, which attaches the secrets.
+    Run(RunOptions),
+    /// Save the server and the agent key that `pyxis run` uses; the key is read from standard input.
+    Login(Login),
+    /// Remove the saved login. Exit 3 if there is none.
+    Logout,
     /// Manage stored credentials.
     #[command(subcommand)]
     Credential(CredentialCommand),

@@ -13,6 +13,7 @@ mod grants;
 mod import;
 mod issuers;
 mod keys;
+mod login;
 mod mcp;
 mod models;
 mod networks;
@@ -22,6 +23,7 @@ mod policies;
 mod presets;
 mod proofs;
 mod quickstart;
+mod run;
 mod scorers;
 mod server;
 mod signer;
@@ -81,6 +83,9 @@ async fn command(cli: Cli) -> Result<ExitCode> {
         Command::Agent(command) => agents::run(&global, command).await,
         Command::Mcp(options) => mcp::run(&global, options).await,
         Command::Connect(options) => connect::run(&global, options),
+        Command::Run(options) => return run::run(&global, options).await,
+        Command::Login(options) => login::login(&global, options).await,
+        Command::Logout => login::logout(&global),
         Command::Credential(command) => credentials::run(&global, command).await,
         Command::Policy(command) => policies::run(&global, command).await,
         Command::Grant(command) => grants::run(&global, command).await,

@@ -3,6 +3,8 @@
 //! The same request again joins a pending approval, as everywhere. After the decision it receives the outcome that was
 //! missed, once; the request after that is a new one.
 
+use std::time::Duration;
+
 use axum::response::Response;
 use bytes::Bytes;
 use pyxis_core::id::{TxnId, WorkspaceId};
@@ -12,10 +14,12 @@ use pyxis_store::{Store, undelivered};
 use super::agent_response::{answer, wait_until_settled};
 use super::decide::is_settled;
 use super::pause;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::requests::authorize::Matched;
 use crate::requests::entry_point::EntryPoint;
+use crate::requests::idempotency::Claimed;
 use crate::requests::validated_request::ValidatedRequest;
+use crate::runtime::resolve::ResolvedAgent;
 use crate::runtime::state::State;
 
 /// Asks a person about a request through an entry point, and waits for as long as that one does.
@@ -25,12 +29,16 @@ pub(crate) async fn ask(
     matched: &Matched,
     body: Bytes,
     entry_point: &EntryPoint,
+    claim: Option<&Claimed>,
 ) -> Result<Response> {
     if let Some(row) = missed(state, asked, &body, entry_point).await? {
+        // Each `Idempotency-Key` under which the request came leads to the one transaction.
+        pause::join(state, claim, &row).await?;
         return answer(state, row).await;
     }
-    let paused = pause::pause(state, asked, matched, body, None).await?;
-    let row = wait_until_settled(state, asked.agent, paused, entry_point.wait).await?;
+    let paused = pause::pause(state, asked, matched, body, claim).await?;
+    let wait = entry_point.wait(asked.control.wait);
+    let row = wait_until_settled(state, asked.agent, paused, wait).await?;
     if is_settled(&row) {
         delivered(&state.store, row.workspace_id, row.txn_id).await?;
     }
@@ -57,6 +65,22 @@ async fn missed(
         }
     }
     Ok(None)
+}
+
+/// Answers a request whose `Idempotency-Key` leads to `txn`. Its agent thereby receives the outcome.
+pub(crate) async fn respond_to_duplicate(
+    state: &State,
+    agent: &ResolvedAgent,
+    txn: TxnId,
+    wait: Duration,
+) -> Result<Response> {
+    let found = approvals::find_for_agent(&state.store, agent.workspace_id(), agent.id(), txn).await?;
+    let row = found.ok_or(Error::not_found("transaction"))?;
+    let row = wait_until_settled(state, agent, row, wait).await?;
+    if is_settled(&row) {
+        delivered(&state.store, row.workspace_id, row.txn_id).await?;
+    }
+    answer(state, row).await
 }
 
 /// Takes the outcome of a settled transaction, because its agent receives it now.

@@ -79,7 +79,8 @@ pub(crate) async fn store(
     Err(Error::Conflict("an identical request is being decided right now; send this one again"))
 }
 
-async fn join(state: &State, claim: Option<&Claimed>, twin: &ApprovalRow) -> Result<()> {
+/// Links a claimed key to a transaction that exists already.
+pub(super) async fn join(state: &State, claim: Option<&Claimed>, twin: &ApprovalRow) -> Result<()> {
     match claim {
         None => Ok(()),
         Some(claim) => {

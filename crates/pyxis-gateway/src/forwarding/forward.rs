@@ -11,7 +11,7 @@ pub mod base_url_proxy;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
-use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING, USER_AGENT};
 use http::{HeaderMap, request};
 use http_body::Frame;
 use http_body_util::StreamBody;
@@ -78,7 +78,10 @@ impl ForwardVariant {
     }
 }
 
-async fn handle_request(state: &State, head: request::Parts, body: Body) -> Result<Response> {
+async fn handle_request(state: &State, mut head: request::Parts, body: Body) -> Result<Response> {
+    if let Some(entry_point) = remote_entry_point(state, &head) {
+        head.extensions.insert(entry_point);
+    }
     let key = CallerKey::read(&head)?;
     let control = match well_formed(&head) {
         Ok(control) => control,
@@ -93,6 +96,17 @@ async fn handle_request(state: &State, head: request::Parts, body: Body) -> Resu
         None => call.run(state, body, None).await,
         Some(idempotency_key) => Box::pin(call.run_idempotent(state, idempotency_key, body)).await,
     }
+}
+
+/// The entry point that a request from another process names, with the tool behind it as its client.
+fn remote_entry_point(state: &State, head: &request::Parts) -> Option<EntryPoint> {
+    let name = head.headers.get(control::ENTRY_POINT)?;
+    // An entry point in this process has already said so; a name that is not known is refused below.
+    if name != EntryPoint::RUN || EntryPoint::of(head).is_some() {
+        return None;
+    }
+    let client = head.headers.get(USER_AGENT).and_then(|value| value.to_str().ok());
+    Some(EntryPoint::new(EntryPoint::RUN, client, state.config.entrance_wait))
 }
 
 /// Parses the control headers of a well-formed call.
@@ -132,9 +146,13 @@ impl Call<'_> {
         }
         match claimed? {
             IdempotencyOutcome::Again(response) => Ok(response),
-            IdempotencyOutcome::Paused(txn) => {
-                agent_response::respond_to_duplicate(state, &agent, txn, self.control.wait).await
-            }
+            IdempotencyOutcome::Paused(txn) => match EntryPoint::of(self.head) {
+                Some(entry_point) => {
+                    let wait = entry_point.wait(self.control.wait);
+                    delivery::respond_to_duplicate(state, &agent, txn, wait).await
+                }
+                None => agent_response::respond_to_duplicate(state, &agent, txn, self.control.wait).await,
+            },
             IdempotencyOutcome::First(claim) => {
                 let result = self.run(state, body.into(), Some(&claim)).await;
                 claim.settle(state, result).await
@@ -250,7 +268,7 @@ async fn ask(
         }
     };
     if let Some(entry_point) = EntryPoint::of(asked.head) {
-        return Box::pin(delivery::ask(state, asked, &matched, body, entry_point)).await.map(Some);
+        return Box::pin(delivery::ask(state, asked, &matched, body, entry_point, claim)).await.map(Some);
     }
     let paused = pause::pause(state, asked, &matched, body, claim).await?;
     agent_response::respond_pending(state, asked.agent, paused, asked.control.wait).await.map(Some)

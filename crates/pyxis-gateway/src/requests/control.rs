@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
+use super::entry_point::EntryPoint;
 use crate::error::{Error, Result};
 
 /// Prefix of every agent key.
@@ -23,6 +24,8 @@ const CREDENTIAL: &str = "x-px-credential";
 const TARGET: &str = "x-px-target";
 const METHOD: &str = "x-px-method";
 const REASON: &str = "x-px-reason";
+/// Header by which a program in front of `/forward` names itself.
+pub(crate) const ENTRY_POINT: &str = "x-px-entry-point";
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 const PREFER: &str = "prefer";
 
@@ -37,6 +40,8 @@ pub(crate) struct Control<'a> {
     pub method: Option<&'a str>,
     /// `X-PX-Reason`.
     pub reason: Option<&'a str>,
+    /// `X-PX-Entry-Point`, which names a program in front of `/forward` and changes no rule.
+    pub entry_point: Option<&'a str>,
     /// `Idempotency-Key`.
     pub idempotency_key: Option<&'a str>,
     /// `Prefer: wait=N` (RFC 7240), at most [`MAX_WAIT`].
@@ -66,12 +71,14 @@ impl<'a> Control<'a> {
                 TARGET => once(&mut control.target, "X-PX-Target", value)?,
                 METHOD => once(&mut control.method, "X-PX-Method", value)?,
                 REASON => once(&mut control.reason, "X-PX-Reason", value)?,
+                ENTRY_POINT => once(&mut control.entry_point, "X-PX-Entry-Point", value)?,
                 IDEMPOTENCY_KEY => once(&mut control.idempotency_key, "Idempotency-Key", value)?,
                 other if other.starts_with("x-px-") => return Err(unknown(name)),
                 _ => {}
             }
         }
         control.wait = wait(headers)?;
+        control.check_entry_point()?;
         control.check_lengths()?;
         Ok(control)
     }
@@ -84,6 +91,13 @@ impl<'a> Control<'a> {
     /// The target, required for every forward.
     pub(crate) fn target(&self) -> Result<&'a str> {
         self.target.filter(|url| !url.is_empty()).ok_or(Error::MissingHeader("X-PX-Target"))
+    }
+
+    fn check_entry_point(&self) -> Result<()> {
+        if self.entry_point.is_some_and(|name| name != EntryPoint::RUN) {
+            return Err(Error::InvalidHeader { name: "X-PX-Entry-Point", detail: "must be run, or absent" });
+        }
+        Ok(())
     }
 
     fn check_lengths(&self) -> Result<()> {
@@ -155,9 +169,15 @@ mod tests {
 
     #[test]
     fn a_control_header_sent_twice_is_refused() {
-        for name in
-            ["x-px-credential", "x-px-target", "x-px-method", "x-px-reason", "idempotency-key", "prefer"]
-        {
+        for name in [
+            "x-px-credential",
+            "x-px-target",
+            "x-px-method",
+            "x-px-reason",
+            "x-px-entry-point",
+            "idempotency-key",
+            "prefer",
+        ] {
             let sent = headers(&[(name, "a"), (name, "a")]);
             assert!(matches!(Control::read(&sent), Err(Error::DuplicateHeader(_))), "{name}");
         }

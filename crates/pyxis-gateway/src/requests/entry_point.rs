@@ -23,6 +23,9 @@ pub struct EntryPoint {
 }
 
 impl EntryPoint {
+    /// Name of `pyxis run`, the only entry point that runs outside the server and therefore names itself.
+    pub(crate) const RUN: &'static str = "run";
+
     /// An entry point with a client's own words about itself, shortened and without control characters.
     pub fn new(name: &'static str, client: Option<&str>, wait: Duration) -> Self {
         let client =
@@ -34,6 +37,11 @@ impl EntryPoint {
     #[must_use]
     pub fn calling(self, tool: &str) -> Self {
         Self { tool: Some(tool.to_owned()), ..self }
+    }
+
+    /// Time to wait for a decision: as long as the agent prefers, but no longer than this entry point.
+    pub(crate) fn wait(&self, preferred: Option<Duration>) -> Duration {
+        preferred.map_or(self.wait, |preferred| preferred.min(self.wait))
     }
 
     /// The entry point of a request.

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::{out, quiet, settings};
 use crate::cli::{Connect, Global};
+use crate::config::Config;
 use crate::serve::default_base_url;
 
 /// Prints the configuration of a program, or the programs that are known.
@@ -40,16 +41,20 @@ pub(super) fn run(global: &Global, options: Connect) -> Result<()> {
 /// URL of the MCP server at a base URL, or at that of this installation.
 pub(super) fn server_url(global: &Global, url: Option<String>) -> Result<String> {
     let base_url = if let Some(url) = url {
-        checked(&url)?
+        base_url(&url)?
     } else {
-        let config = settings(&quiet(global.flags()))?;
-        config.base_url.clone().unwrap_or_else(|| default_base_url(config.listen))
+        installation_url(&settings(&quiet(global.flags()))?)
     };
     Ok(format!("{base_url}{}", pyxis_mcp::PATH))
 }
 
-/// An http or https URL without the path of the MCP server.
-fn checked(url: &str) -> Result<String> {
+/// Base URL of this installation.
+pub(super) fn installation_url(config: &Config) -> String {
+    config.base_url.clone().unwrap_or_else(|| default_base_url(config.listen))
+}
+
+/// An http or https URL without the path of the MCP server and without a final slash.
+pub(super) fn base_url(url: &str) -> Result<String> {
     let parsed = url::Url::parse(url).with_context(|| format!("--url: not a URL: {url}"))?;
     if !matches!(parsed.scheme(), "http" | "https") {
         bail!("--url: must begin with https:// or http://: {url}");

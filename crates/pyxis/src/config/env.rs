@@ -1,6 +1,7 @@
 //! The only place that reads the environment.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 
 /// A source of environment variables.
 pub trait Env {
@@ -24,14 +25,18 @@ impl Env for ProcessEnv {
 
     fn starting_with(&self, prefix: &str) -> Vec<(String, String)> {
         // Text is moved: a copy would leave behind another one that no one wipes.
-        let lossy = |text: std::ffi::OsString| {
-            text.into_string().unwrap_or_else(|text| text.to_string_lossy().into_owned())
-        };
+        let lossy =
+            |text: OsString| text.into_string().unwrap_or_else(|text| text.to_string_lossy().into_owned());
         std::env::vars_os()
             .map(|(name, value)| (lossy(name), lossy(value)))
             .filter(|(name, _)| name.starts_with(prefix))
             .collect()
     }
+}
+
+/// Every variable of this process, byte for byte, for a child process.
+pub fn all_variables() -> impl Iterator<Item = (OsString, OsString)> {
+    std::env::vars_os()
 }
 
 impl Env for BTreeMap<String, String> {

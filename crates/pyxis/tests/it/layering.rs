@@ -40,6 +40,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &["pyxis-core", "pyxis-http", "pyxis-net", "pyxis-scrub", "pyxis-signing", "pyxis-store"],
     ),
     ("pyxis-mcp", &["pyxis-core", "pyxis-gateway"]),
+    // The client side of a server that may be elsewhere: it knows nothing of the gateway but its HTTP interface.
+    ("pyxis-run", &["pyxis-core", "pyxis-net"]),
     ("pyxis-signer", &["pyxis-core", "pyxis-http", "pyxis-net", "pyxis-signing"]),
     (
         "pyxis-dashboard",
@@ -56,6 +58,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pyxis-mcp",
             "pyxis-models",
             "pyxis-net",
+            "pyxis-run",
             "pyxis-scoring",
             "pyxis-scrub",
             "pyxis-signer",
@@ -86,7 +89,9 @@ const BELONGS_TO: &[(&str, &[&str])] = &[
     ("tokio-postgres", &["pyxis-store", "pyxis-testkit"]),
     ("deadpool-postgres", &["pyxis-store"]),
     ("tokio-postgres-rustls", &["pyxis-store"]),
-    ("tokio-rustls", &["pyxis-net", "pyxis-testkit"]),
+    // pyxis-run only accepts connections.
+    ("tokio-rustls", &["pyxis-net", "pyxis-run", "pyxis-testkit"]),
+    ("rcgen", &["pyxis-run", "pyxis-testkit"]),
     ("oxjsonld", &["pyxis-scoring"]),
     ("oxrdf", &["pyxis-scoring"]),
     ("secp256k1", &["pyxis-signing"]),

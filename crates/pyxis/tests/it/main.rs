@@ -25,6 +25,7 @@ mod openapi;
 mod people;
 mod races;
 mod rebinding;
+mod run;
 mod scoring;
 mod signer;
 mod support;

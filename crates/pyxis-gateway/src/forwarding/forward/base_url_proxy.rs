@@ -39,6 +39,7 @@ pub(super) async fn carry(state: &State, mut head: request::Parts, body: Body) -
         (control.credential, "X-PX-Credential"),
         (control.target, "X-PX-Target"),
         (control.method, "X-PX-Method"),
+        (control.entry_point, "X-PX-Entry-Point"),
     ] {
         if header.is_some() {
             return Err(Error::UnknownHeader(format!("{shown}; the path already says it")));

@@ -1,0 +1,129 @@
+//! The environment of the command.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use pyxis_core::secret::SecretString;
+
+use crate::files::{JAVA_PASSWORD, TrustFiles};
+use crate::listener::Proxy;
+use crate::placeholder;
+
+/// Hosts that the command reaches without the proxy.
+const DIRECT: &str = "localhost,127.0.0.1,::1";
+/// The same in Java's spelling.
+const DIRECT_JAVA: &str = "localhost|127.0.0.1|[::1]";
+
+/// Variables with the URL of a proxy, in every spelling that tools read.
+const PROXY: &[&str] = &[
+    "HTTP_PROXY",
+    "http_proxy",
+    "HTTPS_PROXY",
+    "https_proxy",
+    "CARGO_HTTP_PROXY",
+    "npm_config_proxy",
+    "npm_config_https_proxy",
+    "YARN_HTTP_PROXY",
+    "YARN_HTTPS_PROXY",
+];
+/// Variables with hosts that bypass the proxy.
+const NO_PROXY: &[&str] = &["NO_PROXY", "no_proxy", "npm_config_noproxy"];
+/// Variables with a file of certificates that tools trust in addition to those they know.
+const ADDED_ROOTS: &[&str] = &["NODE_EXTRA_CA_CERTS", "DENO_CERT"];
+/// Variables with a file of the only certificates that tools trust.
+const ALL_ROOTS: &[&str] = &[
+    "SSL_CERT_FILE",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "GIT_SSL_CAINFO",
+    "AWS_CA_BUNDLE",
+    "PIP_CERT",
+    "CARGO_HTTP_CAINFO",
+    "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE",
+    "NIX_SSL_CERT_FILE",
+    "npm_config_cafile",
+    "YARN_HTTPS_CA_FILE_PATH",
+    "HTTPLIB2_CA_CERTS",
+    "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
+    "PERL_LWP_SSL_CA_FILE",
+    "COMPOSER_CAFILE",
+];
+/// Variables that are removed, because they lead around the proxy or to certificates that are in the bundle already.
+const REMOVED: &[&str] =
+    &["ALL_PROXY", "all_proxy", "SSL_CERT_DIR", "GIT_SSL_CAPATH", "GIT_PROXY_SSL_CAINFO"];
+
+/// Variables and their values.
+pub type Variables = BTreeMap<OsString, OsString>;
+
+/// Surroundings of the command besides its own variables.
+pub struct Surroundings<'a> {
+    /// The proxy.
+    pub proxy: &'a Proxy,
+    /// The files with certificates.
+    pub files: &'a TrustFiles,
+    /// The agent key, so that no variable holds it.
+    pub agent_key: &'a SecretString,
+}
+
+impl Surroundings<'_> {
+    /// The environment of the command, made from that of `pyxis run`.
+    ///
+    /// Settings of Pyxis (`PX_…`), which can be secrets, and variables with the agent key are left out. Variables that
+    /// usually hold the secret of one of the credentials get a placeholder, also if they were set.
+    pub fn environment(&self, own: impl IntoIterator<Item = (OsString, OsString)>) -> Variables {
+        let key = self.agent_key.expose().as_bytes();
+        let is_kept = |name: &OsStr, value: &OsStr| {
+            let is_removed = REMOVED.iter().any(|removed| name == OsStr::new(removed));
+            !is_removed && !name.as_bytes().starts_with(b"PX_") && !holds(value, key)
+        };
+        let mut variables: Variables = own.into_iter().filter(|(name, value)| is_kept(name, value)).collect();
+        let url = self.proxy.url();
+        set(&mut variables, PROXY, url.expose());
+        set(&mut variables, NO_PROXY, DIRECT);
+        set(&mut variables, &["NODE_USE_ENV_PROXY"], "1");
+        set(&mut variables, ADDED_ROOTS, self.files.authority());
+        set(&mut variables, ALL_ROOTS, self.files.bundle());
+        set(&mut variables, &["SYSTEM_WGETRC"], self.files.wget());
+        let java = variables.remove(OsStr::new("JAVA_TOOL_OPTIONS"));
+        let java = java_options(java, self.proxy.port(), &self.files.java());
+        variables.insert("JAVA_TOOL_OPTIONS".into(), java);
+        for (name, value) in placeholder::variables(self.proxy.routes()) {
+            variables.insert(name.into(), value.into());
+        }
+        variables
+    }
+}
+
+fn holds(value: &OsStr, key: &[u8]) -> bool {
+    !key.is_empty() && value.as_bytes().windows(key.len()).any(|window| window == key)
+}
+
+fn set(variables: &mut Variables, names: &[&str], value: impl Into<OsString>) {
+    let value = value.into();
+    for name in names {
+        variables.insert((*name).into(), value.clone());
+    }
+}
+
+/// The parent's options, and after them those of the proxy. The token is not among them: Java prints this variable when
+/// it starts, and its HTTP clients ask the program itself for the user of a proxy.
+fn java_options(parent: Option<OsString>, port: u16, trust_store: &Path) -> OsString {
+    let mut options = parent.map_or_else(OsString::new, |mut parent| {
+        parent.push(" ");
+        parent
+    });
+    for scheme in ["http", "https"] {
+        options.push(format!("-D{scheme}.proxyHost=127.0.0.1 -D{scheme}.proxyPort={port} "));
+    }
+    options.push(format!(
+        "-Dhttp.nonProxyHosts={DIRECT_JAVA} -Djdk.http.auth.tunneling.disabledSchemes= \
+         -Djavax.net.ssl.trustStore="
+    ));
+    options.push(PathBuf::from(trust_store));
+    options.push(format!(
+        " -Djavax.net.ssl.trustStoreType=JKS -Djavax.net.ssl.trustStorePassword={JAVA_PASSWORD}"
+    ));
+    options
+}

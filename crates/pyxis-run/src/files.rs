@@ -1,0 +1,136 @@
+//! The files that tell tools which certificates to trust, in a directory of this run. None holds a key.
+
+use std::fmt::Write as _;
+use std::fs::Permissions;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use sha1::{Digest, Sha1};
+use tempfile::TempDir;
+
+use crate::listener::Proxy;
+
+/// Password of the Java trust store. It protects nothing; Java wants one to check the file.
+pub(crate) const JAVA_PASSWORD: &str = "changeit";
+/// Characters of a line of PEM.
+const PEM_LINE: usize = 64;
+
+/// Reason that the files cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum TrustFilesError {
+    /// The file system refused.
+    #[error("cannot write a file for the command: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// The files. The directory is removed with this value.
+pub struct TrustFiles {
+    directory: TempDir,
+}
+
+impl TrustFiles {
+    /// Writes the certificate of the proxy's authority: alone, for tools that add it to the roots that they know, and
+    /// with the machine's roots, for those that trust only what they are given. The roots are those of `SSL_CERT_FILE`
+    /// and `SSL_CERT_DIR`, or else the system's.
+    pub fn write(proxy: &Proxy) -> Result<Self, TrustFilesError> {
+        let directory = tempfile::Builder::new()
+            .prefix("pyxis-run-")
+            .permissions(Permissions::from_mode(0o700))
+            .tempdir()?;
+        let files = Self { directory };
+        let found = rustls_native_certs::load_native_certs();
+        for error in &found.errors {
+            tracing::warn!(%error, "some of this machine's root certificates are unreadable");
+        }
+        let roots: Vec<&[u8]> = found.certs.iter().map(AsRef::as_ref).collect();
+        let own = proxy.authority_pem();
+        let mut bundle = own.clone();
+        for root in &roots {
+            push_pem(&mut bundle, root);
+        }
+        std::fs::write(files.authority(), own)?;
+        std::fs::write(files.bundle(), bundle)?;
+        let certificates = [proxy.authority_der()].into_iter().chain(roots);
+        std::fs::write(files.java(), java_trust_store(certificates))?;
+        // wget on Debian reads no variable but this one.
+        std::fs::write(files.wget(), format!("ca_certificate = {}\n", files.bundle().display()))?;
+        Ok(files)
+    }
+
+    /// The authority's certificate alone.
+    pub fn authority(&self) -> PathBuf {
+        self.directory.path().join("ca.pem")
+    }
+
+    /// The machine's roots and the authority's certificate.
+    pub fn bundle(&self) -> PathBuf {
+        self.directory.path().join("bundle.pem")
+    }
+
+    /// The same as a trust store of Java.
+    pub fn java(&self) -> PathBuf {
+        self.directory.path().join("trust.jks")
+    }
+
+    /// Settings of wget that name the bundle.
+    pub fn wget(&self) -> PathBuf {
+        self.directory.path().join("wgetrc")
+    }
+
+    /// The directory.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+}
+
+fn push_pem(text: &mut String, der: &[u8]) {
+    let encoded = STANDARD.encode(der);
+    text.push_str("-----BEGIN CERTIFICATE-----\n");
+    let mut rest = encoded.as_str();
+    while !rest.is_empty() {
+        let (line, more) = rest.split_at(PEM_LINE.min(rest.len()));
+        let _ = writeln!(text, "{line}");
+        rest = more;
+    }
+    text.push_str("-----END CERTIFICATE-----\n");
+}
+
+/// A trust store in Java's own format (JKS, version 2), which every Java reads and whose only secret is its well-known
+/// salt: the certificates, and a digest of them.
+fn java_trust_store<'a>(certificates: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
+    const MAGIC: u32 = 0xFEED_FEED;
+    const TRUSTED_CERTIFICATE: u32 = 2;
+    let certificates: Vec<&[u8]> = certificates.collect();
+    let mut store = Vec::new();
+    for word in [MAGIC, 2, length(certificates.len())] {
+        store.extend_from_slice(&word.to_be_bytes());
+    }
+    for (number, der) in certificates.iter().enumerate() {
+        store.extend_from_slice(&TRUSTED_CERTIFICATE.to_be_bytes());
+        push_text(&mut store, &format!("pyxis-run-{number}"));
+        // The time of the entry, which no one reads.
+        store.extend_from_slice(&0_u64.to_be_bytes());
+        push_text(&mut store, "X.509");
+        store.extend_from_slice(&length(der.len()).to_be_bytes());
+        store.extend_from_slice(der);
+    }
+    let mut digest = Sha1::new();
+    digest.update(JAVA_PASSWORD.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<u8>>());
+    digest.update(b"Mighty Aphrodite");
+    digest.update(&store);
+    store.extend_from_slice(&digest.finalize());
+    store
+}
+
+fn length(bytes: usize) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
+}
+
+/// A short text as Java writes it: length and bytes.
+fn push_text(store: &mut Vec<u8>, text: &str) {
+    store.extend_from_slice(&u16::try_from(text.len()).unwrap_or(u16::MAX).to_be_bytes());
+    store.extend_from_slice(text.as_bytes());
+}

@@ -1,0 +1,53 @@
+//! The server's own responses, for tools that know nothing of Pyxis.
+
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, StatusCode};
+use hyper::body::Incoming;
+use pyxis_net::body::read_capped;
+use serde_json::Value;
+
+use crate::refusal::Refusal;
+
+/// Longest own response of the server, in bytes.
+const MAX_OWN: usize = 1024 * 1024;
+
+/// True if the server answered itself: it refused, or a person must decide.
+pub(crate) fn is_own(headers: &HeaderMap) -> bool {
+    headers.contains_key("px-error") || headers.contains_key("px-txn")
+}
+
+/// An own response of the server, as a refusal. A tool would take a 202 for success, and a 401 for a question about its
+/// own credentials; both become 403.
+pub(crate) async fn read(status: StatusCode, headers: &HeaderMap, body: Incoming) -> Refusal {
+    let body = read_capped(body, MAX_OWN).await.unwrap_or_default();
+    let value: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let header = |name: &str| headers.get(name)?.to_str().ok().map(str::to_owned);
+    if let Some(code) = header("px-error") {
+        let status = if status == StatusCode::UNAUTHORIZED { StatusCode::FORBIDDEN } else { status };
+        let mut refusal = Refusal::new(status, &code, explanation(&code, &value));
+        refusal.txn = header("px-txn").or_else(|| value["txn_id"].as_str().map(str::to_owned));
+        refusal.retry_after = headers.get(RETRY_AFTER).cloned();
+        return refusal;
+    }
+    let hint = value["agent_hint"].as_str().unwrap_or("A person must approve this request");
+    let txn = header("px-txn").unwrap_or_default();
+    let until = value["expires_at"].as_str().map(|until| format!(", until {until}")).unwrap_or_default();
+    let detail = format!(
+        "{hint}. Then run the same command again: it gets the outcome of this request. (transaction {txn}{until})"
+    );
+    let mut refusal = Refusal::new(StatusCode::FORBIDDEN, "approval_pending", detail);
+    refusal.txn = Some(txn);
+    refusal.retry_after = headers.get(RETRY_AFTER).cloned();
+    refusal
+}
+
+/// The problem in sentences: what is wrong, what to do, and where.
+fn explanation(code: &str, problem: &Value) -> String {
+    let detail = problem["detail"].as_str().or_else(|| problem["title"].as_str()).unwrap_or(code);
+    let more = |member: &str, before: &str| {
+        problem[member].as_str().map(|text| format!("{before}{text}.")).unwrap_or_default()
+    };
+    let (reason, action) = (more("reason", " Their reason: "), more("agent_action", " Next: "));
+    let page = problem["url"].as_str().map(|url| format!(" See {url}")).unwrap_or_default();
+    format!("{detail} ({code}).{reason}{action}{page}")
+}

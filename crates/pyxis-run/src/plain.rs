@@ -1,0 +1,82 @@
+//! Requests to hosts without a credential that can be read here: `http://` in absolute form.
+
+use std::time::Duration;
+
+use http::{Request, Response, StatusCode};
+use hyper::body::Incoming;
+use pyxis_core::target::Scheme;
+use pyxis_net::body::{Body, boxed};
+
+use crate::destination::Destination;
+use crate::headers::end_to_end;
+use crate::placeholder::{self, WithoutPlaceholders};
+use crate::refusal::Refusal;
+use crate::state::{OtherHosts, ProxyState};
+
+/// Longest time until a response begins.
+const PATIENCE: Duration = Duration::from_mins(10);
+
+/// Passes a request on as it is, or refuses it.
+pub(crate) async fn answer(
+    state: &ProxyState,
+    destination: &Destination,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, Refusal> {
+    if state.others == OtherHosts::Refuse {
+        return Err(no_credential(destination));
+    }
+    if destination.root().scheme() == Scheme::Https {
+        let detail = "a request to an https host without a credential must come through CONNECT";
+        return Err(Refusal::new(StatusCode::BAD_REQUEST, "connect_required", detail));
+    }
+    let (head, body) = request.into_parts();
+    if placeholder::is_in(&head.uri, &head.headers) {
+        return Err(placeholder_refusal(destination));
+    }
+    let path = head.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
+    let mut request = Request::new(WithoutPlaceholders::new(boxed(body)));
+    *request.method_mut() = head.method;
+    *request.headers_mut() = end_to_end(head.headers);
+    *request.uri_mut() = destination.url(path).parse().map_err(|_| {
+        Refusal::new(StatusCode::BAD_REQUEST, "malformed_request", "the request line has no usable path")
+    })?;
+    let response =
+        state.egress.send(request, PATIENCE).await.map_err(|error| unreachable(destination, &error))?;
+    let (mut head, body) = response.into_parts();
+    head.headers = end_to_end(head.headers);
+    head.version = http::Version::default();
+    head.extensions.clear();
+    Ok(Response::from_parts(head, boxed(body)))
+}
+
+/// No credential of the key allows the host, and other hosts are refused.
+pub(crate) fn no_credential(destination: &Destination) -> Refusal {
+    let detail = format!(
+        "no credential of this agent allows {}, and --others refuse is set. Add the host to a credential's allowed \
+         hosts and start the command again, or use --others tunnel",
+        destination.authority()
+    );
+    Refusal::new(StatusCode::FORBIDDEN, "host_without_credential", detail)
+}
+
+/// The host cannot be reached from here, or the egress guard does not let it be.
+pub(crate) fn unreachable(destination: &Destination, error: &pyxis_net::Error) -> Refusal {
+    let host = destination.authority();
+    if let Some(reason) = error.blocked() {
+        let detail = format!(
+            "{host} is refused: {reason}. pyxis run reaches private networks only within PX_EGRESS_ALLOW; for a \
+             server on this machine, use localhost, which bypasses the proxy"
+        );
+        return Refusal::new(StatusCode::FORBIDDEN, "egress_refused", detail);
+    }
+    Refusal::new(StatusCode::BAD_GATEWAY, "host_unreachable", format!("{host}: {}", error.public_message()))
+}
+
+fn placeholder_refusal(destination: &Destination) -> Refusal {
+    let detail = format!(
+        "the request has a placeholder of pyxis run, and no credential of this agent allows {}. A secret would have \
+         gone to this host; check the URL",
+        destination.authority()
+    );
+    Refusal::new(StatusCode::FORBIDDEN, "placeholder_to_unknown_host", detail)
+}

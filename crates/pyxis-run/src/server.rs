@@ -1,0 +1,134 @@
+//! The Pyxis server that the requests go to.
+
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
+use hyper::body::Incoming;
+use pyxis_core::secret::SecretString;
+use pyxis_net::body::{Body, empty, read_capped};
+use pyxis_net::{Client, Error};
+use serde_json::Value;
+
+use crate::routes::{RouteChoice, Routes, RoutesError, ServiceList};
+
+/// Longest time until a response begins. The server has limits of its own, and a person may take a minute to decide.
+const PATIENCE: Duration = Duration::from_mins(10);
+/// Longest list of credentials, in bytes.
+const MAX_LIST: usize = 16 * 1024 * 1024;
+
+/// A Pyxis server and the agent key for it.
+#[derive(Clone)]
+pub struct Server {
+    client: Client,
+    base_url: String,
+    key: HeaderValue,
+}
+
+/// Reason that the agent's credentials cannot be listed.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// The key cannot stand in a header.
+    #[error("not an agent key: it has characters that no key has")]
+    BadKey,
+    /// No response.
+    #[error("cannot reach Pyxis at {url}: {}", source.public_message())]
+    Unreachable {
+        /// Base URL of the server.
+        url: String,
+        /// The network's error.
+        source: Error,
+    },
+    /// A refusal.
+    #[error("Pyxis at {url} answered {status}: {detail}")]
+    Refused {
+        /// Base URL of the server.
+        url: String,
+        /// Its status.
+        status: StatusCode,
+        /// Its explanation.
+        detail: String,
+    },
+    /// A choice of credentials that does not fit.
+    #[error("--use: {0}")]
+    Choice(#[from] RoutesError),
+}
+
+impl Server {
+    /// A server at `base_url`, without a final slash, and a key for it.
+    pub fn new(client: Client, base_url: String, key: &SecretString) -> Result<Self, ServerError> {
+        let mut key = HeaderValue::from_str(key.expose()).map_err(|_| ServerError::BadKey)?;
+        key.set_sensitive(true);
+        Ok(Self { client, base_url, key })
+    }
+
+    /// Base URL of the server.
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// Asks which credentials the key may use.
+    pub async fn routes(&self, choices: Vec<RouteChoice>) -> Result<Routes, ServerError> {
+        let url = format!("{}/agent/services", self.base_url);
+        let request = Request::get(&url).header("x-px-key", &self.key).body(empty());
+        let request = request.map_err(|error| self.refused(StatusCode::BAD_REQUEST, error.to_string()))?;
+        let response =
+            self.client.send(request, PATIENCE).await.map_err(|source| self.unreachable(source))?;
+        let status = response.status();
+        let body = read_capped(response.into_body(), MAX_LIST).await;
+        let body = body.map_err(|source| self.unreachable(source))?;
+        if !status.is_success() {
+            let problem: Value = serde_json::from_slice(&body).unwrap_or_default();
+            let detail = problem["detail"].as_str().unwrap_or("it is not a Pyxis server that serves agents");
+            return Err(self.refused(status, detail.to_owned()));
+        }
+        let list: ServiceList = serde_json::from_slice(&body).map_err(|error| {
+            self.refused(status, format!("the list of credentials is unreadable: {error}"))
+        })?;
+        Ok(Routes::new(list, choices)?)
+    }
+
+    /// Sends a request of the command with a stored credential. `headers` are those for the target.
+    pub(crate) async fn forward(
+        &self,
+        credential: &str,
+        method: &http::Method,
+        target: &str,
+        mut headers: HeaderMap,
+        body: Body,
+    ) -> Result<Response<Incoming>, ForwardError> {
+        let text = |value: &str| HeaderValue::from_bytes(value.as_bytes());
+        headers.insert("x-px-key", self.key.clone());
+        headers.insert("x-px-credential", text(credential)?);
+        headers.insert("x-px-method", text(method.as_str())?);
+        headers.insert("x-px-target", text(target)?);
+        headers.insert("x-px-entry-point", HeaderValue::from_static("run"));
+        let mut request = Request::post(format!("{}/forward", self.base_url)).body(body)?;
+        *request.headers_mut() = headers;
+        Ok(self.client.send(request, PATIENCE).await?)
+    }
+
+    fn unreachable(&self, source: Error) -> ServerError {
+        ServerError::Unreachable { url: self.base_url.clone(), source }
+    }
+
+    fn refused(&self, status: StatusCode, detail: String) -> ServerError {
+        ServerError::Refused { url: self.base_url.clone(), status, detail }
+    }
+}
+
+/// Reason that a request got no response from the server.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ForwardError {
+    /// The request cannot be written as one to the server.
+    #[error("the request cannot be forwarded: {0}")]
+    Invalid(#[from] http::Error),
+    /// The network's error.
+    #[error("{}", .0.public_message())]
+    Network(#[from] Error),
+}
+
+impl From<http::header::InvalidHeaderValue> for ForwardError {
+    fn from(error: http::header::InvalidHeaderValue) -> Self {
+        Self::Invalid(error.into())
+    }
+}

@@ -1,0 +1,126 @@
+//! Requests that a person decides, sent by tools that know nothing of it.
+
+use std::process::Command;
+
+use pyxis_testkit::engines;
+use pyxis_testkit::upstream::Reply;
+use serde_json::json;
+
+use super::Scene;
+use super::scene::SECRET;
+use crate::support::app::{Ran, run};
+use crate::support::{Setup, until};
+
+/// A POST with headers in the output.
+fn post(scene: &Scene, more: &[&str]) -> Command {
+    let url = scene.url("/orders");
+    scene.command(
+        &[],
+        &[&["curl", "-sS", "-i", "--suppress-connect-headers", "--http1.1", "-d", "one", &url], more]
+            .concat(),
+    )
+}
+
+fn header<'a>(ran: &'a Ran, name: &str) -> Option<&'a str> {
+    let prefix = format!("{name}: ");
+    ran.stdout.lines().find_map(|line| line.strip_prefix(&prefix))
+}
+
+async fn impatient(setup: Setup) -> Scene {
+    Scene::with(setup.env("PX_ENTRANCE_WAIT_SECS", "0")).await
+}
+
+engines! {
+    async fn a_pending_request_is_explained_joined_and_its_outcome_delivered_once(setup: Setup) {
+        let scene = impatient(setup).await;
+        let first = run(post(&scene, &[])).await.expect(0);
+        assert!(first.stdout.starts_with("HTTP/1.1 403"), "{first:?}");
+        assert_eq!(header(&first, "px-error"), Some("approval_pending"), "{first:?}");
+        assert!(header(&first, "retry-after").is_some(), "{first:?}");
+        assert!(first.stdout.contains("/approve/") && first.stdout.contains("run the same command again"));
+        let txn = header(&first, "px-txn").unwrap().to_owned();
+        let again = run(post(&scene, &[])).await.expect(0);
+        assert_eq!(header(&again, "px-txn"), Some(txn.as_str()), "the same request joins the pending one");
+
+        scene.site.upstream.reply(Reply::new(201).body("made"));
+        scene.site.owner.approve(&txn).await;
+        scene.site.agent.outcome(&txn).await;
+        let outcome = run(post(&scene, &[])).await.expect(0);
+        assert!(outcome.stdout.starts_with("HTTP/1.1 201") && outcome.stdout.ends_with("made"), "{outcome:?}");
+        assert_eq!(scene.only_request().text(), "one");
+        let next = run(post(&scene, &[])).await.expect(0);
+        assert_eq!(header(&next, "px-error"), Some("approval_pending"), "{next:?}");
+        assert_ne!(header(&next, "px-txn"), Some(txn.as_str()), "the request after that is a new one");
+    }
+
+    async fn a_denied_request_and_its_reason_are_told(setup: Setup) {
+        let scene = impatient(setup).await;
+        let first = run(post(&scene, &[])).await.expect(0);
+        scene.site.owner.deny(header(&first, "px-txn").unwrap(), "not today").await;
+        let ran = run(post(&scene, &[])).await.expect(0);
+        assert_eq!(header(&ran, "px-error"), Some("approval_denied"), "{ran:?}");
+        assert!(ran.stdout.contains("not today"), "{ran:?}");
+        assert!(scene.site.upstream.requests().is_empty());
+    }
+
+    async fn a_tool_with_new_idempotency_keys_joins_its_pending_request_too(setup: Setup) {
+        let scene = impatient(setup).await;
+        let keyed =
+            async |key: &str| run(post(&scene, &["-H", &format!("Idempotency-Key: {key}")])).await.expect(0);
+        let first = keyed("a").await;
+        let txn = header(&first, "px-txn").unwrap().to_owned();
+        assert_eq!(header(&keyed("b").await, "px-txn"), Some(txn.as_str()));
+        scene.site.owner.approve(&txn).await;
+        scene.site.agent.outcome(&txn).await;
+        for key in ["a", "b", "a"] {
+            let ran = keyed(key).await;
+            assert!(ran.stdout.starts_with("HTTP/1.1 200"), "{key}: {ran:?}");
+        }
+        scene.only_request();
+        let next = keyed("c").await;
+        assert_ne!(
+            header(&next, "px-txn"),
+            Some(txn.as_str()),
+            "the outcome was delivered; this is a new request"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_waits_gets_the_response_after_the_approval() {
+    let scene = Scene::new().await;
+    let waiting = tokio::spawn(run(post(&scene, &[])));
+    let txn = until("the request is pending", async || {
+        let records = scene.site.forwards().await;
+        records.last().and_then(|record| record["txn_id"].as_str().map(str::to_owned))
+    })
+    .await;
+    scene.site.owner.approve(&txn).await;
+    let ran = waiting.await.unwrap().expect(0);
+    assert!(ran.stdout.starts_with("HTTP/1.1 200") && ran.stdout.ends_with("ok"), "{ran:?}");
+    assert!(!ran.stdout.contains(SECRET));
+}
+
+#[tokio::test]
+async fn programs_that_read_json_get_json() {
+    let scene = impatient(Setup::new()).await;
+    let ran = run(post(&scene, &["-H", "Accept: application/json"])).await.expect(0);
+    let body = ran.stdout.lines().last().unwrap();
+    let problem: serde_json::Value = serde_json::from_str(body).unwrap();
+    assert_eq!(problem["code"], json!("approval_pending"));
+    assert!(problem["message"].as_str().unwrap().starts_with("Pyxis: A person must approve"), "{problem}");
+}
+
+#[tokio::test]
+async fn a_request_may_name_no_entry_point_but_run() {
+    let scene = Scene::new().await;
+    let url = scene.url("/");
+    let named =
+        |name: &str| scene.site.agent.forward("api", "GET", &url).header("x-px-entry-point", name).send();
+    named("run").await.expect(200);
+    let refused = named("mcp").await.expect(400).json();
+    assert_eq!(refused["code"], "invalid_header", "{refused}");
+    let records = scene.site.forwards().await;
+    assert_eq!(records.len(), 1, "{records:?}");
+    assert_eq!(records[0]["detail"]["door"], "run");
+}

@@ -1,0 +1,100 @@
+//! A TLS upstream that only the server trusts, and commands that reach it through `pyxis run`.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::process::Command;
+
+use pyxis_testkit::tls::{Authority, HTTP_1_1, HTTP_2};
+use pyxis_testkit::upstream::{Received, Upstream};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::support::app::{Ran, run};
+use crate::support::{App, Setup, Site};
+
+/// A secret that may stand in a header and in nothing that a command sees.
+pub(super) const SECRET: &str = "sk-canary-of-the-run-7Qx";
+
+/// An address of loopback that is in no `NO_PROXY`.
+const ADDRESS: [u8; 4] = [127, 0, 0, 2];
+
+pub(super) struct Scene {
+    pub(super) site: Site,
+    /// Home of the commands, and the place of the upstream's root certificate.
+    home: TempDir,
+}
+
+impl Scene {
+    /// A site whose upstream speaks TLS, with the bearer credential `api` for it.
+    pub(super) async fn new() -> Self {
+        Self::with(Setup::new()).await
+    }
+
+    pub(super) async fn with(setup: Setup) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let authority = Authority::new();
+        let roots = home.path().join("upstream-ca.pem");
+        std::fs::write(&roots, authority.pem()).unwrap();
+        let tls = authority.server(&["127.0.0.2"], &[HTTP_2, HTTP_1_1]);
+        let upstream = Upstream::listen(SocketAddr::from((ADDRESS, 0)), Some(tls)).await;
+        let app = App::start(setup.env("PX_EGRESS_CA_FILE", roots.to_str().unwrap())).await;
+        let (agent, owner) = (app.default_agent(), app.owner());
+        let site = Site { app, upstream, agent, owner };
+        let scene = Self { site, home };
+        scene.credential("api", &json!({})).await;
+        scene
+    }
+
+    /// Stores a bearer credential for the upstream.
+    pub(super) async fn credential(&self, name: &str, fields: &Value) {
+        let mut all = json!({"auth": {"kind": "bearer"}, "secret": SECRET, "allow_http": false});
+        for (field, value) in fields.as_object().unwrap() {
+            all[field] = value.clone();
+        }
+        self.site.credential(name, &all).await;
+    }
+
+    /// `pyxis run OPTIONS -- COMMAND`, with the agent key in its usual variable.
+    pub(super) fn command(&self, options: &[&str], command: &[&str]) -> Command {
+        let url = format!("http://{}", self.site.app.address());
+        let all = [&["run", "--url", &url], options, &["--"], command].concat();
+        let mut command = self.site.app.command(&all);
+        command.env("PATH", search_path()).env("HOME", self.home.path()).env("PX_AGENT_KEY", self.key());
+        command.current_dir(self.home.path());
+        command
+    }
+
+    /// Runs it to its end.
+    pub(super) async fn run(&self, options: &[&str], command: &[&str]) -> Ran {
+        run(self.command(options, command)).await
+    }
+
+    pub(super) fn key(&self) -> &str {
+        self.site.app.bootstrap["agent_key"].as_str().unwrap()
+    }
+
+    pub(super) fn url(&self, path: &str) -> String {
+        self.site.upstream.url(path)
+    }
+
+    pub(super) fn home(&self) -> &std::path::Path {
+        self.home.path()
+    }
+
+    /// The only request that the upstream received; it had the secret.
+    #[track_caller]
+    pub(super) fn only_request(&self) -> Received {
+        let [request]: [Received; 1] = self.site.upstream.requests().try_into().unwrap();
+        assert_eq!(request.header("authorization"), Some(format!("Bearer {SECRET}").as_str()));
+        request
+    }
+}
+
+/// Folders in which tools are found.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tools are found where the person who runs the tests finds them"
+)]
+pub(super) fn search_path() -> OsString {
+    std::env::var_os("PATH").unwrap()
+}
