@@ -29,7 +29,7 @@ use crate::credentials::redaction::Redactor;
 use crate::error::{Error, Result};
 use crate::requests::authorize::{self, AllowedBy, Authorization, Matched};
 use crate::requests::caller::CallerKey;
-use crate::requests::control::Control;
+use crate::requests::control::{self, Control};
 use crate::requests::entry_point::EntryPoint;
 use crate::requests::idempotency::{Claimed, IdempotencyOutcome};
 use crate::requests::validated_request::ValidatedRequest;
