@@ -195,9 +195,114 @@ mod tests {
         }
     }
 
+    /// Preset, method, URL and JSON body of a request, and its verdict.
+    const STARTER_DECISIONS: &[(&str, Method, &str, &str, Verdict)] = &[
+        ("github", Method::Get, "https://api.github.com/repos/a/b/issues", "", Verdict::AutoApprove),
+        ("github", Method::Post, "https://api.github.com/repos/a/b/issues", "{}", Verdict::RequireApproval),
+        ("github", Method::Get, "https://api.github.com/repos/a/b/hooks", "", Verdict::RequireApproval),
+        (
+            "github",
+            Method::Post,
+            "https://api.github.com/graphql",
+            r#"{"query":"{viewer{login}}"}"#,
+            Verdict::AutoApprove,
+        ),
+        (
+            "github",
+            Method::Post,
+            "https://api.github.com/graphql",
+            r#"{"query":"mutation{a}"}"#,
+            Verdict::RequireApproval,
+        ),
+        (
+            "slack",
+            Method::Get,
+            "https://slack.com/api/conversations.history?channel=C1",
+            "",
+            Verdict::AutoApprove,
+        ),
+        ("slack", Method::Post, "https://slack.com/api/conversations.list", "", Verdict::AutoApprove),
+        (
+            "slack",
+            Method::Get,
+            "https://slack.com/api/chat.postMessage?channel=C1&text=x",
+            "",
+            Verdict::RequireApproval,
+        ),
+        (
+            "slack",
+            Method::Get,
+            "https://slack.com/api/conversations.archive?channel=C1",
+            "",
+            Verdict::RequireApproval,
+        ),
+        ("stripe", Method::Get, "https://api.stripe.com/v1/customers", "", Verdict::AutoApprove),
+        ("stripe", Method::Post, "https://api.stripe.com/v1/refunds", "", Verdict::RequireApproval),
+        (
+            "linear",
+            Method::Post,
+            "https://api.linear.app/graphql",
+            r#"{"query":"{issues{id}}"}"#,
+            Verdict::AutoApprove,
+        ),
+        (
+            "linear",
+            Method::Post,
+            "https://api.linear.app/graphql",
+            r#"{"query":"mutation{a}"}"#,
+            Verdict::RequireApproval,
+        ),
+        ("notion", Method::Post, "https://api.notion.com/v1/databases/7/query", "{}", Verdict::AutoApprove),
+        ("notion", Method::Post, "https://api.notion.com/v1/pages", "{}", Verdict::RequireApproval),
+        ("notion", Method::Patch, "https://api.notion.com/v1/databases/7", "{}", Verdict::RequireApproval),
+        (
+            "google",
+            Method::Get,
+            "https://gmail.googleapis.com/gmail/v1/users/me/messages",
+            "",
+            Verdict::AutoApprove,
+        ),
+        (
+            "google",
+            Method::Post,
+            "https://gmail.googleapis.com/gmail/v1/users/me/messages/send",
+            "{}",
+            Verdict::RequireApproval,
+        ),
+        ("openai", Method::Post, "https://api.openai.com/v1/chat/completions", "{}", Verdict::AutoApprove),
+        ("openai", Method::Post, "https://api.openai.com/v1/files", "", Verdict::RequireApproval),
+        ("openai", Method::Get, "https://api.openai.com/v1/organization/users", "", Verdict::Deny),
+        ("anthropic", Method::Post, "https://api.anthropic.com/v1/messages", "{}", Verdict::AutoApprove),
+        ("anthropic", Method::Get, "https://api.anthropic.com/v1/organizations/api_keys", "", Verdict::Deny),
+        ("jira", Method::Post, "https://a.atlassian.net/rest/api/3/search/jql", "{}", Verdict::AutoApprove),
+        ("jira", Method::Post, "https://a.atlassian.net/rest/api/3/issue", "{}", Verdict::RequireApproval),
+        (
+            "aws",
+            Method::Get,
+            "https://ec2.eu-west-1.amazonaws.com/?Action=TerminateInstances",
+            "",
+            Verdict::RequireApproval,
+        ),
+        ("aws-s3", Method::Get, "https://b.s3.amazonaws.com/key", "", Verdict::AutoApprove),
+        ("aws-s3", Method::Put, "https://b.s3.amazonaws.com/key", "", Verdict::RequireApproval),
+        (
+            "etherscan",
+            Method::Get,
+            "https://api.etherscan.io/v2/api?module=account&action=balance",
+            "",
+            Verdict::AutoApprove,
+        ),
+        (
+            "etherscan",
+            Method::Get,
+            "https://api.etherscan.io/v2/api?module=proxy&action=eth_sendRawTransaction",
+            "",
+            Verdict::RequireApproval,
+        ),
+    ];
+
     #[test]
     fn a_starter_policy_passes_what_reads_and_asks_about_what_writes() {
-        use Verdict::{AutoApprove, Deny, RequireApproval};
         let decided = |id: &str, method: Method, url: &str, body: &str| {
             let policy = find(id).and_then(Preset::starter_policy).unwrap().compile();
             let target = Target::parse(url).unwrap();
@@ -212,104 +317,7 @@ mod tests {
             let found = policy::evaluate_content(Some(&policy), &decision, method, &target, &content);
             found.map_or(decision.verdict, |found| found.verdict)
         };
-        for (id, method, url, body, expected) in [
-            ("github", Method::Get, "https://api.github.com/repos/a/b/issues", "", AutoApprove),
-            ("github", Method::Post, "https://api.github.com/repos/a/b/issues", "{}", RequireApproval),
-            ("github", Method::Get, "https://api.github.com/repos/a/b/hooks", "", RequireApproval),
-            (
-                "github",
-                Method::Post,
-                "https://api.github.com/graphql",
-                r#"{"query":"{viewer{login}}"}"#,
-                AutoApprove,
-            ),
-            (
-                "github",
-                Method::Post,
-                "https://api.github.com/graphql",
-                r#"{"query":"mutation{a}"}"#,
-                RequireApproval,
-            ),
-            ("slack", Method::Get, "https://slack.com/api/conversations.history?channel=C1", "", AutoApprove),
-            ("slack", Method::Post, "https://slack.com/api/conversations.list", "", AutoApprove),
-            (
-                "slack",
-                Method::Get,
-                "https://slack.com/api/chat.postMessage?channel=C1&text=x",
-                "",
-                RequireApproval,
-            ),
-            (
-                "slack",
-                Method::Get,
-                "https://slack.com/api/conversations.archive?channel=C1",
-                "",
-                RequireApproval,
-            ),
-            ("stripe", Method::Get, "https://api.stripe.com/v1/customers", "", AutoApprove),
-            ("stripe", Method::Post, "https://api.stripe.com/v1/refunds", "", RequireApproval),
-            (
-                "linear",
-                Method::Post,
-                "https://api.linear.app/graphql",
-                r#"{"query":"{issues{id}}"}"#,
-                AutoApprove,
-            ),
-            (
-                "linear",
-                Method::Post,
-                "https://api.linear.app/graphql",
-                r#"{"query":"mutation{a}"}"#,
-                RequireApproval,
-            ),
-            ("notion", Method::Post, "https://api.notion.com/v1/databases/7/query", "{}", AutoApprove),
-            ("notion", Method::Post, "https://api.notion.com/v1/pages", "{}", RequireApproval),
-            ("notion", Method::Patch, "https://api.notion.com/v1/databases/7", "{}", RequireApproval),
-            (
-                "google",
-                Method::Get,
-                "https://gmail.googleapis.com/gmail/v1/users/me/messages",
-                "",
-                AutoApprove,
-            ),
-            (
-                "google",
-                Method::Post,
-                "https://gmail.googleapis.com/gmail/v1/users/me/messages/send",
-                "{}",
-                RequireApproval,
-            ),
-            ("openai", Method::Post, "https://api.openai.com/v1/chat/completions", "{}", AutoApprove),
-            ("openai", Method::Post, "https://api.openai.com/v1/files", "", RequireApproval),
-            ("openai", Method::Get, "https://api.openai.com/v1/organization/users", "", Deny),
-            ("anthropic", Method::Post, "https://api.anthropic.com/v1/messages", "{}", AutoApprove),
-            ("anthropic", Method::Get, "https://api.anthropic.com/v1/organizations/api_keys", "", Deny),
-            ("jira", Method::Post, "https://a.atlassian.net/rest/api/3/search/jql", "{}", AutoApprove),
-            ("jira", Method::Post, "https://a.atlassian.net/rest/api/3/issue", "{}", RequireApproval),
-            (
-                "aws",
-                Method::Get,
-                "https://ec2.eu-west-1.amazonaws.com/?Action=TerminateInstances",
-                "",
-                RequireApproval,
-            ),
-            ("aws-s3", Method::Get, "https://b.s3.amazonaws.com/key", "", AutoApprove),
-            ("aws-s3", Method::Put, "https://b.s3.amazonaws.com/key", "", RequireApproval),
-            (
-                "etherscan",
-                Method::Get,
-                "https://api.etherscan.io/v2/api?module=account&action=balance",
-                "",
-                AutoApprove,
-            ),
-            (
-                "etherscan",
-                Method::Get,
-                "https://api.etherscan.io/v2/api?module=proxy&action=eth_sendRawTransaction",
-                "",
-                RequireApproval,
-            ),
-        ] {
+        for &(id, method, url, body, expected) in STARTER_DECISIONS {
             assert_eq!(decided(id, method, url, body), expected, "{id}: {method} {url} {body}");
         }
         for (id, policy) in STARTER_POLICIES.iter() {
@@ -320,7 +328,7 @@ mod tests {
                 let decision =
                     policy::evaluate(Some(&policy.compile()), ApprovalMode::Autonomous, method, &target)
                         .verdict;
-                assert_eq!(decision, RequireApproval, "{id}: {method}");
+                assert_eq!(decision, Verdict::RequireApproval, "{id}: {method}");
             }
         }
     }

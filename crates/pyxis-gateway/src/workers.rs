@@ -12,8 +12,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{TxnId, WorkspaceId};
 use pyxis_store::{
     StoreEvent, Tx, approvals, audit, ceremonies, chat_identities, connections, deliveries, idempotency,
-    kept_responses,
-    limits, nodes, sessions, sign_in_links, staged_policies, undelivered, usage,
+    kept_responses, limits, nodes, sessions, sign_in_links, staged_policies, undelivered, usage,
 };
 use tokio::sync::broadcast;
 use tokio::task::JoinSet;

@@ -43,7 +43,11 @@ pub fn router(gateway: &gateway::State, has_consent_page: bool) -> Router {
 
 /// The route of any server, with the transport and the checks of this one. The official test suite needs tools that
 /// Pyxis does not have, and is to meet the same layers.
-pub fn mount<S: ServerHandler + Clone>(gateway: &gateway::State, has_consent_page: bool, server: S) -> Router {
+pub fn mount<S: ServerHandler + Clone>(
+    gateway: &gateway::State,
+    has_consent_page: bool,
+    server: S,
+) -> Router {
     // The host name is not checked: without a key a page that was rebound to this address gets nothing.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)

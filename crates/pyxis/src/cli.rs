@@ -3,6 +3,7 @@
 mod delivery;
 mod mcp;
 mod models;
+mod policies;
 mod run;
 mod scoring;
 mod verification;
@@ -19,6 +20,7 @@ use crate::config::Flags;
 pub use delivery::WebhookCommand;
 pub use mcp::{Connect, McpBridge};
 pub use models::{ActivityCommand, Add, Evaluate, FeaturesOf, ModelsCommand, Score, Train};
+pub use policies::{GrantCommand, PolicyCommand};
 pub use run::{Login, Others, RunOptions};
 pub use scoring::{
     AddApiKey, ApiKeyCommand, Import, IssuerCommand, ManageStamps, ScorerCommand, StampsCommand,
@@ -516,57 +518,6 @@ fn kinds() -> impl TypedValueParser<Value = &'static CredentialKind> {
     let names = CredentialKind::attached().map(|kind| PossibleValue::new(kind.name).help(kind.explanation));
     PossibleValuesParser::new(names)
         .map(|name| CredentialKind::from_name(&name).unwrap_or(CredentialKind::USUAL))
-}
-
-/// `pyxis policy …`
-#[derive(Debug, Subcommand)]
-pub enum PolicyCommand {
-    /// Replace a credential's policy with a JSON document.
-    Set {
-        /// Credential name.
-        credential: String,
-        /// Policy document; - reads standard input.
-        file: PathBuf,
-    },
-    /// Print a credential's policy.
-    Show {
-        /// Credential name.
-        credential: String,
-    },
-    /// Explain how a request would be decided.
-    Explain {
-        /// Credential name.
-        credential: String,
-        /// HTTP method.
-        method: String,
-        /// Full URL.
-        url: String,
-        /// Agent whose own grants count too.
-        #[arg(long)]
-        agent: Option<String>,
-        /// Body of the request, for content rules.
-        #[arg(long)]
-        body: Option<String>,
-        /// Type of the body.
-        #[arg(long, default_value = "application/json")]
-        content_type: String,
-    },
-}
-
-/// `pyxis grant …`
-#[derive(Debug, Subcommand)]
-pub enum GrantCommand {
-    /// List grants.
-    List {
-        /// Also list ended grants.
-        #[arg(long)]
-        ended: bool,
-    },
-    /// End a grant now.
-    Revoke {
-        /// Grant id.
-        id: String,
-    },
 }
 
 /// `pyxis audit …`

@@ -8,6 +8,7 @@ use pyxis_core::auth::{
 };
 use pyxis_core::nearest::suggestion;
 use pyxis_core::policy::Policy;
+use pyxis_core::presets::Preset;
 use pyxis_core::secret::SecretString;
 use pyxis_gateway::admin::credentials::{self, CredentialInput};
 use pyxis_gateway::{CredentialOptions, SecretValue, State};
@@ -142,7 +143,7 @@ fn build(input: AddCredential) -> Result<CredentialInput> {
 /// The starter policy of a preset.
 fn policy_of(preset: Option<&str>) -> Result<Policy> {
     let name = preset.context("--starter-policy needs --preset")?;
-    let found = pyxis_core::presets::find(name).and_then(|preset| preset.starter_policy());
+    let found = pyxis_core::presets::find(name).and_then(Preset::starter_policy);
     found.cloned().with_context(|| format!("the preset {name} has no starter policy; use `pyxis policy set`"))
 }
 

@@ -55,15 +55,15 @@ impl FieldCheck {
         };
         let mut worst = (Verdict::AutoApprove, self.told(&values[0]));
         for value in &values {
-            match self.comparison.holds(value) {
-                Ok(true) => {}
-                Ok(false) if self.otherwise == Verdict::Deny => return (Verdict::Deny, self.told(value)),
-                Ok(false) => worst = (self.otherwise, self.told(value)),
-                Err(Unreadable(why)) if worst.0 == Verdict::AutoApprove => {
-                    worst = (Verdict::RequireApproval, self.unclear(why));
-                }
-                Err(_) => {}
+            let found = match self.comparison.holds(value) {
+                Ok(true) => continue,
+                Ok(false) => (self.otherwise, self.told(value)),
+                Err(Unreadable(why)) => (Verdict::RequireApproval, self.unclear(why)),
+            };
+            if found.0 == Verdict::Deny {
+                return found;
             }
+            worst = found;
         }
         worst
     }

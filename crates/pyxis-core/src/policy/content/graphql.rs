@@ -180,7 +180,7 @@ fn read(request: &GraphQlRequest, fields: &mut BTreeSet<RootField>) -> Result<()
         match definition {
             cst::Definition::OperationDefinition(operation) => operations.push(operation),
             cst::Definition::FragmentDefinition(fragment) => {
-                let name = fragment.fragment_name().and_then(|name| name.name()).map(text);
+                let name = fragment.fragment_name().and_then(|name| name.name()).as_ref().map(text);
                 let name = name.ok_or(Unreadable("a fragment has no name"))?;
                 if fragments.insert(name, fragment).is_some() {
                     return Err(Unreadable("two fragments have one name"));
@@ -213,7 +213,7 @@ fn chosen<'o>(
             _ => Err(Unreadable("the document has several operations, and none is named")),
         };
     };
-    let mut named = operations.iter().filter(|one| one.name().is_some_and(|found| text(found) == name));
+    let mut named = operations.iter().filter(|one| one.name().is_some_and(|found| text(&found) == name));
     match (named.next(), named.next()) {
         (Some(one), None) => Ok(one),
         (None, _) => Err(Unreadable("the named operation is not in the document")),
@@ -242,12 +242,12 @@ impl RootReader<'_> {
         for selection in set.into_iter().flat_map(|set| set.selections()) {
             match selection {
                 cst::Selection::Field(field) => {
-                    let name = field.name().map(text).ok_or(Unreadable("a field has no name"))?;
+                    let name = field.name().as_ref().map(text).ok_or(Unreadable("a field has no name"))?;
                     self.selected.insert(RootField { kind: self.kind, name });
                 }
                 cst::Selection::InlineFragment(fragment) => self.selections(fragment.selection_set())?,
                 cst::Selection::FragmentSpread(spread) => {
-                    let name = spread.fragment_name().and_then(|name| name.name()).map(text);
+                    let name = spread.fragment_name().and_then(|name| name.name()).as_ref().map(text);
                     let name = name.ok_or(Unreadable("a fragment has no name"))?;
                     let fragment = self.fragments.get(&name);
                     let fragment = fragment.ok_or(Unreadable("a fragment is missing"))?;
@@ -261,6 +261,6 @@ impl RootReader<'_> {
     }
 }
 
-fn text(name: cst::Name) -> String {
+fn text(name: &cst::Name) -> String {
     name.syntax().first_token().map(|token| token.text().to_owned()).unwrap_or_default()
 }

@@ -118,8 +118,7 @@ fn field(place: FieldPlace, name: &str, text: &str) -> Result<FieldCheck, Conten
     let comparison = comparison(operator, values)?;
     let wanted = text[..text.len() - rest.len()].trim_end();
     let otherwise = match word(rest) {
-        ("", _) => Verdict::RequireApproval,
-        ("else", "ask") => Verdict::RequireApproval,
+        ("", _) | ("else", "ask") => Verdict::RequireApproval,
         ("else", "deny") => Verdict::Deny,
         _ => return Err(ContentRuleError::Otherwise),
     };

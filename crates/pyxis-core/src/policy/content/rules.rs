@@ -53,7 +53,7 @@ impl CompiledContentRules {
     ) -> Option<Finding<'_>> {
         let matching: Vec<_> = self.matching(method, target).collect();
         let fields = matching.iter().filter_map(|compiled| compiled.field_finding(content));
-        let operations = self.operations(&matching, decision, method, target, content);
+        let operations = operations(&matching, decision, method, target, content);
         let strictest = fields.chain(operations).min_by_key(|finding| leniency(finding.verdict))?;
         (strictest.verdict != Verdict::AutoApprove).then_some(strictest)
     }
@@ -64,28 +64,27 @@ impl CompiledContentRules {
             .iter()
             .filter(move |compiled| compiled.rule.concerns_method(method) && compiled.matches(target, &path))
     }
+}
 
-    /// The strictest finding about the operations of a GraphQL request.
-    fn operations<'s>(
-        &'s self,
-        matching: &[&'s CompiledRule],
-        decision: &Decision<'_>,
-        method: Method,
-        target: &Target,
-        content: &RequestContent<'_>,
-    ) -> Option<Finding<'s>> {
-        let rules: Vec<_> = matching.iter().filter(|compiled| compiled.is_graphql()).copied().collect();
-        let by_default = has_default(decision, method, target);
-        if rules.is_empty() && !by_default {
-            return None;
-        }
-        let fields = match graphql::root_fields(content) {
-            Ok(fields) => fields,
-            Err(Unreadable(why)) => return unreadable(&rules, target, content, why),
-        };
-        let findings = fields.iter().map(|field| about(&rules, by_default, field));
-        findings.min_by_key(|finding| leniency(finding.verdict))
+/// The strictest finding about the operations of a GraphQL request.
+fn operations<'s>(
+    matching: &[&'s CompiledRule],
+    decision: &Decision<'_>,
+    method: Method,
+    target: &Target,
+    content: &RequestContent<'_>,
+) -> Option<Finding<'s>> {
+    let rules: Vec<_> = matching.iter().filter(|compiled| compiled.is_graphql()).copied().collect();
+    let by_default = has_default(decision, method, target);
+    if rules.is_empty() && !by_default {
+        return None;
     }
+    let fields = match graphql::root_fields(content) {
+        Ok(fields) => fields,
+        Err(Unreadable(why)) => return unreadable(&rules, target, content, why),
+    };
+    let findings = fields.iter().map(|field| about(&rules, by_default, field));
+    findings.min_by_key(|finding| leniency(finding.verdict))
 }
 
 /// The finding about a request whose operations cannot be read.

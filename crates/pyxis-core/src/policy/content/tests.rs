@@ -131,11 +131,11 @@ fn every_entry_that_a_star_reaches_must_pass() {
 #[test]
 fn a_pointer_reads_escapes_and_positions() {
     for (rule, body) in [
-        (r#"/ json /a~1b = 1"#, r#"{"a/b":1}"#),
-        (r#"/ json /a~0b = true"#, r#"{"a~b":true}"#),
-        (r#"/ json /a/0/b = null"#, r#"{"a":[{"b":null}]}"#),
+        ("/ json /a~1b = 1", r#"{"a/b":1}"#),
+        ("/ json /a~0b = true", r#"{"a~b":true}"#),
+        ("/ json /a/0/b = null", r#"{"a":[{"b":null}]}"#),
         (r#"/ json /a in "x", "y""#, r#"{"a":"y"}"#),
-        (r#"/ json /a >= 2"#, r#"{"a":2}"#),
+        ("/ json /a >= 2", r#"{"a":2}"#),
         (r#"/ json /a starts_with "re: ""#, r#"{"a":"re: you"}"#),
     ] {
         let policy = open_policy(&[rule]);
