@@ -47,7 +47,7 @@ pub struct Preset {
 }
 
 impl Preset {
-    /// A policy to start with: what only reads passes, whatever its method, and the rest needs approval.
+    /// Starter policy: reads and model calls pass; the rest needs approval or is denied.
     pub fn starter_policy(&self) -> Option<&'static Policy> {
         STARTER_POLICIES.get(&self.id)
     }

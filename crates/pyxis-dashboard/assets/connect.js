@@ -17,7 +17,7 @@ async function ask() {
     const { last_seen } = answer.ok ? await answer.json() : {};
     if (last_seen && Date.parse(last_seen) >= since) {
       status.classList.add("arrived");
-      text.textContent = "Connected. Its first call has arrived.";
+      text.textContent = "Connected. A call has arrived.";
       return;
     }
   } catch {
@@ -26,5 +26,5 @@ async function ask() {
   setTimeout(ask, PAUSE);
 }
 
-text.textContent = "Waiting for its first call…";
+text.textContent = "Waiting for a call from this agent…";
 ask();

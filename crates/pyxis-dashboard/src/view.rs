@@ -174,9 +174,12 @@ impl Problems {
         self.0.iter().find(|(name, _)| *name == field).map(|(_, message)| message.as_str())
     }
 
-    /// `1 field`, `2 fields`.
+    /// `field`, `2 fields`.
     pub fn counted(&self) -> String {
-        text::counted(self.0.len() as u64, "field")
+        match self.0.len() {
+            1 => "field".to_owned(),
+            several => text::counted(several as u64, "field"),
+        }
     }
 }
 

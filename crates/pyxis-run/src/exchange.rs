@@ -58,7 +58,7 @@ async fn exchange(
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Refusal> {
     if !destination.is_named_by(request.uri(), request.headers()) {
-        let detail = format!("the request names another host than {}", destination.authority());
+        let detail = format!("the Host header does not match the connection to {}", destination.authority());
         return Err(Refusal::new(StatusCode::MISDIRECTED_REQUEST, "host_mismatch", detail));
     }
     if is_upgrade(request.headers()) {

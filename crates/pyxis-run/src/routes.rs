@@ -35,10 +35,10 @@ pub struct RouteChoice {
 #[derive(Debug, thiserror::Error)]
 pub enum RoutesError {
     /// Not of the form HOST=CREDENTIAL.
-    #[error("write HOST=CREDENTIAL, for example api.github.com=github: {0}")]
+    #[error("`{0}` is not HOST=CREDENTIAL; write for example api.github.com=github")]
     Malformed(String),
     /// No such credential.
-    #[error("this key has no credential {name}{suggestion}")]
+    #[error("unknown credential `{name}`, or this agent may not use it{suggestion}")]
     Unknown {
         /// The name given.
         name: String,

@@ -476,7 +476,7 @@ pub struct AddCredential {
     /// Preset whose hosts and kind to use; see `pyxis credential presets`.
     #[arg(long, value_name = "PRESET", conflicts_with_all = ["auth", "auth_json"])]
     pub preset: Option<String>,
-    /// Store the preset's starter policy with it: what only reads passes, and the rest needs approval.
+    /// Store the preset's starter policy too; `pyxis policy show` prints it.
     #[arg(long, requires = "preset")]
     pub starter_policy: bool,
     /// Setting of the kind, for example `app_id=12`, never a secret; repeat for several.

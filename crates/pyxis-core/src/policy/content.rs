@@ -75,7 +75,7 @@ pub struct Finding<'a> {
     pub verdict: Verdict,
     /// The rule that decided, as written. `None` for the default of GraphQL endpoints.
     pub rule: Option<&'a str>,
-    /// The fact that decided: `/amount is 12000, and the rule passes <= 5000`.
+    /// Fact that decided, for example `/amount is 12000; the rule passes <= 5000`.
     pub fact: String,
 }
 

@@ -35,8 +35,7 @@ pub struct Policy {
     /// URL patterns that are refused, before rule 1, tried on every plausible variant of the path.
     #[schema(value_type = Vec<UrlPattern>, max_items = 2000)]
     pub deny_urls: Vec<String>,
-    /// Rules about the bodies of requests that the rules above let pass, one per line of the policy's language. They only
-    /// make a decision stricter.
+    /// Rules about request bodies, one per entry. They apply after the rules above and only make a decision stricter.
     #[schema(max_items = 200)]
     pub content_rules: Vec<String>,
     /// Email addresses; empty means any eligible approver. Being listed adds no eligibility.

@@ -1,4 +1,5 @@
-//! Endpoints whose path does not reveal the operation: GraphQL and JSON-RPC put it into the body, which no rule reads.
+//! Endpoints whose path does not reveal the operation: GraphQL and JSON-RPC put it into the body, which only content
+//! rules read.
 
 use crate::target::Target;
 

@@ -240,10 +240,14 @@ async fn page(state: &State, who: &SignedIn, agent: &Agent, form: AgentForm) -> 
         agents::used_this_hour(&state.gateway.store, who.person.workspace(), state.gateway.now()).await?;
     let used = used.get(&agent.row.id).copied().unwrap_or(0);
     let now = state.gateway.now();
+    let seen = agents::last_seen(&state.gateway, who.person.workspace(), agent.row.id).await?;
     html(&AgentPage {
         shell: who.shell(state).await?,
         created: Timestamp::new(agent.row.created_at, now),
-        agent: line(&agent.row, used, scope_words(&agent.credentials), now),
+        agent: AgentLine {
+            last_seen: seen.map(|at| Timestamp::new(at, now)),
+            ..line(&agent.row, used, scope_words(&agent.credentials), now)
+        },
         form,
         connections: connected_programs(state, agent, now).await?,
     })

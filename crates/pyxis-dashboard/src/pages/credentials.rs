@@ -123,7 +123,7 @@ async fn starter(state: &State, who: &SignedIn, preset: &str) -> Result<Option<S
     Ok(Some(StarterPolicy {
         preset: preset.id.clone(),
         service: preset.name.clone(),
-        rules: labels::policy_rules(policy),
+        rules: labels::every_policy_rule(policy),
         mode: without_policy(mode).to_owned(),
         chosen: mode == ApprovalMode::Gated,
     }))

@@ -32,8 +32,17 @@ pub(super) fn mode_rules(mode: ApprovalMode) -> Vec<String> {
     rules.iter().map(|rule| (*rule).to_owned()).collect()
 }
 
-/// A policy as short sentences, one per rule.
+/// A policy as short sentences, one per rule. Of a long list, only the first patterns are named.
 pub(super) fn policy_rules(policy: &Policy) -> Vec<String> {
+    rules_naming(policy, NAMED)
+}
+
+/// A policy as short sentences, with every pattern.
+pub(super) fn every_policy_rule(policy: &Policy) -> Vec<String> {
+    rules_naming(policy, usize::MAX)
+}
+
+fn rules_naming(policy: &Policy, named: usize) -> Vec<String> {
     let mut rules = Vec::new();
     let mut methods = |list: &[Method], one: &str, several: &str| {
         let names: Vec<_> = list.iter().flat_map(|method| names(*method)).copied().collect();
@@ -47,11 +56,11 @@ pub(super) fn policy_rules(policy: &Policy) -> Vec<String> {
     methods(&policy.auto_approve_methods, "is allowed", "are allowed");
     methods(&policy.require_approval_methods, "needs approval", "need approval");
     methods(&policy.deny_methods, "is denied", "are denied");
-    urls(&mut rules, &policy.deny_urls, "is denied", "are denied");
-    urls(&mut rules, &policy.require_approval_urls, "always needs approval", "always need approval");
-    urls(&mut rules, &policy.auto_approve_urls, "is allowed", "are allowed");
-    rules.extend(policy.content_rules.iter().take(NAMED).map(|rule| format!("content rule: {rule}")));
-    if let Some(more) = policy.content_rules.len().checked_sub(NAMED).filter(|more| *more > 0) {
+    urls(&mut rules, named, &policy.deny_urls, "is denied", "are denied");
+    urls(&mut rules, named, &policy.require_approval_urls, "always needs approval", "always need approval");
+    urls(&mut rules, named, &policy.auto_approve_urls, "is allowed", "are allowed");
+    rules.extend(policy.content_rules.iter().take(named).map(|rule| format!("content rule: {rule}")));
+    if let Some(more) = policy.content_rules.len().checked_sub(named).filter(|more| *more > 0) {
         rules.push(text::counted(more as u64, "more content rule"));
     }
     if rules.is_empty() {
@@ -86,9 +95,9 @@ const fn names(method: Method) -> &'static [&'static str] {
     }
 }
 
-fn urls(rules: &mut Vec<String>, patterns: &[String], one: &str, several: &str) {
-    rules.extend(patterns.iter().take(NAMED).map(|pattern| format!("{pattern} {one}")));
-    if let Some(more) = patterns.len().checked_sub(NAMED).filter(|more| *more > 0) {
+fn urls(rules: &mut Vec<String>, named: usize, patterns: &[String], one: &str, several: &str) {
+    rules.extend(patterns.iter().take(named).map(|pattern| format!("{pattern} {one}")));
+    if let Some(more) = patterns.len().checked_sub(named).filter(|more| *more > 0) {
         let verb = if more == 1 { one } else { several };
         rules.push(format!("{} {verb}", text::counted(more as u64, "more URL")));
     }

@@ -283,7 +283,7 @@ fn explained(said: Explanation, method: &str) -> PolicyExplanation {
     let (outcome, decision) = decision(said.decision);
     // The words name the pattern if one matched; the page shows it once.
     let rule = match &said.pattern {
-        Some(_) if said.rule == Rule::Content.as_str() => "by the rule".to_owned(),
+        Some(_) if said.rule == Rule::Content.as_str() => "content rule".to_owned(),
         Some(_) => "the URL matches".to_owned(),
         None => labels::rule(said.rule, None, method),
     };

@@ -156,7 +156,7 @@ pub(super) fn policy(fields: &Fields, stored: Option<&Policy>) -> Result<Policy,
         // Field by field, so that all problems are reported at once.
         let alone = json!({ name.as_str(): value }).to_string();
         if let Err(PolicyError::Field { detail, .. }) = Policy::from_json(alone.as_bytes()) {
-            problems.add(field(name), sentence(&detail));
+            problems.add(field(name), sentence(&with_quotes(&detail)));
         }
     }
     match Policy::from_json(Value::Object(document).to_string().as_bytes()) {
@@ -169,6 +169,19 @@ pub(super) fn policy(fields: &Fields, stored: Option<&Policy>) -> Result<Policy,
             Err(problems)
         }
     }
+}
+
+/// The text with quotation marks for backticks, which are for terminals.
+fn with_quotes(text: &str) -> String {
+    let mut is_open = false;
+    let quote = |c: char| match c {
+        '`' => {
+            is_open = !is_open;
+            if is_open { '“' } else { '”' }
+        }
+        other => other,
+    };
+    text.chars().map(quote).collect()
 }
 
 fn document(fields: &Fields, stored: Option<&Policy>) -> Map<String, Value> {

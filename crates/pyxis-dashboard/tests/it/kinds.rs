@@ -313,8 +313,8 @@ async fn a_preset_offers_its_starter_policy_which_is_stored_with_the_credential_
     let (team, mut browser) = server.with_owner().await;
     let page = "/app/new/credential?preset=slack";
     let form = browser.get(page).await.text;
-    assert!(form.contains("value=\"starter\" checked") && form.contains("Start with the policy for Slack"));
-    assert!(form.contains("slack.com/api/auth.test is allowed"), "its rules: {form}");
+    assert!(form.contains("value=\"starter\" checked") && form.contains("Starter policy for Slack"));
+    assert!(form.contains("slack.com/api/users.profile.get is allowed"), "its rules: {form}");
     for (name, choice) in [("slack", "starter"), ("slack-open", "mode")] {
         let fields = [
             ("kind", "bearer"),

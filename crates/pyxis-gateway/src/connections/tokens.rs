@@ -77,7 +77,7 @@ async fn exchange(state: &State, client_id: &str, form: &TokenForm) -> Result<Va
         return Err(invalid_grant("redirect_uri differs from the one of the authorization request"));
     }
     if !verifies(form.required("code_verifier")?, &code.challenge) {
-        return Err(invalid_grant("code_verifier does not fit the code_challenge"));
+        return Err(invalid_grant("code_verifier does not match code_challenge"));
     }
     let now = state.now();
     let mut tx = state.store.begin().await?;

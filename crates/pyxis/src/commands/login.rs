@@ -82,8 +82,7 @@ pub(super) fn read() -> Result<Option<SavedLogin>> {
 fn path() -> Result<PathBuf> {
     let configured = ProcessEnv.var("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || ProcessEnv.var("HOME").map(|home| Path::new(&home).join(".config"));
-    let base =
-        configured.or_else(home).context("set HOME or XDG_CONFIG_HOME, so that there is a place for it")?;
+    let base = configured.or_else(home).context("no place to save the login: set HOME or XDG_CONFIG_HOME")?;
     Ok(base.join("pyxis").join("login.json"))
 }
 

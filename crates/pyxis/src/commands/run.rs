@@ -74,7 +74,7 @@ fn access(config: &Config, options: &RunOptions) -> Result<(String, SecretString
     match saved {
         Some(SavedLogin { url: own, agent_key }) if own == url => Ok((url, agent_key)),
         Some(SavedLogin { url: own, .. }) => bail!(
-            "`pyxis login` is for {own}; log in to {url}, or put its agent key into {}",
+            "the saved login is for {own}; run `pyxis login --url {url}`, or put its agent key into {}",
             options.agent_key_env
         ),
         None => bail!(

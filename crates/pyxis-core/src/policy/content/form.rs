@@ -21,7 +21,7 @@ pub(super) fn value(content: &RequestContent<'_>, name: &str) -> Result<String, 
     }
     let (key, value) = found.ok_or(Unreadable("it is missing"))?;
     if key != name {
-        return Err(Unreadable("it is written differently"));
+        return Err(Unreadable("its name is spelled differently"));
     }
     // Some readers end a parameter at a semicolon.
     if value_of_raw(query, body).any(|raw| raw.contains(';')) {
@@ -39,7 +39,7 @@ pub(super) fn has_in_query(content: &RequestContent<'_>, name: &str) -> bool {
 /// The body of a request that says it is a form.
 fn body<'a>(content: &RequestContent<'a>) -> Result<&'a str, Unreadable> {
     if content.media_type()? != "application/x-www-form-urlencoded" {
-        return Err(Unreadable("the Content-Type is not that of a form"));
+        return Err(Unreadable("the Content-Type is not application/x-www-form-urlencoded"));
     }
     std::str::from_utf8(content.readable()?).map_err(|_| Unreadable("the body is not in UTF-8"))
 }

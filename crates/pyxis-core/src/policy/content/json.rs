@@ -89,7 +89,7 @@ impl JsonNode {
         match (alike.next(), alike.next()) {
             (None, _) => Ok(None),
             (Some((key, node)), None) if key == name => Ok(Some(node)),
-            (Some(_), None) => Err(Unreadable("it is written in another case")),
+            (Some(_), None) => Err(Unreadable("its name differs in upper and lower case")),
             (Some(_), Some(_)) => Err(Unreadable("it is given twice")),
         }
     }

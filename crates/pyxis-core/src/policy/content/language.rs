@@ -128,7 +128,7 @@ fn field(place: FieldPlace, name: &str, text: &str) -> Result<FieldCheck, Conten
 /// JSON values separated by commas, and what follows them.
 fn values(text: &str) -> Result<(Vec<Value>, &str), ContentRuleError> {
     const NO_VALUE: ContentRuleError =
-        ContentRuleError::Value("write a value: a number, a text in double quotes, true, false or null");
+        ContentRuleError::Value("write a value: a number, a string in double quotes, true, false or null");
     let (mut values, mut rest) = (Vec::new(), text);
     loop {
         let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
@@ -171,7 +171,7 @@ fn text(value: Value) -> Result<String, ContentRuleError> {
     match value {
         Value::String(text) if !text.is_empty() => Ok(text),
         _ => Err(ContentRuleError::Value(
-            "`starts_with` and `ends_with` compare with a text in double quotes, as in `ends_with \"@example.com\"`",
+            "`starts_with` and `ends_with` compare with a string in double quotes, as in `ends_with \"@example.com\"`",
         )),
     }
 }

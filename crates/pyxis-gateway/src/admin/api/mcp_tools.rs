@@ -82,7 +82,7 @@ fn shown(row: McpToolRow) -> ToolResponse {
     security(("session" = [])),
     params(("name" = String, Path, min_length = 1, description = "The credential.", example = "docs")),
     responses(
-        (status = 200, description = "As far as anyone asked the server for them.", body = ToolListResponse),
+        (status = 200, description = "The tools that Pyxis knows. Empty until the server was first asked.", body = ToolListResponse),
         (status = 404, response = NotFound),
     ),
 )]

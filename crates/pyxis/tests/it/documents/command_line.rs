@@ -81,11 +81,10 @@ fn usage<'a>(name: &str, args: impl Iterator<Item = &'a Arg>) -> String {
     if !free.is_empty() {
         words.push("[OPTIONS]".to_owned());
     }
-    words.extend(
-        positional
-            .into_iter()
-            .map(|arg| if arg.is_required_set() { shown(arg) } else { format!("[{}]", shown(arg)) }),
-    );
+    words.extend(positional.into_iter().map(|arg| {
+        let text = if arg.is_required_set() { shown(arg) } else { format!("[{}]", shown(arg)) };
+        if arg.is_last_set() { format!("-- {text}") } else { text }
+    }));
     words.join(" ")
 }
 
