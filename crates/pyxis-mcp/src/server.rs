@@ -295,9 +295,11 @@ fn caller(context: &RequestContext<RoleServer>) -> Result<McpCaller, ErrorData> 
     caller.cloned().ok_or_else(|| ErrorData::invalid_request("no agent key", None))
 }
 
-/// Name and version of a client that says them.
+/// Name and version of a client that says them with this message. Earlier versions said them once, in a session.
 fn client(context: &RequestContext<RoleServer>) -> Option<String> {
-    context.client_info().map(|client| format!("{} {}", client.name, client.version))
+    let says_itself =
+        context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
+    context.client_info().filter(|_| says_itself).map(|client| format!("{} {}", client.name, client.version))
 }
 
 fn abilities(context: &RequestContext<RoleServer>) -> Abilities {

@@ -1,6 +1,6 @@
 //! The environment of the command.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -70,15 +70,11 @@ pub struct Surroundings<'a> {
 impl Surroundings<'_> {
     /// The environment of the command, made from that of `pyxis run`.
     ///
-    /// Settings of Pyxis (`PX_…`), which can be secrets, and variables with the agent key are left out. Variables that
-    /// usually hold the secret of one of the credentials get a placeholder, also if they were set.
+    /// Settings of Pyxis (`PX_…`), which can be secrets, variables that a setting names as its source (`env:NAME`), and
+    /// variables with the agent key are left out. Variables that usually hold the secret of a credential get a
+    /// placeholder, also if they were set.
     pub fn environment(&self, own: impl IntoIterator<Item = (OsString, OsString)>) -> Variables {
-        let key = self.agent_key.expose().as_bytes();
-        let is_kept = |name: &OsStr, value: &OsStr| {
-            let is_removed = REMOVED.iter().any(|removed| name == OsStr::new(removed));
-            !is_removed && !name.as_bytes().starts_with(b"PX_") && !holds(value, key)
-        };
-        let mut variables: Variables = own.into_iter().filter(|(name, value)| is_kept(name, value)).collect();
+        let mut variables = kept(own.into_iter().collect(), self.agent_key.expose().as_bytes());
         let url = self.proxy.url();
         set(&mut variables, PROXY, url.expose());
         set(&mut variables, NO_PROXY, DIRECT);
@@ -94,6 +90,28 @@ impl Surroundings<'_> {
         }
         variables
     }
+}
+
+/// The variables of `pyxis run` that the command may see.
+fn kept(own: Variables, key: &[u8]) -> Variables {
+    let sources: BTreeSet<OsString> =
+        own.iter().filter(|(name, _)| is_setting(name)).filter_map(|(_, value)| source(value)).collect();
+    let is_kept = |name: &OsStr, value: &OsStr| {
+        let is_removed = REMOVED.iter().any(|removed| name == OsStr::new(removed));
+        !is_removed && !is_setting(name) && !sources.contains(name) && !holds(value, key)
+    };
+    own.into_iter().filter(|(name, value)| is_kept(name, value)).collect()
+}
+
+/// True for a setting of Pyxis.
+fn is_setting(name: &OsStr) -> bool {
+    name.as_bytes().starts_with(b"PX_")
+}
+
+/// Variable that a setting names as its source.
+fn source(value: &OsStr) -> Option<OsString> {
+    let name = value.as_bytes().trim_ascii().strip_prefix(b"env:")?;
+    Some(OsStr::from_bytes(name).to_owned())
 }
 
 fn holds(value: &OsStr, key: &[u8]) -> bool {
@@ -126,4 +144,27 @@ fn java_options(parent: Option<OsString>, port: u16, trust_store: &Path) -> OsSt
         " -Djavax.net.ssl.trustStoreType=JKS -Djavax.net.ssl.trustStorePassword={JAVA_PASSWORD}"
     ));
     options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neither_settings_nor_their_sources_nor_the_key_reach_the_command() {
+        let own = [
+            ("PX_ENCRYPTION_KEY", "env:MYMASTER"),
+            ("PX_LOG", "debug"),
+            ("MYMASTER", "00ff"),
+            ("MYMASTER_2", "kept"),
+            ("OTHER", "env:HOME"),
+            ("HOME", "/home/me"),
+            ("COPY", "Bearer px_agent_1"),
+            ("ALL_PROXY", "socks5://127.0.0.1"),
+        ];
+        let own: Variables = own.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        let left = kept(own, b"px_agent_1");
+        let names: Vec<_> = left.keys().map(|name| name.to_str().unwrap()).collect();
+        assert_eq!(names, ["HOME", "MYMASTER_2", "OTHER"]);
+    }
 }

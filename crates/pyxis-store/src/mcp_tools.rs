@@ -4,7 +4,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{CredentialId, WorkspaceId};
 
 use crate::db::{row, sql, stored_enum};
-use crate::{Executor, StoreError};
+use crate::{Executor, StoreError, Tx};
 
 stored_enum! {
     /// Permission of a tool.
@@ -106,16 +106,23 @@ pub async fn see(
     Ok(())
 }
 
-/// Notes that the server no longer offers a tool. Its permission stays, and so does what a person read.
+/// Notes that the server no longer offers a tool. If a person decided about it, its permission stays, and so does what
+/// was read. Otherwise the tool is deleted, because a server can offer new names without end.
 pub async fn miss(
-    executor: impl Executor,
+    tx: &mut Tx,
     workspace: WorkspaceId,
     credential: CredentialId,
     name: &str,
 ) -> Result<(), StoreError> {
-    let query =
+    let undecided =
+        sql("DELETE FROM mcp_tools WHERE workspace_id = $1 AND credential_id = $2 AND name = $3 \
+         AND allowed_fingerprint IS NULL");
+    if (&mut *tx).execute(undecided.bind(workspace).bind(credential).bind(name)).await? == 1 {
+        return Ok(());
+    }
+    let decided =
         sql("UPDATE mcp_tools SET offered = $1 WHERE workspace_id = $2 AND credential_id = $3 AND name = $4");
-    executor.execute(query.bind(false).bind(workspace).bind(credential).bind(name)).await?;
+    tx.execute(decided.bind(false).bind(workspace).bind(credential).bind(name)).await?;
     Ok(())
 }
 

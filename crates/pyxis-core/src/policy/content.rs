@@ -47,18 +47,14 @@ impl<'a> RequestContent<'a> {
         Ok(self.body)
     }
 
-    /// The media type in lower case without parameters. Only UTF-8 is read.
+    /// The media type in lower case. The only parameter that every reader ignores is `charset=utf-8`.
     fn media_type(&self) -> Result<String, Unreadable> {
         let text = self.content_type.ok_or(Unreadable("the request has no Content-Type, or several"))?;
         let mut parts = text.split(';').map(str::trim);
         let media = parts.next().unwrap_or_default().to_ascii_lowercase();
-        let foreign = |parameter: &str| {
-            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-            name.trim().eq_ignore_ascii_case("charset")
-                && !value.trim().trim_matches('"').eq_ignore_ascii_case("utf-8")
-        };
-        if parts.any(foreign) {
-            return Err(Unreadable("the body is not in UTF-8"));
+        let known = ["charset=utf-8", "charset=\"utf-8\""];
+        if parts.any(|parameter| !known.iter().any(|one| parameter.eq_ignore_ascii_case(one))) {
+            return Err(Unreadable("the Content-Type has a parameter other than charset=utf-8"));
         }
         Ok(media)
     }

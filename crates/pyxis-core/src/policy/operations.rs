@@ -26,8 +26,12 @@ const KNOWN: &[(&str, &str)] = &[
 impl Operations {
     /// Kind of operations in the bodies of requests to `target`; `None` if path and method determine the operation.
     pub fn of(target: &Target) -> Option<Self> {
-        let path = target.path().trim_end_matches('/');
-        let host = target.written_host();
+        Self::of_path(target.written_host(), target.path())
+    }
+
+    /// The same for one reading of a path.
+    fn of_path(host: &str, path: &str) -> Option<Self> {
+        let path = path.trim_end_matches('/');
         if KNOWN.iter().any(|(known, endpoint)| is_host(host, known) && path == *endpoint) {
             return Some(Self::GraphQl);
         }
@@ -44,20 +48,28 @@ impl Operations {
         })
     }
 
+    /// True if some reading of a path may be that of a GraphQL endpoint.
+    pub(super) fn may_be_graphql(host: &str, path: &str) -> bool {
+        Self::of_path(host, path) == Some(Self::GraphQl)
+    }
+
     /// True if the path says GraphQL by name, or the host is known to serve it there. A path that ends in `query` or
     /// `graph` only may be GraphQL.
-    pub(super) fn is_named_graphql(target: &Target) -> bool {
+    pub(super) fn is_named_graphql(host: &str, path: &str) -> bool {
         let is_vague = |segment: &str| matches!(&*name(segment), "graph" | "query");
-        let path = target.path().trim_end_matches('/');
-        let is_known =
-            KNOWN.iter().any(|(known, endpoint)| is_host(target.written_host(), known) && path == *endpoint);
-        is_known || (Self::of(target) == Some(Self::GraphQl) && !path.rsplit('/').take(2).any(is_vague))
+        let path = path.trim_end_matches('/');
+        let is_known = KNOWN.iter().any(|(known, endpoint)| is_host(host, known) && path == *endpoint);
+        is_known || (Self::may_be_graphql(host, path) && !path.rsplit('/').take(2).any(is_vague))
     }
 
     /// Kind of operations implied by the name of a path segment, in any position.
     fn of_name(name: &str) -> Option<Self> {
+        // Frameworks read an extension as the format of the answer.
+        match name.split('.').next().unwrap_or_default() {
+            "graphql" | "gql" | "graphiql" => return Some(Self::GraphQl),
+            _ => {}
+        }
         match name {
-            "graphql" | "gql" | "graphql.json" | "graphql.php" | "graphiql" => Some(Self::GraphQl),
             "rpc" | "jsonrpc" | "json-rpc" | "json_rpc" | "jsonrpc.php" | "xmlrpc" | "xmlrpc.php" | "mcp" => {
                 Some(Self::JsonRpc)
             }
@@ -105,9 +117,9 @@ impl Operations {
     }
 }
 
-/// Name of a path segment, in lower case, without the parameters after a semicolon.
+/// Name of a path segment, in lower case, without blanks around it and without what follows a semicolon or NUL.
 fn name(segment: &str) -> String {
-    segment.split(';').next().unwrap_or_default().to_ascii_lowercase()
+    segment.split([';', '\0']).next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 /// True for `v2`, `2`, `v1.1`.

@@ -248,7 +248,7 @@ fn every_route_of_the_table_that_a_page_can_reach_is_reached(pages: &[Parsed]) {
         .flat_map(|page| &page.tags)
         .flat_map(|tag| &tag.attributes)
         .filter(|(name, _)| {
-            matches!(name.as_str(), "href" | "src" | "action" | "formaction" | "data-ceremony")
+            matches!(name.as_str(), "href" | "src" | "action" | "formaction" | "data-ceremony" | "data-seen")
         })
         .map(|(_, value)| value.split(['?', '#']).next().unwrap_or_default().to_owned())
         .collect();

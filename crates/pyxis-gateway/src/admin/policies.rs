@@ -295,7 +295,8 @@ pub async fn explain(
             });
         }
     }
-    Ok(Explanation { warning: unseen.or_else(|| passing(&decision, method, &target)), ..told(&decision) })
+    let unread = || if concerns { None } else { passing(&decision, method, &target) };
+    Ok(Explanation { warning: unseen.or_else(unread), ..told(&decision) })
 }
 
 /// The explanation of a decision by a content rule.
@@ -324,12 +325,13 @@ fn passing(decision: &policy::Decision<'_>, method: Method, target: &Target) -> 
 /// Warnings about requests that a policy, or the workspace's mode, allows unseen. They concern endpoints where the body
 /// determines the effect, found through a pattern or through the known purpose of a credential's host.
 pub fn warnings(credential: &CredentialRow, policy: Option<&Policy>, mode: ApprovalMode) -> Vec<String> {
-    let by_pattern = policy.into_iter().flat_map(|policy| &policy.auto_approve_urls).filter_map(|pattern| {
-        let found = Operations::of_pattern(pattern).filter(|found| *found != Operations::GraphQl)?;
-        Some(format!("{pattern} is allowed, but {}.", found.warning()))
-    });
     let compiled = policy.cloned().map(|policy| policy.compile());
     let hosts: Vec<String> = serde_json::from_str(&credential.allowed_hosts).unwrap_or_default();
+    let by_pattern = policy.into_iter().flat_map(|policy| &policy.auto_approve_urls).filter_map(|pattern| {
+        let found = Operations::of_pattern(pattern).filter(|found| *found != Operations::GraphQl)?;
+        let is_read = is_read(compiled.as_ref(), mode, pattern);
+        (!is_read).then(|| format!("{pattern} is allowed, but {}.", found.warning()))
+    });
     let known = Operations::known_endpoints(hosts.iter().map(String::as_str));
     let by_host = known.into_iter().filter_map(|url| {
         let target = Target::parse(&url).ok()?;
@@ -338,6 +340,16 @@ pub fn warnings(credential: &CredentialRow, policy: Option<&Policy>, mode: Appro
         Some(format!("POST to {url} is allowed, but {found}."))
     });
     by_pattern.chain(by_host).collect()
+}
+
+/// True if content rules read the bodies of requests that a pattern lets pass.
+fn is_read(policy: Option<&CompiledPolicy>, mode: ApprovalMode, pattern: &str) -> bool {
+    let host = if pattern.starts_with('/') { "any.example" } else { "" };
+    let example = Target::parse(&format!("https://{host}{}", pattern.replace('*', "any")));
+    example.is_ok_and(|target| {
+        let decision = policy::evaluate(policy, mode, Method::Post, &target);
+        policy::content_concerns(policy, &decision, Method::Post, &target)
+    })
 }
 
 /// Reason that an agent cannot use a credential at all.

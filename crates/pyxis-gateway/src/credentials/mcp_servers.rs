@@ -6,6 +6,7 @@
 
 mod exchange;
 pub mod message;
+mod wire_id;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +27,9 @@ use crate::runtime::state::State;
 
 /// Longest time to ask a server for its tools.
 const ASKING: Duration = Duration::from_secs(10);
+
+/// Header with the id of a session.
+const SESSION: &str = "mcp-session-id";
 
 /// Author of a list, for the audit trail.
 #[derive(Clone, Debug)]
@@ -63,7 +67,9 @@ pub(crate) async fn dispatch(
     let session = Box::pin(server(state, credential, &asker(), |_| true)).await?.session.clone();
     let has_session = session.id.is_some();
     attach(&session, &mut outbound.headers);
-    let answer = Box::pin(outbound::dispatch(state, outbound, body)).await?;
+    let mut answer = Box::pin(wire_id::send(state, outbound, body)).await?;
+    // Agents share the session, and none of them may speak in it.
+    answer.headers.remove(SESSION);
     if has_session && answer.status == StatusCode::NOT_FOUND {
         forget(state, credential).await;
     }
@@ -76,7 +82,7 @@ fn attach(session: &ServerSession, headers: &mut HeaderMap) {
         headers.insert("mcp-protocol-version", version);
     }
     if let Some(id) = &session.id {
-        headers.insert("mcp-session-id", id.clone());
+        headers.insert(SESSION, id.clone());
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod derived;
 pub(crate) mod relay;
+pub(crate) mod replacement;
 
 use crate::config::Config;
 use std::sync::Arc;

@@ -6,6 +6,7 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use pyxis_core::policy::{self, Decision, Finding, Method, RequestContent, Rule, Verdict};
 use pyxis_core::target::Target;
 
+use crate::credentials::outbound::clean_headers;
 use crate::error::Result;
 use crate::requests::authorize::{self, Authorization, Matched};
 use crate::requests::body::peek;
@@ -39,7 +40,9 @@ pub(crate) async fn authorize(
         return Ok(by_url);
     }
     let bytes = peek(state, body).await?;
-    let content = of(&asked.head.headers, asked.target, &bytes);
+    // What is read is what is sent: `Connection` may name headers that are dropped.
+    let sent = clean_headers(&asked.head.headers, asked.credential);
+    let content = of(&sent, asked.target, &bytes);
     match policy::evaluate_content(compiled, &decision, asked.method, asked.target, &content) {
         None => Ok(by_url),
         Some(Finding { verdict: Verdict::Deny, rule, .. }) => {

@@ -12,6 +12,12 @@ async fn see(main: &Workspace, credential: CredentialId, fingerprint: &str) {
     mcp_tools::see(&main.store, main.id, credential, tool, NOW).await.unwrap();
 }
 
+async fn miss(main: &Workspace, credential: CredentialId) {
+    let mut tx = main.store.begin().await.unwrap();
+    mcp_tools::miss(&mut tx, main.id, credential, "search").await.unwrap();
+    tx.commit().await.unwrap();
+}
+
 async fn search(main: &Workspace, credential: CredentialId) -> McpToolRow {
     mcp_tools::find(&main.store, main.id, credential, "search").await.unwrap().unwrap()
 }
@@ -39,11 +45,22 @@ engines! {
         let credential = add_credential(main, "docs").await;
         see(main, credential, "one").await;
         mcp_tools::set_mode(&main.store, main.id, credential, "search", "one", ToolMode::Deny).await.unwrap();
-        mcp_tools::miss(&main.store, main.id, credential, "search").await.unwrap();
+        miss(main, credential).await;
         let gone = search(main, credential).await;
         assert_eq!((gone.mode, gone.offered), (ToolMode::Deny, false));
         credentials::remove(&main.store, main.id, credential).await.unwrap();
         assert!(mcp_tools::list(&main.store, main.id, credential).await.unwrap().is_empty());
+    }
+
+    async fn a_tool_that_is_gone_before_anyone_decided_about_it_is_deleted(main: &Workspace) {
+        let credential = add_credential(main, "docs").await;
+        see(main, credential, "one").await;
+        miss(main, credential).await;
+        assert!(mcp_tools::list(&main.store, main.id, credential).await.unwrap().is_empty());
+        see(main, credential, "one").await;
+        mcp_tools::set_mode(&main.store, main.id, credential, "search", "one", ToolMode::Ask).await.unwrap();
+        miss(main, credential).await;
+        assert!(!search(main, credential).await.offered, "the default is a decision, too, if a person made it");
     }
 
     async fn every_change_of_a_tool_raises_the_generation(main: &Workspace) {
@@ -59,7 +76,7 @@ engines! {
         assert!(raised().await);
         mcp_tools::set_mode(&main.store, main.id, credential, "search", "two", ToolMode::Pass).await.unwrap();
         assert!(raised().await);
-        mcp_tools::miss(&main.store, main.id, credential, "search").await.unwrap();
+        miss(main, credential).await;
         assert!(raised().await);
         mcp_tools::clear(&main.store, main.id, credential).await.unwrap();
         assert!(raised().await);

@@ -34,7 +34,10 @@ pub(super) fn run(global: &Global, options: Connect) -> Result<()> {
     // What to do stands beside the text, so that the text can go into a file.
     out::notice(format_args!("{}: {}\n", client.label, client.place));
     out::line(text.trim_end());
-    out::notice(format_args!("\nKeep the agent key in {key_env}; `pyxis agent add NAME` makes one."));
+    // Some programs ask for the key, or keep it themselves.
+    if text.contains(&key_env) {
+        out::notice(format_args!("\nKeep the agent key in {key_env}; `pyxis agent add NAME` makes one."));
+    }
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 mod child;
 
+use std::ffi::OsStr;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -55,7 +56,11 @@ pub(super) async fn run(global: &Global, options: RunOptions) -> Result<ExitCode
     let files = TrustFiles::write(&proxy)?;
     let surroundings = Surroundings { proxy: &proxy, files: &files, agent_key: &key };
     let mut variables = surroundings.environment(all_variables());
-    variables.remove(std::ffi::OsStr::new(&options.agent_key_env));
+    variables.remove(OsStr::new(&options.agent_key_env));
+    // `--encryption-key env:NAME` leads to the master key.
+    if let Some(name) = global.flags().get("encryption_key").and_then(|source| source.strip_prefix("env:")) {
+        variables.remove(OsStr::new(name));
+    }
     child::run(&options.command, &variables).await
 }
 

@@ -1,5 +1,7 @@
 //! Fields of JSON and form bodies, and comparisons with what a rule names.
 
+use std::cmp::Ordering;
+
 use serde_json::{Number, Value};
 
 use super::value::FieldValue;
@@ -94,10 +96,10 @@ impl Comparison {
     /// True if the value is one that the rule passes. A value of another type is unreadable.
     fn holds(&self, value: &FieldValue) -> Result<bool, Unreadable> {
         match self {
-            Self::AtMost(limit) => Ok(number(value)? <= as_f64(limit)),
-            Self::AtLeast(limit) => Ok(number(value)? >= as_f64(limit)),
+            Self::AtMost(limit) => Ok(number(value)?.compare(Amount::of(limit)).is_le()),
+            Self::AtLeast(limit) => Ok(number(value)?.compare(Amount::of(limit)).is_ge()),
             Self::StartsWith(start) => Ok(text(value)?.starts_with(start.as_str())),
-            Self::EndsWith(end) => Ok(text(value)?.ends_with(end.as_str())),
+            Self::EndsWith(end) => Ok(ending(value, end)?.ends_with(end.as_str())),
             Self::OneOf(known) => Ok(known.iter().any(|one| equals(one, value))),
         }
     }
@@ -105,7 +107,7 @@ impl Comparison {
 
 fn equals(one: &Value, value: &FieldValue) -> bool {
     match (one, value) {
-        (Value::Number(one), _) => number(value).is_ok_and(|number| number.total_cmp(&as_f64(one)).is_eq()),
+        (Value::Number(one), _) => number(value).is_ok_and(|number| number.compare(Amount::of(one)).is_eq()),
         (Value::String(one), FieldValue::Text(text)) => one == text,
         (Value::Bool(one), FieldValue::Text(text)) => text == if *one { "true" } else { "false" },
         (one, FieldValue::Json(value)) => one == value,
@@ -115,14 +117,57 @@ fn equals(one: &Value, value: &FieldValue) -> bool {
 
 fn text(value: &FieldValue) -> Result<&str, Unreadable> {
     match value {
+        FieldValue::Text(text) | FieldValue::Json(Value::String(text)) if text.contains(char::is_control) => {
+            Err(Unreadable("it contains a control character"))
+        }
         FieldValue::Text(text) | FieldValue::Json(Value::String(text)) => Ok(text),
         FieldValue::Json(_) => Err(Unreadable("it is not a text")),
     }
 }
 
-fn number(value: &FieldValue) -> Result<f64, Unreadable> {
+/// A text whose end counts. Where that is an address, there must be one address: mail programs read several.
+fn ending<'v>(value: &'v FieldValue, end: &str) -> Result<&'v str, Unreadable> {
+    let text = text(value)?;
+    let is_one_address =
+        text.matches('@').count() == 1 && !text.contains([',', ';', '<', '>', '"', '(', ')']);
+    if end.contains('@') && !is_one_address {
+        return Err(Unreadable("it is not exactly one plain address"));
+    }
+    Ok(text)
+}
+
+/// A number: whole ones are compared exactly, others as most readers do.
+#[derive(Clone, Copy)]
+enum Amount {
+    Whole(i128),
+    Fraction(f64),
+}
+
+impl Amount {
+    fn of(number: &Number) -> Self {
+        let whole = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
+        whole.map_or_else(|| Self::Fraction(number.as_f64().unwrap_or(f64::NAN)), Self::Whole)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a fraction has no more precision than that")]
+    fn as_f64(self) -> f64 {
+        match self {
+            Self::Whole(whole) => whole as f64,
+            Self::Fraction(fraction) => fraction,
+        }
+    }
+
+    fn compare(self, other: Self) -> Ordering {
+        match (self, other) {
+            (Self::Whole(one), Self::Whole(other)) => one.cmp(&other),
+            (one, other) => one.as_f64().total_cmp(&other.as_f64()),
+        }
+    }
+}
+
+fn number(value: &FieldValue) -> Result<Amount, Unreadable> {
     match value {
-        FieldValue::Json(Value::Number(number)) => Ok(as_f64(number)),
+        FieldValue::Json(Value::Number(number)) => Ok(Amount::of(number)),
         FieldValue::Json(_) => Err(Unreadable("it is not a number")),
         FieldValue::Text(text) => decimal(text).ok_or(Unreadable("it is not a plain number")),
     }
@@ -130,18 +175,20 @@ fn number(value: &FieldValue) -> Result<f64, Unreadable> {
 
 /// A number as every reader writes it: digits, at most one sign and one point. `1e3`, `0x10`, ` 5` and `5,000` mean
 /// different things to different readers.
-fn decimal(text: &str) -> Option<f64> {
+fn decimal(text: &str) -> Option<Amount> {
     const MAX_DIGITS: usize = 18;
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-    let whole = whole.strip_prefix('-').unwrap_or(whole);
+    let digits = whole.strip_prefix('-').unwrap_or(whole);
     let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     // A leading zero makes an octal number of it in some languages.
-    let is_plain = is_digits(whole) && is_digits(fraction) && (whole == "0" || !whole.starts_with('0'));
-    (is_plain && whole.len() + fraction.len() <= MAX_DIGITS).then(|| text.parse().ok())?
-}
-
-fn as_f64(number: &Number) -> f64 {
-    number.as_f64().unwrap_or(f64::NAN)
+    let is_plain = is_digits(digits) && is_digits(fraction) && (digits == "0" || !digits.starts_with('0'));
+    if !is_plain || digits.len() + fraction.len() > MAX_DIGITS {
+        return None;
+    }
+    match text.parse() {
+        Ok(whole) => Some(Amount::Whole(whole)),
+        Err(_) => text.parse().ok().map(Amount::Fraction),
+    }
 }
 
 fn quoted(value: &FieldValue) -> String {

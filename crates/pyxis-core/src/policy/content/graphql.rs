@@ -2,12 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use apollo_parser::cst::{self, CstNode};
-use url::form_urlencoded;
-
 use super::json::{self, JsonNode};
-use super::{RequestContent, Unreadable};
+use super::{RequestContent, Unreadable, form};
 use crate::policy::Verdict;
+use apollo_parser::cst::{self, CstNode};
 
 /// Limits of a document: nesting of selections, and tokens.
 const MAX_DEPTH: usize = 64;
@@ -18,8 +16,9 @@ const MAX_BATCH: usize = 100;
 /// Parameters of the protocol; any of them in a query makes it the request, or part of it.
 const PARAMETERS: &[&str] = &["query", "operationName", "variables", "extensions"];
 
-/// Names by which servers find a stored document, which nobody here has seen.
-const STORED_DOCUMENTS: &[&str] = &["id", "documentId", "doc_id", "queryId", "hash"];
+/// Parameters by which servers find a stored document, which nobody here has seen.
+const STORED_DOCUMENTS: &[&str] =
+    &["id", "documentId", "doc_id", "docId", "queryId", "query_id", "query_hash", "operationId", "hash"];
 
 /// Kind of operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -113,9 +112,9 @@ struct GraphQlRequest {
 
 fn requests(content: &RequestContent<'_>) -> Result<Vec<GraphQlRequest>, Unreadable> {
     let query = content.query.unwrap_or_default();
-    let in_query = form_urlencoded::parse(query.as_bytes()).any(|(name, _)| is_parameter(&name));
+    let in_query = form::pairs(query).any(|(name, _)| is_parameter(&name));
     match (in_query, content.body.is_empty()) {
-        (true, true) => of_parameters(query.as_bytes()).map(|request| vec![request]),
+        (true, true) => of_parameters(query).map(|request| vec![request]),
         (false, false) => of_body(content),
         (true, false) => Err(Unreadable("the query and the body both have an operation")),
         (false, true) => Err(Unreadable("it has no operation")),
@@ -123,15 +122,24 @@ fn requests(content: &RequestContent<'_>) -> Result<Vec<GraphQlRequest>, Unreada
 }
 
 fn is_parameter(name: &str) -> bool {
-    PARAMETERS.iter().chain(STORED_DOCUMENTS).any(|one| one.eq_ignore_ascii_case(name.trim()))
+    PARAMETERS.iter().chain(STORED_DOCUMENTS).any(|one| form::is_alike(name, one))
 }
 
-fn of_parameters(text: &[u8]) -> Result<GraphQlRequest, Unreadable> {
-    let mut members: Vec<(String, JsonNode)> = Vec::new();
-    for (name, value) in form_urlencoded::parse(text) {
-        members.push((name.into_owned(), JsonNode::Scalar(value.into_owned().into())));
+/// The request in a query or a form, whose other parameters are not of the protocol.
+fn of_parameters(text: &str) -> Result<GraphQlRequest, Unreadable> {
+    let parameters = form::pairs(text).filter(|(name, _)| is_parameter(name));
+    let members =
+        parameters.map(|(name, value)| (name.into_owned(), JsonNode::Scalar(value.into_owned().into())));
+    let object = JsonNode::Object(members.collect());
+    let mut names: Vec<&str> = object.names().collect();
+    names.sort_unstable();
+    let is_twice = names.windows(2).any(|pair| pair[0] == pair[1]);
+    if is_twice || names.iter().any(|name| !PARAMETERS.contains(name)) {
+        return Err(Unreadable(
+            "a parameter is given twice, spelled differently, or names a stored document",
+        ));
     }
-    of_members(&JsonNode::Object(members))
+    of_members(&object)
 }
 
 fn of_body(content: &RequestContent<'_>) -> Result<Vec<GraphQlRequest>, Unreadable> {
@@ -141,7 +149,10 @@ fn of_body(content: &RequestContent<'_>) -> Result<Vec<GraphQlRequest>, Unreadab
             let document = std::str::from_utf8(text).map_err(|_| Unreadable("it is not in UTF-8"))?;
             Ok(vec![GraphQlRequest { document: document.to_owned(), operation: None }])
         }
-        "application/x-www-form-urlencoded" => of_parameters(text).map(|request| vec![request]),
+        "application/x-www-form-urlencoded" => {
+            let text = std::str::from_utf8(text).map_err(|_| Unreadable("it is not in UTF-8"))?;
+            of_parameters(text).map(|request| vec![request])
+        }
         _ => match json::document(content)? {
             JsonNode::List(batch) if batch.is_empty() || batch.len() > MAX_BATCH => {
                 Err(Unreadable("the batch is empty or has more than 100 operations"))
@@ -153,10 +164,8 @@ fn of_body(content: &RequestContent<'_>) -> Result<Vec<GraphQlRequest>, Unreadab
 }
 
 fn of_members(object: &JsonNode) -> Result<GraphQlRequest, Unreadable> {
-    for name in STORED_DOCUMENTS {
-        if !matches!(object.member(name), Ok(None)) {
-            return Err(Unreadable("it names a stored document"));
-        }
+    if object.names().any(|name| !PARAMETERS.contains(&name)) {
+        return Err(Unreadable("it has more than query, operationName, variables and extensions"));
     }
     let document = object.member("query")?.and_then(JsonNode::text);
     let document = document.ok_or(Unreadable("it has no document"))?.to_owned();
@@ -238,26 +247,36 @@ struct RootReader<'r> {
 }
 
 impl RootReader<'_> {
+    /// Follows fragments by a list of what is left, not by recursion: each fragment may nest as deep as the parser allows.
     fn selections(&mut self, set: Option<cst::SelectionSet>) -> Result<(), Unreadable> {
-        for selection in set.into_iter().flat_map(|set| set.selections()) {
-            match selection {
-                cst::Selection::Field(field) => {
-                    let name = field.name().as_ref().map(text).ok_or(Unreadable("a field has no name"))?;
-                    self.selected.insert(RootField { kind: self.kind, name });
-                }
-                cst::Selection::InlineFragment(fragment) => self.selections(fragment.selection_set())?,
-                cst::Selection::FragmentSpread(spread) => {
-                    let name = spread.fragment_name().and_then(|name| name.name()).as_ref().map(text);
-                    let name = name.ok_or(Unreadable("a fragment has no name"))?;
-                    let fragment = self.fragments.get(&name);
-                    let fragment = fragment.ok_or(Unreadable("a fragment is missing"))?;
-                    if self.seen.insert(name) {
-                        self.selections(fragment.selection_set())?;
-                    }
-                }
+        let mut left = vec![set];
+        while let Some(set) = left.pop() {
+            for selection in set.into_iter().flat_map(|set| set.selections()) {
+                left.extend(self.selection(&selection)?);
             }
         }
         Ok(())
+    }
+
+    /// Notes a field, or finds what a fragment selects.
+    fn selection(
+        &mut self,
+        selection: &cst::Selection,
+    ) -> Result<Option<Option<cst::SelectionSet>>, Unreadable> {
+        match selection {
+            cst::Selection::Field(field) => {
+                let name = field.name().as_ref().map(text).ok_or(Unreadable("a field has no name"))?;
+                self.selected.insert(RootField { kind: self.kind, name });
+                Ok(None)
+            }
+            cst::Selection::InlineFragment(fragment) => Ok(Some(fragment.selection_set())),
+            cst::Selection::FragmentSpread(spread) => {
+                let name = spread.fragment_name().and_then(|name| name.name()).as_ref().map(text);
+                let name = name.ok_or(Unreadable("a fragment has no name"))?;
+                let fragment = self.fragments.get(&name).ok_or(Unreadable("a fragment is missing"))?;
+                Ok(self.seen.insert(name).then(|| fragment.selection_set()))
+            }
+        }
     }
 }
 

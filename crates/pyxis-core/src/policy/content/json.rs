@@ -84,14 +84,20 @@ impl JsonNode {
     /// ignore case.
     pub(super) fn member(&self, name: &str) -> Result<Option<&Self>, Unreadable> {
         let Self::Object(members) = self else { return Err(Unreadable("the body is not an object")) };
-        let wanted = name.to_lowercase();
-        let mut alike = members.iter().filter(|(key, _)| key.to_lowercase() == wanted);
+        let wanted = form::folded(name);
+        let mut alike = members.iter().filter(|(key, _)| form::folded(key) == wanted);
         match (alike.next(), alike.next()) {
             (None, _) => Ok(None),
             (Some((key, node)), None) if key == name => Ok(Some(node)),
             (Some(_), None) => Err(Unreadable("its name differs in upper and lower case")),
             (Some(_), Some(_)) => Err(Unreadable("it is given twice")),
         }
+    }
+
+    /// The names of an object's members.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        let members = if let Self::Object(members) = self { members.as_slice() } else { &[] };
+        members.iter().map(|(name, _)| name.as_str())
     }
 
     /// The text, if this is one.

@@ -39,7 +39,7 @@ impl CompiledContentRules {
         if decision.verdict == Verdict::Deny {
             return false;
         }
-        self.matching(method, target).next().is_some() || has_default(decision, method, target)
+        self.matching(method, target).next().is_some() || has_default(decision, target)
     }
 
     /// The strictest finding, if it is stricter than the decision by the URL, or as strict and not to be covered by a
@@ -53,7 +53,7 @@ impl CompiledContentRules {
     ) -> Option<Finding<'_>> {
         let matching: Vec<_> = self.matching(method, target).collect();
         let fields = matching.iter().filter_map(|compiled| compiled.field_finding(content));
-        let operations = operations(&matching, decision, method, target, content);
+        let operations = operations(&matching, decision, target, content);
         let strictest = fields.chain(operations).min_by_key(|finding| leniency(finding.verdict))?;
         (strictest.verdict != Verdict::AutoApprove).then_some(strictest)
     }
@@ -70,12 +70,11 @@ impl CompiledContentRules {
 fn operations<'s>(
     matching: &[&'s CompiledRule],
     decision: &Decision<'_>,
-    method: Method,
     target: &Target,
     content: &RequestContent<'_>,
 ) -> Option<Finding<'s>> {
     let rules: Vec<_> = matching.iter().filter(|compiled| compiled.is_graphql()).copied().collect();
-    let by_default = has_default(decision, method, target);
+    let by_default = has_default(decision, target);
     if rules.is_empty() && !by_default {
         return None;
     }
@@ -96,7 +95,8 @@ fn unreadable<'s>(
 ) -> Option<Finding<'s>> {
     let everything_passes = !rules.is_empty() && rules.iter().all(|compiled| compiled.passes_everything());
     // A path such as `/api/v1/query` only may be GraphQL, and a GET without an operation does nothing.
-    let only_maybe = rules.is_empty() && (content.body.is_empty() || !Operations::is_named_graphql(target));
+    let is_named = some_reading(target, Operations::is_named_graphql);
+    let only_maybe = rules.is_empty() && (content.body.is_empty() || !is_named);
     (!everything_passes && !only_maybe).then(|| Finding {
         verdict: Verdict::RequireApproval,
         rule: rules.first().map(|compiled| &*compiled.rule.text),
@@ -123,11 +123,20 @@ const fn default_verdict(applies: bool, kind: OperationKind) -> Verdict {
 }
 
 /// True if a mutation asks although no rule says so: the request would pass, to a path that looks like GraphQL.
-fn has_default(decision: &Decision<'_>, method: Method, target: &Target) -> bool {
+fn has_default(decision: &Decision<'_>, target: &Target) -> bool {
     decision.verdict == Verdict::AutoApprove
         && decision.rule != Rule::AutonomousDefault
-        && (!method.is_safe() || target.query().is_some_and(|query| query.contains("query")))
-        && Operations::of(target) == Some(Operations::GraphQl)
+        && some_reading(target, Operations::may_be_graphql)
+}
+
+/// True if `test` holds for the path as it is, or for any plausible reading of it. A path with too many readings counts.
+fn some_reading(target: &Target, test: impl Fn(&str, &str) -> bool) -> bool {
+    let (host, path) = (target.written_host(), Path::new(target.path().as_bytes()));
+    match path.readings() {
+        PathReadings::One => test(host, target.path()),
+        PathReadings::Several(paths) => paths.iter().any(|path| test(host, &String::from_utf8_lossy(path))),
+        PathReadings::TooMany => true,
+    }
 }
 
 /// The order of verdicts, strictest first: of several findings the first strictest counts.

@@ -363,6 +363,136 @@ fn a_deny_rule_also_denies_what_would_have_asked_and_no_grant_covers_what_a_rule
 }
 
 #[test]
+fn fragments_that_nest_deeply_in_a_chain_are_followed_without_recursion() {
+    let nested = |inner: &str| format!("{}{inner}{}", "{...".repeat(25), "}".repeat(25));
+    let fragment = |number: u8| {
+        let next = if number == 149 { "{a}".to_owned() } else { format!("{{...F{}}}", number + 1) };
+        format!(" fragment F{number} on Q {}", nested(&next))
+    };
+    let fragments: String = (0..150).map(fragment).collect();
+    let document = format!("query Q {}{fragments}", nested("{...F0}"));
+    let policy = open_policy(&[]);
+    assert_eq!(verdict(&policy, GRAPH, JSON, &graphql(&document)), Verdict::AutoApprove);
+    let writes = document.replacen("query Q", "mutation Q", 1);
+    assert_eq!(verdict(&policy, GRAPH, JSON, &graphql(&writes)), Verdict::RequireApproval);
+}
+
+#[test]
+fn what_another_reader_takes_for_the_same_parameter_asks() {
+    let policy = open_policy(&["/v1/pay form transfer[amount] <= 5", "/v1/pay form amount <= 5"]);
+    let plain = "amount=5&transfer[amount]=5";
+    assert_eq!(verdict(&policy, PAY, FORM, plain), Verdict::AutoApprove);
+    for more in [
+        "[amount]=9000",
+        "amount]=9000",
+        "amount[]=9000",
+        "transfer[[amount]=9000",
+        "transfer[amount]x=9000",
+        "transfer.amount=9000",
+        "transfer=9000",
+        "%20amount=9000",
+    ] {
+        assert_eq!(
+            verdict(&policy, PAY, FORM, &format!("{plain}&{more}")),
+            Verdict::RequireApproval,
+            "{more}"
+        );
+    }
+    let many = format!("{plain}{}", "&a".repeat(1000));
+    assert_eq!(verdict(&policy, PAY, FORM, &many), Verdict::RequireApproval);
+    let json = open_policy(&["/v1/pay json /amount <= 5", "/v1/pay json /dest = \"me\""]);
+    let body = r#"{"amount":5,"dest":"me"}"#;
+    assert_eq!(verdict(&json, PAY, JSON, body), Verdict::AutoApprove);
+    for query in ["?[amount]=9000", "?x=1;amount=9000", "?amount%00=1"] {
+        assert_eq!(verdict(&json, &format!("{PAY}{query}"), JSON, body), Verdict::RequireApproval, "{query}");
+    }
+    for body in [
+        "{\"amount\":5,\"dest\":\"me\",\"de\u{17f}t\":\"evil\"}",
+        r#"{"amount":5,"dest":"me","amount\u0000":9000}"#,
+    ] {
+        assert_eq!(verdict(&json, PAY, JSON, body), Verdict::RequireApproval, "{body}");
+    }
+}
+
+#[test]
+fn a_type_with_a_parameter_that_changes_the_reader_asks() {
+    let form = open_policy(&["/v1/pay form amount <= 5"]);
+    for kind in [
+        "application/x-www-form-urlencoded; charset*=utf-8''utf-16le",
+        "application/x-www-form-urlencoded; a=/json",
+        "application/x-www-form-urlencoded; charset=utf-8; charset=utf-16",
+    ] {
+        assert_eq!(verdict(&form, PAY, Some(kind), "amount=5"), Verdict::RequireApproval, "{kind}");
+    }
+    let utf8 = Some("application/x-www-form-urlencoded; Charset=UTF-8");
+    assert_eq!(verdict(&form, PAY, utf8, "amount=5"), Verdict::AutoApprove);
+}
+
+#[test]
+fn a_graphql_request_with_a_second_reading_asks() {
+    let policy = open_policy(&["/graphql graphql mutation drop deny"]);
+    let read = graphql("{viewer}");
+    for query in ["?x=1;query=mutation%7Bdrop%7D", "?[query]=mutation%7Bdrop%7D", "?docId=7"] {
+        assert_eq!(
+            verdict(&policy, &format!("{GRAPH}{query}"), JSON, &read),
+            Verdict::RequireApproval,
+            "{query}"
+        );
+    }
+    for form in ["query={a}&%20query=mutation{drop}", "query={a}&[query]=mutation{drop}", "query={a}&id=7"] {
+        assert_eq!(verdict(&policy, GRAPH, FORM, form), Verdict::RequireApproval, "{form}");
+    }
+    assert_eq!(verdict(&policy, &format!("{GRAPH}?trace=1"), JSON, &read), Verdict::AutoApprove);
+    assert_eq!(verdict(&policy, GRAPH, FORM, "query={a}&trace=1"), Verdict::AutoApprove);
+}
+
+#[test]
+fn a_mutation_asks_on_every_spelling_of_a_graphql_path_and_by_every_method() {
+    let policy = open_policy(&[]);
+    let write = graphql("mutation { a }");
+    for path in [
+        "/graphql%20",
+        "/graphql%2f",
+        "/x/..%2fgraphql",
+        "/graphql%00",
+        "/graphql.x",
+        "/api/graphql.xml",
+        "/%67ql",
+    ] {
+        let url = format!("https://a.example{path}");
+        assert_eq!(verdict(&policy, &url, JSON, &write), Verdict::RequireApproval, "{path}");
+    }
+    let url = "https://a.example/gql";
+    assert_eq!(found(&policy, Method::Get, url, JSON, &write).0, Verdict::RequireApproval);
+    let escaped = format!("{url}?%71uery=mutation%7Ba%7D");
+    assert_eq!(found(&policy, Method::Get, &escaped, None, "").0, Verdict::RequireApproval);
+    assert_eq!(found(&policy, Method::Get, url, None, "").0, Verdict::AutoApprove);
+}
+
+#[test]
+fn whole_numbers_are_compared_exactly_and_an_address_must_be_one() {
+    let id =
+        open_policy(&["/v1/pay json /account = 9007199254740992", "/v1/pay json /n <= 9007199254740992"]);
+    let body = |account: &str, n: &str| format!(r#"{{"account":{account},"n":{n}}}"#);
+    assert_eq!(verdict(&id, PAY, JSON, &body("9007199254740992", "9007199254740992")), Verdict::AutoApprove);
+    assert_eq!(verdict(&id, PAY, JSON, &body("9007199254740993", "1")), Verdict::RequireApproval);
+    assert_eq!(
+        verdict(&id, PAY, JSON, &body("9007199254740992", "9007199254740993")),
+        Verdict::RequireApproval
+    );
+    let mail = open_policy(&["/v1/pay json /to ends_with \"@example.com\""]);
+    let to = |to: &str| serde_json::json!({ "to": to }).to_string();
+    assert_eq!(verdict(&mail, PAY, JSON, &to("a@example.com")), Verdict::AutoApprove);
+    for several in [
+        "e@evil.example, a@example.com",
+        "<e@evil.example> a@example.com",
+        "e@evil.example\r\nBcc: a@example.com",
+    ] {
+        assert_eq!(verdict(&mail, PAY, JSON, &to(several)), Verdict::RequireApproval, "{several}");
+    }
+}
+
+#[test]
 fn a_document_that_nests_or_repeats_without_end_asks() {
     let policy = open_policy(&[]);
     let deep = format!("{}{}", "{a".repeat(500), "}".repeat(500));

@@ -10,8 +10,8 @@ use pyxis_store::audit;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{Asker, attach, message};
-use crate::credentials::outbound::{Outbound, dispatch};
+use super::{Asker, SESSION, attach, message, wire_id};
+use crate::credentials::outbound::Outbound;
 use crate::credentials::outcome::AuditSpan;
 use crate::credentials::records;
 use crate::error::{Error, Result};
@@ -139,7 +139,7 @@ impl<'a> Exchange<'a> {
         let (credential, target) = (self.credential, self.target);
         let outbound = Outbound { credential, method: Method::Post, target, headers, is_fresh: false };
         let body = pyxis_net::body::full(message.to_string());
-        let mut answer = dispatch(self.state, outbound, body).await?;
+        let mut answer = wire_id::send(self.state, outbound, body).await?;
         self.span.answered(answer.status);
         let mut bytes = Vec::new();
         let mut found = None;
@@ -152,11 +152,7 @@ impl<'a> Exchange<'a> {
             found = self::message::answer(&bytes);
         }
         self.span.relayed(&answer.body);
-        Ok(Reply {
-            status: answer.status,
-            session: answer.headers.get("mcp-session-id").cloned(),
-            message: found,
-        })
+        Ok(Reply { status: answer.status, session: answer.headers.get(SESSION).cloned(), message: found })
     }
 }
 

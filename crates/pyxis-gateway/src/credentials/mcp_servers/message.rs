@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// Id of every message. There is one message in a request, and equal calls must have equal bodies.
+/// Id of every message, except on the wire. Equal calls must have equal bodies: they are one request to approve.
 pub const ID: &str = "pyxis-tool-call";
 /// Protocol version of the messages.
 pub const VERSION: &str = "2026-07-28";

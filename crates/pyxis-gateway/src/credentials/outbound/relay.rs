@@ -13,8 +13,9 @@ use http::header::SET_COOKIE;
 use http_body::{Body, Frame};
 use hyper::body::Incoming;
 use pyxis_net::body::IdleTimeout;
-use pyxis_scrub::{Decoder, Needles, Scrubber};
+use pyxis_scrub::{Decoder, Needles, Pieces, Scrubber};
 
+use super::replacement::Replacement;
 use super::{scrub_value, scrubbed_name};
 use crate::error::BoxError;
 
@@ -36,6 +37,7 @@ pub(crate) struct ScrubbedBody {
     upstream: IdleTimeout<Incoming>,
     decoder: Option<Decoder>,
     scrubber: Scrubber,
+    replacement: Option<Replacement>,
     needles: Arc<Needles>,
     ready: VecDeque<Bytes>,
     trailers: Option<HeaderMap>,
@@ -55,12 +57,18 @@ impl ScrubbedBody {
             upstream: IdleTimeout::new(upstream, idle),
             decoder,
             scrubber: Scrubber::new(Arc::clone(&needles)),
+            replacement: None,
             needles,
             ready: VecDeque::new(),
             trailers: None,
             ended: false,
             relayed: 0,
         }
+    }
+
+    /// Replaces a text in a body of which nothing was read yet.
+    pub(crate) fn replace(&mut self, replacement: Replacement) {
+        self.replacement = Some(replacement);
     }
 
     /// Bytes handed on so far.
@@ -142,7 +150,20 @@ impl ScrubbedBody {
     fn push(&mut self, data: Bytes) {
         match &mut self.decoder {
             Some(decoder) => decoder.push(data),
-            None => self.ready.extend(self.scrubber.push(data)),
+            None => {
+                let pieces = self.scrubber.push(data);
+                self.hand_on(pieces);
+            }
+        }
+    }
+
+    /// Queues what is scrubbed.
+    fn hand_on(&mut self, pieces: Pieces) {
+        match &mut self.replacement {
+            Some(replacement) => {
+                self.ready.extend(pieces.iter().filter_map(|piece| replacement.push(piece)));
+            }
+            None => self.ready.extend(pieces),
         }
     }
 
@@ -151,7 +172,8 @@ impl ScrubbedBody {
     fn decode(&mut self) -> Result<bool, Broken> {
         let Some(decoder) = &mut self.decoder else { return Ok(false) };
         let Some(plain) = decoder.pull().map_err(Broken::Coding)? else { return Ok(false) };
-        self.ready.extend(self.scrubber.push(plain));
+        let pieces = self.scrubber.push(plain);
+        self.hand_on(pieces);
         Ok(true)
     }
 
@@ -160,7 +182,11 @@ impl ScrubbedBody {
         if let Some(decoder) = &mut self.decoder {
             decoder.finish().map_err(Broken::Coding)?;
         }
-        self.ready.extend(self.scrubber.finish());
+        let pieces = self.scrubber.finish();
+        self.hand_on(pieces);
+        if let Some(replacement) = &mut self.replacement {
+            self.ready.extend(replacement.finish());
+        }
         Ok(())
     }
 }

@@ -143,6 +143,28 @@ async fn a_body_that_is_too_long_to_read_is_refused_and_one_that_no_rule_reads_s
 }
 
 #[tokio::test]
+async fn an_rpc_endpoint_is_not_warned_of_where_a_rule_reads_its_body() {
+    let site = Site::new().await;
+    let with = |rules: Value| json!({"auto_approve_urls": ["/rpc"], "content_rules": rules});
+    let bare = site.owner.set_policy("api", &with(json!([]))).await;
+    assert!(bare["warnings"].to_string().contains("every call"), "{bare}");
+    let read = site.owner.set_policy("api", &with(json!(["/rpc json /method = \"eth_call\""]))).await;
+    assert_eq!(read.get("warnings"), None, "{read}");
+    for (method, status) in [("eth_call", 200), ("eth_sendRawTransaction", 202)] {
+        assert_eq!(post_json(&site, "/rpc", &json!({"method": method})).await.status, status, "{method}");
+    }
+}
+
+#[tokio::test]
+async fn a_header_that_is_not_sent_does_not_make_a_body_readable() {
+    let site = Site::new().await;
+    rules(&site, &["/v1/pay json /amount <= 5"]).await;
+    let call = site.forward("POST", "/v1/pay").header("content-type", "application/json");
+    let call = call.header("connection", "content-type").body(r#"{"amount":1,"x":"&amount=9000&"}"#);
+    assert_eq!(call.send().await.status, 202);
+}
+
+#[tokio::test]
 async fn a_wrong_rule_is_refused_with_what_to_write() {
     let site = Site::new().await;
     let wrong = json!({"content_rules": ["/v1/pay json amount < 5"]});

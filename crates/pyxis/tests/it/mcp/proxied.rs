@@ -59,13 +59,24 @@ fn older(request: &Received, tools: &Value) -> Reply {
     }
     let result = match method {
         "tools/list" => json!({"tools": tools}),
-        "tools/call" => json!({"content": [{"type": "text", "text": "streamed"}], "isError": false}),
+        "tools/call" => {
+            let said = message["params"]["arguments"]["q"].as_str().unwrap_or("streamed");
+            json!({"content": [{"type": "text", "text": said}], "isError": false})
+        }
         _ => return Reply::new(202),
     };
     let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
     let progress = json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {}});
     let events = format!("event: message\ndata: {progress}\n\nevent: message\ndata: {answer}\n\n");
     Reply::ok(events).header("content-type", "text/event-stream")
+}
+
+/// An older version whose calls fail.
+fn failing(request: &Received, tools: &Value) -> Reply {
+    if request.text().contains("tools/call") {
+        return Reply::new(500).body("broken").header("mcp-session-id", "session-1");
+    }
+    older(request, tools)
 }
 
 impl Server {
@@ -208,6 +219,59 @@ async fn a_server_of_an_older_version_is_called_in_its_session_and_its_stream_is
     assert_eq!((text(&result), &result["isError"]), ("streamed", &json!(false)), "{result}");
     let [call] = server.calls().try_into().unwrap();
     assert_eq!(call.headers["mcp-session-id"], HeaderValue::from_static("session-1"));
+}
+
+#[tokio::test]
+async fn calls_of_two_agents_in_one_session_have_ids_of_their_own() {
+    let site = Site::new().await;
+    let server = Server::start(older).await;
+    server.store(&site, "docs").await;
+    refresh(&site).await;
+    set(&site, "search", "pass").await;
+    let (tools, held) = (Arc::clone(&server.tools), Mutex::new(Vec::new()));
+    server.upstream.reply_with(move |request| {
+        let reply = older(request, &tools.lock().unwrap());
+        if !request.text().contains("tools/call") {
+            return reply;
+        }
+        // No call is answered before both have arrived.
+        let (reply, release) = reply.held();
+        let mut held = held.lock().unwrap();
+        held.push(release);
+        if held.len() == 2 {
+            held.clear();
+        }
+        reply
+    });
+    let added = site.owner.add_agent(&json!({"name": "second", "credentials": ["docs"]})).await;
+    let (first, second) = (Mcp::new(&site), Mcp::of(&site.app, added["key"].as_str().unwrap()));
+    let (one, two) = tokio::join!(
+        first.tool("docs__search", json!({"q": "one"})),
+        second.tool("docs__search", json!({"q": "two"})),
+    );
+    assert_eq!((text(&one), text(&two)), ("one", "two"));
+    assert_eq!(server.calls().len(), 2);
+    let all = server.upstream.requests();
+    let messages = all.iter().map(|request| serde_json::from_slice::<Value>(&request.body).unwrap());
+    let mut ids: Vec<String> =
+        messages.filter_map(|message| message["id"].as_str().map(str::to_owned)).collect();
+    let count = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), count, "every message has an id of its own: {ids:?}");
+    assert!(!ids.contains(&"pyxis-tool-call".to_owned()), "{ids:?}");
+}
+
+#[tokio::test]
+async fn an_answer_that_cannot_be_read_does_not_show_the_session() {
+    let site = Site::new().await;
+    let server = Server::start(failing).await;
+    server.store(&site, "docs").await;
+    refresh(&site).await;
+    set(&site, "search", "pass").await;
+    let result = Mcp::new(&site).tool("docs__search", json!({})).await;
+    assert_eq!(result["structuredContent"]["status"], 500, "{result}");
+    assert!(!result.to_string().contains("session-1"), "{result}");
 }
 
 #[tokio::test]
