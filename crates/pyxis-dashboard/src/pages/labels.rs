@@ -42,7 +42,7 @@ pub(super) fn every_policy_rule(policy: &Policy) -> Vec<String> {
     rules_naming(policy, usize::MAX)
 }
 
-fn rules_naming(policy: &Policy, named: usize) -> Vec<String> {
+fn rules_naming(policy: &Policy, most: usize) -> Vec<String> {
     let mut rules = Vec::new();
     let mut methods = |list: &[Method], one: &str, several: &str| {
         let names: Vec<_> = list.iter().flat_map(|method| names(*method)).copied().collect();
@@ -56,11 +56,11 @@ fn rules_naming(policy: &Policy, named: usize) -> Vec<String> {
     methods(&policy.auto_approve_methods, "is allowed", "are allowed");
     methods(&policy.require_approval_methods, "needs approval", "need approval");
     methods(&policy.deny_methods, "is denied", "are denied");
-    urls(&mut rules, named, &policy.deny_urls, "is denied", "are denied");
-    urls(&mut rules, named, &policy.require_approval_urls, "always needs approval", "always need approval");
-    urls(&mut rules, named, &policy.auto_approve_urls, "is allowed", "are allowed");
-    rules.extend(policy.content_rules.iter().take(named).map(|rule| format!("content rule: {rule}")));
-    if let Some(more) = policy.content_rules.len().checked_sub(named).filter(|more| *more > 0) {
+    urls(&mut rules, most, &policy.deny_urls, "is denied", "are denied");
+    urls(&mut rules, most, &policy.require_approval_urls, "always needs approval", "always need approval");
+    urls(&mut rules, most, &policy.auto_approve_urls, "is allowed", "are allowed");
+    rules.extend(policy.content_rules.iter().take(most).map(|rule| format!("content rule: {rule}")));
+    if let Some(more) = policy.content_rules.len().checked_sub(most).filter(|more| *more > 0) {
         rules.push(text::counted(more as u64, "more content rule"));
     }
     if rules.is_empty() {

@@ -263,6 +263,8 @@ pub async fn explain(
     }
     let decision = authorize::decide(&credential, method, &target);
     let concerns = content::concerns(&credential, &decision, method, &target);
+    // Methods that only read usually have no body.
+    let body = body.or(method.is_safe().then_some(""));
     if concerns && let Some(body) = body {
         let body = body.as_bytes();
         let seen = RequestContent { content_type, is_encoded: false, query: target.query(), body };

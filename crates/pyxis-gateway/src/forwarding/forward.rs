@@ -212,7 +212,10 @@ impl Call<'_> {
             generation,
         };
         let authorization = match authorize::authorize(state, &asked).await {
-            Ok(by_url) => content::authorize(state, &asked, by_url, body).await,
+            Ok(by_url) => {
+                let sent = || clean_headers(&asked.head.headers, asked.credential);
+                content::authorize(state, &asked, by_url, body, sent).await
+            }
             Err(error) => Err(error),
         };
         let refusal = match authorization {

@@ -6,7 +6,6 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use pyxis_core::policy::{self, Decision, Finding, Method, RequestContent, Rule, Verdict};
 use pyxis_core::target::Target;
 
-use crate::credentials::outbound::clean_headers;
 use crate::error::Result;
 use crate::requests::authorize::{self, Authorization, Matched};
 use crate::requests::body::peek;
@@ -27,12 +26,13 @@ pub(crate) fn of<'a>(headers: &'a HeaderMap, target: &'a Target, body: &'a [u8])
 }
 
 /// Makes an authorization stricter if the content calls for it. Reads the body only if a rule is about it, and puts it
-/// back.
+/// back. `sent` are the headers that the target gets.
 pub(crate) async fn authorize(
     state: &State,
     asked: &ValidatedRequest<'_>,
     by_url: Authorization,
     body: &mut Option<Body>,
+    sent: impl FnOnce() -> HeaderMap,
 ) -> Result<Authorization> {
     let Some(decision) = decision(&by_url) else { return Ok(by_url) };
     let compiled = asked.credential.policy.as_ref().map(|policy| &policy.compiled);
@@ -41,7 +41,7 @@ pub(crate) async fn authorize(
     }
     let bytes = peek(state, body).await?;
     // What is read is what is sent: `Connection` may name headers that are dropped.
-    let sent = clean_headers(&asked.head.headers, asked.credential);
+    let sent = sent();
     let content = of(&sent, asked.target, &bytes);
     match policy::evaluate_content(compiled, &decision, asked.method, asked.target, &content) {
         None => Ok(by_url),

@@ -148,12 +148,11 @@ impl ScrubbedBody {
     }
 
     fn push(&mut self, data: Bytes) {
-        match &mut self.decoder {
-            Some(decoder) => decoder.push(data),
-            None => {
-                let pieces = self.scrubber.push(data);
-                self.hand_on(pieces);
-            }
+        if let Some(decoder) = &mut self.decoder {
+            decoder.push(data);
+        } else {
+            let pieces = self.scrubber.push(data);
+            self.hand_on(pieces);
         }
     }
 
