@@ -37,9 +37,9 @@ pub(super) struct FieldCheck {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Comparison {
     /// A number up to this one.
-    AtMost(Number),
+    Maximum(Number),
     /// A number from this one on.
-    AtLeast(Number),
+    Minimum(Number),
     /// One of these values, of the same type.
     OneOf(Vec<Value>),
     /// A text that begins so.
@@ -96,8 +96,8 @@ impl Comparison {
     /// True if the value is one that the rule passes. A value of another type is unreadable.
     fn holds(&self, value: &FieldValue) -> Result<bool, Unreadable> {
         match self {
-            Self::AtMost(limit) => Ok(number(value)?.compare(Amount::of(limit)).is_le()),
-            Self::AtLeast(limit) => Ok(number(value)?.compare(Amount::of(limit)).is_ge()),
+            Self::Maximum(limit) => Ok(number(value)?.compare(Amount::of(limit)).is_le()),
+            Self::Minimum(limit) => Ok(number(value)?.compare(Amount::of(limit)).is_ge()),
             Self::StartsWith(start) => Ok(text(value)?.starts_with(start.as_str())),
             Self::EndsWith(end) => Ok(ending(value, end)?.ends_with(end.as_str())),
             Self::OneOf(known) => Ok(known.iter().any(|one| equals(one, value))),

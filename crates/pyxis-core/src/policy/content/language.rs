@@ -152,8 +152,8 @@ fn comparison(operator: &str, values: Vec<Value>) -> Result<Comparison, ContentR
         return Err(ContentRuleError::Value("only `in` takes several values"));
     };
     match operator {
-        "<=" => number(value).map(Comparison::AtMost),
-        ">=" => number(value).map(Comparison::AtLeast),
+        "<=" => number(value).map(Comparison::Maximum),
+        ">=" => number(value).map(Comparison::Minimum),
         "starts_with" => text(value).map(Comparison::StartsWith),
         "ends_with" => text(value).map(Comparison::EndsWith),
         _ => Ok(Comparison::OneOf(vec![value])),
