@@ -22,7 +22,7 @@ use crate::pattern::Pattern;
 /// Longest body that rules read, in bytes. A longer one needs approval.
 pub const MAX_READABLE_BYTES: usize = 1024 * 1024;
 
-/// What rules see of a request besides its method and URL.
+/// Content of a request: the input of rules besides method and URL.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestContent<'a> {
     /// `Content-Type`. `None` if there is none, or more than one.
@@ -67,7 +67,7 @@ struct Unreadable(&'static str);
 /// The result of content rules for one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding<'a> {
-    /// What the content calls for.
+    /// Verdict that the content calls for.
     pub verdict: Verdict,
     /// The rule that decided, as written. `None` for the default of GraphQL endpoints.
     pub rule: Option<&'a str>,
@@ -86,7 +86,7 @@ pub struct ContentRule {
     check: ContentCheck,
 }
 
-/// What a rule looks at.
+/// The part of a request that a rule looks at, and its condition.
 #[derive(Clone, Debug)]
 enum ContentCheck {
     /// The request passes only if a field has a value that the rule names.
@@ -119,7 +119,7 @@ impl ContentRule {
     }
 }
 
-/// What a GraphQL request does: `mutation createIssue`.
+/// Summary of a GraphQL request: `mutation createIssue`.
 pub fn graphql_summary(content: &RequestContent<'_>) -> String {
     graphql::summary(content)
 }

@@ -23,6 +23,14 @@ const KNOWN: &[(&str, &str)] = &[
     ("api.start.gg", "/gql/alpha"),
 ];
 
+/// Segments that name a GraphQL endpoint, without their extension.
+const GRAPHQL_NAMES: &[&str] = &["graphql", "gql", "graphiql"];
+/// Last segments that may name one.
+const VAGUE_NAMES: &[&str] = &["graph", "query"];
+/// Segments that name an RPC endpoint.
+const RPC_NAMES: &[&str] =
+    &["rpc", "jsonrpc", "json-rpc", "json_rpc", "jsonrpc.php", "xmlrpc", "xmlrpc.php", "mcp"];
+
 impl Operations {
     /// Kind of operations in the bodies of requests to `target`; `None` if path and method determine the operation.
     pub fn of(target: &Target) -> Option<Self> {
@@ -37,13 +45,13 @@ impl Operations {
         }
         let mut segments = path.rsplit('/').map(name);
         let last = segments.next().unwrap_or_default();
-        Self::of_last(&last).or_else(|| {
+        Self::of_last(last).or_else(|| {
             let before = segments.next()?;
             // A version may follow (`/graphql/v2`). After `rpc` any other path names the method.
-            if is_version(&last) {
-                Self::of_last(&before)
+            if is_version(last) {
+                Self::of_last(before)
             } else {
-                Self::of_name(&before).filter(|found| *found == Self::GraphQl)
+                Self::of_name(before).filter(|found| *found == Self::GraphQl)
             }
         })
     }
@@ -56,7 +64,7 @@ impl Operations {
     /// True if the path says GraphQL by name, or the host is known to serve it there. A path that ends in `query` or
     /// `graph` only may be GraphQL.
     pub(super) fn is_named_graphql(host: &str, path: &str) -> bool {
-        let is_vague = |segment: &str| matches!(&*name(segment), "graph" | "query");
+        let is_vague = |segment: &str| is_one_of(name(segment), VAGUE_NAMES);
         let path = path.trim_end_matches('/');
         let is_known = KNOWN.iter().any(|(known, endpoint)| is_host(host, known) && path == *endpoint);
         is_known || (Self::may_be_graphql(host, path) && !path.rsplit('/').take(2).any(is_vague))
@@ -65,29 +73,24 @@ impl Operations {
     /// Kind of operations implied by the name of a path segment, in any position.
     fn of_name(name: &str) -> Option<Self> {
         // Frameworks read an extension as the format of the answer.
-        match name.split('.').next().unwrap_or_default() {
-            "graphql" | "gql" | "graphiql" => return Some(Self::GraphQl),
-            _ => {}
-        }
-        match name {
-            "rpc" | "jsonrpc" | "json-rpc" | "json_rpc" | "jsonrpc.php" | "xmlrpc" | "xmlrpc.php" | "mcp" => {
-                Some(Self::JsonRpc)
-            }
-            _ => None,
+        if is_one_of(name.split('.').next().unwrap_or_default(), GRAPHQL_NAMES) {
+            Some(Self::GraphQl)
+        } else {
+            is_one_of(name, RPC_NAMES).then_some(Self::JsonRpc)
         }
     }
 
     /// The same for a last segment: includes names that are too common elsewhere in a path.
     fn of_last(name: &str) -> Option<Self> {
-        if matches!(name, "graph" | "query") { Some(Self::GraphQl) } else { Self::of_name(name) }
+        if is_one_of(name, VAGUE_NAMES) { Some(Self::GraphQl) } else { Self::of_name(name) }
     }
 
     /// Kind of operations implied by a segment of a URL pattern.
     pub fn of_pattern(pattern: &str) -> Option<Self> {
         let (authority, path) = pattern.find('/').map_or((pattern, ""), |slash| pattern.split_at(slash));
-        let last = path.trim_end_matches('/').rsplit('/').next().and_then(|last| Self::of_last(&name(last)));
+        let last = path.trim_end_matches('/').rsplit('/').next().and_then(|last| Self::of_last(name(last)));
         last.or_else(|| {
-            [authority].into_iter().chain(path.split('/')).find_map(|text| Self::of_name(&name(text)))
+            [authority].into_iter().chain(path.split('/')).find_map(|text| Self::of_name(name(text)))
         })
     }
 
@@ -117,14 +120,19 @@ impl Operations {
     }
 }
 
-/// Name of a path segment, in lower case, without blanks around it and without what follows a semicolon or NUL.
-fn name(segment: &str) -> String {
-    segment.split([';', '\0']).next().unwrap_or_default().trim().to_ascii_lowercase()
+/// Name of a path segment, without blanks around it and without what follows a semicolon or NUL.
+fn name(segment: &str) -> &str {
+    segment.split([';', '\0']).next().unwrap_or_default().trim()
+}
+
+/// True for one of these names, in any case.
+fn is_one_of(name: &str, known: &[&str]) -> bool {
+    known.iter().any(|one| name.eq_ignore_ascii_case(one))
 }
 
 /// True for `v2`, `2`, `v1.1`.
 fn is_version(name: &str) -> bool {
-    let number = name.strip_prefix('v').unwrap_or(name);
+    let number = name.strip_prefix(['v', 'V']).unwrap_or(name);
     number.starts_with(|c: char| c.is_ascii_digit())
         && number.bytes().all(|b| b.is_ascii_digit() || b == b'.')
 }

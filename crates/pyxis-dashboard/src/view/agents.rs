@@ -97,13 +97,13 @@ pub struct AgentKeyPage {
     pub key: String,
     /// True if it replaces an older key, which no longer works.
     pub rotated: bool,
-    /// How programs use the key.
+    /// Configurations of programs.
     pub guide: ConnectGuide,
     /// A `curl` with the key in it.
     pub curl: String,
 }
 
-/// How programs use an agent's key.
+/// Configurations of programs with an agent's key, and the place to ask for its first call.
 #[derive(Clone)]
 pub struct ConnectGuide {
     /// A command that puts the key into the environment.

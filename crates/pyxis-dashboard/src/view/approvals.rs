@@ -151,7 +151,7 @@ pub struct Card {
     pub reason: Option<String>,
     /// The rule that paused it, in words: `POST needs approval`, `matches /payments`.
     pub rule: String,
-    /// What a content rule found: the headline of the request.
+    /// Finding of a content rule: the headline of the request.
     pub content: Option<String>,
     /// The payload to sign, if a signature is requested.
     pub signing: Option<Signing>,

@@ -41,7 +41,7 @@ pub struct ApprovalView {
     pub exposes: Vec<String>,
     /// True if `target` differs from the URL to be sent because a secret was redacted.
     pub target_redacted: bool,
-    /// What a content rule found, if one paused the request and it is not purged.
+    /// Finding of the content rule that paused the request, until it is purged.
     pub content: Option<String>,
     /// Votes so far.
     pub votes: Vec<VoteRow>,

@@ -13,7 +13,7 @@ use crate::requests::validated_request::ValidatedRequest;
 use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::state::State;
 
-/// What rules see of a request with these headers and this body.
+/// Content of a request with these headers and this body.
 pub(crate) fn of<'a>(headers: &'a HeaderMap, target: &'a Target, body: &'a [u8]) -> RequestContent<'a> {
     let mut types = headers.get_all(CONTENT_TYPE).iter();
     let content_type = match (types.next(), types.next()) {
@@ -35,15 +35,14 @@ pub(crate) async fn authorize(
     sent: impl FnOnce() -> HeaderMap,
 ) -> Result<Authorization> {
     let Some(decision) = decision(&by_url) else { return Ok(by_url) };
-    let compiled = asked.credential.policy.as_ref().map(|policy| &policy.compiled);
-    if !policy::content_concerns(compiled, &decision, asked.method, asked.target) {
+    if !concerns(asked.credential, &decision, asked.method, asked.target) {
         return Ok(by_url);
     }
     let bytes = peek(state, body).await?;
     // What is read is what is sent: `Connection` may name headers that are dropped.
     let sent = sent();
     let content = of(&sent, asked.target, &bytes);
-    match policy::evaluate_content(compiled, &decision, asked.method, asked.target, &content) {
+    match finding(asked.credential, &decision, asked.method, asked.target, &content) {
         None => Ok(by_url),
         Some(Finding { verdict: Verdict::Deny, rule, .. }) => {
             Ok(Authorization::Deny { pattern: rule.map(str::to_owned) })
@@ -66,7 +65,7 @@ fn decision(by_url: &Authorization) -> Option<Decision<'static>> {
     Some(Decision { verdict, rule: matched.rule, pattern: None })
 }
 
-/// What the content of a whole request calls for beyond the decision by its URL.
+/// Finding about the content of a whole request, beyond the decision by its URL.
 pub(crate) fn finding<'c>(
     credential: &'c ResolvedCredential,
     decision: &Decision<'_>,

@@ -29,7 +29,7 @@ pub(super) struct FieldCheck {
     pub(super) comparison: Comparison,
     /// The comparison as written.
     pub(super) wanted: Box<str>,
-    /// What follows if the value differs.
+    /// Verdict if the value differs.
     pub(super) otherwise: Verdict,
 }
 

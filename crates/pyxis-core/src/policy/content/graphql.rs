@@ -41,7 +41,7 @@ impl OperationKind {
         }
     }
 
-    /// What a field at the root calls for if no rule speaks about it.
+    /// Verdict about a field at the root that no rule names.
     pub(super) const fn default_verdict(self) -> Verdict {
         match self {
             Self::Query | Self::Subscription => Verdict::AutoApprove,
@@ -80,7 +80,7 @@ pub(super) struct RootField {
     pub(super) name: String,
 }
 
-/// What a request does, for people: `mutation createIssue, closeIssue`.
+/// Summary of a request for people: `mutation createIssue, closeIssue`.
 pub(super) fn summary(content: &RequestContent<'_>) -> String {
     let fields = match root_fields(content) {
         Ok(fields) => fields,
