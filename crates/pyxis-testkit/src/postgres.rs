@@ -76,6 +76,16 @@ impl Database {
         Held { client, driver }
     }
 
+    /// Ends every connection and refuses new ones, or accepts them again.
+    pub async fn set_reachable(&self, is_reachable: bool) {
+        let name = &self.name;
+        run(&self.admin, &format!("ALTER DATABASE {name} ALLOW_CONNECTIONS {is_reachable}")).await;
+        if !is_reachable {
+            let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname =";
+            run(&self.admin, &format!("{end} '{name}'")).await;
+        }
+    }
+
     /// Like [`Database::run`], from code that is not async. Blocks the thread.
     pub fn run_blocking(&self, statements: &str) -> Vec<String> {
         blocking(self.run(statements)).expect("statements that succeed")

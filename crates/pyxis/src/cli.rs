@@ -120,6 +120,12 @@ pub enum Command {
     Migrate,
     /// Check the installation and print how to fix each problem.
     Doctor,
+    /// Ask a running server if it is ready, for at most 3 seconds. Exit 1 if it is not.
+    Healthcheck {
+        /// Base URL of the server [default: the address that `serve` listens on].
+        #[arg(long, value_name = "URL")]
+        url: Option<String>,
+    },
     /// Write a backup of the running database to a new file.
     Backup {
         /// File to write; it must not exist.

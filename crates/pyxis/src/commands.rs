@@ -10,6 +10,7 @@ mod connect;
 mod credentials;
 mod database;
 mod grants;
+mod healthcheck;
 mod import;
 mod issuers;
 mod keys;
@@ -59,7 +60,15 @@ pub fn run(cli: Cli) -> ExitCode {
         .enable_all()
         .on_thread_park(pyxis_store::release_idle_reads)
         .build();
-    let done = runtime.map_err(anyhow::Error::from).and_then(|runtime| runtime.block_on(command(cli)));
+    // Otherwise a name lookup that hangs would keep the answer of a health check.
+    let abandons_lookups = matches!(cli.command, Command::Healthcheck { .. });
+    let done = runtime.map_err(anyhow::Error::from).and_then(|runtime| {
+        let done = runtime.block_on(command(cli));
+        if abandons_lookups {
+            runtime.shutdown_background();
+        }
+        done
+    });
     done.unwrap_or_else(|error| {
         out::notice(format_args!("error: {error:#}"));
         ExitCode::FAILURE
@@ -75,6 +84,7 @@ async fn command(cli: Cli) -> Result<ExitCode> {
         Command::Bootstrap { owner_email } => return bootstrap::run(&global, &owner_email).await,
         Command::Migrate => database::migrate(&global).await,
         Command::Doctor => return database::doctor(&global).await,
+        Command::Healthcheck { url } => return Ok(healthcheck::run(&global, url.as_deref()).await),
         Command::Backup { file } => database::backup(&global, &file).await,
         Command::Restore { file } => database::restore(&global, &file).await,
         Command::Key(command) => keys::run(&global, command).await,

@@ -10,22 +10,37 @@ use http::header::{HeaderValue, RETRY_AFTER};
 use pyxis_gateway as gateway;
 use pyxis_http::openapi::{DescribedRouter, words};
 use serde::Serialize;
+use tokio::sync::watch;
+use tokio::time::timeout;
 use utoipa::ToSchema;
 use utoipa_axum::routes;
 
-/// The routes for liveness and readiness.
-pub fn routes(state: gateway::State) -> Router {
-    described().into_router().with_state(state)
+/// Time for each part to respond.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// State of the routes.
+#[derive(Clone)]
+pub struct HealthState {
+    gateway: gateway::State,
+    /// True once the server was asked to stop.
+    stopping: watch::Receiver<bool>,
+}
+
+/// The routes for liveness and readiness. The server is not ready once `stopping` is true.
+pub fn routes(gateway: gateway::State, stopping: watch::Receiver<bool>) -> Router {
+    described().into_router().with_state(HealthState { gateway, stopping })
 }
 
 /// The routes with their description.
-pub(crate) fn described() -> DescribedRouter<gateway::State> {
+pub(crate) fn described() -> DescribedRouter<HealthState> {
     DescribedRouter::default().routes(routes!(healthz)).routes(routes!(readyz))
 }
 
 pyxis_http::value_schemas! {
     AlwaysOk = words(["ok"]);
-    HealthState = words(["ok", "unavailable"]);
+    PartHealth = words(["ok", "unavailable"]);
+    /// `draining` once the server was asked to stop.
+    ReadinessState = words(["ok", "unavailable", "draining"]);
 }
 
 #[derive(Serialize, ToSchema)]
@@ -37,14 +52,14 @@ struct Liveness {
 #[derive(Serialize, ToSchema)]
 struct Readiness {
     /// State of the audit trail.
-    #[schema(value_type = HealthState)]
+    #[schema(value_type = PartHealth)]
     audit: &'static str,
-    #[schema(value_type = HealthState)]
+    #[schema(value_type = PartHealth)]
     database: &'static str,
     /// State of name resolution.
-    #[schema(value_type = HealthState)]
+    #[schema(value_type = PartHealth)]
     resolver: &'static str,
-    #[schema(value_type = HealthState)]
+    #[schema(value_type = ReadinessState)]
     status: &'static str,
 }
 
@@ -62,7 +77,8 @@ async fn healthz() -> Response {
 
 /// Check that requests can be served.
 ///
-/// The database responds, the audit trail can be read and written, and names can be resolved.
+/// The database responds, the audit trail can be read and written, names can be resolved, and the server was not asked
+/// to stop.
 #[utoipa::path(
     get,
     path = "/readyz",
@@ -83,20 +99,23 @@ async fn healthz() -> Response {
         ),
     ),
 )]
-async fn readyz(Extract(state): Extract<gateway::State>) -> Response {
-    let limit = Duration::from_secs(5);
-    let database = matches!(tokio::time::timeout(limit, state.store.ping()).await, Ok(Ok(())));
-    let audit = tokio::time::timeout(limit, gateway::admin::audit::answers(&state)).await;
+async fn readyz(Extract(HealthState { gateway, stopping }): Extract<HealthState>) -> Response {
+    let (database, audit, resolver) = tokio::join!(
+        timeout(LIMIT, gateway.store.ping()),
+        timeout(LIMIT, gateway::admin::audit::answers(&gateway)),
+        gateway.net.resolver_answers(),
+    );
+    let database = matches!(database, Ok(Ok(())));
     let audit = matches!(audit, Ok(true));
-    let resolver = state.net.resolver_answers().await;
-    let ready = database && audit && resolver;
+    let draining = *stopping.borrow();
+    let ready = database && audit && resolver && !draining;
     let word = |ok: bool| if ok { "ok" } else { "unavailable" };
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let body = Readiness {
         audit: word(audit),
         database: word(database),
         resolver: word(resolver),
-        status: word(ready),
+        status: if draining { "draining" } else { word(ready) },
     };
     let mut response = (status, axum::Json(body)).into_response();
     if !ready {

@@ -9,5 +9,6 @@ pub mod health;
 pub mod nodes;
 pub mod openapi;
 pub mod serve;
+mod service_manager;
 pub mod telemetry;
 pub mod traces;

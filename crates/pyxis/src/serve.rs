@@ -23,6 +23,7 @@ use tower::{Layer, ServiceExt, service_fn};
 use crate::app::App;
 use crate::config::{Config, MetricsListen};
 use crate::front::{FastPath, source};
+use crate::service_manager::{self, Notice};
 use crate::traces::{self, Traces};
 use crate::{health, openapi};
 
@@ -107,8 +108,10 @@ pub async fn run(app: App, bound: Bound, traces: Option<Traces>) -> Result<()> {
     tokio::spawn(async move {
         stop_signal().await;
         tracing::info!("stopping; waiting for open requests");
+        service_manager::notify(Notice::Stopping);
         stop.send_replace(true);
     });
+    service_manager::notify(Notice::Ready);
     let finished = serve::serve_peers(bound.listener, |peer| front.for_peer(peer), until(stopped)).await;
     if !finished {
         tracing::warn!("some requests did not finish in time and were aborted");
@@ -157,7 +160,7 @@ fn router_until(app: &App, stopped: watch::Receiver<bool>) -> Router {
     }
     if app.config.surfaces.dashboard {
         let scoring = app.config.surfaces.scoring.then(|| app.scoring.clone());
-        let state = dashboard::State::new(app.gateway.clone(), scoring, stopped);
+        let state = dashboard::State::new(app.gateway.clone(), scoring, stopped.clone());
         let state = if app.config.surfaces.verification {
             state.with_verification(app.verify.clone())
         } else {
@@ -166,7 +169,7 @@ fn router_until(app: &App, stopped: watch::Receiver<bool>) -> Router {
         router = router.merge(dashboard::router(state));
     }
     router
-        .merge(health::routes(app.gateway.clone()))
+        .merge(health::routes(app.gateway.clone(), stopped))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(axum::middleware::from_fn_with_state(source(app), request_id::assign))

@@ -5,6 +5,7 @@ mod commands;
 mod connect;
 mod dotenv;
 mod first_start;
+mod healthcheck;
 mod keys;
 mod preloaded;
 mod readiness;

@@ -1,0 +1,99 @@
+//! `pyxis healthcheck`: the readiness of a running server, for container engines and service managers.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use http::{Request, StatusCode};
+use pyxis_net::Client;
+use pyxis_net::body::{empty, read_capped};
+use serde_json::{Value, json};
+
+use super::{connect, out, quiet, settings};
+use crate::app;
+use crate::cli::Global;
+use crate::config::Config;
+
+/// Time for the whole answer.
+const LIMIT: Duration = Duration::from_secs(3);
+/// Longest answer, in bytes.
+const MAX_ANSWER: usize = 64 * 1024;
+/// Path of the readiness check.
+const PATH: &str = "/readyz";
+
+/// Prints one line: `ready`, or the reason that the server is not.
+pub(super) async fn run(global: &Global, url: Option<&str>) -> ExitCode {
+    let checked = tokio::time::timeout(LIMIT, check(global, url)).await;
+    let checked =
+        checked.unwrap_or_else(|_| Err(anyhow::anyhow!("no answer within {} seconds", LIMIT.as_secs())));
+    let reason = checked.err().map(|error| format!("{error:#}").replace('\n', " "));
+    let text = reason.as_ref().map_or_else(|| "ready".to_owned(), |reason| format!("not ready: {reason}"));
+    out::outcome(global.json, &json!({ "ready": reason.is_none(), "reason": reason }), text);
+    if reason.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+async fn check(global: &Global, url: Option<&str>) -> Result<()> {
+    let config = settings(&quiet(global.flags()))?;
+    let url = match url {
+        Some(url) => connect::base_url(url.strip_suffix(PATH).unwrap_or(url))?,
+        None => local_url(&config)?,
+    };
+    // The server's address is the operator's own, and often a private one.
+    ask(&app::client(&config)?.private(), &url).await
+}
+
+/// URL of the server that these settings start, on this machine.
+fn local_url(config: &Config) -> Result<String> {
+    let mut address = config.listen;
+    if address.port() == 0 {
+        bail!("PX_LISTEN leaves the port to the system; name the server with --url");
+    }
+    if address.ip().is_unspecified() {
+        address.set_ip(match address.ip() {
+            IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+        });
+    }
+    Ok(format!("http://{address}"))
+}
+
+/// Succeeds if the server answers that it is ready. A redirect is not an answer.
+async fn ask(client: &Client, url: &str) -> Result<()> {
+    let request = Request::get(format!("{url}{PATH}")).body(empty()).context("--url")?;
+    // The limit on the whole answer is shorter.
+    let response = client.send(request, 2 * LIMIT).await.with_context(|| url.to_owned())?;
+    let status = response.status();
+    let body = read_capped(response.into_body(), MAX_ANSWER).await.with_context(|| url.to_owned())?;
+    let parts: Value = serde_json::from_slice(&body).unwrap_or_default();
+    match parts["status"].as_str() {
+        Some("ok") if status == StatusCode::OK => Ok(()),
+        Some("draining") => bail!("it is stopping"),
+        Some("unavailable") => bail!("unavailable: {}", unavailable(&parts)),
+        _ => bail!("{url} answered {status}, not as a Pyxis server does"),
+    }
+}
+
+/// Names of the parts that are unavailable.
+fn unavailable(parts: &Value) -> String {
+    let is_down = |name: &&str| parts[*name] == "unavailable";
+    ["database", "audit", "resolver"].into_iter().filter(is_down).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Flags;
+
+    #[test]
+    fn the_server_of_the_settings_is_asked_on_this_machine() {
+        let url = |listen: &str| {
+            let flags = Flags::from([("listen", listen.to_owned())]);
+            local_url(&Config::load(&flags, &std::collections::BTreeMap::new()).unwrap())
+        };
+        assert_eq!(url("0.0.0.0:8700").unwrap(), "http://127.0.0.1:8700");
+        assert_eq!(url("[::]:8700").unwrap(), "http://[::1]:8700");
+        assert_eq!(url("10.1.2.3:80").unwrap(), "http://10.1.2.3:80");
+        assert!(url("127.0.0.1:0").unwrap_err().to_string().contains("--url"));
+    }
+}
