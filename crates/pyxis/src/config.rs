@@ -146,7 +146,7 @@ impl Config {
 
     fn from_source(source: &Source<'_, impl Env>) -> Result<Self> {
         let data_dir = PathBuf::from(source.text("data_dir")?);
-        let database = source.text("database_url")?;
+        let database = source.database_url()?;
         let database = if database.is_empty() {
             DatabaseUrl::sqlite(data_dir.join("pyxis.db"))
         } else {
@@ -238,6 +238,15 @@ impl<E: Env> Source<'_, E> {
 
     fn optional<T: std::str::FromStr<Err: std::fmt::Display>>(&self, key: &'static str) -> Result<Option<T>> {
         if self.text(key)?.trim().is_empty() { Ok(None) } else { self.parsed(key).map(Some) }
+    }
+
+    /// The URL of the database. It may hold a password, so it can also come from a file, which comes before
+    /// `pyxis.toml` as variables do.
+    fn database_url(&self) -> Result<String> {
+        let key = "database_url";
+        let is_set = self.flags.contains_key(key) || self.env.var(&keys::env_name(key)).is_some();
+        let from_file = if is_set { None } else { self.secret(key)? };
+        from_file.map_or_else(|| self.text(key), |url| Ok(url.expose().clone()))
     }
 
     /// Our setting, or the variable that every OpenTelemetry exporter knows.
@@ -343,6 +352,22 @@ mod tests {
         let wrong = text.replace("per_second", "very-secret-too");
         let error = load(&[("PX_INDEXERS", &wrong)], &[]).map(drop).unwrap_err();
         assert!(!format!("{error:#}").contains("very-secret"), "{error:#}");
+    }
+
+    #[test]
+    fn the_database_url_may_come_from_a_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("database_url");
+        std::fs::write(&path, "sqlite:file.db\n").unwrap();
+        let file = ("PX_DATABASE_URL_FILE", path.to_str().unwrap());
+        let read = |vars: &[(&str, &str)], flags: &[(&'static str, &str)]| {
+            format!("{:?}", load(vars, flags).unwrap().database)
+        };
+        assert_eq!(read(&[file], &[]), "sqlite:file.db");
+        assert_eq!(read(&[file, ("PX_DATABASE_URL", "sqlite:variable.db")], &[]), "sqlite:variable.db");
+        assert_eq!(read(&[file], &[("database_url", "sqlite:flag.db")]), "sqlite:flag.db");
+        let error = load(&[("PX_DATABASE_URL_FILE", "/missing")], &[]).map(drop).unwrap_err();
+        assert!(format!("{error:#}").contains("PX_DATABASE_URL_FILE"), "{error:#}");
     }
 
     #[test]

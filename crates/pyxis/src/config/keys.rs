@@ -22,7 +22,11 @@ const KEYS: &[SettingKey] = &[
         "./pyxis-data",
         "Directory of the SQLite database, the generated master key and the signed audit head.",
     ),
-    key("database_url", "", "`sqlite:PATH` or `postgres://…`. Empty: `pyxis.db` in the data directory."),
+    key(
+        "database_url",
+        "",
+        "`sqlite:PATH` or `postgres://…`; or name a file with `PX_DATABASE_URL_FILE`. Empty: `pyxis.db` in the data directory.",
+    ),
     key(
         "encryption_key",
         "",
