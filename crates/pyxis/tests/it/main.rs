@@ -17,6 +17,7 @@ mod documents;
 mod fuzzed;
 mod gateway;
 mod heads;
+mod image;
 mod imports;
 mod language;
 mod layering;

@@ -1,7 +1,6 @@
 //! The signing sidecar, as a process, in front of an upstream that verifies signatures.
 
 mod answers;
-mod image;
 pub(crate) mod process;
 mod proxied;
 mod requests;

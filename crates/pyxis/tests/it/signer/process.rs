@@ -20,7 +20,7 @@ pub(super) fn command(directory: &TempDir, env: &[(&str, &str)]) -> Command {
 }
 
 /// The variables of the credential that the verifier knows.
-pub(super) fn my_app() -> Vec<(&'static str, &'static str)> {
+pub(crate) fn my_app() -> Vec<(&'static str, &'static str)> {
     vec![
         ("OAUTH_CRED_MY_APP_CONSUMER_KEY", CONSUMER_KEY),
         ("OAUTH_CRED_MY_APP_CONSUMER_SECRET", CONSUMER_SECRET),
@@ -32,7 +32,7 @@ pub(super) fn my_app() -> Vec<(&'static str, &'static str)> {
 /// The process ends with this value.
 pub(crate) struct Signer {
     child: Child,
-    pub(super) greeting: Value,
+    pub(crate) greeting: Value,
     pub(super) directory: TempDir,
     client: Client,
 }
@@ -53,7 +53,7 @@ impl Signer {
     }
 
     /// Starts `command`, a signer with `--json`.
-    pub(super) fn run(command: &mut Command, directory: TempDir) -> Self {
+    pub(crate) fn run(command: &mut Command, directory: TempDir) -> Self {
         let mut log = tempfile::tempfile().unwrap();
         let mut child = command.stdout(Stdio::piped()).stderr(log.try_clone().unwrap()).spawn().unwrap();
         let mut line = String::new();
@@ -80,7 +80,7 @@ impl Signer {
         self.greeting["address"].as_str().unwrap().parse().unwrap()
     }
 
-    pub(super) fn client(&self) -> &Client {
+    pub(crate) fn client(&self) -> &Client {
         &self.client
     }
 

@@ -313,6 +313,13 @@ impl Process {
         let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
         (Self(child), lines)
     }
+
+    /// Sends SIGTERM and waits.
+    pub(crate) async fn stop(mut self) -> ExitStatus {
+        pyxis_testkit::signal::send("TERM", &self.0);
+        let waiting = tokio::task::spawn_blocking(move || self.0.wait());
+        waiting.await.expect("no panic").expect("an exit status")
+    }
 }
 
 impl Drop for Process {
