@@ -20,6 +20,8 @@ need iproute2 ip                # tests that dial inside a network namespace
 need procps ps
 need binutils strip             # packaging/
 need umoci umoci
+need systemd systemd            # ci/packaging.sh
+need dpkg-dev dpkg-shlibdeps
 need codespell codespell
 need curl curl                  # tools behind `pyxis run`
 need git git
@@ -53,4 +55,11 @@ if ! cargo nextest --version >/dev/null 2>&1; then
     # Its build must not fill a target directory that is shared with the project's.
     env -u CARGO_TARGET_DIR cargo install cargo-nextest --locked --quiet ||
         echo "cargo-nextest cannot be installed; the tests run with cargo test" >&2
+fi
+
+if ! cargo deb --version >/dev/null 2>&1; then
+    echo "== installing cargo-deb"
+    # Unoptimized, and with the system's xz: it builds in half a minute, and packs one file.
+    env -u CARGO_TARGET_DIR cargo install cargo-deb --version 3.8.0 --locked --quiet --debug --no-default-features ||
+        echo "cargo-deb cannot be installed; the Debian package is not tested" >&2
 fi

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# ci/packaging.sh: the packages of packaging/ as people use them. Checks the recipes for Kubernetes and Compose and the
+# bill of materials by their schemas. Makes the files of a release of the built program, and installs, runs and removes
+# the Debian package on a copy of this machine that has its own systemd and leaves no trace. (`image::` tests the image.)
+#
+# PX_TEST_PYXIS names the built program; without it, it is built. Needs root, cargo-deb and systemd.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# skip REASON: a developer's machine may lack a tool; the gate may not.
+skip() {
+    echo "packaging: skipped, $1"
+    if [[ -n ${PX_TEST_STRICT:-} ]]; then exit 1; fi
+    exit 0
+}
+command -v python3 >/dev/null || skip "Python is missing (apt-get install python3 python3-venv)"
+cargo deb --version >/dev/null 2>&1 || skip "cargo-deb is missing (ci/setup.sh)"
+[[ -x /lib/systemd/systemd ]] || skip "systemd is missing (apt-get install systemd)"
+unshare --mount --pid --fork true 2>/dev/null || skip "it needs root, for a copy of this machine"
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/px-packaging.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+
+echo "== recipes"
+# Made on first use, beside the target directory.
+environment=$(realpath -m "${CARGO_TARGET_DIR:-target}")/packaging-checks-1
+if [[ ! -f $environment/ready ]]; then
+    rm -rf "$environment"
+    python3 -m venv "$environment"
+    "$environment/bin/pip" install --quiet --disable-pip-version-check kubernetes-validate==1.37.0 \
+        compose-spec==0.2.1 'cyclonedx-python-lib[json-validation]==11.12.0' PyYAML==6.0.3
+    touch "$environment/ready"
+fi
+packaging/sbom.py >"$work/sbom.cdx.json"
+"$environment/bin/python" ci/packaging/check.py "$work/sbom.cdx.json"
+
+echo "== release"
+program=${PX_TEST_PYXIS:-}
+if [[ -z $program ]]; then
+    cargo build --locked --quiet --package pyxis --bin pyxis
+    program=$(realpath "${CARGO_TARGET_DIR:-target}/debug/pyxis")
+fi
+strip -o "$work/pyxis" "$program"
+# shellcheck source=packaging/facts.sh
+. packaging/facts.sh
+PX_DEB_FLAGS=--fast packaging/release.sh "$VERSION" "$work/pyxis" "$work/release" >"$work/release.log" 2>&1 ||
+    { cat "$work/release.log" >&2; exit 1; }
+(cd "$work/release" && sha256sum --check --quiet SHA256SUMS)
+cp ci/packaging/inside.sh "$work/inside.sh"
+cp "$work"/release/*.deb "$work/pyxis.deb"
+echo "packaging: a release has $(wc -l <"$work/release/SHA256SUMS") files"
+
+echo "== Debian package"
+status=0
+timeout 300 unshare --mount --pid --fork --kill-child --cgroup --net --uts --ipc \
+    ci/packaging/machine.sh "$work" >"$work/machine.log" 2>&1 || status=$?
+if ((status != 0)); then
+    cat "$work/machine.log" "$work/inside.log" >&2 || true
+    echo "packaging: the installed package does not work" >&2
+    exit 1
+fi
+grep '^packaging: ' "$work/inside.log"

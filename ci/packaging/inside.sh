@@ -1,0 +1,59 @@
+# On the copied machine: installs the Debian package, runs the service, removes the package.
+set -Eeuo pipefail
+trap 'echo "failed in line $LINENO: $BASH_COMMAND"; journalctl --no-pager --unit pyxis | tail -n 40' ERR
+
+# expect WANTED GOT
+expect() {
+    if [[ $1 != "$2" ]]; then
+        echo "expected: $1, got: $2"
+        return 1
+    fi
+}
+# ready: what the health check says.
+ready() { pyxis healthcheck 2>&1 || true; }
+
+echo "== install"
+dpkg --install /mnt/pyxis.deb >/mnt/dpkg.log 2>&1 || { cat /mnt/dpkg.log; false; }
+grep --quiet 'generated a new master key in /etc/pyxis/key' /mnt/dpkg.log
+expect "root:pyxis 640" "$(stat --format '%U:%G %a' /etc/pyxis/key)"
+expect "root:pyxis 640" "$(stat --format '%U:%G %a' /etc/pyxis/pyxis.env)"
+expect "pyxis:pyxis 700" "$(stat --format '%U:%G %a' /var/lib/pyxis)"
+expect inactive "$(systemctl is-active pyxis || true)"
+systemd-analyze verify pyxis.service
+# 0 is the best and 100 the worst. What counts is the network, which it needs.
+systemd-analyze security --offline=true --threshold=15 --no-pager /lib/systemd/system/pyxis.service >/mnt/security.log ||
+    { cat /mnt/security.log; false; }
+echo "packaging: $(tail -n 1 /mnt/security.log | sed 's/^[^A-Z]*//')"
+
+echo "== run"
+key=$(pyxis-admin bootstrap --json --owner-email ana@example.org | grep -o '"agent_key":"[^"]*"' | cut -d'"' -f4)
+systemctl start pyxis
+expect ready "$(ready)"
+expect 200 "$(curl --silent --output /dev/null --write-out '%{http_code}' --header "X-PX-Key: $key" \
+    http://127.0.0.1:8700/agent/services)"
+process=$(systemctl show --property MainPID --value pyxis)
+expect pyxis "$(stat --format %U "/proc/$process")"
+field() { sed -n "s/^$1:\s*//p" "/proc/$process/status"; }
+expect "1 2 0000000000000000" "$(field NoNewPrivs) $(field Seccomp) $(field CapEff)"
+expect pyxis "$(stat --format %U /var/lib/pyxis/pyxis.db)"
+
+echo "== upgrade"
+dpkg --install /mnt/pyxis.deb >/mnt/dpkg.log 2>&1 || { cat /mnt/dpkg.log; false; }
+expect "" "$(grep 'master key' /mnt/dpkg.log || true)"
+[[ $(systemctl show --property MainPID --value pyxis) != "$process" ]]
+expect ready "$(ready)"
+
+echo "== stop"
+systemctl stop pyxis
+expect success "$(systemctl show --property Result --value pyxis)"
+[[ $(ready) == "not ready: http://127.0.0.1:8700: "* ]]
+systemctl start pyxis
+
+echo "== remove"
+dpkg --remove pyxis
+expect inactive "$(systemctl is-active pyxis || true)"
+[[ ! -e /usr/bin/pyxis && ! -e /lib/systemd/system/pyxis.service && -e /etc/pyxis/pyxis.env ]]
+dpkg --purge pyxis 2>&1 | tee /mnt/dpkg.log
+grep --quiet 'kept /etc/pyxis/key and /var/lib/pyxis' /mnt/dpkg.log
+[[ ! -e /etc/pyxis/pyxis.env && -e /etc/pyxis/key && -e /var/lib/pyxis/pyxis.db ]]
+echo "packaging: the Debian package was installed, run, upgraded, stopped, removed and purged"

@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# The files of a release, in FOLDER or dist/VERSION: the program with its unit, the Debian package, the image, the bill of
+# materials, and their SHA-256 sums. It publishes nothing; its last lines say how to sign.
+#
+#   packaging/release.sh VERSION [BINARY [FOLDER]]
+#
+# Without BINARY, the program is built. Needs cargo-deb, umoci and binutils, as image.sh does. PX_DEB_FLAGS has more
+# options for cargo-deb.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=packaging/facts.sh
+. packaging/facts.sh
+
+out=${3:-dist/$VERSION}
+if [[ $# != [123] || $1 != "$VERSION" || -e $out ]]; then
+    echo "usage: packaging/release.sh VERSION [BINARY [FOLDER]]" >&2
+    echo "VERSION is that of Cargo.toml, $VERSION, and $out must not exist" >&2
+    exit 2
+fi
+binary=${2:-}
+if [[ -z $binary ]]; then
+    cargo build --release --locked --package pyxis --bin pyxis
+    binary=${CARGO_TARGET_DIR:-target}/release/pyxis
+fi
+case $(LC_ALL=C readelf -h "$binary" | sed -n 's/^ *Machine: *//p') in
+    AArch64) machine=aarch64 debian=arm64 ;;
+    *) machine=x86_64 debian=amd64 ;;
+esac
+strip=strip
+if [[ $machine != "$(uname -m)" ]]; then strip=$machine-linux-gnu-strip; fi
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/px-release.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$out"
+
+# pack FILE FOLDER NAME: a compressed archive that depends on nothing but its content and the commit.
+pack() {
+    tar --create --gzip --file "$out/$1" --format=gnu --sort=name --mtime="@$SOURCE_DATE_EPOCH" \
+        --numeric-owner --owner=0 --group=0 -C "$2" "$3"
+}
+
+echo "== program"
+folder=pyxis-$VERSION-$machine-linux
+mkdir -p "$work/$folder"
+"$strip" -o "$work/$folder/pyxis" "$binary"
+cp LICENSE README.md CHANGELOG.md docs/reference/cli.md docs/reference/configuration.md packaging/pyxis.service \
+    packaging/debian/pyxis.env packaging/debian/pyxis-admin "$work/$folder"
+chmod -R u=rwX,go=rX "$work/$folder"
+pack "$folder.tar.gz" "$work" "$folder"
+
+echo "== Debian package"
+target=$machine-unknown-linux-gnu
+mkdir -p "$work/target/$target/release"
+cp "$work/$folder/pyxis" "$work/target/$target/release/pyxis"
+# shellcheck disable=SC2086
+CARGO_TARGET_DIR=$work/target cargo deb --package pyxis --target "$target" --no-build --no-strip --quiet \
+    ${PX_DEB_FLAGS:-} --output "$out/pyxis_${VERSION}_$debian.deb"
+
+echo "== image"
+packaging/image.sh "$work/$folder/pyxis" "$work/pyxis-$VERSION-$machine-image" >/dev/null
+pack "pyxis-$VERSION-$machine-image.tar.gz" "$work" "pyxis-$VERSION-$machine-image"
+
+echo "== bill of materials"
+packaging/sbom.py --target "$target" >"$out/pyxis-$VERSION-$machine.cdx.json"
+
+(cd "$out" && sha256sum -- pyxis* >SHA256SUMS)
+cat <<END
+== $out
+$(cat "$out/SHA256SUMS")
+
+Sign the sums, which cover everything else, with one of
+  minisign -Sm $out/SHA256SUMS
+  cosign sign-blob --bundle $out/SHA256SUMS.sigstore.json $out/SHA256SUMS
+END
