@@ -6,6 +6,7 @@ mod connect;
 mod dotenv;
 mod first_start;
 mod keys;
+mod mistakes;
 mod preloaded;
 mod readiness;
 mod server;
