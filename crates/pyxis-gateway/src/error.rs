@@ -189,11 +189,8 @@ pub enum Error {
     /// No such item in this workspace.
     #[error("not found: {0}")]
     NotFound(Missing),
-    /// `/forward` was called with another method, probably the one that was meant for the target.
-    #[error(
-        "method not allowed: send POST /forward with X-PX-Credential and X-PX-Target; the method for the target goes \
-         into X-PX-Method"
-    )]
+    /// `/forward` or `/sign` was called with another method, perhaps the one that was meant for the target.
+    #[error("method not allowed: send POST; on /forward, the method for the target goes into X-PX-Method")]
     MethodNotAllowed(&'static str),
     /// The name is already in use.
     #[error("name is taken: {0}")]
