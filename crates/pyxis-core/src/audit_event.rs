@@ -115,7 +115,7 @@ audit_events! {
         CredentialVerified = "credential.verified" was "credential.verify", "Credential verified",
             "A credential was tried with one GET.";
         ToolPermissionChanged = "tool.permission_changed", "Tool permission changed",
-            "A tool of an MCP server was set to pass, ask or deny.";
+            "A tool of an MCP server was set to allow, ask or deny.";
         PolicyChanged = "policy.changed", "Policy changed", "A policy took effect.";
         PolicyRemoved = "policy.removed", "Policy removed", "A policy was removed.";
         PolicyProposed = "policy.proposed", "Policy proposed", "A member proposed a policy.";

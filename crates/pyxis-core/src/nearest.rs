@@ -3,15 +3,25 @@
 /// Edits by which a suggestion may differ from the name.
 const MAX_EDITS: usize = 3;
 
-/// The known name with the fewest edits from `name`, if it is close enough to be meant.
+/// Shortest beginning that is taken for a name.
+const MIN_BEGINNING: usize = 4;
+
+/// The known name with the fewest edits from `name`, if it is close enough to be meant; else the one that begins with it.
 pub fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let most = MAX_EDITS.min(name.chars().count() / 2);
-    known
-        .into_iter()
+    let known: Vec<&str> = known.into_iter().collect();
+    let close = known
+        .iter()
         .map(|candidate| (edits(name, candidate), candidate))
         .filter(|(edits, _)| *edits <= most)
         .min_by_key(|(edits, _)| *edits)
-        .map(|(_, candidate)| candidate)
+        .map(|(_, candidate)| *candidate);
+    close.or_else(|| known.into_iter().find(|candidate| begins_with(candidate, name)))
+}
+
+fn begins_with(candidate: &str, beginning: &str) -> bool {
+    let start = candidate.get(..beginning.len());
+    beginning.len() >= MIN_BEGINNING && start.is_some_and(|start| start.eq_ignore_ascii_case(beginning))
 }
 
 /// ` (did you mean NAME?)`, or nothing.
@@ -47,6 +57,8 @@ mod tests {
         assert_eq!(nearest("GET", known), None);
         assert_eq!(nearest("", known), None);
         assert_eq!(suggestion("strip", known), " (did you mean stripe?)");
+        assert_eq!(nearest("Claude", ["codex", "claude-code"]), Some("claude-code"));
+        assert_eq!(nearest("cla", ["codex", "claude-code"]), None);
         assert_eq!(suggestion("github", known), "");
     }
 }

@@ -10,7 +10,7 @@ mod pattern_lists;
 mod tightening;
 
 pub use compiled::CompiledPolicy;
-pub use content::{ContentRule, Finding, RequestContent};
+pub use content::{ContentRule, Finding, RequestContent, may_have_parameters, query_may_name_method};
 pub use document::{Policy, PolicyError};
 pub use method::Method;
 pub use operations::Operations;
@@ -205,7 +205,36 @@ pub fn evaluate_content<'p>(
     target: &Target,
     content: &RequestContent<'_>,
 ) -> Option<Finding<'p>> {
-    rules(policy).evaluate(decision, method, target, content)
+    let by_rules = rules(policy).evaluate(decision, method, target, content);
+    let verdict = |method| verdict_of(policy, decision, target, method);
+    let by_method = content::method_finding(verdict, method, content);
+    [by_rules, by_method].into_iter().flatten().min_by_key(|finding| content::leniency(finding.verdict))
+}
+
+/// True if the body of a request may name another method, and not every method passes to this URL
+/// (`docs/reference/policy.md#named-methods`). Then a body of a type that [`may_have_parameters`] must be read.
+pub fn body_may_name_method(
+    policy: Option<&CompiledPolicy>,
+    decision: &Decision<'_>,
+    method: Method,
+    target: &Target,
+) -> bool {
+    let passes = |method| verdict_of(policy, decision, target, method) == Verdict::AutoApprove;
+    method == Method::Post && decision.verdict != Verdict::Deny && !content::REPLACING.into_iter().all(passes)
+}
+
+/// The verdict for a URL under another method than that of the decision.
+fn verdict_of(
+    policy: Option<&CompiledPolicy>,
+    decision: &Decision<'_>,
+    target: &Target,
+    method: Method,
+) -> Verdict {
+    let mode = match decision.rule {
+        Rule::AutonomousDefault => ApprovalMode::Autonomous,
+        _ => ApprovalMode::Gated,
+    };
+    evaluate(policy, mode, method, target).verdict
 }
 
 /// The content rules of a policy; none without a policy.

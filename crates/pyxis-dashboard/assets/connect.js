@@ -6,10 +6,11 @@ const LAST = Date.now() + 30 * 60 * 1000;
 const status = document.querySelector("[data-seen]");
 const text = status.querySelector("[data-seen-text]");
 const since = Date.parse(status.dataset.since);
+const isActive = "active" in status.dataset;
 
 async function ask() {
   if (Date.now() > LAST) {
-    text.textContent = "No call has arrived. Reload this page to wait again.";
+    if (!isActive) text.textContent = "No call has arrived. Reload this page to wait again.";
     return;
   }
   try {
@@ -17,7 +18,7 @@ async function ask() {
     const { last_seen } = answer.ok ? await answer.json() : {};
     if (last_seen && Date.parse(last_seen) >= since) {
       status.classList.add("arrived");
-      text.textContent = "Connected. A call has arrived.";
+      text.textContent = isActive ? "Connected. A new call has arrived." : "Connected. A call has arrived.";
       return;
     }
   } catch {
@@ -26,5 +27,6 @@ async function ask() {
   setTimeout(ask, PAUSE);
 }
 
-text.textContent = "Waiting for a call from this agent…";
+// An agent that has called before is not waited for.
+if (!isActive) text.textContent = "Waiting for a call from this agent…";
 ask();

@@ -189,8 +189,8 @@ pub enum Error {
     /// No such item in this workspace.
     #[error("not found: {0}")]
     NotFound(Missing),
-    /// The method is not supported on this path.
-    #[error("method not allowed")]
+    /// `/forward` or `/sign` was called with another method, perhaps the one that was meant for the target.
+    #[error("method not allowed: send POST; on /forward, the method for the target goes into X-PX-Method")]
     MethodNotAllowed(&'static str),
     /// The name is already in use.
     #[error("name is taken: {0}")]
@@ -291,7 +291,7 @@ impl From<pyxis_net::Error> for Error {
     }
 }
 
-const SUPPORTED: &str = "supported: X-PX-Key, X-PX-Credential, X-PX-Target, X-PX-Method, X-PX-Reason, \
+const SUPPORTED: &str = "X-PX-Key, X-PX-Credential, X-PX-Target, X-PX-Method, X-PX-Reason, \
     Idempotency-Key, Prefer: wait=N; the body of this request is forwarded";
 
 impl From<&Error> for Problem {

@@ -196,7 +196,22 @@ pub(crate) fn refusal(status: StatusCode, problem: &Value) -> CallToolResult {
     let code = problem["code"].as_str().unwrap_or("unknown");
     let detail = problem["detail"].as_str().or_else(|| problem["title"].as_str()).unwrap_or(status.as_str());
     let action = problem["agent_action"].as_str().map(|action| format!(" {action}")).unwrap_or_default();
-    error_result(code, &format!("{detail}.{action}"), problem["url"].as_str())
+    error_result(code, &in_arguments(&format!("{detail}.{action}")), problem["url"].as_str())
+}
+
+/// A message of the proxy, with the arguments of a tool in place of the headers and paths that they become.
+fn in_arguments(message: &str) -> String {
+    const TERMS: [(&str, &str); 8] = [
+        ("header: X-PX-", "argument: X-PX-"),
+        ("header X-PX-", "argument X-PX-"),
+        ("X-PX-Credential", "`credential`"),
+        ("X-PX-Target", "`url`"),
+        ("X-PX-Method", "`method`"),
+        ("X-PX-Reason", "`reason`"),
+        ("GET /agent/services lists", "the tool services lists"),
+        ("with DELETE on their poll_url", "with the tool withdraw"),
+    ];
+    TERMS.iter().fold(message.to_owned(), |message, (header, argument)| message.replace(header, argument))
 }
 
 fn error_result(code: &str, detail: &str, url: Option<&str>) -> CallToolResult {
@@ -294,4 +309,31 @@ fn pairs(headers: &HeaderMap) -> Vec<(String, String)> {
 pub(crate) async fn own(body: Body) -> Value {
     let bytes = axum::body::to_bytes(body, MAX_OWN).await.unwrap_or_default();
     serde_json::from_slice(&bytes).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_names_the_arguments_of_the_tool_and_no_header() {
+        for (detail, action, expected) in [
+            (
+                "missing header: X-PX-Reason (the policy asks for a reason)",
+                None,
+                "missing argument: `reason` (the policy asks for a reason).",
+            ),
+            ("X-PX-Method must be GET or POST", None, "`method` must be GET or POST."),
+            ("bad value in header X-PX-Target: x", None, "bad value in argument `url`: x."),
+            (
+                "no such credential",
+                Some("GET /agent/services lists the credentials of this key"),
+                "no such credential. the tool services lists the credentials of this key",
+            ),
+        ] {
+            let problem = json!({"code": "c", "detail": detail, "agent_action": action});
+            let told = refusal(StatusCode::BAD_REQUEST, &problem).structured_content.unwrap();
+            assert_eq!(told["detail"], expected);
+        }
+    }
 }

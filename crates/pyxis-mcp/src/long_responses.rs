@@ -87,13 +87,14 @@ impl LongResponses {
     pub(crate) async fn read_body(&self, mut body: Body, is_tool: bool) -> ReadBody {
         let until = Instant::now() + MAX_READING;
         let mut bytes = Vec::new();
-        let is_end = |bytes: &[u8]| is_tool && message::answer(bytes).is_some();
-        if read(&mut body, &mut bytes, MAX_INLINE, until, is_end).await == Reading::Ended {
+        let mut search = message::AnswerSearch::default();
+        let mut is_end = |bytes: &[u8]| is_tool && search.find(bytes).is_some();
+        if read(&mut body, &mut bytes, MAX_INLINE, until, &mut is_end).await == Reading::Ended {
             return ReadBody { bytes, is_whole: true };
         }
         let most = self.gateway.config.response_max;
         let Ok(_reader) = self.readers.try_acquire() else { return ReadBody { bytes, is_whole: false } };
-        let is_whole = read(&mut body, &mut bytes, most, until, is_end).await == Reading::Ended;
+        let is_whole = read(&mut body, &mut bytes, most, until, &mut is_end).await == Reading::Ended;
         ReadBody { bytes, is_whole }
     }
 
@@ -163,7 +164,7 @@ async fn read(
     bytes: &mut Vec<u8>,
     most: usize,
     until: Instant,
-    is_end: impl Fn(&[u8]) -> bool,
+    is_end: &mut (impl FnMut(&[u8]) -> bool + Send),
 ) -> Reading {
     while bytes.len() <= most {
         match tokio::time::timeout_at(until, body.frame()).await {

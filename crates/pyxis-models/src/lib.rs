@@ -50,10 +50,17 @@ pub enum Error {
     Training(String),
     /// A file cannot be used as a custom model.
     #[error("the model is refused: {0}")]
-    Refused(#[from] pyxis_onnx::LoadError),
+    Refused(pyxis_onnx::LoadError),
     /// A custom model, by name, failed. There is no score.
     #[error("the custom model {0} failed: {1}")]
     Custom(String, String),
+}
+
+impl From<pyxis_onnx::LoadError> for Error {
+    /// The cause is part of the message, so it is not the source too.
+    fn from(error: pyxis_onnx::LoadError) -> Self {
+        Self::Refused(error)
+    }
 }
 
 impl Error {
@@ -70,6 +77,13 @@ pub fn built_in() -> Result<bundle::Bundle, Error> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_refused_model_says_why_once() {
+        let error = crate::Error::from(pyxis_onnx::LoadError::TooLarge(5));
+        assert!(error.to_string().starts_with("the model is refused: the file has 5 bytes"));
+        assert!(std::error::Error::source(&error).is_none());
+    }
+
     #[test]
     fn the_models_that_come_with_the_program_are_those_that_the_card_and_the_documents_speak_of() {
         let built_in = crate::built_in().unwrap();

@@ -8,7 +8,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, ConnectionId, WorkspaceId};
 
 use crate::db::{row, sql};
-use crate::{Executor, StoreError};
+use crate::{Executor, StoreError, Tx};
 
 row! {
     /// A program connected to an agent.
@@ -98,6 +98,14 @@ pub async fn remove(
 ) -> Result<bool, StoreError> {
     let query = sql("DELETE FROM agent_connections WHERE workspace_id = $1 AND id = $2");
     Ok(executor.execute(query.bind(workspace).bind(id)).await? == 1)
+}
+
+/// Ends every connection that a person allowed, with its tokens, and deletes codes that are still to be exchanged.
+/// Returns the number of connections.
+pub async fn remove_allowed_by(tx: &mut Tx, workspace: WorkspaceId, email: &str) -> Result<u64, StoreError> {
+    codes::remove_allowed_by(&mut *tx, workspace, email).await?;
+    let query = sql("DELETE FROM agent_connections WHERE workspace_id = $1 AND allowed_by = $2");
+    tx.execute(query.bind(workspace).bind(email)).await
 }
 
 /// Deletes expired codes, tokens and registrations, and connections that have no token left. Used codes stay until

@@ -114,6 +114,23 @@ fn indexer(config: &Config, net: &Client, store: &Store) -> Option<Arc<dyn Sourc
         .then(|| Arc::new(Indexer::new(net.clone(), store.clone(), chains)) as Arc<dyn Source>)
 }
 
+/// Refuses a command that works on an installation where there is none, before it could make another one in a directory
+/// where nobody looks for it.
+pub fn check_exists(config: &Config) -> Result<()> {
+    let missing = match config.database.sqlite_path() {
+        Some(path) => (!path.exists()).then(|| path.to_owned()),
+        None => (config.encryption_key.is_none()).then(|| key_path(config)).filter(|path| !path.exists()),
+    };
+    match missing {
+        None => Ok(()),
+        Some(path) => bail!(
+            "there is no installation here: {} does not exist. Name its directory with --data-dir DIR or \
+             PX_DATA_DIR; `pyxis serve` and `pyxis bootstrap` make a new one",
+            path.display()
+        ),
+    }
+}
+
 /// Opens and migrates the database.
 pub async fn open_store(config: &Config) -> Result<Store> {
     let store = connect_store(config)?;

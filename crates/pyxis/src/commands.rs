@@ -136,9 +136,20 @@ fn serving_settings(flags: &Flags) -> Result<(Config, Option<Traces>)> {
     Ok((config, traces))
 }
 
-/// Opens everything for a command that is not the server.
+/// Opens everything for a command that works on an installation.
 async fn open(global: &Global) -> Result<App> {
+    let config = existing(global)?;
+    open_with(config).await
+}
+
+/// The settings of an installation that exists.
+fn existing(global: &Global) -> Result<Config> {
     let config = settings(&quiet(global.flags()))?;
+    app::check_exists(&config)?;
+    Ok(config)
+}
+
+async fn open_with(config: Config) -> Result<App> {
     let base_url = config.base_url.clone().unwrap_or_else(|| default_base_url(config.listen));
     app::open(config, base_url).await
 }

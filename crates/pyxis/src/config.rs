@@ -9,6 +9,7 @@ pub mod keys;
 mod parse;
 pub mod secrets;
 mod verification;
+pub mod warnings;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -233,7 +234,12 @@ impl<E: Env> Source<'_, E> {
 
     fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(&self, key: &'static str) -> Result<T> {
         let text = self.text(key)?;
-        text.trim().parse().map_err(|error| anyhow::anyhow!("{} is {text:?}: {error}", keys::env_name(key)))
+        text.trim().parse().map_err(|error| {
+            let example = keys::default(key).filter(|default| !default.is_empty());
+            let example =
+                example.map(|default| format!("; write a value such as {default}")).unwrap_or_default();
+            anyhow::anyhow!("{} is {text:?}: {error}{example}", keys::env_name(key))
+        })
     }
 
     fn optional<T: std::str::FromStr<Err: std::fmt::Display>>(&self, key: &'static str) -> Result<Option<T>> {

@@ -8,14 +8,19 @@ mod form;
 mod graphql;
 mod json;
 mod language;
+mod method_override;
+mod parsed;
 mod rules;
 mod value;
 
 pub use field::Comparison;
 pub use graphql::OperationKind;
 pub use language::ContentRuleError;
+pub(super) use method_override::REPLACING;
+pub use method_override::{may_have_parameters, query_may_name_method};
 pub use rules::CompiledContentRules;
 
+use self::parsed::ParsedContent;
 use super::{Method, Verdict};
 use crate::pattern::Pattern;
 
@@ -71,7 +76,7 @@ pub struct Finding<'a> {
     pub verdict: Verdict,
     /// The rule that decided, as written. `None` for the default of GraphQL endpoints.
     pub rule: Option<&'a str>,
-    /// Fact that decided, for example `/amount is 12000; the rule passes <= 5000`.
+    /// Fact that decided, for example `/amount is 12000; the rule allows <= 5000`.
     pub fact: String,
 }
 
@@ -104,9 +109,10 @@ impl ContentRule {
     /// The fact about a request that this rule decides by, for the person who approves it. The rule's URL is not looked
     /// at.
     pub fn fact(&self, content: &RequestContent<'_>) -> String {
+        let parsed = ParsedContent::new(content);
         match &self.check {
-            ContentCheck::Field(check) => check.fact(content),
-            ContentCheck::GraphQl(_) => graphql::summary(content),
+            ContentCheck::Field(check) => check.fact(&parsed),
+            ContentCheck::GraphQl(_) => graphql::summary(parsed.graphql()),
         }
     }
 
@@ -119,9 +125,29 @@ impl ContentRule {
     }
 }
 
-/// Summary of a GraphQL request: `mutation createIssue`.
-pub fn graphql_summary(content: &RequestContent<'_>) -> String {
-    graphql::summary(content)
+/// The fact about a request that asks although no content rule is about it: the method that it names, or its GraphQL
+/// operations.
+pub fn fact_without_rule(method: Method, content: &RequestContent<'_>) -> String {
+    let named = method_override::fact(method, content);
+    named.unwrap_or_else(|| graphql::summary(ParsedContent::new(content).graphql()))
+}
+
+/// The finding that a request names another method, if that method does not simply pass.
+pub(super) fn method_finding(
+    verdict: impl Fn(Method) -> Verdict,
+    method: Method,
+    content: &RequestContent<'_>,
+) -> Option<Finding<'static>> {
+    method_override::finding(verdict, method, content)
+}
+
+/// The order of verdicts, strictest first: of several findings the first strictest counts.
+pub(super) const fn leniency(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Deny => 0,
+        Verdict::RequireApproval => 1,
+        Verdict::AutoApprove => 2,
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use pyxis_core::agent_client::{self, AgentClient};
+use pyxis_core::clock::UnixMillis;
 use pyxis_gateway::admin::agents;
 use serde_json::json;
 
@@ -10,6 +11,7 @@ use super::agent_id;
 use crate::error::html;
 use crate::form::{Page, PathId};
 use crate::session::Manager;
+use crate::view::Timestamp;
 use crate::view::agents::{AgentConnectPage, ConnectGuide, ProgramConfiguration};
 use crate::{Error, State};
 
@@ -17,8 +19,9 @@ use crate::{Error, State};
 const KEY_ENV: &str = "PX_AGENT_KEY";
 
 /// The configurations for an agent's key, and where to ask for its first call. `key` is what to put into the
-/// environment.
-pub(super) fn guide(state: &State, id: &str, key: &str) -> ConnectGuide {
+/// environment, and `last_seen` the time of the agent's latest message.
+pub(super) fn guide(state: &State, id: &str, key: &str, last_seen: Option<UnixMillis>) -> ConnectGuide {
+    let now = state.gateway.now();
     let url = format!("{}{}", state.gateway.config.base_url, agent_client::MCP_PATH);
     let program = |client: &AgentClient| ProgramConfiguration {
         label: client.label,
@@ -30,7 +33,8 @@ pub(super) fn guide(state: &State, id: &str, key: &str) -> ConnectGuide {
         programs: agent_client::ALL.iter().map(program).collect(),
         instructions: format!("{}/instructions", state.gateway.config.base_url),
         seen_at: format!("/app/agents/{id}/seen"),
-        since: state.gateway.now().to_rfc3339(),
+        since: now.to_rfc3339(),
+        last_seen: last_seen.map(|at| Timestamp::new(at, now)),
     }
 }
 
@@ -40,7 +44,8 @@ pub(crate) async fn page(
 ) -> Result<Response, Error> {
     let agent = agents::get(&state.gateway.store, who.person.workspace(), agent_id(&id)?).await?;
     let id = agent.row.id.to_string();
-    let guide = guide(&state, &id, "px_agent_…");
+    let seen = agents::last_seen(&state.gateway, who.person.workspace(), agent.row.id).await?;
+    let guide = guide(&state, &id, "px_agent_…", seen);
     html(&AgentConnectPage { shell: who.shell(&state).await?, id, name: agent.row.name, guide })
 }
 
@@ -50,6 +55,6 @@ pub(crate) async fn seen(
     PathId(id): PathId,
 ) -> Result<Response, Error> {
     let seen = agents::last_seen(&state.gateway, who.person.workspace(), agent_id(&id)?).await?;
-    let seen = seen.map(pyxis_core::clock::UnixMillis::to_rfc3339);
+    let seen = seen.map(UnixMillis::to_rfc3339);
     Ok(Json(json!({ "last_seen": seen })).into_response())
 }

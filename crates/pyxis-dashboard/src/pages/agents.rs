@@ -204,13 +204,16 @@ async fn key_page(
     };
     let rows = credentials::list(&state.gateway.store, who.person.workspace()).await?;
     let credential = rows.iter().find(|row| usable(&row.name));
+    let id = agent.row.id.to_string();
+    // A new key has not been used, whatever the agent did with the one before.
+    let guide = agent_connect::guide(state, &id, key.expose(), None);
     html(&AgentKeyPage {
         shell: who.shell(state).await?,
-        id: agent.row.id.to_string(),
+        id,
         name: agent.row.name.clone(),
         key: key.expose().clone(),
         rotated,
-        guide: agent_connect::guide(state, &agent.row.id.to_string(), key.expose()),
+        guide,
         curl: first_request(state, key.expose(), credential),
     })
 }

@@ -4,7 +4,6 @@
 use axum::extract::RawQuery;
 use axum::response::Response;
 use http::StatusCode;
-use http::header::LOCATION;
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use pyxis_core::id::AgentId;
 use pyxis_gateway::Error as Service;
@@ -70,22 +69,16 @@ pub(crate) async fn page(
     }
 }
 
-/// Explains to the person, or sends the client's own mistake back to it.
+/// Explains to the person, who may then tell the client about its own mistake.
 fn refusal(who: &Manager, refused: RefusedAuthorization) -> Result<Response, Error> {
-    match refused {
-        RefusedAuthorization::Untrusted(reason) => {
-            let page = ConnectorRefusedPage { user: who.person.user.email.clone(), reason };
-            let mut response = html(&page)?;
-            *response.status_mut() = StatusCode::BAD_REQUEST;
-            Ok(response)
-        }
-        RefusedAuthorization::Redirect(url) => {
-            let mut response = see_other("/");
-            let url = url.parse().map_err(|_| Error::NotFound)?;
-            response.headers_mut().insert(LOCATION, url);
-            Ok(response)
-        }
-    }
+    let (reason, way_back) = match refused {
+        RefusedAuthorization::Untrusted(reason) => (reason, None),
+        RefusedAuthorization::Invalid { reason, destination, url } => (reason, Some((destination, url))),
+    };
+    let page = ConnectorRefusedPage { user: who.person.user.email.clone(), reason, way_back };
+    let mut response = html(&page)?;
+    *response.status_mut() = StatusCode::BAD_REQUEST;
+    Ok(response)
 }
 
 pub(crate) async fn answer(Form { state, who, fields }: Form<Manager>) -> Result<Response, Error> {
@@ -259,6 +252,8 @@ pub(crate) async fn revoke(
 
 #[cfg(test)]
 mod tests {
+    use http::header::LOCATION;
+
     use super::*;
 
     #[test]

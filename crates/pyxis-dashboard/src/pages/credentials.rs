@@ -22,7 +22,7 @@ use super::agents::unprocessable;
 use super::credential_form::{self as form, Attached};
 use super::list_query::{ListQuery, ListSlot};
 use super::table::{By, Table};
-use super::{labels, problem};
+use super::{labels, mcp_tools, problem};
 use crate::error::html;
 use crate::form::{Fields, Form, Page, PathId};
 use crate::notice::Notice;
@@ -212,6 +212,7 @@ async fn page(
         shell: who.shell(state).await?,
         credential: line(row, policy, now),
         kind: Attached::of(row).kind,
+        mcp_url: mcp_tools::options(row).mcp_url,
         version: u64::try_from(row.version).unwrap_or(0),
         created: Timestamp::new(row.created_at, now),
         secret_replaced: Timestamp::new(replaced(state, who, row).await?, now),

@@ -43,7 +43,8 @@ async fn page(
     html(&McpToolsPage { shell: who.shell(state).await?, credential: row.name.clone(), url, problems, tools })
 }
 
-fn options(row: &CredentialRow) -> CredentialOptions {
+/// Options of a credential.
+pub(super) fn options(row: &CredentialRow) -> CredentialOptions {
     serde_json::from_str(&row.options).unwrap_or_default()
 }
 

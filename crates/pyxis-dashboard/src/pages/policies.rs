@@ -16,7 +16,7 @@ use pyxis_store::users::UserRow;
 use super::agents::unprocessable;
 use super::list_query::{ListQuery, ListSlot};
 use super::table::{By, Table};
-use super::{labels, policy_form as form, problem};
+use super::{labels, mcp_tools, policy_form as form, problem};
 use crate::error::html;
 use crate::form::{Form, Page, PathId};
 use crate::notice::Notice;
@@ -178,6 +178,7 @@ async fn page(state: &State, who: &SignedIn, name: &str, shown: PolicyListItem) 
         shown.form.unwrap_or_else(|| form::shown(&stored.clone().unwrap_or_else(starting_point), &chats));
     html(&PolicyPage {
         shell: who.shell(state).await?,
+        is_mcp: mcp_tools::options(&row).mcp_url.is_some(),
         credential: row.name,
         stored: stored.is_some(),
         mode: labels::mode(mode).to_owned(),

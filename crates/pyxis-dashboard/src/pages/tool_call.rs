@@ -27,5 +27,6 @@ pub(super) fn of(view: &ApprovalView) -> Option<ToolCall> {
         tool: text::visible(called["params"]["name"].as_str()?),
         arguments: shown.collect(),
         changed: view.row.rule.is(Rule::ToolChanged),
+        is_certain: view.row.rule.is(Rule::Tool) || view.row.rule.is(Rule::ToolChanged),
     })
 }

@@ -113,8 +113,10 @@ pub struct ConnectGuide {
     pub instructions: String,
     /// Where the page asks for the agent's latest message.
     pub seen_at: String,
-    /// Time of the page: a later message is the first call.
+    /// Time of the page: a later message is a new call.
     pub since: String,
+    /// Time of the agent's latest message so far.
+    pub last_seen: Option<Timestamp>,
 }
 
 impl std::fmt::Debug for ConnectGuide {

@@ -198,6 +198,9 @@ pub struct ToolCall {
     pub arguments: Vec<(String, String)>,
     /// True if the tool changed since a person allowed it.
     pub changed: bool,
+    /// True if the request is a call for sure, so that the table says all of it. An agent can send an ordinary request
+    /// that only looks like one.
+    pub is_certain: bool,
 }
 
 /// One person's approval.
@@ -285,6 +288,11 @@ pub struct GrantChoice {
 }
 
 impl Card {
+    /// True if a readable call stands in place of the body, which is then only to be looked up.
+    fn shows_call(&self) -> bool {
+        self.tool.as_ref().is_some_and(|tool| tool.is_certain)
+    }
+
     /// The badge.
     const fn outcome(&self) -> DecisionBadge {
         match &self.state {

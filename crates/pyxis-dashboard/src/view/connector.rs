@@ -42,6 +42,8 @@ pub struct ConnectorRefusedPage {
     pub user: String,
     /// Reason, as the end of a sentence.
     pub reason: String,
+    /// Host or scheme that the program can be told at, and the URL that does so.
+    pub way_back: Option<(String, String)>,
 }
 
 /// Response to an answer: the browser goes on to the program. It is a page, because browsers apply the policy for form

@@ -114,6 +114,8 @@ pub struct CredentialPage {
     pub shell: Layout,
     pub credential: CredentialLine,
     pub kind: &'static CredentialKind,
+    /// URL of the MCP server, for the credential of one.
+    pub mcp_url: Option<String>,
     /// Version of the secret, from 1.
     pub version: u64,
     /// Time of creation.

@@ -58,7 +58,7 @@ pub struct ToolDifference {
 impl ToolView {
     /// Values and labels of the permission.
     const MODES: [(&'static str, &'static str); 3] = [
-        ("pass", "Pass: send at once"),
+        ("pass", "Allow: send at once"),
         ("ask", "Ask: a person approves each call"),
         ("deny", "Deny: refuse"),
     ];

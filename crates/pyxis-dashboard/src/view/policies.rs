@@ -116,6 +116,8 @@ pub struct PolicyForm {
 pub struct PolicyPage {
     pub shell: Layout,
     pub credential: String,
+    /// True for the credential of an MCP server, whose tools have permissions of their own.
+    pub is_mcp: bool,
     /// True if a policy is stored; otherwise the form starts from the mode's behavior.
     pub stored: bool,
     /// Effect of the workspace's mode without a policy, in one sentence.

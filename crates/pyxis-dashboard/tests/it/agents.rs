@@ -61,6 +61,8 @@ engines! {
         assert!(told.contains("\"last_seen\":\"20"), "{told}");
         let again = owner.get(&seen.replace("/seen", "/connect")).await.text;
         assert!(again.contains("Claude Code") && !again.contains(&key), "{again}");
+        assert!(!made.text.contains("data-active") && !made.text.contains("Active: "), "{}", made.text);
+        assert!(again.contains("data-active") && again.contains("Active: the latest call arrived"), "{again}");
     }
 
     async fn name_limit_and_credentials_of_an_agent_are_changed_on_its_page(server: Server) {

@@ -30,11 +30,15 @@ use crate::runtime::resolve::{CredentialOptions, MAX_NAME, ResolvedCredential};
 use crate::runtime::secret_value::SecretValue;
 use crate::runtime::state::State;
 use pyxis_core::actor::Actor;
+use pyxis_core::admin_error::Missing;
 
 /// Maximum length of a description, in bytes.
 const MAX_DESCRIPTION: usize = 2000;
 /// Maximum length of a secret, in bytes.
 const MAX_SECRET: usize = 64 * 1024;
+/// Warning about a credential that no request can use.
+const NO_HOST: &str =
+    "This credential has no allowed hosts, so every request with it is refused. Add the hosts of its API.";
 /// Maximum number of fields in a secret.
 const MAX_PARTS: usize = 64;
 /// Error when neither the caller nor a preset names a URL to probe.
@@ -133,18 +137,22 @@ pub async fn create(state: &State, actor: &Actor, mut input: CredentialInput) ->
 
 /// The credential with this name.
 pub async fn get(store: &Store, workspace: WorkspaceId, name: &str) -> Result<CredentialRow> {
-    credentials::find_by_name(store, workspace, name).await?.ok_or(Error::not_found("credential"))
+    let found = credentials::find_by_name(store, workspace, name).await?;
+    // Without a suggestion: a member may ask, who must not learn the names of other credentials.
+    found.ok_or_else(|| Error::NotFound(Missing::named("credential", name, [])))
 }
 
-/// Warnings for the person who stored a secret: parts that are too short to be searched for in responses.
+/// Warnings for the person who stored a credential: no host that it may be sent to, and parts of the secret that are too
+/// short to be searched for in responses.
 pub fn warnings(keyring: &Keyring, row: &CredentialRow) -> Vec<String> {
     let Ok(credential) = ResolvedCredential::parse(row.clone(), None, ApprovalMode::Gated) else {
         return Vec::new();
     };
-    let Some(opened) = credential.open(keyring).ok().flatten() else { return Vec::new() };
     if matches!(credential.auth, Some(Auth::SigningKey(_))) {
         return Vec::new();
     }
+    let unusable = credential.hosts.is_empty().then(|| NO_HOST.to_owned());
+    let Some(opened) = credential.open(keyring).ok().flatten() else { return Vec::from_iter(unusable) };
     let short = kinds::short_parts(credential.auth.as_ref(), opened.secret());
     let warning = |field: String| {
         format!(
@@ -153,7 +161,7 @@ pub fn warnings(keyring: &Keyring, row: &CredentialRow) -> Vec<String> {
             sought::MIN_CHARS
         )
     };
-    short.into_iter().map(warning).collect()
+    unusable.into_iter().chain(short.into_iter().map(warning)).collect()
 }
 
 /// The credential with this id.

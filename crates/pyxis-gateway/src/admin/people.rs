@@ -12,8 +12,8 @@ use pyxis_core::id::{UserId, WorkspaceId};
 use pyxis_core::secret::SecretString;
 use pyxis_store::sign_in_links::{self, SignInLinkRow};
 use pyxis_store::users::{self, NewUser, UserRow};
-use pyxis_store::{Store, StoreError, Tx, member_rights, sessions};
-use serde_json::json;
+use pyxis_store::{Store, StoreError, Tx, connections, member_rights, sessions};
+use serde_json::{Value, json};
 
 use super::rights::{self, Right};
 use crate::error::{Error, Result};
@@ -176,7 +176,8 @@ pub async fn list(store: &Store, workspace: WorkspaceId) -> Result<Vec<UserRow>>
     Ok(users::list(store, workspace).await?)
 }
 
-/// Enables or disables a user. Disabling ends their sessions. The last enabled owner cannot be disabled.
+/// Enables or disables a user. Disabling ends their sessions and the connections that they allowed. The last enabled owner
+/// cannot be disabled.
 pub async fn set_enabled(db: &AuditedStore, actor: &Actor, id: UserId, enabled: bool) -> Result<UserRow> {
     let user = get(&db.store, actor.workspace, id).await?;
     let mut change = begin(db, actor).await?;
@@ -186,12 +187,17 @@ pub async fn set_enabled(db: &AuditedStore, actor: &Actor, id: UserId, enabled: 
         sessions::remove_for_user(&mut change.tx, actor.workspace, id).await?;
         keep_an_owner(&mut change.tx, &user).await?;
     }
+    let mut detail = json!({ "email": user.email });
+    if !enabled {
+        end_connections(&mut change.tx, &user, &mut detail).await?;
+    }
     let event = if enabled { AuditEvent::UserEnabled } else { AuditEvent::UserDisabled };
-    change.commit(event, json!({ "email": user.email })).await?;
+    change.commit(event, detail).await?;
     get(&db.store, actor.workspace, id).await
 }
 
-/// Changes a person's role. Ends their sessions and removes their rights as a member.
+/// Changes a person's role. Ends their sessions and removes their rights as a member. The connections that they allowed
+/// end if they may no longer allow any.
 pub async fn set_role(db: &AuditedStore, actor: &Actor, id: UserId, role: Role) -> Result<UserRow> {
     let user = get(&db.store, actor.workspace, id).await?;
     let mut change = begin(db, actor).await?;
@@ -199,9 +205,21 @@ pub async fn set_role(db: &AuditedStore, actor: &Actor, id: UserId, role: Role) 
     member_rights::remove_for_user(&mut change.tx, actor.workspace, id).await?;
     sessions::remove_for_user(&mut change.tx, actor.workspace, id).await?;
     keep_an_owner(&mut change.tx, &user).await?;
-    let detail = json!({ "email": user.email, "from": user.role, "role": role });
+    let mut detail = json!({ "email": user.email, "from": user.role, "role": role });
+    if role == Role::Member {
+        end_connections(&mut change.tx, &user, &mut detail).await?;
+    }
     change.commit(AuditEvent::UserRoleChanged, detail).await?;
     get(&db.store, actor.workspace, id).await
+}
+
+/// Ends the connections that a person allowed: the programs may be in that person's own accounts.
+async fn end_connections(tx: &mut Tx, user: &UserRow, detail: &mut Value) -> Result<()> {
+    let ended = connections::remove_allowed_by(tx, user.workspace_id, &user.email).await?;
+    if ended > 0 {
+        detail["connections_ended"] = ended.into();
+    }
+    Ok(())
 }
 
 /// Begins a change with the workspace's users locked, so that two owners cannot leave at the same time.

@@ -265,8 +265,9 @@ pub async fn explain(
     let concerns = content::concerns(&credential, &decision, method, &target);
     // Methods that only read usually have no body.
     let body = body.or(method.is_safe().then_some(""));
-    if concerns && let Some(body) = body {
-        let body = body.as_bytes();
+    // Without a body, only the query can name another method.
+    if !concerns || body.is_some() {
+        let body = body.unwrap_or_default().as_bytes();
         let seen = RequestContent { content_type, is_encoded: false, query: target.query(), body };
         if let Some(found) = content::finding(&credential, &decision, method, &target, &seen) {
             return Ok(by_content(&found));

@@ -203,6 +203,7 @@ async fn keep(
     let max = state.config.response_max;
     let end = Instant::now() + state.config.response_time;
     let (mut kept, mut truncated) = (Vec::new(), false);
+    let mut search = mcp_servers::message::AnswerSearch::default();
     loop {
         let frame = match timeout_at(end, body.frame()).await {
             Ok(None) => break,
@@ -225,7 +226,7 @@ async fn keep(
             break;
         }
         kept.extend_from_slice(&data);
-        if is_tool && mcp_servers::message::answer(&kept).is_some() {
+        if is_tool && search.find(&kept).is_some() {
             break;
         }
     }

@@ -44,12 +44,13 @@ pub(super) fn origin(source: &dyn SettingsSource, key: &'static str) -> Result<S
     if matches!(scheme, Some("http" | "https")) && uri.as_ref().is_some_and(|uri| uri.host().is_some()) {
         return Ok(text.to_owned());
     }
-    Err(format!("{}: an http or https address: {text}", SettingKey::variable(key)).into())
+    Err(format!("{} is {text:?}: it must be an http or https URL", SettingKey::variable(key)).into())
 }
 
 /// A whole number.
 pub(super) fn number(source: &dyn SettingsSource, key: &'static str) -> Result<u64, BoxError> {
     let text = source.text(key)?;
-    let wrong = |error| format!("{} is {text:?}: {error}", SettingKey::variable(key)).into();
+    let wrong =
+        |error| format!("{} is {text:?}: {error}; write a whole number", SettingKey::variable(key)).into();
     text.trim().parse().map_err(|error: std::num::ParseIntError| wrong(error))
 }

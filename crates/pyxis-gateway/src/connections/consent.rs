@@ -9,6 +9,7 @@ use pyxis_core::id::{AgentId, ConnectionId};
 use pyxis_core::redirect_uri::RedirectUri;
 use pyxis_core::{entropy, hex};
 use pyxis_store::agents;
+use pyxis_store::connections::clients;
 use pyxis_store::connections::codes::{self, AuthorizationCodeRow};
 use serde::Deserialize;
 use serde_json::json;
@@ -23,6 +24,8 @@ use crate::runtime::state::State;
 
 /// Life of an authorization code.
 const CODE_LIFE: Duration = Duration::from_mins(1);
+/// Time for which the registration of a client stays after a person consented.
+const CONSENTED_LIFE: Duration = Duration::from_hours(24);
 /// Prefix of authorization codes.
 const CODE_PREFIX: &str = "px_code_";
 /// Longest `state` of a client, in bytes.
@@ -59,8 +62,16 @@ pub struct AuthorizationRequest {
 pub enum RefusedAuthorization {
     /// The client or its redirect URI is not trusted. The person is told, and nothing is sent anywhere.
     Untrusted(String),
-    /// The client made a mistake, and is told at this URL.
-    Redirect(String),
+    /// The client made a mistake. It is told only if the person decides so: anyone can be a client, and a redirect without
+    /// a person's choice could lead to any page (RFC 9700, section 4.11.2).
+    Invalid {
+        /// Mistake, as the end of a sentence.
+        reason: String,
+        /// Host or scheme that the client is told at.
+        destination: String,
+        /// URL that tells the client.
+        url: String,
+    },
 }
 
 /// Checks an authorization request. May fetch the client's metadata document.
@@ -91,7 +102,11 @@ pub async fn validate(
     };
     Ok(match check(&state.config, query) {
         Ok(()) => Ok(request),
-        Err(error) => Err(RefusedAuthorization::Redirect(request.refused(&state.config, &error))),
+        Err(error) => Err(RefusedAuthorization::Invalid {
+            reason: format!("its request is invalid: {}", error.description),
+            destination: request.redirect_uri.destination(),
+            url: request.refused(&state.config, &error),
+        }),
     })
 }
 
@@ -178,6 +193,7 @@ pub async fn allow(
         used_at: None,
     };
     codes::insert(&mut change.tx, &row).await?;
+    clients::extend(&mut change.tx, &client.id, now.plus(CONSENTED_LIFE)).await?;
     let detail = json!({
         "agent": agent.name,
         "id": agent.id,

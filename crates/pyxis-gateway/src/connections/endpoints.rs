@@ -6,13 +6,18 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use http::header::{CACHE_CONTROL, PRAGMA};
 use http::{HeaderMap, HeaderValue, StatusCode};
+use pyxis_core::window;
 use pyxis_http::client_ip::{Peer, client_ip, limit_key};
+use pyxis_store::anonymous_limits;
 use serde_json::Value;
 
 use super::protocol_error::{OauthError, OauthErrorCode};
 use super::token_form::TokenForm;
 use super::{client_authentication, metadata, registration, request_body, tokens};
 use crate::runtime::state::State;
+
+/// Requests to the token and revocation endpoints from one address in a minute.
+const TOKENS_PER_ADDRESS: i64 = 60;
 
 /// Every route but the consent page, which is the dashboard's.
 pub fn router(state: State) -> Router {
@@ -41,11 +46,7 @@ async fn authorization_server(Extract(state): Extract<State>) -> Json<Value> {
 }
 
 async fn register(Extract(state): Extract<State>, request: Request) -> Result<Response, OauthError> {
-    // Without a peer, as in tests of the router alone, all callers share one limit.
-    let peer = request.extensions().get::<Peer>().copied();
-    let trusted = &state.config.trusted_proxies;
-    let address =
-        peer.map(|Peer(peer)| limit_key(client_ip(peer, request.headers(), trusted))).unwrap_or_default();
+    let address = address(&state, &request);
     let body = request_body::read(request).await?;
     let metadata = serde_json::from_slice(&body).map_err(|_| {
         OauthError::new(OauthErrorCode::InvalidClientMetadata, "the body must be client metadata as JSON")
@@ -54,11 +55,32 @@ async fn register(Extract(state): Extract<State>, request: Request) -> Result<Re
     Ok(unstored((StatusCode::CREATED, Json(registered)).into_response()))
 }
 
+/// The client's address as rate limits count it. Without a peer, as in tests of the router alone, all callers share one.
+fn address(state: &State, request: &Request) -> String {
+    let peer = request.extensions().get::<Peer>().copied();
+    let trusted = &state.config.trusted_proxies;
+    peer.map(|Peer(peer)| limit_key(client_ip(peer, request.headers(), trusted))).unwrap_or_default()
+}
+
+/// Counts a request with codes or tokens, which anyone can send.
+async fn admit(state: &State, address: &str) -> Result<(), OauthError> {
+    let client = format!("oauth-token {address}");
+    let start = window::minute_start(state.now());
+    if anonymous_limits::admit(&state.store, &client, start, TOKENS_PER_ADDRESS).await? {
+        return Ok(());
+    }
+    Err(OauthError::new(
+        OauthErrorCode::TemporarilyUnavailable,
+        "too many token requests from this address; try again in a minute",
+    ))
+}
+
 async fn token(
     Extract(state): Extract<State>,
     headers: HeaderMap,
     request: Request,
 ) -> Result<Response, OauthError> {
+    admit(&state, &address(&state, &request)).await?;
     let form = TokenForm::read(request).await?;
     let client = client_authentication::authenticate(&state, &headers, &form).await?;
     Ok(unstored(Json(tokens::issue(&state, &client, &form).await?).into_response()))
@@ -69,6 +91,7 @@ async fn revoke(
     headers: HeaderMap,
     request: Request,
 ) -> Result<Response, OauthError> {
+    admit(&state, &address(&state, &request)).await?;
     let form = TokenForm::read(request).await?;
     let client = client_authentication::authenticate(&state, &headers, &form).await?;
     tokens::revoke(&state, &client, &form).await?;

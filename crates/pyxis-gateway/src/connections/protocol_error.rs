@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
-use http::header::{CACHE_CONTROL, WWW_AUTHENTICATE};
+use http::header::{CACHE_CONTROL, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use pyxis_http::problem::PX_ERROR;
 use pyxis_store::StoreError;
@@ -23,7 +23,7 @@ pub(crate) enum OauthErrorCode {
     InvalidTarget,
     InvalidRedirectUri,
     InvalidClientMetadata,
-    /// Too many registrations from one address, or in total.
+    /// Too many requests from one address.
     TemporarilyUnavailable,
     ServerError,
 }
@@ -97,6 +97,9 @@ impl IntoResponse for OauthError {
         let headers = response.headers_mut();
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         headers.insert(PX_ERROR, HeaderValue::from_static(code));
+        if self.code == OauthErrorCode::TemporarilyUnavailable {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static("60"));
+        }
         if self.code == OauthErrorCode::InvalidClient {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"Pyxis\""));
         }

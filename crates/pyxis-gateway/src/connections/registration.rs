@@ -1,5 +1,6 @@
 //! Dynamic client registration (RFC 7591), for clients that have no metadata document. It is anonymous, so it is
-//! bounded: by address, in total, and in time.
+//! bounded by address, in total, and in time. A new registration is never refused because of the others: the oldest
+//! that nobody connected makes room.
 
 use std::time::Duration;
 
@@ -19,10 +20,10 @@ use crate::runtime::state::State;
 
 /// Registrations from one address in a minute.
 const PER_ADDRESS: i64 = 10;
-/// Registered clients without a connection, in total.
+/// Registered clients that nobody consented to, in total. More than one address can register within [`UNUSED_LIFE`].
 const MOST_UNUSED: i64 = 1000;
-/// Time in which a person must connect a client before its registration ends.
-const UNUSED_LIFE: Duration = Duration::from_hours(24);
+/// Time in which a person must consent to a client before its registration ends.
+const UNUSED_LIFE: Duration = Duration::from_hours(1);
 /// Prefix of client ids.
 const ID_PREFIX: &str = "px_client_";
 /// Prefix of client secrets.
@@ -77,13 +78,7 @@ pub(super) async fn register(
         created_at: now,
         expires_at: now.plus(UNUSED_LIFE),
     };
-    if !clients::insert_bounded(&state.store, &row, MOST_UNUSED).await? {
-        return Err(OauthError::new(
-            OauthErrorCode::TemporarilyUnavailable,
-            "too many clients are registered and not connected; try again tomorrow, or use a client ID metadata \
-             document",
-        ));
-    }
+    clients::insert(&state.store, &row, MOST_UNUSED).await?;
     let mut body = json!({
         "client_id": row.id,
         "client_id_issued_at": now.seconds(),

@@ -5,6 +5,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use pyxis_core::actor::{Actor, ActorId};
+use pyxis_core::approval_mode::Role;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ConnectionId, WorkspaceId};
@@ -15,7 +16,7 @@ use pyxis_store::audit::Change;
 use pyxis_store::connections::codes::{self, AuthorizationCodeRow};
 use pyxis_store::connections::tokens::{self, ConnectionTokenRow};
 use pyxis_store::connections::{self, AgentConnectionRow, clients};
-use pyxis_store::{StoreError, Tx, agents};
+use pyxis_store::{StoreError, Tx, agents, users};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -91,9 +92,9 @@ async fn exchange(state: &State, client_id: &str, form: &TokenForm) -> Result<Va
         };
     }
     let connection = connection_of(&code, now);
-    check_enabled(&mut tx, &connection).await?;
+    check_allowed(&mut tx, &connection).await?;
     connections::insert(&mut tx, &connection).await?;
-    let body = tokens_of(state, &mut tx, &connection, now).await?;
+    let body = tokens_of(state, &mut tx, &connection, None, now).await?;
     tx.commit().await?;
     Ok(body)
 }
@@ -113,63 +114,107 @@ fn connection_of(code: &AuthorizationCodeRow, now: UnixMillis) -> AgentConnectio
     }
 }
 
-/// Exchanges a refresh token for new tokens. One that comes again ends its connection.
+/// The part of a refresh token that all of its connection share, if it has one.
+fn family(refresh_token: &str) -> Option<&str> {
+    refresh_token.split_once('.').map(|(family, _)| family)
+}
+
+/// Exchanges a refresh token for new tokens. One that comes again ends its connection: it is no longer stored, but its
+/// family is.
 async fn refresh(state: &State, client_id: &str, form: &TokenForm) -> Result<Value, OauthError> {
     let unknown = || invalid_grant("the refresh token is unknown, expired or revoked; connect again");
-    let token_hash = hash(form.required("refresh_token")?);
-    let found = tokens::find(&state.store, &token_hash).await?;
-    let ours = found.filter(|(token, connection)| token.is_refresh && connection.client_id == client_id);
-    let (token, connection) = ours.ok_or_else(unknown)?;
-    if token.used_at.is_some() {
-        return replayed(state, connection.workspace_id, connection.id, "refresh token").await;
-    }
+    let refresh_token = form.required("refresh_token")?;
+    let token_hash = hash(refresh_token);
     let now = state.now();
+    let Some((token, connection)) = refreshable(state, client_id, &token_hash).await? else {
+        return exchanged_before(state, client_id, refresh_token).await;
+    };
+    if token.expires_at <= now {
+        return Err(unknown());
+    }
     let mut tx = state.store.begin().await?;
     if !tokens::take(&mut tx, connection.workspace_id, &token_hash, now).await? {
         drop(tx);
-        let found = tokens::find(&state.store, &token_hash).await?;
-        return if found.is_some_and(|(token, _)| token.used_at.is_some()) {
-            replayed(state, connection.workspace_id, connection.id, "refresh token").await
-        } else {
-            Err(unknown())
-        };
+        return exchanged_before(state, client_id, refresh_token).await;
     }
-    check_enabled(&mut tx, &connection).await?;
+    check_allowed(&mut tx, &connection).await?;
     connections::touch(&mut tx, connection.workspace_id, connection.id, now).await?;
-    let body = tokens_of(state, &mut tx, &connection, now).await?;
+    let body = tokens_of(state, &mut tx, &connection, family(refresh_token), now).await?;
     tx.commit().await?;
     Ok(body)
 }
 
-/// Refuses a disabled agent. The caller's transaction is then dropped, so that the token is not used up.
-async fn check_enabled(tx: &mut Tx, connection: &AgentConnectionRow) -> Result<(), OauthError> {
-    let agent = agents::find(&mut *tx, connection.workspace_id, connection.agent_id).await?;
-    match agent.filter(|agent| agent.disabled_at.is_none()) {
-        Some(_) => Ok(()),
-        None => Err(invalid_grant("the agent of this connection is disabled or was removed")),
+/// A refresh token or family of a client, and its connection.
+async fn refreshable(
+    state: &State,
+    client_id: &str,
+    token_hash: &str,
+) -> Result<Option<(ConnectionTokenRow, AgentConnectionRow)>, StoreError> {
+    let found = tokens::find(&state.store, token_hash).await?;
+    Ok(found.filter(|(token, connection)| token.is_refresh && connection.client_id == client_id))
+}
+
+/// Refuses a refresh token that is not stored. If its family is, it was exchanged before, and the connection ends.
+async fn exchanged_before(state: &State, client_id: &str, refresh_token: &str) -> Result<Value, OauthError> {
+    let family = match family(refresh_token) {
+        Some(family) => refreshable(state, client_id, &hash(family)).await?,
+        None => None,
+    };
+    match family {
+        Some((_, connection)) => {
+            replayed(state, connection.workspace_id, connection.id, "refresh token").await
+        }
+        None => Err(invalid_grant("the refresh token is unknown, expired or revoked; connect again")),
     }
 }
 
-/// New tokens, and the response that shows them once.
+/// Refuses a disabled agent, and a connection that was allowed by a person who may no longer do so. The caller's
+/// transaction is then dropped, so that the token is not used up.
+async fn check_allowed(tx: &mut Tx, connection: &AgentConnectionRow) -> Result<(), OauthError> {
+    let workspace = connection.workspace_id;
+    let agent = agents::find(&mut *tx, workspace, connection.agent_id).await?;
+    if agent.is_none_or(|agent| agent.disabled_at.is_some()) {
+        return Err(invalid_grant("the agent of this connection is disabled or was removed"));
+    }
+    let person = users::find_by_email(&mut *tx, workspace, &connection.allowed_by).await?;
+    if person.is_none_or(|person| person.disabled_at.is_some() || person.role == Role::Member) {
+        return Err(invalid_grant("the person who allowed this connection is no longer a manager"));
+    }
+    Ok(())
+}
+
+/// New tokens, in their family if there is one, and the response that shows them once.
 async fn tokens_of(
     state: &State,
     tx: &mut Tx,
     connection: &AgentConnectionRow,
+    family: Option<&str>,
     now: UnixMillis,
 ) -> Result<Value, StoreError> {
-    let access = SecretString::new(entropy::token::<32>(&*state.entropy, ACCESS_PREFIX));
-    let refresh = SecretString::new(entropy::token::<32>(&*state.entropy, REFRESH_PREFIX));
-    for (token, is_refresh, life) in [(&access, false, ACCESS_LIFE), (&refresh, true, REFRESH_LIFE)] {
-        let row = ConnectionTokenRow {
-            token_hash: hash(token.expose()),
-            workspace_id: connection.workspace_id,
-            connection_id: connection.id,
-            is_refresh,
-            expires_at: now.plus(life),
-            used_at: None,
-        };
+    let row = |token: &str, is_refresh, life| ConnectionTokenRow {
+        token_hash: hash(token),
+        workspace_id: connection.workspace_id,
+        connection_id: connection.id,
+        is_refresh,
+        expires_at: now.plus(life),
+        used_at: None,
+    };
+    let new = |prefix: &str| SecretString::new(entropy::token::<32>(&*state.entropy, prefix));
+    let (access, refresh_secret) = (new(ACCESS_PREFIX), new(""));
+    let known = family.map(|family| SecretString::new(family.to_owned()));
+    let is_new = known.is_none();
+    let family = known.unwrap_or_else(|| new(REFRESH_PREFIX));
+    let refresh =
+        SecretString::new(format!("{}.{}", family.expose().as_str(), refresh_secret.expose().as_str()));
+    if is_new {
+        let row = ConnectionTokenRow { used_at: Some(now), ..row(family.expose(), true, REFRESH_LIFE) };
         tokens::insert(&mut *tx, &row).await?;
+    } else {
+        let until = now.plus(REFRESH_LIFE);
+        tokens::extend(&mut *tx, connection.workspace_id, &hash(family.expose()), until).await?;
     }
+    tokens::insert(&mut *tx, &row(access.expose(), false, ACCESS_LIFE)).await?;
+    tokens::insert(&mut *tx, &row(refresh.expose(), true, REFRESH_LIFE)).await?;
     clients::extend(&mut *tx, &connection.client_id, now.plus(CLIENT_LIFE)).await?;
     Ok(json!({
         "access_token": access.expose(),
@@ -228,8 +273,12 @@ async fn end(
 /// Revokes a token of an authenticated client. An access token ends alone; a refresh token ends its connection. A
 /// token that is not this client's is left alone, and the response is the same.
 pub(super) async fn revoke(state: &State, client_id: &str, form: &TokenForm) -> Result<(), OauthError> {
-    let token_hash = hash(form.required("token")?);
-    let found = tokens::find(&state.store, &token_hash).await?;
+    let sent = form.required("token")?;
+    let token_hash = hash(sent);
+    let found = match (tokens::find(&state.store, &token_hash).await?, family(sent)) {
+        (None, Some(family)) => tokens::find(&state.store, &hash(family)).await?,
+        (found, _) => found,
+    };
     let Some((token, connection)) = found.filter(|(_, connection)| connection.client_id == client_id) else {
         return Ok(());
     };

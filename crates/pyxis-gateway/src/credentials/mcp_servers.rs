@@ -15,7 +15,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use pyxis_core::actor::ActorId;
 use pyxis_core::policy::Verdict;
 use pyxis_core::target::Target;
-use pyxis_store::mcp_tools;
+use pyxis_store::mcp_tools::{self, McpToolRow};
 
 use self::exchange::Exchange;
 use super::outbound::{self, Outbound, UpstreamResponse};
@@ -140,9 +140,11 @@ async fn record(state: &State, credential: &ResolvedCredential, listed: &ServerT
         known.iter().any(|row| row.name == name && row.seen_fingerprint == fingerprint && row.offered)
     };
     let seen: Vec<_> = listed.tools.iter().filter(|tool| !is_known(&tool.name, &tool.fingerprint)).collect();
+    // Also those that were gone before, unless a person decided about them.
+    let may_go = |row: &McpToolRow| row.offered || row.allowed_fingerprint.is_none();
     let gone: Vec<_> = known
         .iter()
-        .filter(|row| row.offered && !listed.tools.iter().any(|tool| tool.name == row.name))
+        .filter(|row| may_go(row) && !listed.tools.iter().any(|tool| tool.name == row.name))
         .collect();
     if seen.is_empty() && gone.is_empty() {
         return Ok(());

@@ -33,6 +33,9 @@ use crate::runtime::secret_cache::DecryptedSecret;
 use crate::runtime::secret_value::SecretValue;
 use crate::runtime::state::State;
 
+/// Preferences (RFC 7240).
+const PREFER: &str = "prefer";
+
 /// A request as it was judged: canonical target, clean headers.
 pub(crate) struct Outbound<'a> {
     pub(crate) credential: &'a ResolvedCredential,
@@ -70,6 +73,7 @@ pub(crate) fn clean_headers(sent: &HeaderMap, credential: &ResolvedCredential) -
     clean.remove("if-range");
     // An older name of it, which some servers still obey.
     clean.remove("request-range");
+    remove_wait(&mut clean);
     if credential.row.connector == Connector::Sidecar {
         // On this leg the header belongs to the sidecar's own token.
         clean.remove(AUTHORIZATION);
@@ -79,6 +83,25 @@ pub(crate) fn clean_headers(sent: &HeaderMap, credential: &ResolvedCredential) -
         clean.insert(ACCEPT_ENCODING, value);
     }
     clean
+}
+
+/// Removes the preference `wait`, which is for this proxy. The target would hold the request as well.
+fn remove_wait(headers: &mut HeaderMap) {
+    let lines: Vec<HeaderValue> = headers.get_all(PREFER).iter().cloned().collect();
+    let is_wait = |preference: &&str| {
+        let name = preference.split(['=', ';']).next().unwrap_or_default();
+        name.trim().eq_ignore_ascii_case("wait")
+    };
+    headers.remove(PREFER);
+    for line in lines {
+        let Ok(text) = line.to_str() else { continue };
+        let kept: Vec<&str> = text.split(',').filter(|preference| !is_wait(preference)).collect();
+        if let Ok(kept) = HeaderValue::try_from(kept.join(",").trim())
+            && !kept.is_empty()
+        {
+            headers.append(PREFER, kept);
+        }
+    }
 }
 
 fn connection_tokens(sent: &HeaderMap) -> Vec<String> {
@@ -304,6 +327,22 @@ fn scrub_value(value: &HeaderValue, needles: &Needles) -> HeaderValue {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_preference_for_this_proxy_is_removed_and_others_stay() {
+        for (sent, kept) in [
+            ("wait=30", None),
+            ("Wait = 30 ; x", None),
+            ("return=minimal, wait=30", Some("return=minimal")),
+            ("wait=30,odata.include-annotations=\"a,b\"", Some("odata.include-annotations=\"a,b\"")),
+            ("respond-async", Some("respond-async")),
+        ] {
+            let mut headers =
+                HeaderMap::from_iter([(HeaderName::from_static(PREFER), HeaderValue::from_static(sent))]);
+            remove_wait(&mut headers);
+            assert_eq!(headers.get(PREFER).map(|value| value.to_str().unwrap()), kept, "{sent}");
+        }
+    }
 
     #[test]
     fn the_outcome_that_a_sidecar_does_not_know_is_told_as_without_a_sidecar() {

@@ -73,7 +73,7 @@ pub(crate) fn decide<'a>(
     method: Method,
     target: &Target,
 ) -> Decision<'a> {
-    let compiled = credential.policy.as_ref().map(|policy| &policy.compiled);
+    let compiled = credential.policy.as_ref().map(|policy| &*policy.compiled);
     policy::evaluate(compiled, credential.mode, method, target)
 }
 

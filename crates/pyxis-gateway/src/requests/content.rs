@@ -1,12 +1,17 @@
-//! Content rules: the part of authorization that reads the body (`docs/reference/policy.md#content-rules`).
+//! The part of authorization that reads the body: content rules and named methods
+//! (`docs/reference/policy.md#content-rules`).
+
+use std::sync::Arc;
 
 use axum::body::Body;
+use bytes::Bytes;
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
-use pyxis_core::policy::{self, Decision, Finding, Method, RequestContent, Rule, Verdict};
+use pyxis_core::policy::{self, CompiledPolicy, Decision, Finding, Method, RequestContent, Rule, Verdict};
 use pyxis_core::target::Target;
+use pyxis_http::body::announces_more_than;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::requests::authorize::{self, Authorization, Matched};
 use crate::requests::body::peek;
 use crate::requests::validated_request::ValidatedRequest;
@@ -25,8 +30,11 @@ pub(crate) fn of<'a>(headers: &'a HeaderMap, target: &'a Target, body: &'a [u8])
     RequestContent { content_type, is_encoded, query: target.query(), body }
 }
 
-/// Makes an authorization stricter if the content calls for it. Reads the body only if a rule is about it, and puts it
-/// back. `sent` are the headers that the target gets.
+/// Longest body that is read on the request's own thread, in bytes.
+const MAX_INLINE: usize = 64 * 1024;
+
+/// Makes an authorization stricter if the content calls for it. Reads the body only if a rule is about it or it may name
+/// another method, and puts it back. `sent` are the headers that the target gets.
 pub(crate) async fn authorize(
     state: &State,
     asked: &ValidatedRequest<'_>,
@@ -35,24 +43,53 @@ pub(crate) async fn authorize(
     sent: impl FnOnce() -> HeaderMap,
 ) -> Result<Authorization> {
     let Some(decision) = decision(&by_url) else { return Ok(by_url) };
-    if !concerns(asked.credential, &decision, asked.method, asked.target) {
+    let (policy, method, target) = (compiled(asked.credential), asked.method, asked.target);
+    let is_about_body = policy::content_concerns(policy, &decision, method, target);
+    let is_tool = matches!(decision.rule, Rule::Tool | Rule::ToolChanged);
+    let names_method = !is_tool && policy::query_may_name_method(target);
+    let may_name_method = !is_tool && policy::body_may_name_method(policy, &decision, method, target);
+    if !is_about_body && !names_method && !may_name_method {
         return Ok(by_url);
     }
-    let bytes = peek(state, body).await?;
     // What is read is what is sent: `Connection` may name headers that are dropped.
     let sent = sent();
-    let content = of(&sent, asked.target, &bytes);
-    match finding(asked.credential, &decision, asked.method, asked.target, &content) {
+    let max = state.config.pending_body_max;
+    let is_too_long = body.as_ref().is_some_and(|body| announces_more_than(body, max));
+    let content_type = of(&sent, target, &[]).content_type;
+    let is_read = is_about_body || may_name_method && policy::may_have_parameters(content_type, is_too_long);
+    if !is_read && !names_method {
+        return Ok(by_url);
+    }
+    let bytes = if is_read { peek(state, body).await? } else { Bytes::new() };
+    match found(asked, decision, &sent, bytes).await? {
         None => Ok(by_url),
-        Some(Finding { verdict: Verdict::Deny, rule, .. }) => {
-            Ok(Authorization::Deny { pattern: rule.map(str::to_owned) })
-        }
-        Some(finding) => {
+        Some((Verdict::Deny, pattern)) => Ok(Authorization::Deny { pattern }),
+        Some((_, pattern)) => {
             authorize::check_reason(asked)?;
-            let pattern = finding.rule.map(str::to_owned);
             Ok(Authorization::RequireApproval(Matched { rule: Rule::Content, pattern }))
         }
     }
+}
+
+/// Verdict and rule of the finding about a body. A long one is read on a thread that may block.
+async fn found(
+    asked: &ValidatedRequest<'_>,
+    decision: Decision<'static>,
+    sent: &HeaderMap,
+    body: Bytes,
+) -> Result<Option<(Verdict, Option<String>)>> {
+    let owned = |finding: Finding<'_>| (finding.verdict, finding.rule.map(str::to_owned));
+    if body.len() <= MAX_INLINE {
+        let content = of(sent, asked.target, &body);
+        return Ok(finding(asked.credential, &decision, asked.method, asked.target, &content).map(owned));
+    }
+    let policy = asked.credential.policy.as_ref().map(|policy| Arc::clone(&policy.compiled));
+    let (sent, method, target) = (sent.clone(), asked.method, asked.target.clone());
+    let reading = tokio::task::spawn_blocking(move || {
+        let content = of(&sent, &target, &body);
+        policy::evaluate_content(policy.as_deref(), &decision, method, &target, &content).map(owned)
+    });
+    reading.await.map_err(|panicked| Error::Internal(panicked.into()))
 }
 
 /// The decision by the URL; `None` if it cannot become stricter.
@@ -73,8 +110,7 @@ pub(crate) fn finding<'c>(
     target: &Target,
     content: &RequestContent<'_>,
 ) -> Option<Finding<'c>> {
-    let compiled = credential.policy.as_ref().map(|policy| &policy.compiled);
-    policy::evaluate_content(compiled, decision, method, target, content)
+    policy::evaluate_content(compiled(credential), decision, method, target, content)
 }
 
 /// True if the content of a request must be known to tell what happens to it.
@@ -84,6 +120,9 @@ pub(crate) fn concerns(
     method: Method,
     target: &Target,
 ) -> bool {
-    let compiled = credential.policy.as_ref().map(|policy| &policy.compiled);
-    policy::content_concerns(compiled, decision, method, target)
+    policy::content_concerns(compiled(credential), decision, method, target)
+}
+
+fn compiled(credential: &ResolvedCredential) -> Option<&CompiledPolicy> {
+    credential.policy.as_ref().map(|policy| &*policy.compiled)
 }

@@ -61,8 +61,8 @@ pub struct CredentialOptions {
 pub(crate) struct ActivePolicy {
     /// As written.
     pub policy: Policy,
-    /// As evaluated.
-    pub compiled: CompiledPolicy,
+    /// As evaluated. Shared with the threads that read long bodies.
+    pub compiled: Arc<CompiledPolicy>,
 }
 
 /// A credential with parsed configuration.
@@ -130,7 +130,7 @@ impl ActivePolicy {
     pub(crate) fn parse(document: &str) -> Result<Self> {
         let policy = Policy::from_json(document.as_bytes())
             .map_err(|_| corrupt("policies", "document", String::new()))?;
-        let compiled = policy.compile();
+        let compiled = Arc::new(policy.compile());
         Ok(Self { policy, compiled })
     }
 }

@@ -23,24 +23,30 @@ row! {
     }
 }
 
-/// Adds a client if fewer than `most` without a connection are registered. Returns false if not.
-pub async fn insert_bounded(
-    executor: impl Executor,
+/// Adds a client. Of those that no person has connected, the newest `most` stay: strangers can register without end, and
+/// must not keep others out. The id must be new.
+pub async fn insert(
+    executor: impl Executor + Copy,
     new: &RegisteredClientRow,
     most: i64,
-) -> Result<bool, StoreError> {
+) -> Result<(), StoreError> {
     let query =
         sql("INSERT INTO connection_clients (id, name, secret_hash, redirect_uris, created_at, expires_at) \
-         SELECT $1, $2, $3, $4, $5, $6 WHERE (SELECT count(*) FROM connection_clients \
-         WHERE NOT EXISTS (SELECT 1 FROM agent_connections WHERE client_id = connection_clients.id)) < $7")
+         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING")
         .bind(&new.id)
         .bind(&new.name)
         .bind(&new.secret_hash)
         .bind(&new.redirect_uris)
         .bind(new.created_at)
-        .bind(new.expires_at)
-        .bind(most);
-    Ok(executor.execute(query).await? == 1)
+        .bind(new.expires_at);
+    crate::db::insert(executor, query).await?;
+    // One that a person consented to expires later than the newest that nobody did.
+    let excess = sql("DELETE FROM connection_clients WHERE id IN (SELECT registered.id \
+         FROM connection_clients registered WHERE registered.expires_at <= $1 AND NOT EXISTS \
+         (SELECT 1 FROM agent_connections WHERE client_id = registered.id) \
+         ORDER BY registered.expires_at DESC LIMIT 1000 OFFSET $2)");
+    executor.execute(excess.bind(new.expires_at).bind(most)).await?;
+    Ok(())
 }
 
 /// The client with this id, unless it has expired. One with a connection does not expire.

@@ -76,6 +76,16 @@ pub async fn take(
     Ok(executor.execute(query.bind(now).bind(workspace).bind(code_hash).bind(now)).await? == 1)
 }
 
+/// Deletes codes by which a person let a program act. Returns their number.
+pub(super) async fn remove_allowed_by(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    email: &str,
+) -> Result<u64, StoreError> {
+    let query = sql("DELETE FROM authorization_codes WHERE workspace_id = $1 AND allowed_by = $2");
+    executor.execute(query.bind(workspace).bind(email)).await
+}
+
 /// Deletes codes that expired before a time.
 pub(super) async fn purge(executor: impl Executor, before: UnixMillis) -> Result<u64, StoreError> {
     executor.execute(sql("DELETE FROM authorization_codes WHERE expires_at <= $1").bind(before)).await

@@ -9,6 +9,9 @@ use crate::{Executor, Store, StoreError};
 
 row! {
     /// A token of a connection. The token text is not stored.
+    ///
+    /// Refresh tokens of a connection begin with the same secret, its family. The family has a row of its own, so that a
+    /// refresh token that was exchanged is recognized although its row is gone.
     pub ConnectionTokenRow: "connection_tokens", token_columns {
         /// SHA-256 of the token, hex.
         token_hash: String,
@@ -16,11 +19,11 @@ row! {
         workspace_id: WorkspaceId,
         /// Connection that the token belongs to.
         connection_id: ConnectionId,
-        /// True for a refresh token, false for an access token.
+        /// True for a refresh token or a family, false for an access token.
         is_refresh: bool,
         /// Expiry time.
         expires_at: UnixMillis,
-        /// Time at which a refresh token was exchanged.
+        /// Time of the connection's first tokens, in the row of a family. `None` in that of a token.
         used_at: Option<UnixMillis>,
     }
 }
@@ -78,16 +81,29 @@ pub async fn holder(
     Ok(found.map(|(key_hash, client_name)| TokenHolder { key_hash, client_name }))
 }
 
-/// Uses a refresh token up. At most one of several callers gets true.
+/// Deletes a refresh token for its one use. At most one of several callers gets true, and none after it expired.
 pub async fn take(
     executor: impl Executor,
     workspace: WorkspaceId,
     token_hash: &str,
     now: UnixMillis,
 ) -> Result<bool, StoreError> {
-    let query = sql("UPDATE connection_tokens SET used_at = $1 WHERE workspace_id = $2 AND token_hash = $3 \
-         AND is_refresh AND used_at IS NULL AND expires_at > $4");
-    Ok(executor.execute(query.bind(now).bind(workspace).bind(token_hash).bind(now)).await? == 1)
+    let query = sql("DELETE FROM connection_tokens WHERE workspace_id = $1 AND token_hash = $2 \
+         AND is_refresh AND used_at IS NULL AND expires_at > $3");
+    Ok(executor.execute(query.bind(workspace).bind(token_hash).bind(now)).await? == 1)
+}
+
+/// Keeps a family until `expires_at`.
+pub async fn extend(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    token_hash: &str,
+    expires_at: UnixMillis,
+) -> Result<(), StoreError> {
+    let query =
+        sql("UPDATE connection_tokens SET expires_at = $1 WHERE workspace_id = $2 AND token_hash = $3");
+    executor.execute(query.bind(expires_at).bind(workspace).bind(token_hash)).await?;
+    Ok(())
 }
 
 /// Deletes one token. Returns true if it existed.

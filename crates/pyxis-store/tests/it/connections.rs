@@ -104,8 +104,7 @@ engines! {
             async move { tokens::take(&store, workspace, &hash, at(999)).await.unwrap() }
         });
         assert!(exactly_one(taken.await));
-        let (found, of) = tokens::find(&main.store, &refresh.token_hash).await.unwrap().unwrap();
-        assert_eq!((found.used_at, of), (Some(at(999)), connection));
+        assert_eq!(tokens::find(&main.store, &refresh.token_hash).await.unwrap(), None, "no trace is left");
     }
 }
 
@@ -159,13 +158,54 @@ engines! {
 }
 
 engines! {
-    async fn registrations_are_bounded_and_stay_as_long_as_a_connection_uses_them(main: Workspace) {
-        let add = async |id: &str| clients::insert_bounded(&main.store, &new_client(id, at(1000)), 2).await.unwrap();
-        assert!(add("client").await && add("other").await);
-        assert!(!add("third").await);
+    async fn registrations_are_bounded_and_the_oldest_that_nobody_used_makes_room(main: Workspace) {
+        let add = async |id: &str, expires_at| clients::insert(&main.store, &new_client(id, expires_at), 2).await.unwrap();
+        let known = async |id: &str| clients::find(&main.store, id, NOW).await.unwrap().is_some();
+        for (id, expires_at) in [("client", 1000), ("consented", 1001), ("second", 1002)] {
+            add(id, at(expires_at)).await;
+        }
+        assert!(!known("client").await && known("consented").await && known("second").await);
+        // A person consented to this one, and another is connected: neither counts.
+        clients::extend(&main.store, "consented", at(9000)).await.unwrap();
+        add("client", at(1003)).await;
+        let agent = add_agent(&main, "scribe", &[]).await;
+        add_connection(&main, agent).await;
+        for (id, expires_at) in [("third", 1004), ("fourth", 1005)] {
+            add(id, at(expires_at)).await;
+        }
+        assert!(!known("second").await && known("third").await && known("fourth").await);
+        assert!(known("client").await && known("consented").await);
+    }
+}
+
+engines! {
+    async fn what_a_person_allowed_ends_with_one_call_and_what_others_allowed_stays(main: Workspace) {
+        let agent = add_agent(&main, "scribe", &[]).await;
+        let theirs = add_connection(&main, agent).await;
+        let token = add_token(&main, &theirs, true).await;
+        let code = new_code(&main, agent);
+        codes::insert(&main.store, &code).await.unwrap();
+        let end = async |email: &str| {
+            let mut tx = main.store.begin().await.unwrap();
+            let ended = connections::remove_allowed_by(&mut tx, main.id, email).await.unwrap();
+            tx.commit().await.unwrap();
+            ended
+        };
+        assert_eq!(end("bob@example.com").await, 0);
+        assert!(codes::find(&main.store, &code.code_hash).await.unwrap().is_some());
+        assert_eq!(end("ana@example.com").await, 1);
+        assert!(codes::find(&main.store, &code.code_hash).await.unwrap().is_none());
+        assert!(tokens::find(&main.store, &token.token_hash).await.unwrap().is_none());
+    }
+}
+
+engines! {
+    async fn registrations_stay_as_long_as_a_connection_uses_them(main: Workspace) {
+        for id in ["client", "other", "third"] {
+            clients::insert(&main.store, &new_client(id, at(1000)), 5).await.unwrap();
+        }
         let agent = add_agent(&main, "scribe", &[]).await;
         let connection = add_connection(&main, agent).await;
-        assert!(add("third").await, "one that is connected does not count");
         let known = async |id: &str, now| clients::find(&main.store, id, now).await.unwrap().is_some();
         assert!(known("other", at(999)).await && !known("other", at(1000)).await);
         assert!(known("client", at(1000)).await);

@@ -14,7 +14,7 @@ use pyxis_scoring::service::scorers::{self, ScorerInput};
 use pyxis_store::workspaces::WorkspaceRow;
 use serde_json::json;
 
-use super::{NOTHING_TO_DO, open, out};
+use super::{NOTHING_TO_DO, open_with, out, quiet, settings};
 use crate::app::App;
 use crate::cli::Global;
 
@@ -35,7 +35,7 @@ pub(super) struct First {
 }
 
 pub(super) async fn run(global: &Global, owner_email: &str) -> Result<ExitCode> {
-    let app = open(global).await?;
+    let app = open_with(settings(&quiet(global.flags()))?).await?;
     let first = match workspaces::list(&app.gateway.store).await?.as_slice() {
         [] => first_workspace(&app, owner_email).await?,
         _ => None,

@@ -19,9 +19,11 @@ pub(super) fn run(global: &Global, options: Connect) -> Result<()> {
         out::table(global.json, &["name", "program"], &rows);
         return Ok(());
     };
-    let known = agent_client::ALL.iter().map(|client| client.name);
-    let client = AgentClient::from_name(name)
-        .with_context(|| format!("unknown program: {name}{}", nearest::suggestion(name, known)))?;
+    let client = AgentClient::from_name(name).with_context(|| {
+        let known: Vec<&str> = agent_client::ALL.iter().map(|client| client.name).collect();
+        let meant = nearest::suggestion(name, known.iter().copied());
+        format!("unknown program: {name}{meant}; known: {}", known.join(", "))
+    })?;
     let is_variable = |char: char| char.is_ascii_alphanumeric() || char == '_';
     if key_env.is_empty() || !key_env.chars().all(is_variable) {
         bail!("--key-env: not the name of an environment variable: {key_env}");

@@ -16,14 +16,20 @@ use pyxis_store::cipher::Keyring;
 use pyxis_store::{Engine, OpenOptions, Store, backup as store_backup};
 use serde_json::json;
 
-use super::{AlreadySo, out, quiet, settings};
+use super::{AlreadySo, existing, out, quiet, settings};
 use crate::app;
 use crate::cli::Global;
 use crate::config::Config;
+use crate::config::env::ProcessEnv;
+use crate::config::warnings::warnings;
 use crate::serve::default_base_url;
 
 pub(super) async fn migrate(global: &Global) -> Result<()> {
     let config = settings(&quiet(global.flags()))?;
+    // An empty PostgreSQL database may be migrated before its first start.
+    if config.database.sqlite_path().is_some() {
+        app::check_exists(&config)?;
+    }
     let store = app::connect_store(&config)?;
     let before = store.schema_version().await?;
     store.migrate().await.context("cannot migrate the database schema")?;
@@ -44,7 +50,7 @@ pub(super) async fn backup(global: &Global, file: &Path) -> Result<()> {
     {
         bail!("{} does not exist; create it first", directory.display());
     }
-    let config = settings(&quiet(global.flags()))?;
+    let config = existing(global)?;
     let store = app::open_store(&config).await?;
     let bar = out::progress("copying");
     let shown = bar.clone();
@@ -103,6 +109,11 @@ impl Finding {
         Self { detail: Some(detail), ..self }
     }
 
+    /// A part that works and is probably not as it was meant.
+    fn doubtful(part: impl Into<String>, warning: String, fix: &'static str) -> Self {
+        Self { part: part.into(), detail: Some(warning), wrong: None, fix }
+    }
+
     fn bad(part: impl Into<String>, wrong: impl std::fmt::Display, fix: &'static str) -> Self {
         Self { part: part.into(), detail: None, wrong: Some(wrong.to_string()), fix }
     }
@@ -110,7 +121,10 @@ impl Finding {
 
 pub(super) async fn doctor(global: &Global) -> Result<ExitCode> {
     let config = settings(&quiet(global.flags()))?;
-    let mut findings = Vec::new();
+    let mut findings: Vec<Finding> = warnings(&global.flags(), &ProcessEnv)
+        .into_iter()
+        .map(|found| Finding::doubtful(found.place, found.message, found.fix))
+        .collect();
     let complete = examine(&config, &mut findings).await;
     let healthy = findings.iter().all(|finding| finding.wrong.is_none());
     if global.json {
@@ -126,6 +140,10 @@ pub(super) async fn doctor(global: &Global) -> Result<ExitCode> {
     } else {
         for finding in &findings {
             match &finding.wrong {
+                None if !finding.fix.is_empty() => {
+                    let warning = finding.detail.as_deref().unwrap_or_default();
+                    out::line(format_args!("warn  {}: {warning}\n      {}", finding.part, finding.fix));
+                }
                 None => {
                     let detail = finding.detail.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
                     out::line(format_args!("ok    {}{detail}", finding.part));

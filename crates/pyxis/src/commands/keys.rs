@@ -8,7 +8,7 @@ use pyxis_core::entropy::OsEntropy;
 use pyxis_store::cipher::{Keyring, MasterKey};
 use serde_json::json;
 
-use super::{out, settings};
+use super::{existing, out};
 use crate::app;
 use crate::cli::{Global, KeyCommand};
 use crate::config::Config;
@@ -31,7 +31,7 @@ pub(super) async fn run(global: &Global, command: KeyCommand) -> Result<()> {
 }
 
 async fn rotate(global: &Global, new_key: Option<&str>) -> Result<()> {
-    let config = settings(&super::quiet(global.flags()))?;
+    let config = existing(global)?;
     let store = app::open_store(&config).await?;
     // Finish an earlier rotation that was interrupted.
     app::keyring(&config, &store, &OsEntropy, SystemClock.now()).await?;

@@ -96,7 +96,11 @@ fn read_key() -> Result<SecretString> {
         io::stdin().take(MAX_KEY).read_to_string(&mut text).context("cannot read the key")?;
         text
     };
-    entered("the agent key", text)
+    let key = entered("the agent key", text)?;
+    if key.expose().is_empty() {
+        bail!("no agent key; type it, or give it on standard input: pyxis login < FILE");
+    }
+    Ok(key)
 }
 
 /// Writes the file next to its place and moves it there, so that a login is whole or absent.

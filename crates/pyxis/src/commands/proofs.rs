@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::{self, OsEntropy};
+use pyxis_core::nearest;
 use pyxis_core::proof::{NetworkName, ProofNullifier, Rebinding, Registration, Statement, Subject};
 use pyxis_gateway::Actor;
 use pyxis_store::attestation_keys::{KeyRow, Scheme};
@@ -17,14 +18,16 @@ use pyxis_verify::registry;
 use pyxis_verify::service::{blocklist, issuers, proofs};
 use serde_json::{Value, json};
 
-use super::{NOTHING_TO_DO, acting, out};
+use super::{NOTHING_TO_DO, acting, out, quiet, settings};
 use crate::app::App;
 use crate::cli::{AttestationKeysCommand, Global, Kinds, ProofIssuerCommand, ProofsCommand, What};
+use crate::config::Config;
 
 pub(super) async fn run(global: &Global, command: ProofsCommand) -> Result<ExitCode> {
     match command {
         ProofsCommand::Keygen { file } => return key::generate(global, &file),
         ProofsCommand::Sign { address, what, network, nullifier, days, key } => {
+            warn_about_unknown(&settings(&quiet(global.flags()))?, &network);
             return sign(&key, (address, what), network, nullifier, days);
         }
         _ => {}
@@ -113,6 +116,18 @@ fn shown(row: &ProofRow) -> Value {
         "until_height": row.until_height,
         "ended": row.ended.map(Ended::as_str),
     })
+}
+
+/// Warns about a network that this configuration does not have. The statement may be for an installation that does.
+fn warn_about_unknown(config: &Config, network: &NetworkName) {
+    let networks = config.verify().networks;
+    if networks.named(network.as_str()).is_some() {
+        return;
+    }
+    let known: Vec<&str> = networks.iter().map(|known| known.name.as_str()).collect();
+    let meant = nearest::suggestion(network.as_str(), known.iter().copied());
+    let known = known.join(", ");
+    out::notice(format_args!("warning: there is no network {network} here{meant}; known: {known}"));
 }
 
 fn sign(

@@ -10,12 +10,17 @@ use super::bootstrap::{self, First};
 use super::{out, serving_settings};
 use crate::app;
 use crate::cli::{Global, Serving};
+use crate::config::env::ProcessEnv;
+use crate::config::warnings::warnings;
 use crate::serve::{self, Bound};
 
 pub(super) async fn run(global: &Global, listen: &Serving) -> Result<ExitCode> {
     let mut flags = global.flags();
     listen.add_to(&mut flags);
     let (config, traces) = serving_settings(&flags)?;
+    for found in warnings(&flags, &ProcessEnv) {
+        tracing::warn!(setting = found.place, "{}; {}", found.message, found.fix);
+    }
     let bound = serve::bind(&config).await?;
     let app = app::open(config, bound.base_url.clone()).await?;
     let lock = (app.store.engine() == pyxis_store::Engine::Sqlite)

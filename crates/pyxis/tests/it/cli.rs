@@ -7,6 +7,7 @@ mod dotenv;
 mod first_start;
 mod healthcheck;
 mod keys;
+mod mistakes;
 mod preloaded;
 mod readiness;
 mod server;

@@ -4,8 +4,10 @@ use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
+use super::form::{self, ParameterName};
+use super::parsed::ParsedContent;
 use super::value::FieldValue;
-use super::{RequestContent, Unreadable, form, json};
+use super::{Unreadable, json};
 use crate::policy::Verdict;
 
 /// Longest value that is quoted in a fact, in characters.
@@ -17,7 +19,7 @@ pub(super) enum FieldPlace {
     /// A JSON pointer (RFC 6901), in its segments; `*` is every entry of a list.
     Json(Vec<String>),
     /// A parameter of a form, in the body or in the query.
-    Form(String),
+    Form(ParameterName),
 }
 
 /// A condition under which a request passes.
@@ -50,7 +52,7 @@ pub enum Comparison {
 
 impl FieldCheck {
     /// The verdict for a request, with the fact that leads to it.
-    pub(super) fn judge(&self, content: &RequestContent<'_>) -> (Verdict, String) {
+    pub(super) fn judge(&self, content: &ParsedContent<'_>) -> (Verdict, String) {
         let values = match self.values(content) {
             Ok(values) => values,
             Err(Unreadable(why)) => return (Verdict::RequireApproval, self.unclear(why)),
@@ -70,21 +72,31 @@ impl FieldCheck {
         worst
     }
 
-    pub(super) fn fact(&self, content: &RequestContent<'_>) -> String {
+    pub(super) fn fact(&self, content: &ParsedContent<'_>) -> String {
         self.judge(content).1
     }
 
     /// The values of the field: at least one.
-    fn values(&self, content: &RequestContent<'_>) -> Result<Vec<FieldValue>, Unreadable> {
+    fn values(&self, content: &ParsedContent<'_>) -> Result<Vec<FieldValue>, Unreadable> {
         let values = match &self.place {
-            FieldPlace::Json(pointer) => json::values(content, pointer)?,
-            FieldPlace::Form(name) => vec![FieldValue::Text(form::value(content, name)?)],
+            // Some frameworks merge the query into the body.
+            FieldPlace::Json(pointer)
+                if pointer
+                    .first()
+                    .is_some_and(|name| content.has_in_query(&ParameterName::new(name.clone()))) =>
+            {
+                return Err(Unreadable("the query has a parameter of that name"));
+            }
+            FieldPlace::Json(pointer) => json::values(content.json()?, pointer)?,
+            FieldPlace::Form(name) => {
+                vec![FieldValue::Text(form::value(content.form()?, name)?.to_owned())]
+            }
         };
         if values.is_empty() { Err(Unreadable("it is missing")) } else { Ok(values) }
     }
 
     fn told(&self, value: &FieldValue) -> String {
-        format!("{} is {}; the rule passes {}", self.name, quoted(value), self.wanted)
+        format!("{} is {}; the rule allows {}", self.name, quoted(value), self.wanted)
     }
 
     fn unclear(&self, why: &str) -> String {
@@ -93,7 +105,7 @@ impl FieldCheck {
 }
 
 impl Comparison {
-    /// True if the value is one that the rule passes. A value of another type is unreadable.
+    /// True if the value is one that the rule allows. A value of another type is unreadable.
     fn holds(&self, value: &FieldValue) -> Result<bool, Unreadable> {
         match self {
             Self::Maximum(limit) => Ok(number(value)?.compare(Amount::of(limit)).is_le()),
@@ -193,13 +205,19 @@ fn decimal(text: &str) -> Option<Amount> {
 
 fn quoted(value: &FieldValue) -> String {
     let text = match value {
-        FieldValue::Text(text) => format!("\"{text}\""),
+        FieldValue::Text(text) => format!("\"{}\"", beginning(text)),
         FieldValue::Json(value @ (Value::Array(_) | Value::Object(_))) => {
             let kind = if value.is_array() { "a list" } else { "an object" };
             return kind.to_owned();
         }
+        FieldValue::Json(Value::String(text)) => Value::from(beginning(text)).to_string(),
         FieldValue::Json(value) => value.to_string(),
     };
     let shown: String = text.chars().filter(|c| !c.is_control()).take(LONGEST_QUOTED).collect();
     if text.chars().count() > LONGEST_QUOTED { shown + "…" } else { shown }
+}
+
+/// As much of a text as can be quoted, and a little more, so that a longer one is seen to be cut.
+fn beginning(text: &str) -> &str {
+    text.char_indices().nth(2 * LONGEST_QUOTED).map_or(text, |(end, _)| &text[..end])
 }

@@ -1,9 +1,11 @@
 //! GraphQL requests: which operations run, and which fields they ask for at the root.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
-use super::json::{self, JsonNode};
-use super::{RequestContent, Unreadable, form};
+use super::form::{self, Parameter, ParameterName};
+use super::json::JsonNode;
+use super::{RequestContent, Unreadable};
 use crate::policy::Verdict;
 use apollo_parser::cst::{self, CstNode};
 
@@ -19,6 +21,12 @@ const PARAMETERS: &[&str] = &["query", "operationName", "variables", "extensions
 /// Parameters by which servers find a stored document, which nobody here has seen.
 const STORED_DOCUMENTS: &[&str] =
     &["id", "documentId", "doc_id", "docId", "queryId", "query_id", "query_hash", "operationId", "hash"];
+
+/// Names that make a parameter one of the protocol.
+static NAMES: LazyLock<Vec<ParameterName>> = LazyLock::new(|| {
+    let names = PARAMETERS.iter().chain(STORED_DOCUMENTS);
+    names.map(|name| ParameterName::new((*name).to_owned())).collect()
+});
 
 /// Kind of operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,14 +88,17 @@ pub(super) struct RootField {
     pub(super) name: String,
 }
 
+/// Fields at the root.
+pub(super) type RootFields = BTreeSet<RootField>;
+
 /// Summary of a request for people: `mutation createIssue, closeIssue`.
-pub(super) fn summary(content: &RequestContent<'_>) -> String {
-    let fields = match root_fields(content) {
+pub(super) fn summary(fields: Result<&RootFields, Unreadable>) -> String {
+    let fields = match fields {
         Ok(fields) => fields,
         Err(Unreadable(why)) => return format!("the GraphQL request cannot be read: {why}"),
     };
     let mut by_kind: BTreeMap<OperationKind, Vec<&str>> = BTreeMap::new();
-    for field in &fields {
+    for field in fields {
         by_kind.entry(field.kind).or_default().push(&field.name);
     }
     let told: Vec<String> =
@@ -95,10 +106,15 @@ pub(super) fn summary(content: &RequestContent<'_>) -> String {
     told.join("; ")
 }
 
-/// The fields at the root of every operation that the request runs: at least one.
-pub(super) fn root_fields(content: &RequestContent<'_>) -> Result<BTreeSet<RootField>, Unreadable> {
+/// The fields at the root of every operation that the request runs: at least one. `query` has the names in its query,
+/// and `json` reads its body.
+pub(super) fn root_fields<'j>(
+    content: &RequestContent<'_>,
+    query: &[ParameterName],
+    json: impl FnOnce() -> Result<&'j JsonNode, Unreadable>,
+) -> Result<RootFields, Unreadable> {
     let mut fields = BTreeSet::new();
-    for request in requests(content)? {
+    for request in requests(content, query, json)? {
         read(&request, &mut fields)?;
     }
     Ok(fields)
@@ -110,27 +126,31 @@ struct GraphQlRequest {
     operation: Option<String>,
 }
 
-fn requests(content: &RequestContent<'_>) -> Result<Vec<GraphQlRequest>, Unreadable> {
-    let query = content.query.unwrap_or_default();
-    let in_query = form::pairs(query).any(|(name, _)| is_parameter(&name));
+fn requests<'j>(
+    content: &RequestContent<'_>,
+    query: &[ParameterName],
+    json: impl FnOnce() -> Result<&'j JsonNode, Unreadable>,
+) -> Result<Vec<GraphQlRequest>, Unreadable> {
+    let in_query = query.iter().any(is_of_protocol);
     match (in_query, content.body.is_empty()) {
-        (true, true) => of_parameters(query).map(|request| vec![request]),
-        (false, false) => of_body(content),
+        (true, true) => of_parameters(content.query.unwrap_or_default()).map(|request| vec![request]),
+        (false, false) => of_body(content, json),
         (true, false) => Err(Unreadable("the query and the body both have an operation")),
         (false, true) => Err(Unreadable("it has no operation")),
     }
 }
 
-fn is_parameter(name: &str) -> bool {
-    PARAMETERS.iter().chain(STORED_DOCUMENTS).any(|one| form::is_alike(name, one))
+fn is_of_protocol(name: &ParameterName) -> bool {
+    NAMES.iter().any(|known| name.is_alike(known))
 }
 
 /// The request in a query or a form, whose other parameters are not of the protocol.
 fn of_parameters(text: &str) -> Result<GraphQlRequest, Unreadable> {
-    let parameters = form::pairs(text).filter(|(name, _)| is_parameter(name));
-    let members =
-        parameters.map(|(name, value)| (name.into_owned(), JsonNode::Scalar(value.into_owned().into())));
-    let object = JsonNode::Object(members.collect());
+    let parameters = form::bounded(form::pairs(text))?.into_iter();
+    let ours = parameters.filter(|parameter| is_of_protocol(&parameter.name));
+    let member =
+        |parameter: Parameter| (parameter.name.text().to_owned(), JsonNode::Scalar(parameter.value.into()));
+    let object = JsonNode::object(ours.map(member));
     let mut names: Vec<&str> = object.names().collect();
     names.sort_unstable();
     let is_twice = names.windows(2).any(|pair| pair[0] == pair[1]);
@@ -142,7 +162,10 @@ fn of_parameters(text: &str) -> Result<GraphQlRequest, Unreadable> {
     of_members(&object)
 }
 
-fn of_body(content: &RequestContent<'_>) -> Result<Vec<GraphQlRequest>, Unreadable> {
+fn of_body<'j>(
+    content: &RequestContent<'_>,
+    json: impl FnOnce() -> Result<&'j JsonNode, Unreadable>,
+) -> Result<Vec<GraphQlRequest>, Unreadable> {
     let text = content.readable()?;
     match &*content.media_type()? {
         "application/graphql" => {
@@ -153,12 +176,12 @@ fn of_body(content: &RequestContent<'_>) -> Result<Vec<GraphQlRequest>, Unreadab
             let text = std::str::from_utf8(text).map_err(|_| Unreadable("it is not in UTF-8"))?;
             of_parameters(text).map(|request| vec![request])
         }
-        _ => match json::document(content)? {
+        _ => match json()? {
             JsonNode::List(batch) if batch.is_empty() || batch.len() > MAX_BATCH => {
                 Err(Unreadable("the batch is empty or has more than 100 operations"))
             }
             JsonNode::List(batch) => batch.iter().map(of_members).collect(),
-            one => of_members(&one).map(|request| vec![request]),
+            one => of_members(one).map(|request| vec![request]),
         },
     }
 }

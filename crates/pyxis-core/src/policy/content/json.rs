@@ -17,7 +17,17 @@ pub(super) enum JsonNode {
     /// Null, a boolean, a number or a text.
     Scalar(Value),
     List(Vec<JsonNode>),
-    Object(Vec<(String, JsonNode)>),
+    /// Members, sorted by their folded names.
+    Object(Vec<Member>),
+}
+
+/// A member of an object.
+#[derive(Clone, Debug)]
+pub(super) struct Member {
+    name: String,
+    /// The name as [`form::folded`], by which it is found.
+    folded: String,
+    node: JsonNode,
 }
 
 /// The document in the body of a request that says it is JSON.
@@ -30,17 +40,9 @@ pub(super) fn document(content: &RequestContent<'_>) -> Result<JsonNode, Unreada
 }
 
 /// The values that a pointer reaches.
-pub(super) fn values(
-    content: &RequestContent<'_>,
-    pointer: &[String],
-) -> Result<Vec<FieldValue>, Unreadable> {
-    // Some frameworks merge the query into the body.
-    if pointer.first().is_some_and(|name| form::has_in_query(content, name)) {
-        return Err(Unreadable("the query has a parameter of that name"));
-    }
-    let document = document(content)?;
+pub(super) fn values(document: &JsonNode, pointer: &[String]) -> Result<Vec<FieldValue>, Unreadable> {
     let mut found = Vec::new();
-    reach(&document, pointer, &mut found)?;
+    reach(document, pointer, &mut found)?;
     Ok(found)
 }
 
@@ -80,15 +82,24 @@ fn index(name: &str) -> Option<usize> {
 }
 
 impl JsonNode {
+    /// An object with these members.
+    pub(super) fn object(members: impl IntoIterator<Item = (String, Self)>) -> Self {
+        let member = |(name, node): (String, Self)| Member { folded: form::folded(&name), name, node };
+        let mut members: Vec<_> = members.into_iter().map(member).collect();
+        members.sort_by(|one, other| one.folded.cmp(&other.folded));
+        Self::Object(members)
+    }
+
     /// The member of an object with this name. Readers differ on which of two members of one name counts, and some
     /// ignore case.
     pub(super) fn member(&self, name: &str) -> Result<Option<&Self>, Unreadable> {
         let Self::Object(members) = self else { return Err(Unreadable("the body is not an object")) };
         let wanted = form::folded(name);
-        let mut alike = members.iter().filter(|(key, _)| form::folded(key) == wanted);
+        let first = members.partition_point(|member| member.folded < wanted);
+        let mut alike = members[first..].iter().take_while(|member| member.folded == wanted);
         match (alike.next(), alike.next()) {
             (None, _) => Ok(None),
-            (Some((key, node)), None) if key == name => Ok(Some(node)),
+            (Some(member), None) if member.name == name => Ok(Some(&member.node)),
             (Some(_), None) => Err(Unreadable("its name differs in upper and lower case")),
             (Some(_), Some(_)) => Err(Unreadable("it is given twice")),
         }
@@ -97,7 +108,7 @@ impl JsonNode {
     /// The names of an object's members.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         let members = if let Self::Object(members) = self { members.as_slice() } else { &[] };
-        members.iter().map(|(name, _)| name.as_str())
+        members.iter().map(|member| member.name.as_str())
     }
 
     /// The text, if this is one.
@@ -159,6 +170,6 @@ impl<'de> Visitor<'de> for NodeVisitor {
         while let Some(member) = map.next_entry()? {
             members.push(member);
         }
-        Ok(JsonNode::Object(members))
+        Ok(JsonNode::object(members))
     }
 }

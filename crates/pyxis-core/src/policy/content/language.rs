@@ -9,6 +9,7 @@
 use serde_json::{Number, Value};
 
 use super::field::{Comparison, FieldCheck, FieldPlace};
+use super::form::ParameterName;
 use super::graphql::{OperationCheck, OperationKind};
 use super::{ContentCheck, ContentRule};
 use crate::pattern::{Pattern, PatternError};
@@ -83,7 +84,7 @@ pub(super) fn parse(text: &str) -> Result<ContentRule, ContentRuleError> {
             if name.is_empty() {
                 return Err(ContentRuleError::Parameter);
             }
-            ContentCheck::Field(field(FieldPlace::Form(name.to_owned()), name, rest)?)
+            ContentCheck::Field(field(FieldPlace::Form(ParameterName::new(name.to_owned())), name, rest)?)
         }
         "graphql" => ContentCheck::GraphQl(operations(rest)?),
         _ => return Err(ContentRuleError::Kind),

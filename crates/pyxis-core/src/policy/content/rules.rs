@@ -1,7 +1,8 @@
 //! The content rules of a policy, compiled for evaluation.
 
 use super::graphql::{self, OperationKind, RootField};
-use super::{ContentCheck, ContentRule, Finding, RequestContent, Unreadable};
+use super::parsed::ParsedContent;
+use super::{ContentCheck, ContentRule, Finding, RequestContent, Unreadable, leniency};
 use crate::pattern::{Pattern, PatternIndex};
 use crate::policy::pattern_lists::{Path, PathReadings};
 use crate::policy::{Decision, Method, Operations, Rule, Verdict};
@@ -52,8 +53,9 @@ impl CompiledContentRules {
         content: &RequestContent<'_>,
     ) -> Option<Finding<'_>> {
         let matching: Vec<_> = self.matching(method, target).collect();
-        let fields = matching.iter().filter_map(|compiled| compiled.field_finding(content));
-        let operations = operations(&matching, decision, target, content);
+        let parsed = ParsedContent::new(content);
+        let fields = matching.iter().filter_map(|compiled| compiled.field_finding(&parsed));
+        let operations = operations(&matching, decision, target, &parsed);
         let strictest = fields.chain(operations).min_by_key(|finding| leniency(finding.verdict))?;
         (strictest.verdict != Verdict::AutoApprove).then_some(strictest)
     }
@@ -71,16 +73,16 @@ fn operations<'s>(
     matching: &[&'s CompiledRule],
     decision: &Decision<'_>,
     target: &Target,
-    content: &RequestContent<'_>,
+    parsed: &ParsedContent<'_>,
 ) -> Option<Finding<'s>> {
     let rules: Vec<_> = matching.iter().filter(|compiled| compiled.is_graphql()).copied().collect();
     let by_default = has_default(decision, target);
     if rules.is_empty() && !by_default {
         return None;
     }
-    let fields = match graphql::root_fields(content) {
+    let fields = match parsed.graphql() {
         Ok(fields) => fields,
-        Err(Unreadable(why)) => return unreadable(&rules, target, content, why),
+        Err(Unreadable(why)) => return unreadable(&rules, target, parsed.content, why),
     };
     let findings = fields.iter().map(|field| about(&rules, by_default, field));
     findings.min_by_key(|finding| leniency(finding.verdict))
@@ -139,15 +141,6 @@ fn some_reading(target: &Target, test: impl Fn(&str, &str) -> bool) -> bool {
     }
 }
 
-/// The order of verdicts, strictest first: of several findings the first strictest counts.
-const fn leniency(verdict: Verdict) -> u8 {
-    match verdict {
-        Verdict::Deny => 0,
-        Verdict::RequireApproval => 1,
-        Verdict::AutoApprove => 2,
-    }
-}
-
 impl CompiledRule {
     fn of(text: &str) -> Self {
         let (mut exact, mut area) = (PatternIndex::default(), PatternIndex::default());
@@ -193,7 +186,7 @@ impl CompiledRule {
         matches!(&self.rule.check, ContentCheck::GraphQl(check) if check.passes_everything())
     }
 
-    fn field_finding(&self, content: &RequestContent<'_>) -> Option<Finding<'_>> {
+    fn field_finding(&self, content: &ParsedContent<'_>) -> Option<Finding<'_>> {
         let ContentCheck::Field(check) = &self.rule.check else { return None };
         let (verdict, fact) = check.judge(content);
         Some(Finding { verdict, rule: Some(&self.rule.text), fact })

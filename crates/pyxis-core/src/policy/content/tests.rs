@@ -1,3 +1,5 @@
+mod large;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -196,14 +198,14 @@ fn a_rule_without_a_method_leaves_reading_alone_and_one_with_get_does_not() {
 fn the_fact_names_the_field_its_value_and_the_rule() {
     let policy = open_policy(&["/v1/pay json /amount <= 5000"]);
     let (_, fact) = found(&policy, Method::Post, PAY, JSON, r#"{"amount":12000}"#);
-    assert_eq!(fact.as_deref(), Some("/amount is 12000; the rule passes <= 5000"));
+    assert_eq!(fact.as_deref(), Some("/amount is 12000; the rule allows <= 5000"));
     let (_, fact) = found(&policy, Method::Post, PAY, JSON, r#"{"amount":"1"}"#);
     assert_eq!(fact.as_deref(), Some("/amount cannot be compared with <= 5000: it is not a number"));
     let (_, fact) = found(&open_policy(&[]), Method::Post, GRAPH, JSON, &graphql("mutation { a b }"));
     assert_eq!(fact.as_deref(), Some("mutation a"));
     let rule = ContentRule::parse("/v1/pay form amount <= 5").unwrap();
     let target = Target::parse(PAY).unwrap();
-    assert_eq!(rule.fact(&request(&target, FORM, "amount=7")), "amount is \"7\"; the rule passes <= 5");
+    assert_eq!(rule.fact(&request(&target, FORM, "amount=7")), "amount is \"7\"; the rule allows <= 5");
 }
 
 #[test]

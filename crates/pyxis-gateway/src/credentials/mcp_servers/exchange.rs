@@ -127,7 +127,7 @@ impl<'a> Exchange<'a> {
         self.send(session, "tools/list", &message::request("tools/list", params)).await
     }
 
-    async fn send(&mut self, session: &ServerSession, method: &str, message: &Value) -> Result<Reply> {
+    async fn send(&mut self, session: &ServerSession, method: &str, sent: &Value) -> Result<Reply> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
@@ -138,18 +138,18 @@ impl<'a> Exchange<'a> {
         attach(session, &mut headers);
         let (credential, target) = (self.credential, self.target);
         let outbound = Outbound { credential, method: Method::Post, target, headers, is_fresh: false };
-        let body = pyxis_net::body::full(message.to_string());
+        let body = pyxis_net::body::full(sent.to_string());
         let mut answer = wire_id::send(self.state, outbound, body).await?;
         self.span.answered(answer.status);
         let mut bytes = Vec::new();
-        let mut found = None;
+        let (mut search, mut found) = (message::AnswerSearch::default(), None);
         while found.is_none() && bytes.len() <= MAX_ANSWER {
             match answer.body.frame().await {
                 None => break,
                 Some(Ok(frame)) => bytes.extend_from_slice(&frame.into_data().unwrap_or_default()),
                 Some(Err(error)) => return Err(Error::Upstream(error.to_string().into())),
             }
-            found = self::message::answer(&bytes);
+            found = search.find(&bytes);
         }
         self.span.relayed(&answer.body);
         Ok(Reply { status: answer.status, session: answer.headers.get(SESSION).cloned(), message: found })

@@ -1,6 +1,10 @@
 //! Messages to and from MCP servers: JSON-RPC over HTTP, answered as JSON or as a stream of events.
 
+mod search;
+
 use serde_json::{Value, json};
+
+pub use self::search::AnswerSearch;
 
 /// Id of every message, except on the wire. Equal calls must have equal bodies: they are one request to approve.
 pub const ID: &str = "pyxis-tool-call";
@@ -19,31 +23,13 @@ pub fn request(method: &str, mut params: Value) -> Value {
 
 /// The answer to [`request`] in a body. `None` if it is not there (yet), or the body is something else.
 pub fn answer(body: &[u8]) -> Option<Value> {
-    let text = std::str::from_utf8(body).ok()?;
-    if text.trim_start().starts_with('{') {
-        return serde_json::from_str(text).ok().filter(is_answer);
-    }
-    events(text).find_map(|data| serde_json::from_str(&data).ok().filter(is_answer))
+    AnswerSearch::default().find(body)
 }
 
 fn is_answer(message: &Value) -> bool {
     message["jsonrpc"] == "2.0"
         && message["id"] == ID
         && (message["result"].is_object() || message["error"].is_object())
-}
-
-/// Data of the complete events of a stream. (<https://html.spec.whatwg.org/multipage/server-sent-events.html>)
-fn events(text: &str) -> impl Iterator<Item = String> {
-    let text = text.replace("\r\n", "\n");
-    let end = text.rfind("\n\n").map_or(0, |end| end + 1);
-    let blocks: Vec<String> = text[..end]
-        .split("\n\n")
-        .map(|block| {
-            let data = block.lines().filter_map(|line| line.strip_prefix("data:"));
-            data.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
-        })
-        .collect();
-    blocks.into_iter()
 }
 
 #[cfg(test)]
@@ -59,6 +45,37 @@ mod tests {
         );
         assert!(answer(stream.as_bytes()).is_some());
         assert!(answer(&stream.as_bytes()[..stream.len() - 6]).is_none(), "the event has not ended");
+    }
+
+    #[test]
+    fn the_answer_is_found_at_the_same_byte_however_the_body_is_cut() {
+        let message = json!({"jsonrpc": "2.0", "id": ID, "result": {"text": "a } \"\\ {"}}).to_string();
+        let other = r#"{"jsonrpc":"2.0","method":"notifications/progress"}"#;
+        let stream = format!("event: a\r\ndata: {other}\r\n\r\ndata:{message}\n\ndata: {message}\n\n");
+        for body in [message.clone(), format!("\n {message} \n"), stream] {
+            let whole = answer(body.as_bytes());
+            assert!(whole.is_some(), "{body}");
+            for size in 1..9 {
+                let mut search = AnswerSearch::default();
+                let cuts = (0..body.len()).step_by(size).chain([body.len()]);
+                let found = cuts.filter_map(|end| search.find(&body.as_bytes()[..end])).next();
+                assert_eq!(found, whole, "{size}: {body}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_byte_of_a_long_body_is_read_a_bounded_number_of_times() {
+        let event = format!("data: {}\n\n", json!({"jsonrpc": "2.0", "method": "a"}));
+        let stream = event.repeat(2000);
+        let object = format!("{{\"a\":\"{}\"", "x".repeat(stream.len()));
+        for body in [stream, object, "data: x\n".repeat(10_000)] {
+            let mut search = AnswerSearch::default();
+            for end in (0..body.len()).step_by(16) {
+                assert_eq!(search.find(&body.as_bytes()[..end]), None);
+            }
+            assert!(search.work() <= 2 * body.len(), "{} of {}", search.work(), body.len());
+        }
     }
 
     #[test]

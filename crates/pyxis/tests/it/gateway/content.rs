@@ -36,7 +36,7 @@ engines! {
         let txn = large.txn();
         let shown = site.owner.client.get(&format!("/approvals/{txn}")).send().await.expect(200).json();
         assert_eq!(shown["rule"], "content");
-        assert_eq!(shown["content"], "/amount is 12000; the rule passes <= 5000");
+        assert_eq!(shown["content"], "/amount is 12000; the rule allows <= 5000");
         site.owner.approve(&txn).await;
         assert_eq!(site.agent.outcome(&txn).await["status"], "approved");
         let audited = site.app.audit().await;
@@ -108,7 +108,7 @@ async fn explain_says_what_a_rule_finds_and_that_it_needs_a_body() {
         (&large["decision"], &large["rule"], &large["pattern"]),
         (&json!("deny"), &json!("content"), &json!("/v1/pay json /amount <= 5000 else deny"))
     );
-    assert_eq!(large["detail"], "/amount is 5001; the rule passes <= 5000");
+    assert_eq!(large["detail"], "/amount is 5001; the rule allows <= 5000");
     let small = explain(json!({"body": "{\"amount\":1}", "content_type": "application/json"})).await;
     assert_eq!((&small["decision"], small.get("warning")), (&json!("auto_approve"), None));
     let arguments = ["policy", "explain", "api", "POST", &url, "--body", "{\"amount\":5001}"];
@@ -221,4 +221,57 @@ async fn a_credential_is_stored_together_with_the_policy_to_start_with() {
     ];
     let refused = site.app.cli(&none).await;
     assert!(refused.stderr.contains("has no starter policy"), "{}", refused.stderr);
+}
+
+engines! {
+    async fn a_post_that_names_another_method_is_also_judged_as_that_method(setup: Setup) {
+        let site = Site::with(setup).await;
+        let deny = json!({"auto_approve_methods": ["GET", "POST", "PATCH"], "deny_methods": ["DELETE"]});
+        site.policy(&deny).await;
+        let before = site.upstream.requests().len();
+        post(&site, "/things/1", FORM, "_method=DELETE").await.problem(403, "denied_by_policy");
+        post_json(&site, "/things/1", &json!({"_method": "delete"})).await.problem(403, "denied_by_policy");
+        let part = "--x\r\nContent-Disposition: form-data; name=\"_method\"\r\n\r\nDELETE\r\n--x--\r\n";
+        post(&site, "/things/1", "multipart/form-data; boundary=x", part).await.problem(403, "denied_by_policy");
+        for method in ["GET", "POST"] {
+            let in_query = site.forward(method, "/things/1?_method=DELETE").send().await;
+            in_query.problem(403, "denied_by_policy");
+        }
+        assert_eq!(site.upstream.requests().len(), before);
+        assert_eq!(post(&site, "/things/1", FORM, "_method=PATCH").await.status, 200);
+        assert_eq!(post(&site, "/things/1", FORM, "payment_method=DELETE").await.status, 200);
+        let asks = post(&site, "/things/1", FORM, "_method=PUT").await.expect(202).txn();
+        let page = site.owner.client.get(&format!("/approvals/{asks}")).send().await.expect(200).json();
+        assert!(page.to_string().contains("the parameter _method turns the request into PUT"), "{page}");
+        // Headers that name a method never leave.
+        let call = site.forward("POST", "/things/1").header("x-http-method-override", "DELETE");
+        assert_eq!(call.send().await.status, 200);
+        let sent = site.upstream.requests().pop().unwrap();
+        assert!(!sent.headers.contains_key("x-http-method-override"), "{sent:?}");
+    }
+
+    async fn no_grant_covers_a_post_that_names_a_method_which_asks(setup: Setup) {
+        let site = Site::with(setup).await;
+        site.policy(&json!({"auto_approve_methods": ["GET"]})).await;
+        let plain = post(&site, "/things/1", FORM, "a=1").await.expect(202).txn();
+        site.owner.approve_with(&plain, &json!({"grant_seconds": 900})).await;
+        site.agent.outcome(&plain).await;
+        assert_eq!(post(&site, "/things/1", FORM, "a=2").await.status, 200);
+        assert_eq!(post(&site, "/things/1", FORM, "a=2&_method=DELETE").await.status, 202);
+    }
+}
+
+#[tokio::test]
+async fn explain_sees_the_method_that_a_body_or_a_query_names() {
+    let site = Site::new().await;
+    site.policy(&json!({"auto_approve_methods": ["GET", "POST"], "deny_methods": ["DELETE"]})).await;
+    let explain = async |url: &str, extra: Value| {
+        let mut request = json!({"method": "POST", "url": site.upstream.url(url)});
+        request.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        site.owner.client.post("/admin/policies/api/explain", &request).send().await.expect(200).json()
+    };
+    assert_eq!(explain("/a", json!({})).await["decision"], "auto_approve");
+    assert_eq!(explain("/a?_method=DELETE", json!({})).await["decision"], "deny");
+    let form = explain("/a", json!({"body": "_method=PUT", "content_type": FORM})).await;
+    assert_eq!((&form["decision"], &form["rule"]), (&json!("require_approval"), &json!("content")), "{form}");
 }

@@ -85,7 +85,9 @@ async fn a_large_download_is_not_held_in_memory() {
 async fn a_body_begins_to_flow_before_it_is_complete() {
     let site = Site::new().await;
     site.policy(&json!({"auto_approve_methods": ["POST"]})).await;
-    let (call, sender) = site.forward("POST", "/").upload();
+    // A body that may be a form could name another method, and is read first.
+    let (call, sender) =
+        site.forward("POST", "/").header("content-type", "application/octet-stream").upload();
     let answering = tokio::spawn(call.send());
     sender.send("first".into()).await.unwrap();
     let seen = site.upstream.until(|all| all.first().is_some_and(|request| !request.body.is_empty())).await;

@@ -4,7 +4,7 @@ use pyxis_testkit::engines;
 use serde_json::json;
 
 use super::client::Mcp;
-use super::oauth_client::{REDIRECT, Scene, base, form, parameters, register, return_url, text};
+use super::oauth_client::{REDIRECT, Scene, base, form, link_back, parameters, register, return_url, text};
 use crate::support::{Browser, Setup, Site};
 
 engines! {
@@ -168,7 +168,7 @@ async fn a_new_agent_is_made_with_the_consent_and_a_refusal_is_told_to_the_clien
 }
 
 #[tokio::test]
-async fn a_mistake_is_sent_to_a_client_only_once_client_and_redirect_are_known() {
+async fn a_mistake_is_shown_to_the_person_and_told_to_a_known_client_only_by_a_link() {
     let scene = Scene::start(Setup::new()).await;
     for (untrusted, reason) in [
         ([("client_id", "px_client_unknown")], "not registered"),
@@ -183,6 +183,7 @@ async fn a_mistake_is_sent_to_a_client_only_once_client_and_redirect_are_known()
         let page = scene.consent_page(&untrusted).await.expect(400);
         assert!(page.header("location").is_none() && page.text().contains(reason), "{}", page.text());
         assert!(!page.text().contains("evil.example"), "{}", page.text());
+        assert!(!page.text().contains("Go back to"), "{}", page.text());
         scene
             .answer(&untrusted, &[("agent", scene.agent_id.as_str()), ("answer", "allow")])
             .await
@@ -197,15 +198,17 @@ async fn a_mistake_is_sent_to_a_client_only_once_client_and_redirect_are_known()
         ([("code_challenge_method", "")], "invalid_request"),
         ([("resource", "https://other.example/mcp")], "invalid_target"),
     ] {
-        let answer = scene.consent_page(&mistake).await.expect(303);
-        let told = answer.header("location").unwrap();
+        let page = scene.consent_page(&mistake).await.expect(400);
+        assert!(page.header("location").is_none() && !page.text().contains("http-equiv=\"refresh\""));
+        assert!(page.text().contains("its request is invalid"), "{}", page.text());
+        let told = link_back(&page);
         assert!(told.starts_with(&format!("{REDIRECT}?")), "{told}");
-        let told = parameters(told);
+        let told = parameters(&told);
         assert_eq!(
             (&told["error"], &told["state"], &told["iss"]),
             (&json!(error), &json!("st-1"), &json!(scene.base()))
         );
-        scene.answer(&mistake, &[("agent", scene.agent_id.as_str()), ("answer", "allow")]).await.expect(303);
+        scene.answer(&mistake, &[("agent", scene.agent_id.as_str()), ("answer", "allow")]).await.expect(400);
     }
     assert_eq!(scene.site.app.sql("SELECT count(*) FROM authorization_codes"), ["0"]);
     // No audience means the only one there is.
@@ -280,7 +283,12 @@ async fn registrations_are_few_per_address_and_unused_ones_end() {
         }
     }
     assert!(refused >= 5, "at most ten a minute, and no two minutes passed: {refused}");
+    let life = site.app.sql("SELECT max(expires_at - created_at) FROM connection_clients");
+    assert_eq!(life, ["3600000"], "an hour to consent");
     let mut scene = Scene::start(Setup::new()).await;
+    scene.code(&[]).await;
+    let life = scene.site.app.sql("SELECT max(expires_at - created_at) FROM connection_clients");
+    assert!(life[0].parse::<i64>().unwrap() >= 24 * 3_600_000, "longer once a person consented: {life:?}");
     scene.tokens().await;
     let unused = register(&scene.site.app, "none").await;
     scene.site.app.sql("UPDATE connection_clients SET expires_at = 1");

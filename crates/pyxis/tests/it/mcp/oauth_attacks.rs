@@ -65,6 +65,72 @@ engines! {
 }
 
 engines! {
+    async fn however_often_a_program_refreshes_one_refresh_token_is_stored_and_the_first_is_still_noticed(setup: Setup) {
+        let scene = Scene::start(setup).await;
+        let first = scene.tokens().await;
+        let mut tokens = first.clone();
+        for _ in 0..12 {
+            tokens = scene.refresh(&text(&tokens, "refresh_token"), &[]).send().await.expect(200).json();
+        }
+        let stored = scene.site.app.sql("SELECT count(*) FROM connection_tokens WHERE is_refresh");
+        assert_eq!(stored, ["2"], "the token and its family");
+        // Who makes up a family, or knows it alone, ends nothing.
+        let family = text(&first, "refresh_token");
+        let family = family.split_once('.').unwrap().0;
+        for made_up in ["px_refresh_made-up.secret", family] {
+            invalid_grant(scene.refresh(made_up, &[]).send().await);
+        }
+        assert_eq!(scene.status(&text(&tokens, "access_token")).await, 200);
+        invalid_grant(scene.refresh(&text(&first, "refresh_token"), &[]).send().await);
+        assert_eq!(scene.status(&text(&tokens, "access_token")).await, 401);
+        assert_eq!(scene.recorded("connection.replay_detected").await.len(), 1);
+    }
+}
+
+engines! {
+    async fn a_connection_ends_with_the_person_who_allowed_it(setup: Setup) {
+        let scene = Scene::start(setup).await;
+        let people = scene.site.owner.client.get("/admin/members").send().await.expect(200).json();
+        let people = people["members"].as_array().unwrap().clone();
+        let manager = people.iter().find(|person| person["email"] == "manager@people.example").unwrap();
+        let path = format!("/admin/members/{}", text(manager, "id"));
+        let change = async |change| scene.site.owner.client.patch(&path, &change).send().await.expect(200);
+        let (tokens, waiting) = (scene.tokens().await, scene.code(&[]).await);
+        assert_eq!(scene.status(&text(&tokens, "access_token")).await, 200);
+        change(json!({"role": "member"})).await;
+        assert_eq!(scene.status(&text(&tokens, "access_token")).await, 401);
+        invalid_grant(scene.refresh(&text(&tokens, "refresh_token"), &[]).send().await);
+        invalid_grant(scene.exchange(&waiting, &[]).send().await);
+        assert_eq!(scene.connections().await.len(), 0);
+        let recorded = scene.recorded("user.role_changed").await;
+        assert_eq!(recorded.last().unwrap()["detail"]["connections_ended"], 1, "{recorded:?}");
+        // Neither does becoming a manager again bring it back.
+        change(json!({"role": "admin"})).await;
+        invalid_grant(scene.refresh(&text(&tokens, "refresh_token"), &[]).send().await);
+    }
+}
+
+#[tokio::test]
+async fn token_requests_from_one_address_are_limited() {
+    let scene = Scene::start(Setup::new()).await;
+    let mut refused = 0;
+    // At most sixty a minute, and no three minutes pass.
+    for _ in 0..200 {
+        let answer = scene.refresh("px_refresh_unknown", &[]).send().await;
+        if answer.status == 429 {
+            assert_eq!(
+                (answer.json()["error"].as_str(), answer.header("retry-after")),
+                (Some("temporarily_unavailable"), Some("60"))
+            );
+            refused += 1;
+        } else {
+            invalid_grant(answer);
+        }
+    }
+    assert!(refused >= 20, "{refused}");
+}
+
+engines! {
     async fn a_stolen_code_is_worth_nothing_without_the_verifier_the_redirect_and_the_client(setup: Setup) {
         let scene = Scene::start(setup).await;
         let code = scene.code(&[]).await;

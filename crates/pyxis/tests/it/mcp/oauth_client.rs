@@ -172,6 +172,15 @@ pub(super) fn return_url(page: &Answer) -> String {
     rest.split('"').next().unwrap().replace("&#38;", "&").replace("&amp;", "&")
 }
 
+/// The URL by which a person may tell a client about its mistake.
+pub(super) fn link_back(page: &Answer) -> String {
+    let page = page.text();
+    let (before, _) =
+        page.split_once("rel=\"noreferrer\">Go back to").unwrap_or_else(|| panic!("no link: {page}"));
+    let (_, url) = before.rsplit_once("href=\"").unwrap();
+    url.split('"').next().unwrap().replace("&#38;", "&").replace("&amp;", "&")
+}
+
 /// The parameters in a URL's query.
 pub(super) fn parameters(url: &str) -> Value {
     let url = url::Url::parse(url).unwrap_or_else(|error| panic!("{url}: {error}"));

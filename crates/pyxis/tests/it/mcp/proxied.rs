@@ -8,6 +8,7 @@ use pyxis_testkit::upstream::{Received, Reply, Upstream};
 use serde_json::{Value, json};
 
 use super::client::{Mcp, text};
+use super::oauth_client::manager;
 use crate::support::{SECRET, Setup, Site};
 
 /// An MCP server whose tools a test changes.
@@ -152,6 +153,10 @@ engines! {
         let asked = mcp.tool("docs__search", arguments.clone()).await;
         assert_eq!(txn(&mcp.tool("docs__search", arguments.clone()).await), txn(&asked));
         assert_eq!(server.calls().len(), 0);
+        let manager = manager(&site.app).await;
+        let page = manager.get(&format!("/app/approvals/{}", txn(&asked))).await.expect(200).text();
+        let (table, message) = page.split_once("<summary>Message to the server</summary>").unwrap();
+        assert!(table.contains("<td>pay</td>") && message.contains("jsonrpc"), "{page}");
         site.owner.approve(txn(&asked)).await;
         site.agent.outcome(txn(&asked)).await;
         let result = mcp.tool("docs__search", arguments).await;
@@ -162,6 +167,35 @@ engines! {
         assert_eq!((call.header("mcp-name"), call.header("mcp-protocol-version")), (Some("search"), Some("2026-07-28")));
         let message: Value = serde_json::from_slice(&call.body).unwrap();
         assert_eq!(message["params"]["arguments"], json!({"q": "pay"}));
+    }
+
+    async fn a_tool_that_was_gone_before_and_that_nobody_decided_about_is_forgotten(setup: Setup) {
+        let site = impatient(setup).await;
+        let server = Server::start(newest).await;
+        server.store(&site, "docs").await;
+        server.set_tools(json!([tool("search", "Searches."), tool("read", "Reads."), tool("kept", "Stays.")]));
+        refresh(&site).await;
+        set(&site, "kept", "ask").await;
+        site.app.sql("UPDATE mcp_tools SET offered = false WHERE name IN ('search', 'kept')");
+        server.set_tools(json!([tool("read", "Reads.")]));
+        refresh(&site).await;
+        let left: Vec<Value> = known(&site).await.into_iter().map(|tool| tool["name"].clone()).collect();
+        assert_eq!(left, ["kept", "read"]);
+    }
+
+    async fn the_pages_of_a_servers_credential_show_what_applies_to_it(setup: Setup) {
+        let site = impatient(setup).await;
+        let server = Server::start(newest).await;
+        server.store(&site, "docs").await;
+        let manager = manager(&site.app).await;
+        let page = async |path: &str| manager.get(path).await.expect(200).text();
+        let credential = page("/app/credentials/docs").await;
+        assert!(credential.contains("Each tool has its own permission"), "{credential}");
+        assert!(!page("/app/credentials/api").await.contains("Each tool has its own permission"));
+        let (own, other) = (page("/app/policies/docs").await, page("/app/policies/api").await);
+        assert!(own.contains("Each tool of the MCP server has its own permission"), "{own}");
+        let hidden = "<fieldset hidden>";
+        assert!(own.contains(hidden) && !other.contains(hidden));
     }
 
     async fn a_tool_that_passes_is_sent_at_once_and_recorded_with_its_name(setup: Setup) {

@@ -1,0 +1,106 @@
+use super::*;
+
+const FORM: Option<&str> = Some("application/x-www-form-urlencoded");
+const JSON: Option<&str> = Some("application/json; charset=utf-8");
+const PARTS: Option<&str> = Some("multipart/form-data; boundary=x");
+
+/// Verdict under a policy that passes GET, POST and PATCH, asks about PUT and denies DELETE.
+fn verdict(method: Method, query: Option<&str>, content_type: Option<&str>, body: &str) -> Verdict {
+    let verdicts = |method| match method {
+        Method::Delete => Verdict::Deny,
+        Method::Put => Verdict::RequireApproval,
+        _ => Verdict::AutoApprove,
+    };
+    let content = RequestContent { content_type, is_encoded: false, query, body: body.as_bytes() };
+    finding(verdicts, method, &content).map_or(Verdict::AutoApprove, |finding| finding.verdict)
+}
+
+#[test]
+fn a_request_is_also_judged_as_the_method_that_its_form_or_its_json_names() {
+    for (content_type, body, expected) in [
+        (FORM, "_method=delete&a=1", Verdict::Deny),
+        (FORM, "%5Fmethod=%44ELETE", Verdict::Deny),
+        (FORM, "a=1&_method=PUT", Verdict::RequireApproval),
+        (FORM, "_method=patch", Verdict::AutoApprove),
+        (FORM, "_method=post", Verdict::AutoApprove),
+        (FORM, "_method=PATCH&_method=DELETE", Verdict::Deny),
+        (FORM, "_Method=DELETE", Verdict::Deny),
+        (FORM, "X-HTTP-Method-Override=DELETE", Verdict::Deny),
+        (FORM, "payment_method=card&method=DELETE", Verdict::AutoApprove),
+        (None, "_method=DELETE", Verdict::Deny),
+        (None, r#"{"_method":"DELETE"}"#, Verdict::Deny),
+        (JSON, r#"{"a":{"_method":"DELETE"},"b":[1,"_method"]}"#, Verdict::AutoApprove),
+        (JSON, r#"{"a":1,"_method":"DELETE"}"#, Verdict::Deny),
+        (JSON, r#"{"\u005fmethod":"put"}"#, Verdict::RequireApproval),
+        (JSON, r#"{"a":1}"#, Verdict::AutoApprove),
+        (JSON, "{\"a\":1}\n{\"b\":2}", Verdict::AutoApprove),
+        (Some("text/plain"), "_method=DELETE", Verdict::AutoApprove),
+        (Some("application/octet-stream"), "_method=DELETE", Verdict::AutoApprove),
+    ] {
+        assert_eq!(verdict(Method::Post, None, content_type, body), expected, "{content_type:?} {body}");
+    }
+}
+
+#[test]
+fn a_method_that_is_not_certain_counts_as_the_strictest() {
+    for (content_type, body) in [
+        (FORM, "_method[]=patch"),
+        (FORM, ".method=patch"),
+        (FORM, "_method=LINK"),
+        (FORM, "_method=patch%00"),
+        (JSON, r#"{"_method":["patch"]}"#),
+        (JSON, r#"{"_method":"patch"} x"#),
+    ] {
+        assert_eq!(verdict(Method::Post, None, content_type, body), Verdict::Deny, "{body}");
+    }
+    let verdicts = |method| match method {
+        Method::Post => Verdict::AutoApprove,
+        _ => Verdict::RequireApproval,
+    };
+    let hidden = RequestContent { content_type: JSON, is_encoded: true, query: None, body: b"x" };
+    let found = finding(verdicts, Method::Post, &hidden).unwrap();
+    assert_eq!(found.verdict, Verdict::RequireApproval);
+}
+
+#[test]
+fn a_part_of_a_multipart_form_counts_by_its_name_in_any_spelling() {
+    let part = |disposition: &str| {
+        format!(
+            "--x\r\n{disposition}\r\n\r\nPATCH\r\n--x\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--x--"
+        )
+    };
+    for disposition in [
+        "Content-Disposition: form-data; name=\"_method\"",
+        "content-disposition: form-data;name=_method",
+        "CONTENT-DISPOSITION: form-data; filename=\"a\"; name=\"_method\"",
+        "Content-Disposition: form-data;\r\n name=\"_method\"",
+        "Content-Disposition: form-data; name*=UTF-8''%5Fmethod",
+        "Content-Disposition: form-data; name=\"%5Fmethod\"",
+        "Content-Disposition: form-data; name=\"_me\\thod\"",
+    ] {
+        assert_eq!(verdict(Method::Post, None, PARTS, &part(disposition)), Verdict::Deny, "{disposition}");
+    }
+    for disposition in [
+        "Content-Disposition: form-data; name=\"payment_method\"",
+        "Content-Disposition: form-data; name=\"file\"; filename=\"_method\"",
+    ] {
+        let found = verdict(Method::Post, None, PARTS, &part(disposition));
+        assert_eq!(found, Verdict::AutoApprove, "{disposition}");
+    }
+}
+
+#[test]
+fn a_query_counts_for_every_method_and_a_body_for_post_alone() {
+    for method in [Method::Get, Method::Post, Method::Patch] {
+        assert_eq!(verdict(method, Some("a=1&_method=DELETE"), None, ""), Verdict::Deny, "{method}");
+    }
+    assert_eq!(verdict(Method::Patch, None, FORM, "_method=DELETE"), Verdict::AutoApprove);
+    for too_long in [true, false] {
+        assert!(may_have_parameters(None, too_long) && may_have_parameters(PARTS, too_long));
+        assert!(!may_have_parameters(Some("application/x-ndjson"), too_long));
+        assert_eq!(may_have_parameters(JSON, too_long), !too_long);
+    }
+    let named = |url| query_may_name_method(&Target::parse(url).unwrap());
+    assert!(named("https://a.example/?_METHOD=PUT") && named("https://a.example/?%5fm%65thod=PUT"));
+    assert!(!named("https://a.example/method?a=1"));
+}

@@ -1,0 +1,96 @@
+//! Commands that were not meant as they were typed: each says what is wrong and what to do.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use crate::support::app::run;
+use crate::support::{App, Setup, Site};
+
+/// A setup without a server, so that nothing is there yet.
+fn nothing() -> App {
+    App::empty(Setup::new())
+}
+
+#[tokio::test]
+async fn a_command_in_the_wrong_directory_makes_no_installation_there() {
+    let app = nothing();
+    for arguments in [
+        &["agent", "add", "bot"][..],
+        &["credential", "list"],
+        &["key", "rotate"],
+        &["backup", "copy.db"],
+        &["migrate"],
+        &["network", "list"],
+    ] {
+        let ran = app.cli(arguments).await.expect(1);
+        assert!(ran.stderr.contains("there is no installation here"), "{arguments:?}: {ran:?}");
+        assert!(ran.stderr.contains("--data-dir") && ran.stderr.contains("PX_DATA_DIR"), "{ran:?}");
+        assert!(!app.data().exists(), "{arguments:?}");
+    }
+    app.cli(&["bootstrap"]).await.expect(0);
+    app.cli(&["agent", "add", "bot"]).await.expect(0);
+}
+
+#[tokio::test]
+async fn a_misspelt_variable_and_a_key_that_everyone_can_read_are_named_by_doctor_and_by_the_server() {
+    let app = nothing();
+    let key = app.directory().join("master.txt");
+    fs::write(&key, "ab".repeat(32)).unwrap();
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
+    let command = |arguments: &[&str]| {
+        let mut command = app.command(arguments);
+        command.env("PX_ENCRYPTION_KEY_FILE", &key).env("PX_BASEURL", "https://canary.example");
+        command
+    };
+    run(command(&["bootstrap"])).await.expect(0);
+    let ran = run(command(&["doctor"])).await.expect(0);
+    assert!(
+        ran.stdout.contains("warn  PX_BASEURL: there is no such setting (did you mean PX_BASE_URL?)"),
+        "{ran:?}"
+    );
+    assert!(
+        ran.stdout.contains("warn  PX_ENCRYPTION_KEY_FILE: every user of this machine can read"),
+        "{ran:?}"
+    );
+    assert!(!ran.stdout.contains("canary"), "{ran:?}");
+    let setup = Setup::new().env("PX_BASEURL", "https://canary.example");
+    let site = Site::with(setup).await;
+    assert!(site.app.logs().contains("did you mean PX_BASE_URL?"), "{}", site.app.logs());
+}
+
+#[tokio::test]
+async fn a_name_that_is_nearly_right_is_answered_with_the_right_one() {
+    let app = nothing();
+    let ran = app.cli(&["connect", "claude"]).await.expect(1);
+    assert!(ran.stderr.contains("unknown program: claude (did you mean claude-code?); known: "), "{ran:?}");
+    let ran = app.cli(&["login", "--url", "http://127.0.0.1:1"]).await.expect(1);
+    assert!(ran.stderr.contains("no agent key"), "{ran:?}");
+    app.cli(&["proofs", "keygen", "issuer.key"]).await.expect(0);
+    let sign = ["proofs", "sign", "0x00000000000000000000000000000000000000aa", "--network", "optimsm"];
+    let what = ["--kind", "gov-id", "--nullifier", "0x07", "--key", "file:issuer.key"];
+    let ran = app.cli(&[&sign[..], &what[..]].concat()).await.expect(0);
+    assert!(
+        ran.stderr.contains("there is no network optimsm here (did you mean optimism?); known: "),
+        "{ran:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_credential_that_cannot_be_used_is_warned_of_and_one_that_is_missing_is_named() {
+    let site = Site::with(Setup::new()).await;
+    let mut command = site.app.command(&[
+        "credential",
+        "add",
+        "--name",
+        "bare",
+        "--auth",
+        "bearer",
+        "--secret-env",
+        "SECRET",
+    ]);
+    command.env("SECRET", "a-long-enough-secret");
+    let ran = run(command).await.expect(0);
+    assert!(ran.stderr.contains("warning: This credential has no allowed hosts"), "{ran:?}");
+    let ran = site.app.cli(&["credential", "remove", "absent"]).await.expect(1);
+    assert!(ran.stderr.contains("not found: credential absent"), "{ran:?}");
+}
