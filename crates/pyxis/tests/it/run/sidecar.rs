@@ -150,17 +150,12 @@ async fn a_client_that_was_running_goes_on_after_a_restart_of_the_proxy() {
 async fn what_clients_could_not_use_is_refused_at_the_start() {
     let scene = Scene::new().await;
     let refused = async |mut command: Command, name: &str, value: &str, words: &str| {
-        let ran = run(match value {
-            "" => {
-                command.env_remove(name);
-                command
-            }
-            _ => {
-                command.env(name, value);
-                command
-            }
-        });
-        let ran = ran.await.expect(1);
+        if value.is_empty() {
+            command.env_remove(name);
+        } else {
+            command.env(name, value);
+        }
+        let ran = run(command).await.expect(1);
         assert!(ran.stderr.contains(words), "{words}: {ran:?}");
     };
     let on = |listen: &str| command(&scene, listen, &[]);
