@@ -26,6 +26,7 @@ need codespell codespell
 need curl curl                  # tools behind `pyxis run`
 need git git
 need wget wget
+need gh gh
 need faketime faketime          # the program with another library preloaded
 if ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && ! command -v initdb >/dev/null; then
     packages+=(postgresql)

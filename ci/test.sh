@@ -12,7 +12,7 @@ if [[ -z ${PX_TEST_SERVERS:-} ]]; then
     ci/setup.sh || { [[ -z ${PX_TEST_STRICT:-} ]] && echo "going on without"; }
     # Each gives the next one the name of its server, and goes on without where it has none.
     export PX_TEST_SERVERS=started
-    servers=(ci/synapse.sh ci/chain.sh)
+    servers=(ci/synapse.sh ci/chain.sh ci/python-tools.sh)
     if [[ -z ${PX_TEST_POSTGRES:-} ]]; then servers+=(ci/postgres.sh); fi
     exec "${servers[@]}" ci/test.sh
 fi
@@ -39,12 +39,16 @@ has() { command -v "$1" >/dev/null; }
 for tool in curl git wget node npm python3; do
     has "$tool" || leave_out "$tool, for the tools behind pyxis run" run::
 done
+[[ -n ${PX_TEST_PYTHON_TOOLS:-} ]] || leave_out "Python's HTTP clients" tools::python
+has gh || leave_out "gh, for the tools behind pyxis run" tools::github
 has umoci || leave_out umoci image::
 compgen -G '/usr/lib*/**/faketime/libfaketime.so.1' >/dev/null || leave_out faketime cli::preloaded
 if ((${#missing[@]})) && [[ -n ${PX_TEST_STRICT:-} ]]; then
     echo "missing: ${missing[*]}" >&2
     exit 1
 fi
+# A compiler of Java takes 200 MB, so ci/setup.sh does not install it.
+has javac || leave_out "a JDK, for the tools behind pyxis run" tools::java
 # Nobody can install this one: the kernel has it or not.
 unshare --user --map-root-user true 2>/dev/null || leave_out "user namespaces" image::
 printf -v missing_list '%s, ' "${missing[@]}"

@@ -14,6 +14,7 @@ mod metadata;
 mod protocol_error;
 mod registration;
 mod request_body;
+pub mod run_tokens;
 mod token_form;
 mod tokens;
 

@@ -1,14 +1,14 @@
-//! The certificate authority of one run.
+//! The certificate authority of a proxy.
 //!
-//! Its key exists only in this process and signs only for the hosts of the run's credentials: other names are outside of
-//! the name constraints, so that a copy of the certificate in a trust store is worth nothing for them.
+//! Its key signs only for the hosts of the credentials: other names are outside of the name constraints, so that a copy
+//! of the certificate in a trust store is worth nothing for them.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use moka::sync::Cache;
-use pyxis_core::clock::UnixMillis;
+use pyxis_core::clock::{Clock, UnixMillis};
 use pyxis_core::entropy::{self, Entropy};
 use pyxis_core::target::Host;
 use rcgen::{
@@ -23,8 +23,10 @@ use rustls::sign::CertifiedKey;
 use rustls_pki_types::PrivatePkcs8KeyDer;
 use time::OffsetDateTime;
 
-/// Life of the authority and of its certificates.
-const LIFE: Duration = Duration::from_hours(24);
+/// Life of a host's certificate.
+const LEAF_LIFE: Duration = Duration::from_hours(24);
+/// Age at which a host's certificate is made again.
+const LEAF_RENEWAL: Duration = Duration::from_hours(12);
 /// Tolerance for clocks that are slow.
 const BACKDATED: Duration = Duration::from_mins(5);
 /// Most certificates kept. Wildcard credentials allow any number of hosts.
@@ -44,15 +46,36 @@ pub enum AuthorityError {
     Clock,
 }
 
+/// Parts of an authority.
+pub(crate) struct AuthorityParts {
+    /// Its key.
+    pub(crate) key: KeyPair,
+    /// Its life from now on.
+    pub(crate) life: Duration,
+    /// Source of the time.
+    pub(crate) clock: Arc<dyn Clock>,
+    /// Source of serial numbers.
+    pub(crate) entropy: Arc<dyn Entropy>,
+}
+
 /// The authority.
 pub(crate) struct RunAuthority {
     certificate: Certificate,
     issuer: Issuer<'static, KeyPair>,
-    /// The key of every leaf. It never leaves this process either.
+    /// The key of every leaf. It never leaves this process.
     leaf_key: KeyPair,
-    validity: Validity,
+    /// End of the authority, which no leaf outlives.
+    end: UnixMillis,
+    clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
-    leaves: Cache<Host, Arc<ServerConfig>>,
+    leaves: Cache<Host, Leaf>,
+}
+
+/// TLS settings of a host.
+#[derive(Clone)]
+struct Leaf {
+    config: Arc<ServerConfig>,
+    made_at: UnixMillis,
 }
 
 #[derive(Clone, Copy)]
@@ -61,28 +84,33 @@ struct Validity {
     end: OffsetDateTime,
 }
 
-impl RunAuthority {
-    /// An authority for these hosts and the names below them.
-    pub(crate) fn new(
-        domains: &[Host],
-        now: UnixMillis,
-        entropy: Arc<dyn Entropy>,
-    ) -> Result<Self, AuthorityError> {
+impl Validity {
+    fn new(now: UnixMillis, end: UnixMillis) -> Result<Self, AuthorityError> {
         let at = |time: UnixMillis| {
             OffsetDateTime::from_unix_timestamp(time.seconds()).map_err(|_| AuthorityError::Clock)
         };
-        let validity = Validity { begin: at(now.minus(BACKDATED))?, end: at(now.plus(LIFE))? };
-        let mut params = base_params("Pyxis, for one run of a command", validity, &*entropy);
+        Ok(Self { begin: at(now.minus(BACKDATED))?, end: at(end)? })
+    }
+}
+
+impl RunAuthority {
+    /// An authority for these hosts and the names below them.
+    pub(crate) fn new(domains: &[Host], parts: AuthorityParts) -> Result<Self, AuthorityError> {
+        let AuthorityParts { key, life, clock, entropy } = parts;
+        let now = clock.now();
+        let end = now.plus(life);
+        let mut params =
+            base_params("Pyxis, for the requests of one agent", Validity::new(now, end)?, &*entropy);
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         params.name_constraints = Some(constraints(domains));
-        let key = KeyPair::generate()?;
         let certificate = params.self_signed(&key)?;
         Ok(Self {
             certificate,
             issuer: Issuer::new(params, key),
             leaf_key: KeyPair::generate()?,
-            validity,
+            end,
+            clock,
             entropy,
             leaves: Cache::new(MAX_LEAVES),
         })
@@ -100,16 +128,17 @@ impl RunAuthority {
 
     /// TLS settings of a server that is `host`.
     pub(crate) fn server_config(&self, host: &Host) -> Result<Arc<ServerConfig>, AuthorityError> {
-        if let Some(config) = self.leaves.get(host) {
-            return Ok(config);
+        let now = self.clock.now();
+        if let Some(leaf) = self.leaves.get(host).filter(|leaf| now.since(leaf.made_at) < LEAF_RENEWAL) {
+            return Ok(leaf.config);
         }
-        let config = Arc::new(self.make(host)?);
-        self.leaves.insert(host.clone(), Arc::clone(&config));
+        let config = Arc::new(self.make(host, now)?);
+        self.leaves.insert(host.clone(), Leaf { config: Arc::clone(&config), made_at: now });
         Ok(config)
     }
 
-    fn make(&self, host: &Host) -> Result<ServerConfig, AuthorityError> {
-        let leaf = self.leaf(host)?;
+    fn make(&self, host: &Host, now: UnixMillis) -> Result<ServerConfig, AuthorityError> {
+        let leaf = self.leaf(host, now)?;
         let key = PrivatePkcs8KeyDer::from(self.leaf_key.serialize_der());
         let mut config = server_builder()?
             .with_single_cert(vec![leaf.der().clone(), self.certificate.der().clone()], key.into())?;
@@ -117,8 +146,9 @@ impl RunAuthority {
         Ok(config)
     }
 
-    fn leaf(&self, host: &Host) -> Result<Certificate, AuthorityError> {
-        let mut params = base_params("Pyxis", self.validity, &*self.entropy);
+    fn leaf(&self, host: &Host, now: UnixMillis) -> Result<Certificate, AuthorityError> {
+        let end = self.end.min(now.plus(LEAF_LIFE));
+        let mut params = base_params("Pyxis", Validity::new(now, end)?, &*self.entropy);
         params.subject_alt_names = vec![match host {
             Host::Name(name) => SanType::DnsName(name.as_str().try_into()?),
             Host::V4(address) => SanType::IpAddress(IpAddr::V4(*address)),
@@ -201,37 +231,39 @@ fn subtree(host: &Host) -> GeneralSubtree {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pyxis_core::clock::FixedClock;
     use pyxis_core::entropy::OsEntropy;
     use rustls::RootCertStore;
     use rustls::client::WebPkiServerVerifier;
+    use rustls::client::danger::ServerCertVerifier;
     use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
-    const NOW: u64 = 1_800_000_000;
+    const DAY: Duration = Duration::from_hours(24);
 
-    /// Verdict of a client on the certificate for `host` by an authority for `domains`.
-    fn verify(domains: &[&str], host: &str, after: Duration) -> Result<(), rustls::Error> {
+    fn authority(domains: &[&str], life: Duration) -> (RunAuthority, Arc<FixedClock>) {
         let domains: Vec<Host> = domains.iter().map(|domain| parsed(domain)).collect();
         let now = UnixMillis::parse_rfc3339("2027-01-15T08:00:00Z").unwrap();
-        let authority = RunAuthority::new(&domains, now, Arc::new(OsEntropy)).unwrap();
-        let config = authority.server_config(&parsed(host)).unwrap();
-        assert!(Arc::ptr_eq(&config, &authority.server_config(&parsed(host)).unwrap()), "made once");
-        let leaf = authority.leaf(&parsed(host)).unwrap();
+        let clock = Arc::new(FixedClock::new(now));
+        let parts = AuthorityParts {
+            key: KeyPair::generate().unwrap(),
+            life,
+            clock: Arc::<FixedClock>::clone(&clock),
+            entropy: Arc::new(OsEntropy),
+        };
+        (RunAuthority::new(&domains, parts).unwrap(), clock)
+    }
+
+    /// Verdict of a client on the certificate that `authority` has for `host` now.
+    fn verify(authority: &RunAuthority, host: &str, at: UnixMillis) -> Result<(), rustls::Error> {
+        let leaf = authority.leaf(&parsed(host), authority.clock.now()).unwrap();
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from(authority.der().to_vec())).unwrap();
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let verifier =
             WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build().unwrap();
         let name = ServerName::try_from(host.to_owned()).unwrap();
-        let at = UnixTime::since_unix_epoch(Duration::from_secs(NOW) + after);
-        rustls::client::danger::ServerCertVerifier::verify_server_cert(
-            &*verifier,
-            leaf.der(),
-            &[],
-            &name,
-            &[],
-            at,
-        )
-        .map(drop)
+        let at = UnixTime::since_unix_epoch(Duration::from_secs(u64::try_from(at.seconds()).unwrap()));
+        ServerCertVerifier::verify_server_cert(&*verifier, leaf.der(), &[], &name, &[], at).map(drop)
     }
 
     fn parsed(host: &str) -> Host {
@@ -240,10 +272,13 @@ mod tests {
 
     #[test]
     fn clients_accept_the_hosts_of_the_run_and_no_other() {
-        let now = Duration::ZERO;
-        assert_eq!(verify(&["api.example.com"], "api.example.com", now), Ok(()));
-        assert_eq!(verify(&["example.com"], "below.example.com", now), Ok(()));
-        assert_eq!(verify(&["api.example.com", "192.0.2.7"], "192.0.2.7", now), Ok(()));
+        let verify = |domains: &[&str], host: &str| {
+            let (authority, clock) = authority(domains, DAY);
+            verify(&authority, host, clock.now())
+        };
+        assert_eq!(verify(&["api.example.com"], "api.example.com"), Ok(()));
+        assert_eq!(verify(&["example.com"], "below.example.com"), Ok(()));
+        assert_eq!(verify(&["api.example.com", "192.0.2.7"], "192.0.2.7"), Ok(()));
         for (domains, host) in [
             (&["api.example.com"][..], "evil.example"),
             (&["api.example.com"], "192.0.2.7"),
@@ -251,14 +286,29 @@ mod tests {
             (&["192.0.2.7"], "api.example.com"),
             (&[], "api.example.com"),
         ] {
-            assert!(verify(domains, host, now).is_err(), "{domains:?} {host}");
+            assert!(verify(domains, host).is_err(), "{domains:?} {host}");
         }
     }
 
     #[test]
-    fn the_certificates_of_a_run_live_for_a_day() {
-        let verify = |after| verify(&["api.example.com"], "api.example.com", after);
-        assert_eq!(verify(LIFE.checked_sub(Duration::from_mins(1)).unwrap()), Ok(()));
-        assert!(verify(LIFE + Duration::from_mins(1)).is_err());
+    fn no_certificate_outlives_its_authority() {
+        let (authority, clock) = authority(&["api.example.com"], DAY);
+        clock.advance(Duration::from_hours(23));
+        let verify = |after| verify(&authority, "api.example.com", clock.now().plus(after));
+        assert_eq!(verify(Duration::from_mins(59)), Ok(()));
+        assert!(verify(Duration::from_mins(61)).is_err());
+    }
+
+    #[test]
+    fn the_certificate_of_a_host_is_made_once_and_again_before_it_expires() {
+        let (authority, clock) = authority(&["api.example.com"], Duration::from_hours(24 * 365));
+        let config = || authority.server_config(&parsed("api.example.com")).unwrap();
+        let first = config();
+        clock.advance(Duration::from_hours(11));
+        assert!(Arc::ptr_eq(&first, &config()));
+        clock.advance(Duration::from_hours(2));
+        assert!(!Arc::ptr_eq(&first, &config()));
+        clock.advance(Duration::from_hours(24 * 30));
+        assert_eq!(verify(&authority, "api.example.com", clock.now()), Ok(()));
     }
 }

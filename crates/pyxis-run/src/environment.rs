@@ -5,12 +5,15 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use http::uri::Authority;
 use pyxis_core::secret::SecretString;
 
 use crate::files::{JAVA_PASSWORD, TrustFiles};
 use crate::listener::Proxy;
 use crate::placeholder;
 
+/// Port of a proxy whose address names none.
+const DEFAULT_PORT: u16 = 80;
 /// Hosts that the command reaches without the proxy.
 const DIRECT: &str = "localhost,127.0.0.1,::1";
 /// The same in Java's spelling.
@@ -51,7 +54,7 @@ const ALL_ROOTS: &[&str] = &[
     "COMPOSER_CAFILE",
 ];
 /// Variables that are removed, because they lead around the proxy or to certificates that are in the bundle already.
-const REMOVED: &[&str] =
+pub(crate) const REMOVED: &[&str] =
     &["ALL_PROXY", "all_proxy", "SSL_CERT_DIR", "GIT_SSL_CAPATH", "GIT_PROXY_SSL_CAINFO"];
 
 /// Variables and their values.
@@ -75,20 +78,24 @@ impl Surroundings<'_> {
     /// placeholder, also if they were set.
     pub fn environment(&self, own: impl IntoIterator<Item = (OsString, OsString)>) -> Variables {
         let mut variables = kept(own.into_iter().collect(), self.agent_key.expose().as_bytes());
-        let url = self.proxy.url();
-        set(&mut variables, PROXY, url.expose());
-        set(&mut variables, NO_PROXY, DIRECT);
-        set(&mut variables, &["NODE_USE_ENV_PROXY"], "1");
-        set(&mut variables, ADDED_ROOTS, self.files.authority());
-        set(&mut variables, ALL_ROOTS, self.files.bundle());
-        set(&mut variables, &["SYSTEM_WGETRC"], self.files.wget());
-        let java = variables.remove(OsStr::new("JAVA_TOOL_OPTIONS"));
-        let java = java_options(java, self.proxy.port(), &self.files.java());
-        variables.insert("JAVA_TOOL_OPTIONS".into(), java);
-        for (name, value) in placeholder::variables(self.proxy.routes()) {
-            variables.insert(name.into(), value.into());
-        }
+        set_all(&mut variables, self.proxy, self.files);
         variables
+    }
+}
+
+/// Sets the variables by which tools find the proxy and trust it.
+pub(crate) fn set_all(variables: &mut Variables, proxy: &Proxy, files: &TrustFiles) {
+    set(variables, PROXY, proxy.url().expose());
+    set(variables, NO_PROXY, DIRECT);
+    set(variables, &["NODE_USE_ENV_PROXY"], "1");
+    set(variables, ADDED_ROOTS, files.authority());
+    set(variables, ALL_ROOTS, files.bundle());
+    set(variables, &["SYSTEM_WGETRC"], files.wget());
+    let java = variables.remove(OsStr::new("JAVA_TOOL_OPTIONS"));
+    let java = java_options(java, proxy.address(), &files.java());
+    variables.insert("JAVA_TOOL_OPTIONS".into(), java);
+    for (name, value) in placeholder::variables(proxy.routes()) {
+        variables.insert(name.into(), value.into());
     }
 }
 
@@ -127,13 +134,15 @@ fn set(variables: &mut Variables, names: &[&str], value: impl Into<OsString>) {
 
 /// The parent's options, and after them those of the proxy. The token is not among them: Java prints this variable when
 /// it starts, and its HTTP clients ask the program itself for the user of a proxy.
-fn java_options(parent: Option<OsString>, port: u16, trust_store: &Path) -> OsString {
+fn java_options(parent: Option<OsString>, proxy: &Authority, trust_store: &Path) -> OsString {
     let mut options = parent.map_or_else(OsString::new, |mut parent| {
         parent.push(" ");
         parent
     });
+    let port = proxy.port_u16().unwrap_or(DEFAULT_PORT);
+    let host = proxy.host();
     for scheme in ["http", "https"] {
-        options.push(format!("-D{scheme}.proxyHost=127.0.0.1 -D{scheme}.proxyPort={port} "));
+        options.push(format!("-D{scheme}.proxyHost={host} -D{scheme}.proxyPort={port} "));
     }
     options.push(format!(
         "-Dhttp.nonProxyHosts={DIRECT_JAVA} -Djdk.http.auth.tunneling.disabledSchemes= \

@@ -1,8 +1,8 @@
-//! The files that tell tools which certificates to trust, in a directory of this run. None holds a key.
+//! The files that tell tools which certificates to trust. None holds a key.
 
 use std::fmt::Write as _;
 use std::fs::Permissions;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -22,25 +22,46 @@ const PEM_LINE: usize = 64;
 #[derive(Debug, thiserror::Error)]
 pub enum TrustFilesError {
     /// The file system refused.
-    #[error("cannot write a file for the command: {0}")]
+    #[error("cannot write a file with certificates: {0}")]
     Io(#[from] io::Error),
 }
 
-/// The files. The directory is removed with this value.
+/// The files.
 pub struct TrustFiles {
-    directory: TempDir,
+    directory: TrustDirectory,
+}
+
+/// Place of the files.
+enum TrustDirectory {
+    /// Removed with this value.
+    OfThisRun(TempDir),
+    /// Kept for clients.
+    Kept(PathBuf),
 }
 
 impl TrustFiles {
-    /// Writes the certificate of the proxy's authority: alone, for tools that add it to the roots that they know, and
-    /// with the machine's roots, for those that trust only what they are given. The roots are those of `SSL_CERT_FILE`
-    /// and `SSL_CERT_DIR`, or else the system's.
+    /// Writes the files into a new directory that only this user can read. It is removed with this value.
     pub fn write(proxy: &Proxy) -> Result<Self, TrustFilesError> {
         let directory = tempfile::Builder::new()
             .prefix("pyxis-run-")
             .permissions(Permissions::from_mode(0o700))
             .tempdir()?;
-        let files = Self { directory };
+        let files = Self { directory: TrustDirectory::OfThisRun(directory) };
+        files.fill(proxy)?;
+        Ok(files)
+    }
+
+    /// Writes the files into a directory that stays, for clients of any user. Each file is replaced as a whole.
+    pub fn write_into(directory: &Path, proxy: &Proxy) -> Result<Self, TrustFilesError> {
+        let files = Self { directory: TrustDirectory::Kept(directory.to_owned()) };
+        files.fill(proxy)?;
+        Ok(files)
+    }
+
+    /// The certificate of the proxy's authority: alone, for tools that add it to the roots that they know, and with the
+    /// machine's roots, for those that trust only what they are given. The roots are those of `SSL_CERT_FILE` and
+    /// `SSL_CERT_DIR`, or else the system's.
+    fn fill(&self, proxy: &Proxy) -> Result<(), TrustFilesError> {
         let found = rustls_native_certs::load_native_certs();
         for error in &found.errors {
             tracing::warn!(%error, "some of this machine's root certificates are unreadable");
@@ -51,38 +72,50 @@ impl TrustFiles {
         for root in &roots {
             push_pem(&mut bundle, root);
         }
-        std::fs::write(files.authority(), own)?;
-        std::fs::write(files.bundle(), bundle)?;
+        self.replace(&self.authority(), own.as_bytes())?;
+        self.replace(&self.bundle(), bundle.as_bytes())?;
         let certificates = [proxy.authority_der()].into_iter().chain(roots);
-        std::fs::write(files.java(), java_trust_store(certificates))?;
+        self.replace(&self.java(), &java_trust_store(certificates))?;
         // wget on Debian reads no variable but this one.
-        std::fs::write(files.wget(), format!("ca_certificate = {}\n", files.bundle().display()))?;
-        Ok(files)
+        self.replace(&self.wget(), format!("ca_certificate = {}\n", self.bundle().display()).as_bytes())
+    }
+
+    /// Writes a file for clients, whole or not at all.
+    pub(crate) fn replace(&self, path: &Path, content: &[u8]) -> Result<(), TrustFilesError> {
+        let mut file = tempfile::Builder::new()
+            .permissions(Permissions::from_mode(0o644))
+            .tempfile_in(self.directory())?;
+        file.write_all(content)?;
+        file.persist(path).map_err(|error| error.error)?;
+        Ok(())
     }
 
     /// The authority's certificate alone.
     pub fn authority(&self) -> PathBuf {
-        self.directory.path().join("ca.pem")
+        self.directory().join("ca.pem")
     }
 
     /// The machine's roots and the authority's certificate.
     pub fn bundle(&self) -> PathBuf {
-        self.directory.path().join("bundle.pem")
+        self.directory().join("bundle.pem")
     }
 
     /// The same as a trust store of Java.
     pub fn java(&self) -> PathBuf {
-        self.directory.path().join("trust.jks")
+        self.directory().join("trust.jks")
     }
 
     /// Settings of wget that name the bundle.
     pub fn wget(&self) -> PathBuf {
-        self.directory.path().join("wgetrc")
+        self.directory().join("wgetrc")
     }
 
     /// The directory.
     pub fn directory(&self) -> &Path {
-        self.directory.path()
+        match &self.directory {
+            TrustDirectory::OfThisRun(directory) => directory.path(),
+            TrustDirectory::Kept(directory) => directory,
+        }
     }
 }
 

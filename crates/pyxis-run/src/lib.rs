@@ -1,8 +1,8 @@
-//! `pyxis run`: a forward proxy for one command.
+//! `pyxis run` and `pyxis proxy`: a forward proxy for the requests of one agent.
 //!
-//! The command's tools send their requests here, because its environment says so. A request to a host that a stored
+//! The agent's tools send their requests here, because their environment says so. A request to a host that a stored
 //! credential allows becomes a request to `/forward` of a Pyxis server, which decides, attaches the secret and records.
-//! This crate decides nothing and knows no secret but the agent key, which it never gives to the command.
+//! This crate decides nothing and knows no secret but the agent key, which it never gives to them.
 #![warn(missing_docs)]
 
 mod authority;
@@ -11,6 +11,7 @@ mod environment;
 mod exchange;
 mod files;
 mod headers;
+mod identity;
 mod intercept;
 mod listener;
 mod pending;
@@ -18,6 +19,7 @@ mod placeholder;
 mod plain;
 mod refusal;
 mod routes;
+mod script;
 mod server;
 mod state;
 mod tunnel;
@@ -25,7 +27,9 @@ mod tunnel;
 pub use authority::AuthorityError;
 pub use environment::{Surroundings, Variables};
 pub use files::{TrustFiles, TrustFilesError};
+pub use identity::{IdentityError, ProxyIdentity};
 pub use listener::{Proxy, ProxyError, ProxyParts};
 pub use routes::{RouteChoice, Routes, RoutesError};
+pub use script::client_script;
 pub use server::{Server, ServerError};
 pub use state::OtherHosts;

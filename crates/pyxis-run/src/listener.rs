@@ -1,17 +1,19 @@
 //! The listener: authorizes each request of the command and finds the way for it.
 
 use std::convert::Infallible;
-use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex};
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
+use http::uri::Authority;
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use pyxis_core::clock::UnixMillis;
-use pyxis_core::entropy::{self, Entropy};
+use pyxis_core::clock::Clock;
+use pyxis_core::entropy::Entropy;
 use pyxis_core::secret::SecretString;
 use pyxis_net::Client;
 use pyxis_net::body::{Body, empty};
@@ -19,12 +21,13 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
-use crate::authority::{AuthorityError, RunAuthority};
+use crate::authority::{AuthorityError, AuthorityParts, RunAuthority};
 use crate::destination::Destination;
+use crate::identity::ProxyIdentity;
 use crate::refusal::Refusal;
 use crate::routes::{Route, Routes};
 use crate::server::Server;
-use crate::state::{HANDSHAKE, OtherHosts, ProxyState};
+use crate::state::{HANDSHAKE, Notices, OtherHosts, ProxyState};
 use crate::{exchange, intercept, plain, tunnel};
 
 /// Most connections at a time.
@@ -40,9 +43,15 @@ pub struct ProxyParts {
     pub others: OtherHosts,
     /// The way to other hosts, with its egress guard.
     pub egress: Client,
-    /// Time of the start.
-    pub now: UnixMillis,
-    /// Source of the token and of serial numbers.
+    /// Address to listen on; port 0 picks a free one.
+    pub listen: SocketAddr,
+    /// Host and port by which clients reach the proxy, if that is not the address it listens on.
+    pub address: Option<Authority>,
+    /// Token and authority's key.
+    pub identity: ProxyIdentity,
+    /// Source of the time.
+    pub clock: Arc<dyn Clock>,
+    /// Source of serial numbers.
     pub entropy: Arc<dyn Entropy>,
     /// Prints a line for the person, about refusals that tools do not show.
     pub notice: fn(&str),
@@ -51,9 +60,14 @@ pub struct ProxyParts {
 /// Reason that the proxy cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum ProxyError {
-    /// No address to listen on.
-    #[error("cannot listen on 127.0.0.1: {0}")]
-    Listen(#[from] std::io::Error),
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The reason.
+        source: std::io::Error,
+    },
     /// No certificate authority.
     #[error(transparent)]
     Authority(#[from] AuthorityError),
@@ -62,36 +76,48 @@ pub enum ProxyError {
 /// A running proxy. It ends with this value.
 pub struct Proxy {
     state: Arc<ProxyState>,
-    address: SocketAddr,
+    listening: SocketAddr,
+    address: Authority,
     accepting: JoinHandle<()>,
 }
 
 impl Proxy {
-    /// Listens on a free port of 127.0.0.1.
+    /// Starts to listen.
     pub async fn start(parts: ProxyParts) -> Result<Self, ProxyError> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-        let address = listener.local_addr()?;
-        let authority = RunAuthority::new(&parts.routes.domains(), parts.now, Arc::clone(&parts.entropy))?;
+        let failed = |source| ProxyError::Listen { address: parts.listen, source };
+        let listener = TcpListener::bind(parts.listen).await.map_err(failed)?;
+        let listening = listener.local_addr().map_err(failed)?;
+        let address = match parts.address {
+            Some(address) => address,
+            None => listening.to_string().parse().map_err(|_| failed(ErrorKind::AddrNotAvailable.into()))?,
+        };
+        let ProxyIdentity { token, key, life } = parts.identity;
+        let authority_parts = AuthorityParts { key, life, clock: parts.clock, entropy: parts.entropy };
+        let authority = RunAuthority::new(&parts.routes.domains(), authority_parts)?;
         let state = Arc::new(ProxyState {
             server: parts.server,
             routes: parts.routes,
             others: parts.others,
             egress: parts.egress,
             authority,
-            token: SecretString::new(entropy::token::<32>(&*parts.entropy, "")),
-            notice: parts.notice,
-            noticed: Mutex::default(),
+            token,
+            notices: Notices::new(parts.notice),
         });
         let accepting = tokio::spawn(accept(listener, Arc::clone(&state)));
-        Ok(Self { state, address, accepting })
+        Ok(Self { state, listening, address, accepting })
     }
 
-    /// The port.
-    pub fn port(&self) -> u16 {
-        self.address.port()
+    /// The address that the proxy listens on.
+    pub fn listening(&self) -> SocketAddr {
+        self.listening
     }
 
-    /// URL for the command, with the token of this run.
+    /// Host and port by which clients reach the proxy.
+    pub(crate) fn address(&self) -> &Authority {
+        &self.address
+    }
+
+    /// URL for clients, with the token.
     pub fn url(&self) -> SecretString {
         SecretString::new(format!("http://{}:x@{}", self.state.token.expose(), self.address))
     }
@@ -157,7 +183,7 @@ async fn serve(state: Arc<ProxyState>, stream: TcpStream) {
 async fn answer(state: &Arc<ProxyState>, mut request: Request<Incoming>) -> Response<Body> {
     let asked = request.headers().clone();
     if !state.admits(&asked) {
-        let detail = "this proxy serves only the command that pyxis run started";
+        let detail = "this proxy serves only clients that send the token of HTTPS_PROXY";
         let status = StatusCode::PROXY_AUTHENTICATION_REQUIRED;
         return Refusal::new(status, "proxy_authorization_required", detail).into_response(&asked);
     }

@@ -49,7 +49,7 @@ pub enum ServerError {
         detail: String,
     },
     /// A choice of credentials that does not fit.
-    #[error("--use: {0}")]
+    #[error("--use")]
     Choice(#[from] RoutesError),
 }
 

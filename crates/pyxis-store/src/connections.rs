@@ -19,13 +19,13 @@ row! {
         workspace_id: WorkspaceId,
         /// Agent as which the program acts.
         agent_id: AgentId,
-        /// OAuth client: an id from registration, or the URL of its metadata document.
+        /// OAuth client: an id from registration, or the URL of its metadata document; `pyxis run` for a run.
         client_id: String,
         /// Name that the program gives itself, as the person read it.
         client_name: String,
-        /// Host or scheme that the authorization code was sent to.
+        /// Host or scheme that the authorization code was sent to; `command line` for `pyxis run`.
         destination: String,
-        /// E-mail address of the person who consented.
+        /// E-mail address of the person who consented; `command line` for `pyxis run`.
         allowed_by: String,
         /// Time of the first tokens.
         created_at: UnixMillis,

@@ -215,7 +215,8 @@ pub fn write_key(path: &Path, key: &MasterKey) -> Result<()> {
     Ok(())
 }
 
-fn make_dir(path: &Path) -> Result<()> {
+/// Creates a data directory that only this user can read, unless it exists.
+pub fn make_dir(path: &Path) -> Result<()> {
     if path.is_dir() {
         return Ok(());
     }

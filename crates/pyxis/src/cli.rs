@@ -21,7 +21,7 @@ pub use delivery::WebhookCommand;
 pub use mcp::{Connect, McpBridge};
 pub use models::{ActivityCommand, Add, Evaluate, FeaturesOf, ModelsCommand, Score, Train};
 pub use policies::{GrantCommand, PolicyCommand};
-pub use run::{Login, Others, RunOptions};
+pub use run::{HostOptions, Login, Others, ProxyOptions, RunOptions};
 pub use scoring::{
     AddApiKey, ApiKeyCommand, Import, IssuerCommand, ManageStamps, ScorerCommand, StampsCommand,
 };
@@ -154,7 +154,9 @@ pub enum Command {
     Connect(Connect),
     /// Run a command whose requests to the hosts of stored credentials go through Pyxis, which attaches the secrets.
     Run(RunOptions),
-    /// Save the server and the agent key that `pyxis run` uses; the key is read from standard input.
+    /// Serve the proxy of `pyxis run` to programs that it does not start, such as an agent in a container next to it.
+    Proxy(ProxyOptions),
+    /// Save the server and the agent key that `pyxis run` and `pyxis proxy` use; the key is read from standard input.
     Login(Login),
     /// Remove the saved login. Exit 3 if there is none.
     Logout,

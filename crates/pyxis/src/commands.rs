@@ -23,6 +23,7 @@ mod people;
 mod policies;
 mod presets;
 mod proofs;
+mod proxy;
 mod quickstart;
 mod run;
 mod scorers;
@@ -94,6 +95,7 @@ async fn command(cli: Cli) -> Result<ExitCode> {
         Command::Mcp(options) => mcp::run(&global, options).await,
         Command::Connect(options) => connect::run(&global, options),
         Command::Run(options) => return run::run(&global, options).await,
+        Command::Proxy(options) => return proxy::run(&global, options).await,
         Command::Login(options) => login::login(&global, options).await,
         Command::Logout => login::logout(&global),
         Command::Credential(command) => credentials::run(&global, command).await,

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use http::uri::Authority;
 use ipnet::IpNet;
 use pyxis_core::secret::SecretString;
 use pyxis_models::scope::Chain;
@@ -77,6 +78,8 @@ pub struct Config {
     pub egress_ca_file: Option<PathBuf>,
     /// Proxies whose `X-Forwarded-For`, or `Forwarded` where there is none, is trusted.
     pub trusted_proxies: Vec<IpNet>,
+    /// Settings of `pyxis proxy`.
+    pub proxy: ProxySettings,
     /// The bots of the chat channels.
     pub chats: Chats,
     /// OTLP base URL of a collector of traces.
@@ -95,6 +98,17 @@ pub struct Indexers {
     pub api_key: Option<SecretString>,
     /// Requests per second to each one without its own limit.
     pub per_second: u32,
+}
+
+/// Settings of `pyxis proxy`.
+#[derive(Clone, Debug)]
+pub struct ProxySettings {
+    /// Address to listen on.
+    pub listen: SocketAddr,
+    /// Host and port by which clients reach it.
+    pub address: Option<Authority>,
+    /// Directory that it shares with clients.
+    pub client_dir: Option<PathBuf>,
 }
 
 /// The indexer of a chain.
@@ -181,6 +195,11 @@ impl Config {
             egress_allow_addrs: Vec::new(),
             egress_ca_file: source.optional("egress_ca_file")?,
             trusted_proxies: parse::list(&source.text("trusted_proxies")?, "PX_TRUSTED_PROXIES")?,
+            proxy: ProxySettings {
+                listen: source.parsed("proxy_listen")?,
+                address: source.optional("proxy_address")?,
+                client_dir: source.optional("proxy_client_dir")?,
+            },
             chats: Chats::read(source)?,
             otlp_endpoint: source.otlp_endpoint(),
             log: source.text("log")?,

@@ -4,6 +4,7 @@ use axum::extract::State as Extract;
 use axum::response::{IntoResponse, Response};
 use http::HeaderValue;
 use http::header::CONTENT_TYPE;
+use http::request::Parts;
 use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::policy::{Method, Verdict};
 use pyxis_core::target::Target;
@@ -13,9 +14,9 @@ use pyxis_store::{agents, credentials};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::entry_points;
 use crate::error::Result;
 use crate::requests::authorize;
-use crate::requests::caller::CallerKey;
 use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::state::State;
 use crate::values;
@@ -111,7 +112,8 @@ const METHODS: [Method; 7] =
         })),
     ),
 )]
-pub(crate) async fn services(Extract(state): Extract<State>, key: CallerKey) -> Result<Json<Services>> {
+pub(crate) async fn services(Extract(state): Extract<State>, head: Parts) -> Result<Json<Services>> {
+    let key = entry_points::caller_of_run(&state, &head).await?;
     let agent = state.config_cache.agent_now(&state.store, key).await?;
     let workspace = agent.workspace_id();
     state.last_used.note_agent(agent.id(), state.now());

@@ -1,15 +1,14 @@
 //! Functions for the interfaces in front of `/forward`: identify an agent, and explain a request.
 
-use pyxis_core::hex;
+use http::request::Parts;
 use pyxis_core::id::{AgentId, WorkspaceId};
-use pyxis_store::connections::tokens;
 
 use crate::admin::policies;
 pub use crate::admin::policies::{ExplainedRequest, Explanation};
-use crate::connections::is_access_token;
-use crate::error::{Error, Result};
+use crate::connections::{is_access_token, run_tokens};
+use crate::error::Result;
 pub use crate::requests::caller::CallerKey;
-use crate::runtime::resolve::key_hash;
+use crate::requests::control;
 use crate::runtime::state::State;
 
 /// An authenticated agent.
@@ -44,11 +43,17 @@ pub async fn authenticate(state: &State, bearer: &str) -> Result<AgentIdentity> 
     })
 }
 
+/// The caller of an endpoint that `pyxis run` uses: besides agent keys, it takes the token of a run.
+pub(crate) async fn caller_of_run(state: &State, head: &Parts) -> Result<CallerKey> {
+    match head.extensions.get() {
+        Some(key) => Ok(*key),
+        None => run_tokens::agent_of(state, control::key(&head.headers)?).await.map(CallerKey),
+    }
+}
+
 async fn of_token(state: &State, token: &str) -> Result<(CallerKey, Option<String>)> {
-    let hash = hex::encode(&key_hash(token));
-    let holder = tokens::holder(&state.store, &hash, state.now()).await?.ok_or(Error::InvalidKey)?;
-    let key = hex::decode(&holder.key_hash).and_then(|bytes| bytes.try_into().ok());
-    Ok((CallerKey(key.ok_or(Error::InvalidKey)?), Some(holder.client_name)))
+    let (key, program) = run_tokens::holder(state, token).await?;
+    Ok((CallerKey(key), Some(program)))
 }
 
 /// Explains a request without sending it. A credential that the agent may not use is as unknown as one

@@ -20,6 +20,7 @@ use pyxis_core::policy::{Method, Rule};
 use pyxis_core::target::Target;
 use tokio::time::Instant;
 
+use super::entry_points;
 use crate::approvals::{agent_response, delivery, pause};
 use crate::credentials::mcp_servers::{self, Asker};
 use crate::credentials::outbound::{Outbound, UpstreamResponse, clean_headers, relay};
@@ -82,7 +83,7 @@ async fn handle_request(state: &State, mut head: request::Parts, body: Body) -> 
     if let Some(entry_point) = remote_entry_point(state, &head) {
         head.extensions.insert(entry_point);
     }
-    let key = CallerKey::read(&head)?;
+    let key = entry_points::caller_of_run(state, &head).await?;
     let control = match well_formed(&head) {
         Ok(control) => control,
         Err(error) => {

@@ -1,90 +1,133 @@
 //! `pyxis run`: one command whose requests go through Pyxis.
 
-mod child;
+pub(super) mod access;
+pub(super) mod child;
+mod token;
 
 use std::ffi::OsStr;
+use std::net::Ipv4Addr;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
-use pyxis_core::clock::{Clock, SystemClock};
+use anyhow::{Context, Result};
+use pyxis_core::clock::SystemClock;
 use pyxis_core::entropy::OsEntropy;
-use pyxis_core::secret::SecretString;
-use pyxis_run::{OtherHosts, Proxy, ProxyParts, RouteChoice, Server, Surroundings, TrustFiles};
+use pyxis_run::{Proxy, ProxyIdentity, ProxyParts, RouteChoice, Surroundings, TrustFiles, Variables};
 
-use super::login::SavedLogin;
-use super::{connect, login, out, quiet, settings};
+use self::access::Access;
+use self::child::Signals;
+use self::token::AgentToken;
+use super::{connect, out, quiet, settings};
 use crate::app;
-use crate::cli::{Global, Others, RunOptions};
+use crate::cli::{Global, HostOptions, Others, RunOptions};
 use crate::config::Config;
-use crate::config::env::{Env, ProcessEnv, all_variables};
-use crate::config::secrets::entered;
+use crate::config::env::all_variables;
 
 pub(super) async fn run(global: &Global, options: RunOptions) -> Result<ExitCode> {
     child::hide_memory();
     let config = settings(&quiet(global.flags()))?;
-    let (url, key) = access(&config, &options)?;
-    let choices: Vec<RouteChoice> = options
-        .choices
-        .iter()
-        .map(|choice| choice.parse())
-        .collect::<Result<_, pyxis_run::RoutesError>>()
-        .context("--use")?;
-    let client = app::client(&config)?;
-    // The server's address is the operator's own, and often a private one.
-    let server = Server::new(client.private(), url, &key)?;
-    let routes = server.routes(choices).await?;
-    if routes.is_empty() {
-        out::notice(format_args!(
-            "pyxis run: the agent {} may use no credential, so every request goes out without one",
-            routes.agent()
-        ));
-    }
-    let proxy = Proxy::start(ProxyParts {
-        server,
-        routes,
-        others: match options.others {
-            Others::Tunnel => OtherHosts::Tunnel,
-            Others::Refuse => OtherHosts::Refuse,
-        },
-        egress: client,
-        now: SystemClock.now(),
-        entropy: Arc::new(OsEntropy),
-        notice: |text| out::notice(format_args!("pyxis run: {text}")),
-    })
-    .await?;
-    let files = TrustFiles::write(&proxy)?;
-    let surroundings = Surroundings { proxy: &proxy, files: &files, agent_key: &key };
-    let mut variables = surroundings.environment(all_variables());
+    let choices = choices(&options.hosts)?;
+    // Before a token is made, so that no signal leaves it behind.
+    let mut signals = child::signals()?;
+    let Some(agent) = &options.agent else {
+        let access = Access::with_key(&config, options.url.as_deref(), &options.agent_key_env)?;
+        return run_with(global, &config, &options, choices, &access, &mut signals).await;
+    };
+    let url =
+        options.url.as_deref().map_or_else(|| Ok(connect::installation_url(&config)), connect::base_url)?;
+    let token = AgentToken::issue(global, &config, agent).await?;
+    let access = Access { url, key: token.text.clone() };
+    let done = run_with(global, &config, &options, choices, &access, &mut signals).await;
+    token.revoke(&config).await;
+    done
+}
+
+/// Runs the command with this access, unless a signal comes before it starts.
+async fn run_with(
+    global: &Global,
+    config: &Config,
+    options: &RunOptions,
+    choices: Vec<RouteChoice>,
+    access: &Access,
+    signals: &mut Signals,
+) -> Result<ExitCode> {
+    let prepared = tokio::select! {
+        prepared = prepare(config, access, &options.hosts, choices) => prepared?,
+        Some(signal) = signals.recv() => return Ok(child::ended_by(signal)),
+    };
+    let mut variables = prepared.variables(access);
     variables.remove(OsStr::new(&options.agent_key_env));
     // `--encryption-key env:NAME` leads to the master key.
     if let Some(name) = global.flags().get("encryption_key").and_then(|source| source.strip_prefix("env:")) {
         variables.remove(OsStr::new(name));
     }
-    child::run(&options.command, &variables).await
+    child::run(&options.command, &variables, signals).await
 }
 
-/// The server's URL and the agent key: the variable comes before the saved login.
-fn access(config: &Config, options: &RunOptions) -> Result<(String, SecretString)> {
-    let variable = ProcessEnv.var(&options.agent_key_env);
-    let saved = if variable.is_some() && options.url.is_some() { None } else { login::read()? };
-    let url = match (&options.url, &saved) {
-        (Some(url), _) => connect::base_url(url)?,
-        (None, Some(saved)) => saved.url.clone(),
-        (None, None) => connect::installation_url(config),
-    };
-    if let Some(text) = variable {
-        return Ok((url, entered(&options.agent_key_env, text)?));
+/// A proxy that serves, and the files with its certificates.
+struct Prepared {
+    proxy: Proxy,
+    files: TrustFiles,
+}
+
+impl Prepared {
+    fn variables(&self, access: &Access) -> Variables {
+        let surroundings = Surroundings { proxy: &self.proxy, files: &self.files, agent_key: &access.key };
+        surroundings.environment(all_variables())
     }
-    match saved {
-        Some(SavedLogin { url: own, agent_key }) if own == url => Ok((url, agent_key)),
-        Some(SavedLogin { url: own, .. }) => bail!(
-            "the saved login is for {own}; run `pyxis login --url {url}`, or put its agent key into {}",
-            options.agent_key_env
-        ),
-        None => bail!(
-            "no agent key: run `pyxis login`, or put the key into {} (`pyxis agent add NAME` makes one)",
-            options.agent_key_env
-        ),
+}
+
+async fn prepare(
+    config: &Config,
+    access: &Access,
+    hosts: &HostOptions,
+    choices: Vec<RouteChoice>,
+) -> Result<Prepared> {
+    let identity = ProxyIdentity::for_one_run(&OsEntropy)?;
+    let mut parts = proxy_parts(config, access, hosts, choices, identity).await?;
+    parts.listen = (Ipv4Addr::LOCALHOST, 0).into();
+    let proxy = Proxy::start(parts).await?;
+    let files = TrustFiles::write(&proxy)?;
+    Ok(Prepared { proxy, files })
+}
+
+/// The credentials that hosts are to use.
+pub(super) fn choices(hosts: &HostOptions) -> Result<Vec<RouteChoice>> {
+    let parsed: Result<_, pyxis_run::RoutesError> =
+        hosts.choices.iter().map(|choice| choice.parse()).collect();
+    parsed.context("--use")
+}
+
+/// Parts of a proxy for the hosts that the server names, with the listener of the settings.
+pub(super) async fn proxy_parts(
+    config: &Config,
+    access: &Access,
+    hosts: &HostOptions,
+    choices: Vec<RouteChoice>,
+    identity: ProxyIdentity,
+) -> Result<ProxyParts> {
+    let egress = app::client(config)?;
+    let server = access.server(&egress)?;
+    let routes = server.routes(choices).await?;
+    if routes.is_empty() {
+        let agent = routes.agent();
+        out::notice(format_args!(
+            "pyxis: the agent {agent} may use no credential, so every request goes out without one"
+        ));
     }
+    Ok(ProxyParts {
+        server,
+        routes,
+        others: match hosts.others {
+            Others::Tunnel => pyxis_run::OtherHosts::Tunnel,
+            Others::Refuse => pyxis_run::OtherHosts::Refuse,
+        },
+        egress,
+        listen: config.proxy.listen,
+        address: config.proxy.address.clone(),
+        identity,
+        clock: Arc::new(SystemClock),
+        entropy: Arc::new(OsEntropy),
+        notice: |text| out::notice(format_args!("pyxis: {text}")),
+    })
 }

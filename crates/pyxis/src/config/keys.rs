@@ -146,6 +146,17 @@ const REST: &[SettingKey] = &[
         "",
         "Base URL of an OpenTelemetry collector (OTLP over HTTP) for traces; `OTEL_EXPORTER_OTLP_ENDPOINT` works too. Empty: no traces.",
     ),
+    key("proxy_listen", "127.0.0.1:8702", "Address and port of `pyxis proxy`; port 0 picks a free one."),
+    key(
+        "proxy_address",
+        "",
+        "Host and port by which clients reach `pyxis proxy`. Empty: the address it listens on.",
+    ),
+    key(
+        "proxy_client_dir",
+        "",
+        "Directory, shared with clients, that `pyxis proxy` writes `env.sh` and certificates to.",
+    ),
     key("log", "info", "Log filter, for example `info,pyxis_gateway=debug`."),
     key("log_json", "false", "Log lines as JSON."),
 ];

@@ -1,9 +1,11 @@
-//! `pyxis run`: unchanged tools behind the proxy of one run (`docs/reference/run.md`).
+//! `pyxis run` and `pyxis proxy`: unchanged tools behind a proxy of their own (`docs/reference/run.md`).
 
+mod agent;
 mod approvals;
 mod process;
 mod refusals;
 mod scene;
+mod sidecar;
 mod tools;
 
 use scene::Scene;

@@ -22,13 +22,13 @@ pub(super) struct ConnectionResponse {
     id: String,
     #[schema(value_type = Id)]
     agent_id: String,
-    /// An id from registration, or the URL of the program's metadata document.
+    /// An id from registration, the URL of the program's metadata document, or `pyxis run`.
     client_id: String,
     /// Name that the program gives itself.
     client_name: String,
-    /// Host or scheme that the authorization code was sent to.
+    /// Host or scheme that the authorization code was sent to; `command line` for `pyxis run`.
     destination: String,
-    /// E-mail address of the person who consented.
+    /// E-mail address of the person who consented; `command line` for `pyxis run`.
     allowed_by: String,
     #[schema(value_type = Time)]
     created_at: String,

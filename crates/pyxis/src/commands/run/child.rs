@@ -18,6 +18,9 @@ const NOT_FOUND: u8 = 127;
 /// Added by shells to the number of the signal that ended a command.
 const SIGNALED: i32 = 128;
 
+/// Signals that arrive.
+pub(super) type Signals = mpsc::Receiver<Signal>;
+
 /// Signals that are passed on.
 const FORWARDED: [(SignalKind, Signal); 6] = [
     (SignalKind::hangup(), Signal::HUP),
@@ -30,7 +33,7 @@ const FORWARDED: [(SignalKind, Signal); 6] = [
 
 /// Hides this process's memory and first environment, which hold the agent key, from processes of the same user, such
 /// as the command itself.
-pub(super) fn hide_memory() {
+pub(in crate::commands) fn hide_memory() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
     {
@@ -39,16 +42,18 @@ pub(super) fn hide_memory() {
 }
 
 /// Runs a command to its end, with these variables only. Its exit status becomes that of this process.
-pub(super) async fn run(command: &[OsString], variables: &Variables) -> Result<ExitCode> {
+pub(super) async fn run(
+    command: &[OsString],
+    variables: &Variables,
+    signals: &mut Signals,
+) -> Result<ExitCode> {
     let (program, arguments) = command.split_first().context("no command")?;
-    // Before the start, so that no signal is lost.
-    let mut signals = forwarded_signals()?;
     let spawned = Command::new(program).args(arguments).env_clear().envs(variables).spawn();
     let mut child = match spawned {
         Ok(child) => child,
         Err(error) => {
             let text = format!("cannot run {}: {error}", program.display());
-            super::out::notice(format_args!("pyxis run: {text}"));
+            crate::commands::out::notice(format_args!("pyxis run: {text}"));
             let is_missing = error.kind() == io::ErrorKind::NotFound;
             return Ok(ExitCode::from(if is_missing { NOT_FOUND } else { NOT_EXECUTABLE }));
         }
@@ -83,7 +88,8 @@ fn is_sent_by_terminal(signal: Signal) -> bool {
     is_key && rustix::termios::tcgetpgrp(io::stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
 }
 
-fn forwarded_signals() -> Result<mpsc::Receiver<Signal>> {
+/// Signals to pass on. From now on, none ends this process.
+pub(super) fn signals() -> Result<Signals> {
     let (sender, receiver) = mpsc::channel(16);
     for (kind, number) in FORWARDED {
         let mut stream = signal(kind).context("cannot watch signals")?;
@@ -93,6 +99,11 @@ fn forwarded_signals() -> Result<mpsc::Receiver<Signal>> {
         );
     }
     Ok(receiver)
+}
+
+/// Exit status of a run that a signal ended before its command started.
+pub(super) fn ended_by(signal: Signal) -> ExitCode {
+    ExitCode::from(u8::try_from(SIGNALED + signal.as_raw()).unwrap_or(u8::MAX))
 }
 
 fn exit_code(status: ExitStatus) -> ExitCode {

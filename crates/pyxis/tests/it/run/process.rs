@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use super::Scene;
-use super::scene::{SECRET, search_path};
+use super::scene::{LOOK, SECRET, search_path};
 use crate::support::app::run;
 
 #[tokio::test]
@@ -38,18 +38,6 @@ async fn signals_reach_the_command_and_its_end_is_reported() {
         assert_eq!(status.code(), Some(code), "{signal}: {script}");
     }
 }
-
-/// Lists what a command can see: its environment, that of its parent, and every file of the run.
-const LOOK: &str = r#"
-    env
-    tr '\0' '\n' < /proc/$$/environ
-    tr '\0' ' ' < /proc/$$/cmdline
-    tr '\0' ' ' < /proc/$PPID/cmdline
-    directory=$(dirname "$SSL_CERT_FILE")
-    stat -c '%a %n' "$directory" "$directory"/*
-    cat "$directory"/*
-    echo "directory=$directory"
-"#;
 
 #[tokio::test]
 async fn neither_the_agent_key_nor_a_secret_is_where_the_command_can_look() {

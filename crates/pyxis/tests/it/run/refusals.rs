@@ -2,61 +2,38 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
 
 use pyxis_testkit::tls::Authority;
 use pyxis_testkit::upstream::Upstream;
 use serde_json::json;
 
 use super::Scene;
-use super::scene::SECRET;
+use super::scene::{Running, SECRET};
 use crate::support::app::run;
 
-/// A run whose command waits until it is dropped, and the URL of its proxy.
-struct Running {
-    child: Child,
-    token: String,
-    address: String,
+fn start(scene: &Scene) -> Running {
+    Running::of(scene.command(&[], Running::SCRIPT))
 }
 
-impl Running {
-    fn start(scene: &Scene, options: &[&str]) -> Self {
-        let mut command = scene.command(options, &["sh", "-c", "echo \"$HTTP_PROXY\"; read line"]);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut text = String::new();
-        let stdout = child.stdout.as_mut().unwrap();
-        std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut text).unwrap();
-        let (user, address) = text.trim().strip_prefix("http://").unwrap().split_once('@').unwrap();
-        Self { token: user.to_owned(), address: address.to_owned(), child }
-    }
-
-    /// Sends bytes to the proxy and returns the beginning of its answer.
-    fn send(&self, bytes: &str) -> String {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.write_all(bytes.as_bytes()).unwrap();
-        let mut answer = vec![0; 4096];
-        let length = stream.read(&mut answer).unwrap();
-        String::from_utf8_lossy(&answer[..length]).into_owned()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // Its command ends with its input.
-        drop(self.child.stdin.take());
-        let _ = self.child.wait();
-    }
+/// Sends bytes to the proxy and returns the beginning of its answer.
+fn send(running: &Running, bytes: &str) -> String {
+    let mut stream = TcpStream::connect(&running.address).unwrap();
+    stream.write_all(bytes.as_bytes()).unwrap();
+    let mut answer = vec![0; 4096];
+    let length = stream.read(&mut answer).unwrap();
+    String::from_utf8_lossy(&answer[..length]).into_owned()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_proxy_serves_only_those_who_have_its_token() {
     let scene = Scene::new().await;
-    let running = Running::start(&scene, &[]);
+    let running = start(&scene);
     let host = scene.site.upstream.addr();
     for authorization in
         ["", "Proxy-Authorization: Basic d3Jvbmc6eA==\r\n", "Proxy-Authorization: Bearer x\r\n"]
     {
-        let answer = running.send(&format!("CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n{authorization}\r\n"));
+        let answer =
+            send(&running, &format!("CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n{authorization}\r\n"));
         assert!(answer.starts_with("HTTP/1.1 407"), "{answer}");
         assert!(answer.to_lowercase().contains("proxy-authenticate: basic"), "{answer}");
     }

@@ -1,8 +1,9 @@
 //! A TLS upstream that only the server trusts, and commands that reach it through `pyxis run`.
 
 use std::ffi::OsString;
+use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use pyxis_testkit::tls::{Authority, HTTP_1_1, HTTP_2};
 use pyxis_testkit::upstream::{Received, Upstream};
@@ -22,6 +23,7 @@ pub(super) struct Scene {
     pub(super) site: Site,
     /// Home of the commands, and the place of the upstream's root certificate.
     home: TempDir,
+    authority: Authority,
 }
 
 impl Scene {
@@ -40,7 +42,7 @@ impl Scene {
         let app = App::start(setup.env("PX_EGRESS_CA_FILE", roots.to_str().unwrap())).await;
         let (agent, owner) = (app.default_agent(), app.owner());
         let site = Site { app, upstream, agent, owner };
-        let scene = Self { site, home };
+        let scene = Self { site, home, authority };
         scene.credential("api", &json!({})).await;
         scene
     }
@@ -52,6 +54,12 @@ impl Scene {
             all[field] = value.clone();
         }
         self.site.credential(name, &all).await;
+    }
+
+    /// A credential for a host that no name leads to, and a policy by which Pyxis answers itself there.
+    pub(super) async fn answers_itself(&self, host: &str, path: &str) {
+        self.credential("denied", &json!({"allowed_hosts": [host]})).await;
+        self.site.owner.set_policy("denied", &json!({"deny_urls": [path]})).await;
     }
 
     /// `pyxis run OPTIONS -- COMMAND`, with the agent key in its usual variable.
@@ -77,6 +85,20 @@ impl Scene {
         self.site.upstream.url(path)
     }
 
+    /// Asserts that the upstream received this many requests, all with the secret.
+    #[track_caller]
+    pub(super) fn all_requests_had_the_secret(&self, count: usize) {
+        let requests = self.site.upstream.requests();
+        let authorized = format!("Bearer {SECRET}");
+        assert!(requests.iter().all(|request| request.header("authorization") == Some(&authorized)));
+        assert_eq!(requests.len(), count, "{requests:?}");
+    }
+
+    /// The authority of the upstream, which the server trusts.
+    pub(super) fn authority(&self) -> &Authority {
+        &self.authority
+    }
+
     pub(super) fn home(&self) -> &std::path::Path {
         self.home.path()
     }
@@ -87,6 +109,55 @@ impl Scene {
         let [request]: [Received; 1] = self.site.upstream.requests().try_into().unwrap();
         assert_eq!(request.header("authorization"), Some(format!("Bearer {SECRET}").as_str()));
         request
+    }
+}
+
+/// Lists what a command can see: its environment, that of its parent, and every file of the run.
+pub(super) const LOOK: &str = r#"
+    env
+    tr '\0' '\n' < /proc/$$/environ
+    tr '\0' ' ' < /proc/$$/cmdline
+    tr '\0' ' ' < /proc/$PPID/cmdline
+    directory=$(dirname "$SSL_CERT_FILE")
+    stat -c '%a %n' "$directory" "$directory"/*
+    cat "$directory"/*
+    echo "directory=$directory"
+"#;
+
+/// A run whose command waits until this value is dropped, and the URL of its proxy.
+pub(super) struct Running {
+    child: Child,
+    /// User and password of the proxy.
+    pub(super) token: String,
+    /// Its address.
+    pub(super) address: String,
+}
+
+impl Running {
+    /// A command that waits.
+    pub(super) const SCRIPT: &[&str] = &["sh", "-c", "echo \"$HTTP_PROXY\"; read line"];
+
+    /// Starts a run of that command.
+    pub(super) fn of(mut command: Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut text = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut text).unwrap();
+        let (user, address) = text.trim().strip_prefix("http://").unwrap().split_once('@').unwrap();
+        Self { token: user.to_owned(), address: address.to_owned(), child }
+    }
+
+    /// Sends a signal to `pyxis run` and waits until it has ended.
+    pub(super) fn signal(&mut self, signal: &str) {
+        pyxis_testkit::signal::send(signal, &self.child);
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Its command ends with its input.
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
     }
 }
 

@@ -1,5 +1,11 @@
 //! Each tool gets the response to a request with the secret, and never the secret.
 
+mod git;
+mod github;
+mod java;
+mod packages;
+mod python;
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;

@@ -1,0 +1,64 @@
+//! The server and the agent key that a proxy uses.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use pyxis_core::secret::SecretString;
+use pyxis_net::Client;
+use pyxis_run::{Server, ServerError};
+
+use crate::commands::login::SavedLogin;
+use crate::commands::{connect, login};
+use crate::config::Config;
+use crate::config::env::{Env, ProcessEnv};
+use crate::config::read_secret;
+use crate::config::secrets::entered;
+
+/// A server, and an agent key or a token for it.
+pub(in crate::commands) struct Access {
+    /// Base URL of the server.
+    pub(in crate::commands) url: String,
+    /// The key.
+    pub(in crate::commands) key: SecretString,
+}
+
+impl Access {
+    /// The access that variables give, or the saved login: a variable comes first. `key_env` is the variable with the
+    /// key; the same name with `_FILE` holds the path of a file with it.
+    pub(in crate::commands) fn with_key(config: &Config, url: Option<&str>, key_env: &str) -> Result<Self> {
+        let given = url.map(str::to_owned).or_else(|| ProcessEnv.var("PX_URL"));
+        let key = key_of(key_env)?;
+        let saved = if key.is_some() && given.is_some() { None } else { login::read()? };
+        let url = match (&given, &saved) {
+            (Some(url), _) => connect::base_url(url)?,
+            (None, Some(saved)) => saved.url.clone(),
+            (None, None) => connect::installation_url(config),
+        };
+        if let Some(key) = key {
+            return Ok(Self { url, key });
+        }
+        match saved {
+            Some(SavedLogin { url: own, agent_key }) if own == url => Ok(Self { url, key: agent_key }),
+            Some(SavedLogin { url: own, .. }) => bail!(
+                "the saved login is for {own}; run `pyxis login --url {url}`, or put its agent key into {key_env}"
+            ),
+            None => bail!(
+                "no agent key: run `pyxis login`, or put the key into {key_env} (`pyxis agent add NAME` makes one)"
+            ),
+        }
+    }
+
+    /// The server. Its address is the operator's own, and often a private one.
+    pub(in crate::commands) fn server(&self, client: &Client) -> Result<Server, ServerError> {
+        Server::new(client.private(), self.url.clone(), &self.key)
+    }
+}
+
+fn key_of(name: &str) -> Result<Option<SecretString>> {
+    if let Some(text) = ProcessEnv.var(name) {
+        return entered(name, text).map(Some);
+    }
+    let file = format!("{name}_FILE");
+    let path = ProcessEnv.var(&file);
+    path.map(|path| read_secret(Path::new(&path)).with_context(|| file.clone())).transpose()
+}
