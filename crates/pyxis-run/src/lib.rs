@@ -13,6 +13,7 @@ mod files;
 mod headers;
 mod intercept;
 mod listener;
+mod outgoing;
 mod pending;
 mod placeholder;
 mod plain;
@@ -21,6 +22,7 @@ mod routes;
 mod server;
 mod state;
 mod tunnel;
+mod websocket;
 
 pub use authority::AuthorityError;
 pub use environment::{Surroundings, Variables};

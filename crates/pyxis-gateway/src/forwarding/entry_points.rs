@@ -47,8 +47,7 @@ pub async fn authenticate(state: &State, bearer: &str) -> Result<AgentIdentity> 
 async fn of_token(state: &State, token: &str) -> Result<(CallerKey, Option<String>)> {
     let hash = hex::encode(&key_hash(token));
     let holder = tokens::holder(&state.store, &hash, state.now()).await?.ok_or(Error::InvalidKey)?;
-    let key = hex::decode(&holder.key_hash).and_then(|bytes| bytes.try_into().ok());
-    Ok((CallerKey(key.ok_or(Error::InvalidKey)?), Some(holder.client_name)))
+    Ok((CallerKey::of_digest(&holder.key_hash)?, Some(holder.client_name)))
 }
 
 /// Explains a request without sending it. A credential that the agent may not use is as unknown as one

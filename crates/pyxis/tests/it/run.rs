@@ -5,5 +5,6 @@ mod process;
 mod refusals;
 mod scene;
 mod tools;
+mod websocket;
 
 use scene::Scene;

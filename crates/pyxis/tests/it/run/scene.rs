@@ -16,12 +16,13 @@ use crate::support::{App, Setup, Site};
 pub(super) const SECRET: &str = "sk-canary-of-the-run-7Qx";
 
 /// An address of loopback that is in no `NO_PROXY`.
-const ADDRESS: [u8; 4] = [127, 0, 0, 2];
+pub(super) const ADDRESS: [u8; 4] = [127, 0, 0, 2];
 
 pub(super) struct Scene {
     pub(super) site: Site,
     /// Home of the commands, and the place of the upstream's root certificate.
     home: TempDir,
+    authority: Authority,
 }
 
 impl Scene {
@@ -40,7 +41,7 @@ impl Scene {
         let app = App::start(setup.env("PX_EGRESS_CA_FILE", roots.to_str().unwrap())).await;
         let (agent, owner) = (app.default_agent(), app.owner());
         let site = Site { app, upstream, agent, owner };
-        let scene = Self { site, home };
+        let scene = Self { site, home, authority };
         scene.credential("api", &json!({})).await;
         scene
     }
@@ -75,6 +76,11 @@ impl Scene {
 
     pub(super) fn url(&self, path: &str) -> String {
         self.site.upstream.url(path)
+    }
+
+    /// The authority that the server trusts.
+    pub(super) const fn authority(&self) -> &Authority {
+        &self.authority
     }
 
     pub(super) fn home(&self) -> &std::path::Path {
