@@ -21,6 +21,12 @@ pub struct Config {
     pub entrance_wait: Duration,
     /// Maximum silence within a streamed response.
     pub idle_timeout: Duration,
+    /// Maximum silence on a WebSocket, in both directions.
+    pub websocket_idle: Duration,
+    /// Maximum lifetime of a WebSocket.
+    pub websocket_time: Duration,
+    /// Maximum open WebSockets of this process.
+    pub websockets_max: usize,
     /// Maximum size of a body stored for an approval, in bytes.
     pub pending_body_max: usize,
     /// Maximum size of a response stored for polling, in bytes.
@@ -50,6 +56,9 @@ impl Default for Config {
             mcp_wait: Duration::from_secs(45),
             entrance_wait: Duration::from_mins(1),
             idle_timeout: Duration::from_mins(5),
+            websocket_idle: Duration::from_mins(5),
+            websocket_time: Duration::from_hours(24),
+            websockets_max: 1000,
             pending_body_max: 10 * 1024 * 1024,
             response_max: 10 * 1024 * 1024,
             response_time: Duration::from_mins(10),

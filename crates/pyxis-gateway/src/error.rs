@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
-use http::header::{ALLOW, HeaderName, LOCATION, RETRY_AFTER};
+use http::header::{ALLOW, HeaderName, LOCATION, RETRY_AFTER, SEC_WEBSOCKET_VERSION, UPGRADE};
 use http::{HeaderValue, StatusCode};
 use pyxis_core::admin_error::{AdminError, Missing};
 use pyxis_core::approval_mode::ApprovalState;
@@ -52,6 +52,21 @@ pub enum Error {
     /// `X-PX-Method` is not a supported method.
     #[error("invalid method")]
     InvalidMethod,
+    /// The handshake of a WebSocket is not well-formed.
+    #[error("bad WebSocket handshake: {0}")]
+    InvalidHandshake(&'static str),
+    /// The handshake is of another version of the protocol.
+    #[error("unsupported WebSocket version; supported: 13")]
+    WebSocketVersion,
+    /// The credential cannot be used with a WebSocket.
+    #[error("no WebSocket with this credential: {0}")]
+    WebSocketUnsupported(&'static str),
+    /// The server has the maximum number of open WebSockets.
+    #[error("too many WebSockets: this server has {max} open ones, its maximum")]
+    TooManyWebSockets {
+        /// Maximum open WebSockets.
+        max: usize,
+    },
     /// `X-PX-Target` is not a supported URL.
     #[error("invalid target: {0}")]
     InvalidTarget(String),
@@ -316,6 +331,13 @@ impl From<&Error> for Problem {
             Error::InvalidMethod => Self::of(kinds::INVALID_METHOD,
                 "X-PX-Method must be GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS",
             ),
+            Error::InvalidHandshake(_) => Self::of(kinds::INVALID_HANDSHAKE, said()),
+            Error::WebSocketVersion => Self::of(kinds::WEBSOCKET_VERSION, said())
+                .with_header(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"))
+                .with_header(UPGRADE, HeaderValue::from_static("websocket")),
+            Error::WebSocketUnsupported(_) => Self::of(kinds::WEBSOCKET_UNSUPPORTED, said()),
+            Error::TooManyWebSockets { .. } => Self::of(kinds::TOO_MANY_WEBSOCKETS, said())
+                .with_header(RETRY_AFTER, HeaderValue::from_static("30")),
             Error::InvalidTarget(_) => Self::of(kinds::INVALID_TARGET, said()),
             Error::OauthParameter(_) => Self::of(kinds::OAUTH_PARAMETER, said()),
             Error::EncodedForm => Self::of(kinds::ENCODED_FORM, said()),

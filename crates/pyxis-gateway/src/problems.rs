@@ -8,8 +8,9 @@ pyxis_http::problem_responses! {
     /// The key was sent more than once.
     BadAgentHeader = [kinds::DUPLICATE_HEADER];
     /// A control header is missing, unknown, repeated or invalid; the method or the target cannot be forwarded; the
-    /// request has an `oauth_*` parameter or an encoded form, which OAuth 1.0a cannot sign; or the body ended early.
-    BadForward = [kinds::MISSING_HEADER, kinds::UNKNOWN_HEADER, kinds::DUPLICATE_HEADER, kinds::INVALID_HEADER, kinds::INVALID_METHOD, kinds::INVALID_TARGET, kinds::OAUTH_PARAMETER, kinds::ENCODED_FORM, kinds::INCOMPLETE_BODY];
+    /// request has an `oauth_*` parameter or an encoded form, which OAuth 1.0a cannot sign; the body ended early; or the
+    /// handshake of a WebSocket is not well-formed.
+    BadForward = [kinds::MISSING_HEADER, kinds::UNKNOWN_HEADER, kinds::DUPLICATE_HEADER, kinds::INVALID_HEADER, kinds::INVALID_METHOD, kinds::INVALID_TARGET, kinds::OAUTH_PARAMETER, kinds::ENCODED_FORM, kinds::INCOMPLETE_BODY, kinds::INVALID_HANDSHAKE];
     /// A control header is missing, unknown, repeated or invalid, the credential is not a signing key, the body is
     /// not JSON, or the body ended early.
     BadSign = [kinds::MISSING_HEADER, kinds::UNKNOWN_HEADER, kinds::DUPLICATE_HEADER, kinds::INVALID_HEADER, common::INVALID_JSON, kinds::INCOMPLETE_BODY];
@@ -46,6 +47,14 @@ pyxis_http::problem_responses! {
     /// Connecting to the target timed out, or a GET, HEAD or OPTIONS request did (`upstream_timeout`). A request with
     /// another method may have been executed (`outcome_unknown`).
     UpstreamTimeout = [kinds::UPSTREAM_TIMEOUT, kinds::OUTCOME_UNKNOWN_TIMEOUT];
+    /// The handshake of a WebSocket is of another version than 13.
+    OtherWebSocketVersion = [kinds::WEBSOCKET_VERSION];
+    /// The credential goes through a sidecar, which signs single requests, and the request is the handshake of a
+    /// WebSocket.
+    NoWebSocket = [kinds::WEBSOCKET_UNSUPPORTED];
+    /// The database or the audit log cannot be written, so nothing was sent; or the server has the maximum number of open
+    /// WebSockets.
+    CannotForward = [common::UNAVAILABLE, kinds::TOO_MANY_WEBSOCKETS] with retry_after;
     /// The body is not JSON, or the URL is invalid.
     InvalidProbe = [common::INVALID_JSON, common::INVALID_BODY, kinds::INVALID_TARGET];
     /// The role does not allow it, or the host is not allowed.

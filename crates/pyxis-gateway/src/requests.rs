@@ -7,6 +7,7 @@ pub(crate) mod caller;
 pub(crate) mod content;
 pub(crate) mod control;
 pub(crate) mod entry_point;
+pub(crate) mod handshake;
 pub(crate) mod idempotency;
 pub(crate) mod limits;
 pub(crate) mod tool_rules;

@@ -9,6 +9,7 @@ pub(crate) mod login_throttle;
 pub(crate) mod mcp_cache;
 pub(crate) mod metrics_recorder;
 pub(crate) mod mtls_clients;
+pub(crate) mod open_sockets;
 pub(crate) mod resolve;
 pub(crate) mod sealing;
 pub(crate) mod secret_cache;

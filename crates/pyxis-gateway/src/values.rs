@@ -12,7 +12,8 @@ use utoipa::{PartialSchema, ToSchema};
 pyxis_http::value_schemas! {
     pub(crate) MethodName = words(Method::ALL.iter().map(|method| method.as_str()));
     pub(crate) ForwardMethod =
-        words(Method::ALL.iter().map(|method| method.as_str())).default(Some("GET".into()));
+        words(Method::ALL.iter().filter(|method| **method != Method::WebSocket).map(|method| method.as_str()))
+            .default(Some("GET".into()));
     pub(crate) MethodVerdict = words(["proceeds", "pauses", "denied"]);
     /// The rule that decided.
     pub(crate) Rule = words(PolicyRule::ALL.iter().map(|rule| rule.as_str()));

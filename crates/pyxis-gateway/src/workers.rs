@@ -51,6 +51,7 @@ pub async fn start(state: &State, stop: &Stop) -> Result<JoinSet<()>> {
     let mut loops = JoinSet::new();
     keep(&mut loops, "waiters", state, stop, wake_waiters);
     keep(&mut loops, "sending", state, stop, send_approved);
+    keep(&mut loops, "websockets", state, stop, close_websockets);
     keep(&mut loops, "expiry", state, stop, expire_on_time);
     keep(&mut loops, "webhooks", state, stop, endpoint_queues::run);
     channels::start(state, stop, &mut loops);
@@ -149,7 +150,8 @@ async fn send_tick(state: &State, under_way: &mut JoinSet<()>) -> Result<()> {
     let mut todo = state.work.take();
     if todo.is_empty() {
         let free = u32::try_from(state.work.slots().available_permits()).unwrap_or(1);
-        todo = approvals::list_approved(&state.store, state.now(), free.max(1)).await?;
+        let unused_since = state.now().minus(execute::OPENED_WITHIN);
+        todo = approvals::list_approved(&state.store, state.now(), unused_since, free.max(1)).await?;
     }
     for (workspace, txn) in todo {
         let Ok(slot) = Arc::clone(state.work.slots()).acquire_owned().await else { return Ok(()) };
@@ -164,6 +166,13 @@ async fn send_tick(state: &State, under_way: &mut JoinSet<()>) -> Result<()> {
         under_way.spawn(work.instrument(span));
     }
     Ok(())
+}
+
+/// Closes every WebSocket when the server stops.
+async fn close_websockets(state: State, mut stop: Stop) {
+    if stop.wait_for(|stop| *stop).await.is_ok() {
+        state.sockets.stop().await;
+    }
 }
 
 /// Executes all approved pending requests, and returns when they are done.

@@ -13,6 +13,7 @@ pub mod problem;
 pub mod query;
 pub mod request_id;
 pub mod serve;
+pub mod websocket;
 
 pub use json::{Json, Raw};
 pub use path::Path;

@@ -67,8 +67,18 @@ pub struct Client {
     zone: Arc<Zone>,
     private: Arc<Zone>,
     config: Arc<ClientConfig>,
-    /// True if every request opens a new connection.
-    is_fresh: bool,
+    reuse: Reuse,
+}
+
+/// Use that requests make of connections.
+#[derive(Clone, Copy)]
+enum Reuse {
+    /// An idle connection, if there is one.
+    Pooled,
+    /// A new connection for each request.
+    Fresh,
+    /// A new connection for each request, over HTTP/1.1.
+    Upgrade,
 }
 
 /// A guard and the connections that it admitted. The pool looks up connections by scheme, host and port. Zones share no
@@ -80,6 +90,7 @@ struct Zone {
     connector: Connector,
     pooled: Connections,
     fresh: Connections,
+    upgrade: Connections,
 }
 
 /// Maximum idle connections per origin.
@@ -100,7 +111,7 @@ impl Client {
             zone: zone(config.guard.clone()),
             private: zone(config.guard.with_private()),
             config: Arc::clone(&config),
-            is_fresh: false,
+            reuse: Reuse::Pooled,
         })
     }
 
@@ -115,7 +126,14 @@ impl Client {
     /// arrives, which leaves unclear whether the request was executed; a new connection avoids that.
     #[must_use]
     pub fn fresh(&self) -> Self {
-        Self { is_fresh: true, ..self.clone() }
+        Self { reuse: Reuse::Fresh, ..self.clone() }
+    }
+
+    /// A client for requests that change the protocol of their connection, such as the handshake of a WebSocket. Each has
+    /// a new connection over HTTP/1.1, which is in the extensions of a 101 ([`hyper::upgrade::on`]).
+    #[must_use]
+    pub fn for_upgrade(&self) -> Self {
+        Self { reuse: Reuse::Upgrade, ..self.clone() }
     }
 
     /// A client that presents a certificate to hosts that request one. Does not share connections with this client.
@@ -192,7 +210,11 @@ impl Client {
             server.port = request.uri().port_u16(),
             http.response.status_code = Empty,
         );
-        let connections = if self.is_fresh { &self.zone.fresh } else { &self.zone.pooled };
+        let connections = match self.reuse {
+            Reuse::Pooled => &self.zone.pooled,
+            Reuse::Fresh => &self.zone.fresh,
+            Reuse::Upgrade => &self.zone.upgrade,
+        };
         let sending = send::send(connections, send::watched(request), first_byte);
         let answer = sending.instrument(span.clone()).await;
         match &answer {
@@ -205,15 +227,19 @@ impl Client {
 
 impl Zone {
     fn new(config: &ClientConfig, guard: Guard, tls: Arc<rustls::ClientConfig>) -> Self {
-        let connector = Connector::new(Dialer {
-            guard: guard.clone(),
-            resolver: config.resolver.clone(),
-            tls,
-            connect_timeout: config.connect_timeout,
-            address_timeout: config.address_timeout,
-        });
+        let connector = |tls| {
+            Connector::new(Dialer {
+                guard: guard.clone(),
+                resolver: config.resolver.clone(),
+                tls,
+                connect_timeout: config.connect_timeout,
+                address_timeout: config.address_timeout,
+            })
+        };
+        let upgrade = connector(tls::without_http2(&tls));
+        let connector = connector(tls);
         Self {
-            guard,
+            guard: guard.clone(),
             remembered: CachingResolver::new(config.resolver.clone(), config.check_ttl),
             check_timeout: config.check_timeout,
             pooled: Connections {
@@ -221,6 +247,7 @@ impl Zone {
                 idle: Some(config.pool_idle),
             },
             fresh: Connections { http: pool(connector.clone(), config.pool_idle, 0), idle: None },
+            upgrade: Connections { http: pool(upgrade, config.pool_idle, 0), idle: None },
             connector,
         }
     }

@@ -43,3 +43,10 @@ pub(crate) fn client_config(extra: &[CertificateDer<'static>]) -> Result<Arc<Cli
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(Arc::new(config))
 }
+
+/// The same configuration for HTTP/1.1 alone, the only version whose connections can change their protocol.
+pub(crate) fn without_http2(config: &ClientConfig) -> Arc<ClientConfig> {
+    let mut config = config.clone();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Arc::new(config)
+}

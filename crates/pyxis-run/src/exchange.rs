@@ -6,17 +6,17 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_LENGTH, UPGRADE};
-use http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body::Frame;
 use hyper::body::Incoming;
 use pyxis_net::body::{Body, boxed};
 
 use crate::destination::Destination;
-use crate::headers::end_to_end;
+use crate::outgoing::outgoing;
 use crate::refusal::Refusal;
 use crate::routes::Route;
 use crate::state::ProxyState;
-use crate::{pending, placeholder, plain};
+use crate::{pending, plain, websocket};
 
 /// Answers a request for `destination`, in any form of the request line.
 pub(crate) async fn answer(
@@ -61,16 +61,23 @@ async fn exchange(
         let detail = format!("the Host header does not match the connection to {}", destination.authority());
         return Err(Refusal::new(StatusCode::MISDIRECTED_REQUEST, "host_mismatch", detail));
     }
-    if is_upgrade(request.headers()) {
-        let detail = "pyxis run carries no WebSocket and no other upgrade of a connection";
+    if request.method() == Method::CONNECT {
+        let detail = "CONNECT within a connection to a host is not supported, also not for a WebSocket over HTTP/2 \
+                      (RFC 8441); open the WebSocket over HTTP/1.1";
         return Err(Refusal::new(StatusCode::NOT_IMPLEMENTED, "upgrade_unsupported", detail));
     }
-    if request.method() == Method::CONNECT {
-        let detail = "CONNECT within a connection to a host is not supported";
+    let is_websocket = websocket::is_handshake(&request);
+    if is_upgrade(request.headers()) && !is_websocket {
+        let detail = "pyxis run carries WebSockets and no other upgrade of a connection";
         return Err(Refusal::new(StatusCode::NOT_IMPLEMENTED, "upgrade_unsupported", detail));
     }
     match state.routes.route(destination.root()) {
+        Route::Credential(name) if is_websocket => websocket::open(state, name, destination, request).await,
         Route::Credential(name) => forward(state, name, destination, request).await,
+        Route::Unknown if is_websocket => {
+            let detail = "a WebSocket to a host without a credential must come through CONNECT";
+            Err(Refusal::new(StatusCode::NOT_IMPLEMENTED, "upgrade_unsupported", detail))
+        }
         Route::Ambiguous(names) => Err(ambiguous(destination, &names)),
         Route::Unknown => plain::answer(state, destination, request).await,
     }
@@ -83,31 +90,9 @@ async fn forward(
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Refusal> {
     let (head, body) = request.into_parts();
-    let path = head.uri.path_and_query().map(http::uri::PathAndQuery::as_str);
-    let path = path.filter(|path| path.starts_with('/')).ok_or_else(|| {
-        let detail = "the request line has no path; write one that begins with /";
-        Refusal::new(StatusCode::BAD_REQUEST, "malformed_request", detail)
-    })?;
-    let mut headers = end_to_end(head.headers);
-    if let Some(name) = headers.keys().find(|name| is_control(name)) {
-        let detail = format!("the header {name} belongs to Pyxis; only X-PX-Reason may be set");
-        return Err(Refusal::new(StatusCode::BAD_REQUEST, "unknown_header", detail));
-    }
-    placeholder::remove(&mut headers);
-    let url = destination.url(path);
+    let (url, headers) = outgoing(destination, &head.uri, head.headers)?;
     let sent = state.server.forward(credential, &head.method, &url, headers, boxed(body)).await;
-    let response = sent.map_err(|error| {
-        let detail = format!("no response of Pyxis at {}: {error}", state.server.base_url());
-        Refusal::new(StatusCode::BAD_GATEWAY, "pyxis_unreachable", detail)
-    })?;
-    let (mut head, body) = response.into_parts();
-    if pending::is_own(&head.headers) {
-        return Err(pending::read(head.status, &head.headers, body).await);
-    }
-    head.headers = end_to_end(head.headers);
-    head.version = http::Version::default();
-    head.extensions.clear();
-    Ok(Response::from_parts(head, boxed(body)))
+    pending::answered(sent.map_err(|error| error.refusal(state.server.base_url()))?).await
 }
 
 fn ambiguous(destination: &Destination, names: &[&str]) -> Refusal {
@@ -125,9 +110,4 @@ fn is_upgrade(headers: &HeaderMap) -> bool {
     let names = headers.get_all(UPGRADE).iter().filter_map(|value| value.to_str().ok());
     headers.contains_key(CONNECTION)
         && names.flat_map(|value| value.split(',')).any(|name| name.trim() != "h2c")
-}
-
-/// True for headers by which Pyxis is told what to do. The command may only give a reason.
-fn is_control(name: &HeaderName) -> bool {
-    name.as_str().starts_with("x-px-") && name != "x-px-reason"
 }

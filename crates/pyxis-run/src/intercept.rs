@@ -81,7 +81,8 @@ where
     let mut server = auto::Builder::new(TokioExecutor::new());
     server.http1().timer(TokioTimer::new()).header_read_timeout(HANDSHAKE);
     server.http2().timer(TokioTimer::new());
-    if let Err(error) = server.serve_connection(TokioIo::new(stream), service).await {
+    let serving = server.serve_connection_with_upgrades(TokioIo::new(stream), service);
+    if let Err(error) = serving.await {
         tracing::debug!(%error, "a connection of the command ended early");
     }
 }

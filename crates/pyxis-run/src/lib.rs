@@ -14,6 +14,7 @@ mod headers;
 mod identity;
 mod intercept;
 mod listener;
+mod outgoing;
 mod pending;
 mod placeholder;
 mod plain;
@@ -23,6 +24,7 @@ mod script;
 mod server;
 mod state;
 mod tunnel;
+mod websocket;
 
 pub use authority::AuthorityError;
 pub use environment::{Surroundings, Variables};

@@ -1,11 +1,12 @@
 //! The server's own responses, for tools that know nothing of Pyxis.
 
 use http::header::RETRY_AFTER;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, Response, StatusCode};
 use hyper::body::Incoming;
-use pyxis_net::body::read_capped;
+use pyxis_net::body::{Body, boxed, read_capped};
 use serde_json::Value;
 
+use crate::headers::end_to_end;
 use crate::refusal::Refusal;
 
 /// Longest own response of the server, in bytes.
@@ -14,6 +15,18 @@ const MAX_OWN: usize = 1024 * 1024;
 /// True if the server answered itself: it refused, or a person must decide.
 pub(crate) fn is_own(headers: &HeaderMap) -> bool {
     headers.contains_key("px-error") || headers.contains_key("px-txn")
+}
+
+/// The server's response, for the command.
+pub(crate) async fn answered(response: Response<Incoming>) -> Result<Response<Body>, Refusal> {
+    let (mut head, body) = response.into_parts();
+    if is_own(&head.headers) {
+        return Err(read(head.status, &head.headers, body).await);
+    }
+    head.headers = end_to_end(head.headers);
+    head.version = http::Version::default();
+    head.extensions.clear();
+    Ok(Response::from_parts(head, boxed(body)))
 }
 
 /// An own response of the server, as a refusal. A tool would take a 202 for success, and a 401 for a question about its

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use http::header::{CONNECTION, UPGRADE};
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use pyxis_core::secret::SecretString;
@@ -9,6 +10,7 @@ use pyxis_net::body::{Body, empty, read_capped};
 use pyxis_net::{Client, Error};
 use serde_json::Value;
 
+use crate::refusal::Refusal;
 use crate::routes::{RouteChoice, Routes, RoutesError, ServiceList};
 
 /// Longest time until a response begins. The server has limits of its own, and a person may take a minute to decide.
@@ -96,15 +98,43 @@ impl Server {
         mut headers: HeaderMap,
         body: Body,
     ) -> Result<Response<Incoming>, ForwardError> {
+        self.control(credential, method, target, &mut headers)?;
+        let mut request = Request::post(format!("{}/forward", self.base_url)).body(body)?;
+        *request.headers_mut() = headers;
+        Ok(self.client.send(request, PATIENCE).await?)
+    }
+
+    /// Sends the handshake of a WebSocket with a stored credential. `headers` are those for the target, and those of the
+    /// handshake except for `Connection` and `Upgrade`.
+    pub(crate) async fn websocket(
+        &self,
+        credential: &str,
+        target: &str,
+        mut headers: HeaderMap,
+    ) -> Result<Response<Incoming>, ForwardError> {
+        self.control(credential, &http::Method::GET, target, &mut headers)?;
+        headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+        headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+        let mut request = Request::get(format!("{}/forward", self.base_url)).body(empty())?;
+        *request.headers_mut() = headers;
+        Ok(self.client.for_upgrade().send(request, PATIENCE).await?)
+    }
+
+    /// Adds the headers that tell the server what to do.
+    fn control(
+        &self,
+        credential: &str,
+        method: &http::Method,
+        target: &str,
+        headers: &mut HeaderMap,
+    ) -> Result<(), ForwardError> {
         let text = |value: &str| HeaderValue::from_bytes(value.as_bytes());
         headers.insert("x-px-key", self.key.clone());
         headers.insert("x-px-credential", text(credential)?);
         headers.insert("x-px-method", text(method.as_str())?);
         headers.insert("x-px-target", text(target)?);
         headers.insert("x-px-entry-point", HeaderValue::from_static("run"));
-        let mut request = Request::post(format!("{}/forward", self.base_url)).body(body)?;
-        *request.headers_mut() = headers;
-        Ok(self.client.send(request, PATIENCE).await?)
+        Ok(())
     }
 
     fn unreachable(&self, source: Error) -> ServerError {
@@ -125,6 +155,14 @@ pub(crate) enum ForwardError {
     /// The network's error.
     #[error("{}", .0.public_message())]
     Network(#[from] Error),
+}
+
+impl ForwardError {
+    /// The refusal that the command gets.
+    pub(crate) fn refusal(&self, base_url: &str) -> Refusal {
+        let detail = format!("no response of Pyxis at {base_url}: {self}");
+        Refusal::new(StatusCode::BAD_GATEWAY, "pyxis_unreachable", detail)
+    }
 }
 
 impl From<http::header::InvalidHeaderValue> for ForwardError {

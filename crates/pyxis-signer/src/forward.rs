@@ -80,7 +80,7 @@ fn read<'a>(
     let named = once(headers, &METHOD, "X-PX-Method")?;
     let credential = credential.ok_or(Error::MissingHeader("X-OAuth-Credential"))?;
     let target = target.ok_or(Error::MissingHeader("X-OAuth-Target"))?;
-    let method = Method::parse(named.unwrap_or(method.as_str())).ok_or(Error::InvalidMethod)?;
+    let method = Method::parse_http(named.unwrap_or(method.as_str())).ok_or(Error::InvalidMethod)?;
     let target = Target::parse(target).map_err(|error| Error::InvalidTarget(error.to_string()))?;
     if target.scheme() == Scheme::Http && !state.allow_http {
         return Err(Error::InvalidTarget(
@@ -128,7 +128,7 @@ async fn read_form(body: Body) -> Result<Bytes, Error> {
 
 fn wire_method(method: Method) -> http::Method {
     match method {
-        Method::Get => http::Method::GET,
+        Method::Get | Method::WebSocket => http::Method::GET,
         Method::Head => http::Method::HEAD,
         Method::Post => http::Method::POST,
         Method::Put => http::Method::PUT,

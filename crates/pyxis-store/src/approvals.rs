@@ -12,7 +12,7 @@ mod room;
 use pyxis_core::approval_mode::{ApprovalState, Channel, ForwardState};
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, CredentialId, NodeId, TxnId, UserId, WorkspaceId};
-use pyxis_core::policy::Rule;
+use pyxis_core::policy::{Method, Rule};
 
 use crate::cipher::{Aad, Sealed};
 use crate::db::{SqlQuery, row, sql, stored_enum};
@@ -271,6 +271,23 @@ pub async fn find_lapsed_twin(
     let query = sql("SELECT txn_id FROM approvals \
          WHERE workspace_id = $1 AND dedupe = $2 AND state = 'pending' AND expires_at <= $3");
     Ok(executor.optional(query.bind(workspace).bind(dedupe).bind(now)).await?.map(|(txn,)| txn))
+}
+
+/// The oldest identical WebSocket that was approved after `since` and that no one has opened.
+pub async fn find_unopened(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    dedupe: &str,
+    since: UnixMillis,
+) -> Result<Option<ApprovalRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        approval_columns!(),
+        " FROM approvals WHERE workspace_id = $1 AND dedupe = $2 AND method = $3 AND state = 'approved' \
+         AND forward_state = 'ready' AND claimed_by IS NULL AND decided_at > $4 ORDER BY decided_at, txn_id LIMIT 1"
+    ));
+    let query = query.bind(workspace).bind(dedupe).bind(Method::WebSocket.as_str()).bind(since);
+    executor.optional(query).await
 }
 
 /// The approval with this id.

@@ -20,3 +20,4 @@ pub mod sqlite;
 pub mod telegram;
 pub mod tls;
 pub mod upstream;
+pub mod websocket;

@@ -66,6 +66,12 @@ pub struct Config {
     pub entrance_wait: Duration,
     /// Longest silence within a streamed response.
     pub stream_idle: Duration,
+    /// Longest time without a frame on a WebSocket.
+    pub websocket_idle: Duration,
+    /// Longest time that a WebSocket is open.
+    pub websocket_time: Duration,
+    /// Most open WebSockets.
+    pub websockets_max: usize,
     /// Largest body of a pending request, in bytes.
     pub pending_body_max: usize,
     /// Largest response kept for polling, in bytes.
@@ -189,6 +195,9 @@ impl Config {
             mcp_wait: Duration::from_secs(source.parsed("mcp_wait_secs")?),
             entrance_wait: Duration::from_secs(source.parsed("entrance_wait_secs")?),
             stream_idle: Duration::from_secs(source.parsed("stream_idle_secs")?),
+            websocket_idle: Duration::from_secs(source.parsed("websocket_idle_secs")?),
+            websocket_time: Duration::from_secs(source.parsed("websocket_max_secs")?),
+            websockets_max: source.parsed("websockets_max")?,
             pending_body_max: source.parsed("pending_body_max_bytes")?,
             response_max: source.parsed("response_max_bytes")?,
             egress_allow: parse::list(&source.text("egress_allow")?, "PX_EGRESS_ALLOW")?,
@@ -219,6 +228,9 @@ impl Config {
         }
         if self.approval_timeout.is_zero() || self.forward_timeout.is_zero() {
             bail!("PX_APPROVAL_TIMEOUT_SECS and PX_FORWARD_TIMEOUT_SECS must be at least 1");
+        }
+        if self.websocket_idle.is_zero() || self.websocket_time.is_zero() {
+            bail!("PX_WEBSOCKET_IDLE_SECS and PX_WEBSOCKET_MAX_SECS must be at least 1");
         }
         if self.mcp_wait > MAX_MCP_WAIT {
             bail!("PX_MCP_WAIT_SECS must be at most 60");
@@ -341,6 +353,8 @@ mod tests {
             ("PX_BASE_URL", "http://example.com"),
             ("PX_APPROVAL_TIMEOUT_SECS", "0"),
             ("PX_MCP_WAIT_SECS", "61"),
+            ("PX_WEBSOCKET_IDLE_SECS", "0"),
+            ("PX_WEBSOCKET_MAX_SECS", "0"),
             ("PX_INDEXERS", "moon=https://indexer.example/api"),
             ("PX_INDEXERS", "base=ftp://indexer.example/api"),
             ("PX_INDEXERS", "{\"base\": {\"url\": \"https://indexer.example/api\", \"speed\": 1}}"),

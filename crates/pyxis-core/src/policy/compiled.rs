@@ -27,16 +27,26 @@ impl Policy {
     /// A pattern that [`Policy::from_json`] would refuse matches nothing as an auto pattern and everything as a require
     /// or deny pattern. So a damaged policy only ever requires more approvals.
     pub fn compile(&self) -> CompiledPolicy {
+        let auto_methods: MethodSet = self.auto_approve_methods.iter().collect();
+        let require_methods: MethodSet = self.require_approval_methods.iter().collect();
         CompiledPolicy {
-            deny_methods: self.deny_methods.iter().collect(),
-            auto_methods: self.auto_approve_methods.iter().collect(),
-            require_methods: self.require_approval_methods.iter().collect(),
+            deny_methods: denied(self.deny_methods.iter().collect(), auto_methods, require_methods),
+            auto_methods,
+            require_methods,
             deny: PatternList::protecting(&self.deny_urls),
             require: PatternList::protecting(&self.require_approval_urls),
             auto: PermitList::of(&self.auto_approve_urls),
             content: CompiledContentRules::of(&self.content_rules),
         }
     }
+}
+
+/// The denied methods, with that of a WebSocket if its messages could do what another one is denied for. A policy that
+/// lists it elsewhere has considered that, but its handshake stays a GET.
+fn denied(listed: MethodSet, auto: MethodSet, require: MethodSet) -> MethodSet {
+    let is_considered = auto.contains(Method::WebSocket) || require.contains(Method::WebSocket);
+    let is_denied = listed.contains(Method::Get) || !(listed.is_empty() || is_considered);
+    if is_denied { listed.with(Method::WebSocket) } else { listed }
 }
 
 impl CompiledPolicy {

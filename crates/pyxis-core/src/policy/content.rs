@@ -116,11 +116,23 @@ impl ContentRule {
         }
     }
 
+    /// The messages of a WebSocket can do what any method does.
     fn concerns_method(&self, method: Method) -> bool {
         match (self.method, &self.check) {
+            _ if method == Method::WebSocket => true,
             (Some(only), _) => only.listed_as() == method.listed_as(),
             (None, ContentCheck::GraphQl(_)) => true,
             (None, ContentCheck::Field(_)) => !method.is_safe(),
+        }
+    }
+
+    /// The verdict on messages that nobody reads.
+    fn unread_verdict(&self) -> Verdict {
+        match &self.check {
+            ContentCheck::Field(check) => check.otherwise,
+            ContentCheck::GraphQl(check) if check.passes_everything() => Verdict::AutoApprove,
+            ContentCheck::GraphQl(check) if check.verdict == Verdict::Deny => Verdict::Deny,
+            ContentCheck::GraphQl(_) => Verdict::RequireApproval,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! HTTP methods that `/forward` passes on, and sets of them.
+//! HTTP methods that `/forward` passes on, the handshake of a WebSocket, and sets of them.
 
 /// A method of an upstream call. CONNECT and TRACE are not among them
 /// (`docs/reference/behavior/proxy.md#control-headers`).
@@ -18,16 +18,40 @@ pub enum Method {
     Delete,
     /// RFC 9110, section 9.3.7. Follows its own listing.
     Options,
+    /// Handshake of a WebSocket (RFC 6455). A GET on the wire, but the messages that follow can change anything. So a
+    /// policy that lets GET pass does not let it pass.
+    WebSocket,
 }
 
 impl Method {
     /// Every method.
-    pub const ALL: &'static [Self] =
-        &[Self::Get, Self::Head, Self::Post, Self::Put, Self::Patch, Self::Delete, Self::Options];
+    pub const ALL: &'static [Self] = &[
+        Self::Get,
+        Self::Head,
+        Self::Post,
+        Self::Put,
+        Self::Patch,
+        Self::Delete,
+        Self::Options,
+        Self::WebSocket,
+    ];
 
     /// The method with this name, in any case.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|method| method.as_str().eq_ignore_ascii_case(text))
+    }
+
+    /// The method with this name, in any case, if a request line can have it.
+    pub fn parse_http(text: &str) -> Option<Self> {
+        Self::parse(text).filter(|method| *method != Self::WebSocket)
+    }
+
+    /// The name in a request line.
+    pub const fn on_the_wire(self) -> &'static str {
+        match self {
+            Self::WebSocket => Self::Get.as_str(),
+            other => other.as_str(),
+        }
     }
 
     /// The name, in upper case.
@@ -40,6 +64,7 @@ impl Method {
             Self::Patch => "PATCH",
             Self::Delete => "DELETE",
             Self::Options => "OPTIONS",
+            Self::WebSocket => "WEBSOCKET",
         }
     }
 
@@ -79,6 +104,15 @@ impl MethodSet {
     pub(super) fn contains(self, method: Method) -> bool {
         self.0 & bit(method) != 0
     }
+
+    pub(super) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The set with one more method.
+    pub(super) fn with(self, method: Method) -> Self {
+        Self(self.0 | bit(method))
+    }
 }
 
 impl<'a> FromIterator<&'a Method> for MethodSet {
@@ -103,6 +137,15 @@ mod tests {
         assert_eq!(Method::parse("CONNECT"), None);
         assert_eq!(Method::parse("TRACE"), None);
         assert_eq!(Method::parse("GET "), None);
+    }
+
+    #[test]
+    fn a_websocket_is_a_method_of_policies_and_a_get_on_the_wire() {
+        assert_eq!(Method::parse("websocket"), Some(Method::WebSocket));
+        assert_eq!(Method::parse_http("WEBSOCKET"), None);
+        assert_eq!(Method::parse_http("get"), Some(Method::Get));
+        assert_eq!(Method::WebSocket.on_the_wire(), "GET");
+        assert!(!Method::WebSocket.is_safe());
     }
 
     #[test]

@@ -6,8 +6,9 @@ mod readings;
 mod rules;
 mod table;
 mod tightening;
+mod websocket;
 
-use super::{Decision, Method, Policy, Rule, Verdict, evaluate};
+use super::{Decision, Method, Policy, RequestContent, Rule, Verdict, evaluate, evaluate_content};
 use crate::approval_mode::ApprovalMode;
 use crate::target::Target;
 

@@ -92,6 +92,7 @@ const fn names(method: Method) -> &'static [&'static str] {
         Method::Patch => &["PATCH"],
         Method::Delete => &["DELETE"],
         Method::Options => &["OPTIONS"],
+        Method::WebSocket => &["WEBSOCKET"],
     }
 }
 

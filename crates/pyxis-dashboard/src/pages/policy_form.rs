@@ -21,8 +21,15 @@ pub(super) struct Approver {
 }
 
 /// The methods of the form. HEAD follows GET.
-const METHODS: [Method; 6] =
-    [Method::Get, Method::Post, Method::Put, Method::Patch, Method::Delete, Method::Options];
+const METHODS: [Method; 7] = [
+    Method::Get,
+    Method::Post,
+    Method::Put,
+    Method::Patch,
+    Method::Delete,
+    Method::Options,
+    Method::WebSocket,
+];
 
 /// Chat platforms configured on this server.
 pub(super) struct Chats(Vec<ChatPlatform>);
@@ -62,7 +69,7 @@ impl Chats {
 /// The form of a policy.
 pub(super) fn shown(policy: &Policy, chats: &Chats) -> PolicyForm {
     let rule = |method: Method| {
-        if policy.deny_methods.contains(&method) {
+        if policy.deny_methods.contains(&method) || denies_with_others(policy, method) {
             MethodRule::Deny
         } else if policy.auto_approve_methods.contains(&method) {
             MethodRule::Auto
@@ -86,6 +93,15 @@ pub(super) fn shown(policy: &Policy, chats: &Chats) -> PolicyForm {
             .rooms(policy.channel, |platform| policy.rooms.get(platform).unwrap_or_default().to_owned()),
         problems: Problems::default(),
     }
+}
+
+/// True for a WebSocket that is denied because other methods are (`docs/reference/policy.md#websocket`).
+fn denies_with_others(policy: &Policy, method: Method) -> bool {
+    let is_listed = [&policy.auto_approve_methods, &policy.require_approval_methods]
+        .iter()
+        .any(|list| list.contains(&Method::WebSocket));
+    let denied = &policy.deny_methods;
+    method == Method::WebSocket && (denied.contains(&Method::Get) || !(denied.is_empty() || is_listed))
 }
 
 /// The form as typed.

@@ -82,7 +82,7 @@ pub enum MethodRule {
 /// the room of each chat platform whose channel is offered (blank: the workspace's), and `replay_count` for the replay.
 #[derive(Clone, Debug)]
 pub struct PolicyForm {
-    /// GET (HEAD follows it), POST, PUT, PATCH, DELETE, OPTIONS.
+    /// GET (HEAD follows it), POST, PUT, PATCH, DELETE, OPTIONS, WEBSOCKET.
     pub methods: Vec<(String, MethodRule)>,
     /// One per line.
     pub auto_approve_urls: String,

@@ -20,7 +20,7 @@ use serde_json::json;
 
 use super::channels;
 use super::description::check_description;
-use crate::credentials::outbound::{Outbound, dispatch};
+use crate::credentials::outbound::{ConnectionUse, Outbound, dispatch};
 use crate::credentials::redaction::Redactor;
 use crate::credentials::signing_keys;
 use crate::credentials::{kinds, sought};
@@ -278,8 +278,13 @@ pub async fn verify(state: &State, actor: &Actor, name: &str, url: Option<&str>)
     let detail = json!({ "target": redactor.text(&target.route()) });
     change.commit_about(AuditEvent::CredentialVerified, Some(&credential.row.name), detail).await?;
     let headers = probe_headers(credential.auth.as_ref(), &target);
-    let outbound =
-        Outbound { credential: &credential, method: Method::Get, target: &target, headers, is_fresh: false };
+    let outbound = Outbound {
+        credential: &credential,
+        method: Method::Get,
+        target: &target,
+        headers,
+        connection: ConnectionUse::Pooled,
+    };
     let answer = dispatch(state, outbound, pyxis_net::body::empty()).await?;
     let status = answer.status.as_u16();
     let (id, version, seen) = (credential.row.id, credential.row.version, Some(i64::from(status)));

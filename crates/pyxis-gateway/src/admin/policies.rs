@@ -246,7 +246,7 @@ pub async fn explain(
     let Some(method) = Method::parse(method) else {
         return Ok(refuse(
             Rule::Target,
-            "the method must be GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS".to_owned(),
+            "the method must be GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS or WEBSOCKET".to_owned(),
         ));
     };
     let target = match Target::parse(url) {
@@ -264,7 +264,7 @@ pub async fn explain(
     let decision = authorize::decide(&credential, method, &target);
     let concerns = content::concerns(&credential, &decision, method, &target);
     // Methods that only read usually have no body.
-    let body = body.or(method.is_safe().then_some(""));
+    let body = body.or((method.is_safe() || method == Method::WebSocket).then_some(""));
     // Without a body, only the query can name another method.
     if !concerns || body.is_some() {
         let body = body.unwrap_or_default().as_bytes();
@@ -427,6 +427,12 @@ fn judged(
     target: &Target,
 ) -> Explanation {
     let decision = policy::evaluate(policy, mode, method, target);
+    if method == Method::WebSocket {
+        let nothing =
+            RequestContent { content_type: None, is_encoded: false, query: target.query(), body: b"" };
+        let found = policy::evaluate_content(policy, &decision, method, target, &nothing);
+        return found.map_or_else(|| told(&decision), |found| by_content(&found));
+    }
     let is_unseen = policy::content_concerns(policy, &decision, method, target);
     Explanation { warning: is_unseen.then_some(BODY_NOT_RECORDED), ..told(&decision) }
 }

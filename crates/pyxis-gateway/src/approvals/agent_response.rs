@@ -11,6 +11,7 @@ use http::{HeaderValue, StatusCode};
 use pyxis_core::approval_mode::{ApprovalState, Channel, ForwardState};
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::TxnId;
+use pyxis_core::policy::Method;
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::openapi::{Id, Time, Uri};
 use pyxis_http::{Json, Path, Query};
@@ -226,7 +227,10 @@ fn accepted(state: &State, row: &ApprovalRow) -> Response {
     let base = &state.config.base_url;
     let poll_url = format!("{base}/agent/approvals/{}", row.txn_id);
     let approval_url = format!("{base}/approve/{}", row.txn_id);
-    let agent_hint = if row.state == ApprovalState::Approved {
+    let is_websocket = row.method == Method::WebSocket.as_str();
+    let agent_hint = if is_websocket && row.state == ApprovalState::Approved {
+        format!("The WebSocket to {} is approved. Open it again within 15 minutes", row.target_host)
+    } else if row.state == ApprovalState::Approved {
         format!(
             "The {} request to {} is approved and in progress. Poll for the response",
             row.method, row.target_host
@@ -260,12 +264,33 @@ fn accepted(state: &State, row: &ApprovalRow) -> Response {
     response
 }
 
-/// Waits until a transaction is settled, at most `wait`. Costs one map entry and no polling.
+/// Waits until a transaction is settled, at most `wait`.
 pub(super) async fn wait_until_settled(
+    state: &State,
+    agent: &ResolvedAgent,
+    row: ApprovalRow,
+    wait: Duration,
+) -> Result<ApprovalRow> {
+    wait_until(state, agent, row, wait, is_settled).await
+}
+
+/// Waits until a person has decided about a transaction, at most `wait`.
+pub(crate) async fn wait_until_decided(
+    state: &State,
+    agent: &ResolvedAgent,
+    row: ApprovalRow,
+    wait: Duration,
+) -> Result<ApprovalRow> {
+    wait_until(state, agent, row, wait, |row| row.state != ApprovalState::Pending).await
+}
+
+/// Waits for a state of a transaction, at most `wait`. Costs one map entry and no polling.
+async fn wait_until(
     state: &State,
     agent: &ResolvedAgent,
     mut row: ApprovalRow,
     wait: Duration,
+    is_over: fn(&ApprovalRow) -> bool,
 ) -> Result<ApprovalRow> {
     let deadline = Instant::now() + wait;
     let waiter = state.waiters.join(row.txn_id);
@@ -275,7 +300,7 @@ pub(super) async fn wait_until_settled(
         let found =
             approvals::find_for_agent(&state.store, agent.workspace_id(), agent.id(), row.txn_id).await?;
         row = expire::settle(state, found.ok_or(Error::not_found("transaction"))?).await?;
-        if is_settled(&row) || Instant::now() >= deadline || state.waiters.is_stopped() {
+        if is_over(&row) || Instant::now() >= deadline || state.waiters.is_stopped() {
             return Ok(row);
         }
         let window_ends = Instant::now() + row.expires_at.since(state.now()) + Duration::from_millis(1);

@@ -11,7 +11,7 @@ use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::grant;
 use pyxis_core::id::{AccessTokenId, GrantId, PasskeyId, TxnId, UserId};
-use pyxis_core::policy::Policy;
+use pyxis_core::policy::{Method, Policy};
 use pyxis_core::target::Target;
 use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow};
 use pyxis_store::audit::{self, AuditRecord};
@@ -165,7 +165,8 @@ pub async fn decide_with(
     };
     tx.notify(StoreEvent::Approval { workspace: row.workspace_id, txn });
     tx.commit().await?;
-    if decided.state == ApprovalState::Approved {
+    // A WebSocket is opened by its agent, who is woken by the event.
+    if decided.state == ApprovalState::Approved && row.method != Method::WebSocket.as_str() {
         state.work.approved(row.workspace_id, txn);
     }
     Ok(decided)

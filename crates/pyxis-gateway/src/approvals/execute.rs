@@ -4,6 +4,8 @@
 //! `sending` behind. Recovery turns that into `outcome_unknown`: the request may have been executed, so no one sends it
 //! again.
 
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
 use http_body_util::BodyExt;
 use pyxis_core::actor::ActorId;
 use pyxis_core::approval_mode::ApprovalMode;
@@ -18,7 +20,7 @@ use tokio::time::{Instant, timeout_at};
 use super::failure;
 use super::pause::request_digest;
 use crate::credentials::mcp_servers::{self, Asker};
-use crate::credentials::outbound::{Outbound, UpstreamResponse};
+use crate::credentials::outbound::{ConnectionUse, Outbound, UpstreamResponse};
 use crate::credentials::records;
 use crate::credentials::signing;
 use crate::error::lost_answer::LostAnswer;
@@ -38,22 +40,47 @@ const CLAIM: Duration = Duration::from_secs(30);
 const AGAIN: [Duration; 4] =
     [Duration::from_millis(200), Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(15)];
 
+/// Time after the decision within which its agent must open an approved WebSocket.
+pub(crate) const OPENED_WITHIN: Duration = Duration::from_mins(15);
+
 /// Everything needed for sending, checked again just before.
-struct Cleared {
-    credential: ResolvedCredential,
-    target: Target,
+pub(crate) struct Cleared {
+    pub(crate) credential: ResolvedCredential,
+    pub(crate) target: Target,
     method: Method,
-    request: StoredRequest,
+    pub(crate) request: StoredRequest,
+}
+
+/// An attempt that is on record: send.
+pub(crate) struct ForwardAttempt {
+    pub(crate) row: ApprovalRow,
+    pub(crate) cleared: Cleared,
+    /// Number of its audit record.
+    pub(crate) seq: i64,
+    pub(crate) started: Instant,
 }
 
 /// Executes one approved transaction, unless another node does.
 pub(crate) async fn execute(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<()> {
-    let now = state.now();
-    if !approvals::claim(&state.store, workspace, txn, state.node, now, now.plus(CLAIM)).await? {
-        return Ok(());
-    }
     // Set before the attempt is recorded, so that a recorded attempt always has an executor.
     let _carried = state.work.track_in_flight(txn);
+    match attempt(state, workspace, txn).await? {
+        Some(attempt) => send(state, attempt).await,
+        None => Ok(()),
+    }
+}
+
+/// Claims an approved transaction, checks it again and records the attempt. `None` if another one has it, or it has ended
+/// because of a check.
+pub(crate) async fn attempt(
+    state: &State,
+    workspace: WorkspaceId,
+    txn: TxnId,
+) -> Result<Option<ForwardAttempt>> {
+    let now = state.now();
+    if !approvals::claim(&state.store, workspace, txn, state.node, now, now.plus(CLAIM)).await? {
+        return Ok(None);
+    }
     let found = approvals::find(&state.store, workspace, txn).await?;
     let row = found.ok_or(Error::not_found("transaction"))?;
     loop {
@@ -63,12 +90,15 @@ pub(crate) async fn execute(state: &State, workspace: WorkspaceId, txn: TxnId) -
             Ok(cleared) => cleared,
             // Not a final result: the claim expires and the work is resumed.
             Err(error @ Error::Unavailable(_)) => return Err(error),
-            Err(error) => return finish(state, &row, None, Err(error), ExchangeMetrics::default()).await,
+            Err(error) => {
+                finish(state, &row, None, Err(error), ExchangeMetrics::default()).await?;
+                return Ok(None);
+            }
         };
         let started = Instant::now();
         match begin(state, &row, generation).await? {
-            Begun::Recorded(seq) => return send(state, &row, cleared, seq, started).await,
-            Begun::Lost => return Ok(()),
+            Begun::Recorded(seq) => return Ok(Some(ForwardAttempt { row, cleared, seq, started })),
+            Begun::Lost => return Ok(None),
             Begun::Stale => {}
         }
     }
@@ -77,6 +107,9 @@ pub(crate) async fn execute(state: &State, workspace: WorkspaceId, txn: TxnId) -
 /// Checks that everything that held at the pause still holds (`docs/reference/behavior/proxy.md#at-most-once`).
 async fn clear(state: &State, row: &ApprovalRow) -> Result<Cleared> {
     let (store, workspace) = (&state.store, row.workspace_id);
+    if is_unused(state, row) {
+        return Err(Error::NoLongerAllowed("the agent did not open the WebSocket within 15 minutes"));
+    }
     let agent = agents::find(store, workspace, row.agent_id).await?;
     if agent.is_none_or(|agent| agent.disabled_at.is_some()) {
         return Err(Error::NoLongerAllowed("the agent was disabled or removed"));
@@ -114,6 +147,12 @@ async fn clear(state: &State, row: &ApprovalRow) -> Result<Cleared> {
     Ok(Cleared { credential, target, method, request })
 }
 
+/// True for a WebSocket that its agent did not open in time.
+fn is_unused(state: &State, row: &ApprovalRow) -> bool {
+    let last = state.now().minus(OPENED_WITHIN);
+    row.method == Method::WebSocket.as_str() && row.decided_at.is_none_or(|decided| decided <= last)
+}
+
 /// True if the policy denies the request, by its URL or by its content.
 fn is_denied(
     credential: &ResolvedCredential,
@@ -135,7 +174,9 @@ async fn open_request(state: &State, row: &ApprovalRow) -> Result<StoredRequest>
     StoredRequest::decode(&bytes).map_err(|error| Error::Internal(Box::new(error)))
 }
 
-async fn send(state: &State, row: &ApprovalRow, cleared: Cleared, seq: i64, started: Instant) -> Result<()> {
+async fn send(state: &State, attempt: ForwardAttempt) -> Result<()> {
+    let ForwardAttempt { row, cleared, seq, started } = attempt;
+    let row = &row;
     state.last_used.note(row.agent_id, row.credential_id, state.now());
     let Cleared { credential, target, method, request } = cleared;
     if row.kind == ApprovalKind::Sign {
@@ -143,7 +184,8 @@ async fn send(state: &State, row: &ApprovalRow, cleared: Cleared, seq: i64, star
         return finish(state, row, Some(seq), signed, ExchangeMetrics::default()).await;
     }
     let headers = request.headers;
-    let outbound = Outbound { credential: &credential, method, target: &target, headers, is_fresh: true };
+    let connection = ConnectionUse::Fresh;
+    let outbound = Outbound { credential: &credential, method, target: &target, headers, connection };
     let mut facts = ExchangeMetrics::default();
     let is_tool = credential.options.mcp_url.is_some();
     let asker = || Asker { actor: ActorId::Agent(row.agent_id), name: row.agent_name.clone() };
@@ -161,6 +203,38 @@ async fn send(state: &State, row: &ApprovalRow, cleared: Cleared, seq: i64, star
     };
     facts.total_micros = micros(started);
     finish(state, row, Some(seq), result, facts).await
+}
+
+/// Stores the end of an attempt to open a WebSocket that did not open.
+pub(crate) async fn not_opened(
+    state: &State,
+    attempt: &ForwardAttempt,
+    result: Result<UpstreamResponse>,
+) -> Result<()> {
+    let mut facts =
+        ExchangeMetrics { status: result.as_ref().err().and_then(Error::answered), ..Default::default() };
+    let result = match result {
+        Err(error) => Err(error),
+        Ok(answer) => {
+            facts.status = Some(answer.status);
+            facts.head_micros = Some(micros(attempt.started));
+            Ok(keep(state, answer, &mut facts, false).await)
+        }
+    };
+    facts.total_micros = micros(attempt.started);
+    finish(state, &attempt.row, Some(attempt.seq), result, facts).await
+}
+
+/// Stores that an approved WebSocket is open. Its audit record follows when it ends.
+pub(crate) async fn opened(state: &State, attempt: &ForwardAttempt, headers: HeaderMap) -> Result<()> {
+    let (workspace, txn) = (attempt.row.workspace_id, attempt.row.txn_id);
+    let status = StatusCode::SWITCHING_PROTOCOLS;
+    let answer = StoredResponse { status, headers, body: Bytes::new(), truncated: false };
+    let aad = approvals::response_aad(workspace, txn);
+    let sealed = state.keyring.seal(&*state.entropy, &aad, answer.encode().expose());
+    let status = Some(i64::from(status.as_u16()));
+    let end = Finish { status, error: None, response: Some(sealed), now: state.now() };
+    store_end(state, &attempt.row, &end, &[]).await
 }
 
 /// Result of beginning an attempt.
@@ -264,7 +338,7 @@ async fn finish(
         None => records::not_sent(state.now(), row, error.unwrap_or_default()),
     };
     for pause in AGAIN {
-        match store_end(state, row, &end, &record).await {
+        match store_end(state, row, &end, std::slice::from_ref(&record)).await {
             Err(error @ Error::Unavailable(_)) => {
                 tracing::warn!(%txn, %error, "cannot store the outcome of an approved request yet; will retry");
             }
@@ -272,20 +346,20 @@ async fn finish(
         }
         tokio::time::sleep(pause).await;
     }
-    store_end(state, row, &end, &record).await
+    store_end(state, row, &end, std::slice::from_ref(&record)).await
 }
 
-/// Stores the result with its record, unless there is one already.
+/// Stores the result with its records, unless there is one already.
 async fn store_end(
     state: &State,
     row: &ApprovalRow,
     end: &Finish,
-    record: &audit::AuditRecord,
+    records: &[audit::AuditRecord],
 ) -> Result<()> {
     let (workspace, txn) = (row.workspace_id, row.txn_id);
     let mut tx = state.store.begin().await?;
     if approvals::finish(&mut tx, workspace, txn, state.node, end).await? {
-        audit::append_in(&mut tx, &state.audit_keys, std::slice::from_ref(record)).await?;
+        audit::append_in(&mut tx, &state.audit_keys, records).await?;
         announce::sent(state, &mut tx, row, end.status.filter(|_| end.error.is_none())).await?;
         tx.notify(StoreEvent::Approval { workspace, txn });
         tx.commit().await?;

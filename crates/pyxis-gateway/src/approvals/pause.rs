@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::notifications::announce;
 use crate::requests::authorize::{self, Matched};
 use crate::requests::entry_point::EntryPoint;
+use crate::requests::handshake;
 use crate::requests::idempotency::Claimed;
 use crate::requests::validated_request::ValidatedRequest;
 use crate::runtime::state::State;
@@ -210,7 +211,10 @@ pub(crate) fn request_digest(
     digest::request(method, &request.target, headers, &request.body, credential.id, credential.version, agent)
 }
 
-/// Digest by which identical requests are found.
-pub(super) fn dedupe(asked: &ValidatedRequest<'_>, target: &str, body: &[u8]) -> String {
+/// Digest by which identical requests are found. The handshakes of WebSockets have no body, and differ by what is spoken
+/// after them.
+pub(crate) fn dedupe(asked: &ValidatedRequest<'_>, target: &str, body: &[u8]) -> String {
+    let protocols = handshake::protocols(asked.head);
+    let body = protocols.as_deref().map_or(body, str::as_bytes);
     digest::dedupe(asked.agent.id(), asked.credential.row.id, asked.method.as_str(), target, body)
 }

@@ -16,6 +16,7 @@ use pyxis_store::connections::{self, AgentConnectionRow};
 use serde_json::json;
 
 use crate::error::{Error, Result};
+use crate::requests::caller::CallerKey;
 use crate::runtime::resolve::{KeyHash, key_hash};
 use crate::runtime::state::State;
 
@@ -90,8 +91,7 @@ pub(crate) async fn agent_of(state: &State, key: &str) -> Result<KeyHash> {
 pub(crate) async fn holder(state: &State, token: &str) -> Result<(KeyHash, String)> {
     let found = tokens::holder(&state.store, &digest(token), state.now()).await?;
     let TokenHolder { key_hash, client_name } = found.ok_or(Error::InvalidKey)?;
-    let key = hex::decode(&key_hash).and_then(|bytes| bytes.try_into().ok());
-    Ok((key.ok_or(Error::InvalidKey)?, client_name))
+    Ok((CallerKey::of_digest(&key_hash)?.into(), client_name))
 }
 
 fn digest(token: &str) -> String {

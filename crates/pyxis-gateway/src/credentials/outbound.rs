@@ -8,12 +8,14 @@ pub(crate) mod replacement;
 
 use crate::config::Config;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::header::{
     ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, RANGE, TRANSFER_ENCODING,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use hyper::body::Incoming;
+use hyper::upgrade::OnUpgrade;
 use pyxis_core::auth::Connector;
 use pyxis_core::headers;
 use pyxis_core::policy::Method;
@@ -42,9 +44,27 @@ pub(crate) struct Outbound<'a> {
     pub(crate) method: Method,
     pub(crate) target: &'a Target,
     pub(crate) headers: HeaderMap,
-    /// True for a request that must not meet a host that is just closing an idle connection: it gets a connection of
-    /// its own.
-    pub(crate) is_fresh: bool,
+    pub(crate) connection: ConnectionUse,
+}
+
+/// Connection that a request goes out on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ConnectionUse {
+    /// Any connection to the host.
+    Pooled,
+    /// One of its own, for a request that must not meet a host that is just closing an idle connection.
+    Fresh,
+    /// One of its own, whose protocol the host may change.
+    Upgrade,
+}
+
+/// Connection whose protocol the host has changed with a 101.
+pub(crate) struct SwitchedConnection {
+    pub(crate) connection: OnUpgrade,
+    /// Headers of the 101 as the host sent them, with those about the connection.
+    pub(crate) headers: HeaderMap,
+    /// Finds the secret in what the host sends.
+    pub(crate) needles: Arc<Needles>,
 }
 
 /// An upstream answer with every trace of the secret removed, or being removed as it streams.
@@ -54,6 +74,8 @@ pub(crate) struct UpstreamResponse {
     /// The length that the upstream told, of a body as it is relayed. In an answer to HEAD it is all there is of it.
     pub(crate) length: Option<HeaderValue>,
     pub(crate) body: ScrubbedBody,
+    /// The connection, after a 101 that was asked for.
+    pub(crate) switched: Option<SwitchedConnection>,
 }
 
 /// The agent's headers without what must not go upstream.
@@ -124,12 +146,10 @@ pub(crate) async fn dispatch(
         return derived::dispatch(state, auth, outbound, body).await;
     }
     let opened = credential.open(&state.keyring)?;
-    let (method, is_fresh) = (outbound.method, outbound.is_fresh);
+    let (method, connection) = (outbound.method, outbound.connection);
     let request = prepare(outbound, opened.as_deref().map(DecryptedSecret::secret), body)?;
     let client = client(state, credential).await?;
-    let limit = state.config.forward_timeout;
-    let sent =
-        if is_fresh { client.fresh().send(request, limit).await } else { client.send(request, limit).await };
+    let sent = send(client, connection, request, state.config.forward_timeout).await;
     let response = sent.map_err(|error| Error::unanswered(error, method))?;
     if credential.row.connector == Connector::Sidecar {
         refuse_failed(response.status(), response.headers())?;
@@ -138,7 +158,20 @@ pub(crate) async fn dispatch(
         Some(opened) => needles(credential, &opened),
         None => Arc::new(Sought::default().needles(&credential.row.name)),
     };
-    wrap(&state.config, credential, response, needles)
+    wrap(&state.config, credential, connection, response, needles)
+}
+
+async fn send(
+    client: &pyxis_net::Client,
+    connection: ConnectionUse,
+    request: http::Request<pyxis_net::Body>,
+    limit: Duration,
+) -> Result<Response<Incoming>, pyxis_net::Error> {
+    match connection {
+        ConnectionUse::Pooled => client.send(request, limit).await,
+        ConnectionUse::Fresh => client.fresh().send(request, limit).await,
+        ConnectionUse::Upgrade => client.for_upgrade().send(request, limit).await,
+    }
 }
 
 /// The way out. A sidecar is the operator's own, so that it may be on a private network; who manages another workspace
@@ -182,7 +215,7 @@ fn wire_request(
     body: pyxis_net::Body,
 ) -> Result<http::Request<pyxis_net::Body>> {
     let mut request = http::Request::new(body);
-    *request.method_mut() = http::Method::from_bytes(method.as_str().as_bytes())
+    *request.method_mut() = http::Method::from_bytes(method.on_the_wire().as_bytes())
         .map_err(|error| Error::Internal(error.into()))?;
     *request.uri_mut() = url.parse().map_err(|error: http::uri::InvalidUri| Error::Internal(error.into()))?;
     *request.headers_mut() = headers;
@@ -240,12 +273,18 @@ fn sidecar_headers(
 fn wrap(
     config: &Config,
     credential: &ResolvedCredential,
-    response: Response<Incoming>,
+    connection: ConnectionUse,
+    mut response: Response<Incoming>,
     needles: Arc<Needles>,
 ) -> Result<UpstreamResponse> {
+    let may_switch = connection == ConnectionUse::Upgrade;
+    let switched = (may_switch && response.status() == StatusCode::SWITCHING_PROTOCOLS).then(|| {
+        let connection = hyper::upgrade::on(&mut response);
+        SwitchedConnection { connection, headers: response.headers().clone(), needles: Arc::clone(&needles) }
+    });
     let (parts, body) = response.into_parts();
-    if parts.status.is_informational() {
-        // The agent's wish to switch protocols was not passed on.
+    if parts.status.is_informational() && switched.is_none() {
+        // No wish to switch protocols was passed on.
         return Err(Error::BrokenAnswer { status: parts.status, why: "that is not a final response".into() });
     }
     let unknown = |Unscrubbable| Error::UnknownContentCoding { status: parts.status };
@@ -253,7 +292,7 @@ fn wrap(
     let headers = answer_headers(&parts.headers, credential, &needles);
     let length = parts.headers.get(CONTENT_LENGTH).filter(|_| coding.is_none()).cloned();
     let body = ScrubbedBody::new(body, coding, needles, config.idle_timeout);
-    Ok(UpstreamResponse { status: parts.status, headers, length, body })
+    Ok(UpstreamResponse { status: parts.status, headers, length, body, switched })
 }
 
 /// A coding in which a secret would not be found.

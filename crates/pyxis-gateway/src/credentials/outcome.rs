@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use crate::credentials::outbound::relay::ScrubbedBody;
 use crate::credentials::records;
 use crate::error::{BoxError, Error};
-use crate::runtime::exchange_metrics::{ExchangeMetrics, micros};
+use crate::runtime::exchange_metrics::{ExchangeMetrics, SocketEnd, micros};
 use crate::runtime::state::State;
 
 /// Pending outcome of an audited request. Dropping it records whatever is known by then.
@@ -39,6 +39,12 @@ impl AuditSpan {
     /// Records the end of the body.
     pub(crate) fn relayed(&mut self, body: &ScrubbedBody) {
         (self.facts.bytes, self.facts.redactions) = (body.relayed(), body.redactions());
+    }
+
+    /// Records the end of a WebSocket, with the number of redactions.
+    pub(crate) fn closed(mut self, socket: SocketEnd, redactions: u64) {
+        (self.facts.bytes, self.facts.redactions) = (socket.received.bytes, redactions);
+        self.facts.socket = Some(socket);
     }
 
     /// Records that there is no response.

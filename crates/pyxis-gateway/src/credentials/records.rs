@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::requests::authorize::{AllowedBy, Matched};
 use crate::requests::entry_point::EntryPoint;
 use crate::requests::validated_request::ValidatedRequest;
-use crate::runtime::exchange_metrics::ExchangeMetrics;
+use crate::runtime::exchange_metrics::{ExchangeMetrics, SocketEnd};
 use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::state::State;
 
@@ -69,6 +69,8 @@ struct OutcomeDetail {
     total_micros: u64,
     bytes: u64,
     redactions: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    websocket: Option<SocketEnd>,
 }
 
 /// A request that is about to be sent without asking a human.
@@ -166,6 +168,7 @@ pub(crate) fn outcome(
         total_micros: facts.total_micros,
         bytes: facts.bytes,
         redactions: facts.redactions,
+        websocket: facts.socket.clone(),
     });
     record
 }

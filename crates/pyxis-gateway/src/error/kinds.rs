@@ -10,6 +10,10 @@ pyxis_http::problem_kinds! {
     DUPLICATE_HEADER = (S::BAD_REQUEST, "duplicate_header");
     INVALID_HEADER = (S::BAD_REQUEST, "invalid_header");
     INVALID_METHOD = (S::BAD_REQUEST, "invalid_method");
+    INVALID_HANDSHAKE = (S::BAD_REQUEST, "invalid_handshake");
+    WEBSOCKET_VERSION = (S::UPGRADE_REQUIRED, "websocket_version");
+    WEBSOCKET_UNSUPPORTED = (S::NOT_IMPLEMENTED, "websocket_unsupported");
+    TOO_MANY_WEBSOCKETS = (S::SERVICE_UNAVAILABLE, "too_many_websockets");
     INVALID_TARGET = (S::BAD_REQUEST, "invalid_target");
     OAUTH_PARAMETER = (S::BAD_REQUEST, "oauth_parameter");
     ENCODED_FORM = (S::BAD_REQUEST, "encoded_form");

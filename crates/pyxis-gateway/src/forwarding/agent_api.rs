@@ -67,9 +67,6 @@ pub(crate) struct Services {
     services: Vec<Service>,
 }
 
-const METHODS: [Method; 7] =
-    [Method::Get, Method::Head, Method::Post, Method::Put, Method::Patch, Method::Delete, Method::Options];
-
 /// List the credentials that this key may use.
 #[utoipa::path(
     get,
@@ -139,9 +136,10 @@ fn service(credential: &ResolvedCredential, mode: ApprovalMode) -> Service {
         credential: credential.row.name.clone(),
         description: credential.row.description.clone(),
         target_example: example.map(|host| format!("{scheme}://{host}/")),
-        methods: METHODS
-            .map(|method| Foretold { method: method.as_str(), outcome: by_method(credential, mode, method) })
-            .into(),
+        methods: Method::ALL
+            .iter()
+            .map(|method| Foretold { method: method.as_str(), outcome: by_method(credential, mode, *method) })
+            .collect(),
         url_rules: policy.map_or_else(UrlRules::default, |policy| UrlRules {
             denied: policy.deny_urls.clone(),
             pauses: policy.require_approval_urls.clone(),

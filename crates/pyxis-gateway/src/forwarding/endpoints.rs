@@ -2,7 +2,7 @@
 
 use axum::extract::{Request, State as Extract};
 use axum::response::Response;
-use pyxis_http::openapi::responses::{Internal, Unavailable};
+use pyxis_http::openapi::responses::Internal;
 use pyxis_http::openapi::{Id, Uri};
 use pyxis_signing::keys::MessageSignature;
 use pyxis_signing::payload::SignRequest;
@@ -11,8 +11,9 @@ use super::forward::{base_url_proxy, forward};
 use super::sign::sign;
 use crate::approvals::agent_response::Paused;
 use crate::problems::{
-    BadForward, BadKey, BadPayload, BadSign, CredentialNotFound, ForwardRefused, IdempotencyKeyReused,
-    PendingBodyTooLarge, RateLimited, SignRefused, StillUnderWay, UpstreamFailed, UpstreamTimeout,
+    BadForward, BadKey, BadPayload, BadSign, CannotForward, CredentialNotFound, ForwardRefused,
+    IdempotencyKeyReused, NoWebSocket, OtherWebSocketVersion, PendingBodyTooLarge, RateLimited, SignRefused,
+    StillUnderWay, UpstreamFailed, UpstreamTimeout,
 };
 use crate::runtime::state::State;
 use crate::values::ForwardMethod;
@@ -24,6 +25,9 @@ use crate::values::ForwardMethod;
 /// are left out. Redirects are not followed. A secret in the response is replaced with `[REDACTED:name]`.
 ///
 /// A request identical to a pending one joins it, so that people are asked once.
+///
+/// The handshake of a WebSocket is sent as `GET /forward` with the same headers. The answer is the target's 101, or as for
+/// any request.
 #[utoipa::path(
     post,
     path = "/forward",
@@ -56,8 +60,11 @@ use crate::values::ForwardMethod;
         (status = 409, response = StillUnderWay),
         (status = 413, response = PendingBodyTooLarge),
         (status = 422, response = IdempotencyKeyReused),
+        (status = 426, response = OtherWebSocketVersion),
         (status = 429, response = RateLimited),
+        (status = 501, response = NoWebSocket),
         (status = 502, response = UpstreamFailed),
+        (status = 503, response = CannotForward),
         (status = 504, response = UpstreamTimeout),
         (status = "default", description = "The target's own response: any status, its headers and its body, without `PX-Error`. A target can also respond with the statuses above.", content_type = "*/*"),
     ),
@@ -111,7 +118,7 @@ pub(crate) async fn post_sign(Extract(state): Extract<State>, request: Request) 
 /// For tools that only take a base URL and a key: set the base URL to `{base_url}/p/{credential}` and the key to
 /// the agent key. Every method works, not only POST. Checks, approvals and records are those of `/forward`. A
 /// request that needs approval is held (`PX_ENTRANCE_WAIT_SECS`, or `Prefer: wait=N`); after that the response is
-/// a 202.
+/// a 202. The handshake of a WebSocket opens it.
 #[utoipa::path(
     post,
     path = "/p/{credential}/{path}",
@@ -135,10 +142,12 @@ pub(crate) async fn post_sign(Extract(state): Extract<State>, request: Request) 
         (status = 409, response = StillUnderWay),
         (status = 413, response = PendingBodyTooLarge),
         (status = 422, response = IdempotencyKeyReused),
+        (status = 426, response = OtherWebSocketVersion),
         (status = 429, response = RateLimited),
         (status = 500, response = Internal),
+        (status = 501, response = NoWebSocket),
         (status = 502, response = UpstreamFailed),
-        (status = 503, response = Unavailable),
+        (status = 503, response = CannotForward),
         (status = 504, response = UpstreamTimeout),
         (status = "default", description = "The target's own response.", content_type = "*/*"),
     ),

@@ -7,6 +7,7 @@
 //! outcome.
 
 pub mod base_url_proxy;
+mod websocket;
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -16,14 +17,16 @@ use http::{HeaderMap, request};
 use http_body::Frame;
 use http_body_util::StreamBody;
 use pyxis_core::actor::ActorId;
+use pyxis_core::auth::Connector;
 use pyxis_core::policy::{Method, Rule};
 use pyxis_core::target::Target;
+use pyxis_http::websocket::is_handshake;
 use tokio::time::Instant;
 
 use super::entry_points;
 use crate::approvals::{agent_response, delivery, pause};
 use crate::credentials::mcp_servers::{self, Asker};
-use crate::credentials::outbound::{Outbound, UpstreamResponse, clean_headers, relay};
+use crate::credentials::outbound::{ConnectionUse, Outbound, UpstreamResponse, clean_headers, relay};
 use crate::credentials::outcome::{AuditSpan, OutcomeBody};
 use crate::credentials::records;
 use crate::credentials::redaction::Redactor;
@@ -34,16 +37,17 @@ use crate::requests::control::{self, Control};
 use crate::requests::entry_point::EntryPoint;
 use crate::requests::idempotency::{Claimed, IdempotencyOutcome};
 use crate::requests::validated_request::ValidatedRequest;
-use crate::requests::{body, content, idempotency, limits};
+use crate::requests::{body, content, handshake, idempotency, limits};
 use crate::runtime::resolve::ResolvedAgent;
 use crate::runtime::state::State;
 
 /// Maximum announced length up to which responses are buffered, so that the agent receives a length.
 const SHORT_BODY: u64 = 64 * 1024;
 
-/// `POST /forward`.
+/// `POST /forward`, or `GET /forward` for the handshake of a WebSocket.
 pub async fn forward(state: &State, request: Request) -> Response {
-    if request.method() != http::Method::POST {
+    let is_handshake = is_handshake(request.method(), request.version(), request.headers());
+    if request.method() != http::Method::POST && !is_handshake {
         return Error::MethodNotAllowed("POST").into_response();
     }
     ForwardVariant::Forward
@@ -84,15 +88,17 @@ async fn handle_request(state: &State, mut head: request::Parts, body: Body) -> 
         head.extensions.insert(entry_point);
     }
     let key = entry_points::caller_of_run(state, &head).await?;
-    let control = match well_formed(&head) {
-        Ok(control) => control,
+    let taken = handshake::take(&mut head);
+    let formed = taken.and_then(|()| handshake::check_body(&head, &body)).and_then(|()| well_formed(&head));
+    let (control, method) = match formed {
+        Ok(formed) => formed,
         Err(error) => {
             // The key is checked first, even if the rest is invalid.
             state.config_cache.agent_now(&state.store, key).await?;
             return Err(error);
         }
     };
-    let call = Call { key, method: method(&control)?, control: &control, head: &head };
+    let call = Call { key, method, control: &control, head: &head };
     match control.idempotency_key {
         None => call.run(state, body, None).await,
         Some(idempotency_key) => Box::pin(call.run_idempotent(state, idempotency_key, body)).await,
@@ -110,13 +116,13 @@ fn remote_entry_point(state: &State, head: &request::Parts) -> Option<EntryPoint
     Some(EntryPoint::new(EntryPoint::RUN, client, state.config.entrance_wait))
 }
 
-/// Parses the control headers of a well-formed call.
-fn well_formed(head: &request::Parts) -> Result<Control<'_>> {
+/// Parses the control headers of a well-formed call, and its method.
+fn well_formed(head: &request::Parts) -> Result<(Control<'_>, Method)> {
     let control = Control::read(&head.headers)?;
-    method(&control)?;
+    let method = handshake::method(head, &control)?;
     control.credential()?;
     control.target()?;
-    Ok(control)
+    Ok((control, method))
 }
 
 /// One well-formed call.
@@ -192,8 +198,8 @@ impl Call<'_> {
         body: &mut Option<Body>,
         claim: Option<&Claimed>,
     ) -> Result<Option<Response>> {
-        let url = self.control.target()?;
-        let target = match Target::parse(url) {
+        let url = handshake::http_url(self.head, self.control.target()?);
+        let target = match Target::parse(&url) {
             Ok(target) => target,
             Err(error) => {
                 return if_config_current(state, generation, Error::InvalidTarget(error.to_string())).await;
@@ -203,6 +209,10 @@ impl Call<'_> {
             Ok(credential) => credential,
             Err(error) => return if_config_current(state, generation, error).await,
         };
+        if self.method == Method::WebSocket && credential.row.connector == Connector::Sidecar {
+            let error = Error::WebSocketUnsupported("its sidecar signs single requests");
+            return if_config_current(state, generation, error).await;
+        }
         let asked = ValidatedRequest {
             agent,
             credential: &credential,
@@ -264,6 +274,9 @@ async fn ask(
         }
         return Ok(sent);
     }
+    if let Some(handshake) = handshake::of(asked.head) {
+        return Box::pin(websocket::ask(state, asked, &matched, handshake)).await.map(Some);
+    }
     let body = match body::read(state, body.take().unwrap_or_default()).await {
         Ok(body) => body,
         Err(error) => {
@@ -278,10 +291,6 @@ async fn ask(
     agent_response::respond_pending(state, asked.agent, paused, asked.control.wait).await.map(Some)
 }
 
-fn method(control: &Control<'_>) -> Result<Method> {
-    control.method.map_or(Ok(Method::Get), |text| Method::parse(text).ok_or(Error::InvalidMethod))
-}
-
 /// Sends a request that needs no approval (possibly because of a grant). `None` means: decide again.
 async fn send(
     state: &State,
@@ -290,18 +299,12 @@ async fn send(
     body: &mut Option<Body>,
     claim: Option<&Claimed>,
 ) -> Result<Option<Response>> {
-    let started = Instant::now();
+    if let Some(handshake) = handshake::of(asked.head) {
+        return Box::pin(websocket::open(state, asked, handshake, passage)).await;
+    }
     // Held open from here on, so that the secret is decrypted only once.
     let _opened = asked.credential.open(&state.keyring).ok().flatten();
-    let words = Redactor::of_credential(&state.keyring, asked).words(asked);
-    let record = records::forward(state, asked, passage, &words);
-    // Fail closed: a request that is not recorded under the configuration it was judged by is not sent.
-    let Some(seq) = state.audit.append_under(record, asked.generation).await? else {
-        state.config_cache.is_current(&state.store, asked.generation).await?;
-        return Ok(None);
-    };
-    state.last_used.note(asked.agent.id(), asked.credential.row.id, state.now());
-    let outcome = AuditSpan::new(state, asked.agent.workspace_id(), seq, started);
+    let Some(outcome) = record(state, asked, passage).await? else { return Ok(None) };
     if let Some(claim) = claim {
         claim.sending();
     }
@@ -310,7 +313,7 @@ async fn send(
         method: asked.method,
         target: asked.target,
         headers: clean_headers(&asked.head.headers, asked.credential),
-        is_fresh: false,
+        connection: ConnectionUse::Pooled,
     };
     let body = pyxis_net::body::boxed(body.take().unwrap_or_default());
     let author = || Asker { actor: ActorId::Agent(asked.agent.id()), name: asked.agent.row.name.clone() };
@@ -323,13 +326,31 @@ async fn send(
     }
 }
 
+/// Durably records a request that is about to be sent. Fail closed: one that is not recorded under the configuration it
+/// was judged by is not sent, and the answer is `None`.
+async fn record(
+    state: &State,
+    asked: &ValidatedRequest<'_>,
+    passage: &AllowedBy,
+) -> Result<Option<AuditSpan>> {
+    let started = Instant::now();
+    let words = Redactor::of_credential(&state.keyring, asked).words(asked);
+    let record = records::forward(state, asked, passage, &words);
+    let Some(seq) = state.audit.append_under(record, asked.generation).await? else {
+        state.config_cache.is_current(&state.store, asked.generation).await?;
+        return Ok(None);
+    };
+    state.last_used.note(asked.agent.id(), asked.credential.row.id, state.now());
+    Ok(Some(AuditSpan::new(state, asked.agent.workspace_id(), seq, started)))
+}
+
 /// Converts a response for the agent. Short ones get a length.
 async fn respond(
     asked: &ValidatedRequest<'_>,
     answer: UpstreamResponse,
     mut outcome: AuditSpan,
 ) -> Result<Response> {
-    let UpstreamResponse { status, headers, length, mut body } = answer;
+    let UpstreamResponse { status, headers, length, mut body, .. } = answer;
     outcome.answered(status);
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;

@@ -2,6 +2,7 @@
 
 use axum::extract::FromRequestParts;
 use http::request;
+use pyxis_core::hex;
 
 use crate::error::{Error, Result};
 use crate::requests::control;
@@ -16,6 +17,12 @@ impl CallerKey {
     /// The digest of a key's text.
     pub(crate) fn of(key: &str) -> Self {
         Self(key_hash(key))
+    }
+
+    /// The key whose digest is stored as `text`.
+    pub(crate) fn of_digest(text: &str) -> Result<Self> {
+        let digest = hex::decode(text).and_then(|bytes| bytes.try_into().ok());
+        digest.map(Self).ok_or(Error::InvalidKey)
     }
 
     /// The key of a request, before any other check.

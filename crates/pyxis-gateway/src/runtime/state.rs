@@ -18,6 +18,7 @@ use crate::runtime::login_throttle::UnknownEmailThrottle;
 use crate::runtime::mcp_cache::McpCache;
 use crate::runtime::metrics_recorder::MetricsRecorder;
 use crate::runtime::mtls_clients::MtlsClients;
+use crate::runtime::open_sockets::OpenSockets;
 use crate::runtime::resolve::ConfigCache;
 use crate::runtime::token_cache::TokenCache;
 use crate::runtime::wait::Waiters;
@@ -84,6 +85,7 @@ pub struct Inner {
     pub(crate) login_throttle: UnknownEmailThrottle,
     pub(crate) anchor: Anchor,
     pub(crate) chat_examinations: ChatExaminations,
+    pub(crate) sockets: OpenSockets,
     meters: OnceLock<MetricsRecorder>,
 }
 
@@ -98,6 +100,7 @@ impl State {
             audit,
             audit_keys,
             net_private: net.private(),
+            sockets: OpenSockets::new(config.websockets_max),
             net,
             clock,
             entropy,

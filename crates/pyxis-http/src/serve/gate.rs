@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 use axum::response::Response;
 use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_LENGTH, HOST};
-use http::{HeaderMap, Request, Version};
+use http::{HeaderMap, Request, StatusCode, Version};
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::{Instant, Sleep, sleep_until};
 use tower::Service;
@@ -93,8 +93,9 @@ where
 
     fn call(&mut self, request: Request<hyper::body::Incoming>) -> Self::Future {
         let version = request.version();
+        let shared = Arc::clone(&self.shared);
         if let Err(refusal) = self.check(&request) {
-            return ResponseFuture { way: Way::Refused(Some(refusal)), version, stall: Stall::Never };
+            return ResponseFuture { way: Way::Refused(Some(refusal)), version, stall: Stall::Never, shared };
         }
         let (stall, request) = if request.body().is_end_stream() {
             (Stall::Never, request.map(RequestBody::new))
@@ -105,7 +106,7 @@ where
         } else {
             (Stall::Connection(Arc::clone(&self.shared)), request.map(RequestBody::new))
         };
-        ResponseFuture { way: Way::Served(self.service.call(request)), version, stall }
+        ResponseFuture { way: Way::Served(self.service.call(request)), version, stall, shared }
     }
 }
 
@@ -132,6 +133,7 @@ pub(super) struct ResponseFuture<F> {
     way: Way<F>,
     version: Version,
     stall: Stall,
+    shared: Arc<Shared>,
 }
 
 enum Way<F> {
@@ -151,6 +153,9 @@ where
             Way::Refused(refusal) => refusal.take().unwrap_or(MalformedRequest::RequestLine),
             Way::Served(future) => {
                 let response = ready!(Pin::new(future).poll(context))?;
+                if response.status() == StatusCode::SWITCHING_PROTOCOLS && this.version == Version::HTTP_11 {
+                    this.shared.switch();
+                }
                 // If the body stalled, that is the reason for the handler's error.
                 let failed = response.status().is_client_error() || response.status().is_server_error();
                 if !failed || !this.stall.happened() {

@@ -38,6 +38,8 @@ pub(super) struct Shared {
     reason: AtomicU8,
     /// True once a body stalled.
     stalled: AtomicBool,
+    /// True once the connection has changed its protocol.
+    switched: AtomicBool,
 }
 
 impl Shared {
@@ -46,6 +48,15 @@ impl Shared {
         let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
         let refused = self.refused.load(Ordering::Acquire) == number;
         refused.then(|| MalformedRequest::from_number(self.reason.load(Ordering::Relaxed))).flatten()
+    }
+
+    /// Ends the checks: the service has agreed to another protocol on this connection.
+    pub(super) fn switch(&self) {
+        self.switched.store(true, Ordering::Release);
+    }
+
+    fn is_switched(&self) -> bool {
+        self.switched.load(Ordering::Acquire)
     }
 
     fn refuse(&self, number: u64, reason: MalformedRequest) {
@@ -239,6 +250,13 @@ impl<S: AsyncRead + Unpin> AsyncRead for ScreenedStream<S> {
             return Poll::Ready(Ok(()));
         }
         let before = buf.filled().len();
+        if this.shared.is_switched() {
+            // A client must not send before it is answered. Bytes that were refused until then are no frame either.
+            this.good = this.held.len();
+            if this.good == 0 {
+                return Pin::new(&mut this.stream).poll_read(cx, buf);
+            }
+        }
         loop {
             if this.good > 0 {
                 this.deliver(buf);

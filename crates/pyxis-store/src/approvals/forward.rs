@@ -2,6 +2,7 @@
 
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{NodeId, TxnId, WorkspaceId};
+use pyxis_core::policy::Method;
 
 use crate::cipher::Sealed;
 use crate::db::sql;
@@ -37,17 +38,21 @@ pub async fn claim(
     Ok(executor.execute(query).await? == 1)
 }
 
-/// Requests of all workspaces that can be claimed, oldest decision first.
+/// Requests of all workspaces that can be claimed, oldest decision first. A WebSocket waits for its agent, and is listed
+/// once it was decided at `unused_since` or before.
 pub async fn list_approved(
     executor: impl Executor,
     now: UnixMillis,
+    unused_since: UnixMillis,
     limit: u32,
 ) -> Result<Vec<(WorkspaceId, TxnId)>, StoreError> {
     let query = sql(
         "SELECT workspace_id, txn_id FROM approvals WHERE forward_state = 'ready' AND state = 'approved' \
-         AND (claimed_by IS NULL OR claimed_until <= $1) ORDER BY decided_at",
+         AND (claimed_by IS NULL OR claimed_until <= $1) AND (method <> $2 OR decided_at <= $3) \
+         ORDER BY decided_at",
     );
-    executor.all(query.bind(now).limit(limit)).await
+    let query = query.bind(now).bind(Method::WebSocket.as_str()).bind(unused_since);
+    executor.all(query.limit(limit)).await
 }
 
 /// Records that bytes may be sent from now on. Returns true if the node still held the claim.

@@ -7,15 +7,21 @@ use pyxis_store::approvals::{self, Finish, NewApproval};
 use pyxis_store::nodes;
 use pyxis_testkit::engines;
 
-use crate::support::{NOW, Workspace, add_approval, at, at_once, exactly_one, node};
+use crate::support::{
+    NOW, Workspace, add_approval, at, at_once, exactly_one, insert_approval, new_approval, node,
+};
 
 async fn approved(main: &Workspace, dedupe: &str) -> NewApproval {
     let new = add_approval(main, dedupe).await;
+    approve(main, &new).await;
+    new
+}
+
+async fn approve(main: &Workspace, new: &NewApproval) {
     let mut tx = main.store.begin().await.unwrap();
     let user = UserId::new(NOW, &OsEntropy);
     assert!(approvals::approve(&mut tx, main.id, new.txn_id, user, "e", at(1)).await.unwrap());
     tx.commit().await.unwrap();
-    new
 }
 
 async fn claim(main: &Workspace, new: &NewApproval, node: NodeId, now: i64) -> bool {
@@ -29,15 +35,36 @@ async fn begin(main: &Workspace, new: &NewApproval, node: NodeId) -> bool {
 engines! {
     async fn one_of_many_nodes_claims_a_request(main: &Workspace) {
         let new = approved(main, "k").await;
-        assert_eq!(approvals::list_approved(&main.store, at(2), 10).await.unwrap(), [(main.id, new.txn_id)]);
+        assert_eq!(approvals::list_approved(&main.store, at(2), at(0), 10).await.unwrap(), [(main.id, new.txn_id)]);
         let claims = at_once(16, |_| {
             let (store, ws, txn) = (main.store.clone(), main.id, new.txn_id);
             async move { approvals::claim(&store, ws, txn, node(), at(2), at(100)).await.unwrap() }
         })
         .await;
         assert!(exactly_one(claims));
-        assert!(approvals::list_approved(&main.store, at(2), 10).await.unwrap().is_empty());
-        assert_eq!(approvals::list_approved(&main.store, at(100), 10).await.unwrap().len(), 1);
+        assert!(approvals::list_approved(&main.store, at(2), at(0), 10).await.unwrap().is_empty());
+        assert_eq!(approvals::list_approved(&main.store, at(100), at(0), 10).await.unwrap().len(), 1);
+    }
+
+    async fn an_approved_websocket_waits_for_its_agent_and_not_for_ever(main: &Workspace) {
+        let new = NewApproval { method: "WEBSOCKET".to_owned(), ..new_approval(main, "k") };
+        insert_approval(main, &new).await;
+        let found = async |dedupe: &str, since| {
+            let found = approvals::find_unopened(&main.store, main.id, dedupe, at(since)).await.unwrap();
+            found.map(|row| row.txn_id)
+        };
+        assert_eq!(found("k", 0).await, None, "it is pending");
+        approve(main, &new).await;
+        let listed = async |unused_since| {
+            approvals::list_approved(&main.store, at(2), at(unused_since), 10).await.unwrap()
+        };
+        assert_eq!(listed(0).await, []);
+        assert_eq!(listed(1).await, [(main.id, new.txn_id)]);
+        assert_eq!(found("k", 0).await, Some(new.txn_id));
+        assert_eq!((found("k", 1).await, found("other", 0).await), (None, None));
+        let one = node();
+        assert!(claim(main, &new, one, 2).await && begin(main, &new, one).await);
+        assert_eq!(found("k", 0).await, None, "it is open");
     }
 
     async fn what_is_not_approved_cannot_be_claimed(main: &Workspace) {

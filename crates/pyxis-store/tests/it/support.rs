@@ -146,11 +146,15 @@ pub(crate) fn new_approval(main: &Workspace, dedupe: &str) -> NewApproval {
 
 pub(crate) async fn add_approval(main: &Workspace, dedupe: &str) -> NewApproval {
     let new = new_approval(main, dedupe);
+    insert_approval(main, &new).await;
+    new
+}
+
+pub(crate) async fn insert_approval(main: &Workspace, new: &NewApproval) {
     let aad = approvals::request_aad(main.id, new.txn_id);
     let mut tx = main.store.begin().await.unwrap();
-    approvals::insert(&mut tx, &new, main.keyring.seal(&OsEntropy, &aad, b"{}")).await.unwrap();
+    approvals::insert(&mut tx, new, main.keyring.seal(&OsEntropy, &aad, b"{}")).await.unwrap();
     tx.commit().await.unwrap();
-    new
 }
 
 pub(crate) fn node() -> NodeId {

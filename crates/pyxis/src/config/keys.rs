@@ -115,6 +115,17 @@ const KEYS: &[SettingKey] = &[
     ),
     key("stream_idle_secs", "300", "Maximum seconds of silence within a streamed response."),
     key(
+        "websocket_idle_secs",
+        "300",
+        "Maximum seconds without a frame on a WebSocket, in either direction; then it is closed with 1001.",
+    ),
+    key(
+        "websocket_max_secs",
+        "86400",
+        "Maximum seconds that a WebSocket is open; then it is closed with 1001.",
+    ),
+    key("websockets_max", "1000", "Maximum number of open WebSockets on this server; 0 for no WebSockets."),
+    key(
         "pending_body_max_bytes",
         "10485760",
         "Maximum size of the body of a request that waits for approval, in bytes.",

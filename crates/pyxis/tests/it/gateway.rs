@@ -37,4 +37,5 @@ mod target;
 mod texts;
 mod tokens;
 mod webhooks;
+mod websocket;
 mod workspaces;

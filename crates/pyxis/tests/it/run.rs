@@ -7,5 +7,6 @@ mod refusals;
 mod scene;
 mod sidecar;
 mod tools;
+mod websocket;
 
 use scene::Scene;

@@ -154,7 +154,7 @@ fn of_parameter(name: String, value: Option<&str>) -> Option<NamedMethod> {
     let name = ParameterName::new(name);
     let known = NAMES.iter().find(|known| known.is_alike(&name))?;
     let is_certain = known.text().eq_ignore_ascii_case(name.text());
-    let method = value.filter(|_| is_certain).and_then(|value| Method::parse(value.trim()));
+    let method = value.filter(|_| is_certain).and_then(|value| Method::parse_http(value.trim()));
     Some(NamedMethod { parameter: name.text().to_owned(), method })
 }
 

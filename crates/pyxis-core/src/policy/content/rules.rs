@@ -53,6 +53,9 @@ impl CompiledContentRules {
         content: &RequestContent<'_>,
     ) -> Option<Finding<'_>> {
         let matching: Vec<_> = self.matching(method, target).collect();
+        if method == Method::WebSocket {
+            return unread(&matching, decision, target);
+        }
         let parsed = ParsedContent::new(content);
         let fields = matching.iter().filter_map(|compiled| compiled.field_finding(&parsed));
         let operations = operations(&matching, decision, target, &parsed);
@@ -65,6 +68,24 @@ impl CompiledContentRules {
         self.rules
             .iter()
             .filter(move |compiled| compiled.rule.concerns_method(method) && compiled.matches(target, &path))
+    }
+}
+
+/// The finding about a WebSocket, whose messages come later and are not read: as strict as any rule could be.
+fn unread<'s>(
+    matching: &[&'s CompiledRule],
+    decision: &Decision<'_>,
+    target: &Target,
+) -> Option<Finding<'s>> {
+    let fact = "the messages of a WebSocket are not read";
+    let finding = |verdict, rule| Finding { verdict, rule, fact: fact.to_owned() };
+    let strictest = matching.iter().min_by_key(|compiled| leniency(compiled.rule.unread_verdict()));
+    match strictest {
+        Some(compiled) => {
+            let verdict = compiled.rule.unread_verdict();
+            (verdict != Verdict::AutoApprove).then(|| finding(verdict, Some(&*compiled.rule.text)))
+        }
+        None => has_default(decision, target).then(|| finding(Verdict::RequireApproval, None)),
     }
 }
 

@@ -557,7 +557,7 @@ proptest! {
             Just("/ form a = 1 else deny"), Just("GET / form a = 1"), Just("/v1 graphql query pass"),
         ], 0..4),
         lists in 0_u8..8, path in "/(graphql|v1|v1/pay)", query in "(\\?(a=1|query=%7Ba%7D|query=mutation%7Ba%7D))?",
-        body in "(\\{\"a\":[0-3]\\}|\\{\"query\":\"(mutation)?\\{a\\}\"\\}|a=[0-2]|)", kind in 0_u8..3, method in 0_usize..7,
+        body in "(\\{\"a\":[0-3]\\}|\\{\"query\":\"(mutation)?\\{a\\}\"\\}|a=[0-2]|)", kind in 0_u8..3, method in 0_usize..8,
     ) {
         let on = |bit: u8| if lists & bit == 0 { vec![] } else { vec!["/"] };
         let document = serde_json::json!({

@@ -102,7 +102,7 @@ fn methods(value: &Value) -> Result<Vec<Method>, Detail> {
             Some(method) => methods.push(method),
             None => {
                 return Err(format!(
-                    "{} is not a method; use GET, POST, PUT, PATCH, DELETE or OPTIONS",
+                    "{} is not a method; use GET, POST, PUT, PATCH, DELETE, OPTIONS or WEBSOCKET",
                     quoted(text)
                 ));
             }

@@ -16,7 +16,12 @@ fn plainly(policy: &Policy, method: Method, url: &str) -> (Verdict, Rule, Option
         };
         list.iter().find(hit).cloned()
     };
-    if policy.deny_methods.contains(&asked) {
+    let lists = |list: &[Method], method| list.contains(&method);
+    let is_considered = lists(&policy.auto_approve_methods, Method::WebSocket)
+        || lists(&policy.require_approval_methods, Method::WebSocket);
+    let may_do_what_is_denied = asked == Method::WebSocket
+        && (lists(&policy.deny_methods, Method::Get) || !policy.deny_methods.is_empty() && !is_considered);
+    if policy.deny_methods.contains(&asked) || may_do_what_is_denied {
         return (Verdict::Deny, Rule::Deny, None);
     }
     if let Some(pattern) = protects(&policy.deny_urls) {

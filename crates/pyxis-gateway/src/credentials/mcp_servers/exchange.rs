@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{Asker, SESSION, attach, message, wire_id};
-use crate::credentials::outbound::Outbound;
+use crate::credentials::outbound::{ConnectionUse, Outbound};
 use crate::credentials::outcome::AuditSpan;
 use crate::credentials::records;
 use crate::error::{Error, Result};
@@ -137,7 +137,8 @@ impl<'a> Exchange<'a> {
         }
         attach(session, &mut headers);
         let (credential, target) = (self.credential, self.target);
-        let outbound = Outbound { credential, method: Method::Post, target, headers, is_fresh: false };
+        let outbound =
+            Outbound { credential, method: Method::Post, target, headers, connection: ConnectionUse::Pooled };
         let body = pyxis_net::body::full(sent.to_string());
         let mut answer = wire_id::send(self.state, outbound, body).await?;
         self.span.answered(answer.status);

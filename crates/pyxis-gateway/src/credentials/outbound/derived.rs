@@ -55,13 +55,18 @@ async fn run(state: &State, auth: &Auth, mut outbound: Outbound<'_>, body: Body)
     let Attached { headers, body, sought, client, target } = attached;
     let url = Zeroizing::new(target.as_ref().unwrap_or(outbound.target).to_string());
     let request = wire_request(outbound.method, &url, headers, body)?;
-    let client = if outbound.is_fresh { client.fresh() } else { client };
-    let sent = client.send(request, state.config.forward_timeout).await;
+    let sent = super::send(&client, outbound.connection, request, state.config.forward_timeout).await;
     let response = sent.map_err(|error| told(credential, outbound.method, error))?;
     if let Some(token) = token.filter(|_| response.status() == StatusCode::UNAUTHORIZED) {
         tokens::rejected(state, credential, &token).await;
     }
-    wrap(&state.config, credential, response, Arc::new(sought.needles(&credential.row.name)))
+    wrap(
+        &state.config,
+        credential,
+        outbound.connection,
+        response,
+        Arc::new(sought.needles(&credential.row.name)),
+    )
 }
 
 /// A host that does not like a client certificate may hang up before its reason has arrived.

@@ -10,11 +10,11 @@ use axum::response::{IntoResponse, Response};
 use http::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use http::{HeaderMap, request};
 
-use super::{Call, ForwardVariant, method};
+use super::{Call, ForwardVariant};
 use crate::error::{Error, Result};
 use crate::requests::caller::CallerKey;
 use crate::requests::control::{Control, KEY_PREFIX};
-use crate::requests::limits;
+use crate::requests::{handshake, limits};
 use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::state::State;
 
@@ -31,6 +31,8 @@ pub(super) async fn carry(state: &State, mut head: request::Parts, body: Body) -
     let key = CallerKey::of(&text);
     let agent = state.config_cache.agent_now(&state.store, key).await?;
     remove_all_with(&mut head.headers, &text);
+    handshake::take(&mut head)?;
+    handshake::check_body(&head, &body)?;
     let rest = head.uri.path().strip_prefix('/').unwrap_or_default();
     let (name, path) = rest.split_once('/').unwrap_or((rest, ""));
     let (name, path) = (name.to_owned(), path.to_owned());
@@ -68,7 +70,8 @@ pub(super) async fn carry(state: &State, mut head: request::Parts, body: Body) -
         wait: control.wait.or(Some(state.config.entrance_wait)),
         ..control
     };
-    let call = Call { key, method: method(&control)?, control: &control, head: &head };
+    let method = handshake::method(&head, &control)?;
+    let call = Call { key, method, control: &control, head: &head };
     match control.idempotency_key {
         None => call.run(state, body, None).await,
         Some(idempotency_key) => Box::pin(call.run_idempotent(state, idempotency_key, body)).await,

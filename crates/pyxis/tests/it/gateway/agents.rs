@@ -10,9 +10,9 @@ async fn get(site: &Site, agent: &Agent) -> crate::support::Answer {
     agent.forward("api", "GET", &site.upstream.url("/")).send().await
 }
 
-/// Outcomes by method: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS.
-fn methods(outcomes: [&str; 7]) -> Value {
-    let names = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+/// Outcomes by method: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, WEBSOCKET.
+fn methods(outcomes: [&str; 8]) -> Value {
+    let names = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "WEBSOCKET"];
     let pairs = names.iter().zip(outcomes);
     pairs.map(|(method, outcome)| json!({"method": method, "outcome": outcome})).collect()
 }
@@ -88,7 +88,7 @@ engines! {
                 "allowed_hosts": ["*.example.com", "shop.example.net:8443"],
                 "target_example": "http://shop.example.net:8443/",
                 "methods": methods([
-                    "proceeds", "proceeds", "proceeds", "pauses", "pauses", "denied", "pauses",
+                    "proceeds", "proceeds", "proceeds", "pauses", "pauses", "denied", "pauses", "denied",
                 ]),
                 "url_rules": {"denied": ["/admin"], "pauses": ["/orders/*/pay"], "proceeds": ["/status"], "content": []},
                 "reason_required": true,
@@ -97,7 +97,7 @@ engines! {
                 "credential": "plain", "description": "",
                 "allowed_hosts": [host], "target_example": format!("http://{host}/"),
                 "methods": methods([
-                    "proceeds", "proceeds", "pauses", "pauses", "pauses", "pauses", "pauses",
+                    "proceeds", "proceeds", "pauses", "pauses", "pauses", "pauses", "pauses", "pauses",
                 ]),
                 "url_rules": {"denied": [], "pauses": [], "proceeds": [], "content": []},
                 "reason_required": false,
@@ -108,6 +108,6 @@ engines! {
         let mode = json!({"default_approval_mode": "autonomous"});
         site.owner.client.patch("/admin/settings", &mode).send().await.expect(200);
         let told = narrow.client.get("/agent/services").send().await.expect(200).json();
-        assert_eq!(told["services"][1]["methods"], methods(["proceeds"; 7]));
+        assert_eq!(told["services"][1]["methods"], methods(["proceeds"; 8]));
     }
 }

@@ -17,7 +17,7 @@ use crate::support::{App, Setup, Site};
 pub(super) const SECRET: &str = "sk-canary-of-the-run-7Qx";
 
 /// An address of loopback that is in no `NO_PROXY`.
-const ADDRESS: [u8; 4] = [127, 0, 0, 2];
+pub(super) const ADDRESS: [u8; 4] = [127, 0, 0, 2];
 
 pub(super) struct Scene {
     pub(super) site: Site,
@@ -94,8 +94,8 @@ impl Scene {
         assert_eq!(requests.len(), count, "{requests:?}");
     }
 
-    /// The authority of the upstream, which the server trusts.
-    pub(super) fn authority(&self) -> &Authority {
+    /// The authority that the server trusts.
+    pub(super) const fn authority(&self) -> &Authority {
         &self.authority
     }
 

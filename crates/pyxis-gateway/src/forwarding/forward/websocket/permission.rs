@@ -1,0 +1,81 @@
+//! Permission of an open WebSocket, checked again whenever the configuration changes.
+
+use http::HeaderMap;
+use pyxis_core::policy::{Method, Verdict};
+use pyxis_core::target::Target;
+
+use crate::error::{Error, Result};
+use crate::requests::authorize;
+use crate::requests::caller::CallerKey;
+use crate::requests::content;
+use crate::requests::validated_request::ValidatedRequest;
+use crate::runtime::resolve::ResolvedCredential;
+use crate::runtime::state::State;
+
+/// The request that opened a WebSocket, as far as its permission depends on it.
+pub(super) struct Permission {
+    key: CallerKey,
+    credential: String,
+    /// Version of the credential's secret.
+    version: i64,
+    target: Target,
+    /// Generation of the configuration of the last check.
+    generation: i64,
+    /// True if a person approved it, now or by a grant.
+    is_approved: bool,
+}
+
+impl Permission {
+    /// The permission of a request that is about to be sent.
+    pub(super) fn of(asked: &ValidatedRequest<'_>, is_approved: bool) -> Result<Self> {
+        Ok(Self {
+            key: CallerKey::of_digest(&asked.agent.row.key_hash)?,
+            credential: asked.credential.row.name.clone(),
+            version: asked.credential.row.version,
+            target: asked.target.clone(),
+            generation: asked.generation,
+            is_approved,
+        })
+    }
+
+    /// True if the WebSocket may stay open. Reads one number unless the configuration has changed.
+    pub(super) async fn holds(&mut self, state: &State) -> Result<bool> {
+        if state.config_cache.is_current(&state.store, self.generation).await? {
+            return Ok(true);
+        }
+        let agent = match state.config_cache.agent(&state.store, self.key).await {
+            Ok((agent, generation)) => {
+                self.generation = generation;
+                agent
+            }
+            Err(error) => return refused_or(error),
+        };
+        match agent.credential(&state.store, &self.credential).await {
+            Ok(credential) => Ok(self.is_allowed(&credential)),
+            Err(error) => refused_or(error),
+        }
+    }
+
+    fn is_allowed(&self, credential: &ResolvedCredential) -> bool {
+        if credential.row.version != self.version
+            || authorize::check_allowed_hosts(credential, &self.target).is_err()
+        {
+            return false;
+        }
+        let decision = authorize::decide(credential, Method::WebSocket, &self.target);
+        let headers = HeaderMap::new();
+        let unread = content::of(&headers, &self.target, &[]);
+        let found = content::finding(credential, &decision, Method::WebSocket, &self.target, &unread);
+        let verdict = found.map_or(decision.verdict, |found| found.verdict);
+        match verdict {
+            Verdict::AutoApprove => true,
+            Verdict::RequireApproval => self.is_approved,
+            Verdict::Deny => false,
+        }
+    }
+}
+
+/// An error of the store is passed on; every other one is a refusal.
+fn refused_or(error: Error) -> Result<bool> {
+    if matches!(error, Error::Unavailable(_)) { Err(error) } else { Ok(false) }
+}
