@@ -25,6 +25,7 @@ need curl curl                  # tools behind `pyxis run`
 need git git
 need wget wget
 need faketime faketime          # the program with another library preloaded
+need prometheus promtool        # alert rules
 if ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && ! command -v initdb >/dev/null; then
     packages+=(postgresql)
 fi

@@ -10,6 +10,7 @@ use pyxis_core::actor::ActorId;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{TxnId, WorkspaceId};
+use pyxis_core::metric;
 use pyxis_store::{
     StoreEvent, Tx, approvals, audit, ceremonies, chat_identities, connections, deliveries, idempotency,
     kept_responses, limits, nodes, sessions, sign_in_links, staged_policies, undelivered, usage,
@@ -219,6 +220,7 @@ pub async fn give_up_tick(state: &State) -> Result<()> {
         if approvals::mark_outcome_unknown(&mut tx, workspace, txn, state.node, state.now()).await? {
             tell_lost(state, &mut tx, workspace, txn).await?;
             tx.commit().await?;
+            state.metrics().outcome_unknown.increment(1);
         }
     }
     Ok(())
@@ -232,6 +234,7 @@ async fn abandon(state: &State, dead_before: Option<UnixMillis>) -> Result<()> {
     }
     idempotency::abandon(&mut tx, state.node, dead_before).await?;
     tx.commit().await?;
+    state.metrics().outcome_unknown.increment(lost.len() as u64);
     Ok(())
 }
 
@@ -262,6 +265,7 @@ async fn sign_head(state: &State) -> Result<()> {
     if let Some(before) = state.anchor.newest(path).await?
         && !audit::holds(&state.store, &state.audit_keys, &before).await?
     {
+        metrics::counter!(metric::AUDIT_DAMAGED.name).increment(1);
         tracing::error!(
             seq = before.seq,
             "a record named by a signed audit head is missing; run pyxis audit verify"

@@ -83,6 +83,8 @@ pub struct Config {
     pub log: String,
     /// True if log lines are JSON.
     pub log_json: bool,
+    /// True if every request has a log line.
+    pub log_requests: bool,
 }
 
 /// Sources of activity that replace the imported one.
@@ -184,6 +186,7 @@ impl Config {
             otlp_endpoint: source.otlp_endpoint(),
             log: source.text("log")?,
             log_json: source.parsed("log_json")?,
+            log_requests: source.parsed("log_requests")?,
             data_dir,
         };
         config.check()?;

@@ -23,6 +23,34 @@ pub(crate) fn described() -> DescribedRouter<gateway::State> {
     DescribedRouter::default().routes(routes!(healthz)).routes(routes!(readyz))
 }
 
+/// Health of the parts that requests need.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PartsHealth {
+    database: bool,
+    audit: bool,
+    resolver: bool,
+}
+
+impl PartsHealth {
+    /// True if requests can be served.
+    pub(crate) const fn ready(self) -> bool {
+        self.database && self.audit && self.resolver
+    }
+}
+
+/// Checks all parts at once, each for `limit` at most.
+pub(crate) async fn check(state: &gateway::State, limit: Duration) -> PartsHealth {
+    let database = tokio::time::timeout(limit, state.store.ping());
+    let audit = tokio::time::timeout(limit, gateway::admin::audit::answers(state));
+    let resolver = tokio::time::timeout(limit, state.net.resolver_answers());
+    let (database, audit, resolver) = tokio::join!(database, audit, resolver);
+    PartsHealth {
+        database: matches!(database, Ok(Ok(()))),
+        audit: matches!(audit, Ok(true)),
+        resolver: matches!(resolver, Ok(true)),
+    }
+}
+
 pyxis_http::value_schemas! {
     AlwaysOk = words(["ok"]);
     HealthState = words(["ok", "unavailable"]);
@@ -84,12 +112,9 @@ async fn healthz() -> Response {
     ),
 )]
 async fn readyz(Extract(state): Extract<gateway::State>) -> Response {
-    let limit = Duration::from_secs(5);
-    let database = matches!(tokio::time::timeout(limit, state.store.ping()).await, Ok(Ok(())));
-    let audit = tokio::time::timeout(limit, gateway::admin::audit::answers(&state)).await;
-    let audit = matches!(audit, Ok(true));
-    let resolver = state.net.resolver_answers().await;
-    let ready = database && audit && resolver;
+    let checked = check(&state, Duration::from_secs(5)).await;
+    let ready = checked.ready();
+    let PartsHealth { database, audit, resolver } = checked;
     let word = |ok: bool| if ok { "ok" } else { "unavailable" };
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let body = Readiness {

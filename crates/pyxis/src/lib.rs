@@ -8,6 +8,7 @@ mod front;
 pub mod health;
 pub mod nodes;
 pub mod openapi;
+mod scrape;
 pub mod serve;
 pub mod telemetry;
 pub mod traces;

@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 
 use anyhow::{Context, Result};
 use axum::Router;
-use axum::extract::{Request, State as Extract};
+use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
 use metrics_exporter_prometheus::PrometheusHandle;
+use pyxis_core::clock::{Clock, SystemClock};
 use pyxis_dashboard as dashboard;
 use pyxis_gateway as gateway;
 use pyxis_http::problem::kinds;
@@ -23,6 +23,8 @@ use tower::{Layer, ServiceExt, service_fn};
 use crate::app::App;
 use crate::config::{Config, MetricsListen};
 use crate::front::{FastPath, source};
+use crate::scrape::Scrape;
+use crate::telemetry::init_metrics;
 use crate::traces::{self, Traces};
 use crate::{health, openapi};
 
@@ -31,16 +33,21 @@ pub struct Bound {
     pub listener: TcpListener,
     /// Address it listens on.
     pub address: SocketAddr,
-    /// The listener of the metrics.
-    pub metrics: Option<TcpListener>,
+    pub metrics: Option<Metrics>,
     /// The public origin.
     pub base_url: String,
+}
+
+/// The metrics, and the listener that shows them.
+pub struct Metrics {
+    listener: TcpListener,
+    handle: PrometheusHandle,
 }
 
 impl Bound {
     /// Address of the metrics.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
-        self.metrics.as_ref().and_then(|listener| listener.local_addr().ok())
+        self.metrics.as_ref().and_then(|metrics| metrics.listener.local_addr().ok())
     }
 }
 
@@ -50,7 +57,11 @@ pub async fn bind(config: &Config) -> Result<Bound> {
         .await
         .with_context(|| format!("cannot listen on {}", config.listen))?;
     let address = listener.local_addr()?;
-    let metrics = bind_metrics(config.metrics_listen).await?;
+    let metrics = match bind_metrics(config.metrics_listen).await? {
+        // Before anything is counted: a handle belongs to the recorder that was there when it was made.
+        Some(listener) => Some(Metrics { listener, handle: init_metrics(SystemClock.now())? }),
+        None => None,
+    };
     let base_url = config.base_url.clone().unwrap_or_else(|| default_base_url(address));
     Ok(Bound { listener, address, metrics, base_url })
 }
@@ -90,9 +101,10 @@ pub async fn run(app: App, bound: Bound, traces: Option<Traces>) -> Result<()> {
     }
     let mut workers = gateway::workers::start(&app.gateway, &stopped).await?;
     present.recovered();
-    if let Some(listener) = bound.metrics {
-        let handle = crate::telemetry::init_metrics()?;
-        let router = Router::new().route("/metrics", get(metrics_page)).with_state(handle);
+    if let Some(Metrics { listener, handle }) = bound.metrics {
+        let scrape = Scrape::new(app.gateway.clone(), handle);
+        scrape.start_upkeep();
+        let router = scrape.router();
         let stopped = until(stopped.clone());
         workers.spawn(async move {
             serve::serve(listener, router, stopped).await;
@@ -202,11 +214,6 @@ async fn method_not_allowed() -> Response {
         "method not allowed; the Allow header lists the methods of this path",
     )
     .into_response()
-}
-
-async fn metrics_page(Extract(handle): Extract<PrometheusHandle>) -> Response {
-    handle.run_upkeep();
-    ([(http::header::CONTENT_TYPE, "text/plain; version=0.0.4")], handle.render()).into_response()
 }
 
 /// Serves until the process ends.

@@ -11,6 +11,7 @@ use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::grant;
 use pyxis_core::id::{AccessTokenId, GrantId, PasskeyId, TxnId, UserId};
+use pyxis_core::metric;
 use pyxis_core::policy::Policy;
 use pyxis_core::target::Target;
 use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow};
@@ -165,10 +166,21 @@ pub async fn decide_with(
     };
     tx.notify(StoreEvent::Approval { workspace: row.workspace_id, txn });
     tx.commit().await?;
+    count(decided.state);
     if decided.state == ApprovalState::Approved {
         state.work.approved(row.workspace_id, txn);
     }
     Ok(decided)
+}
+
+/// Counts a request that is now decided.
+fn count(state: ApprovalState) {
+    let decision = match state {
+        ApprovalState::Approved => "approved",
+        ApprovalState::Denied => "denied",
+        ApprovalState::Pending | ApprovalState::Expired => return,
+    };
+    metrics::counter!(metric::APPROVAL_DECISIONS.name, "decision" => decision).increment(1);
 }
 
 /// One decision in progress.

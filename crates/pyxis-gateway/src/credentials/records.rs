@@ -82,6 +82,7 @@ pub(crate) fn forward(
     if let Some(grant) = &passage.grant {
         record.decision = Some("grant".into());
         record.grant_id = Some(grant.id);
+        state.metrics().grant_uses.increment(1);
     }
     state.metrics().passed.increment(1);
     record

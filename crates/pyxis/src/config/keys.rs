@@ -144,6 +144,11 @@ const REST: &[SettingKey] = &[
     ),
     key("log", "info", "Log filter, for example `info,pyxis_gateway=debug`."),
     key("log_json", "false", "Log lines as JSON."),
+    key(
+        "log_requests",
+        "false",
+        "A log line for each request: method, route, status, milliseconds, transaction.",
+    ),
 ];
 
 /// The variable of a setting.

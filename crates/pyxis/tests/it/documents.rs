@@ -7,6 +7,7 @@ mod command_line;
 mod credential_kinds;
 mod lists;
 mod markdown;
+mod metrics;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,3 @@
+//! The program seen from outside: its metrics, and what its alerts say about them.
+
+mod metrics_page;
