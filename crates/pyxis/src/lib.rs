@@ -6,6 +6,7 @@ pub mod commands;
 pub mod config;
 mod front;
 pub mod health;
+mod log_sampling;
 pub mod nodes;
 pub mod openapi;
 mod scrape;

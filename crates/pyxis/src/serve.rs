@@ -14,7 +14,7 @@ use pyxis_gateway as gateway;
 use pyxis_http::problem::kinds;
 use pyxis_http::{Problem, cors, request_id, serve};
 use pyxis_scoring as scoring;
-use pyxis_store::nodes;
+use pyxis_store::{Engine, nodes};
 use pyxis_verify as verify;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -97,10 +97,11 @@ pub async fn run(app: App, bound: Bound, traces: Option<Traces>) -> Result<()> {
     app.store.watch();
     let mut present = crate::nodes::register(&app.config.data_dir, app.gateway.node)?;
     for gone in &present.gone {
-        nodes::remove(&app.store, gone.id).await?;
+        nodes::mark_dead(&app.store, gone.id).await?;
     }
     let mut workers = gateway::workers::start(&app.gateway, &stopped).await?;
     present.recovered();
+    log_start(&app, bound.address);
     if let Some(Metrics { listener, handle }) = bound.metrics {
         let scrape = Scrape::new(app.gateway.clone(), handle);
         scrape.start_upkeep();
@@ -143,6 +144,17 @@ pub async fn run(app: App, bound: Bound, traces: Option<Traces>) -> Result<()> {
         traces.finish().await;
     }
     Ok(())
+}
+
+/// The first line of a server's log.
+fn log_start(app: &App, listen: SocketAddr) {
+    let store = match app.store.engine() {
+        Engine::Sqlite => "sqlite",
+        Engine::Postgres => "postgresql",
+    };
+    let (version, node, base_url) =
+        (env!("CARGO_PKG_VERSION"), app.gateway.node, &app.gateway.config.base_url);
+    tracing::info!(version, %listen, base_url, store, %node, "started");
 }
 
 /// Every route of every surface.

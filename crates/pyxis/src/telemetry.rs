@@ -10,11 +10,12 @@ use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::config::Config;
+use crate::log_sampling::{LogSampling, SampledFormat};
 use crate::traces::{self, Traces};
 
 /// Sends logs to standard error. Standard output is for data, never for logs.
 pub fn init_logs(config: &Config) -> Result<()> {
-    init(config, None)
+    init(config, None).map(drop)
 }
 
 /// Initializes logs, and traces if a collector is configured. Keep the returned value until the process ends.
@@ -24,18 +25,25 @@ pub fn init_serving(config: &Config) -> Result<Option<Traces>> {
         Some(endpoint) => Some(Traces::start(endpoint, crate::app::client(config)?.private())?),
         None => None,
     };
-    init(config, traces.as_ref())?;
+    let sampling = init(config, traces.as_ref())?;
+    tokio::spawn(sampling.report());
     Ok(traces)
 }
 
-fn init(config: &Config, traces: Option<&Traces>) -> Result<()> {
+fn init(config: &Config, traces: Option<&Traces>) -> Result<LogSampling> {
     // PostgreSQL's notices say only that a table exists already. PX_LOG may ask for them by this target.
     let requests = if config.log_requests { "info" } else { "off" };
     let filter = format!("tokio_postgres=warn,pyxis::access={requests},{}", config.log);
     let filter = EnvFilter::try_new(filter).context("PX_LOG")?;
     let logs = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
-    let logs =
-        if config.log_json { logs.json().flatten_event(true).boxed() } else { logs.with_ansi(false).boxed() };
+    let sampling = LogSampling::default();
+    let logs = if config.log_json {
+        let logs = logs.json().flatten_event(true);
+        logs.map_event_format(|format| SampledFormat { format, sampling: sampling.clone() }).boxed()
+    } else {
+        let logs = logs.with_ansi(false);
+        logs.map_event_format(|format| SampledFormat { format, sampling: sampling.clone() }).boxed()
+    };
     let traces = traces.map(|traces| {
         let layer = tracing_opentelemetry::layer().with_tracer(traces.tracer());
         let layer = layer.with_location(false).with_threads(false).with_tracked_inactivity(false);
@@ -44,7 +52,7 @@ fn init(config: &Config, traces: Option<&Traces>) -> Result<()> {
     let done = tracing_subscriber::registry().with(logs.with_filter(filter)).with(traces).try_init();
     // A second initialization happens only in tests, where the first one stays in effect.
     drop(done);
-    Ok(())
+    Ok(sampling)
 }
 
 /// Starts counting. Until then, the counters cost nothing.

@@ -294,13 +294,14 @@ async fn send(
     let _opened = asked.credential.open(&state.keyring).ok().flatten();
     let words = Redactor::of_credential(&state.keyring, asked).words(asked);
     let record = records::forward(state, asked, passage, &words);
+    let in_flight = state.in_flight.enter();
     // Fail closed: a request that is not recorded under the configuration it was judged by is not sent.
     let Some(seq) = state.audit.append_under(record, asked.generation).await? else {
         state.config_cache.is_current(&state.store, asked.generation).await?;
         return Ok(None);
     };
     state.last_used.note(asked.agent.id(), asked.credential.row.id, state.now());
-    let outcome = AuditSpan::new(state, asked.agent.workspace_id(), seq, started);
+    let outcome = AuditSpan::new(state, asked.agent.workspace_id(), seq, started, in_flight);
     if let Some(claim) = claim {
         claim.sending();
     }

@@ -1,3 +1,4 @@
 //! The program seen from outside: its metrics, and what its alerts say about them.
 
+mod alerts;
 mod metrics_page;
