@@ -40,6 +40,8 @@ for tool in curl git wget node npm python3; do
     has "$tool" || leave_out "$tool, for the tools behind pyxis run" run::
 done
 has umoci || leave_out umoci image::
+{ has rsyslogd && compgen -G '/usr/lib/*/rsyslog/lmnsd_gtls.so' >/dev/null; } || leave_out rsyslog observability::audit_push::rsyslog
+{ has prometheus && has promtool; } || leave_out prometheus observability::alerts
 compgen -G '/usr/lib*/**/faketime/libfaketime.so.1' >/dev/null || leave_out faketime cli::preloaded
 if ((${#missing[@]})) && [[ -n ${PX_TEST_STRICT:-} ]]; then
     echo "missing: ${missing[*]}" >&2

@@ -194,6 +194,16 @@ metrics! {
         AUDIT_DAMAGED = "pyxis_audit_head_mismatches_total", Counter, Count, [],
             "Refusals to sign the trail's head, because records named by an earlier head are missing or differ.";
     }
+    "Audit push" {
+        AUDIT_PUSHED = "pyxis_audit_pushed_total", Counter, Count, [],
+            "Records that this node pushed to the [destination](logging.md#audit-push).";
+        AUDIT_PUSH_FAILURES = "pyxis_audit_push_failures_total", Counter, Count, [],
+            "Failed attempts to push records. The same records are pushed again.";
+        AUDIT_PUSH_LAG_RECORDS = "pyxis_audit_push_lag_records", Gauge, Count, [],
+            "Records that are not pushed yet.";
+        AUDIT_PUSH_LAG_SECONDS = "pyxis_audit_push_lag_seconds", Gauge, Seconds, [],
+            "Age of the oldest record that is not pushed yet.";
+    }
     "Store" {
         STORE_COMMIT_SECONDS = "pyxis_store_commit_seconds", Histogram(DISK), Seconds, [],
             "Time that a transaction's commit takes, until it is durable.";

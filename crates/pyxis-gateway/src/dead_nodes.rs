@@ -54,8 +54,8 @@ async fn settle_sent(state: &State, node: NodeId, dead_before: Option<UnixMillis
         let Some(last) = sent.last() else { break };
         after = last.seq;
         count += sent.len() as u64;
-        let lost: Vec<_> = sent.iter().map(|sent| records::lost(state.now(), sent)).collect();
-        audit::append_in(&mut tx, &state.audit_keys, &lost).await?;
+        let outcomes: Vec<_> = sent.iter().map(|one| records::lost(state.now(), one)).collect();
+        audit::append_in(&mut tx, &state.audit_keys, &outcomes).await?;
     }
     tx.commit().await?;
     if count > 0 {

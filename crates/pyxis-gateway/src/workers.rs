@@ -66,7 +66,7 @@ pub async fn start(state: &State, stop: &Stop) -> Result<JoinSet<()>> {
 }
 
 /// Spawns a loop that survives panics.
-fn keep<F>(
+pub fn keep<F>(
     loops: &mut JoinSet<()>,
     name: &'static str,
     state: &State,

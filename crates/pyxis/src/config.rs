@@ -3,6 +3,7 @@
 //! Every key is in [`keys::all`] with its default and meaning; `docs/reference/configuration.md` is generated from that
 //! table.
 
+pub mod audit_destination;
 mod chats;
 pub mod env;
 pub mod keys;
@@ -22,6 +23,7 @@ use pyxis_models::scope::Chain;
 use pyxis_store::DatabaseUrl;
 use url::Url;
 
+use self::audit_destination::AuditDestination;
 pub use self::chats::Chats;
 use self::env::Env;
 pub use self::secrets::read_secret;
@@ -80,6 +82,8 @@ pub struct Config {
     pub chats: Chats,
     /// OTLP base URL of a collector of traces.
     pub otlp_endpoint: Option<String>,
+    /// Receiver of audit records.
+    pub audit_push: Option<AuditDestination>,
     pub log: String,
     /// True if log lines are JSON.
     pub log_json: bool,
@@ -184,6 +188,7 @@ impl Config {
             trusted_proxies: parse::list(&source.text("trusted_proxies")?, "PX_TRUSTED_PROXIES")?,
             chats: Chats::read(source)?,
             otlp_endpoint: source.otlp_endpoint(),
+            audit_push: source.optional("audit_push")?,
             log: source.text("log")?,
             log_json: source.parsed("log_json")?,
             log_requests: source.parsed("log_requests")?,

@@ -1,6 +1,7 @@
 //! Wires the crates into one program: settings, command line, serving.
 
 pub mod app;
+mod audit_push;
 pub mod cli;
 pub mod commands;
 pub mod config;

@@ -16,13 +16,14 @@ use pyxis_store::installation_state::{self, Backlog, InstallationState};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
+use crate::audit_push;
 use crate::health;
 use crate::telemetry::seconds;
 
 /// Age up to which the gauges are not read again.
 const FRESH: Duration = Duration::from_secs(1);
-/// Longest wait for any part. A collector waits for 10 seconds by default.
-const LIMIT: Duration = Duration::from_secs(3);
+/// Longest wait for any part, well below the 10 seconds that a collector waits by default.
+const LIMIT: Duration = Duration::from_millis(1500);
 /// Time before its expiry from which a token counts as expiring.
 const EXPIRING: Duration = Duration::from_hours(7 * 24);
 /// Interval for aggregating what the histograms collected, so that their memory is bounded without a collector.
@@ -33,13 +34,15 @@ const UPKEEP: Duration = Duration::from_secs(5);
 pub(crate) struct Scrape {
     state: gateway::State,
     handle: PrometheusHandle,
+    /// True if audit records are pushed.
+    pushes_audit: bool,
     /// Time of the last reading.
     read_at: Arc<Mutex<Option<Instant>>>,
 }
 
 impl Scrape {
-    pub(crate) fn new(state: gateway::State, handle: PrometheusHandle) -> Self {
-        Self { state, handle, read_at: Arc::default() }
+    pub(crate) fn new(state: gateway::State, handle: PrometheusHandle, pushes_audit: bool) -> Self {
+        Self { state, handle, pushes_audit, read_at: Arc::default() }
     }
 
     /// The route of the page.
@@ -75,7 +78,20 @@ impl Scrape {
             Ok(Err(error)) => tracing::debug!(%error, "cannot read the state of the installation"),
             Err(_) => tracing::debug!("reading the state of the installation takes too long"),
         }
+        if self.pushes_audit {
+            self.show_push().await;
+        }
         *read_at = Some(Instant::now());
+    }
+
+    /// Sets the gauges of the audit push.
+    #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
+    async fn show_push(&self) {
+        let lag = tokio::time::timeout(LIMIT, audit_push::lag(&self.state.store)).await;
+        let Ok(Ok(lag)) = lag else { return };
+        gauge!(metric::AUDIT_PUSH_LAG_RECORDS.name).set(lag.records as f64);
+        let age = lag.oldest.map_or(Duration::ZERO, |oldest| self.state.now().since(oldest));
+        gauge!(metric::AUDIT_PUSH_LAG_SECONDS.name).set(age.as_secs_f64());
     }
 
     /// Sets the gauges of this process.

@@ -26,7 +26,7 @@ use crate::front::{FastPath, source};
 use crate::scrape::Scrape;
 use crate::telemetry::init_metrics;
 use crate::traces::{self, Traces};
-use crate::{health, openapi};
+use crate::{audit_push, health, openapi};
 
 /// A bound listener and its public origin.
 pub struct Bound {
@@ -103,12 +103,17 @@ pub async fn run(app: App, bound: Bound, traces: Option<Traces>) -> Result<()> {
     present.recovered();
     log_start(&app, bound.address);
     if let Some(Metrics { listener, handle }) = bound.metrics {
-        let scrape = Scrape::new(app.gateway.clone(), handle);
+        let scrape = Scrape::new(app.gateway.clone(), handle, app.config.audit_push.is_some());
         scrape.start_upkeep();
         let router = scrape.router();
         let stopped = until(stopped.clone());
         workers.spawn(async move {
             serve::serve(listener, router, stopped).await;
+        });
+    }
+    if let Some(destination) = app.config.audit_push.clone() {
+        gateway::workers::keep(&mut workers, "audit push", &app.gateway, &stopped, move |state, stop| {
+            audit_push::run(state, destination.clone(), stop)
         });
     }
     let router = router_until(&app, stopped.clone());

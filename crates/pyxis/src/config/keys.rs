@@ -142,6 +142,11 @@ const REST: &[SettingKey] = &[
         "",
         "Base URL of an OpenTelemetry collector (OTLP over HTTP) for traces; `OTEL_EXPORTER_OTLP_ENDPOINT` works too. Empty: no traces.",
     ),
+    key(
+        "audit_push",
+        "",
+        "Where audit records are pushed: `syslog+tls://HOST[:6514]`, `otlp+https://HOST[:PORT]` or `otlp+http://…`; see [audit push](logging.md#audit-push). Empty: nowhere.",
+    ),
     key("log", "info", "Log filter, for example `info,pyxis_gateway=debug`."),
     key("log_json", "false", "Log lines as JSON."),
     key(
