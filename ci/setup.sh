@@ -28,6 +28,9 @@ need git git
 need wget wget
 need gh gh
 need faketime faketime          # the program with another library preloaded
+need prometheus promtool        # alert rules
+need rsyslog rsyslogd           # audit push
+if ! compgen -G '/usr/lib/*/rsyslog/lmnsd_gtls.so' >/dev/null; then packages+=(rsyslog-gnutls); fi
 if ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && ! command -v initdb >/dev/null; then
     packages+=(postgresql)
 fi

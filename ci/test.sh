@@ -42,6 +42,8 @@ done
 [[ -n ${PX_TEST_PYTHON_TOOLS:-} ]] || leave_out "Python's HTTP clients" tools::python
 has gh || leave_out "gh, for the tools behind pyxis run" tools::github
 has umoci || leave_out umoci image::
+{ has rsyslogd && compgen -G '/usr/lib/*/rsyslog/lmnsd_gtls.so' >/dev/null; } || leave_out rsyslog observability::audit_push::rsyslog
+{ has prometheus && has promtool; } || leave_out prometheus observability::alerts
 compgen -G '/usr/lib*/**/faketime/libfaketime.so.1' >/dev/null || leave_out faketime cli::preloaded
 if ((${#missing[@]})) && [[ -n ${PX_TEST_STRICT:-} ]]; then
     echo "missing: ${missing[*]}" >&2

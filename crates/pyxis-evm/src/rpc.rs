@@ -9,6 +9,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Request};
+use metrics::{counter, histogram};
+use pyxis_core::metric;
 use pyxis_net::{Client, body};
 use tokio::time::Instant;
 
@@ -203,6 +205,15 @@ impl Nodes {
     /// Asks the node that answered last, then the others, until one answers. A lagging node is asked again after a
     /// pause. If any node lagged, the error says so, whatever else failed.
     pub(crate) async fn answer<Q: Question>(&self, question: &mut Q) -> Result<(), Error> {
+        let began = Instant::now();
+        let answered = self.answer_by_any(question).await;
+        let result = if answered.is_ok() { "answered" } else { "failed" };
+        counter!(metric::CHAIN_QUESTIONS.name, "result" => result).increment(1);
+        histogram!(metric::CHAIN_SECONDS.name).record(began.elapsed().as_secs_f64());
+        answered
+    }
+
+    async fn answer_by_any<Q: Question>(&self, question: &mut Q) -> Result<(), Error> {
         let first = self.preferred.load(Ordering::Relaxed);
         let mut failure = Error::Url;
         for offset in 0..self.all.len() {
@@ -214,6 +225,9 @@ impl Nodes {
                 }
                 Err(error) => {
                     tracing::debug!(%error, node = index, "a node failed");
+                    if offset + 1 < self.all.len() {
+                        counter!(metric::CHAIN_FAILOVERS.name).increment(1);
+                    }
                     if !failure.is_behind() {
                         failure = error;
                     }

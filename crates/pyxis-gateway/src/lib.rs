@@ -10,6 +10,7 @@ pub mod channels;
 mod config;
 pub mod connections;
 pub mod credentials;
+mod dead_nodes;
 mod error;
 pub mod forwarding;
 mod identity;

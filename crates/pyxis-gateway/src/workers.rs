@@ -6,13 +6,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pyxis_core::actor::ActorId;
-use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::id::{TxnId, WorkspaceId};
+use pyxis_core::metric;
 use pyxis_store::{
-    StoreEvent, Tx, approvals, audit, ceremonies, chat_identities, connections, deliveries, idempotency,
-    kept_responses, limits, nodes, sessions, sign_in_links, staged_policies, undelivered, usage,
+    StoreEvent, approvals, audit, ceremonies, chat_identities, connections, deliveries, idempotency,
+    kept_responses, limits, sessions, sign_in_links, staged_policies, undelivered, usage,
 };
 use tokio::sync::broadcast;
 use tokio::task::JoinSet;
@@ -20,8 +18,8 @@ use tracing::Instrument;
 
 use crate::approvals::{execute, expire};
 use crate::channels;
+use crate::dead_nodes;
 use crate::error::Result;
-use crate::notifications::announce;
 use crate::notifications::push;
 use crate::notifications::webhooks::endpoint_queues;
 use crate::runtime::state::State;
@@ -46,7 +44,7 @@ const USAGE_KEPT: Duration = Duration::from_hours(400 * 24);
 
 /// Starts all loops, which end when `stop` turns true. Recovery has finished when this returns.
 pub async fn start(state: &State, stop: &Stop) -> Result<JoinSet<()>> {
-    nodes::heartbeat(&state.store, state.node, state.now()).await?;
+    dead_nodes::heartbeat(state).await?;
     recover(state).await?;
     let mut loops = JoinSet::new();
     keep(&mut loops, "waiters", state, stop, wake_waiters);
@@ -69,7 +67,7 @@ pub async fn start(state: &State, stop: &Stop) -> Result<JoinSet<()>> {
 }
 
 /// Spawns a loop that survives panics.
-fn keep<F>(
+pub fn keep<F>(
     loops: &mut JoinSet<()>,
     name: &'static str,
     state: &State,
@@ -209,13 +207,12 @@ pub async fn expire_tick(state: &State) -> Result<Option<UnixMillis>> {
 /// After a start, settles work that a dead process left unfinished.
 pub async fn recover(state: &State) -> Result<()> {
     let dead_before = if state.config.sole_node { None } else { Some(state.now().minus(DEAD_AFTER)) };
-    abandon(state, dead_before).await
+    dead_nodes::settle(state, dead_before).await
 }
 
 async fn heartbeat_tick(state: &State) -> Result<()> {
-    let now = state.now();
-    nodes::heartbeat(&state.store, state.node, now).await?;
-    abandon(state, Some(now.minus(DEAD_AFTER))).await?;
+    dead_nodes::heartbeat(state).await?;
+    dead_nodes::settle(state, Some(state.now().minus(DEAD_AFTER))).await?;
     give_up_tick(state).await
 }
 
@@ -226,35 +223,11 @@ pub async fn give_up_tick(state: &State) -> Result<()> {
     for (workspace, txn) in sending.into_iter().filter(|(_, txn)| !state.work.carries(*txn)) {
         let mut tx = state.store.begin().await?;
         if approvals::mark_outcome_unknown(&mut tx, workspace, txn, state.node, state.now()).await? {
-            tell_lost(state, &mut tx, workspace, txn).await?;
+            dead_nodes::record_lost(state, &mut tx, workspace, txn).await?;
             tx.commit().await?;
+            state.metrics().outcome_unknown.increment(1);
         }
     }
-    Ok(())
-}
-
-async fn abandon(state: &State, dead_before: Option<UnixMillis>) -> Result<()> {
-    let mut tx = state.store.begin().await?;
-    let lost = approvals::abandon_dead_nodes(&mut tx, state.node, dead_before, state.now()).await?;
-    for &(workspace, txn) in &lost {
-        tell_lost(state, &mut tx, workspace, txn).await?;
-    }
-    idempotency::abandon(&mut tx, state.node, dead_before).await?;
-    tx.commit().await?;
-    Ok(())
-}
-
-/// Records that a transaction's outcome is unknown, and announces it.
-async fn tell_lost(state: &State, tx: &mut Tx, workspace: WorkspaceId, txn: TxnId) -> Result<()> {
-    if let Some(row) = approvals::find(&mut *tx, workspace, txn).await? {
-        announce::sent(state, tx, &row, None).await?;
-    }
-    let mut record = audit::AuditRecord::new(state.now(), AuditEvent::ApprovalOutcomeLost);
-    record.workspace_id = Some(workspace);
-    record.actor = ActorId::System;
-    record.txn_id = Some(txn);
-    audit::append_in(tx, &state.audit_keys, &[record]).await?;
-    tx.notify(StoreEvent::Approval { workspace, txn });
     Ok(())
 }
 
@@ -271,6 +244,7 @@ async fn sign_head(state: &State) -> Result<()> {
     if let Some(before) = state.anchor.newest(path).await?
         && !audit::holds(&state.store, &state.audit_keys, &before).await?
     {
+        metrics::counter!(metric::AUDIT_DAMAGED.name).increment(1);
         tracing::error!(
             seq = before.seq,
             "a record named by a signed audit head is missing; run pyxis audit verify"

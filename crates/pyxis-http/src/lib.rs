@@ -12,6 +12,7 @@ pub mod path;
 pub mod problem;
 pub mod query;
 pub mod request_id;
+pub mod route_metrics;
 pub mod serve;
 pub mod websocket;
 

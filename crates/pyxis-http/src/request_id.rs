@@ -13,6 +13,7 @@ use pyxis_core::id::RequestId;
 use tokio::time::Instant;
 
 use crate::Problem;
+use crate::route_metrics::{RouteMetrics, UNMATCHED};
 
 /// Header with the request id.
 pub const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -28,25 +29,39 @@ pub struct RequestIdSource {
 
 /// Assigns an id to a request that fails. Successful requests need none.
 pub async fn assign(State(source): State<RequestIdSource>, request: Request, next: Next) -> Response {
-    let access = Access::begin(request.method(), || route(&request));
+    let access = Access::begin(request.method(), route(&request));
     access.end(&source, next.run(request).await)
 }
 
-/// Access log entry of one request.
-pub struct Access(Option<(Method, String, Instant)>);
+/// Pattern of the route that answered, for routes of services, whose pattern the router does not tell.
+#[derive(Clone, Copy, Debug)]
+pub struct ServiceRoute(pub &'static str);
+
+/// Access log entry and metrics of one request.
+pub struct Access {
+    /// `None` if the access log is off.
+    method: Option<Method>,
+    route: &'static RouteMetrics,
+    began: Instant,
+}
 
 impl Access {
-    /// Starts an entry if the access log is enabled.
-    pub fn begin(method: &Method, route: impl FnOnce() -> String) -> Self {
-        let logged = tracing::enabled!(target: "pyxis::access", tracing::Level::DEBUG);
-        Self(logged.then(|| (method.clone(), route(), Instant::now())))
+    /// Starts an entry.
+    pub fn begin(method: &Method, route: &'static RouteMetrics) -> Self {
+        let logged = tracing::enabled!(target: "pyxis::access", tracing::Level::INFO);
+        Self { method: logged.then(|| method.clone()), route, began: Instant::now() }
     }
 
-    /// Writes the access log entry, and adds a request id if the request failed.
+    /// Counts the request, writes the access log entry, and adds a request id if the request failed.
     pub fn end(self, source: &RequestIdSource, mut response: Response) -> Response {
-        if let Some((method, route, began)) = self.0 {
-            let (status, ms) = (response.status().as_u16(), began.elapsed().as_millis());
-            tracing::debug!(target: "pyxis::access", %method, route, status, ms, "answered");
+        let (status, took) = (response.status(), self.began.elapsed());
+        let service = response.extensions_mut().remove::<ServiceRoute>();
+        let route = service.map_or(self.route, |ServiceRoute(pattern)| RouteMetrics::of(pattern));
+        route.answered(status, took);
+        if let Some(method) = self.method {
+            let txn = response.headers().get("px-txn").and_then(|txn| txn.to_str().ok());
+            let (status, ms, route) = (status.as_u16(), took.as_millis(), route.pattern());
+            tracing::info!(target: "pyxis::access", %method, route, status, ms, txn, "answered");
         }
         let Some(problem) = response.extensions_mut().remove::<Problem>() else { return response };
         let id = RequestId::new(source.clock.now(), &*source.entropy);
@@ -69,8 +84,8 @@ fn keep_headers(from: &HeaderMap, to: &mut HeaderMap) {
 }
 
 /// The matched route pattern, never the path, because a path can contain a one-time token.
-fn route(request: &Request) -> String {
-    request.extensions().get::<MatchedPath>().map_or_else(|| "-".to_owned(), |path| path.as_str().to_owned())
+fn route(request: &Request) -> &'static RouteMetrics {
+    RouteMetrics::of(request.extensions().get::<MatchedPath>().map_or(UNMATCHED, MatchedPath::as_str))
 }
 
 fn log(request: RequestId, problem: &Problem) {
@@ -107,7 +122,7 @@ mod tests {
         ] {
             response.headers_mut().append(name, HeaderValue::from_static(value));
         }
-        let named = Access::begin(&Method::GET, String::new).end(&source, response);
+        let named = Access::begin(&Method::GET, RouteMetrics::of(UNMATCHED)).end(&source, response);
         let all =
             |name: &str| named.headers().get_all(name).iter().map(|value| value.to_str().unwrap().to_owned());
         assert_eq!(all("access-control-allow-origin").collect::<Vec<_>>(), ["*"]);

@@ -9,6 +9,7 @@ use hyper::body::Incoming;
 use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls_pki_types::CertificateDer;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tracing::Instrument;
@@ -179,6 +180,14 @@ impl Client {
     /// Opens a connection whose content is the caller's matter, as for CONNECT. The guard judges it like a request's.
     pub async fn tunnel(&self, target: &HostPort) -> Result<TcpStream, Error> {
         self.zone.connector.open(target).await
+    }
+
+    /// Opens a TLS connection whose content is the caller's matter. The guard judges it like a request's.
+    pub async fn tls_tunnel(
+        &self,
+        target: &HostPort,
+    ) -> Result<impl AsyncRead + AsyncWrite + Send + Unpin + use<>, Error> {
+        self.zone.connector.open_tls(target).await
     }
 
     /// Sends `request` and returns the response head; the body remains to be read.

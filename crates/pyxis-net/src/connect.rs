@@ -54,6 +54,19 @@ impl Connector {
     }
 }
 
+impl Connector {
+    /// A TLS connection to `target`, dialed like any other.
+    pub(crate) async fn open_tls(&self, target: &HostPort) -> Result<TlsStream<TcpStream>, Error> {
+        let dialer = &self.0;
+        let opening = timeout(dialer.connect_timeout, async {
+            let stream = dialer.dial(&dialer.admitted(target).await?).await?;
+            let tls = TlsConnector::from(dialer.tls.clone());
+            tls.connect(server_name(target.host())?, stream).await.map_err(Error::from_handshake)
+        });
+        opening.await.unwrap_or(Err(Error::Timeout(Wait::Connect)))
+    }
+}
+
 impl Dialer {
     async fn connect(&self, origin: Uri) -> Result<TokioIo<Stream>, Error> {
         let target = HostPort::from_uri(&origin).map_err(InvalidRequest::from)?;

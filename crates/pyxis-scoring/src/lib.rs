@@ -17,6 +17,7 @@ mod limits;
 pub mod models;
 mod page_token;
 mod routes;
+mod score_metrics;
 mod scoring_db;
 pub mod service;
 mod state;

@@ -23,6 +23,7 @@ use pyxis_core::clock::Clock;
 use pyxis_core::entropy::Entropy;
 use pyxis_core::secret::SecretString;
 use pyxis_http::request_id::{Access, RequestIdSource};
+use pyxis_http::route_metrics::{RouteMetrics, UNMATCHED};
 use tower::Service;
 
 pub use credentials::{Credentials, Discovered, EnvironmentError};
@@ -82,7 +83,11 @@ impl Signer {
     }
 
     async fn answer(self, request: Request) -> Response {
-        let access = Access::begin(request.method(), || request.uri().path().to_owned());
+        let route = match request.uri().path() {
+            known @ ("/" | "/health") => known,
+            _ => UNMATCHED,
+        };
+        let access = Access::begin(request.method(), RouteMetrics::of(route));
         let answered = match request.uri().path() {
             "/" => forward::forward(&self.state, request).await,
             "/health" => health::health(&self.state, request.method()),

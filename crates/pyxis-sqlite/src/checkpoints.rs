@@ -11,10 +11,11 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::thread::JoinHandle;
 
 use rusqlite::{Connection, ffi};
+use tokio::time::Instant;
 
-use crate::Error;
 use crate::durable::ToDisk;
 use crate::readers::Readers;
+use crate::{DiskObserver, Error};
 
 /// Log pages at which a checkpoint begins: 16 MiB, less in tests.
 const PAGES: i32 = if cfg!(test) { 64 } else { 4096 };
@@ -120,7 +121,9 @@ impl Checkpoints {
         let mover = self.mover.take()?;
         let (pages, works, length) = (Arc::clone(&self.pages), Arc::clone(&self.works), self.length.clone());
         let run = move || {
+            let began = Instant::now();
             let outcome = mover.run(&pages, &works, &length);
+            mover.observer.checkpointed(began.elapsed());
             (mover, outcome)
         };
         std::thread::Builder::new()
@@ -175,19 +178,24 @@ impl Checkpoints {
 pub(crate) struct CheckpointWorker {
     connection: Connection,
     sync: ToDisk,
+    observer: Arc<dyn DiskObserver>,
 }
 
 impl CheckpointWorker {
     /// Creates a worker for the database at `path`, with its own connection.
-    pub(crate) fn of(connection: Connection, path: &Path) -> Result<Self, Error> {
+    pub(crate) fn of(
+        connection: Connection,
+        path: &Path,
+        observer: Arc<dyn DiskObserver>,
+    ) -> Result<Self, Error> {
         let file = OpenOptions::new().write(true).open(path)?;
         // Never closed: if a process closes any descriptor of a file, it loses SQLite's locks on that file.
         let file = Box::leak(Box::new(file));
-        Ok(Self::by(connection, Box::new(|| file.sync_data())))
+        Ok(Self { observer, ..Self::by(connection, Box::new(|| file.sync_data())) })
     }
 
     pub(crate) fn by(connection: Connection, sync: ToDisk) -> Self {
-        Self { connection, sync }
+        Self { connection, sync, observer: Arc::new(()) }
     }
 
     /// Moves the log, and pages added meanwhile, until few are left or the number stops shrinking.

@@ -7,13 +7,13 @@ use std::time::Duration;
 use rusqlite::Connection;
 use tokio::time::Instant;
 
-use crate::Error;
 use crate::cancel;
 use crate::checkpoints::{self, CheckpointWorker, Checkpoints, WalLimits};
 use crate::connection::{atomically, connect, connect_reader, create_private};
 use crate::durable::WalSync;
 use crate::readers::Readers;
 use crate::writer::{Transaction, Writer};
+use crate::{DiskObserver, Error};
 
 /// Writer's page cache during a bulk load, in SQLite's notation: 16 MiB.
 const LARGE_CACHE: i32 = -16384;
@@ -35,14 +35,25 @@ impl Database {
     /// Opens or creates the file (readable by its owner only) and starts the writer thread. A write waits up to
     /// `patience` for its turn.
     pub fn open(path: &Path, readers: usize, patience: Duration) -> Result<Self, Error> {
+        Self::open_observed(path, readers, patience, &(Arc::new(()) as Arc<dyn DiskObserver>))
+    }
+
+    /// Like [`open`](Self::open), and tells `observer` how long the disk takes.
+    pub fn open_observed(
+        path: &Path,
+        readers: usize,
+        patience: Duration,
+        observer: &Arc<dyn DiskObserver>,
+    ) -> Result<Self, Error> {
         create_private(path)?;
         let mut writer = connect(path)?;
         // A separate thread makes commits durable, in the log that a first read opens.
         writer.pragma_update(None, "synchronous", "NORMAL")?;
         writer.pragma_update(None, "journal_size_limit", checkpoints::KEPT)?;
         writer.query_row("PRAGMA schema_version", (), |_| Ok(()))?;
-        let durable = WalSync::open(&writer, path)?;
-        let (mover, log_length) = (CheckpointWorker::of(connect(path)?, path)?, WalLimits::default());
+        let durable = WalSync::open(&writer, path, Arc::clone(observer))?;
+        let mover = CheckpointWorker::of(connect(path)?, path, Arc::clone(observer))?;
+        let log_length = WalLimits::default();
         let checkpoints = Checkpoints::of(&mut writer, mover, durable.health_flag(), log_length.clone())?;
         let inline = (0..readers.max(1)).map(|_| connect_reader(path)).collect::<Result<_, _>>()?;
         let inline = Arc::new(Readers::new(inline));
@@ -60,6 +71,13 @@ impl Database {
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Size of the write-ahead log's file, in bytes; 0 without one.
+    pub fn log_bytes(&self) -> u64 {
+        let mut name = self.path.clone().into_os_string();
+        name.push("-wal");
+        std::fs::metadata(name).map_or(0, |file| file.len())
     }
 
     /// Number of commits of this process. A read that begins now sees all of them.

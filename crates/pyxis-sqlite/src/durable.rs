@@ -13,8 +13,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use rusqlite::Connection;
+use tokio::time::Instant;
 
-use crate::Error;
+use crate::{DiskObserver, Error};
 
 /// Called once it is known whether a commit is durable.
 pub(crate) type SyncCallback = Box<dyn FnOnce(Result<(), Error>) + Send>;
@@ -30,13 +31,20 @@ pub(crate) struct WalSync {
 
 impl WalSync {
     /// Starts the thread for the writer of the database at `path`, whose log must be open.
-    pub(crate) fn open(writer: &Connection, path: &Path) -> Result<Self, Error> {
+    pub(crate) fn open(
+        writer: &Connection,
+        path: &Path,
+        observer: Arc<dyn DiskObserver>,
+    ) -> Result<Self, Error> {
         // As SQLite names it: next to the file itself, not next to a link to it.
         let file = writer.path().map_or_else(|| path.canonicalize(), |file| Ok(PathBuf::from(file)));
         let mut name = file?.into_os_string();
         name.push("-wal");
         let log: File = OpenOptions::new().write(true).open(name)?;
-        Self::with_sync(Box::new(move || log.sync_data()))
+        Self::with_sync(Box::new(move || {
+            let began = Instant::now();
+            log.sync_data().inspect(|()| observer.synced(began.elapsed()))
+        }))
     }
 
     pub(crate) fn with_sync(sync: ToDisk) -> Result<Self, Error> {

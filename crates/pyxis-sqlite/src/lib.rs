@@ -9,11 +9,13 @@ mod connection;
 mod database;
 mod durable;
 mod error;
+mod observer;
 mod readers;
 mod writer;
 
 pub use connection::{connect, connect_plain, create_private};
 pub use database::Database;
 pub use error::Error;
+pub use observer::DiskObserver;
 pub use readers::release_idle_reads;
 pub use writer::Transaction;

@@ -32,8 +32,8 @@ pub use checkpoint::{Checkpoint, CheckpointError, checkpoint, holds};
 pub use ordered::AuditColumn;
 pub use recorded_event::RecordedEvent;
 pub use search::{
-    AuditEntry, AuditFilter, Tally, decisions_over_time, entries, recent_forwards, requests_over_time,
-    search, stream,
+    AuditEntry, AuditFilter, Tally, decisions_over_time, entries, head_seq, recent_forwards,
+    requests_over_time, search, sent_without_outcome, stream,
 };
 pub use verify::{ChainVerdict, Damage, DamageKind, verify};
 

@@ -42,6 +42,7 @@ pub mod generations;
 pub mod grants;
 pub mod history_requests;
 pub mod idempotency;
+pub mod installation_state;
 pub mod issuers;
 pub mod kept_responses;
 pub mod leases;
@@ -69,6 +70,7 @@ pub mod sessions;
 pub mod sign_in_links;
 pub mod staged_policies;
 pub mod stamps;
+mod store_metrics;
 mod stored_name;
 pub mod undelivered;
 pub mod usage;
@@ -90,6 +92,7 @@ pub use error::{NO_NUL, StoreError};
 pub use event::StoreEvent;
 pub use page::Page;
 pub use pyxis_sqlite::release_idle_reads;
+pub use store_metrics::PoolState;
 pub use stored_name::{ClosedSet, StoredName};
 pub use url::DatabaseUrl;
 
@@ -151,10 +154,11 @@ impl Store {
     /// contacted before the first statement.
     pub fn open(options: &OpenOptions) -> Result<Self, StoreError> {
         let backend = match (options.url.sqlite_path(), options.url.postgres()?) {
-            (Some(path), _) => Backend::Sqlite(Box::new(pyxis_sqlite::Database::open(
+            (Some(path), _) => Backend::Sqlite(Box::new(pyxis_sqlite::Database::open_observed(
                 path,
                 options.readers,
                 options.patience,
+                &(Arc::new(store_metrics::DiskMetrics) as Arc<dyn pyxis_sqlite::DiskObserver>),
             )?)),
             (None, Some(config)) => {
                 let tls = url::tls(options.extra_roots_pem.as_deref())?;

@@ -15,3 +15,11 @@ pub async fn put_if_absent(executor: impl Executor, key: &str, value: &str) -> R
         sql("INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT DO NOTHING").bind(key).bind(value);
     Ok(executor.execute(query).await? == 1)
 }
+
+/// Stores a value, whether or not the key has one.
+pub async fn put(executor: impl Executor, key: &str, value: &str) -> Result<(), StoreError> {
+    let query = sql("INSERT INTO meta (key, value) VALUES ($1, $2) \
+         ON CONFLICT (key) DO UPDATE SET value = excluded.value");
+    executor.execute(query.bind(key).bind(value)).await?;
+    Ok(())
+}

@@ -80,6 +80,16 @@ impl Authority {
         Arc::new(config)
     }
 
+    /// A server certificate for `names` and its key, both in PEM.
+    pub fn server_pem(&self, names: &[&str]) -> (String, String) {
+        let key = KeyPair::generate().expect("a key");
+        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+        let certificate = CertificateParams::new(names)
+            .and_then(|params| params.signed_by(&key, &self.issuer))
+            .expect("a certificate");
+        (certificate.pem(), key.serialize_pem())
+    }
+
     /// A client certificate and its key, both in PEM.
     pub fn client(&self, name: &str) -> (String, String) {
         let key = KeyPair::generate().expect("a key");

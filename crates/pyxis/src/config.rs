@@ -3,6 +3,7 @@
 //! Every key is in [`keys::all`] with its default and meaning; `docs/reference/configuration.md` is generated from that
 //! table.
 
+pub mod audit_destination;
 mod chats;
 pub mod env;
 pub mod keys;
@@ -24,6 +25,7 @@ use pyxis_models::scope::Chain;
 use pyxis_store::DatabaseUrl;
 use url::Url;
 
+use self::audit_destination::AuditDestination;
 pub use self::chats::Chats;
 use self::env::Env;
 pub use self::secrets::read_secret;
@@ -90,9 +92,13 @@ pub struct Config {
     pub chats: Chats,
     /// OTLP base URL of a collector of traces.
     pub otlp_endpoint: Option<String>,
+    /// Receiver of audit records.
+    pub audit_push: Option<AuditDestination>,
     pub log: String,
     /// True if log lines are JSON.
     pub log_json: bool,
+    /// True if every request has a log line.
+    pub log_requests: bool,
 }
 
 /// Sources of activity that replace the imported one.
@@ -211,8 +217,10 @@ impl Config {
             },
             chats: Chats::read(source)?,
             otlp_endpoint: source.otlp_endpoint(),
+            audit_push: source.optional("audit_push")?,
             log: source.text("log")?,
             log_json: source.parsed("log_json")?,
+            log_requests: source.parsed("log_requests")?,
             data_dir,
         };
         config.check()?;

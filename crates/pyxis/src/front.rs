@@ -11,6 +11,7 @@ use axum::response::Response;
 use pyxis_gateway as gateway;
 use pyxis_http::client_ip::Peer;
 use pyxis_http::request_id::{Access, RequestIdSource};
+use pyxis_http::route_metrics::RouteMetrics;
 use pyxis_http::serve::Incoming;
 use pyxis_scoring as scoring;
 use pyxis_scoring::FastPathScore;
@@ -35,18 +36,31 @@ pub(crate) struct FastPath {
     /// `None` if scoring is not served.
     scoring: Option<scoring::State>,
     source: RequestIdSource,
+    forward_metrics: &'static RouteMetrics,
+    score_metrics: &'static RouteMetrics,
 }
 
 impl FastPath {
     pub(crate) fn new(app: &App, router: Router) -> Arc<Self> {
         let gateway = app.config.surfaces.proxy.then(|| app.gateway.clone());
         let scoring = app.config.surfaces.scoring.then(|| app.scoring.clone());
-        Arc::new(Self { router, gateway, scoring, source: source(app) })
+        Self::build(app, router, gateway, scoring)
     }
 
     /// Sends everything through the router.
     pub(crate) fn routed(app: &App, router: Router) -> Arc<Self> {
-        Arc::new(Self { router, gateway: None, scoring: None, source: source(app) })
+        Self::build(app, router, None, None)
+    }
+
+    fn build(
+        app: &App,
+        router: Router,
+        gateway: Option<gateway::State>,
+        scoring: Option<scoring::State>,
+    ) -> Arc<Self> {
+        let (forward_metrics, score_metrics) =
+            (RouteMetrics::of(gateway::FORWARD), RouteMetrics::of(scoring::SCORE));
+        Arc::new(Self { router, gateway, scoring, source: source(app), forward_metrics, score_metrics })
     }
 
     /// The service for one connection.
@@ -56,7 +70,7 @@ impl FastPath {
 
     async fn forward(&self, request: Incoming, peer: Peer) -> Result<Response, Infallible> {
         let Some(gateway) = &self.gateway else { return self.route(request, peer).await };
-        let access = Access::begin(request.method(), || gateway::FORWARD.to_owned());
+        let access = Access::begin(request.method(), self.forward_metrics);
         Ok(access.end(&self.source, gateway::forward(gateway, request.map(Body::new)).await))
     }
 
@@ -67,7 +81,7 @@ impl FastPath {
         asked: FastPathScore,
     ) -> Result<Response, Infallible> {
         let Some(scoring) = &self.scoring else { return self.route(request, peer).await };
-        let access = Access::begin(request.method(), || scoring::SCORE.to_owned());
+        let access = Access::begin(request.method(), self.score_metrics);
         Ok(access.end(&self.source, asked.answer(scoring, request.headers()).await))
     }
 

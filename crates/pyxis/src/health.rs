@@ -36,6 +36,34 @@ pub(crate) fn described() -> DescribedRouter<HealthState> {
     DescribedRouter::default().routes(routes!(healthz)).routes(routes!(readyz))
 }
 
+/// Health of the parts that requests need.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PartsHealth {
+    database: bool,
+    audit: bool,
+    resolver: bool,
+}
+
+impl PartsHealth {
+    /// True if requests can be served.
+    pub(crate) const fn ready(self) -> bool {
+        self.database && self.audit && self.resolver
+    }
+}
+
+/// Checks all parts at once, each for `limit` at most.
+pub(crate) async fn check(state: &gateway::State, limit: Duration) -> PartsHealth {
+    let database = timeout(limit, state.store.ping());
+    let audit = timeout(limit, gateway::admin::audit::answers(state));
+    let resolver = timeout(limit, state.net.resolver_answers());
+    let (database, audit, resolver) = tokio::join!(database, audit, resolver);
+    PartsHealth {
+        database: matches!(database, Ok(Ok(()))),
+        audit: matches!(audit, Ok(true)),
+        resolver: matches!(resolver, Ok(true)),
+    }
+}
+
 pyxis_http::value_schemas! {
     AlwaysOk = words(["ok"]);
     PartHealth = words(["ok", "unavailable"]);
@@ -100,15 +128,10 @@ async fn healthz() -> Response {
     ),
 )]
 async fn readyz(Extract(HealthState { gateway, stopping }): Extract<HealthState>) -> Response {
-    let (database, audit, resolver) = tokio::join!(
-        timeout(LIMIT, gateway.store.ping()),
-        timeout(LIMIT, gateway::admin::audit::answers(&gateway)),
-        gateway.net.resolver_answers(),
-    );
-    let database = matches!(database, Ok(Ok(())));
-    let audit = matches!(audit, Ok(true));
+    let checked = check(&gateway, LIMIT).await;
     let draining = *stopping.borrow();
-    let ready = database && audit && resolver && !draining;
+    let ready = checked.ready() && !draining;
+    let PartsHealth { database, audit, resolver } = checked;
     let word = |ok: bool| if ok { "ok" } else { "unavailable" };
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let body = Readiness {

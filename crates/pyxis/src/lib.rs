@@ -1,13 +1,16 @@
 //! Wires the crates into one program: settings, command line, serving.
 
 pub mod app;
+mod audit_push;
 pub mod cli;
 pub mod commands;
 pub mod config;
 mod front;
 pub mod health;
+mod log_sampling;
 pub mod nodes;
 pub mod openapi;
+mod scrape;
 pub mod serve;
 mod service_manager;
 pub mod telemetry;

@@ -5,16 +5,16 @@ use std::net::SocketAddr;
 
 use anyhow::{Context, Result};
 use axum::Router;
-use axum::extract::{Request, State as Extract};
+use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
 use metrics_exporter_prometheus::PrometheusHandle;
+use pyxis_core::clock::{Clock, SystemClock};
 use pyxis_dashboard as dashboard;
 use pyxis_gateway as gateway;
 use pyxis_http::problem::kinds;
 use pyxis_http::{Problem, cors, request_id, serve};
 use pyxis_scoring as scoring;
-use pyxis_store::nodes;
+use pyxis_store::{Engine, nodes};
 use pyxis_verify as verify;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -23,25 +23,32 @@ use tower::{Layer, ServiceExt, service_fn};
 use crate::app::App;
 use crate::config::{Config, MetricsListen};
 use crate::front::{FastPath, source};
+use crate::scrape::Scrape;
 use crate::service_manager::{self, Notice};
+use crate::telemetry::init_metrics;
 use crate::traces::{self, Traces};
-use crate::{health, openapi};
+use crate::{audit_push, health, openapi};
 
 /// A bound listener and its public origin.
 pub struct Bound {
     pub listener: TcpListener,
     /// Address it listens on.
     pub address: SocketAddr,
-    /// The listener of the metrics.
-    pub metrics: Option<TcpListener>,
+    pub metrics: Option<Metrics>,
     /// The public origin.
     pub base_url: String,
+}
+
+/// The metrics, and the listener that shows them.
+pub struct Metrics {
+    listener: TcpListener,
+    handle: PrometheusHandle,
 }
 
 impl Bound {
     /// Address of the metrics.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
-        self.metrics.as_ref().and_then(|listener| listener.local_addr().ok())
+        self.metrics.as_ref().and_then(|metrics| metrics.listener.local_addr().ok())
     }
 }
 
@@ -51,7 +58,11 @@ pub async fn bind(config: &Config) -> Result<Bound> {
         .await
         .with_context(|| format!("cannot listen on {}", config.listen))?;
     let address = listener.local_addr()?;
-    let metrics = bind_metrics(config.metrics_listen).await?;
+    let metrics = match bind_metrics(config.metrics_listen).await? {
+        // Before anything is counted: a handle belongs to the recorder that was there when it was made.
+        Some(listener) => Some(Metrics { listener, handle: init_metrics(SystemClock.now())? }),
+        None => None,
+    };
     let base_url = config.base_url.clone().unwrap_or_else(|| default_base_url(address));
     Ok(Bound { listener, address, metrics, base_url })
 }
@@ -87,16 +98,23 @@ pub async fn run(app: App, bound: Bound, traces: Option<Traces>) -> Result<()> {
     app.store.watch();
     let mut present = crate::nodes::register(&app.config.data_dir, app.gateway.node)?;
     for gone in &present.gone {
-        nodes::remove(&app.store, gone.id).await?;
+        nodes::mark_dead(&app.store, gone.id).await?;
     }
     let mut workers = gateway::workers::start(&app.gateway, &stopped).await?;
     present.recovered();
-    if let Some(listener) = bound.metrics {
-        let handle = crate::telemetry::init_metrics()?;
-        let router = Router::new().route("/metrics", get(metrics_page)).with_state(handle);
+    log_start(&app, bound.address);
+    if let Some(Metrics { listener, handle }) = bound.metrics {
+        let scrape = Scrape::new(app.gateway.clone(), handle, app.config.audit_push.is_some());
+        scrape.start_upkeep();
+        let router = scrape.router();
         let stopped = until(stopped.clone());
         workers.spawn(async move {
             serve::serve(listener, router, stopped).await;
+        });
+    }
+    if let Some(destination) = app.config.audit_push.clone() {
+        gateway::workers::keep(&mut workers, "audit push", &app.gateway, &stopped, move |state, stop| {
+            audit_push::run(state, destination.clone(), stop)
         });
     }
     let router = router_until(&app, stopped.clone());
@@ -134,6 +152,17 @@ pub async fn run(app: App, bound: Bound, traces: Option<Traces>) -> Result<()> {
         traces.finish().await;
     }
     Ok(())
+}
+
+/// The first line of a server's log.
+fn log_start(app: &App, listen: SocketAddr) {
+    let store = match app.store.engine() {
+        Engine::Sqlite => "sqlite",
+        Engine::Postgres => "postgresql",
+    };
+    let (version, node, base_url) =
+        (env!("CARGO_PKG_VERSION"), app.gateway.node, &app.gateway.config.base_url);
+    tracing::info!(version, %listen, base_url, store, %node, "started");
 }
 
 /// Every route of every surface.
@@ -205,11 +234,6 @@ async fn method_not_allowed() -> Response {
         "method not allowed; the Allow header lists the methods of this path",
     )
     .into_response()
-}
-
-async fn metrics_page(Extract(handle): Extract<PrometheusHandle>) -> Response {
-    handle.run_upkeep();
-    ([(http::header::CONTENT_TYPE, "text/plain; version=0.0.4")], handle.render()).into_response()
 }
 
 /// Serves until the process ends.

@@ -1,17 +1,21 @@
 //! Logs, metrics, and the setup of traces.
 
 use anyhow::{Context, Result};
-use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::metric::{self, LabelValues, Metric, MetricKind, MetricLabel};
 use tracing_subscriber::filter::{EnvFilter, LevelFilter, Targets};
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::config::Config;
+use crate::log_sampling::{LogSampling, SampledFormat};
 use crate::traces::{self, Traces};
 
 /// Sends logs to standard error. Standard output is for data, never for logs.
 pub fn init_logs(config: &Config) -> Result<()> {
-    init(config, None)
+    init(config, None).map(drop)
 }
 
 /// Initializes logs, and traces if a collector is configured. Keep the returned value until the process ends.
@@ -21,16 +25,25 @@ pub fn init_serving(config: &Config) -> Result<Option<Traces>> {
         Some(endpoint) => Some(Traces::start(endpoint, crate::app::client(config)?.private())?),
         None => None,
     };
-    init(config, traces.as_ref())?;
+    let sampling = init(config, traces.as_ref())?;
+    tokio::spawn(sampling.report());
     Ok(traces)
 }
 
-fn init(config: &Config, traces: Option<&Traces>) -> Result<()> {
+fn init(config: &Config, traces: Option<&Traces>) -> Result<LogSampling> {
     // PostgreSQL's notices say only that a table exists already. PX_LOG may ask for them by this target.
-    let filter = EnvFilter::try_new(format!("tokio_postgres=warn,{}", config.log)).context("PX_LOG")?;
+    let requests = if config.log_requests { "info" } else { "off" };
+    let filter = format!("tokio_postgres=warn,pyxis::access={requests},{}", config.log);
+    let filter = EnvFilter::try_new(filter).context("PX_LOG")?;
     let logs = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
-    let logs =
-        if config.log_json { logs.json().flatten_event(true).boxed() } else { logs.with_ansi(false).boxed() };
+    let sampling = LogSampling::default();
+    let logs = if config.log_json {
+        let logs = logs.json().flatten_event(true);
+        logs.map_event_format(|format| SampledFormat { format, sampling: sampling.clone() }).boxed()
+    } else {
+        let logs = logs.with_ansi(false);
+        logs.map_event_format(|format| SampledFormat { format, sampling: sampling.clone() }).boxed()
+    };
     let traces = traces.map(|traces| {
         let layer = tracing_opentelemetry::layer().with_tracer(traces.tracer());
         let layer = layer.with_location(false).with_threads(false).with_tracked_inactivity(false);
@@ -39,42 +52,48 @@ fn init(config: &Config, traces: Option<&Traces>) -> Result<()> {
     let done = tracing_subscriber::registry().with(logs.with_filter(filter)).with(traces).try_init();
     // A second initialization happens only in tests, where the first one stays in effect.
     drop(done);
-    Ok(())
+    Ok(sampling)
 }
 
 /// Starts counting. Until then, the counters cost nothing.
-pub fn init_metrics() -> Result<PrometheusHandle> {
-    let recorder = PrometheusBuilder::new()
-        .set_buckets(&[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0])
-        .context("histogram buckets")?
-        .build_recorder();
+pub fn init_metrics(now: UnixMillis) -> Result<PrometheusHandle> {
+    let mut builder = PrometheusBuilder::new();
+    for Metric { name, kind, .. } in metric::all() {
+        if let MetricKind::Histogram(bounds) = kind {
+            let matcher = Matcher::Full((*name).to_owned());
+            builder = builder.set_buckets_for_metric(matcher, bounds).context("histogram buckets")?;
+        }
+    }
+    let recorder = builder.build_recorder();
     let handle = recorder.handle();
     metrics::set_global_recorder(recorder).ok().context("metrics were started twice")?;
-    describe();
+    metric::all().for_each(describe);
+    gauge!(metric::BUILD_INFO.name, "version" => env!("CARGO_PKG_VERSION")).set(1);
+    gauge!(metric::START_TIME.name).set(seconds(now));
     Ok(handle)
 }
 
-/// Describes the metrics, including those that have no value yet.
-fn describe() {
-    use metrics::{counter, describe_counter, describe_histogram, gauge};
-    gauge!("pyxis_build_info", "version" => env!("CARGO_PKG_VERSION")).set(1);
-    describe_counter!("pyxis_forward_requests_total", "Requests to /forward by decision.");
-    for decision in ["pass", "pause", "refuse"] {
-        counter!("pyxis_forward_requests_total", "decision" => decision).absolute(0);
+/// Describes a metric. Counters whose labels are known begin at 0, so that the first event is an increase.
+fn describe(metric: &'static Metric) {
+    let &Metric { name, kind, meaning, labels, .. } = metric;
+    match kind {
+        MetricKind::Counter => {
+            describe_counter!(name, meaning);
+            match labels {
+                [] => counter!(name).absolute(0),
+                [MetricLabel { name: label, values: LabelValues::Words(words) }] => {
+                    words.iter().for_each(|word| counter!(name, *label => *word).absolute(0));
+                }
+                _ => {}
+            }
+        }
+        MetricKind::Gauge => describe_gauge!(name, meaning),
+        MetricKind::Histogram(_) => describe_histogram!(name, meaning),
     }
-    describe_counter!("pyxis_rate_limited_total", "Requests refused by an agent's hourly limit.");
-    counter!("pyxis_rate_limited_total").absolute(0);
-    describe_counter!("pyxis_upstream_failures_total", "Requests without a complete response.");
-    counter!("pyxis_upstream_failures_total").absolute(0);
-    describe_counter!("pyxis_redactions_total", "Secrets removed from responses, by occurrence.");
-    counter!("pyxis_redactions_total").absolute(0);
-    describe_counter!(
-        "pyxis_background_panics_total",
-        "Panics in background tasks, which restart after a pause."
-    );
-    describe_histogram!(
-        "pyxis_upstream_seconds",
-        metrics::Unit::Seconds,
-        "Time to the head of an upstream response."
-    );
+}
+
+/// A time as a gauge's value.
+#[expect(clippy::cast_precision_loss, reason = "a time of this era has 13 digits")]
+pub(crate) fn seconds(time: UnixMillis) -> f64 {
+    time.0 as f64 / 1e3
 }

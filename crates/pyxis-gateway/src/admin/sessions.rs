@@ -11,6 +11,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy;
 use pyxis_core::hex;
 use pyxis_core::id::{SessionId, UserId, WorkspaceId};
+use pyxis_core::metric;
 use pyxis_core::secret::SecretString;
 use pyxis_store::audit::AuditRecord;
 use pyxis_store::sessions::{self, SessionKind, SessionRow};
@@ -118,6 +119,7 @@ pub async fn sign_in(
     if candidates.is_empty() {
         let locked = locked.or_else(|| state.login_throttle.attempt(email, now, MAX_FAILURES, LOCK));
         if let Some(until) = locked {
+            metrics::counter!(metric::SIGN_INS_FAILED.name).increment(1);
             return Err(Error::Locked { until, wait: until.since(now) });
         }
         verify(None, password.clone()).await?;
@@ -134,6 +136,7 @@ pub async fn sign_in(
             for user in &candidates {
                 record(state, user, AuditEvent::UserSignInFailed).await?;
             }
+            metrics::counter!(metric::SIGN_INS_FAILED.name).increment(1);
             Err(Error::WrongPassword)
         }
         [user] => open(state, user, holder, SESSION_LIFETIME).await,

@@ -11,6 +11,7 @@ use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::grant;
 use pyxis_core::id::{AccessTokenId, GrantId, PasskeyId, TxnId, UserId};
+use pyxis_core::metric;
 use pyxis_core::policy::{Method, Policy};
 use pyxis_core::target::Target;
 use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow};
@@ -165,11 +166,22 @@ pub async fn decide_with(
     };
     tx.notify(StoreEvent::Approval { workspace: row.workspace_id, txn });
     tx.commit().await?;
+    count(decided.state);
     // A WebSocket is opened by its agent, who is woken by the event.
     if decided.state == ApprovalState::Approved && row.method != Method::WebSocket.as_str() {
         state.work.approved(row.workspace_id, txn);
     }
     Ok(decided)
+}
+
+/// Counts a request that is now decided.
+fn count(state: ApprovalState) {
+    let decision = match state {
+        ApprovalState::Approved => "approved",
+        ApprovalState::Denied => "denied",
+        ApprovalState::Pending | ApprovalState::Expired => return,
+    };
+    metrics::counter!(metric::APPROVAL_DECISIONS.name, "decision" => decision).increment(1);
 }
 
 /// One decision in progress.

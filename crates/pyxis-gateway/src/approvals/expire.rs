@@ -5,6 +5,7 @@ use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{TxnId, WorkspaceId};
+use pyxis_core::metric;
 use pyxis_store::approvals::{self, ApprovalRow};
 use pyxis_store::audit::{self, AuditRecord};
 use pyxis_store::{StoreEvent, Tx};
@@ -44,10 +45,14 @@ pub(crate) async fn settle(state: &State, row: ApprovalRow) -> Result<ApprovalRo
 async fn expire(state: &State, workspace: WorkspaceId, txn: TxnId) -> Result<()> {
     let now = state.now();
     let mut tx = state.store.begin().await?;
-    if approvals::expire(&mut tx, workspace, txn, now).await? {
+    let expired = approvals::expire(&mut tx, workspace, txn, now).await?;
+    if expired {
         record_end(state, &mut tx, workspace, txn, AuditEvent::ApprovalExpired, now).await?;
     }
     tx.commit().await?;
+    if expired {
+        metrics::counter!(metric::APPROVALS_EXPIRED.name).increment(1);
+    }
     Ok(())
 }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use pyxis_core::approval_mode::ApprovalState;
 use pyxis_core::chat::ChatPlatform;
+use pyxis_core::metric;
 use pyxis_store::chat_messages::{self, ChatMessageRow};
 
 use super::approval_message::{ApprovalMessage, Common};
@@ -62,7 +63,7 @@ pub(super) async fn run(state: State, platform: ChatPlatform, bot: Arc<dyn ChatB
 /// Tells how many chats that are configured cannot be reached.
 async fn measure(state: &State, platform: ChatPlatform) -> Result<()> {
     let count = u32::try_from(unreachable::list(state, platform).await?.len()).unwrap_or(u32::MAX);
-    metrics::gauge!("pyxis_chats_unreachable", "platform" => platform.as_str()).set(count);
+    metrics::gauge!(metric::CHATS_UNREACHABLE.name, "platform" => platform.as_str()).set(count);
     Ok(())
 }
 

@@ -13,6 +13,7 @@ use crate::credentials::outbound::relay::ScrubbedBody;
 use crate::credentials::records;
 use crate::error::{BoxError, Error};
 use crate::runtime::exchange_metrics::{ExchangeMetrics, SocketEnd, micros};
+use crate::runtime::in_flight::InFlightRequest;
 use crate::runtime::state::State;
 
 /// Pending outcome of an audited request. Dropping it records whatever is known by then.
@@ -22,12 +23,21 @@ pub(crate) struct AuditSpan {
     seq: i64,
     started: Instant,
     facts: ExchangeMetrics,
+    /// Dropped after the outcome was handed over.
+    _in_flight: InFlightRequest,
 }
 
 impl AuditSpan {
-    /// The outcome of the request recorded as `seq`.
-    pub(crate) fn new(state: &State, workspace: WorkspaceId, seq: i64, started: Instant) -> Self {
-        Self { state: state.clone(), workspace, seq, started, facts: ExchangeMetrics::default() }
+    /// The outcome of the request recorded as `seq`, which was in flight before it was recorded.
+    pub(crate) fn new(
+        state: &State,
+        workspace: WorkspaceId,
+        seq: i64,
+        started: Instant,
+        in_flight: InFlightRequest,
+    ) -> Self {
+        let facts = ExchangeMetrics::default();
+        Self { state: state.clone(), workspace, seq, started, facts, _in_flight: in_flight }
     }
 
     /// Records the arrival of the response head.

@@ -3,11 +3,11 @@
 use pyxis_core::actor::ActorId;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::id::{TxnId, WorkspaceId};
+use pyxis_core::id::{NodeId, TxnId, WorkspaceId};
 use pyxis_core::policy::Rule;
 use pyxis_core::target::Target;
 use pyxis_store::approvals::ApprovalRow;
-use pyxis_store::audit::AuditRecord;
+use pyxis_store::audit::{AuditRecord, AuditRow};
 use serde::Serialize;
 
 use crate::credentials::redaction::{RedactedRequest, Redactor};
@@ -37,6 +37,9 @@ struct ForwardDetail<'a> {
     /// Tool of an MCP server.
     #[serde(skip_serializing_if = "Option::is_none")]
     tool: Option<&'a str>,
+    /// Node that sends it, unless there is only one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node: Option<NodeId>,
 }
 
 impl<'a> ForwardDetail<'a> {
@@ -55,6 +58,7 @@ impl<'a> ForwardDetail<'a> {
             door: entry_point.map(|entry_point| entry_point.name),
             client: entry_point.and_then(|entry_point| entry_point.client.as_deref()),
             tool: entry_point.and_then(|entry_point| entry_point.tool.as_deref()),
+            node: None,
         }
     }
 }
@@ -80,23 +84,32 @@ pub(crate) fn forward(
     passage: &AllowedBy,
     words: &RedactedRequest,
 ) -> AuditRecord {
-    let mut record = of(state.now(), asked, "auto", &passage.matched, words);
+    let mut record = base(state.now(), asked, "auto", words);
+    let (rule, pattern) = (passage.matched.rule.as_str(), passage.matched.pattern.as_deref());
+    let node = sending_node(state);
+    record.detail = json(&ForwardDetail { node, ..ForwardDetail::new(asked, rule, pattern, words) });
     if let Some(grant) = &passage.grant {
         record.decision = Some("grant".into());
         record.grant_id = Some(grant.id);
+        state.metrics().grant_uses.increment(1);
     }
     state.metrics().passed.increment(1);
     record
 }
 
+/// The node that a record of a sent request names, so that the others can settle it if the node dies.
+fn sending_node(state: &State) -> Option<NodeId> {
+    (!state.config.sole_node).then_some(state.node)
+}
+
 /// A list of tools that is about to be asked for.
 pub(crate) fn listing(
-    now: UnixMillis,
+    state: &State,
     credential: &ResolvedCredential,
     target: &Target,
     (actor, name): (ActorId, &str),
 ) -> AuditRecord {
-    let mut record = AuditRecord::new(now, AuditEvent::RequestReceived);
+    let mut record = AuditRecord::new(state.now(), AuditEvent::RequestReceived);
     record.workspace_id = Some(credential.row.workspace_id);
     record.actor = actor;
     name.clone_into(&mut record.actor_name);
@@ -104,9 +117,16 @@ pub(crate) fn listing(
     record.decision = Some("auto".into());
     record.method = Some("POST".to_owned());
     record.host = Some(target.authority());
-    record.detail = json(&serde_json::json!({
-        "target": target.route(), "rule": Rule::Tool.as_str(), "door": "mcp", "tool": "tools/list",
-    }));
+    record.detail = json(&ForwardDetail {
+        target: &target.route(),
+        rule: Rule::Tool.as_str(),
+        pattern: None,
+        reason: None,
+        door: Some("mcp"),
+        client: None,
+        tool: Some("tools/list"),
+        node: sending_node(state),
+    });
     record
 }
 
@@ -170,6 +190,16 @@ pub(crate) fn outcome(
         redactions: facts.redactions,
         websocket: facts.socket.clone(),
     });
+    record
+}
+
+/// The outcome of a request whose node died before it could record one.
+pub(crate) fn lost(now: UnixMillis, sent: &AuditRow) -> AuditRecord {
+    let mut record = AuditRecord::new(now, AuditEvent::RequestCompleted);
+    record.workspace_id = sent.record.workspace_id;
+    record.actor = ActorId::System;
+    record.ref_seq = Some(sent.seq);
+    record.detail = json(&serde_json::json!({ "error": "outcome_unknown" }));
     record
 }
 

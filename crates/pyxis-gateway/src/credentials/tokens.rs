@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use pyxis_core::auth::Auth;
 use pyxis_core::hex;
+use pyxis_core::metric;
 use pyxis_core::secret::SecretString;
 use pyxis_store::cipher::Sealed;
 use pyxis_store::credentials::{self, CredentialRow};
@@ -212,7 +213,17 @@ async fn renew(state: &State, credential: &TokenRequest) -> Result<Fresh> {
     };
     match fetch(state, credential, before.refresh_token.as_deref().map(String::as_str)).await {
         Ok(granted) => store(state, credential, granted, before).await,
-        Err(TokenError::Refused(refusal)) if is_connected(credential) && refusal.needs_a_person() => {
+        Err(failure) => {
+            metrics::counter!(metric::TOKEN_FAILURES.name).increment(1);
+            settle_failure(state, credential, failure).await
+        }
+    }
+}
+
+/// Decides what a failed fetch means for the credential.
+async fn settle_failure(state: &State, credential: &TokenRequest, failure: TokenError) -> Result<Fresh> {
+    match failure {
+        TokenError::Refused(refusal) if is_connected(credential) && refusal.needs_a_person() => {
             if refusal.ends_the_connection() {
                 note_problem(state, credential).await?;
                 return Err(reauthorize(&state.config, credential));
@@ -221,7 +232,7 @@ async fn renew(state: &State, credential: &TokenRequest) -> Result<Fresh> {
             let detail = format!("{CONNECT}, or its secret replaced; the token endpoint refused: {refusal}");
             Err(Error::ReauthorizationRequired { url: page(&state.config, credential), detail })
         }
-        Err(failure) => Err(failure.into()),
+        failure => Err(failure.into()),
     }
 }
 

@@ -4,6 +4,7 @@ use axum::extract::{Request, State as Extract};
 use axum::response::Response;
 use pyxis_http::openapi::responses::Internal;
 use pyxis_http::openapi::{Id, Uri};
+use pyxis_http::request_id::ServiceRoute;
 use pyxis_signing::keys::MessageSignature;
 use pyxis_signing::payload::SignRequest;
 
@@ -153,5 +154,7 @@ pub(crate) async fn post_sign(Extract(state): Extract<State>, request: Request) 
     ),
 )]
 pub(crate) async fn through_base_url(Extract(state): Extract<State>, request: Request) -> Response {
-    base_url_proxy::entrance(&state, request).await
+    let mut response = base_url_proxy::entrance(&state, request).await;
+    response.extensions_mut().insert(ServiceRoute("/p/{credential}/{*path}"));
+    response
 }

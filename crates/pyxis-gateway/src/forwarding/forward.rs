@@ -336,12 +336,13 @@ async fn record(
     let started = Instant::now();
     let words = Redactor::of_credential(&state.keyring, asked).words(asked);
     let record = records::forward(state, asked, passage, &words);
+    let in_flight = state.in_flight.enter();
     let Some(seq) = state.audit.append_under(record, asked.generation).await? else {
         state.config_cache.is_current(&state.store, asked.generation).await?;
         return Ok(None);
     };
     state.last_used.note(asked.agent.id(), asked.credential.row.id, state.now());
-    Ok(Some(AuditSpan::new(state, asked.agent.workspace_id(), seq, started)))
+    Ok(Some(AuditSpan::new(state, asked.agent.workspace_id(), seq, started, in_flight)))
 }
 
 /// Converts a response for the agent. Short ones get a length.

@@ -8,6 +8,7 @@ mod encrypt;
 mod vapid;
 
 use pyxis_core::entropy::Entropy;
+use pyxis_core::metric;
 use pyxis_net::Client;
 use pyxis_store::Store;
 use pyxis_store::cipher::Keyring;
@@ -175,7 +176,8 @@ async fn serve(state: &State, message: &PushMessageRow) -> Result<()> {
         // The subscription stays, because the cause may be this server's contact or clock, which can be fixed.
         PushOutcome::Refused(status, why) => {
             tracing::warn!(status, why, browser = %browser.id, "a push service refused a notification");
-            metrics::counter!("pyxis_push_refused_total", "status" => status.to_string()).increment(1);
+            let (_, label) = metric::status_label(status);
+            metrics::counter!(metric::PUSH_REFUSED.name, "status" => label).increment(1);
             push::refused(&state.store, workspace, browser.id, (status, &why), state.now()).await?;
             push::done(&state.store, message).await?;
         }

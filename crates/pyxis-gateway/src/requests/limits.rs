@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use pyxis_core::window;
+use pyxis_core::{metric, window};
 use pyxis_store::limits;
 
 use crate::error::{Error, Result};
@@ -18,7 +18,7 @@ pub(crate) async fn admit(state: &State, agent: &ResolvedAgent) -> Result<()> {
     if limits::admit(&state.store, agent.id(), start, limit).await?.admitted {
         return Ok(());
     }
-    metrics::counter!("pyxis_rate_limited_total").increment(1);
+    metrics::counter!(metric::RATE_LIMITED.name).increment(1);
     let reset = start.plus(Duration::from_hours(1)).since(now);
     let reset = Duration::from_secs(reset.as_millis().div_ceil(1000).try_into().unwrap_or(3600));
     Err(Error::RateLimited { limit: u32::try_from(limit).unwrap_or(u32::MAX), reset })

@@ -1,7 +1,7 @@
 //! Handles of the data path's metrics, looked up once instead of by name for each request.
 
 use metrics::{Counter, Histogram, counter, histogram};
-
+use pyxis_core::metric;
 use pyxis_store::deliveries::DeliveryStatus;
 
 use crate::runtime::exchange_metrics::ExchangeMetrics;
@@ -16,22 +16,27 @@ pub(crate) struct MetricsRecorder {
     redactions: Counter,
     attempts_acknowledged: Counter,
     attempts_failed: Counter,
+    pub(crate) grant_uses: Counter,
+    pub(crate) outcome_unknown: Counter,
 }
 
 impl MetricsRecorder {
     /// Registers with the currently installed recorder.
     pub(crate) fn register() -> Self {
         let decided =
-            |decision: &'static str| counter!("pyxis_forward_requests_total", "decision" => decision);
+            |decision: &'static str| counter!(metric::FORWARD_REQUESTS.name, "decision" => decision);
+        let attempt = |result: &'static str| counter!(metric::WEBHOOK_ATTEMPTS.name, "result" => result);
         Self {
             passed: decided("pass"),
             paused: decided("pause"),
             refused: decided("refuse"),
-            upstream_seconds: histogram!("pyxis_upstream_seconds"),
-            upstream_failures: counter!("pyxis_upstream_failures_total"),
-            redactions: counter!("pyxis_redactions_total"),
-            attempts_acknowledged: counter!("pyxis_webhook_attempts_total", "result" => "acknowledged"),
-            attempts_failed: counter!("pyxis_webhook_attempts_total", "result" => "failed"),
+            upstream_seconds: histogram!(metric::UPSTREAM_SECONDS.name),
+            upstream_failures: counter!(metric::UPSTREAM_FAILURES.name),
+            redactions: counter!(metric::REDACTIONS.name),
+            attempts_acknowledged: attempt("acknowledged"),
+            attempts_failed: attempt("failed"),
+            grant_uses: counter!(metric::GRANT_USES.name),
+            outcome_unknown: counter!(metric::OUTCOME_UNKNOWN.name),
         }
     }
 
@@ -49,8 +54,11 @@ impl MetricsRecorder {
             #[expect(clippy::cast_precision_loss, reason = "a latency, not an amount of money")]
             self.upstream_seconds.record(micros as f64 / 1e6);
         }
-        if facts.error.is_some() {
+        if let Some(error) = facts.error {
             self.upstream_failures.increment(1);
+            if error == "outcome_unknown" {
+                self.outcome_unknown.increment(1);
+            }
         }
         if facts.redactions > 0 {
             self.redactions.increment(facts.redactions);

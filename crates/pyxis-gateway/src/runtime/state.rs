@@ -13,6 +13,7 @@ use crate::config::Config;
 use crate::runtime::anchor::Anchor;
 use crate::runtime::chat_health::ChatExaminations;
 use crate::runtime::client_documents::ClientDocuments;
+use crate::runtime::in_flight::InFlight;
 use crate::runtime::last_used::LastUsedBuffer;
 use crate::runtime::login_throttle::UnknownEmailThrottle;
 use crate::runtime::mcp_cache::McpCache;
@@ -84,6 +85,7 @@ pub struct Inner {
     pub(crate) mcp_cache: McpCache,
     pub(crate) login_throttle: UnknownEmailThrottle,
     pub(crate) anchor: Anchor,
+    pub(crate) in_flight: InFlight,
     pub(crate) chat_examinations: ChatExaminations,
     pub(crate) sockets: OpenSockets,
     meters: OnceLock<MetricsRecorder>,
@@ -116,6 +118,7 @@ impl State {
             mcp_cache: McpCache::default(),
             login_throttle: UnknownEmailThrottle::default(),
             anchor: Anchor::default(),
+            in_flight: InFlight::default(),
             chat_examinations: ChatExaminations::default(),
             meters: OnceLock::new(),
         }))

@@ -4,6 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use pyxis_core::metric;
 
 use crate::error::{Error, Result};
 use crate::runtime::work::Stop;
@@ -26,7 +27,7 @@ pub(crate) async fn caught<T>(name: &'static str, work: impl Future<Output = Res
             work = name,
             "a background task panicked and restarts after a pause; please report this bug"
         );
-        metrics::counter!("pyxis_background_panics_total", "work" => name).increment(1);
+        metrics::counter!(metric::BACKGROUND_PANICS.name, "work" => name).increment(1);
         Err(Error::Internal(Panicked(name).into()))
     })
 }

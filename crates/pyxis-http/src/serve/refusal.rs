@@ -3,6 +3,8 @@
 use axum::response::Response;
 use http::StatusCode;
 use http::header::{CONNECTION, HeaderValue};
+use metrics::counter;
+use pyxis_core::metric;
 
 use super::{BODY_TIMEOUT, HEAD_TIMEOUT};
 use crate::{Problem, cors};
@@ -72,6 +74,7 @@ impl MalformedRequest {
     pub(super) fn response(self) -> Response {
         let mut response = self.problem().render(None);
         tracing::debug!(status = response.status().as_u16(), reason = ?self, "request refused because of its head");
+        counter!(metric::HTTP_HEADS_REFUSED.name).increment(1);
         let headers = response.headers_mut();
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
         // The origin may be unknown, and the response is the same for everyone.

@@ -6,6 +6,7 @@ use pyxis_store::scores;
 
 use super::{ScoreKey, score};
 use crate::error::Result;
+use crate::score_metrics::METRICS;
 use crate::scoring_db::ScoringDb;
 
 /// Addresses read at once.
@@ -29,6 +30,7 @@ pub async fn rescore(
         after = Some(*last);
         for address in page {
             score(books, ScoreKey { workspace, scorer, address }, clock.now(), false).await?;
+            METRICS.rescored.increment(1);
             done += 1;
             progress(done);
         }

@@ -15,6 +15,7 @@ use tokio::time::{Instant, timeout_at};
 use super::key_window::{KeyWindow, WindowAdmission, WindowStep};
 use crate::budget::Budget;
 use crate::error::{Error, Result};
+use crate::score_metrics::METRICS;
 
 /// Properties shared by the requests of one lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -71,7 +72,11 @@ impl Limiter {
             remaining: used.map_or(0, |used| (limit - used).max(0)),
             reset_secs: u64::try_from(left).unwrap_or(u64::MAX),
         };
-        if used.is_some() { Ok(budget) } else { Err(Error::RateLimited(budget)) }
+        if used.is_some() {
+            return Ok(budget);
+        }
+        METRICS.limit_refusals.increment(1);
+        Err(Error::RateLimited(budget))
     }
 
     /// Returns once exactly the admitted requests are counted: none waits, and nothing is reserved.

@@ -22,6 +22,7 @@ use super::{json, respond};
 use crate::credential::{self, Rejection, VerifiedCredential};
 use crate::engine::{self, IngestOutcome};
 use crate::error::{Error, Parameter, Result};
+use crate::score_metrics::METRICS;
 use crate::state::State;
 use crate::values::{AddressPath, CredentialList, IngestStatus};
 
@@ -121,6 +122,10 @@ pub(crate) async fn add_stamps(
         let checked = check(&state, caller.workspace, address, texts, now).await?;
         let believed: Vec<&VerifiedCredential> = checked.iter().filter_map(|one| one.as_ref().ok()).collect();
         let outcomes = engine::ingest(&state.books, caller.workspace, address, &believed, now).await?;
+        let is_stored = |one: &&Option<IngestOutcome>| {
+            matches!(one, Some(IngestOutcome::Accepted | IngestOutcome::Replaced))
+        };
+        METRICS.stamps.increment(outcomes.iter().filter(is_stored).count() as u64);
         let mut outcomes = outcomes.into_iter();
         let items = checked.iter().enumerate().map(|(index, one)| item(index, one, &mut outcomes));
         let outcomes = Outcomes { items: items.collect() };

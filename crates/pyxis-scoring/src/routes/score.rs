@@ -24,6 +24,7 @@ use crate::address;
 use crate::auth::{self, Caller};
 use crate::engine::{self, ScoreKey};
 use crate::error::{Error, Result};
+use crate::score_metrics::METRICS;
 use crate::state::State;
 use crate::values::{Address, AddressPath, Amount, MicroTime};
 
@@ -215,19 +216,24 @@ async fn answered(
     if stored.in_history
         || scores::mark_in_history(&state.store, workspace, scorer, address, stored.computed_at).await?
     {
+        METRICS.stored.increment(1);
         return Ok(record);
     }
     // Another request was first, or another score replaced it and is now the answer.
     let stored = scores::fresh(&state.store, workspace, scorer, address, now).await?;
     let record = stored.filter(|stored| stored.in_history).map(|stored| stored_to_json(address, stored.body));
     match record {
-        Some(Ok(record)) => Ok(record),
+        Some(Ok(record)) => {
+            METRICS.stored.increment(1);
+            Ok(record)
+        }
         Some(Err(_)) | None => computed(state, place, terms, now).await,
     }
 }
 
 /// Computes the score and returns it. For an address that never had a Stamp, nothing is stored.
 async fn computed(state: &State, place: ScoreKey, terms: ScorerHead, now: UnixMillis) -> Result<String> {
+    METRICS.computed.increment(1);
     let known = addresses::is_known(&state.store, place.workspace, place.address).await?;
     let computed = if known { engine::score(&state.books, place, now, true).await? } else { None };
     Ok(computed.unwrap_or_else(|| engine::score_without_stamps(place.address, terms.threshold, now)))

@@ -25,6 +25,7 @@ use super::{json, respond};
 use crate::address;
 use crate::engine::{self, ScoreKey};
 use crate::error::{Error, Result};
+use crate::score_metrics::METRICS;
 use crate::state::State;
 
 /// Maximum number of addresses in one request.
@@ -124,7 +125,9 @@ async fn bodies(
     let mut bodies: HashMap<EvmAddress, String> = fresh
         .filter_map(|found| Some((found.address, stored_to_json(found.address, found.stored.body).ok()?)))
         .collect();
+    METRICS.stored.increment(bodies.len() as u64);
     wanted.retain(|address| !bodies.contains_key(address));
+    METRICS.computed.increment(wanted.len() as u64);
     let known = addresses::known(&state.store, workspace, &wanted).await?;
     for address in wanted {
         let computed = if known.contains(&address) {

@@ -15,6 +15,7 @@ use super::{AuditKeys, AuditRecord};
 use crate::db::sqlite::{Session, session};
 use crate::db::{Backend, sql};
 use crate::error::Closed;
+use crate::store_metrics::METRICS;
 use crate::{Executor, Store, StoreError, generations};
 
 /// Time that a record may wait for others if no one awaits it.
@@ -87,8 +88,18 @@ impl Appender {
         generation: Option<i64>,
     ) -> Result<Option<i64>, StoreError> {
         let (answer, done) = oneshot::channel();
+        let began = record.is_some().then(Instant::now);
         self.0.hand_over(self.entry(record, generation, Some(answer)), false)?;
-        done.await.map_err(|_| StoreError::unavailable(Closed))?
+        let stored = done.await.map_err(|_| StoreError::unavailable(Closed))?;
+        if let (Some(began), Ok(Some(_))) = (began, &stored) {
+            METRICS.append.record(began.elapsed().as_secs_f64());
+        }
+        stored
+    }
+
+    /// Number of records waiting for a commit.
+    pub fn queued(&self) -> usize {
+        self.0.lock().entries.len()
     }
 
     /// Hands a record over without waiting for durability, for places that cannot await, such as destructors. Failures
@@ -347,6 +358,7 @@ fn tell(answers: Vec<Option<Answer>>, outcome: Result<Numbers, StoreError>) {
         }
         Err(error) => {
             let count = answers.len();
+            METRICS.append_failures.increment(count as u64);
             tracing::error!(%error, count, "cannot store audit records");
             for answer in answers.into_iter().flatten() {
                 drop(answer.send(Err(error.clone())));

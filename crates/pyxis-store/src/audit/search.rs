@@ -6,7 +6,7 @@
 use pyxis_core::actor::ActorId;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::id::WorkspaceId;
+use pyxis_core::id::{NodeId, WorkspaceId};
 
 use super::ordered::AuditColumn;
 use super::{AuditRow, audit_columns, read_rest};
@@ -215,5 +215,33 @@ pub async fn stream(
         .push_if(" AND r.workspace_id = ?", workspace)
         .then(" ORDER BY r.seq")
         .limit(limit);
+    executor.all(query).await
+}
+
+/// Number of the newest record, 0 without any.
+pub async fn head_seq(executor: impl Executor) -> Result<i64, StoreError> {
+    let head: Option<(i64,)> = executor.optional(sql("SELECT seq FROM audit_head WHERE id = 1")).await?;
+    Ok(head.map_or(0, |(seq,)| seq))
+}
+
+/// Requests after `after_seq` that were sent without asking a person and have no outcome, oldest first. With `node`,
+/// only those whose detail names it.
+pub async fn sent_without_outcome(
+    executor: impl Executor,
+    after_seq: i64,
+    node: Option<NodeId>,
+    limit: u32,
+) -> Result<Vec<AuditRow>, StoreError> {
+    let of_node = node.map(|node| format!("%\"node\":\"{node}\"%"));
+    let query = sql(concat!(
+        "SELECT ",
+        audit_columns!("r"),
+        " FROM audit_records r WHERE r.seq > $1 AND r.kind = 'forward' AND r.decision IN ('auto', 'grant') \
+         AND NOT EXISTS (SELECT 1 FROM audit_records o WHERE o.ref_seq = r.seq AND o.kind = 'outcome')"
+    ))
+    .bind(after_seq)
+    .push_if(" AND r.detail LIKE ?", of_node)
+    .then(" ORDER BY r.seq")
+    .limit(limit);
     executor.all(query).await
 }

@@ -23,6 +23,7 @@ use super::query::SqlQuery;
 use super::row::{FromRow, Row};
 use super::value::Value;
 use crate::error::Busy;
+use crate::store_metrics::PoolState;
 use crate::{StoreError, StoreEvent};
 
 mod loan;
@@ -66,6 +67,14 @@ impl Database {
         let shared = pool_of(bounded, &tls, shared::LANES, patience)?;
         let shared = PipelinedPool::new(shared, tls.clone(), patience);
         Ok(Self { pool, relaxed, shared, config, tls, commits: Arc::default(), patience })
+    }
+
+    /// Connections of the pools, but for the few that are shared by point reads.
+    pub(crate) fn pool_state(&self) -> PoolState {
+        let [all, relaxed] = [&self.pool, &self.relaxed].map(Pool::status);
+        let idle = all.available + relaxed.available;
+        let waiters = all.waiting + relaxed.waiting;
+        PoolState { idle, in_use: (all.size + relaxed.size).saturating_sub(idle), waiters }
     }
 
     pub(crate) const fn config(&self) -> &Config {

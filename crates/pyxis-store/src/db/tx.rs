@@ -5,12 +5,14 @@ use std::pin::Pin;
 
 use pyxis_sqlite::Transaction;
 use tokio::sync::broadcast;
+use tokio::time::Instant;
 
 use super::postgres;
 use super::query::SqlQuery;
 use super::row::FromRow;
 use super::sqlite::{Session, session};
 use super::{Executor, Rows};
+use crate::store_metrics::METRICS;
 use crate::{StoreError, StoreEvent};
 
 /// Resolves when a commit is durable.
@@ -51,10 +53,13 @@ impl Tx {
         if self.failed {
             return Err(StoreError::Aborted);
         }
+        let began = Instant::now();
         match self.engine {
-            Engine::Sqlite(transaction) => Ok(transaction.commit(announcing(self.events, self.bus)).await?),
-            Engine::Postgres(transaction) => transaction.commit(&self.events).await,
+            Engine::Sqlite(transaction) => transaction.commit(announcing(self.events, self.bus)).await?,
+            Engine::Postgres(transaction) => transaction.commit(&self.events).await?,
         }
+        METRICS.commit.record(began.elapsed().as_secs_f64());
+        Ok(())
     }
 
     /// Like [`commit`](Self::commit), but on SQLite it returns before everything is durable. Operations that begin

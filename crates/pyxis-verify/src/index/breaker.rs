@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::time::Duration;
 
+use metrics::gauge;
 use pyxis_core::clock::UnixMillis;
+use pyxis_core::metric;
 
 /// Failures in a row that open it.
 const FAILURES: u32 = 5;
@@ -20,7 +22,9 @@ pub(super) struct Breaker {
 impl Breaker {
     /// True if a call may be made.
     pub(super) fn admits(&self, now: UnixMillis) -> bool {
-        now.0 >= self.open_until.load(Ordering::Relaxed)
+        let admits = now.0 >= self.open_until.load(Ordering::Relaxed);
+        gauge!(metric::INDEX_BREAKER_OPEN.name).set(if admits { 0.0 } else { 1.0 });
+        admits
     }
 
     /// Records a call's result. After a rest, a single failure opens the breaker again.
@@ -29,6 +33,7 @@ impl Breaker {
             self.failures.store(0, Ordering::Relaxed);
         } else if self.failures.fetch_add(1, Ordering::Relaxed) + 1 >= FAILURES {
             self.open_until.store(now.plus(REST).0, Ordering::Relaxed);
+            gauge!(metric::INDEX_BREAKER_OPEN.name).set(1.0);
         }
     }
 }

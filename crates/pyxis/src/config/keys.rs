@@ -168,8 +168,18 @@ const REST: &[SettingKey] = &[
         "",
         "Directory, shared with clients, that `pyxis proxy` writes `env.sh` and certificates to.",
     ),
+    key(
+        "audit_push",
+        "",
+        "Where audit records are pushed: `syslog+tls://HOST[:6514]`, `otlp+https://HOST[:PORT]` or `otlp+http://…`; see [audit push](logging.md#audit-push). Empty: nowhere.",
+    ),
     key("log", "info", "Log filter, for example `info,pyxis_gateway=debug`."),
     key("log_json", "false", "Log lines as JSON."),
+    key(
+        "log_requests",
+        "false",
+        "A log line for each request: method, route, status, milliseconds, transaction.",
+    ),
 ];
 
 /// The variable of a setting.

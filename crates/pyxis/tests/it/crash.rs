@@ -12,6 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use http::Method;
 use pyxis_core::entropy::{self, OsEntropy};
 use pyxis_testkit::engines;
+use pyxis_testkit::upstream::Reply;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -121,6 +122,35 @@ fn number(target: &str) -> u64 {
 engines! {
     async fn crash_at_random_moments_loses_no_decision_and_sends_nothing_twice(setup: Setup) {
         crashes(Site::with(setup).await).await;
+    }
+}
+
+engines! {
+    async fn a_request_that_passed_and_was_cut_by_a_crash_has_an_unknown_outcome(setup: Setup) {
+        let mut site = Site::with(setup).await;
+        site.forward("GET", "/before").send().await.forwarded(200);
+        let (reply, release) = Reply::ok("late").held();
+        site.upstream.reply(reply);
+        let (agent, target) = (site.agent.clone(), site.upstream.url("/cut"));
+        let cut = tokio::spawn(async move { agent.forward("api", "GET", &target).attempt().await });
+        site.upstream.received(2).await;
+        site.app.kill().await;
+        assert!(cut.await.unwrap().is_none(), "the connection ended with the process");
+        drop(release);
+        // The second start finds nothing more to settle.
+        for _ in 0..2 {
+            site.app.serve();
+            let forwards = site.forwards().await;
+            let of = |path: &str| {
+                forwards.iter().find(|record| record["detail"]["target"].as_str().unwrap().ends_with(path)).unwrap()
+            };
+            assert_eq!(of("/before")["outcome"]["error"], Value::Null, "{forwards:?}");
+            assert_eq!(of("/cut")["outcome"]["error"], "outcome_unknown", "{forwards:?}");
+            assert_eq!(forwards.len(), 2);
+            site.app.kill().await;
+        }
+        site.app.serve();
+        site.app.cli(&["audit", "verify"]).await.expect(0);
     }
 }
 

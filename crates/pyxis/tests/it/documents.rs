@@ -7,6 +7,7 @@ mod command_line;
 mod credential_kinds;
 mod lists;
 mod markdown;
+mod metrics;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -21,12 +22,12 @@ const COMMENTED: &[&str] =
     &["rs", "mjs", "ts", "py", "sh", "json", "html", "sol", "move", "toml", "txt", "js"];
 
 /// Folder of the repository.
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
 /// Text of a file of the repository.
-fn read(path: &str) -> String {
+pub(crate) fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 

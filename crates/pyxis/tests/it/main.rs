@@ -22,6 +22,7 @@ mod imports;
 mod language;
 mod layering;
 mod mcp;
+mod observability;
 mod openapi;
 mod people;
 mod races;

@@ -50,12 +50,14 @@ impl<'a> Exchange<'a> {
         asker: &Asker,
     ) -> Result<Self> {
         let started = Instant::now();
-        let record = records::listing(state.now(), credential, target, (asker.actor.clone(), &asker.name));
+        let asker = (asker.actor.clone(), asker.name.as_str());
+        let record = records::listing(state, credential, target, asker);
+        let in_flight = state.in_flight.enter();
         let mut tx = state.store.begin().await?;
         let seqs = audit::append_in(&mut tx, &state.audit_keys, &[record]).await?;
         tx.commit().await?;
         let seq = seqs.first().copied().unwrap_or_default();
-        let span = AuditSpan::new(state, credential.row.workspace_id, seq, started);
+        let span = AuditSpan::new(state, credential.row.workspace_id, seq, started, in_flight);
         Ok(Self { state, credential, target, span })
     }
 

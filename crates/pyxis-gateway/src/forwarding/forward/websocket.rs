@@ -124,6 +124,7 @@ async fn open_approved(
 ) -> Result<Response> {
     let (workspace, txn) = (row.workspace_id, row.txn_id);
     let _carried = state.work.track_in_flight(txn);
+    let in_flight = state.in_flight.enter();
     let Some(attempt) = execute::attempt(state, workspace, txn).await? else {
         return used(state, row).await;
     };
@@ -147,7 +148,7 @@ async fn open_approved(
         }
     };
     execute::opened(state, &attempt, response.headers().clone()).await?;
-    let mut outcome = AuditSpan::new(state, workspace, attempt.seq, attempt.started);
+    let mut outcome = AuditSpan::new(state, workspace, attempt.seq, attempt.started, in_flight);
     outcome.answered(StatusCode::SWITCHING_PROTOCOLS);
     Relay { state: state.clone(), permission, outcome, place }.start(handshake.clone(), switched);
     Ok(response)

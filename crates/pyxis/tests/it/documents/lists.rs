@@ -1,4 +1,4 @@
-//! Pages that list what the sources have: metrics, error codes, webhook events.
+//! Pages that list what the sources have: error codes, webhook events.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use pyxis_core::webhook::WebhookEvent;
 use super::{files, read, root};
 
 /// Sources of the program, tests left out: their path and their code.
-fn sources(crates: &[&str]) -> Vec<(PathBuf, String)> {
+pub(super) fn sources(crates: &[&str]) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     for name in crates {
         for (path, text) in files(&root().join("crates").join(name).join("src"), &["rs"]) {
@@ -21,12 +21,6 @@ fn sources(crates: &[&str]) -> Vec<(PathBuf, String)> {
         }
     }
     found
-}
-
-/// Text literals of a source: what stands between double quotes on one line, comments left out.
-fn literals(code: &str) -> impl Iterator<Item = &str> {
-    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
-    lines.flat_map(|line| line.split('"').skip(1).step_by(2))
 }
 
 fn is_word(text: &str) -> bool {
@@ -44,23 +38,6 @@ fn listed(page: &str, cells: std::ops::Range<usize>) -> BTreeSet<&str> {
 
 const SERVING: &[&str] =
     &["pyxis", "pyxis-gateway", "pyxis-http", "pyxis-scoring", "pyxis-signer", "pyxis-verify"];
-
-#[test]
-fn every_metric_that_the_server_exposes_is_listed_and_no_other() {
-    let page = read("docs/reference/metrics.md");
-    let sources = sources(SERVING);
-    let names = sources.iter().flat_map(|(_, code)| literals(code));
-    let exposed: BTreeSet<&str> =
-        names.filter(|name| name.starts_with("pyxis_") && is_word(name) && is_metric(name)).collect();
-    assert!(exposed.len() > 5, "{exposed:?}");
-    let rows = listed(&page, 0..1);
-    assert_eq!(rows.into_iter().filter(|name| name.starts_with("pyxis_")).collect::<BTreeSet<_>>(), exposed);
-}
-
-/// False for names of crates, which log filters hold.
-fn is_metric(name: &str) -> bool {
-    !root().join("crates").join(name.replace('_', "-")).exists()
-}
 
 /// Codes beside a status, as in `(S::NOT_FOUND, "not_found")`, and those of a function `code`.
 fn codes(code: &str) -> BTreeSet<&str> {

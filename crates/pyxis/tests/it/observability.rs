@@ -1,0 +1,5 @@
+//! The program seen from outside: its metrics, and what its alerts say about them.
+
+mod alerts;
+mod audit_push;
+mod metrics_page;

@@ -1,0 +1,48 @@
+use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
+use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
+use opentelemetry_proto::tonic::logs::v1::LogRecord;
+use prost::Message;
+use pyxis_testkit::upstream::{Received, Reply, Upstream};
+
+use super::{Messages, whole_trail_arrives};
+use crate::support::Site;
+
+fn attribute(log: &LogRecord, key: &str) -> Option<Any> {
+    log.attributes.iter().find(|attribute| attribute.key == key)?.value.as_ref()?.value.clone()
+}
+
+fn message(log: &LogRecord) -> (i64, String, serde_json::Value) {
+    let Some(Any::IntValue(seq)) = attribute(log, "pyxis.audit.seq") else { panic!("{log:?}") };
+    let Some(Any::StringValue(mac)) = attribute(log, "pyxis.audit.mac") else { panic!("{log:?}") };
+    let Some(Any::StringValue(body)) = log.body.as_ref().and_then(|body| body.value.clone()) else {
+        panic!("{log:?}")
+    };
+    (seq, mac, serde_json::from_str(&body).unwrap())
+}
+
+/// Messages that the receiver has acknowledged or not.
+fn messages(exports: &[Received]) -> Messages {
+    let complete = exports.iter().filter(|export| export.complete);
+    let requests = complete.map(|export| {
+        assert_eq!(export.target, "/v1/logs");
+        ExportLogsServiceRequest::decode(export.body.clone()).unwrap()
+    });
+    let scopes = requests.flat_map(|request| request.resource_logs).flat_map(|logs| logs.scope_logs);
+    scopes.flat_map(|scope| scope.log_records).map(|log| message(&log)).collect()
+}
+
+#[tokio::test]
+async fn an_otlp_receiver_gets_the_trail_despite_its_failures_and_our_crash() {
+    let receiver = Upstream::http().await;
+    receiver.reply(Reply::new(503));
+    let mut site = Site::new_with_env("PX_AUDIT_PUSH", &format!("otlp+{}", receiver.url(""))).await;
+    site.forward("GET", "/one").send().await.forwarded(200);
+    // The failed batch comes again.
+    receiver.received(2).await;
+    receiver.reply(Reply::ok(""));
+    whole_trail_arrives(&site, async || messages(&receiver.requests())).await;
+    site.app.kill().await;
+    site.app.serve();
+    site.forward("GET", "/two").send().await.forwarded(200);
+    whole_trail_arrives(&site, async || messages(&receiver.requests())).await;
+}
