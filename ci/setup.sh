@@ -20,6 +20,9 @@ need iproute2 ip                # tests that dial inside a network namespace
 need procps ps
 need binutils strip             # packaging/
 need umoci umoci
+need pgbouncer pgbouncer         # a pooler in front of PostgreSQL
+need patroni patroni             # PostgreSQL that fails over (ci/patroni.sh)
+need etcd-server etcd
 need codespell codespell
 need curl curl                  # tools behind `pyxis run`
 need git git

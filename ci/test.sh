@@ -40,6 +40,7 @@ for tool in curl git wget node npm python3; do
     has "$tool" || leave_out "$tool, for the tools behind pyxis run" run::
 done
 has umoci || leave_out umoci image::
+has pgbouncer || leave_out PgBouncer a_pooler_in
 compgen -G '/usr/lib*/**/faketime/libfaketime.so.1' >/dev/null || leave_out faketime cli::preloaded
 if ((${#missing[@]})) && [[ -n ${PX_TEST_STRICT:-} ]]; then
     echo "missing: ${missing[*]}" >&2
@@ -48,6 +49,9 @@ fi
 # Nobody can install this one: the kernel has it or not.
 unshare --user --map-root-user true 2>/dev/null || leave_out "user namespaces" image::
 printf -v missing_list '%s, ' "${missing[@]}"
+
+# ci/patroni.sh starts the servers of these.
+names+=(patroni::)
 
 # tests: every Rust test but those that are left out.
 tests() {
@@ -78,6 +82,10 @@ ci/lint.sh
 echo "== tests"
 failed=0
 tests 2>&1 | tee "$output/tests" || failed=1
+
+echo "== failover"
+ci/patroni.sh >"$output/failover" 2>&1 || { cat "$output/failover"; failed=1; }
+grep -E '^ *patroni: |^failover: |leads$|^exchanged' "$output/failover" || true
 
 echo "== browser tests"
 # The Rust tests have just built it; built alone, it would be compiled once more.

@@ -11,6 +11,7 @@ mod credentials;
 mod database;
 mod grants;
 mod import;
+mod in_flight;
 mod issuers;
 mod keys;
 mod login;
@@ -59,7 +60,16 @@ pub fn run(cli: Cli) -> ExitCode {
         .enable_all()
         .on_thread_park(pyxis_store::release_idle_reads)
         .build();
-    let done = runtime.map_err(anyhow::Error::from).and_then(|runtime| runtime.block_on(command(cli)));
+    let serves =
+        matches!(cli.command, Command::Serve { .. } | Command::Quickstart { .. } | Command::Signer { .. });
+    let done = runtime.map_err(anyhow::Error::from).and_then(|runtime| {
+        // A server answers in seconds. A person waits for a command as long as it takes.
+        if serves {
+            runtime.block_on(command(cli))
+        } else {
+            runtime.block_on(pyxis_store::long_work(command(cli)))
+        }
+    });
     done.unwrap_or_else(|error| {
         out::notice(format_args!("error: {error:#}"));
         ExitCode::FAILURE

@@ -10,8 +10,12 @@ use http::header::{HeaderValue, RETRY_AFTER};
 use pyxis_gateway as gateway;
 use pyxis_http::openapi::{DescribedRouter, words};
 use serde::Serialize;
+use tokio::time::timeout;
 use utoipa::ToSchema;
 use utoipa_axum::routes;
+
+/// Time for the database to answer a readiness check.
+const LIMIT: Duration = Duration::from_secs(2);
 
 /// The routes for liveness and readiness.
 pub fn routes(state: gateway::State) -> Router {
@@ -30,6 +34,9 @@ pyxis_http::value_schemas! {
 
 #[derive(Serialize, ToSchema)]
 struct Liveness {
+    /// State of the database when it was last used. Nothing is asked for this.
+    #[schema(value_type = HealthState)]
+    database: &'static str,
     #[schema(value_type = AlwaysOk)]
     status: &'static str,
 }
@@ -49,6 +56,8 @@ struct Readiness {
 }
 
 /// Check that the process responds.
+///
+/// A database that is away is mentioned and is no reason for a restart.
 #[utoipa::path(
     get,
     path = "/healthz",
@@ -56,13 +65,17 @@ struct Readiness {
     operation_id = "health",
     responses((status = 200, description = "The process responds.", body = Liveness)),
 )]
-async fn healthz() -> Response {
-    axum::Json(Liveness { status: "ok" }).into_response()
+async fn healthz(Extract(state): Extract<gateway::State>) -> Response {
+    axum::Json(Liveness { database: word(state.store.is_answering()), status: "ok" }).into_response()
+}
+
+const fn word(ok: bool) -> &'static str {
+    if ok { "ok" } else { "unavailable" }
 }
 
 /// Check that requests can be served.
 ///
-/// The database responds, the audit trail can be read and written, and names can be resolved.
+/// The database responds on every kind of connection, the audit trail can be read and written, and names can be resolved.
 #[utoipa::path(
     get,
     path = "/readyz",
@@ -84,13 +97,13 @@ async fn healthz() -> Response {
     ),
 )]
 async fn readyz(Extract(state): Extract<gateway::State>) -> Response {
-    let limit = Duration::from_secs(5);
-    let database = matches!(tokio::time::timeout(limit, state.store.ping()).await, Ok(Ok(())));
-    let audit = tokio::time::timeout(limit, gateway::admin::audit::answers(&state)).await;
-    let audit = matches!(audit, Ok(true));
-    let resolver = state.net.resolver_answers().await;
+    let (database, audit, resolver) = tokio::join!(
+        timeout(LIMIT, state.store.ping()),
+        timeout(LIMIT, gateway::admin::audit::answers(&state)),
+        state.net.resolver_answers(),
+    );
+    let (database, audit) = (matches!(database, Ok(Ok(()))), matches!(audit, Ok(true)));
     let ready = database && audit && resolver;
-    let word = |ok: bool| if ok { "ok" } else { "unavailable" };
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let body = Readiness {
         audit: word(audit),
