@@ -210,7 +210,9 @@ async fn heartbeat_tick(state: &State) -> Result<()> {
     if let Err(error) = promotion_tick(state).await {
         tracing::warn!(%error, "cannot tell whether a standby of the database was promoted");
     }
-    abandon(state, Some(now.minus(DEAD_AFTER))).await?;
+    if state.heartbeats.note(now, DEAD_AFTER) {
+        abandon(state, Some(now.minus(DEAD_AFTER))).await?;
+    }
     give_up_tick(state).await
 }
 
