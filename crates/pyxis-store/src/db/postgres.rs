@@ -58,7 +58,7 @@ impl Database {
         size: usize,
         limits: Limits,
     ) -> Result<Self, StoreError> {
-        let connector = connect::Connector::new(config, tls.clone(), limits);
+        let connector = connect::PostgresConnector::new(config, tls.clone(), limits);
         let server = Arc::new(Server::new(connector, limits, tls));
         let pool = pool_of(config, &server, server.connector.clone(), size.max(2))?;
         let relaxed = pool_of(config, &server, server.connector.relaxed(), 2)?;
@@ -170,7 +170,7 @@ impl Database {
 fn pool_of(
     config: &Config,
     server: &Arc<Server>,
-    connector: connect::Connector,
+    connector: connect::PostgresConnector,
     size: usize,
 ) -> Result<Pool, StoreError> {
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };

@@ -34,13 +34,13 @@ type Opening<'a> = Pin<Box<dyn Future<Output = Result<OpenConnection, Error>> + 
 
 /// Server addresses, and the settings of every session.
 #[derive(Clone)]
-pub(crate) struct Connector {
+pub(crate) struct PostgresConnector {
     hosts: Vec<Config>,
     tls: MakeRustlsConnect,
     session: String,
 }
 
-impl Connector {
+impl PostgresConnector {
     pub(super) fn new(config: &Config, tls: MakeRustlsConnect, limits: Limits) -> Self {
         Self { hosts: hosts(config, limits), tls, session: session(config, limits) }
     }
@@ -76,7 +76,7 @@ impl Connector {
     }
 }
 
-impl Connect for Connector {
+impl Connect for PostgresConnector {
     fn connect(
         &self,
         _: &Config,

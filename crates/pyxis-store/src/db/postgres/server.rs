@@ -14,7 +14,7 @@ use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::connect::{Connector, OpenConnection};
+use super::connect::{OpenConnection, PostgresConnector};
 use super::failure;
 use super::limits::{Limits, is_long};
 use crate::StoreError;
@@ -22,7 +22,7 @@ use crate::error::{Busy, NoAnswer};
 
 /// The server, as this process sees it.
 pub(crate) struct Server {
-    pub(super) connector: Connector,
+    pub(super) connector: PostgresConnector,
     pub(super) limits: Limits,
     /// For cancel requests.
     pub(super) tls: MakeRustlsConnect,
@@ -32,7 +32,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(super) fn new(connector: Connector, limits: Limits, tls: MakeRustlsConnect) -> Self {
+    pub(super) fn new(connector: PostgresConnector, limits: Limits, tls: MakeRustlsConnect) -> Self {
         let is_answering = AtomicBool::new(true);
         Self { connector, limits, tls, suspect_before: Mutex::default(), is_answering }
     }
