@@ -69,8 +69,10 @@ fn print(global: &Global, from: UnixMillis, to: UnixMillis, found: &[Value]) {
         ));
     }
     out::line(format_args!(
-        "{} requests between {from} and {to}; compare each with its upstream",
-        found.len()
+        "{} requests between {} and {}; compare each with its upstream",
+        found.len(),
+        from.to_rfc3339(),
+        to.to_rfc3339()
     ));
 }
 
