@@ -87,6 +87,18 @@ echo "== failover"
 ci/patroni.sh >"$output/failover" 2>&1 || { cat "$output/failover"; failed=1; }
 grep -E '^ *patroni: |^failover: |leads$|^exchanged' "$output/failover" || true
 
+echo "== through PgBouncer"
+if [[ -n ${PX_TEST_POSTGRES:-} ]]; then
+    # What the product promises above all, with a pooler between it and the database.
+    selected=(-E 'test(durability) and test(postgres)')
+    cargo nextest --version >/dev/null 2>&1 || selected=(durability)
+    runner=(cargo nextest run)
+    cargo nextest --version >/dev/null 2>&1 || runner=(cargo test)
+    ci/pgbouncer.sh "${runner[@]}" --workspace --locked "${selected[@]}" >"$output/pooler" 2>&1 ||
+        { cat "$output/pooler"; failed=1; }
+    grep -E 'Summary|^test result' "$output/pooler" || true
+fi
+
 echo "== browser tests"
 # The Rust tests have just built it; built alone, it would be compiled once more.
 PX_TEST_PYXIS=$(realpath "${CARGO_TARGET_DIR:-target}/debug/pyxis")
