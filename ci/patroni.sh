@@ -62,9 +62,9 @@ restapi: {listen: '127.0.0.1:$((base + 10 + node))', connect_address: '127.0.0.1
 etcd3: {host: '127.0.0.1:$base'}
 bootstrap:
   dcs:
-    ttl: 10
+    ttl: 15
     loop_wait: 1
-    retry_timeout: 3
+    retry_timeout: 5
     synchronous_mode: true
     postgresql:
       use_pg_rewind: true

@@ -214,11 +214,11 @@ impl Store {
     /// concurrently.
     pub async fn migrate(&self) -> Result<i64, StoreError> {
         self.check_sessions().await?;
-        long_work(async {
+        Box::pin(long_work(async {
             let version = migrate::run(self).await?;
             nullifier_sets::read_stored(self).await?;
             Ok(version)
-        })
+        }))
         .await
     }
 

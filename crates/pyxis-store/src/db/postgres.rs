@@ -1,6 +1,7 @@
 //! PostgreSQL: a pool of connections with cached prepared statements.
 
 use std::error::Error;
+use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -81,7 +82,7 @@ impl Database {
         let one = super::sql("SELECT CAST(1 AS BIGINT)");
         let read = self.optional::<(i64,)>(&one);
         let (write, relaxed) = (self.all::<(i64,)>(&one), self.all_relaxed::<(i64,)>(&one));
-        try_join3(read, write, relaxed).await.map(drop)
+        Box::pin(try_join3(read, write, relaxed)).await.map(drop)
     }
 
     /// Upper bound on the commits of this process.
@@ -202,7 +203,8 @@ impl Transaction {
     async fn begin(&self, locks: Option<Duration>) -> Result<(), StoreError> {
         let mut begin = "BEGIN".to_owned();
         let mut set = |name: &str, limit: Duration| {
-            begin.push_str(&format!("; SET LOCAL {name} = {}", millis(limit)));
+            // Writing to a String does not fail.
+            let _ = write!(begin, "; SET LOCAL {name} = {}", millis(limit));
         };
         if let Some(locks) = locks {
             set("lock_timeout", locks);
