@@ -199,7 +199,7 @@ mod tests {
             "SET statement_timeout = 10000;SET idle_in_transaction_session_timeout = 10000;"
         );
         let one = &hosts(&own, limits())[0];
-        assert_eq!(one.get_keepalives_idle(), Duration::from_secs(60));
+        assert_eq!(one.get_keepalives_idle(), Duration::from_mins(1));
         assert_eq!(one.get_tcp_user_timeout(), Some(&Duration::from_secs(9)));
         assert_eq!(one.get_options(), Some("-c lock_timeout=2000"));
     }
