@@ -4,7 +4,7 @@
 //! side too. Whatever was connected before an answer failed to arrive is then not used again: otherwise each caller in
 //! turn would wait for the next dead connection.
 
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -54,7 +54,8 @@ impl Server {
         work: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, StoreError> {
         let started = Instant::now();
-        let outcome = self.in_time(work).await;
+        // By reference: each layer that owns the work would double its size.
+        let outcome = self.in_time(pin!(work)).await;
         match &outcome {
             Err(error) if is_gone(error) => self.lost(started),
             _ => self.set_answering(true),
@@ -62,19 +63,21 @@ impl Server {
         outcome
     }
 
-    async fn in_time<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, StoreError> {
+    async fn in_time<T>(
+        &self,
+        mut work: Pin<&mut impl Future<Output = Result<T, Error>>>,
+    ) -> Result<T, StoreError> {
         if !is_long() {
             let answer = timeout(self.limits.answer(), work).await;
             return answer.map_err(|_| StoreError::unavailable(NoAnswer))?.map_err(failure);
         }
-        let mut work = pin!(work);
         let end = Instant::now() + self.limits.answer();
         loop {
-            if let Ok(answer) = timeout(self.limits.statement, &mut work).await {
+            if let Ok(answer) = timeout(self.limits.statement, work.as_mut()).await {
                 return answer.map_err(failure);
             }
             // Long work is silent too, so another connection tells whether there still is a server.
-            if self.open().await.is_err() || Instant::now() >= end {
+            if Box::pin(self.open()).await.is_err() || Instant::now() >= end {
                 return Err(StoreError::unavailable(NoAnswer));
             }
         }
