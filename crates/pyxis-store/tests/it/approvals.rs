@@ -80,6 +80,7 @@ engines! {
     async fn what_was_open_at_a_time_is_listed_and_what_ended_before_is_not(main: &Workspace) {
         let at_time = |dedupe, time| NewApproval { created_at: at(time), ..new_approval(main, dedupe) };
         let (pending, expired, late) = (at_time("p", 10), at_time("e", 11), at_time("l", 500));
+        let expired = NewApproval { expires_at: at(100), ..expired };
         for new in [&pending, &expired, &late] {
             let aad = approvals::request_aad(main.id, new.txn_id);
             let mut tx = main.store.begin().await.unwrap();
