@@ -44,6 +44,7 @@ has gh || leave_out "gh, for the tools behind pyxis run" tools::github
 has umoci || leave_out umoci image::
 { has rsyslogd && compgen -G '/usr/lib/*/rsyslog/lmnsd_gtls.so' >/dev/null; } || leave_out rsyslog observability::audit_push::rsyslog
 { has prometheus && has promtool; } || leave_out prometheus observability::alerts
+has pgbouncer || leave_out PgBouncer a_pooler_in
 compgen -G '/usr/lib*/**/faketime/libfaketime.so.1' >/dev/null || leave_out faketime cli::preloaded
 if ((${#missing[@]})) && [[ -n ${PX_TEST_STRICT:-} ]]; then
     echo "missing: ${missing[*]}" >&2
@@ -54,6 +55,9 @@ has javac || leave_out "a JDK, for the tools behind pyxis run" tools::java
 # Nobody can install this one: the kernel has it or not.
 unshare --user --map-root-user true 2>/dev/null || leave_out "user namespaces" image::
 printf -v missing_list '%s, ' "${missing[@]}"
+
+# ci/patroni.sh starts the servers of these.
+names+=(patroni::)
 
 # tests: every Rust test but those that are left out.
 tests() {
@@ -84,6 +88,22 @@ ci/lint.sh
 echo "== tests"
 failed=0
 tests 2>&1 | tee "$output/tests" || failed=1
+
+echo "== failover"
+ci/patroni.sh >"$output/failover" 2>&1 || { cat "$output/failover"; failed=1; }
+grep -E '^ *patroni: |^failover: |leads$|^exchanged' "$output/failover" || true
+
+echo "== through PgBouncer"
+if [[ -n ${PX_TEST_POSTGRES:-} ]]; then
+    # What the product promises above all, with a pooler between it and the database.
+    selected=(-E 'test(durability) and test(postgres)')
+    cargo nextest --version >/dev/null 2>&1 || selected=(durability)
+    runner=(cargo nextest run)
+    cargo nextest --version >/dev/null 2>&1 || runner=(cargo test)
+    ci/pgbouncer.sh "${runner[@]}" --workspace --locked "${selected[@]}" >"$output/pooler" 2>&1 ||
+        { cat "$output/pooler"; failed=1; }
+    grep -E 'Summary|^test result' "$output/pooler" || true
+fi
 
 echo "== browser tests"
 # The Rust tests have just built it; built alone, it would be compiled once more.

@@ -164,6 +164,8 @@ audit_events! {
             "Notifications of a browser were switched off.";
         BrandChanged = "brand.changed", "Brand changed", "The name or the color of the brand changed.";
         BrandLogoChanged = "brand.logo_changed", "Logo changed", "The logo changed.";
+        DatabasePromoted = "database.promoted", "Standby promoted",
+            "PostgreSQL is on another timeline: a standby was promoted. `pyxis audit in-flight` lists what was open.";
         SettingsChanged = "settings.changed", "Settings changed", "Settings of the workspace changed.";
         WorkspaceCreated = "workspace.created", "Workspace added", "A workspace was added.";
     }

@@ -6,11 +6,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use pyxis_core::actor::ActorId;
+use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::metric;
 use pyxis_store::{
     StoreEvent, approvals, audit, ceremonies, chat_identities, connections, deliveries, idempotency,
-    kept_responses, limits, sessions, sign_in_links, staged_policies, undelivered, usage,
+    kept_responses, limits, long_work, promotions, sessions, sign_in_links, staged_policies, undelivered,
+    usage,
 };
 use tokio::sync::broadcast;
 use tokio::task::JoinSet;
@@ -61,7 +64,7 @@ pub async fn start(state: &State, stop: &Stop) -> Result<JoinSet<()>> {
         every(BOOKKEEPING, "bookkeeping", state, stop, |state| Box::pin(bookkeeping_tick(state)))
     });
     keep(&mut loops, "cleaning", state, stop, |state, stop| {
-        every(CLEANING, "cleaning", state, stop, |state| Box::pin(cleaning_tick(state)))
+        every(CLEANING, "cleaning", state, stop, |state| Box::pin(long_work(cleaning_tick(state))))
     });
     Ok(loops)
 }
@@ -211,9 +214,35 @@ pub async fn recover(state: &State) -> Result<()> {
 }
 
 async fn heartbeat_tick(state: &State) -> Result<()> {
+    let now = state.now();
     dead_nodes::heartbeat(state).await?;
-    dead_nodes::settle(state, Some(state.now().minus(DEAD_AFTER))).await?;
+    if let Err(error) = promotion_tick(state).await {
+        tracing::warn!(%error, "cannot tell whether a standby of the database was promoted");
+    }
+    if state.heartbeats.note(now, DEAD_AFTER) {
+        dead_nodes::settle(state, Some(now.minus(DEAD_AFTER))).await?;
+    }
     give_up_tick(state).await
+}
+
+/// Records that a standby of the database was promoted, once for all nodes.
+pub async fn promotion_tick(state: &State) -> Result<()> {
+    let Some(timeline) = promotions::unseen(&state.store).await? else { return Ok(()) };
+    let mut tx = state.store.begin().await?;
+    if let Some(before) = promotions::note(&mut tx, timeline, state.now()).await? {
+        let mut record = audit::AuditRecord::new(state.now(), AuditEvent::DatabasePromoted);
+        record.actor = ActorId::System;
+        record.detail = format!(r#"{{"timeline":{timeline},"before":{before}}}"#);
+        audit::append_in(&mut tx, &state.audit_keys, &[record]).await?;
+        tracing::error!(
+            timeline,
+            before,
+            "a standby of the database was promoted; pyxis audit in-flight lists the requests that were open"
+        );
+    }
+    tx.commit().await?;
+    promotions::seen(&state.store, timeline);
+    Ok(())
 }
 
 /// Ends requests that this process sent but no longer executes, because their end could not be stored.

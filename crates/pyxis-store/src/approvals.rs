@@ -340,6 +340,24 @@ pub async fn list(
     executor.all(ordered(query, filter)).await
 }
 
+/// Requests that existed at `to` and had not ended before `from`, oldest first: pending, approved and not sent, being
+/// sent, or ended since.
+pub async fn list_in_flight(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    from: UnixMillis,
+    to: UnixMillis,
+) -> Result<Vec<ApprovalRow>, StoreError> {
+    let query = sql(concat!(
+        "SELECT ",
+        approval_columns!(),
+        " FROM approvals WHERE workspace_id = $1 AND created_at <= $2 AND (state = 'pending' \
+         OR forward_state IN ('ready', 'sending') OR coalesce(finished_at, decided_at) >= $3) \
+         ORDER BY created_at, txn_id"
+    ));
+    executor.all(query.bind(workspace).bind(to).bind(from)).await
+}
+
 /// The text that a search looks at.
 const SEARCHED: &str = "(agent_name || ' ' || credential_name || ' ' || method || ' ' || target_host || ' ' \
     || coalesce(reason, '') || ' ' || txn_id)";

@@ -129,7 +129,7 @@ pub async fn write(
         Backend::Postgres(database) => {
             let source = database.begin(store.deadline()).await?;
             let snapshot = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY";
-            source.client()?.batch_execute(snapshot).await.map_err(crate::db::postgres::failure)?;
+            source.batch(snapshot).await?;
             let target = Store::open(&OpenOptions::new(DatabaseUrl::sqlite(path)))?;
             target.migrate().await?;
             let mut tx = target.begin().await?;

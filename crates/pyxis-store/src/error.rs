@@ -120,6 +120,11 @@ fn is_lock_timeout(source: &ErrorSource) -> bool {
 #[error("another writer has held the database for too long; nothing was done")]
 pub(crate) struct Busy;
 
+/// The server did not answer in time. Work that was sent to it may have been done.
+#[derive(Debug, thiserror::Error)]
+#[error("the database server does not answer")]
+pub(crate) struct NoAnswer;
+
 /// The thread or task that serves the database has ended.
 #[derive(Debug, thiserror::Error)]
 #[error("the store is closed")]
@@ -139,6 +144,7 @@ mod tests {
         let broken = "port=none".parse::<tokio_postgres::Config>().unwrap_err();
         assert!(StoreError::unavailable(broken).may_have_happened());
         assert!(StoreError::unavailable(Closed).may_have_happened());
+        assert!(StoreError::unavailable(NoAnswer).may_have_happened());
         let no_connection = deadpool_postgres::PoolError::Closed;
         assert!(!StoreError::unavailable(no_connection).may_have_happened());
         assert!(!StoreError::unavailable(rusqlite::Error::InvalidQuery).may_have_happened());

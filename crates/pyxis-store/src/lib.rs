@@ -58,6 +58,7 @@ pub mod oauth_tokens;
 pub mod outbox;
 pub mod passkeys;
 pub mod policies;
+pub mod promotions;
 pub mod proof_issuers;
 pub mod proof_log;
 pub mod proofs;
@@ -80,13 +81,14 @@ pub mod webhooks;
 pub mod workspaces;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicI64};
 use std::time::Duration;
 
 use tokio::sync::broadcast;
 use tokio::time::Instant;
 
 use db::Backend;
+pub use db::postgres::long_work;
 pub use db::{Committing, Executor, Tx, fold};
 pub use error::{NO_NUL, StoreError};
 pub use event::StoreEvent;
@@ -102,6 +104,9 @@ const EVENT_BUFFER: usize = 1024;
 /// Maximum wait for a busy database, unless [`OpenOptions::patience`] is set.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Maximum time of a statement on PostgreSQL, unless [`OpenOptions::statement`] is set.
+const STATEMENT: Duration = Duration::from_secs(10);
+
 /// Options for opening a database.
 #[derive(Clone, Debug)]
 pub struct OpenOptions {
@@ -116,13 +121,25 @@ pub struct OpenOptions {
     /// Maximum wait of one operation for a connection, the writer and locks together. After that it fails with
     /// [`StoreError::Unavailable`] without any effect.
     pub patience: Duration,
+    /// PostgreSQL: maximum time for opening a connection, and for which the server's machine may not acknowledge data.
+    pub connect: Duration,
+    /// PostgreSQL: maximum time of one statement, and of a transaction's pause between two. See [`long_work`].
+    pub statement: Duration,
 }
 
 impl OpenOptions {
-    /// Defaults: one reader per core up to 16, 16 connections, public roots, five seconds.
+    /// Defaults: one reader per core up to 16, 16 connections, public roots, five seconds, ten for a statement.
     pub fn new(url: DatabaseUrl) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { url, readers: cores.min(16), pool_size: 16, extra_roots_pem: None, patience: PATIENCE }
+        Self {
+            url,
+            readers: cores.min(16),
+            pool_size: 16,
+            extra_roots_pem: None,
+            patience: PATIENCE,
+            connect: PATIENCE,
+            statement: STATEMENT,
+        }
     }
 }
 
@@ -146,6 +163,8 @@ struct Inner {
     events: broadcast::Sender<StoreEvent>,
     watched: AtomicBool,
     heads: scores::KeyCache,
+    /// Timeline of the server that is stored, 0 if unknown.
+    timeline: AtomicI64,
     patience: Duration,
 }
 
@@ -162,8 +181,14 @@ impl Store {
             )?)),
             (None, Some(config)) => {
                 let tls = url::tls(options.extra_roots_pem.as_deref())?;
-                let (size, patience) = (options.pool_size, options.patience);
-                Backend::Postgres(Box::new(db::postgres::Database::open(config, tls, size, patience)?))
+                let OpenOptions { patience, connect, statement, .. } = *options;
+                let limits = db::postgres::Limits { patience, connect, statement };
+                Backend::Postgres(Box::new(db::postgres::Database::open(
+                    &config,
+                    tls,
+                    options.pool_size,
+                    limits,
+                )?))
             }
             (None, None) => return Err(StoreError::Address("no database named")),
         };
@@ -172,6 +197,7 @@ impl Store {
             events: broadcast::channel(EVENT_BUFFER).0,
             watched: AtomicBool::new(false),
             heads: scores::KeyCache::default(),
+            timeline: AtomicI64::new(0),
             patience: options.patience,
         };
         Ok(Self { inner: Arc::new(inner) })
@@ -191,9 +217,21 @@ impl Store {
     /// Migrates the schema to the version of this program, which is returned. Safe to call from several processes
     /// concurrently.
     pub async fn migrate(&self) -> Result<i64, StoreError> {
-        let version = migrate::run(self).await?;
-        nullifier_sets::read_stored(self).await?;
-        Ok(version)
+        self.check_sessions().await?;
+        Box::pin(long_work(async {
+            let version = migrate::run(self).await?;
+            nullifier_sets::read_stored(self).await?;
+            Ok(version)
+        }))
+        .await
+    }
+
+    /// Refuses a PostgreSQL address that leads to a pooler in transaction mode, where nothing works reliably.
+    pub async fn check_sessions(&self) -> Result<(), StoreError> {
+        match self.backend() {
+            Backend::Sqlite(_) => Ok(()),
+            Backend::Postgres(database) => database.refuse_shared_processes().await,
+        }
     }
 
     /// Schema version of the database, 0 if empty.
@@ -214,12 +252,23 @@ impl Store {
         }
     }
 
-    /// Succeeds if the database answers, and writes can still be made durable.
+    /// Succeeds if the database answers on a connection of every pool, and writes can still be made durable.
     pub async fn ping(&self) -> Result<(), StoreError> {
-        if let Backend::Sqlite(database) = &self.inner.backend {
-            database.check_writable()?;
+        match self.backend() {
+            Backend::Sqlite(database) => {
+                database.check_writable()?;
+                self.optional::<(i64,)>(db::sql("SELECT CAST(1 AS BIGINT)")).await.map(drop)
+            }
+            Backend::Postgres(database) => database.ping().await,
         }
-        self.optional::<(i64,)>(db::sql("SELECT CAST(1 AS BIGINT)")).await.map(|_| ())
+    }
+
+    /// False if the last use of the database got no answer. Asks nothing.
+    pub fn is_answering(&self) -> bool {
+        match self.backend() {
+            Backend::Sqlite(_) => true,
+            Backend::Postgres(database) => database.server().is_answering(),
+        }
     }
 
     /// Starts a transaction. On SQLite it uses the only writer exclusively, so keep it short.
@@ -271,6 +320,10 @@ impl Store {
 
     pub(crate) fn backend(&self) -> &Backend {
         &self.inner.backend
+    }
+
+    pub(crate) fn timeline(&self) -> &AtomicI64 {
+        &self.inner.timeline
     }
 
     pub(crate) fn heads(&self) -> &scores::KeyCache {

@@ -112,12 +112,10 @@ pub(crate) async fn run(store: &Store) -> Result<i64, StoreError> {
         Backend::Postgres(database) => {
             let transaction = database.begin(deadline).await?;
             recent_enough(transaction.optional(&sql(SERVER)).await?)?;
-            let client = transaction.client()?;
-            let lock = [db::Bind::bind(ADVISORY_LOCK)];
-            db::postgres::execute(client, "SELECT pg_advisory_xact_lock($1)", &lock).await?;
-            client.batch_execute(CREATE_TABLE).await.map_err(db::postgres::failure)?;
+            transaction.execute(&sql("SELECT pg_advisory_xact_lock($1)").bind(ADVISORY_LOCK)).await?;
+            transaction.batch(CREATE_TABLE).await?;
             for migration in missing(&transaction.all(&sql(APPLIED)).await?, Engine::Postgres)? {
-                client.batch_execute(migration.postgres).await.map_err(db::postgres::failure)?;
+                transaction.batch(migration.postgres).await?;
                 transaction.execute(&migration.record(Engine::Postgres)).await?;
             }
             transaction.commit(&[]).await?;

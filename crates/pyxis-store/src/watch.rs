@@ -6,18 +6,20 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use tokio::sync::broadcast;
-use tokio_postgres::{AsyncMessage, Config};
-use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_postgres::AsyncMessage;
 
-use crate::Inner;
+use crate::db::postgres::Server;
 use crate::db::sqlite::session;
 use crate::db::{Backend, sql};
 use crate::event::StoreEvent;
+use crate::{Inner, StoreError};
 
 /// Interval at which SQLite is checked for commits of other processes.
 const POLL: Duration = Duration::from_millis(500);
 /// Delay before a lost LISTEN connection is reopened.
 const RECONNECT: Duration = Duration::from_secs(1);
+/// Interval at which the server must answer on the LISTEN connection, which otherwise only receives.
+const CHECK: Duration = Duration::from_secs(5);
 
 /// Starts the watcher of a store unless it is running. The task holds the store weakly.
 pub(crate) fn watch(inner: &Arc<Inner>) {
@@ -28,8 +30,7 @@ pub(crate) fn watch(inner: &Arc<Inner>) {
     match &inner.backend {
         Backend::Sqlite(_) => drop(tokio::spawn(poll_sqlite(store))),
         Backend::Postgres(database) => {
-            let (config, tls) = (database.config().clone(), database.tls());
-            drop(tokio::spawn(listen_postgres(store, config, tls)));
+            drop(tokio::spawn(listen_postgres(store, Arc::clone(database.server()))));
         }
     }
 }
@@ -57,10 +58,10 @@ async fn poll_sqlite(store: Weak<Inner>) {
     }
 }
 
-async fn listen_postgres(store: Weak<Inner>, config: Config, tls: MakeRustlsConnect) {
+async fn listen_postgres(store: Weak<Inner>, server: Arc<Server>) {
     let mut lost = false;
     while let Some(events) = store.upgrade().map(|inner| inner.events.clone()) {
-        if let Err(error) = listen_once(&store, &config, tls.clone(), &events, lost).await {
+        if let Err(error) = listen_once(&store, &server, &events, lost).await {
             tracing::warn!(%error, "listening for changes was interrupted");
         }
         lost = true;
@@ -68,35 +69,36 @@ async fn listen_postgres(store: Weak<Inner>, config: Config, tls: MakeRustlsConn
     }
 }
 
-/// Listens until the connection ends or the store is gone.
+/// Listens until the connection ends, the server no longer answers, or the store is gone.
 async fn listen_once(
     store: &Weak<Inner>,
-    config: &Config,
-    tls: MakeRustlsConnect,
+    server: &Server,
     events: &broadcast::Sender<StoreEvent>,
     lost: bool,
-) -> Result<(), tokio_postgres::Error> {
-    let (client, mut connection) = config.connect(tls).await?;
+) -> Result<(), StoreError> {
+    let (client, mut connection) = server.open().await?;
     let mut messages = futures_util::stream::poll_fn(move |context| connection.poll_message(context));
-    let listen = client.batch_execute(concat!("LISTEN ", "pyxis"));
-    tokio::pin!(listen);
-    let mut listening = false;
+    let answered = async {
+        server.answer(client.batch_execute(concat!("LISTEN ", "pyxis"))).await?;
+        if lost {
+            announce(events, &[StoreEvent::Configuration, StoreEvent::Unknown]);
+        }
+        loop {
+            tokio::time::sleep(CHECK).await;
+            server.answer(client.batch_execute("")).await?;
+        }
+    };
+    tokio::pin!(answered);
     let mut check = tokio::time::interval(RECONNECT);
     loop {
         tokio::select! {
-            done = &mut listen, if !listening => {
-                done?;
-                listening = true;
-                if lost {
-                    announce(events, &[StoreEvent::Configuration, StoreEvent::Unknown]);
-                }
-            }
+            ended = &mut answered => return ended,
             message = messages.next() => match message {
                 Some(Ok(AsyncMessage::Notification(note))) => {
                     announce(events, &[StoreEvent::from_payload(note.payload())]);
                 }
                 Some(Ok(_)) => {}
-                Some(Err(error)) => return Err(error),
+                Some(Err(error)) => return Err(StoreError::unavailable(error)),
                 None => return Ok(()),
             },
             _ = check.tick() => if store.strong_count() == 0 {

@@ -3,6 +3,7 @@
 
 pub mod anvil;
 pub mod authenticator;
+pub mod cluster;
 pub mod database;
 pub mod indexer;
 pub mod installation;
@@ -10,6 +11,7 @@ pub mod issuer;
 pub mod matrix;
 pub mod netns;
 pub mod onnx;
+pub mod pgbouncer;
 pub mod picture;
 pub mod postgres;
 pub mod push;

@@ -13,15 +13,25 @@ const INSIDE: &str = "PX_TESTKIT_NETNS";
 ///
 /// Panics without the privilege or the tools, and if the inner run fails: tests that need a namespace have `netns` in
 /// their names, so that `ci/test.sh` can leave them out.
-#[expect(clippy::disallowed_methods, reason = "a test finds in this way where it runs")]
 pub fn inside(name: &str) -> bool {
+    run_in(name, Namespace::of_every_address)
+}
+
+/// Like [`inside`], with a cable to another machine instead of all the addresses. Returns that machine, or `None` in
+/// the outer process.
+pub fn beside_machine(name: &str) -> Option<Machine> {
+    run_in(name, Namespace::new).then(Machine::new)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test finds in this way where it runs")]
+fn run_in(name: &str, make: impl FnOnce() -> Namespace) -> bool {
     if std::env::var_os(INSIDE).is_some() {
         return true;
     }
     if let Err(missing) = tools() {
         panic!("{name} cannot run: {missing}");
     }
-    let namespace = Namespace::new();
+    let namespace = make();
     let program = std::env::current_exe().expect("the path of the test binary");
     let status = namespace
         .command(program.to_str().expect("a path that is text"))
@@ -62,6 +72,11 @@ impl Namespace {
         let this = Self(format!("px-test-{}-{number}", std::process::id()));
         ip(&["netns", "add", &this.0]);
         ip(&["-n", &this.0, "link", "set", "lo", "up"]);
+        this
+    }
+
+    fn of_every_address() -> Self {
+        let this = Self::new();
         ip(&["-n", &this.0, "route", "add", "local", "0.0.0.0/0", "dev", "lo"]);
         ip(&["-n", &this.0, "-6", "route", "add", "local", "::/0", "dev", "lo"]);
         this
@@ -71,6 +86,40 @@ impl Namespace {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", &self.0, program]);
         command
+    }
+}
+
+/// Another machine, at the end of a cable.
+pub struct Machine(Namespace);
+
+impl Machine {
+    /// Its address.
+    pub const ADDRESS: &str = "10.77.0.2";
+
+    /// Connects it to the namespace of this process.
+    fn new() -> Self {
+        let there = Namespace::new();
+        ip(&["link", "add", "px-here", "type", "veth", "peer", "name", "px-there", "netns", &there.0]);
+        ip(&["address", "add", "10.77.0.1/24", "dev", "px-here"]);
+        ip(&["link", "set", "px-here", "up"]);
+        ip(&["-n", &there.0, "address", "add", "10.77.0.2/24", "dev", "px-there"]);
+        ip(&["-n", &there.0, "link", "set", "px-there", "up"]);
+        Self(there)
+    }
+
+    /// A command that runs there.
+    pub fn command(&self, program: &str) -> Command {
+        self.0.command(program)
+    }
+
+    /// Cuts the cable: nothing arrives any more, and nobody is told.
+    pub fn cut(&self) {
+        ip(&["-n", &self.0.0, "link", "set", "px-there", "down"]);
+    }
+
+    /// Connects it again.
+    pub fn reconnect(&self) {
+        ip(&["-n", &self.0.0, "link", "set", "px-there", "up"]);
     }
 }
 

@@ -26,6 +26,11 @@ impl Database {
         Self { admin, name }
     }
 
+    /// Name of the database.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Connection URL as text.
     pub fn address(&self) -> String {
         let (server, _) = self.admin.rsplit_once('/').expect("the URL names a database");
@@ -123,7 +128,7 @@ impl Held {
     }
 }
 
-async fn run(url: &str, statements: &str) -> Vec<String> {
+pub(crate) async fn run(url: &str, statements: &str) -> Vec<String> {
     let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.expect("PostgreSQL");
     let driver = tokio::spawn(connection);
     let messages = client.simple_query(statements).await.expect(statements);

@@ -144,7 +144,17 @@ pub async fn open_store(config: &Config) -> Result<Store> {
 /// Opens the database without migrating it.
 pub fn connect_store(config: &Config) -> Result<Store> {
     make_dir(&config.data_dir)?;
-    Store::open(&OpenOptions::new(config.database.clone())).context("cannot open the database")
+    Store::open(&database_options(config)).context("cannot open the database")
+}
+
+/// Location and limits of the database.
+pub fn database_options(config: &Config) -> OpenOptions {
+    OpenOptions {
+        patience: config.database_timeout,
+        connect: config.database_timeout,
+        statement: config.database_statement,
+        ..OpenOptions::new(config.database.clone())
+    }
 }
 
 /// The file that keeps the newest signed audit head outside the database.

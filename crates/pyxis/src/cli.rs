@@ -14,6 +14,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::auth::CredentialKind;
+use pyxis_core::clock::UnixMillis;
 
 use crate::config::Flags;
 
@@ -548,6 +549,19 @@ pub enum AuditCommand {
         #[arg(long = "kind", value_name = "EVENT", value_parser = event)]
         events: Vec<AuditEvent>,
     },
+    /// List requests that were open when a standby of PostgreSQL was promoted.
+    InFlight {
+        /// Time of the promotion (RFC 3339) [default: when the latest one was noticed].
+        #[arg(long, value_name = "TIME", value_parser = time)]
+        around: Option<UnixMillis>,
+        /// Seconds before and after that time.
+        #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+        margin: u64,
+    },
+}
+
+fn time(text: &str) -> Result<UnixMillis, String> {
+    UnixMillis::parse_rfc3339(text).ok_or_else(|| "not a time such as 2026-01-31T12:00:00Z".to_owned())
 }
 
 fn event(name: &str) -> Result<AuditEvent, String> {

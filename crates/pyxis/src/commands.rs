@@ -12,6 +12,7 @@ mod database;
 mod grants;
 mod healthcheck;
 mod import;
+mod in_flight;
 mod issuers;
 mod keys;
 mod login;
@@ -63,8 +64,15 @@ pub fn run(cli: Cli) -> ExitCode {
         .build();
     // Otherwise a name lookup that hangs would keep the answer of a health check.
     let abandons_lookups = matches!(cli.command, Command::Healthcheck { .. });
+    let serves =
+        matches!(cli.command, Command::Serve { .. } | Command::Quickstart { .. } | Command::Signer { .. });
     let done = runtime.map_err(anyhow::Error::from).and_then(|runtime| {
-        let done = runtime.block_on(command(cli));
+        // A server answers in seconds. A person waits for a command as long as it takes.
+        let done = if serves {
+            runtime.block_on(command(cli))
+        } else {
+            runtime.block_on(pyxis_store::long_work(command(cli)))
+        };
         if abandons_lookups {
             runtime.shutdown_background();
         }

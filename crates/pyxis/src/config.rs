@@ -42,6 +42,10 @@ pub struct Config {
     /// Directory of the database, the key and the audit anchor.
     pub data_dir: PathBuf,
     pub database: DatabaseUrl,
+    /// Maximum wait for a database connection, a lock, or the server's machine.
+    pub database_timeout: Duration,
+    /// Maximum time of one statement on PostgreSQL.
+    pub database_statement: Duration,
     /// Master key from the environment or a file; otherwise `data_dir/master.key`.
     pub encryption_key: Option<SecretString>,
     /// Address to listen on.
@@ -181,6 +185,8 @@ impl Config {
         };
         let config = Self {
             database,
+            database_timeout: Duration::from_secs(source.parsed("database_timeout_secs")?),
+            database_statement: Duration::from_secs(source.parsed("database_statement_secs")?),
             encryption_key: source.secret("encryption_key")?,
             listen: source.parsed("listen")?,
             metrics_listen: parse::metrics_listen(
@@ -239,6 +245,12 @@ impl Config {
         }
         if self.websocket_idle.is_zero() || self.websocket_time.is_zero() {
             bail!("PX_WEBSOCKET_IDLE_SECS and PX_WEBSOCKET_MAX_SECS must be at least 1");
+        }
+        if !(1..=60).contains(&self.database_timeout.as_secs()) {
+            bail!("PX_DATABASE_TIMEOUT_SECS must be 1 to 60");
+        }
+        if !(1..=600).contains(&self.database_statement.as_secs()) {
+            bail!("PX_DATABASE_STATEMENT_SECS must be 1 to 600");
         }
         if self.mcp_wait > MAX_MCP_WAIT {
             bail!("PX_MCP_WAIT_SECS must be at most 60");

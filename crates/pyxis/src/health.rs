@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 /// Time for each part to respond.
-const LIMIT: Duration = Duration::from_secs(5);
+const LIMIT: Duration = Duration::from_secs(2);
 
 /// State of the routes.
 #[derive(Clone)]
@@ -73,6 +73,9 @@ pyxis_http::value_schemas! {
 
 #[derive(Serialize, ToSchema)]
 struct Liveness {
+    /// State of the database when it was last used. Nothing is asked for this.
+    #[schema(value_type = PartHealth)]
+    database: &'static str,
     #[schema(value_type = AlwaysOk)]
     status: &'static str,
 }
@@ -92,6 +95,8 @@ struct Readiness {
 }
 
 /// Check that the process responds.
+///
+/// A database that is away is mentioned and is no reason for a restart.
 #[utoipa::path(
     get,
     path = "/healthz",
@@ -99,14 +104,18 @@ struct Readiness {
     operation_id = "health",
     responses((status = 200, description = "The process responds.", body = Liveness)),
 )]
-async fn healthz() -> Response {
-    axum::Json(Liveness { status: "ok" }).into_response()
+async fn healthz(Extract(HealthState { gateway, .. }): Extract<HealthState>) -> Response {
+    axum::Json(Liveness { database: word(gateway.store.is_answering()), status: "ok" }).into_response()
+}
+
+const fn word(ok: bool) -> &'static str {
+    if ok { "ok" } else { "unavailable" }
 }
 
 /// Check that requests can be served.
 ///
-/// The database responds, the audit trail can be read and written, names can be resolved, and the server was not asked
-/// to stop.
+/// The database responds on every kind of connection, the audit trail can be read and written, names can be resolved,
+/// and the server was not asked to stop.
 #[utoipa::path(
     get,
     path = "/readyz",
@@ -132,7 +141,6 @@ async fn readyz(Extract(HealthState { gateway, stopping }): Extract<HealthState>
     let draining = *stopping.borrow();
     let ready = checked.ready() && !draining;
     let PartsHealth { database, audit, resolver } = checked;
-    let word = |ok: bool| if ok { "ok" } else { "unavailable" };
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let body = Readiness {
         audit: word(audit),

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use axum::Router;
@@ -18,6 +19,8 @@ use pyxis_store::{Engine, nodes};
 use pyxis_verify as verify;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout, timeout_at};
 use tower::{Layer, ServiceExt, service_fn};
 
 use crate::app::App;
@@ -28,6 +31,9 @@ use crate::service_manager::{self, Notice};
 use crate::telemetry::init_metrics;
 use crate::traces::{self, Traces};
 use crate::{audit_push, health, openapi};
+
+/// Time for the last writes to the database.
+const LAST_WRITES: Duration = Duration::from_secs(5);
 
 /// A bound listener and its public origin.
 pub struct Bound {
@@ -130,27 +136,44 @@ pub async fn run(app: App, bound: Bound, traces: Option<Traces>) -> Result<()> {
         stop.send_replace(true);
     });
     service_manager::notify(Notice::Ready);
-    let finished = serve::serve_peers(bound.listener, |peer| front.for_peer(peer), until(stopped)).await;
+    let served = serve::serve_peers(bound.listener, |peer| front.for_peer(peer), until(stopped.clone()));
+    let asked = async {
+        until(stopped).await;
+        Instant::now()
+    };
+    let (finished, asked) = tokio::join!(served, asked);
     if !finished {
         tracing::warn!("some requests did not finish in time and were aborted");
     }
-    let drained = tokio::time::timeout(serve::DRAIN, async { while workers.join_next().await.is_some() {} });
+    let settled = settle(&app, &mut workers, asked + serve::DRAIN).await;
+    if let Some(traces) = traces {
+        traces.finish().await;
+    }
+    settled
+}
+
+/// Ends the background work by `end`, and then stores what is left. A database that is away does not prolong it.
+async fn settle(app: &App, workers: &mut JoinSet<()>, end: Instant) -> Result<()> {
+    let drained = timeout_at(end, async { while workers.join_next().await.is_some() {} });
     if drained.await.is_err() {
         tracing::warn!("some background tasks did not finish in time");
     }
-    if tokio::time::timeout(serve::DRAIN, app.scoring.settled()).await.is_err() {
+    if timeout_at(end, app.scoring.settled()).await.is_err() {
         tracing::warn!(
             "cannot release the requests reserved for some API keys; their rate limits are slightly stricter \
              in this window"
         );
     }
-    gateway::workers::bookkeeping_tick(&app.gateway).await?;
+    let written = timeout(LAST_WRITES, last_writes(app)).await;
+    written.context("the database does not answer; the last records are not stored")?
+}
+
+async fn last_writes(app: &App) -> Result<()> {
+    let kept = gateway::workers::bookkeeping_tick(&app.gateway).await;
     app.gateway.audit.stop().await?;
+    kept?;
     // From here on, other nodes may take over this node's unfinished work.
     nodes::remove(&app.store, app.gateway.node).await?;
-    if let Some(traces) = traces {
-        traces.finish().await;
-    }
     Ok(())
 }
 

@@ -13,6 +13,7 @@ use crate::config::Config;
 use crate::runtime::anchor::Anchor;
 use crate::runtime::chat_health::ChatExaminations;
 use crate::runtime::client_documents::ClientDocuments;
+use crate::runtime::heartbeats::Heartbeats;
 use crate::runtime::in_flight::InFlight;
 use crate::runtime::last_used::LastUsedBuffer;
 use crate::runtime::login_throttle::UnknownEmailThrottle;
@@ -78,6 +79,7 @@ pub struct Inner {
     pub(crate) config_cache: ConfigCache,
     pub(crate) waiters: Waiters,
     pub(crate) work: Work,
+    pub(crate) heartbeats: Heartbeats,
     pub(crate) last_used: LastUsedBuffer,
     pub(crate) token_cache: TokenCache,
     pub(crate) mtls_clients: MtlsClients,
@@ -111,6 +113,7 @@ impl State {
             config_cache: ConfigCache::default(),
             waiters: Waiters::default(),
             work: Work::default(),
+            heartbeats: Heartbeats::default(),
             last_used: LastUsedBuffer::default(),
             token_cache: TokenCache::default(),
             mtls_clients: MtlsClients::default(),

@@ -7,7 +7,7 @@ use rusqlite::OpenFlags;
 use tokio::sync::mpsc;
 
 use super::{BackupProgress, TABLES};
-use crate::db::postgres::{self, Transaction};
+use crate::db::postgres::Transaction;
 use crate::db::sqlite::{self, Session};
 use crate::db::{Bind, Row, Rows, SqlQuery, Value, sql};
 use crate::{Executor, StoreError, Tx};
@@ -155,10 +155,10 @@ pub(super) async fn from_postgres(
     for name in TABLES {
         let table = Table::of(sink.tx, name).await?;
         let none: [i64; 0] = [];
-        let rows = source.client()?.query_raw(&table.select(), none).await.map_err(postgres::failure)?;
+        let rows = source.answer(source.client()?.query_raw(&table.select(), none)).await?;
         pin_mut!(rows);
         let mut batch = Batch::default();
-        while let Some(row) = rows.try_next().await.map_err(postgres::failure)? {
+        while let Some(row) = source.answer(rows.try_next()).await? {
             batch.push(table.convert(&mut Row::postgres(&row, name))?);
             if batch.is_full() {
                 sink.write(&table, batch.take()).await?;

@@ -1,14 +1,15 @@
 //! PostgreSQL: a pool of connections with cached prepared statements.
 
 use std::error::Error;
+use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use deadpool_postgres::{
-    Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, TimeoutType,
-};
-use futures_util::future::try_join_all;
+use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
+use futures_util::StreamExt;
+use futures_util::future::try_join3;
+use futures_util::stream::FuturesOrdered;
 use tokio::time::Instant;
 use tokio_postgres::Config;
 use tokio_postgres::error::SqlState;
@@ -16,7 +17,11 @@ use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use loan::PooledConnection;
+pub(crate) use limits::Limits;
+pub use limits::long_work;
+use limits::{is_long, millis};
+use loan::{Closing, PooledConnection};
+pub(crate) use server::Server;
 use shared::PipelinedPool;
 
 use super::query::SqlQuery;
@@ -26,11 +31,13 @@ use crate::error::Busy;
 use crate::store_metrics::PoolState;
 use crate::{StoreError, StoreEvent};
 
+mod connect;
+mod limits;
 mod loan;
+mod pooler;
+mod server;
 mod shared;
 
-/// Maximum time for connecting or for canceling a statement.
-const WAIT: Duration = Duration::from_secs(5);
 /// Wait for a connection after which the remaining lock timeout is set separately.
 const LONG: Duration = Duration::from_millis(100);
 
@@ -41,32 +48,25 @@ pub(crate) struct Database {
     relaxed: Pool,
     /// For point reads.
     shared: PipelinedPool,
-    config: Config,
-    tls: MakeRustlsConnect,
+    server: Arc<Server>,
     commits: Arc<AtomicU64>,
-    patience: Duration,
 }
 
 impl Database {
-    /// Creates the pool without connecting. An operation waits for a connection and for locks for `patience` at most.
+    /// Creates the pools without connecting.
     pub(crate) fn open(
-        config: Config,
+        config: &Config,
         tls: MakeRustlsConnect,
         size: usize,
-        patience: Duration,
+        limits: Limits,
     ) -> Result<Self, StoreError> {
-        let options = config.get_options().unwrap_or_default();
-        // Placed first, so that a setting in the database URL takes precedence.
-        let options = format!("-c lock_timeout={} {options}", millis(patience));
-        let mut bounded = config.clone();
-        bounded.options(options.clone());
-        let pool = pool_of(bounded.clone(), &tls, size.max(2), patience)?;
-        let mut hasty = config.clone();
-        hasty.options(format!("{options} -c synchronous_commit=off"));
-        let relaxed = pool_of(hasty, &tls, 2, patience)?;
-        let shared = pool_of(bounded, &tls, shared::LANES, patience)?;
-        let shared = PipelinedPool::new(shared, tls.clone(), patience);
-        Ok(Self { pool, relaxed, shared, config, tls, commits: Arc::default(), patience })
+        let connector = connect::PostgresConnector::new(config, tls.clone(), limits);
+        let server = Arc::new(Server::new(connector, limits, tls));
+        let pool = pool_of(config, &server, server.connector.clone(), size.max(2))?;
+        let relaxed = pool_of(config, &server, server.connector.relaxed(), 2)?;
+        let shared = pool_of(config, &server, server.connector.clone(), shared::WITH_REPLACED)?;
+        let shared = PipelinedPool::new(shared, Arc::clone(&server));
+        Ok(Self { pool, relaxed, shared, server, commits: Arc::default() })
     }
 
     /// Connections of the pools, but for the few that are shared by point reads.
@@ -77,12 +77,21 @@ impl Database {
         PoolState { idle, in_use: (all.size + relaxed.size).saturating_sub(idle), waiters }
     }
 
-    pub(crate) const fn config(&self) -> &Config {
-        &self.config
+    pub(crate) const fn server(&self) -> &Arc<Server> {
+        &self.server
     }
 
-    pub(crate) fn tls(&self) -> MakeRustlsConnect {
-        self.tls.clone()
+    /// Refuses an address at which a connection is not a session.
+    pub(crate) async fn refuse_shared_processes(&self) -> Result<(), StoreError> {
+        pooler::refuse_shared_processes(&self.server).await
+    }
+
+    /// Succeeds if the server answers on a connection of every pool.
+    pub(crate) async fn ping(&self) -> Result<(), StoreError> {
+        let one = super::sql("SELECT CAST(1 AS BIGINT)");
+        let read = self.optional::<(i64,)>(&one);
+        let (write, relaxed) = (self.all::<(i64,)>(&one), self.all_relaxed::<(i64,)>(&one));
+        Box::pin(try_join3(read, write, relaxed)).await.map(drop)
     }
 
     /// Upper bound on the commits of this process.
@@ -90,34 +99,34 @@ impl Database {
         self.commits.load(Ordering::Acquire)
     }
 
-    pub(crate) async fn client(&self) -> Result<Object, StoreError> {
-        client(&self.pool).await
-    }
-
     /// A point read.
     pub(super) async fn optional<T: FromRow>(&self, query: &SqlQuery) -> Result<Option<T>, StoreError> {
-        self.shared.read(async |client| optional(client, query).await).await
+        if is_long() {
+            return self.alone(&self.pool, Closing::Read, async |loan| optional(loan, query).await).await;
+        }
+        self.shared.read(async |client| first(&rows(&self.server, client, query).await?)).await
     }
 
     pub(super) async fn all<T: FromRow>(&self, query: &SqlQuery) -> Result<Vec<T>, StoreError> {
-        self.alone(&self.pool, async |client| all(client, query).await).await
+        self.alone(&self.pool, Closing::Read, async |loan| all(loan, query).await).await
     }
 
     /// A write with RETURNING.
     pub(super) async fn returning<T: FromRow>(&self, query: &SqlQuery) -> Result<Vec<T>, StoreError> {
-        let outcome = if query.relaxed { self.all_relaxed(query).await } else { self.all(query).await };
+        let pool = if query.relaxed { &self.relaxed } else { &self.pool };
+        let outcome = self.alone(pool, Closing::Commit, async |loan| all(loan, query).await).await;
         self.commits.fetch_add(1, Ordering::Release);
         outcome
     }
 
     /// See [`SqlQuery::relaxed`].
     async fn all_relaxed<T: FromRow>(&self, query: &SqlQuery) -> Result<Vec<T>, StoreError> {
-        self.alone(&self.relaxed, async |client| all(client, query).await).await
+        self.alone(&self.relaxed, Closing::Read, async |loan| all(loan, query).await).await
     }
 
     pub(super) async fn execute(&self, query: &SqlQuery) -> Result<u64, StoreError> {
-        let run = async |client: &Object| execute(client, &query.text, &query.params).await;
-        let outcome = self.alone(&self.pool, run).await;
+        let run = async |loan: &PooledConnection| execute(loan, &query.text, &query.params).await;
+        let outcome = self.alone(&self.pool, Closing::Commit, run).await;
         self.commits.fetch_add(1, Ordering::Release);
         outcome
     }
@@ -126,64 +135,67 @@ impl Database {
     async fn alone<T>(
         &self,
         pool: &Pool,
-        run: impl AsyncFnOnce(&Object) -> Result<T, StoreError>,
+        closing: Closing,
+        run: impl AsyncFnOnce(&PooledConnection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let deadline = Instant::now() + self.patience;
-        let loan = PooledConnection::new(client(pool).await?, self.tls(), "");
-        let Some(left) = self.left(deadline) else {
-            let outcome = run(loan.client()?).await;
-            loan.give_back();
+        let deadline = Instant::now() + self.server.limits.patience;
+        let client = self.server.client(pool).await?;
+        let loan = PooledConnection::new(client, Arc::clone(&self.server), closing);
+        let left = self.left(deadline);
+        if left.is_none() && !is_long() {
+            let outcome = run(&loan).await;
+            // A failed one is only given back if the connection still works.
+            if outcome.is_ok() {
+                loan.give_back();
+            }
             return outcome;
-        };
-        let transaction = Transaction { loan: loan.closing("ROLLBACK"), commits: Arc::clone(&self.commits) };
-        transaction.begin(Some(left)).await?;
-        let outcome = run(transaction.client()?).await?;
+        }
+        let loan = loan.closing(Closing::Transaction);
+        let transaction = Transaction { loan, commits: Arc::clone(&self.commits) };
+        transaction.begin(left).await?;
+        let outcome = run(&transaction.loan).await?;
         transaction.commit(&[]).await?;
         Ok(outcome)
     }
 
     /// Remaining lock timeout, unless it nearly equals the default of each connection.
     fn left(&self, deadline: Instant) -> Option<Duration> {
+        let patience = self.server.limits.patience;
         let left = deadline.saturating_duration_since(Instant::now());
-        (left + LONG < self.patience || left > self.patience).then_some(left)
+        (left + LONG < patience || left > patience).then_some(left)
     }
 
     /// Begins a transaction whose statements wait for locks until `deadline`, or slightly longer.
     pub(crate) async fn begin(&self, deadline: Instant) -> Result<Transaction, StoreError> {
-        let client = tokio::time::timeout_at(deadline, self.client()).await;
+        let client = tokio::time::timeout_at(deadline, self.server.client(&self.pool)).await;
         let client = client.map_err(|_| StoreError::unavailable(Busy))??;
         // From here on a drop rolls back, even while BEGIN is in progress.
-        let loan = PooledConnection::new(client, self.tls(), "ROLLBACK");
+        let loan = PooledConnection::new(client, Arc::clone(&self.server), Closing::Transaction);
         let transaction = Transaction { loan, commits: Arc::clone(&self.commits) };
         transaction.begin(self.left(deadline)).await?;
         Ok(transaction)
     }
 }
 
-async fn client(pool: &Pool) -> Result<Object, StoreError> {
-    pool.get().await.map_err(|error| match error {
-        PoolError::Timeout(TimeoutType::Wait) => StoreError::unavailable(Busy),
-        error => StoreError::unavailable(error),
-    })
-}
-
-/// Milliseconds for a server setting in which 0 means no limit.
-fn millis(time: Duration) -> u128 {
-    time.as_millis().clamp(1, 2_147_483_647)
-}
-
 fn pool_of(
-    config: Config,
-    tls: &MakeRustlsConnect,
+    config: &Config,
+    server: &Arc<Server>,
+    connector: connect::PostgresConnector,
     size: usize,
-    patience: Duration,
 ) -> Result<Pool, StoreError> {
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-    Pool::builder(Manager::from_config(config, tls.clone(), recycling))
+    let judge = Arc::clone(server);
+    Pool::builder(Manager::from_connect(config.clone(), connector, recycling))
         .max_size(size)
         .runtime(Runtime::Tokio1)
-        .wait_timeout(Some(patience))
-        .create_timeout(Some(WAIT))
+        .wait_timeout(Some(server.limits.patience))
+        .create_timeout(Some(server.limits.connect))
+        .pre_recycle(Hook::sync_fn(move |_, metrics| {
+            if judge.suspects(metrics.created) {
+                return Err(HookError::message("opened before the server failed to answer"));
+            }
+            Ok(())
+        }))
         .build()
         .map_err(StoreError::unavailable)
 }
@@ -198,11 +210,33 @@ pub(crate) struct Transaction {
 impl Transaction {
     /// `locks` is the lock timeout, if it differs from the connection's.
     async fn begin(&self, locks: Option<Duration>) -> Result<(), StoreError> {
-        let begin = match locks {
-            None => "BEGIN".to_owned(),
-            Some(locks) => format!("BEGIN; SET LOCAL lock_timeout = {}", millis(locks)),
+        let mut begin = "BEGIN".to_owned();
+        let mut set = |name: &str, limit: Duration| {
+            // Writing to a String does not fail.
+            let _ = write!(begin, "; SET LOCAL {name} = {}", millis(limit));
         };
-        self.client()?.batch_execute(&begin).await.map_err(failure)
+        if let Some(locks) = locks {
+            set("lock_timeout", locks);
+        }
+        if is_long() {
+            let limit = self.loan.server().limits.on_server();
+            set("statement_timeout", limit);
+            set("idle_in_transaction_session_timeout", limit);
+        }
+        self.batch(&begin).await
+    }
+
+    /// Runs statements without parameters.
+    pub(crate) async fn batch(&self, statements: &str) -> Result<(), StoreError> {
+        self.answer(self.client()?.batch_execute(statements)).await
+    }
+
+    /// Waits for an answer of the server, within the limit of a statement.
+    pub(crate) async fn answer<T>(
+        &self,
+        work: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T, StoreError> {
+        self.loan.server().answer(work).await
     }
 
     pub(crate) fn client(&self) -> Result<&Object, StoreError> {
@@ -210,28 +244,34 @@ impl Transaction {
     }
 
     pub(crate) async fn optional<T: FromRow>(&self, query: &SqlQuery) -> Result<Option<T>, StoreError> {
-        optional(self.client()?, query).await
+        optional(&self.loan, query).await
     }
 
     pub(crate) async fn all<T: FromRow>(&self, query: &SqlQuery) -> Result<Vec<T>, StoreError> {
-        all(self.client()?, query).await
+        all(&self.loan, query).await
     }
 
     pub(crate) async fn execute(&self, query: &SqlQuery) -> Result<u64, StoreError> {
-        execute(self.client()?, &query.text, &query.params).await
+        execute(&self.loan, &query.text, &query.params).await
     }
 
-    /// Sends every row before waiting for the first response.
+    /// Sends every row before waiting for the first response. The time limit is for each.
     pub(super) async fn execute_each(&self, text: &str, rows: &[Vec<Value>]) -> Result<u64, StoreError> {
         let client = self.client()?;
-        let statement = client.prepare_cached(text).await.map_err(failure)?;
+        let statement = self.answer(client.prepare_cached(text)).await?;
         let statement = &statement;
-        let sent = rows.iter().map(|row| async move {
-            let params: Vec<&(dyn ToSql + Sync)> = row.iter().map(|value| value as _).collect();
-            client.execute(statement, &params).await
-        });
-        let touched = try_join_all(sent).await.map_err(failure)?;
-        Ok(touched.into_iter().sum())
+        let mut sent: FuturesOrdered<_> = rows
+            .iter()
+            .map(|row| async move {
+                let params: Vec<&(dyn ToSql + Sync)> = row.iter().map(|value| value as _).collect();
+                client.execute(statement, &params).await
+            })
+            .collect();
+        let mut touched = 0;
+        while let Some(one) = self.answer(async { sent.next().await.transpose() }).await? {
+            touched += one;
+        }
+        Ok(touched)
     }
 
     pub(crate) async fn commit(self, events: &[StoreEvent]) -> Result<(), StoreError> {
@@ -240,47 +280,49 @@ impl Transaction {
                 super::sql("SELECT pg_notify($1, $2)").bind(crate::event::CHANNEL).bind(event.to_payload());
             self.execute(&notify).await?;
         }
-        let committed = self.client()?.batch_execute("COMMIT").await.map_err(failure);
+        let loan = self.loan.closing(Closing::Commit);
+        let committed = loan.server().answer(loan.client()?.batch_execute("COMMIT")).await;
         self.commits.fetch_add(1, Ordering::Release);
         committed?;
-        self.loan.give_back();
+        loan.give_back();
         Ok(())
     }
 }
 
-async fn optional<T: FromRow>(
-    client: &deadpool_postgres::ClientWrapper,
-    query: &SqlQuery,
-) -> Result<Option<T>, StoreError> {
-    let rows = rows(client, query).await?;
+async fn optional<T: FromRow>(loan: &PooledConnection, query: &SqlQuery) -> Result<Option<T>, StoreError> {
+    first(&rows(loan.server(), loan.client()?, query).await?)
+}
+
+fn first<T: FromRow>(rows: &[tokio_postgres::Row]) -> Result<Option<T>, StoreError> {
     rows.first().map(|row| T::from_row(&mut Row::postgres(row, T::TABLE))).transpose()
 }
 
-async fn all<T: FromRow>(
-    client: &deadpool_postgres::ClientWrapper,
-    query: &SqlQuery,
-) -> Result<Vec<T>, StoreError> {
-    let rows = rows(client, query).await?;
+async fn all<T: FromRow>(loan: &PooledConnection, query: &SqlQuery) -> Result<Vec<T>, StoreError> {
+    let rows = rows(loan.server(), loan.client()?, query).await?;
     rows.iter().map(|row| T::from_row(&mut Row::postgres(row, T::TABLE))).collect()
 }
 
 async fn rows(
+    server: &Server,
     client: &deadpool_postgres::ClientWrapper,
     query: &SqlQuery,
 ) -> Result<Vec<tokio_postgres::Row>, StoreError> {
-    let statement = client.prepare_cached(&query.text).await.map_err(failure)?;
-    let params: Vec<&(dyn ToSql + Sync)> = query.params.iter().map(|value| value as _).collect();
-    client.query(&statement, &params).await.map_err(failure)
+    let answer = async {
+        let statement = client.prepare_cached(&query.text).await?;
+        let params: Vec<&(dyn ToSql + Sync)> = query.params.iter().map(|value| value as _).collect();
+        client.query(&statement, &params).await
+    };
+    server.answer(answer).await
 }
 
-pub(crate) async fn execute(
-    client: &deadpool_postgres::ClientWrapper,
-    text: &str,
-    params: &[Value],
-) -> Result<u64, StoreError> {
-    let statement = client.prepare_cached(text).await.map_err(failure)?;
-    let params: Vec<&(dyn ToSql + Sync)> = params.iter().map(|value| value as _).collect();
-    client.execute(&statement, &params).await.map_err(failure)
+async fn execute(loan: &PooledConnection, text: &str, params: &[Value]) -> Result<u64, StoreError> {
+    let client = loan.client()?;
+    let answer = async {
+        let statement = client.prepare_cached(text).await?;
+        let params: Vec<&(dyn ToSql + Sync)> = params.iter().map(|value| value as _).collect();
+        client.execute(&statement, &params).await
+    };
+    loan.server().answer(answer).await
 }
 
 impl ToSql for Value {
@@ -322,7 +364,13 @@ pub(crate) fn failure(error: tokio_postgres::Error) -> StoreError {
     }
 }
 
-/// Classes 08 (connection), 53 (resources), 57 (operator) and 40 (serialization, deadlock), and lock timeouts.
+/// Classes 08 (connection), 53 (resources), 57 (operator) and 40 (serialization, deadlock), lock timeouts, and a server
+/// that became a standby.
 fn is_unavailable(code: &SqlState) -> bool {
-    *code == SqlState::LOCK_NOT_AVAILABLE || matches!(code.code().get(..2), Some("08" | "53" | "57" | "40"))
+    const OTHERS: [&SqlState; 3] = [
+        &SqlState::LOCK_NOT_AVAILABLE,
+        &SqlState::READ_ONLY_SQL_TRANSACTION,
+        &SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+    ];
+    OTHERS.contains(&code) || matches!(code.code().get(..2), Some("08" | "53" | "57" | "40"))
 }

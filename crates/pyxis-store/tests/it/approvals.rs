@@ -77,6 +77,28 @@ engines! {
         assert!(approvals::request(&main.store, other, new.txn_id).await.unwrap().is_none());
     }
 
+    async fn what_was_open_at_a_time_is_listed_and_what_ended_before_is_not(main: &Workspace) {
+        let at_time = |dedupe, time| NewApproval { created_at: at(time), ..new_approval(main, dedupe) };
+        let (pending, expired, late) = (at_time("p", 10), at_time("e", 11), at_time("l", 500));
+        let expired = NewApproval { expires_at: at(100), ..expired };
+        for new in [&pending, &expired, &late] {
+            let aad = approvals::request_aad(main.id, new.txn_id);
+            let mut tx = main.store.begin().await.unwrap();
+            approvals::insert(&mut tx, new, main.keyring.seal(&OsEntropy, &aad, b"{}")).await.unwrap();
+            tx.commit().await.unwrap();
+        }
+        assert!(expire(&main.store, &expired, 100).await);
+        let open = async |from, to| {
+            let rows = approvals::list_in_flight(&main.store, main.id, at(from), at(to)).await.unwrap();
+            rows.into_iter().map(|row| row.txn_id).collect::<Vec<_>>()
+        };
+        assert_eq!(open(50, 200).await, [pending.txn_id, expired.txn_id]);
+        assert_eq!(open(100, 100).await, [pending.txn_id, expired.txn_id]);
+        assert_eq!(open(101, 499).await, [pending.txn_id]);
+        assert_eq!(open(101, 500).await, [pending.txn_id, late.txn_id]);
+        assert!(open(0, 9).await.is_empty());
+    }
+
     async fn an_identical_pending_request_is_a_conflict_until_it_is_decided(main: &Workspace) {
         let first = add_approval(main, "same").await;
         let twin = new_approval(main, "same");

@@ -32,6 +32,13 @@ fn with_patience(main: &Workspace, patience: Duration) -> Store {
     Store::open(&OpenOptions { patience, ..main.options.clone() }).unwrap()
 }
 
+/// The same, with an open connection: patience is for others, and not for the time that connecting takes.
+async fn connected_with_patience(main: &Workspace, patience: Duration) -> Store {
+    let store = with_patience(main, patience);
+    while store.begin().await.is_err() {}
+    store
+}
+
 /// Another process, in the middle of a transaction that appends to the audit log.
 async fn holder(main: &Workspace) -> Tx {
     let mut tx = with_patience(main, FOREVER).begin().await.unwrap();
@@ -101,7 +108,7 @@ engines! {
     }
 
     async fn a_transaction_of_this_process_that_stands_still_does_not_hold_up_others_for_ever(main: &Workspace) {
-        let store = with_patience(main, Duration::from_millis(50));
+        let store = connected_with_patience(main, Duration::from_millis(50)).await;
         let mut held = store.begin().await.unwrap();
         audit::append_in(&mut held, &keys(main), &[record(main.id)]).await.unwrap();
         let outcomes = at_once(20, |_| {

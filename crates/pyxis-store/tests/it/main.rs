@@ -22,6 +22,7 @@ mod claims;
 mod connections;
 mod credentials;
 mod deliveries;
+mod failover;
 mod forwarding;
 mod generations;
 mod grants;

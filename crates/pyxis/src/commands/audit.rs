@@ -8,7 +8,7 @@ use pyxis_gateway::admin;
 use pyxis_store::audit::{self, AuditFilter, Checkpoint};
 use serde_json::json;
 
-use super::{open, out, workspace};
+use super::{in_flight, open, out, workspace};
 use crate::app::{self, App};
 use crate::cli::{AuditCommand, ExportFormat, Global};
 
@@ -21,6 +21,7 @@ pub(super) async fn run(global: &Global, command: AuditCommand) -> Result<ExitCo
         AuditCommand::Verify => return verify(&app, global.json).await,
         AuditCommand::Export { format } => export(&app, global, format).await?,
         AuditCommand::Tail { lines, events } => tail(&app, global, lines, events).await?,
+        AuditCommand::InFlight { around, margin } => in_flight::list(&app, global, around, margin).await?,
     }
     Ok(ExitCode::SUCCESS)
 }

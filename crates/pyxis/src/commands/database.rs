@@ -13,7 +13,7 @@ use pyxis_core::entropy::OsEntropy;
 use pyxis_gateway::admin::channels;
 use pyxis_store::audit::{self, AuditKeys};
 use pyxis_store::cipher::Keyring;
-use pyxis_store::{Engine, OpenOptions, Store, backup as store_backup};
+use pyxis_store::{Engine, Store, backup as store_backup};
 use serde_json::json;
 
 use super::{AlreadySo, existing, out, quiet, settings};
@@ -182,6 +182,10 @@ async fn examine(config: &Config, findings: &mut Vec<Finding>) -> bool {
         ));
         return false;
     }
+    if let Err(error) = store.check_sessions().await {
+        findings.push(Finding::bad("database", error, "give Pyxis a session of its own"));
+        return false;
+    }
     findings.push(Finding::good("database"));
     let schema = schema(&store).await;
     let usable = schema.wrong.is_none();
@@ -231,7 +235,7 @@ fn open_existing(config: &Config) -> Result<Store> {
     {
         bail!("{} does not exist", path.display());
     }
-    Store::open(&OpenOptions::new(config.database.clone())).context("cannot open the database")
+    Store::open(&app::database_options(config)).context("cannot open the database")
 }
 
 async fn schema(store: &Store) -> Finding {

@@ -28,6 +28,16 @@ const KEYS: &[SettingKey] = &[
         "`sqlite:PATH` or `postgres://…`; or name a file with `PX_DATABASE_URL_FILE`. Empty: `pyxis.db` in the data directory.",
     ),
     key(
+        "database_timeout_secs",
+        "5",
+        "Seconds that an operation waits for a database connection, for a lock, and for PostgreSQL's machine to respond (1 to 60).",
+    ),
+    key(
+        "database_statement_secs",
+        "10",
+        "Seconds that one statement of the server may take on PostgreSQL (1 to 600). Commands, migrations and deletions of old data have an hour.",
+    ),
+    key(
         "encryption_key",
         "",
         "Master key, 32 bytes as hex or base64; or name a file with `PX_ENCRYPTION_KEY_FILE`. Empty: `master.key` in the data directory, generated with mode 0600.",

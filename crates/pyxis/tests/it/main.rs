@@ -14,6 +14,7 @@ mod config_races;
 mod crash;
 mod delivery;
 mod documents;
+mod failover;
 mod fuzzed;
 mod gateway;
 mod heads;

@@ -1,33 +1,59 @@
 //! A pooled connection that is never returned while busy or in a transaction.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::Object;
-use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio::time::{Instant, timeout};
 
-use super::WAIT;
+use super::server::Server;
 use crate::StoreError;
 
 /// Time after which a statement is canceled once its caller is gone. Most statements end sooner than a cancel request,
 /// which needs another connection, would reach the server.
 const GRACE: Duration = Duration::from_millis(100);
 
+/// Time within which a canceled statement has ended.
+const PROMPT: Duration = Duration::from_secs(2);
+
+/// How to end work that nobody waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Closing {
+    /// Cancel the read.
+    Read,
+    /// Cancel the statement, and roll back.
+    Transaction,
+    /// Wait for the answer. Canceling a commit that waits for a synchronous standby would make it visible although the
+    /// standby does not have it.
+    Commit,
+}
+
+impl Closing {
+    /// Statement that is answered after everything sent before.
+    const fn statement(self) -> &'static str {
+        match self {
+            Self::Transaction => "ROLLBACK",
+            Self::Read | Self::Commit => "",
+        }
+    }
+}
+
 /// If dropped before [`PooledConnection::give_back`], ends any work still running on the connection.
 pub(super) struct PooledConnection {
     /// `None` once the connection is back in the pool.
     client: Option<Object>,
-    tls: MakeRustlsConnect,
-    closing: &'static str,
+    server: Arc<Server>,
+    closing: Closing,
 }
 
 impl PooledConnection {
-    /// `closing` is the statement that ends the work on the connection: `ROLLBACK`, or empty.
-    pub(super) const fn new(client: Object, tls: MakeRustlsConnect, closing: &'static str) -> Self {
-        Self { client: Some(client), tls, closing }
+    /// `closing` says how to end the work on the connection.
+    pub(super) const fn new(client: Object, server: Arc<Server>, closing: Closing) -> Self {
+        Self { client: Some(client), server, closing }
     }
 
-    /// Changes the statement that ends the work.
-    pub(super) fn closing(self, closing: &'static str) -> Self {
+    /// Changes how to end the work.
+    pub(super) fn closing(self, closing: Closing) -> Self {
         let mut loan = self;
         loan.closing = closing;
         loan
@@ -35,6 +61,10 @@ impl PooledConnection {
 
     pub(super) fn client(&self) -> Result<&Object, StoreError> {
         self.client.as_ref().ok_or(StoreError::Aborted)
+    }
+
+    pub(super) fn server(&self) -> &Server {
+        &self.server
     }
 
     /// Returns the connection to the pool after the work is done.
@@ -47,31 +77,50 @@ impl Drop for PooledConnection {
     fn drop(&mut self) {
         let Some(client) = self.client.take() else { return };
         match tokio::runtime::Handle::try_current() {
-            Ok(runtime) => drop(runtime.spawn(close(client, self.tls.clone(), self.closing))),
-            Err(_) => drop(Object::take(client)),
+            Ok(runtime) if !self.server.suspects_client(&client) => {
+                drop(runtime.spawn(close(client, Arc::clone(&self.server), self.closing)));
+            }
+            // Nothing will be answered on it.
+            _ => drop(Object::take(client)),
         }
     }
 }
 
-/// Runs `closing`, which is answered after everything sent before. If the answer is late, the statement is canceled and
-/// the connection discarded, because a late cancel request must not hit another caller's statement.
-async fn close(client: Object, tls: MakeRustlsConnect, closing: &'static str) {
-    if !end(&client, tls, closing).await {
+/// Ends the work. If the answer is late, the connection is discarded, because a late cancel request must not hit another
+/// caller's statement.
+async fn close(client: Object, server: Arc<Server>, closing: Closing) {
+    if !end(&client, &server, closing).await {
         drop(Object::take(client));
     }
 }
 
 /// Waits briefly for the pending work to end, then cancels it. Returns true if it ended without canceling.
-pub(super) async fn end(client: &Object, tls: MakeRustlsConnect, closing: &'static str) -> bool {
-    match tokio::time::timeout(GRACE, client.batch_execute(closing)).await {
-        Ok(ended) => return ended.is_ok(),
-        Err(_) => match tokio::time::timeout(WAIT, client.cancel_token().cancel_query(tls)).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(%error, "an abandoned statement keeps running"),
-            Err(_) => {
-                tracing::warn!("an abandoned statement keeps running: no connection to cancel it");
+pub(super) async fn end(client: &Object, server: &Server, closing: Closing) -> bool {
+    let started = Instant::now();
+    let grace = if closing == Closing::Commit { server.limits.answer() } else { GRACE };
+    if let Ok(ended) = timeout(grace, client.batch_execute(closing.statement())).await {
+        return ended.is_ok();
+    }
+    if closing == Closing::Commit {
+        server.lost(started);
+        return false;
+    }
+    match timeout(server.limits.connect, client.cancel_token().cancel_query(server.tls.clone())).await {
+        // The request has no response, and a frozen server accepts it too. What was canceled has one.
+        Ok(Ok(())) => {
+            let response = timeout(PROMPT.min(server.limits.connect), client.batch_execute("")).await;
+            if response.is_err() {
+                server.lost(started);
             }
-        },
+        }
+        Ok(Err(error)) => {
+            server.lost(started);
+            tracing::warn!(%error, "an abandoned statement keeps running");
+        }
+        Err(_) => {
+            server.lost(started);
+            tracing::warn!("an abandoned statement keeps running: no connection to cancel it");
+        }
     }
     false
 }

@@ -6,24 +6,25 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use deadpool_postgres::{Object, Pool};
-use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio::time::timeout;
 
-use super::loan;
+use super::loan::{self, Closing};
+use super::server::Server;
 use crate::StoreError;
 use crate::error::Busy;
 
 /// Number of connections, enough to keep a server with a few cores busy.
-pub(super) const LANES: usize = 4;
+const LANES: usize = 4;
+/// Connections with those that are given up and not closed yet.
+pub(super) const WITH_REPLACED: usize = 2 * LANES;
 
 /// A fixed number of connections, opened when first needed and reopened after failures.
 pub(super) struct PipelinedPool {
     pool: Pool,
-    tls: MakeRustlsConnect,
+    server: Arc<Server>,
     lanes: [PipelinedConnection; LANES],
-    patience: Duration,
     next: AtomicUsize,
 }
 
@@ -36,37 +37,44 @@ struct PipelinedConnection {
 
 impl PipelinedPool {
     /// `pool` is used only for these connections.
-    pub(super) fn new(pool: Pool, tls: MakeRustlsConnect, patience: Duration) -> Self {
-        Self { pool, tls, lanes: Default::default(), patience, next: AtomicUsize::new(0) }
+    pub(super) fn new(pool: Pool, server: Arc<Server>) -> Self {
+        Self { pool, server, lanes: Default::default(), next: AtomicUsize::new(0) }
     }
 
     /// Reads on the next connection in turn. The read times out even if an earlier read on the connection waits for a
-    /// lock.
+    /// lock. Later reads then use another connection.
     pub(super) async fn read<T>(
         &self,
         read: impl AsyncFnOnce(&Object) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
+        let lane = &self.lanes[self.next.fetch_add(1, Ordering::Relaxed) % LANES];
+        let mut used = None;
         let run = async {
-            let turn = Turn { client: Some(self.client().await?), tls: &self.tls };
+            let client = self.client(lane).await?;
+            used = Some(Arc::clone(&client));
+            let turn = Turn { client: Some(client), server: &self.server };
             let outcome = read(turn.client()?).await;
             turn.end();
             outcome
         };
-        tokio::time::timeout(self.patience, run).await.unwrap_or_else(|_| Err(StoreError::unavailable(Busy)))
+        let Ok(outcome) = timeout(self.server.limits.patience, run).await else {
+            lane.leave(used.as_ref());
+            return Err(StoreError::unavailable(Busy));
+        };
+        outcome
     }
 
-    async fn client(&self) -> Result<Arc<Object>, StoreError> {
-        let lane = &self.lanes[self.next.fetch_add(1, Ordering::Relaxed) % LANES];
-        if let Some(client) = lane.live() {
+    async fn client(&self, lane: &PipelinedConnection) -> Result<Arc<Object>, StoreError> {
+        if let Some(client) = lane.live(&self.server) {
             return Ok(client);
         }
         let _dialling = lane.dialling.lock().await;
-        if let Some(client) = lane.live() {
+        if let Some(client) = lane.live(&self.server) {
             return Ok(client);
         }
         // The pool must not reuse the broken connection.
         lane.set(None);
-        let client = Arc::new(super::client(&self.pool).await?);
+        let client = Arc::new(self.server.client(&self.pool).await?);
         lane.set(Some(Arc::clone(&client)));
         Ok(client)
     }
@@ -77,7 +85,7 @@ impl PipelinedPool {
 struct Turn<'a> {
     /// `None` once the response has arrived.
     client: Option<Arc<Object>>,
-    tls: &'a MakeRustlsConnect,
+    server: &'a Arc<Server>,
 }
 
 impl Turn<'_> {
@@ -94,19 +102,28 @@ impl Turn<'_> {
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         let Some(client) = self.client.take() else { return };
-        let tls = self.tls.clone();
+        let server = Arc::clone(self.server);
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             // Most reads are answered before a cancellation is due. A late cancellation may hit the next read, whose
             // caller is told to try again.
-            runtime.spawn(async move { loan::end(&client, tls, "").await });
+            runtime.spawn(async move { loan::end(&client, &server, Closing::Read).await });
         }
     }
 }
 
 impl PipelinedConnection {
-    fn live(&self) -> Option<Arc<Object>> {
+    fn live(&self, server: &Server) -> Option<Arc<Object>> {
         let client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
-        client.as_ref().filter(|client| !client.is_closed()).map(Arc::clone)
+        let is_usable = |client: &&Arc<Object>| !client.is_closed() && !server.suspects_client(client);
+        client.as_ref().filter(is_usable).map(Arc::clone)
+    }
+
+    /// Leaves the connection to those who still wait for it.
+    fn leave(&self, left: Option<&Arc<Object>>) {
+        let mut client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        if client.as_ref().zip(left).is_some_and(|(client, left)| Arc::ptr_eq(client, left)) {
+            *client = None;
+        }
     }
 
     fn set(&self, client: Option<Arc<Object>>) {

@@ -1,0 +1,53 @@
+//! Promotions of a PostgreSQL standby, recognized by the server's timeline, which rises with each.
+
+use std::sync::atomic::Ordering;
+
+use pyxis_core::clock::UnixMillis;
+
+use crate::db::sql;
+use crate::{Engine, Executor, Store, StoreError, Tx};
+
+/// Keys in `meta`: the timeline that was last seen, and the time when its beginning was noticed.
+const TIMELINE: &str = "postgres_timeline";
+const NOTICED: &str = "postgres_promoted_at";
+
+/// Reads the server's timeline. Returns it if this process has not yet passed it to [`note`] or [`seen`].
+pub async fn unseen(store: &Store) -> Result<Option<i64>, StoreError> {
+    if store.engine() == Engine::Sqlite {
+        return Ok(None);
+    }
+    // The name of a WAL file begins with the timeline, as 8 hexadecimal digits.
+    let query = sql("SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)");
+    let name: Option<(String,)> = store.optional(query).await?;
+    let timeline = name.and_then(|(digits,)| i64::from_str_radix(&digits, 16).ok());
+    Ok(timeline.filter(|timeline| store.timeline().load(Ordering::Relaxed) != *timeline))
+}
+
+/// Stores the timeline. Returns the one before if this transaction is the first to notice the change.
+pub async fn note(tx: &mut Tx, timeline: i64, now: UnixMillis) -> Result<Option<i64>, StoreError> {
+    let stored: Option<(String,)> =
+        tx.optional(sql("SELECT value FROM meta WHERE key = $1").bind(TIMELINE)).await?;
+    let Some((before,)) = stored else {
+        crate::meta::put_if_absent(tx, TIMELINE, &timeline.to_string()).await?;
+        return Ok(None);
+    };
+    let query = sql("UPDATE meta SET value = $1 WHERE key = $2 AND value = $3 AND value <> $1");
+    if tx.execute(query.bind(timeline.to_string()).bind(TIMELINE).bind(&before)).await? == 0 {
+        return Ok(None);
+    }
+    let noticed = sql("INSERT INTO meta (key, value) VALUES ($1, $2) \
+         ON CONFLICT (key) DO UPDATE SET value = excluded.value");
+    tx.execute(noticed.bind(NOTICED).bind(now.0.to_string())).await?;
+    Ok(before.parse().ok())
+}
+
+/// Remembers that the timeline is stored.
+pub fn seen(store: &Store, timeline: i64) {
+    store.timeline().store(timeline, Ordering::Relaxed);
+}
+
+/// Time when the latest promotion was noticed.
+pub async fn noticed_at(store: &Store) -> Result<Option<UnixMillis>, StoreError> {
+    let value = crate::meta::get(store, NOTICED).await?;
+    Ok(value.and_then(|millis| millis.parse().ok()).map(UnixMillis))
+}

@@ -1,0 +1,84 @@
+//! Three PostgreSQL servers under Patroni, and two nodes under load: leaders are killed, cut off and exchanged, and
+//! everything that was acknowledged must survive. `ci/patroni.sh` starts the servers and runs this.
+
+use std::process::Command;
+use std::sync::Arc;
+
+use pyxis_core::entropy::{self, SeededEntropy};
+use tokio::task::JoinSet;
+
+use crate::crash::{AGENTS, Ledger, check_all, read, work};
+use crate::support::{PATIENCE, Setup, Site};
+
+/// What happens to the leader.
+const FAULTS: [&str; 3] = ["kill", "cut", "switchover"];
+/// Decisions between two faults.
+const BETWEEN: u64 = 10;
+
+/// A value that `ci/patroni.sh` passes.
+#[expect(clippy::disallowed_methods, reason = "a test finds its servers this way")]
+fn given(name: &str) -> String {
+    std::env::var(name).unwrap_or_else(|_| panic!("{name} is missing: run ci/patroni.sh"))
+}
+
+/// Calls the script's part that does `fault` to the leader, and returns once another one leads.
+async fn strike(fault: &'static str) {
+    let mut command = Command::new(given("PX_TEST_PATRONI_FAULT"));
+    command.arg(fault);
+    let done = tokio::task::spawn_blocking(move || command.status()).await.unwrap();
+    assert!(done.is_ok_and(|status| status.success()), "{fault} failed");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn leaders_that_are_killed_cut_off_and_exchanged_lose_nothing_on_postgres() {
+    let rounds: usize = given("PX_TEST_PATRONI_ROUNDS").parse().unwrap();
+    let random = SeededEntropy::new(given("PX_TEST_PATRONI_SEED").parse().unwrap());
+    let setup = Setup::new().env("PX_DATABASE_URL", &given("PX_TEST_PATRONI"));
+    let site =
+        Site::with(setup.env("PX_DATABASE_TIMEOUT_SECS", "2").env("PX_DATABASE_STATEMENT_SECS", "4")).await;
+    site.owner.lift_pending_limits().await;
+    let second = site.app.another_node();
+    let other = second.agent(site.app.bootstrap["agent_key"].as_str().unwrap());
+    let other_owner = second.person(site.app.owner_token());
+
+    let ledger = Ledger::new(true);
+    let mut acknowledged = ledger.acknowledged();
+    let target = site.upstream.url("/act/");
+    let mut load = JoinSet::new();
+    for number in 0..AGENTS {
+        let (agent, owner) =
+            if number % 2 == 0 { (&site.agent, &site.owner) } else { (&other, &other_owner) };
+        load.spawn(work(agent.clone(), owner.clone(), target.clone(), Arc::clone(&ledger)));
+    }
+    load.spawn(read(other.clone(), target, Arc::clone(&ledger)));
+    for round in 0..rounds * FAULTS.len() {
+        let until = *acknowledged.borrow() + BETWEEN;
+        tokio::select! {
+            reached = tokio::time::timeout(PATIENCE, acknowledged.wait_for(|count| *count >= until)) => {
+                drop(reached.expect("decisions after the fault before").unwrap());
+            }
+            worker = load.join_next() => panic!("a worker ended: {worker:?}"),
+        }
+        // Each fault once in the short form, then in any order.
+        let [byte] = entropy::bytes::<1>(&random);
+        let number = if round < FAULTS.len() { round } else { usize::from(byte) };
+        strike(FAULTS[number % FAULTS.len()]).await;
+    }
+    let until = *acknowledged.borrow() + BETWEEN;
+    let goes_on = tokio::time::timeout(PATIENCE, acknowledged.wait_for(|count| *count >= until)).await;
+    drop(goes_on.expect("decisions after the last fault").unwrap());
+    ledger.end(load).await;
+
+    let report = check_all(&site, &ledger).await;
+    let promoted = site.app.audit().await;
+    let promoted = promoted.iter().filter(|record| record["kind"] == "database.promoted").count();
+    assert!(promoted >= 1, "no promotion was noticed");
+    let listed = site.app.cli_json(&["audit", "in-flight", "--margin", "30"]).await;
+    assert!(!listed["requests"].as_array().unwrap().is_empty(), "{listed}");
+    report_to_log(&format!("{report:?}, {promoted} promotions noticed"));
+}
+
+#[expect(clippy::print_stderr, reason = "the script shows the figures")]
+fn report_to_log(figures: &str) {
+    eprintln!("patroni: {figures}");
+}
