@@ -166,6 +166,8 @@ audit_events! {
         BrandLogoChanged = "brand.logo_changed", "Logo changed", "The logo changed.";
         SettingsChanged = "settings.changed", "Settings changed", "Settings of the workspace changed.";
         WorkspaceCreated = "workspace.created", "Workspace added", "A workspace was added.";
+        AuditLossAccepted = "audit.loss_accepted", "Loss of records accepted",
+            "A server was started with `--accept-lost-database`, without records that a signed head names.";
     }
     /// Scorers, Stamps and who reads scores.
     Scoring ("Scoring") {

@@ -10,6 +10,7 @@ use pyxis_core::actor::ActorId;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{TxnId, WorkspaceId};
+use pyxis_store::audit::HeadMatch;
 use pyxis_store::{
     StoreEvent, Tx, approvals, audit, ceremonies, chat_identities, connections, deliveries, idempotency,
     kept_responses, limits, nodes, sessions, sign_in_links, staged_policies, undelivered, usage,
@@ -260,7 +261,7 @@ pub async fn bookkeeping_tick(state: &State) -> Result<()> {
 async fn sign_head(state: &State) -> Result<()> {
     let path = state.config.anchor.as_deref();
     if let Some(before) = state.anchor.newest(path).await?
-        && !audit::holds(&state.store, &state.audit_keys, &before).await?
+        && audit::find_head(&state.store, &state.audit_keys, &before).await? != HeadMatch::Found
     {
         tracing::error!(
             seq = before.seq,

@@ -42,6 +42,7 @@ pub mod generations;
 pub mod grants;
 pub mod history_requests;
 pub mod idempotency;
+pub mod integrity;
 pub mod issuers;
 pub mod kept_responses;
 pub mod leases;

@@ -4,6 +4,7 @@ mod activity;
 mod agents;
 mod api_keys;
 mod audit;
+mod backup;
 mod bootstrap;
 mod checks;
 mod connect;
@@ -72,11 +73,15 @@ async fn command(cli: Cli) -> Result<ExitCode> {
         Command::Quickstart { listen, demo } => return quickstart::run(&global, &listen, demo).await,
         Command::Serve { listen } => return server::run(&global, &listen).await,
         Command::Signer { listen } => return signer::run(&global, &listen).await,
-        Command::Bootstrap { owner_email } => return bootstrap::run(&global, &owner_email).await,
+        Command::Bootstrap { owner_email, reissue } => {
+            return bootstrap::run(&global, &owner_email, reissue).await;
+        }
         Command::Migrate => database::migrate(&global).await,
         Command::Doctor => return database::doctor(&global).await,
-        Command::Backup { file } => database::backup(&global, &file).await,
-        Command::Restore { file } => database::restore(&global, &file).await,
+        Command::Backup { file, without_audit_check } => {
+            backup::backup(&global, &file, without_audit_check).await
+        }
+        Command::Restore { file } => backup::restore(&global, &file).await,
         Command::Key(command) => keys::run(&global, command).await,
         Command::Workspace(command) => workspaces::run(&global, command).await,
         Command::User(command) => people::run(&global, command).await,

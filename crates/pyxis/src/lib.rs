@@ -8,6 +8,8 @@ mod front;
 pub mod health;
 pub mod nodes;
 pub mod openapi;
+pub mod scheduled_backups;
 pub mod serve;
+pub mod signed_head;
 pub mod telemetry;
 pub mod traces;

@@ -24,7 +24,7 @@ use crate::app::App;
 use crate::config::{Config, MetricsListen};
 use crate::front::{FastPath, source};
 use crate::traces::{self, Traces};
-use crate::{health, openapi};
+use crate::{health, openapi, scheduled_backups};
 
 /// A bound listener and its public origin.
 pub struct Bound {
@@ -44,8 +44,9 @@ impl Bound {
     }
 }
 
-/// Binds, so that the port is known before anything is printed or linked.
+/// Checks settings that only a server uses, and binds, so that the port is known before anything is printed or linked.
 pub async fn bind(config: &Config) -> Result<Bound> {
+    scheduled_backups::check(config)?;
     let listener = TcpListener::bind(config.listen)
         .await
         .with_context(|| format!("cannot listen on {}", config.listen))?;
@@ -97,6 +98,9 @@ pub async fn run(app: App, bound: Bound, traces: Option<Traces>) -> Result<()> {
         workers.spawn(async move {
             serve::serve(listener, router, stopped).await;
         });
+    }
+    if app.config.backups.is_some() {
+        workers.spawn(scheduled_backups::run(app.config.clone(), app.gateway.clone(), stopped.clone()));
     }
     let router = router_until(&app, stopped.clone());
     let front = match &traces {

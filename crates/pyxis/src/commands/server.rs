@@ -11,16 +11,19 @@ use super::{out, serving_settings};
 use crate::app;
 use crate::cli::{Global, Serving};
 use crate::serve::{self, Bound};
+use crate::signed_head;
 
 pub(super) async fn run(global: &Global, listen: &Serving) -> Result<ExitCode> {
     let mut flags = global.flags();
     listen.add_to(&mut flags);
-    let (config, traces) = serving_settings(&flags)?;
+    let (mut config, traces) = serving_settings(&flags)?;
+    config.accept_lost_database = listen.accept_lost_database;
     let bound = serve::bind(&config).await?;
     let app = app::open(config, bound.base_url.clone()).await?;
     let lock = (app.store.engine() == pyxis_store::Engine::Sqlite)
         .then(|| app::lock_dir(&app.config))
         .transpose()?;
+    signed_head::settle(&app.config, &app.gateway).await?;
     if app.config.surfaces.verification {
         // Heights counted by other nodes are resolved before any request is answered from them.
         pyxis_verify::block_height::start(&app.verify).await?;

@@ -1,12 +1,15 @@
 //! The command line.
 
+mod backups;
 mod bootstrap;
 mod commands;
 mod connect;
 mod dotenv;
 mod first_start;
 mod keys;
+mod lost_database;
 mod preloaded;
 mod readiness;
+mod scheduled_backups;
 mod server;
 mod traces;
