@@ -104,14 +104,13 @@ impl Schedule {
 
     /// Makes the next backup, unless the last one still has to be uploaded.
     async fn step(&mut self, config: &Config, settings: &Backups, state: &State) -> Result<()> {
-        let path = match self.to_upload.clone().filter(|path| path.exists()) {
-            Some(path) => path,
-            None => {
-                let path = make(config, settings, state).await?;
-                self.newest = Some(state.clock.now());
-                prune(settings)?;
-                path
-            }
+        let path = if let Some(path) = self.to_upload.clone().filter(|path| path.exists()) {
+            path
+        } else {
+            let path = make(config, settings, state).await?;
+            self.newest = Some(state.clock.now());
+            prune(settings)?;
+            path
         };
         if let Some(storage) = &settings.storage {
             self.to_upload = Some(path.clone());

@@ -94,7 +94,7 @@ pub async fn settle(config: &Config, state: &State) -> Result<()> {
     });
     let mut record = AuditRecord::new(state.clock.now(), AuditEvent::AuditLossAccepted);
     record.actor = ActorId::Cli;
-    record.actor_name = "command line".to_owned();
+    "command line".clone_into(&mut record.actor_name);
     record.detail = detail.to_string();
     state.audit.append(record).await?;
     fs::rename(&file, &aside).with_context(|| format!("cannot move {}", file.display()))?;
@@ -124,5 +124,5 @@ pub fn told(found: HeadMatch, head: &Checkpoint) -> Option<String> {
 /// A name for a file put aside: nothing has it yet.
 fn free_name(file: &Path) -> PathBuf {
     let numbered = |number: u32| file.with_extension(format!("json.lost-{number}"));
-    (1..).map(numbered).find(|path| !path.exists()).unwrap_or_else(|| numbered(0))
+    (1..10_000).map(numbered).find(|path| !path.exists()).unwrap_or_else(|| numbered(0))
 }
