@@ -32,7 +32,7 @@ fn damage(app: &App, table: &str) {
     let root = app.sql(&format!("SELECT rootpage FROM sqlite_master WHERE name = '{table}'"));
     let root: u64 = root[0].parse().unwrap();
     let file = fs::File::options().write(true).open(app.data().join("pyxis.db")).unwrap();
-    file.write_all_at(&[0xa5; PAGE as usize], (root - 1) * PAGE).unwrap();
+    file.write_all_at(&[0xa5; 4096], (root - 1) * PAGE).unwrap();
 }
 
 #[tokio::test]
