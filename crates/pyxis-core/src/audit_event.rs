@@ -168,6 +168,8 @@ audit_events! {
             "PostgreSQL is on another timeline: a standby was promoted. `pyxis audit in-flight` lists what was open.";
         SettingsChanged = "settings.changed", "Settings changed", "Settings of the workspace changed.";
         WorkspaceCreated = "workspace.created", "Workspace added", "A workspace was added.";
+        AuditLossAccepted = "audit.loss_accepted", "Loss of records accepted",
+            "A server was started with `--accept-lost-database`, without records that a signed head names.";
     }
     /// Scorers, Stamps and who reads scores.
     Scoring ("Scoring") {

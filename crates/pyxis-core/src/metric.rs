@@ -218,6 +218,8 @@ metrics! {
             "PostgreSQL: connections of this node.";
         STORE_WAITERS = "pyxis_store_connection_waiters", Gauge, Count, [],
             "PostgreSQL: operations waiting for a connection.";
+        BACKUP_TIME = "pyxis_backup_last_success_timestamp_seconds", Gauge, Timestamp, [],
+            "Newest [scheduled backup](behavior/operations.md#scheduled-backups) that is complete and uploaded. Absent before the first one.";
     }
     "Scores" {
         SCORES = "pyxis_scores_total", Counter, Count, ["source": Words(&["stored", "computed"])],

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use http::Extensions;
 use pyxis_http::client_ip::IpNet;
+use pyxis_store::approvals::RoomLimits;
 
 /// Settings of the proxy.
 #[derive(Clone, Debug)]
@@ -31,6 +32,8 @@ pub struct Config {
     pub pending_body_max: usize,
     /// Maximum size of a response stored for polling, in bytes.
     pub response_max: usize,
+    /// Limits on pending requests and kept bytes.
+    pub room: RoomLimits,
     /// Time for which a response is read for polling. Whatever has arrived by then is stored.
     pub response_time: Duration,
     /// Retention of bodies and responses after the decision.
@@ -61,6 +64,7 @@ impl Default for Config {
             websockets_max: 1000,
             pending_body_max: 10 * 1024 * 1024,
             response_max: 10 * 1024 * 1024,
+            room: RoomLimits { workspace_pending: 1000, agent_bytes: 1 << 30, workspace_bytes: 4 << 30 },
             response_time: Duration::from_mins(10),
             retention: Duration::from_hours(24),
             sole_node: true,

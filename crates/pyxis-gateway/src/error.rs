@@ -2,6 +2,7 @@
 
 pub(crate) mod kinds;
 pub(crate) mod lost_answer;
+mod quotas;
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -19,6 +20,7 @@ use pyxis_http::problem::Causes;
 use pyxis_http::problem::kinds as common;
 pub(crate) use pyxis_store::NO_NUL;
 use pyxis_store::StoreError;
+use pyxis_store::approvals::NoRoom;
 
 use crate::error::lost_answer::LostAnswer;
 pub use pyxis_core::BoxError;
@@ -131,6 +133,9 @@ pub enum Error {
         /// Maximum pending requests.
         limit: i64,
     },
+    /// The workspace has the maximum number of pending requests, or too many bytes are kept.
+    #[error("quota exceeded: {0}")]
+    QuotaExceeded(NoRoom),
     /// The body is too large to be stored for an approval.
     #[error("body too large")]
     BodyTooLarge {
@@ -379,6 +384,7 @@ impl From<&Error> for Problem {
                     .with("pattern", pattern.clone())
             }
             Error::RateLimited { limit, reset } => rate_limited(*limit, *reset),
+            Error::QuotaExceeded(full) => quotas::problem(*full, said()),
             Error::TooManyPending { limit } => {
                 Self::of(kinds::TOO_MANY_PENDING, said())
                     .with("max_pending", *limit)

@@ -36,7 +36,7 @@ pyxis_http::problem_responses! {
     IdempotencyKeyReused = [kinds::IDEMPOTENCY_KEY_REUSED];
     /// The agent's requests of this hour are used up (windows start on the hour, UTC; only this case has `RateLimit`
     /// headers), or it has the maximum number of pending requests (`too_many_pending`).
-    RateLimited = [kinds::RATE_LIMITED, kinds::TOO_MANY_PENDING] with rate_limit with retry_after;
+    RateLimited = [kinds::RATE_LIMITED, kinds::TOO_MANY_PENDING, kinds::QUOTA_EXCEEDED] with rate_limit with retry_after;
     /// The target could not be reached and nothing was sent; its response was cut off; its response cannot be checked
     /// for the secret and is withheld; or a request that may change something got no response (`outcome_unknown`): it
     /// may have been executed, and it is not sent again.

@@ -10,6 +10,7 @@ use pyxis_core::actor::ActorId;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::metric;
+use pyxis_store::audit::HeadMatch;
 use pyxis_store::{
     StoreEvent, approvals, audit, ceremonies, chat_identities, connections, deliveries, idempotency,
     kept_responses, limits, long_work, promotions, sessions, sign_in_links, staged_policies, undelivered,
@@ -271,7 +272,7 @@ pub async fn bookkeeping_tick(state: &State) -> Result<()> {
 async fn sign_head(state: &State) -> Result<()> {
     let path = state.config.anchor.as_deref();
     if let Some(before) = state.anchor.newest(path).await?
-        && !audit::holds(&state.store, &state.audit_keys, &before).await?
+        && audit::find_head(&state.store, &state.audit_keys, &before).await? != HeadMatch::Found
     {
         metrics::counter!(metric::AUDIT_DAMAGED.name).increment(1);
         tracing::error!(

@@ -27,7 +27,7 @@ pub use forward::{
 };
 pub use ordered::ApprovalColumn;
 use ordered::ordered;
-pub use room::{limit_seen, reached_limit};
+pub use room::{Newcomer, NoRoom, RoomLimits, agent_limit, bytes_limit, limit_seen, workspace_limit};
 
 stored_enum! {
     /// Kind of operation to approve.
@@ -240,8 +240,12 @@ pub async fn insert(tx: &mut Tx, new: &NewApproval, sealed_request: Sealed) -> R
     .bind(new.expires_at)
     .bind(false);
     crate::db::insert(&mut *tx, query).await?;
-    let body = sql("INSERT INTO approval_bodies (txn_id, workspace_id, sealed_request) VALUES ($1, $2, $3)");
-    tx.execute(body.bind(new.txn_id).bind(new.workspace_id).bind(sealed_request)).await?;
+    let bytes = i64::try_from(sealed_request.len()).unwrap_or(i64::MAX);
+    let body = sql("INSERT INTO approval_bodies (txn_id, workspace_id, agent_id, sealed_request, bytes) \
+         VALUES ($1, $2, $3, $4, $5)");
+    let body =
+        body.bind(new.txn_id).bind(new.workspace_id).bind(new.agent_id).bind(sealed_request).bind(bytes);
+    tx.execute(body).await?;
     Ok(())
 }
 

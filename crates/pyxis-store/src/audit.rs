@@ -28,7 +28,7 @@ use crate::db::{Bind, FromRow, Row, Value};
 pub use append::append_in;
 pub use appender::Appender;
 pub use change::{AuditedStore, Change};
-pub use checkpoint::{Checkpoint, CheckpointError, checkpoint, holds};
+pub use checkpoint::{Checkpoint, CheckpointError, HeadMatch, checkpoint, find_head, newest};
 pub use ordered::AuditColumn;
 pub use recorded_event::RecordedEvent;
 pub use search::{

@@ -1,15 +1,23 @@
 //! Backup and restore. A backup is always a SQLite file with the same schema, whatever the engine. Restoring one is
 //! therefore also the way to move between SQLite and PostgreSQL.
+//!
+//! A backup is checked under a temporary name ([`partial`]) before it gets its own. Neither a damaged page nor a kill
+//! leaves anything under that name.
 
 mod copy;
+mod copy_check;
+mod partial;
 
 use std::path::Path;
 
-use rusqlite::OpenFlags;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use self::partial::Partial;
 use crate::db::sqlite::{self, Session};
 use crate::db::{Backend, sql};
 use crate::{DatabaseUrl, Executor, OpenOptions, Store, StoreError, Tx};
+
+pub use copy_check::TrailCheck;
 
 /// All tables to copy, each after the tables that it references. `nodes` and `leases` are left out because they
 /// describe running processes.
@@ -111,26 +119,29 @@ pub struct BackupProgress {
     pub total: Option<u64>,
 }
 
-/// Writes a consistent backup while the database is in use. The file must not exist.
+/// Writes a consistent backup while the database is in use. The file must not exist; it appears once it is complete,
+/// checked and durable. `trail` also checks the audit trail in it, and returns its number of records.
 pub async fn write(
     store: &Store,
     path: &Path,
+    trail: Option<TrailCheck<'_>>,
     mut progress: impl FnMut(BackupProgress) + Send + 'static,
-) -> Result<(), StoreError> {
+) -> Result<Option<i64>, StoreError> {
     if path.exists() {
         return Err(StoreError::Backup(format!("{} already exists; choose a new file name", path.display())));
     }
+    let partial = Partial::create(path)?;
+    let copy = partial.path().to_owned();
     match store.backend() {
         Backend::Sqlite(database) => {
-            let (from, to) = (database.path().to_owned(), path.to_owned());
-            let copy = move || write_pages(&from, &to, &mut progress);
-            tokio::task::spawn_blocking(copy).await.map_err(StoreError::unavailable)??;
+            let (from, to) = (database.path().to_owned(), copy.clone());
+            blocking(move || write_pages(&from, &to, &mut progress)).await?;
         }
         Backend::Postgres(database) => {
             let source = database.begin(store.deadline()).await?;
             let snapshot = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY";
             source.batch(snapshot).await?;
-            let target = Store::open(&OpenOptions::new(DatabaseUrl::sqlite(path)))?;
+            let target = Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&copy)))?;
             target.migrate().await?;
             let mut tx = target.begin().await?;
             clear(&mut tx).await?;
@@ -139,8 +150,25 @@ pub async fn write(
             target.close().await?;
         }
     }
-    let path = path.to_owned();
-    tokio::task::spawn_blocking(move || make_single_file(&path)).await.map_err(StoreError::unavailable)?
+    let file = copy.clone();
+    blocking(move || copy_check::pages(&file)).await?;
+    let records = match trail {
+        Some(check) => Some(check.run(&copy).await?),
+        None => None,
+    };
+    let target = path.to_owned();
+    blocking(move || {
+        make_single_file(pyxis_sqlite::connect_plain(&copy)?)?;
+        partial.publish(&target)
+    })
+    .await?;
+    Ok(records)
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    tokio::task::spawn_blocking(work).await.map_err(StoreError::unavailable)?
 }
 
 /// Restores a backup, in one transaction, into a migrated and otherwise empty database.
@@ -178,13 +206,12 @@ pub async fn restore(
 
 fn write_pages(from: &Path, to: &Path, progress: &mut impl FnMut(BackupProgress)) -> Result<(), StoreError> {
     let source = pyxis_sqlite::connect(from)?;
-    pyxis_sqlite::create_private(to)?;
     let mut target = pyxis_sqlite::connect_plain(to)?;
     // An open snapshot: commits by others do not appear in the copy and do not restart it.
-    source.execute_batch("BEGIN; SELECT count(*) FROM meta;").map_err(sqlite::failure)?;
-    let backup = rusqlite::backup::Backup::new(&source, &mut target).map_err(sqlite::failure)?;
+    source.execute_batch("BEGIN; SELECT count(*) FROM meta;").map_err(|error| not_copied(&error))?;
+    let backup = rusqlite::backup::Backup::new(&source, &mut target).map_err(|error| not_copied(&error))?;
     loop {
-        let step = backup.step(PAGES).map_err(sqlite::failure)?;
+        let step = backup.step(PAGES).map_err(|error| not_copied(&error))?;
         let pages = backup.progress();
         let total = u64::try_from(pages.pagecount).unwrap_or(0);
         let done = total.saturating_sub(u64::try_from(pages.remaining).unwrap_or(0));
@@ -195,10 +222,30 @@ fn write_pages(from: &Path, to: &Path, progress: &mut impl FnMut(BackupProgress)
     }
 }
 
+fn not_copied(error: &rusqlite::Error) -> StoreError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => damaged(&error.to_string()),
+        Some(ErrorCode::DiskFull) => StoreError::Backup(
+            "the disk is full; no backup was written. Free space, and try again".to_owned(),
+        ),
+        _ => StoreError::Backup(format!(
+            "cannot copy the database: {error}; no backup was written. Check the disks of the database and of the \
+             backup"
+        )),
+    }
+}
+
+/// The error of a database in which `damage` was found.
+fn damaged(damage: &str) -> StoreError {
+    StoreError::Backup(format!(
+        "the database is damaged: {damage}; no backup was written. Keep the earlier backups, and restore the newest \
+         one on a healthy disk"
+    ))
+}
+
 /// Removes the write-ahead log, so that the backup is a single file.
-fn make_single_file(path: &Path) -> Result<(), StoreError> {
-    let connection = pyxis_sqlite::connect_plain(path)?;
-    connection.pragma_update(None, "journal_mode", "DELETE").map_err(sqlite::failure)?;
+fn make_single_file(connection: Connection) -> Result<(), StoreError> {
+    connection.pragma_update(None, "journal_mode", "DELETE").map_err(|error| not_copied(&error))?;
     connection.close().map_err(|(_, error)| sqlite::failure(error))
 }
 

@@ -79,7 +79,7 @@ pub async fn claim(store: &Store, new: &NewKey) -> Result<Claim, StoreError> {
         let insert = sql("INSERT INTO idempotency (agent_id, key_hash, workspace_id, fingerprint, state, node_id, \
              created_at, expires_at) VALUES ($1, $2, $3, $4, 'in_progress', $5, $6, $7) \
              ON CONFLICT (agent_id, key_hash) DO UPDATE SET workspace_id = excluded.workspace_id, \
-             fingerprint = excluded.fingerprint, state = excluded.state, txn_id = NULL, sealed_outcome = NULL, \
+             fingerprint = excluded.fingerprint, state = excluded.state, txn_id = NULL, sealed_outcome = NULL, bytes = 0, \
              node_id = excluded.node_id, created_at = excluded.created_at, expires_at = excluded.expires_at \
              WHERE idempotency.expires_at <= $6")
         .bind(new.agent_id)
@@ -135,9 +135,11 @@ pub async fn complete(
     key_hash: &str,
     outcome: Sealed,
 ) -> Result<bool, StoreError> {
-    let query = sql("UPDATE idempotency SET state = 'done', sealed_outcome = $1 \
-         WHERE workspace_id = $2 AND agent_id = $3 AND key_hash = $4 AND state = 'in_progress'");
-    Ok(executor.execute(query.bind(outcome).bind(workspace).bind(agent).bind(key_hash)).await? == 1)
+    let bytes = i64::try_from(outcome.len()).unwrap_or(i64::MAX);
+    let query = sql("UPDATE idempotency SET state = 'done', sealed_outcome = $1, bytes = $2 \
+         WHERE workspace_id = $3 AND agent_id = $4 AND key_hash = $5 AND state = 'in_progress'");
+    let query = query.bind(outcome).bind(bytes).bind(workspace).bind(agent).bind(key_hash);
+    Ok(executor.execute(query).await? == 1)
 }
 
 /// Frees a key whose request had no effect. Returns true if it was in progress.

@@ -43,6 +43,7 @@ pub mod grants;
 pub mod history_requests;
 pub mod idempotency;
 pub mod installation_state;
+pub mod integrity;
 pub mod issuers;
 pub mod kept_responses;
 pub mod leases;

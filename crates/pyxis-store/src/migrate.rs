@@ -61,6 +61,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(30, "0030_undelivered"),
     migration!(31, "0031_connections"),
     migration!(32, "0032_mcp"),
+    migration!(33, "0033_kept_bytes"),
     migration!(34, "0034_settled_seq"),
 ];
 

@@ -113,6 +113,17 @@ pub async fn remove_for_user(
     executor.execute(query.bind(workspace).bind(user)).await
 }
 
+/// Ends a person's bearer sessions that never made a request. Returns their number.
+pub async fn remove_unused_bearer(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    user: UserId,
+) -> Result<u64, StoreError> {
+    let query = sql("DELETE FROM sessions WHERE workspace_id = $1 AND user_id = $2 AND kind = $3 \
+         AND last_seen_at = created_at");
+    executor.execute(query.bind(workspace).bind(user).bind(SessionKind::Bearer)).await
+}
+
 /// Records the time of the last request.
 pub async fn touch(
     executor: impl Executor,

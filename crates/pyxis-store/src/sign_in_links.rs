@@ -108,6 +108,16 @@ pub async fn list_open(
     executor.all(query.bind(workspace).bind(now)).await
 }
 
+/// Deletes a person's links that were not used. Returns their number.
+pub async fn remove_unused(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    user: UserId,
+) -> Result<u64, StoreError> {
+    let query = sql("DELETE FROM sign_in_links WHERE workspace_id = $1 AND user_id = $2 AND used_at IS NULL");
+    executor.execute(query.bind(workspace).bind(user)).await
+}
+
 /// Deletes links that are neither valid nor needed for a session. Returns their number.
 pub async fn purge(executor: impl Executor, now: UnixMillis) -> Result<u64, StoreError> {
     executor.execute(sql("DELETE FROM sign_in_links WHERE expires_at <= $1").bind(now)).await

@@ -22,6 +22,7 @@ use pyxis_store::{Engine, OpenOptions, Store};
 use pyxis_verify as verify;
 
 use crate::config::{self, Config, read_secret};
+use crate::signed_head;
 
 /// The program's parts, ready for a command or for serving.
 pub struct App {
@@ -38,7 +39,10 @@ pub struct App {
 pub async fn open(config: Config, base_url: String) -> Result<App> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let entropy: Arc<dyn Entropy> = Arc::new(OsEntropy);
-    let store = open_store(&config).await?;
+    signed_head::expect_file(&config)?;
+    let store = connect_store(&config)?;
+    signed_head::expect_records(&config, &store).await?;
+    store.migrate().await.context("cannot migrate the database schema")?;
     let keyring = keyring(&config, &store, &*entropy, clock.now()).await?;
     let audit_keys = AuditKeys::new(&keyring);
     let audit = Appender::start(store.clone(), audit_keys.clone());
@@ -65,8 +69,10 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
             websockets_max: config.websockets_max,
             pending_body_max: config.pending_body_max,
             response_max: config.response_max,
+            response_time: config.response_time,
+            room: config.room,
             sole_node: store.engine() == Engine::Sqlite,
-            anchor: Some(anchor_path(&config)),
+            anchor: Some(signed_head::path(&config)),
             chats: config.chats.platforms.clone(),
             push_contact: config.chats.push_contact.clone(),
             trusted_proxies: config.trusted_proxies.clone(),
@@ -155,11 +161,6 @@ pub fn database_options(config: &Config) -> OpenOptions {
         statement: config.database_statement,
         ..OpenOptions::new(config.database.clone())
     }
-}
-
-/// The file that keeps the newest signed audit head outside the database.
-pub fn anchor_path(config: &Config) -> PathBuf {
-    config.data_dir.join("audit-head.json")
 }
 
 /// The file of the generated master key.

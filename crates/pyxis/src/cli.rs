@@ -116,6 +116,9 @@ pub enum Command {
         /// Owner's e-mail address.
         #[arg(long, default_value = "owner@localhost")]
         owner_email: String,
+        /// Make new keys in place of those never used: for a bootstrap that ended before it printed them.
+        #[arg(long)]
+        reissue: bool,
     },
     /// Migrate the database schema to this version. Exit 3 if it is current.
     Migrate,
@@ -131,6 +134,9 @@ pub enum Command {
     Backup {
         /// File to write; it must not exist.
         file: PathBuf,
+        /// Do not check the audit trail: for a trail that is known to be damaged, or without the master key.
+        #[arg(long)]
+        without_audit_check: bool,
     },
     /// Restore a backup into an empty database.
     Restore {
@@ -217,6 +223,9 @@ pub struct Serving {
     /// Surfaces to serve, comma-separated: scoring, verification, proxy, dashboard [default: all].
     #[arg(long, value_name = "LIST")]
     surfaces: Option<String>,
+    /// Serve although records of the audit trail, or the whole database, are missing. The audit trail records it.
+    #[arg(long)]
+    pub accept_lost_database: bool,
 }
 
 impl Serving {

@@ -4,6 +4,7 @@ mod activity;
 mod agents;
 mod api_keys;
 mod audit;
+mod backup;
 mod bootstrap;
 mod checks;
 mod connect;
@@ -45,6 +46,7 @@ use crate::cli::{Cli, Command, Global, StampsCommand};
 use crate::config::env::ProcessEnv;
 use crate::config::{Config, Flags};
 use crate::serve::default_base_url;
+use crate::signed_head;
 use crate::telemetry;
 use crate::traces::Traces;
 
@@ -90,12 +92,16 @@ async fn command(cli: Cli) -> Result<ExitCode> {
         Command::Quickstart { listen, demo } => return quickstart::run(&global, &listen, demo).await,
         Command::Serve { listen } => return server::run(&global, &listen).await,
         Command::Signer { listen } => return signer::run(&global, &listen).await,
-        Command::Bootstrap { owner_email } => return bootstrap::run(&global, &owner_email).await,
+        Command::Bootstrap { owner_email, reissue } => {
+            return bootstrap::run(&global, &owner_email, reissue).await;
+        }
         Command::Migrate => database::migrate(&global).await,
         Command::Doctor => return database::doctor(&global).await,
         Command::Healthcheck { url } => return Ok(healthcheck::run(&global, url.as_deref()).await),
-        Command::Backup { file } => database::backup(&global, &file).await,
-        Command::Restore { file } => database::restore(&global, &file).await,
+        Command::Backup { file, without_audit_check } => {
+            backup::backup(&global, &file, without_audit_check).await
+        }
+        Command::Restore { file } => backup::restore(&global, &file).await,
         Command::Key(command) => keys::run(&global, command).await,
         Command::Workspace(command) => workspaces::run(&global, command).await,
         Command::User(command) => people::run(&global, command).await,
@@ -155,6 +161,8 @@ async fn open(global: &Global) -> Result<App> {
 /// The settings of an installation that exists.
 fn existing(global: &Global) -> Result<Config> {
     let config = settings(&quiet(global.flags()))?;
+    // A lost database is not a missing installation.
+    signed_head::expect_file(&config)?;
     app::check_exists(&config)?;
     Ok(config)
 }

@@ -4,6 +4,7 @@
 //! table.
 
 pub mod audit_destination;
+pub mod backups;
 mod chats;
 pub mod env;
 pub mod keys;
@@ -23,9 +24,11 @@ use ipnet::IpNet;
 use pyxis_core::secret::SecretString;
 use pyxis_models::scope::Chain;
 use pyxis_store::DatabaseUrl;
+use pyxis_store::approvals::RoomLimits;
 use url::Url;
 
 use self::audit_destination::AuditDestination;
+use self::backups::Backups;
 pub use self::chats::Chats;
 use self::env::Env;
 pub use self::secrets::read_secret;
@@ -82,16 +85,24 @@ pub struct Config {
     pub pending_body_max: usize,
     /// Largest response kept for polling, in bytes.
     pub response_max: usize,
+    /// Longest time for which an approved request's response is read.
+    pub response_time: Duration,
+    /// Limits on pending requests and kept bytes.
+    pub room: RoomLimits,
     /// Networks that the egress guard opens.
     pub egress_allow: Vec<IpNet>,
     /// Single addresses that the egress guard opens; set by quickstart only.
     pub egress_allow_addrs: Vec<SocketAddr>,
+    /// True if this start goes on without records that the signed head names; set by `--accept-lost-database` only.
+    pub accept_lost_database: bool,
     /// PEM file of additional root certificates.
     pub egress_ca_file: Option<PathBuf>,
     /// Proxies whose `X-Forwarded-For`, or `Forwarded` where there is none, is trusted.
     pub trusted_proxies: Vec<IpNet>,
     /// Settings of `pyxis proxy`.
     pub proxy: ProxySettings,
+    /// Backups that a server makes.
+    pub backups: Option<Backups>,
     /// The bots of the chat channels.
     pub chats: Chats,
     /// OTLP base URL of a collector of traces.
@@ -212,8 +223,15 @@ impl Config {
             websockets_max: source.parsed("websockets_max")?,
             pending_body_max: source.parsed("pending_body_max_bytes")?,
             response_max: source.parsed("response_max_bytes")?,
+            response_time: Duration::from_secs(source.parsed("response_max_secs")?),
+            room: RoomLimits {
+                workspace_pending: source.parsed("workspace_pending_max")?,
+                agent_bytes: source.parsed("agent_kept_max_bytes")?,
+                workspace_bytes: source.parsed("workspace_kept_max_bytes")?,
+            },
             egress_allow: parse::list(&source.text("egress_allow")?, "PX_EGRESS_ALLOW")?,
             egress_allow_addrs: Vec::new(),
+            accept_lost_database: false,
             egress_ca_file: source.optional("egress_ca_file")?,
             trusted_proxies: parse::list(&source.text("trusted_proxies")?, "PX_TRUSTED_PROXIES")?,
             proxy: ProxySettings {
@@ -221,6 +239,7 @@ impl Config {
                 address: source.optional("proxy_address")?,
                 client_dir: source.optional("proxy_client_dir")?,
             },
+            backups: Backups::read(source)?,
             chats: Chats::read(source)?,
             otlp_endpoint: source.otlp_endpoint(),
             audit_push: source.optional("audit_push")?,
@@ -251,6 +270,16 @@ impl Config {
         }
         if !(1..=600).contains(&self.database_statement.as_secs()) {
             bail!("PX_DATABASE_STATEMENT_SECS must be 1 to 600");
+        }
+        if self.response_time.is_zero() {
+            bail!("PX_RESPONSE_MAX_SECS must be at least 1");
+        }
+        let RoomLimits { workspace_pending, agent_bytes, workspace_bytes } = self.room;
+        if workspace_pending < 1 || agent_bytes < 1 || workspace_bytes < 1 {
+            bail!(
+                "PX_WORKSPACE_PENDING_MAX, PX_AGENT_KEPT_MAX_BYTES and PX_WORKSPACE_KEPT_MAX_BYTES must be at \
+                 least 1"
+            );
         }
         if self.mcp_wait > MAX_MCP_WAIT {
             bail!("PX_MCP_WAIT_SECS must be at most 60");
@@ -375,6 +404,9 @@ mod tests {
             ("PX_MCP_WAIT_SECS", "61"),
             ("PX_WEBSOCKET_IDLE_SECS", "0"),
             ("PX_WEBSOCKET_MAX_SECS", "0"),
+            ("PX_RESPONSE_MAX_SECS", "0"),
+            ("PX_WORKSPACE_PENDING_MAX", "0"),
+            ("PX_AGENT_KEPT_MAX_BYTES", "-1"),
             ("PX_INDEXERS", "moon=https://indexer.example/api"),
             ("PX_INDEXERS", "base=ftp://indexer.example/api"),
             ("PX_INDEXERS", "{\"base\": {\"url\": \"https://indexer.example/api\", \"speed\": 1}}"),
@@ -386,6 +418,8 @@ mod tests {
             ("PX_TELEGRAM_WEBHOOK_SECRET", "short"),
             ("PX_TELEGRAM_POLL_SECS", "0"),
             ("PX_MATRIX_HOMESERVER", "matrix.example.org"),
+            ("PX_BACKUP_S3_URL", "https://storage.example/backups"),
+            ("PX_BACKUP_KEEP", "-1"),
             ("PX_PUSH_CONTACT", "ops@example.com"),
             ("PX_PUSH_CONTACT", "mailto:ops@localhost"),
         ] {
@@ -448,6 +482,30 @@ mod tests {
         assert_eq!(telegram.poll, Duration::from_secs(30));
         assert_eq!(telegram.api_base, "https://api.telegram.org");
         assert!(telegram.webhook_secret.is_none());
+    }
+
+    #[test]
+    fn scheduled_backups_need_a_directory_keys_and_an_encrypted_way() {
+        let storage = |url| {
+            let vars = [
+                ("PX_BACKUP_DIR", "/backups"),
+                ("PX_BACKUP_S3_URL", url),
+                ("PX_BACKUP_S3_ACCESS_KEY_ID", "id"),
+                ("PX_BACKUP_S3_SECRET_ACCESS_KEY", "very-secret"),
+            ];
+            load(&vars, &[]).map(|config| config.backups.unwrap())
+        };
+        let backups = storage("https://storage.example/bucket/pyxis").unwrap();
+        assert_eq!((backups.interval, backups.keep), (Duration::from_hours(24), 7));
+        assert!(!format!("{backups:?}").contains("very-secret"));
+        assert_eq!(backups.storage.unwrap().url, "https://storage.example/bucket/pyxis/");
+        for wrong in ["http://storage.example/bucket", "https://storage.example", "storage.example/bucket"] {
+            let error = storage(wrong).map(drop).unwrap_err();
+            assert!(format!("{error:#}").contains("PX_BACKUP_S3_URL"), "{error:#}");
+        }
+        let often = load(&[("PX_BACKUP_DIR", "/b"), ("PX_BACKUP_INTERVAL_SECS", "59")], &[]).map(drop);
+        assert!(format!("{:#}", often.unwrap_err()).contains("PX_BACKUP_INTERVAL_SECS must be at least 60"));
+        assert!(load(&[], &[]).unwrap().backups.is_none());
     }
 
     #[test]

@@ -30,7 +30,7 @@ use crate::scrape::Scrape;
 use crate::service_manager::{self, Notice};
 use crate::telemetry::init_metrics;
 use crate::traces::{self, Traces};
-use crate::{audit_push, health, openapi};
+use crate::{audit_push, health, openapi, scheduled_backups};
 
 /// Time for the last writes to the database.
 const LAST_WRITES: Duration = Duration::from_secs(5);
@@ -58,8 +58,9 @@ impl Bound {
     }
 }
 
-/// Binds, so that the port is known before anything is printed or linked.
+/// Checks settings that only a server uses, and binds, so that the port is known before anything is printed or linked.
 pub async fn bind(config: &Config) -> Result<Bound> {
+    scheduled_backups::check(config)?;
     let listener = TcpListener::bind(config.listen)
         .await
         .with_context(|| format!("cannot listen on {}", config.listen))?;
@@ -122,6 +123,9 @@ pub async fn run(app: App, bound: Bound, traces: Option<Traces>) -> Result<()> {
         gateway::workers::keep(&mut workers, "audit push", &app.gateway, &stopped, move |state, stop| {
             audit_push::run(state, destination.clone(), stop)
         });
+    }
+    if app.config.backups.is_some() {
+        workers.spawn(scheduled_backups::run(app.config.clone(), app.gateway.clone(), stopped.clone()));
     }
     let router = router_until(&app, stopped.clone());
     let front = match &traces {

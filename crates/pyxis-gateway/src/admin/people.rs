@@ -145,6 +145,19 @@ pub async fn link(state: &State, actor: &Actor, id: UserId) -> Result<SecretStri
     Ok(link)
 }
 
+/// Creates a sign-in link for a person, from the command line. Earlier links and bearer sessions that were never used
+/// stop working: no one received them.
+pub async fn replace_unused_access(state: &State, actor: &Actor, id: UserId) -> Result<SecretString> {
+    let user = get(&state.store, actor.workspace, id).await?;
+    let mut change = state.audited.begin(actor).await?;
+    let links = sign_in_links::remove_unused(&mut change.tx, actor.workspace, id).await?;
+    let sessions = sessions::remove_unused_bearer(&mut change.tx, actor.workspace, id).await?;
+    let link = insert_link(state, &mut change, id).await?;
+    let detail = json!({ "email": user.email, "removed_links": links, "removed_sessions": sessions });
+    change.commit(AuditEvent::UserLinkCreated, detail).await?;
+    Ok(link)
+}
+
 async fn insert_link(state: &State, change: &mut Change<'_>, user: UserId) -> Result<SecretString> {
     let token = SecretString::new(entropy::token::<32>(&*state.entropy, ""));
     let now = state.now();

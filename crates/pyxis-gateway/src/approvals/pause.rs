@@ -4,7 +4,7 @@ use bytes::Bytes;
 use pyxis_core::approval_mode::Channel;
 use pyxis_core::digest;
 use pyxis_core::id::TxnId;
-use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow, NewApproval};
+use pyxis_store::approvals::{self, ApprovalKind, ApprovalRow, NewApproval, Newcomer, NoRoom};
 use pyxis_store::{StoreError, StoreEvent, audit, undelivered};
 
 use crate::credentials::outbound::clean_headers;
@@ -63,7 +63,7 @@ pub(crate) async fn store(
             Err(Error::Unavailable(StoreError::Conflict { .. })) => {
                 super::expire::expire_due(state).await?;
             }
-            Err(error @ Error::TooManyPending { .. }) => {
+            Err(error @ (Error::TooManyPending { .. } | Error::QuotaExceeded(_))) => {
                 // The identical request may have taken the last place.
                 let twin =
                     approvals::find_pending_duplicate(&state.store, workspace, &dedupe, state.now()).await?;
@@ -104,11 +104,15 @@ async fn insert(
     let txn = TxnId::new(&*state.entropy);
     let workspace = asked.agent.workspace_id();
     state.last_used.note_agent(asked.agent.id(), state.now());
+    let newcomer = Newcomer {
+        workspace,
+        agent: asked.agent.id(),
+        bytes: i64::try_from(request.body.len()).unwrap_or(i64::MAX),
+        now: state.now(),
+    };
+    let limits = &state.config.room;
     // Checked before the workspace's secrets are opened. The exact check is in the transaction.
-    let full = approvals::limit_seen(&state.store, workspace, asked.agent.id(), state.now()).await?;
-    if let Some(limit) = full {
-        return Err(Error::TooManyPending { limit });
-    }
+    refuse(approvals::limit_seen(&state.store, limits, &newcomer).await?)?;
     let redactor = Redactor::of_workspace(state, workspace, &[asked.credential.row.id]).await?;
     let words = redactor.words(asked);
     let content_type = content_type(request).map(|text| redactor.text(text));
@@ -120,12 +124,11 @@ async fn insert(
         request.encode().expose(),
     );
     let mut tx = state.store.begin().await?;
-    if let Some(limit) = approvals::reached_limit(&mut tx, workspace, asked.agent.id(), state.now()).await? {
-        return Err(Error::TooManyPending { limit });
-    }
+    refuse(approvals::agent_limit(&mut tx, limits, &newcomer).await?)?;
     approvals::insert(&mut tx, &new, sealed).await?;
     let record = records::paused(state, asked, matched, txn, &words);
     audit::append_in(&mut tx, &state.audit_keys, &[record]).await?;
+    refuse(approvals::workspace_limit(&mut tx, limits, workspace, state.now()).await?)?;
     if let Some(claim) = claim {
         claim.attach(&mut tx, txn).await?;
     }
@@ -140,6 +143,14 @@ async fn insert(
         claim.tied();
     }
     Ok(row)
+}
+
+fn refuse(full: Option<NoRoom>) -> Result<()> {
+    match full {
+        None => Ok(()),
+        Some(NoRoom::AgentPending(limit)) => Err(Error::TooManyPending { limit }),
+        Some(full) => Err(Error::QuotaExceeded(full)),
+    }
 }
 
 fn new_approval(

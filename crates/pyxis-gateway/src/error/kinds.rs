@@ -27,6 +27,7 @@ pyxis_http::problem_kinds! {
     TARGET_NOT_ALLOWED = (S::FORBIDDEN, "target_not_allowed");
     DENIED_BY_POLICY = (S::FORBIDDEN, "denied_by_policy");
     TOO_MANY_PENDING = (S::TOO_MANY_REQUESTS, "too_many_pending");
+    QUOTA_EXCEEDED = (S::TOO_MANY_REQUESTS, "quota_exceeded");
     INCOMPLETE_BODY = (S::BAD_REQUEST, "incomplete_body");
     UPSTREAM_TIMEOUT = (S::GATEWAY_TIMEOUT, "upstream_timeout");
     REAUTHORIZATION_REQUIRED = (S::BAD_GATEWAY, "reauthorization_required");

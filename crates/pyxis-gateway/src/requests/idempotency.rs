@@ -16,11 +16,14 @@ use pyxis_core::hex;
 use pyxis_core::id::{AgentId, TxnId, WorkspaceId};
 use pyxis_core::policy::Method;
 use pyxis_core::target::Target;
+use pyxis_store::approvals::{self, Newcomer};
 use pyxis_store::idempotency::{KeyState, NewKey};
 use pyxis_store::{Executor, idempotency};
 use sha2::{Digest, Sha256};
+use tokio::time::{Instant, timeout_at};
 use tracing::Instrument;
 
+use crate::config::Config;
 use crate::error::lost_answer::LostAnswer;
 use crate::error::{Error, Result};
 use crate::requests::control::Control;
@@ -187,16 +190,25 @@ impl Claimed {
         }
     }
 
-    /// Buffers the response for later repetition. If it is too large, it is only passed on, and just its existence is
-    /// recorded.
+    /// True if the quotas of the agent and its workspace leave room for the response. If that cannot be
+    /// read, nothing is stored: the response is passed on anyway.
+    async fn has_room(&self, state: &State, body: &Bytes) -> bool {
+        let bytes = i64::try_from(body.len()).unwrap_or(i64::MAX);
+        let new = Newcomer { workspace: self.workspace, agent: self.agent, bytes, now: state.now() };
+        matches!(approvals::bytes_limit(&state.store, &state.config.room, &new).await, Ok(None))
+    }
+
+    /// Buffers the response for later repetition. If it is too large or too slow, it is only passed on, and just its
+    /// existence is recorded.
     async fn keep(
         &self,
         state: &State,
         parts: http::response::Parts,
         body: axum::body::Body,
     ) -> Result<Response> {
-        let (kept, body) = match read(body, state.config.response_max).await? {
-            Length::Short(body) => (Some(body.clone()), body.into()),
+        let (kept, body) = match read(body, &state.config).await? {
+            Length::Short(body) if self.has_room(state, &body).await => (Some(body.clone()), body.into()),
+            Length::Short(body) => (None, body.into()),
             Length::Long(body) => (None, body),
         };
         let kept = StoredResponse {
@@ -222,21 +234,33 @@ enum Length {
     Long(Body),
 }
 
-async fn read(mut body: Body, most: usize) -> Result<Length> {
+impl Length {
+    /// A body whose beginning was read.
+    fn of_rest(beginning: Vec<Bytes>, rest: Body) -> Self {
+        let beginning = futures_util::stream::iter(beginning.into_iter().map(Ok));
+        Self::Long(Body::from_stream(beginning.chain(rest.into_data_stream())))
+    }
+}
+
+async fn read(mut body: Body, config: &Config) -> Result<Length> {
     let mut pieces: Vec<Bytes> = Vec::new();
     let mut length = 0;
-    while let Some(frame) = body.frame().await {
+    let end = Instant::now() + config.response_time;
+    loop {
+        let frame = match timeout_at(end, body.frame()).await {
+            Ok(Some(frame)) => frame,
+            Ok(None) => return Ok(Length::Short(pieces.concat().into())),
+            Err(_) => return Ok(Length::of_rest(pieces, body)),
+        };
         let frame =
             frame.map_err(|_| Error::Upstream("the host answered, but its response ended early".into()))?;
         let Ok(data) = frame.into_data() else { continue };
         length += data.len();
         pieces.push(data);
-        if length > most {
-            let before = futures_util::stream::iter(pieces.into_iter().map(Ok));
-            return Ok(Length::Long(Body::from_stream(before.chain(body.into_data_stream()))));
+        if length > config.response_max {
+            return Ok(Length::of_rest(pieces, body));
         }
     }
-    Ok(Length::Short(pieces.concat().into()))
 }
 
 /// Digest of what makes two requests equal, regardless of spelling.

@@ -7,6 +7,8 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use pyxis_store::audit::Checkpoint;
+use tokio::fs::File;
+use tokio::io::AsyncWriteExt;
 
 use crate::error::{Error, Result};
 
@@ -33,12 +35,15 @@ impl Anchor {
     }
 }
 
-/// Replaces the file atomically. A failure is only logged, because the database has the same checkpoint.
+/// Replaces the file atomically and durably: a start compares it with the trail, and must not find half a line. A
+/// failure is only logged, because the database has the same checkpoint.
 async fn write(path: &Path, checkpoint: &Checkpoint) {
     let next = path.with_extension("new");
     let line = format!("{checkpoint}\n");
     let written = async {
-        tokio::fs::write(&next, line).await?;
+        let mut file = File::create(&next).await?;
+        file.write_all(line.as_bytes()).await?;
+        file.sync_all().await?;
         tokio::fs::rename(&next, path).await
     };
     if let Err(error) = written.await {

@@ -88,9 +88,10 @@ pub async fn finish(
         return Ok(false);
     }
     if let Some(response) = &finish.response {
-        let store =
-            sql("UPDATE approval_bodies SET sealed_response = $1 WHERE workspace_id = $2 AND txn_id = $3");
-        tx.execute(store.bind(response).bind(workspace).bind(txn)).await?;
+        let bytes = i64::try_from(response.len()).unwrap_or(i64::MAX);
+        let store = sql("UPDATE approval_bodies SET sealed_response = $1, bytes = bytes + $2 \
+             WHERE workspace_id = $3 AND txn_id = $4");
+        tx.execute(store.bind(response).bind(bytes).bind(workspace).bind(txn)).await?;
     }
     Ok(true)
 }

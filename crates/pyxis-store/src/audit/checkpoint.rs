@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{AuditKeys, ChainMac};
 use crate::db::{FromRow, Row, sql};
-use crate::{Executor, StoreError, Tx};
+use crate::{Executor, Store, StoreError, Tx};
 
 /// The text is not a checkpoint.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -81,23 +81,48 @@ pub async fn checkpoint(tx: &mut Tx, keys: &AuditKeys, now: UnixMillis) -> Resul
     Ok(Checkpoint { seq, mac, signed_at: now, signature })
 }
 
-/// True if a previously signed head is still in the chain, with its record unchanged. False for heads that these keys
-/// did not sign.
-pub async fn holds(
-    executor: impl Executor,
+/// Result of looking for a signed head in the chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeadMatch {
+    /// The chain has its record, unchanged.
+    Found,
+    /// The chain has no such record.
+    Missing {
+        /// Number of the newest record, 0 if there is none.
+        newest: i64,
+    },
+    /// The record with this number is another one.
+    Differs,
+    /// These keys did not sign it.
+    Foreign,
+}
+
+/// Looks for a previously signed head in the chain.
+pub async fn find_head(
+    store: &Store,
     keys: &AuditKeys,
     before: &Checkpoint,
-) -> Result<bool, StoreError> {
-    if !before.is_genuine(keys) {
-        return Ok(false);
-    }
-    // The chain begins before its first record.
+) -> Result<HeadMatch, StoreError> {
+    // The chain begins before its first record, with any keys.
     if before.seq == 0 {
-        return Ok(true);
+        return Ok(HeadMatch::Found);
+    }
+    if !before.is_genuine(keys) {
+        return Ok(HeadMatch::Foreign);
     }
     let query = sql("SELECT mac FROM audit_records WHERE seq = $1");
-    let found: Option<(Vec<u8>,)> = executor.optional(query.bind(before.seq)).await?;
-    Ok(found.is_some_and(|(mac,)| mac == before.mac))
+    let found: Option<(Vec<u8>,)> = store.optional(query.bind(before.seq)).await?;
+    Ok(match found {
+        Some((mac,)) if mac == before.mac => HeadMatch::Found,
+        Some(_) => HeadMatch::Differs,
+        None => HeadMatch::Missing { newest: newest(store).await? },
+    })
+}
+
+/// Number of the newest record, 0 if there is none.
+pub async fn newest(executor: impl Executor) -> Result<i64, StoreError> {
+    let found = executor.optional(sql("SELECT max(seq) FROM audit_records")).await?;
+    Ok(found.and_then(|(seq,)| seq).unwrap_or(0))
 }
 
 #[derive(Serialize, Deserialize)]

@@ -66,8 +66,7 @@ pub async fn verify(
     mut progress: impl FnMut(i64, i64) + Send,
 ) -> Result<ChainVerdict, StoreError> {
     // Read in this order, so that a concurrent append cannot look like damage.
-    let newest: i64 =
-        store.optional(sql("SELECT max(seq) FROM audit_records")).await?.and_then(|(seq,)| seq).unwrap_or(0);
+    let newest = super::newest(store).await?;
     let mut checkpoints: Vec<Checkpoint> =
         store.all(sql("SELECT seq, mac, signed_at, signature FROM audit_checkpoints")).await?;
     checkpoints.extend(anchor.cloned());

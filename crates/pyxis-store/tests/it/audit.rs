@@ -4,7 +4,7 @@ use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::WorkspaceId;
 use pyxis_store::audit::{
     self, Appender, AuditColumn, AuditFilter, AuditKeys, AuditRecord, ChainVerdict, Checkpoint, Damage,
-    DamageKind,
+    DamageKind, HeadMatch,
 };
 use pyxis_testkit::engines;
 
@@ -177,12 +177,15 @@ engines! {
         let mut tx = main.store.begin().await.unwrap();
         let head = audit::checkpoint(&mut tx, &keys(main), NOW).await.unwrap();
         tx.commit().await.unwrap();
-        let holds = async |head: &Checkpoint| audit::holds(&main.store, &keys(main), head).await.unwrap();
+        let find = async |head: &Checkpoint| audit::find_head(&main.store, &keys(main), head).await.unwrap();
         append(main, &[record(main.id, 11)]).await;
-        assert!(holds(&head).await);
-        assert!(!holds(&Checkpoint { seq: 9, ..head.clone() }).await, "nobody signed that");
-        tamper(main, "DELETE FROM audit_records WHERE seq = 10").await;
-        assert!(!holds(&head).await);
+        assert_eq!(find(&head).await, HeadMatch::Found);
+        assert_eq!(find(&Checkpoint { seq: 9, ..head.clone() }).await, HeadMatch::Foreign, "nobody signed that");
+        tamper(main, "UPDATE audit_records SET mac = (SELECT mac FROM audit_records WHERE seq = 9) WHERE seq = 10")
+            .await;
+        assert_eq!(find(&head).await, HeadMatch::Differs);
+        tamper(main, "DELETE FROM audit_records WHERE seq >= 10").await;
+        assert_eq!(find(&head).await, HeadMatch::Missing { newest: 9 });
     }
 
     async fn a_rolled_back_append_leaves_no_gap(main: &Workspace) {

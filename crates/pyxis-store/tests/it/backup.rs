@@ -185,10 +185,10 @@ engines! {
         fill(main).await;
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("backup.db");
-        backup::write(&main.store, &file, |_| ()).await.unwrap();
+        backup::write(&main.store, &file, None, |_| ()).await.unwrap();
         let left: Vec<_> = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(left, ["backup.db"]);
-        let again = backup::write(&main.store, &file, |_| ()).await;
+        let again = backup::write(&main.store, &file, None, |_| ()).await;
         assert!(matches!(again, Err(StoreError::Backup(_))));
         let url = DatabaseUrl::sqlite(directory.path().join("restored.db"));
         restored_equals(main, &file, &Store::open(&OpenOptions::new(url)).unwrap()).await;
@@ -199,7 +199,7 @@ engines! {
         fill(main).await;
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("backup.db");
-        backup::write(&main.store, &file, |_| ()).await.unwrap();
+        backup::write(&main.store, &file, None, |_| ()).await.unwrap();
         let store = Store::open(&OpenOptions::new(database.url())).unwrap();
         restored_equals(main, &file, &store).await;
     }
@@ -217,7 +217,7 @@ engines! {
         };
         tokio::select! {
             () = appending => {}
-            written = backup::write(&main.store, &file, |_| ()) => written.unwrap(),
+            written = backup::write(&main.store, &file, None, |_| ()) => drop(written.unwrap()),
         }
         let url = DatabaseUrl::sqlite(directory.path().join("restored.db"));
         let store = Store::open(&OpenOptions::new(url)).unwrap();

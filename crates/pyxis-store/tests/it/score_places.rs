@@ -91,7 +91,7 @@ async fn a_score_lies_in_its_place_once_it_is_stored_upgraded_or_restored() {
     tamper(main, scramble).await;
     let directory = tempfile::tempdir().unwrap();
     let (file, path) = (directory.path().join("backup.db"), directory.path().join("restored.db"));
-    backup::write(&main.store, &file, |_| ()).await.unwrap();
+    backup::write(&main.store, &file, None, |_| ()).await.unwrap();
     let store = Store::open(&OpenOptions::new(DatabaseUrl::sqlite(&path))).unwrap();
     store.migrate().await.unwrap();
     backup::restore(&store, &file, |_| ()).await.unwrap();

@@ -2,15 +2,16 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_gateway::admin;
-use pyxis_store::audit::{self, AuditFilter, Checkpoint};
+use pyxis_store::audit::{self, AuditFilter};
 use serde_json::json;
 
 use super::{in_flight, open, out, workspace};
-use crate::app::{self, App};
+use crate::app::App;
 use crate::cli::{AuditCommand, ExportFormat, Global};
+use crate::signed_head;
 
 /// Records per read.
 const PAGE: u32 = 1000;
@@ -27,15 +28,7 @@ pub(super) async fn run(global: &Global, command: AuditCommand) -> Result<ExitCo
 }
 
 async fn verify(app: &App, as_json: bool) -> Result<ExitCode> {
-    let anchor = match std::fs::read_to_string(app::anchor_path(&app.config)) {
-        Ok(line) => Some(
-            line.trim()
-                .parse::<Checkpoint>()
-                .context("audit-head.json is damaged; compare it with a backup")?,
-        ),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-        Err(error) => return Err(error).context("cannot read audit-head.json"),
-    };
+    let anchor = signed_head::read(&app.config)?;
     let bar = out::progress("checking records");
     let verdict = audit::verify(&app.store, &app.audit_keys, anchor.as_ref(), |seen, _| {
         bar.set_position(seen.unsigned_abs());

@@ -1,5 +1,7 @@
 //! `pyxis bootstrap`: the first workspace and its keys, without a server.
 
+mod reissue;
+
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
@@ -23,25 +25,30 @@ pub(super) const DEFAULT_OWNER: &str = "owner@localhost";
 /// Name of the first workspace.
 const FIRST_WORKSPACE: &str = "default";
 
-/// Everything that was just created.
+/// Everything that was just created. Only [`reissue`] leaves out keys, which are then in use.
 pub(super) struct First {
     pub(super) workspace: WorkspaceRow,
     pub(super) owner_email: String,
     pub(super) owner_session_token: SecretString,
     pub(super) owner_link: SecretString,
-    pub(super) agent_key: SecretString,
+    pub(super) agent_key: Option<SecretString>,
     pub(super) scorer: ScorerId,
-    pub(super) api_key: SecretString,
+    pub(super) api_key: Option<SecretString>,
 }
 
-pub(super) async fn run(global: &Global, owner_email: &str) -> Result<ExitCode> {
+pub(super) async fn run(global: &Global, owner_email: &str, again: bool) -> Result<ExitCode> {
     let app = open_with(settings(&quiet(global.flags()))?).await?;
-    let first = match workspaces::list(&app.gateway.store).await?.as_slice() {
+    let all = workspaces::list(&app.gateway.store).await?;
+    let first = match all.as_slice() {
         [] => first_workspace(&app, owner_email).await?,
+        _ if again => Some(reissue::reissue(&app, all, owner_email).await?),
         _ => None,
     };
     let Some(first) = first else {
-        tracing::warn!("this database already has a workspace; nothing was changed");
+        tracing::warn!(
+            "this database already has a workspace; nothing was changed. If its keys were never received, \
+             --reissue replaces those that were never used"
+        );
         return Ok(ExitCode::from(NOTHING_TO_DO));
     };
     app.gateway.audit.stop().await?;
@@ -60,20 +67,26 @@ pub(super) async fn first_workspace(app: &App, owner_email: &str) -> Result<Opti
     let (owner, owner_link) = made.owner.context("the workspace was created without an owner")?;
     let session = sessions::open(state, &owner, LinkHolder::Bearer, sessions::SESSION_LIFETIME).await?;
     let actor = Actor::cli(made.workspace.id);
-    let scorer = ScorerInput { name: FIRST_WORKSPACE.to_owned(), threshold: None, weights: None };
-    let scorer = scorers::create(&app.scoring.audited, &actor, scorer).await?.id;
-    // It reads and writes Stamps; history is granted on request.
-    let api_key = ApiKeyInput { can_write: true, ..ApiKeyInput::named(FIRST_WORKSPACE) };
-    let (_, api_key) = api_keys::create(&app.scoring, &actor, api_key).await?;
+    let scorer = scorers::create(&app.scoring.audited, &actor, scorer_input()).await?.id;
+    let (_, api_key) = api_keys::create(&app.scoring, &actor, api_key_input()).await?;
     Ok(Some(First {
         workspace: made.workspace,
         owner_email: owner.email,
         owner_session_token: session.token,
         owner_link,
-        agent_key: made.agent_key,
+        agent_key: Some(made.agent_key),
         scorer,
-        api_key,
+        api_key: Some(api_key),
     }))
+}
+
+fn scorer_input() -> ScorerInput {
+    ScorerInput { name: FIRST_WORKSPACE.to_owned(), threshold: None, weights: None }
+}
+
+/// It reads and writes Stamps; history is granted on request.
+fn api_key_input() -> ApiKeyInput {
+    ApiKeyInput { can_write: true, ..ApiKeyInput::named(FIRST_WORKSPACE) }
 }
 
 fn print(as_json: bool, first: &First) {
@@ -83,20 +96,23 @@ fn print(as_json: bool, first: &First) {
             "owner_email": first.owner_email,
             "owner_session_token": first.owner_session_token.expose(),
             "owner_link": first.owner_link.expose(),
-            "agent_key": first.agent_key.expose(),
+            "agent_key": first.agent_key.as_ref().map(SecretString::expose),
             "scorer_id": first.scorer,
-            "api_key": first.api_key.expose(),
+            "api_key": first.api_key.as_ref().map(SecretString::expose),
         }));
         return;
     }
+    let known = |key: &Option<SecretString>| {
+        key.as_ref().map_or_else(|| "in use, and not replaced".to_owned(), |key| key.expose().clone())
+    };
     for (name, value) in [
         ("workspace", &first.workspace.name),
         ("owner", &first.owner_email),
         ("owner's session token (24 hours)", first.owner_session_token.expose()),
         ("owner's sign-in link (once, 48 hours)", first.owner_link.expose()),
-        ("key of default-agent", first.agent_key.expose()),
+        ("key of default-agent", &known(&first.agent_key)),
         ("scorer", &first.scorer.to_string()),
-        ("API key", first.api_key.expose()),
+        ("API key", &known(&first.api_key)),
     ] {
         out::line(format_args!("{name}: {value}"));
     }

@@ -1,28 +1,29 @@
-//! `pyxis migrate`, `doctor`, `backup`, `restore`.
+//! `pyxis migrate`, `doctor`.
 
 mod browsers;
 mod hosts;
 mod networks;
+mod trail;
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use pyxis_core::clock::{Clock, SystemClock};
 use pyxis_core::entropy::OsEntropy;
 use pyxis_gateway::admin::channels;
-use pyxis_store::audit::{self, AuditKeys};
+use pyxis_store::audit::AuditKeys;
 use pyxis_store::cipher::Keyring;
-use pyxis_store::{Engine, Store, backup as store_backup};
+use pyxis_store::{Engine, Store};
 use serde_json::json;
 
-use super::{AlreadySo, existing, out, quiet, settings};
+use super::{AlreadySo, out, quiet, settings};
 use crate::app;
 use crate::cli::Global;
 use crate::config::Config;
 use crate::config::env::ProcessEnv;
 use crate::config::warnings::warnings;
 use crate::serve::default_base_url;
+use crate::signed_head;
 
 pub(super) async fn migrate(global: &Global) -> Result<()> {
     let config = settings(&quiet(global.flags()))?;
@@ -40,56 +41,6 @@ pub(super) async fn migrate(global: &Global) -> Result<()> {
         out::line(format_args!("the schema is at version {version}"));
     }
     if before == version { Err(AlreadySo("nothing to do".to_owned()).into()) } else { Ok(()) }
-}
-
-pub(super) async fn backup(global: &Global, file: &Path) -> Result<()> {
-    if file.exists() {
-        bail!("{} already exists; choose a new file name", file.display());
-    }
-    if let Some(directory) = file.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.is_dir())
-    {
-        bail!("{} does not exist; create it first", directory.display());
-    }
-    let config = existing(global)?;
-    let store = app::open_store(&config).await?;
-    let bar = out::progress("copying");
-    let shown = bar.clone();
-    store_backup::write(&store, file, move |progress| shown.set_position(progress.done)).await?;
-    bar.finish_and_clear();
-    let told = "it does not contain the master key; store that separately and safely";
-    if global.json {
-        out::json(&json!({ "file": file, "detail": told }));
-    } else {
-        out::line(format_args!("wrote {}; {told}", file.display()));
-    }
-    Ok(())
-}
-
-pub(super) async fn restore(global: &Global, file: &Path) -> Result<()> {
-    if !file.is_file() {
-        bail!("{} does not exist", file.display());
-    }
-    let config = settings(&quiet(global.flags()))?;
-    let store = app::open_store(&config).await?;
-    let bar = out::progress("restoring");
-    let shown = bar.clone();
-    store_backup::restore(&store, file, move |progress| shown.set_position(progress.done)).await?;
-    bar.finish_and_clear();
-    // It names the head of the audit trail that was here before.
-    let head = app::anchor_path(&config);
-    if head.exists() {
-        let aside = head.with_extension("json.before-restore");
-        std::fs::rename(&head, &aside).with_context(|| format!("cannot move {}", head.display()))?;
-    }
-    if global.json {
-        out::json(&json!({ "restored": file }));
-    } else {
-        out::line(format_args!(
-            "restored from {}; start the server with the master key that was in use when the backup was made",
-            file.display()
-        ));
-    }
-    Ok(())
 }
 
 struct Finding {
@@ -163,6 +114,10 @@ pub(super) async fn doctor(global: &Global) -> Result<ExitCode> {
 /// Examines every part, deepest first. False if it stopped at one on which the rest depends. Changes nothing.
 async fn examine(config: &Config, findings: &mut Vec<Finding>) -> bool {
     findings.push(data_dir(config));
+    if let Err(error) = signed_head::expect_file(config) {
+        findings.push(trail::lost(&error));
+        return false;
+    }
     let store = match open_existing(config) {
         Ok(store) => store,
         Err(error) => {
@@ -186,7 +141,12 @@ async fn examine(config: &Config, findings: &mut Vec<Finding>) -> bool {
         findings.push(Finding::bad("database", error, "give Pyxis a session of its own"));
         return false;
     }
+    if let Err(error) = signed_head::expect_records(config, &store).await {
+        findings.push(trail::lost(&error));
+        return false;
+    }
     findings.push(Finding::good("database"));
+    findings.push(trail::file(&store).await);
     let schema = schema(&store).await;
     let usable = schema.wrong.is_none();
     findings.push(schema);
@@ -197,7 +157,7 @@ async fn examine(config: &Config, findings: &mut Vec<Finding>) -> bool {
     findings.push(key);
     let has_key = keyring.is_some();
     if let Some(keyring) = keyring {
-        findings.push(audit_trail(&store, &AuditKeys::new(&keyring)).await);
+        findings.extend(trail::records(config, &store, &AuditKeys::new(&keyring)).await);
     }
     findings.push(ca_file(config));
     findings.extend(hosts::examine(&store).await);
@@ -265,23 +225,6 @@ async fn master_key(config: &Config, store: &Store) -> (Finding, Option<Keyring>
     match Keyring::load(store, &key, &OsEntropy, SystemClock.now()).await {
         Ok(keyring) => (Finding::good(part), Some(keyring)),
         Err(error) => (Finding::bad(part, error, "use the key that belongs to this database"), None),
-    }
-}
-
-async fn audit_trail(store: &Store, keys: &AuditKeys) -> Finding {
-    match audit::verify(store, keys, None, |_, _| {}).await {
-        Ok(verdict) => match verdict.damage {
-            None => Finding::good("audit trail"),
-            Some(damage) => {
-                let wrong = format!("record {}: {}", damage.seq, damage.kind);
-                Finding::bad(
-                    "audit trail",
-                    wrong,
-                    "the database was changed outside Pyxis; compare it with a backup",
-                )
-            }
-        },
-        Err(error) => Finding::bad("audit trail", error, "check the database"),
     }
 }
 

@@ -26,6 +26,7 @@ use super::{bootstrap, out, server, serving_settings};
 use crate::app::{self, App};
 use crate::cli::{Global, Serving};
 use crate::serve;
+use crate::signed_head;
 use samples::Samples;
 
 /// Name of the demo credential.
@@ -36,6 +37,7 @@ pub(super) async fn run(global: &Global, listen: &Serving, demo: bool) -> Result
     listen.add_to(&mut flags);
     flags.entry("log").or_insert_with(|| "warn".to_owned());
     let (mut config, traces) = serving_settings(&flags)?;
+    config.accept_lost_database = listen.accept_lost_database;
     let upstream = if demo { Some(TcpListener::bind("127.0.0.1:0").await?) } else { None };
     if let Some(upstream) = &upstream {
         // Exactly this address and port, and only here.
@@ -46,6 +48,7 @@ pub(super) async fn run(global: &Global, listen: &Serving, demo: bool) -> Result
     let lock = (app.store.engine() == pyxis_store::Engine::Sqlite)
         .then(|| app::lock_dir(&app.config))
         .transpose()?;
+    signed_head::settle(&app.config, &app.gateway).await?;
     let welcome = prepare(&app, upstream.as_ref()).await?;
     server::announce(global.json, &bound);
     if global.json {
@@ -77,9 +80,14 @@ async fn prepare(app: &App, upstream: Option<&TcpListener>) -> Result<Welcome> {
         None => {
             let first = bootstrap::first_workspace(app, bootstrap::DEFAULT_OWNER).await?;
             let first = first.context("another process is creating the first workspace; run this again")?;
-            keep(&known, first.agent_key.expose())?;
-            keep(&samples::key_path(app), first.api_key.expose())?;
-            (first.workspace, Some(first.agent_key.expose().clone()), first.owner_link.expose().clone())
+            if let Some(key) = &first.agent_key {
+                keep(&known, key.expose())?;
+            }
+            if let Some(key) = &first.api_key {
+                keep(&samples::key_path(app), key.expose())?;
+            }
+            let agent_key = first.agent_key.map(|key| key.expose().clone());
+            (first.workspace, agent_key, first.owner_link.expose().clone())
         }
         Some(workspace) => {
             let owners = people::list(&app.gateway.store, workspace.id).await?;

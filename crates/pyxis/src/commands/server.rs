@@ -13,11 +13,13 @@ use crate::cli::{Global, Serving};
 use crate::config::env::ProcessEnv;
 use crate::config::warnings::warnings;
 use crate::serve::{self, Bound};
+use crate::signed_head;
 
 pub(super) async fn run(global: &Global, listen: &Serving) -> Result<ExitCode> {
     let mut flags = global.flags();
     listen.add_to(&mut flags);
-    let (config, traces) = serving_settings(&flags)?;
+    let (mut config, traces) = serving_settings(&flags)?;
+    config.accept_lost_database = listen.accept_lost_database;
     for found in warnings(&flags, &ProcessEnv) {
         tracing::warn!(setting = found.place, "{}; {}", found.message, found.fix);
     }
@@ -26,6 +28,7 @@ pub(super) async fn run(global: &Global, listen: &Serving) -> Result<ExitCode> {
     let lock = (app.store.engine() == pyxis_store::Engine::Sqlite)
         .then(|| app::lock_dir(&app.config))
         .transpose()?;
+    signed_head::settle(&app.config, &app.gateway).await?;
     if app.config.surfaces.verification {
         // Heights counted by other nodes are resolved before any request is answered from them.
         pyxis_verify::block_height::start(&app.verify).await?;

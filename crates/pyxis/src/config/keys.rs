@@ -142,6 +142,22 @@ const KEYS: &[SettingKey] = &[
     ),
     key("response_max_bytes", "10485760", "Maximum size of a response that is stored for polling, in bytes."),
     key(
+        "response_max_secs",
+        "600",
+        "Seconds for which the response to an approved request is read; what has arrived by then is stored as truncated.",
+    ),
+    key(
+        "workspace_pending_max",
+        "1000",
+        "Maximum requests of a workspace that may wait for approval; more are 429 `quota_exceeded`.",
+    ),
+    key(
+        "agent_kept_max_bytes",
+        "1073741824",
+        "Maximum bytes of requests and responses that are kept for an agent until a day after the decision; a request beyond that is 429 `quota_exceeded`.",
+    ),
+    key("workspace_kept_max_bytes", "4294967296", "The same for all agents of a workspace."),
+    key(
         "egress_allow",
         "",
         "Networks (CIDR, comma-separated) that the egress guard allows, for targets in your own network.",
@@ -157,6 +173,25 @@ const KEYS: &[SettingKey] = &[
 
 /// Settings after those of the chat platforms.
 const REST: &[SettingKey] = &[
+    key("backup_dir", "", "Existing directory for scheduled backups of a SQLite database. Empty: none."),
+    key("backup_interval_secs", "86400", "Seconds between two scheduled backups, at least 60."),
+    key(
+        "backup_keep",
+        "7",
+        "Number of scheduled backups that stay in the directory; older ones are removed.",
+    ),
+    key(
+        "backup_s3_url",
+        "",
+        "URL of a bucket in S3-compatible storage, and a prefix, that also receives every scheduled backup: `https://HOST/BUCKET/PREFIX`. Nothing is removed there. Empty: none.",
+    ),
+    key("backup_s3_region", "us-east-1", "Region of the bucket."),
+    key("backup_s3_access_key_id", "", "Access key id for the bucket; permission to put objects is enough."),
+    key(
+        "backup_s3_secret_access_key",
+        "",
+        "Secret access key for the bucket; or name a file with `PX_BACKUP_S3_SECRET_ACCESS_KEY_FILE`.",
+    ),
     key(
         "push_contact",
         "",

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod backups;
 mod bootstrap;
 mod commands;
 mod connect;
@@ -7,8 +8,10 @@ mod dotenv;
 mod first_start;
 mod healthcheck;
 mod keys;
+mod lost_database;
 mod mistakes;
 mod preloaded;
 mod readiness;
+mod scheduled_backups;
 mod server;
 mod traces;

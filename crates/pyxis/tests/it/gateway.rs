@@ -21,6 +21,7 @@ mod mtls;
 mod nodes;
 mod pause;
 mod policy;
+mod quotas;
 mod rate;
 mod recheck;
 mod redaction;

@@ -62,6 +62,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pyxis-scoring",
             "pyxis-scrub",
             "pyxis-signer",
+            "pyxis-signing",
             "pyxis-store",
             "pyxis-verify",
         ],

@@ -1,10 +1,12 @@
 //! `pyxis bootstrap` and `pyxis serve` (`docs/reference/behavior/operations.md#first-start`).
 
+use std::process::Stdio;
+
 use pyxis_testkit::engines;
 
 use crate::support::app::Process;
 use crate::support::client::{Address, Client};
-use crate::support::{App, Setup};
+use crate::support::{App, Setup, until};
 
 engines! {
     async fn bootstrap_prints_what_a_script_needs_and_does_it_once(setup: Setup) {
@@ -17,6 +19,56 @@ engines! {
         assert!(printed["scorer_id"].as_u64().is_some_and(|id| id > 0));
         let again = app.cli(&["bootstrap", "--json"]).await.expect(3);
         assert_eq!(again.stdout, "");
+        assert!(again.stderr.contains("--reissue"), "{again:?}");
+    }
+
+    async fn a_bootstrap_that_was_killed_before_it_printed_is_completed_with_new_keys(setup: Setup) {
+        let mut app = App::empty(setup);
+        app.cli(&["migrate"]).await.expect(0);
+        let mut command = app.command(&["bootstrap", "--json"]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        until("the first commit", async || {
+            (app.sql("SELECT count(*) FROM workspaces") == ["1"]).then_some(())
+        })
+        .await;
+        child.kill().unwrap();
+        child.wait().unwrap();
+        app.cli(&["bootstrap", "--json"]).await.expect(3);
+        app.bootstrap = app.cli_json(&["bootstrap", "--reissue"]).await;
+        app.serve();
+        app.owner().client.get("/approvals").send().await.expect(200);
+        // Without a credential of this name, the key was still accepted.
+        let answer = app.default_agent().forward("none", "GET", "https://a.example/").send().await;
+        assert_ne!(answer.status, 401, "{answer:?}");
+    }
+
+    async fn keys_that_no_one_received_are_replaced_and_those_in_use_are_not(setup: Setup) {
+        let mut app = App::bootstrapped(setup).await;
+        let lost = app.bootstrap.clone();
+        app.bootstrap = app.cli_json(&["bootstrap", "--reissue"]).await;
+        for name in ["agent_key", "api_key", "owner_link", "owner_session_token"] {
+            assert_ne!(app.bootstrap[name], lost[name], "{name}");
+        }
+        for name in ["workspace_id", "scorer_id", "owner_email"] {
+            assert_eq!(app.bootstrap[name], lost[name], "{name}");
+        }
+        app.serve();
+        let key = |printed: &serde_json::Value| printed["agent_key"].as_str().unwrap().to_owned();
+        let refused = app.agent(&key(&lost)).forward("none", "GET", "https://a.example/").send().await;
+        assert_eq!(refused.status, 401, "{refused:?}");
+        let refused = app.person(lost["owner_session_token"].as_str().unwrap());
+        refused.client.get("/approvals").send().await.expect(401);
+        app.owner().client.get("/approvals").send().await.expect(200);
+        app.default_agent().client.get("/agent/services").send().await.expect(200);
+        // The time of the last use is written at the end at the latest.
+        app.stop().await;
+        let kinds: Vec<_> = app.audit().await.into_iter().map(|record| record["kind"].clone()).collect();
+        for kind in ["agent.rotated", "api_key.revoked", "user.link_created"] {
+            assert!(kinds.contains(&kind.into()), "{kind}: {kinds:?}");
+        }
+        let again = app.cli_json(&["bootstrap", "--reissue"]).await;
+        assert_eq!(again["agent_key"], serde_json::Value::Null, "it is in use");
+        assert_ne!(again["api_key"], app.bootstrap["api_key"]);
     }
 }
 

@@ -171,9 +171,14 @@ impl App {
     /// Serves again with another environment.
     pub(crate) async fn restart_with(&mut self, change: impl FnOnce(Setup) -> Setup) {
         self.stop().await;
+        self.change(change);
+        self.serve();
+    }
+
+    /// Changes the environment of later commands.
+    pub(crate) fn change(&mut self, change: impl FnOnce(Setup) -> Setup) {
         let setup = std::mem::replace(&mut self.setup, Setup::new());
         self.setup = change(setup);
-        self.serve();
     }
 
     pub(crate) fn address(&self) -> std::net::SocketAddr {
