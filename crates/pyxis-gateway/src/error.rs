@@ -67,7 +67,7 @@ pub enum Error {
     #[error("too many WebSockets: this server has {max} open ones, its maximum")]
     TooManyWebSockets {
         /// Maximum open WebSockets.
-        max: usize,
+        max: u32,
     },
     /// `X-PX-Target` is not a supported URL.
     #[error("invalid target: {0}")]

@@ -106,11 +106,11 @@ impl Client {
     /// Creates a client without opening a connection. Fails if an extra root is not a usable certificate.
     pub fn new(config: &ClientConfig) -> Result<Self, tls::RootsError> {
         let tls = tls::client_config(&config.extra_roots)?;
-        let zone = |guard| Arc::new(Zone::new(config, guard, tls.clone()));
+        let zone = |guard: &Guard| Arc::new(Zone::new(config, guard, tls.clone()));
         let config = Arc::new(config.clone());
         Ok(Self {
-            zone: zone(config.guard.clone()),
-            private: zone(config.guard.with_private()),
+            zone: zone(&config.guard),
+            private: zone(&config.guard.with_private()),
             config: Arc::clone(&config),
             reuse: Reuse::Pooled,
         })
@@ -141,7 +141,7 @@ impl Client {
     pub fn with_identity(&self, identity: &Identity) -> Result<Self, tls::RootsError> {
         let tls = tls::client_config(&self.config.extra_roots)?;
         let tls = identity.shown_by(&tls);
-        let zone = |zone: &Zone| Arc::new(Zone::new(&self.config, zone.guard.clone(), tls.clone()));
+        let zone = |zone: &Zone| Arc::new(Zone::new(&self.config, &zone.guard, tls.clone()));
         Ok(Self { zone: zone(&self.zone), private: zone(&self.private), ..self.clone() })
     }
 
@@ -235,7 +235,7 @@ impl Client {
 }
 
 impl Zone {
-    fn new(config: &ClientConfig, guard: Guard, tls: Arc<rustls::ClientConfig>) -> Self {
+    fn new(config: &ClientConfig, guard: &Guard, tls: Arc<rustls::ClientConfig>) -> Self {
         let connector = |tls| {
             Connector::new(Dialer {
                 guard: guard.clone(),

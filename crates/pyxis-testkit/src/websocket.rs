@@ -194,10 +194,10 @@ impl Socket {
         let is_given = |name: &str| headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
         let mut head = format!("GET {path} HTTP/1.1\r\n");
         for (name, value) in usual.iter().filter(|(name, _)| !is_given(name)) {
-            head.push_str(&format!("{name}: {value}\r\n"));
+            head.extend([name, ": ", value, "\r\n"]);
         }
         for (name, value) in headers {
-            head.push_str(&format!("{name}: {value}\r\n"));
+            head.extend([name, ": ", value, "\r\n"]);
         }
         head.push_str("\r\n");
         socket.send(head.as_bytes()).await;
@@ -250,10 +250,10 @@ impl Socket {
         if payload.len() < 126 {
             bytes.push(mask_bit | u8::try_from(payload.len()).expect("a short payload"));
         } else if let Ok(length) = u16::try_from(payload.len()) {
-            bytes.push(mask_bit | 126);
+            bytes.push(mask_bit + 126);
             bytes.extend_from_slice(&length.to_be_bytes());
         } else {
-            bytes.push(mask_bit | 127);
+            bytes.push(mask_bit + 127);
             bytes.extend_from_slice(&(payload.len() as u64).to_be_bytes());
         }
         let mask = [0x11, 0x22, 0x33, 0x44];

@@ -15,5 +15,6 @@ mod scrape;
 pub mod serve;
 mod service_manager;
 pub mod signed_head;
+pub mod stop_signals;
 pub mod telemetry;
 pub mod traces;

@@ -28,6 +28,7 @@ use crate::config::{Config, MetricsListen};
 use crate::front::{FastPath, source};
 use crate::scrape::Scrape;
 use crate::service_manager::{self, Notice};
+use crate::stop_signals::StopSignals;
 use crate::telemetry::init_metrics;
 use crate::traces::{self, Traces};
 use crate::{audit_push, health, openapi, scheduled_backups};
@@ -100,7 +101,7 @@ pub fn default_base_url(address: SocketAddr) -> String {
 }
 
 /// Serves until a signal, then drains.
-pub async fn run(app: App, bound: Bound, traces: Option<Traces>) -> Result<()> {
+pub async fn run(app: App, bound: Bound, signals: StopSignals, traces: Option<Traces>) -> Result<()> {
     let (stop, stopped) = watch::channel(false);
     app.store.watch();
     let mut present = crate::nodes::register(&app.config.data_dir, app.gateway.node)?;
@@ -134,7 +135,7 @@ pub async fn run(app: App, bound: Bound, traces: Option<Traces>) -> Result<()> {
         None => FastPath::new(&app, router),
     };
     tokio::spawn(async move {
-        stop_signal().await;
+        signals.received().await;
         tracing::info!("stopping; waiting for open requests");
         service_manager::notify(Notice::Stopping);
         stop.send_replace(true);
@@ -270,17 +271,4 @@ pub async fn serve_plain(listener: TcpListener, router: Router) {
 
 async fn until(mut stopped: watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stopped| *stopped).await;
-}
-
-/// Resolves when the process is asked to stop.
-pub(crate) async fn stop_signal() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
-        let _ = tokio::signal::ctrl_c().await;
-        return;
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminate.recv() => {}
-    }
 }

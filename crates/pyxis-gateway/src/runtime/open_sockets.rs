@@ -7,19 +7,19 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 /// WebSockets of this process.
 pub(crate) struct OpenSockets {
     places: Arc<Semaphore>,
-    max: usize,
+    max: u32,
     stopping: watch::Sender<bool>,
 }
 
 impl OpenSockets {
     /// Room for `max` WebSockets.
     pub(crate) fn new(max: usize) -> Self {
-        let max = max.min(Semaphore::MAX_PERMITS);
-        Self { places: Arc::new(Semaphore::new(max)), max, stopping: watch::Sender::new(false) }
+        let max = u32::try_from(max).unwrap_or(u32::MAX);
+        Self { places: Arc::new(Semaphore::new(max as usize)), max, stopping: watch::Sender::new(false) }
     }
 
     /// Most open WebSockets.
-    pub(crate) const fn max(&self) -> usize {
+    pub(crate) const fn max(&self) -> u32 {
         self.max
     }
 
@@ -33,14 +33,10 @@ impl OpenSockets {
         drop(self.stopping.subscribe().wait_for(|stopping| *stopping).await);
     }
 
-    /// Ends every WebSocket, and waits until the last one has ended. No new one is opened.
+    /// Ends every WebSocket, and waits until the last one has ended. A new one ends at once.
     pub(crate) async fn stop(&self) {
         self.stopping.send_replace(true);
-        for _ in 0..self.max {
-            match self.places.acquire().await {
-                Ok(place) => place.forget(),
-                Err(_) => return,
-            }
-        }
+        // All places are free when the last one has ended.
+        drop(self.places.acquire_many(self.max).await);
     }
 }

@@ -1,5 +1,10 @@
 //! The header of a frame (RFC 6455, section 5.2), in one reading.
 
+/// Short length that says that the length follows in two bytes.
+const IN_TWO_BYTES: u8 = 126;
+/// Short length that says that the length follows in eight bytes.
+const IN_EIGHT_BYTES: u8 = 127;
+
 /// Longest payload of a control frame, in bytes.
 pub(super) const MAX_CONTROL: usize = 125;
 
@@ -138,11 +143,11 @@ impl FrameHeader {
         match (u8::try_from(self.length), u16::try_from(self.length)) {
             (Ok(length), _) if usize::from(length) <= MAX_CONTROL => bytes.push(mask_bit | length),
             (_, Ok(length)) => {
-                bytes.push(mask_bit | 126);
+                bytes.push(mask_bit | IN_TWO_BYTES);
                 bytes.extend_from_slice(&length.to_be_bytes());
             }
             _ => {
-                bytes.push(mask_bit | 127);
+                bytes.push(mask_bit | IN_EIGHT_BYTES);
                 bytes.extend_from_slice(&self.length.to_be_bytes());
             }
         }
@@ -153,12 +158,12 @@ impl FrameHeader {
 /// The length that begins with `short`, and the number of further bytes that it takes.
 fn read_length(short: u8, rest: &[u8]) -> Result<Option<(u64, usize)>, Violation> {
     match short {
-        126 => {
+        IN_TWO_BYTES => {
             let Some(bytes) = rest.first_chunk::<2>() else { return Ok(None) };
             let length = u64::from(u16::from_be_bytes(*bytes));
             if length < 126 { Err(Violation::Length) } else { Ok(Some((length, 2))) }
         }
-        127 => {
+        IN_EIGHT_BYTES => {
             let Some(bytes) = rest.first_chunk::<8>() else { return Ok(None) };
             let length = u64::from_be_bytes(*bytes);
             let is_shortest = length > u64::from(u16::MAX) && length >> 63 == 0;

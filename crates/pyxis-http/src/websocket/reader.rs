@@ -169,7 +169,7 @@ mod tests {
         ) {
             let (mut bytes, mut sent) = (Vec::new(), Vec::new());
             for (position, (length, pings)) in fragments.iter().enumerate() {
-                let payload: Vec<u8> = (0..*length).map(|at| (at % 251) as u8).collect();
+                let payload: Vec<u8> = (0..*length).map(|at| u8::try_from(at % 251).unwrap_or_default()).collect();
                 let opcode = if position == 0 { Opcode::Binary } else { Opcode::Continuation };
                 frame(&mut bytes, position + 1 == fragments.len(), opcode, &payload, None);
                 sent.extend_from_slice(&payload);

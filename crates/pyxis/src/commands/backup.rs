@@ -10,7 +10,7 @@ use pyxis_store::backup::{self, TrailCheck};
 use pyxis_store::{Store, audit};
 use serde_json::json;
 
-use super::{existing, out, quiet, settings};
+use super::{out, quiet, settings};
 use crate::cli::Global;
 use crate::config::Config;
 use crate::{app, signed_head};
@@ -23,7 +23,12 @@ pub(super) async fn backup(global: &Global, file: &Path, without_audit_check: bo
     {
         bail!("{} does not exist; create it first", directory.display());
     }
-    let config = existing(global)?;
+    let config = settings(&quiet(global.flags()))?;
+    signed_head::expect_file(&config)?;
+    // With PostgreSQL, the check of the audit trail below says that the master key is missing.
+    if config.database.sqlite_path().is_some() {
+        app::check_exists(&config)?;
+    }
     let store = app::open_store(&config).await?;
     let head = signed_head::read(&config);
     let (keys, head) =

@@ -16,7 +16,7 @@ use super::{out, settings};
 use crate::app;
 use crate::cli::{Global, ProxyOptions};
 use crate::config::{Config, ProxySettings};
-use crate::serve::stop_signal;
+use crate::stop_signals::StopSignals;
 
 /// File of the token and the authority's key, in the data directory.
 const IDENTITY: &str = "proxy.json";
@@ -37,8 +37,9 @@ pub(super) async fn run(global: &Global, options: ProxyOptions) -> Result<ExitCo
     let proxy = Proxy::start(parts).await?;
     let files = TrustFiles::write_into(&directory, &proxy)?;
     let script = client_script(&proxy, &files)?;
+    let signals = StopSignals::register()?;
     announce(global.json, &proxy, &agent, &script);
-    stop_signal().await;
+    signals.received().await;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -27,6 +27,7 @@ use crate::app::{self, App};
 use crate::cli::{Global, Serving};
 use crate::serve;
 use crate::signed_head;
+use crate::stop_signals::StopSignals;
 use samples::Samples;
 
 /// Name of the demo credential.
@@ -50,6 +51,7 @@ pub(super) async fn run(global: &Global, listen: &Serving, demo: bool) -> Result
         .transpose()?;
     signed_head::settle(&app.config, &app.gateway).await?;
     let welcome = prepare(&app, upstream.as_ref()).await?;
+    let signals = StopSignals::register()?;
     server::announce(global.json, &bound);
     if global.json {
         out::json(&welcome.json());
@@ -59,7 +61,7 @@ pub(super) async fn run(global: &Global, listen: &Serving, demo: bool) -> Result
     if let Some(upstream) = upstream {
         tokio::spawn(serve::serve_plain(upstream, Router::new().fallback(demo_answer)));
     }
-    serve::run(app, bound, traces).await?;
+    serve::run(app, bound, signals, traces).await?;
     drop(lock);
     Ok(ExitCode::SUCCESS)
 }

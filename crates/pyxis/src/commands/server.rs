@@ -14,6 +14,7 @@ use crate::config::env::ProcessEnv;
 use crate::config::warnings::warnings;
 use crate::serve::{self, Bound};
 use crate::signed_head;
+use crate::stop_signals::StopSignals;
 
 pub(super) async fn run(global: &Global, listen: &Serving) -> Result<ExitCode> {
     let mut flags = global.flags();
@@ -33,13 +34,14 @@ pub(super) async fn run(global: &Global, listen: &Serving) -> Result<ExitCode> {
         // Heights counted by other nodes are resolved before any request is answered from them.
         pyxis_verify::block_height::start(&app.verify).await?;
     }
+    let signals = StopSignals::register()?;
     announce(global.json, &bound);
     if workspaces::list(&app.gateway.store).await?.is_empty()
         && let Some(made) = bootstrap::first_workspace(&app, bootstrap::DEFAULT_OWNER).await?
     {
         welcome(global.json, &made);
     }
-    serve::run(app, bound, traces).await?;
+    serve::run(app, bound, signals, traces).await?;
     drop(lock);
     Ok(ExitCode::SUCCESS)
 }

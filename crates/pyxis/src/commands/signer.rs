@@ -19,7 +19,7 @@ use crate::cli::Global;
 use crate::config::Config;
 use crate::config::env::{Env, ProcessEnv};
 use crate::config::secrets::entered;
-use crate::serve::stop_signal;
+use crate::stop_signals::StopSignals;
 
 const DEFAULT_PORT: u16 = 8080;
 
@@ -32,8 +32,9 @@ pub(super) async fn run(global: &Global, listen: &str) -> Result<ExitCode> {
     if !address.ip().is_loopback() && state.token.is_none() {
         tracing::warn!(%address, "anyone who reaches this address can sign: set OAUTH_SIGNER_TOKEN");
     }
+    let signals = StopSignals::register()?;
     announce(global.json, address, &state);
-    let finished = serve::serve(listener, Signer::new(state), stop_signal()).await;
+    let finished = serve::serve(listener, Signer::new(state), signals.received()).await;
     if !finished {
         tracing::warn!("some requests did not finish in time and were aborted");
     }

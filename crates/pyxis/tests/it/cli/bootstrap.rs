@@ -2,11 +2,23 @@
 
 use std::process::Stdio;
 
+use pyxis_store::{DatabaseUrl, OpenOptions, Store};
 use pyxis_testkit::engines;
 
 use crate::support::app::Process;
 use crate::support::client::{Address, Client};
 use crate::support::{App, Setup, until};
+
+/// Makes the tables of an installation that does not exist yet, so that a test can look into them.
+async fn with_tables(app: &App) {
+    if app.is_postgres() {
+        app.cli(&["migrate"]).await.expect(0);
+        return;
+    }
+    std::fs::create_dir(app.data()).unwrap();
+    let url = DatabaseUrl::sqlite(&app.data().join("pyxis.db"));
+    Store::open(&OpenOptions::new(url)).unwrap().migrate().await.unwrap();
+}
 
 engines! {
     async fn bootstrap_prints_what_a_script_needs_and_does_it_once(setup: Setup) {
@@ -24,7 +36,7 @@ engines! {
 
     async fn a_bootstrap_that_was_killed_before_it_printed_is_completed_with_new_keys(setup: Setup) {
         let mut app = App::empty(setup);
-        app.cli(&["migrate"]).await.expect(0);
+        with_tables(&app).await;
         let mut command = app.command(&["bootstrap", "--json"]);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         until("the first commit", async || {

@@ -67,7 +67,7 @@ async fn a_name_that_is_nearly_right_is_answered_with_the_right_one() {
     assert!(ran.stderr.contains("no agent key"), "{ran:?}");
     app.cli(&["proofs", "keygen", "issuer.key"]).await.expect(0);
     let sign = ["proofs", "sign", "0x00000000000000000000000000000000000000aa", "--network", "optimsm"];
-    let what = ["--kind", "gov-id", "--nullifier", "0x07", "--key", "file:issuer.key"];
+    let what = ["--kind", "gov-id", "--action-id", "1", "--nullifier", "0x07", "--key", "file:issuer.key"];
     let ran = app.cli(&[&sign[..], &what[..]].concat()).await.expect(0);
     assert!(
         ran.stderr.contains("there is no network optimsm here (did you mean optimism?); known: "),
