@@ -23,8 +23,10 @@ need umoci umoci
 need systemd systemd            # ci/packaging.sh
 need dpkg-dev dpkg-shlibdeps
 need pgbouncer pgbouncer         # a pooler in front of PostgreSQL
-need patroni patroni             # PostgreSQL that fails over (ci/patroni.sh)
-need etcd-server etcd
+if [[ -n ${PX_TEST_FAILOVER:-} ]]; then
+    need patroni patroni         # PostgreSQL that fails over (ci/patroni.sh)
+    need etcd-server etcd
+fi
 need codespell codespell
 need curl curl                  # tools behind `pyxis run`
 need git git

@@ -5,6 +5,7 @@
 # As root on Debian it installs what it lacks; otherwise it says what that is. It starts its own PostgreSQL, Matrix
 # homeserver and EVM node. Tests that need something that is still missing are not run, and the closing lines say
 # which. PX_TEST_STRICT=1 leaves nothing out: the first missing thing ends the run.
+# PX_TEST_FAILOVER=1 adds a cluster of PostgreSQL that fails over (ci/patroni.sh).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -89,9 +90,12 @@ echo "== tests"
 failed=0
 tests 2>&1 | tee "$output/tests" || failed=1
 
-echo "== failover"
-ci/patroni.sh >"$output/failover" 2>&1 || { cat "$output/failover"; failed=1; }
-grep -E '^ *patroni: |^failover: |leads$|^exchanged' "$output/failover" || true
+# Two minutes on a quiet machine: servers that elect a leader must not wait for a processor.
+if [[ -n ${PX_TEST_FAILOVER:-} ]]; then
+    echo "== failover"
+    ci/patroni.sh >"$output/failover" 2>&1 || { cat "$output/failover"; failed=1; }
+    grep -E '^ *patroni: |^failover: |leads$|^exchanged' "$output/failover" || true
+fi
 
 echo "== through PgBouncer"
 if [[ -n ${PX_TEST_POSTGRES:-} ]]; then

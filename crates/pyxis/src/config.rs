@@ -40,6 +40,7 @@ pub type Flags = BTreeMap<&'static str, String>;
 const MAX_MCP_WAIT: Duration = Duration::from_mins(1);
 
 /// All settings of the program.
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Directory of the database, the key and the audit anchor.

@@ -207,7 +207,7 @@ pub async fn start_rescore(state: &State, actor: &Actor, id: ScorerId) -> Result
     let (state, workspace) = (state.clone(), actor.workspace);
     tokio::spawn(async move {
         let rescoring = engine::rescore(&state.books, workspace, id, &*state.clock, |_| ());
-        match lease.keep(rescoring).await {
+        match Box::pin(lease.keep(rescoring)).await {
             Some(Ok(_)) => {}
             Some(Err(error)) => {
                 tracing::warn!(%error, scorer = %id, "recomputing all scores was interrupted");

@@ -123,7 +123,7 @@ async fn rescore(app: &App, actor: &Actor, id: ScorerId, as_json: bool) -> Resul
             tracing::warn!("another process is computing these scores; waiting to compute the rest");
         }
         let bar = out::progress_to("scores", u64::try_from(found.outdated).unwrap_or(0));
-        let done = scorers::rescore(&app.scoring, actor, id, |done| bar.set_position(done)).await?;
+        let done = Box::pin(scorers::rescore(&app.scoring, actor, id, |done| bar.set_position(done))).await?;
         bar.finish_and_clear();
         done
     };

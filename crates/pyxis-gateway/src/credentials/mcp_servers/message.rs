@@ -57,8 +57,8 @@ mod tests {
             assert!(whole.is_some(), "{body}");
             for size in 1..9 {
                 let mut search = AnswerSearch::default();
-                let cuts = (0..body.len()).step_by(size).chain([body.len()]);
-                let found = cuts.filter_map(|end| search.find(&body.as_bytes()[..end])).next();
+                let mut cuts = (0..body.len()).step_by(size).chain([body.len()]);
+                let found = cuts.find_map(|end| search.find(&body.as_bytes()[..end]));
                 assert_eq!(found, whole, "{size}: {body}");
             }
         }

@@ -81,7 +81,7 @@ impl Relay {
             Pump::new(FrameReader::of_server(host_reader), FrameWriter::to_client(agent_writer), &shared)
                 .scrubbed(needles);
         let watching = watch(&self.state, &mut self.permission, &shared);
-        let ended = relay(&mut up, &mut down, &shared, watching).await;
+        let ended = Box::pin(relay(&mut up, &mut down, &shared, watching)).await;
         let end = SocketEnd { sent: up.traffic(), received: down.traffic(), ..ended };
         self.outcome.closed(end, down.redactions());
         drop(self.place);
