@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use http::request::Parts;
 use pyxis_core::actor::Actor;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::{AgentId, ConnectionId};
@@ -17,6 +18,7 @@ use serde_json::json;
 
 use crate::error::{Error, Result};
 use crate::requests::caller::CallerKey;
+use crate::requests::control;
 use crate::runtime::resolve::{KeyHash, key_hash};
 use crate::runtime::state::State;
 
@@ -85,6 +87,17 @@ pub(crate) async fn agent_of(state: &State, key: &str) -> Result<KeyHash> {
         return Ok(key_hash(key));
     }
     Ok(holder(state, key).await?.0)
+}
+
+/// Digest of the token that a request was sent with; `None` for an agent key.
+pub(crate) fn of_request(head: &Parts) -> Option<String> {
+    let key = control::key(&head.headers).ok()?;
+    key.starts_with(PREFIX).then(|| digest(key))
+}
+
+/// True if the token with this digest is still good.
+pub(crate) async fn is_live(state: &State, digest: &str) -> Result<bool> {
+    Ok(tokens::holder(&state.store, digest, state.now()).await?.is_some())
 }
 
 /// The enabled agent of a live token, by the digest of its key, and the name of the program that holds the token.

@@ -64,6 +64,14 @@ fn client_dir(config: &Config) -> Result<PathBuf> {
     let directory = config.proxy.client_dir.as_deref().context(
         "set PX_PROXY_CLIENT_DIR to a directory that is shared with clients, for env.sh and the certificates",
     )?;
+    // The data directory has the authority's key, which clients must not read.
+    let data = std::path::absolute(&config.data_dir).context("PX_DATA_DIR")?;
+    if data.starts_with(std::path::absolute(directory).context("PX_PROXY_CLIENT_DIR")?) {
+        bail!(
+            "PX_PROXY_CLIENT_DIR must not contain the data directory, {}; choose another one",
+            data.display()
+        );
+    }
     let made = DirBuilder::new().recursive(true).mode(0o755).create(directory);
     made.with_context(|| format!("cannot create {}", directory.display()))?;
     // Clients read the paths in its files from elsewhere.

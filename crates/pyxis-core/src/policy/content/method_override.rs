@@ -48,17 +48,28 @@ enum BodyForm {
 impl BodyForm {
     fn of(content_type: Option<&str>) -> Option<Self> {
         let Some(text) = content_type else { return Some(Self::Any) };
-        let media = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        match &*media {
+        let text = text.to_ascii_lowercase();
+        // Rack ends a type at a comma, PHP at a space.
+        let media = text.trim_start().split([';', ',', ' ', '\t']).next().unwrap_or_default();
+        match media {
             "application/x-www-form-urlencoded" => Some(Self::Form),
-            _ if media.starts_with("multipart/") => Some(Self::Multipart),
-            _ if media == "application/json" || media == "text/json" || media.ends_with("+json") => {
-                Some(Self::Json)
-            }
+            "application/json" | "text/json" => Some(Self::Json),
+            _ if media.ends_with("+json") => Some(Self::Json),
             "" => Some(Self::Any),
+            _ if media.starts_with("multipart/") => Some(Self::Multipart),
+            // Laravel looks for these in the whole header.
+            _ if text.contains("/json") || text.contains("+json") => Some(Self::Any),
             _ => None,
         }
     }
+}
+
+/// True if a form is written in a charset in which its ASCII letters may be others, which Tomcat would follow.
+fn names_other_charset(content_type: &str) -> bool {
+    let mut charsets =
+        content_type.split("charset").skip(1).map(|rest| rest.trim_start_matches([' ', '=', '"']));
+    charsets
+        .any(|name| !["utf-8", "utf8", "us-ascii", "iso-8859-1"].iter().any(|known| name.starts_with(known)))
 }
 
 /// True if a body of this type has parameters, one of which may name a method. A JSON body that is too long to be read is
@@ -128,6 +139,11 @@ fn in_body(content: &RequestContent<'_>) -> Vec<NamedMethod> {
     let is = |one| form == one || form == BodyForm::Any;
     if content.is_encoded {
         return vec![NamedMethod { parameter: "_method in the encoded body".to_owned(), method: None }];
+    }
+    let other_charset =
+        content.content_type.is_some_and(|text| names_other_charset(&text.to_ascii_lowercase()));
+    if is(BodyForm::Form) && other_charset {
+        return vec![NamedMethod { parameter: "_method in the body's charset".to_owned(), method: None }];
     }
     let mut found = Vec::new();
     if is(BodyForm::Form) {

@@ -76,7 +76,7 @@ engines! {
         let actor = Actor::cli(scene.workspace);
         let scorer = outdated(scene).await;
         for expected in [HOLDERS.unsigned_abs(), 0] {
-            assert_eq!(rescore(&scene.state, &actor, scorer, |_| ()).await.unwrap(), expected);
+            assert_eq!(Box::pin(rescore(&scene.state, &actor, scorer, |_| ())).await.unwrap(), expected);
             assert!(!progress(&scene.state.store, scene.workspace, scorer, scene.state.now()).await.unwrap().running);
         }
         assert_eq!(scene.count("leases").await, 0);

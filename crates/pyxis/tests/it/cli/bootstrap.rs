@@ -16,7 +16,7 @@ async fn with_tables(app: &App) {
         return;
     }
     std::fs::create_dir(app.data()).unwrap();
-    let url = DatabaseUrl::sqlite(&app.data().join("pyxis.db"));
+    let url = DatabaseUrl::sqlite(app.data().join("pyxis.db"));
     Store::open(&OpenOptions::new(url)).unwrap().migrate().await.unwrap();
 }
 

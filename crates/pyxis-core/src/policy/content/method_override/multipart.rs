@@ -18,13 +18,24 @@ pub(super) fn named(body: &[u8]) -> Vec<NamedMethod> {
         while let Some(more) = lines.next_if(|line| line.starts_with(b" ") || line.starts_with(b"\t")) {
             header.push_str(&String::from_utf8_lossy(more));
         }
-        found.extend(names_in(&header).find_map(|name| of_parameter(name, None)));
+        let id = header
+            .split_once(':')
+            .filter(|_| is_content_id(line))
+            .map(|(_, id)| id.trim().trim_matches(['<', '>']).to_owned());
+        found.extend(names_in(&header).chain(id).find_map(|name| of_parameter(name, None)));
     }
     found
 }
 
+/// True for a line with the header that names a part. Some versions of Rack find it anywhere in a line, and fall back to
+/// `Content-ID`.
 fn begins_disposition(line: &[u8]) -> bool {
-    const HEADER: &[u8] = b"content-disposition";
+    let has = |header: &[u8]| line.windows(header.len()).any(|window| window.eq_ignore_ascii_case(header));
+    has(b"content-disposition") || is_content_id(line)
+}
+
+fn is_content_id(line: &[u8]) -> bool {
+    const HEADER: &[u8] = b"content-id";
     line.trim_ascii_start().get(..HEADER.len()).is_some_and(|start| start.eq_ignore_ascii_case(HEADER))
 }
 

@@ -34,6 +34,15 @@ fn a_request_is_also_judged_as_the_method_that_its_form_or_its_json_names() {
         (JSON, r#"{"\u005fmethod":"put"}"#, Verdict::RequireApproval),
         (JSON, r#"{"a":1}"#, Verdict::AutoApprove),
         (JSON, "{\"a\":1}\n{\"b\":2}", Verdict::AutoApprove),
+        (Some("application/x-www-form-urlencoded,x"), "_method=DELETE", Verdict::Deny),
+        (Some("application/x-www-form-urlencoded x"), "_method=DELETE", Verdict::Deny),
+        (Some("application/x-www-form-urlencoded; charset=ibm037"), "%6D=1", Verdict::Deny),
+        (Some("application/x-www-form-urlencoded; charset=\"UTF-8\""), "a=1", Verdict::AutoApprove),
+        (Some("application/vnd.api+json"), r#"{"_method":"DELETE"}"#, Verdict::Deny),
+        (Some("application/json, x"), r#"{"_method":"DELETE"}"#, Verdict::Deny),
+        (Some("application/json2"), r#"{"_method":"DELETE"}"#, Verdict::Deny),
+        (Some("text/plain;/json"), r#"{"_method":"DELETE"}"#, Verdict::Deny),
+        (Some("application/x+json-seq"), r#"{"_method":"DELETE"}"#, Verdict::Deny),
         (Some("text/plain"), "_method=DELETE", Verdict::AutoApprove),
         (Some("application/octet-stream"), "_method=DELETE", Verdict::AutoApprove),
     ] {
@@ -77,6 +86,8 @@ fn a_part_of_a_multipart_form_counts_by_its_name_in_any_spelling() {
         "Content-Disposition: form-data; name*=UTF-8''%5Fmethod",
         "Content-Disposition: form-data; name=\"%5Fmethod\"",
         "Content-Disposition: form-data; name=\"_me\\thod\"",
+        "X: Content-Disposition: form-data; name=\"_method\"",
+        "Content-ID: <_method>",
     ] {
         assert_eq!(verdict(Method::Post, None, PARTS, &part(disposition)), Verdict::Deny, "{disposition}");
     }

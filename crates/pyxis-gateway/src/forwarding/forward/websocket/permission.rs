@@ -4,6 +4,7 @@ use http::HeaderMap;
 use pyxis_core::policy::{Method, Verdict};
 use pyxis_core::target::Target;
 
+use crate::connections::run_tokens;
 use crate::error::{Error, Result};
 use crate::requests::authorize;
 use crate::requests::caller::CallerKey;
@@ -23,6 +24,8 @@ pub(super) struct Permission {
     generation: i64,
     /// True if a person approved it, now or by a grant.
     is_approved: bool,
+    /// Digest of the token of a run, if it was opened with one.
+    run_token: Option<String>,
 }
 
 impl Permission {
@@ -35,11 +38,18 @@ impl Permission {
             target: asked.target.clone(),
             generation: asked.generation,
             is_approved,
+            run_token: run_tokens::of_request(asked.head),
         })
     }
 
-    /// True if the WebSocket may stay open. Reads one number unless the configuration has changed.
+    /// True if the WebSocket may stay open. Reads one number unless the configuration has changed, and the token of a
+    /// run.
     pub(super) async fn holds(&mut self, state: &State) -> Result<bool> {
+        if let Some(token) = &self.run_token
+            && !run_tokens::is_live(state, token).await?
+        {
+            return Ok(false);
+        }
         if state.config_cache.is_current(&state.store, self.generation).await? {
             return Ok(true);
         }
