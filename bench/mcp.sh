@@ -11,6 +11,8 @@
 # Needs wrk and curl (Debian: apt-get install wrk curl).
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=rounds.sh
+. "$(dirname "${BASH_SOURCE[0]}")/rounds.sh"
 require wrk curl
 
 rounds=${PX_BENCH_ROUNDS:-5}
@@ -28,21 +30,6 @@ script() {
         for header in "$@"; do echo "wrk.headers[\"${header%%: *}\"] = \"${header#*: }\""; done
         cat "$bench/forward.lua"
     } >"$work/$name.lua"
-}
-
-# measure NAME PATH SECONDS: a line `rate p50 p99 failures`.
-measure() {
-    local requests micros failures p50 p99
-    read -r _ requests micros failures p50 p99 < <(
-        wrk -t2 -c"$connections" -d"$3s" --latency -s "$work/$1.lua" "http://$address$2" | grep ^RESULT
-    ) || fail "wrk gave no result for $1"
-    awk -v r="$requests" -v us="$micros" -v p50="$p50" -v p99="$p99" -v f="$failures" \
-        'BEGIN { printf "%.0f %d %d %d\n", r * 1e6 / us, p50, p99, f }'
-}
-
-# column NAME FIELD: the median over the rounds.
-column() {
-    cut -d' ' -f"$2" "$work/rounds.$1" | median
 }
 
 build
@@ -70,10 +57,10 @@ answer=$(curl -s "${curl_headers[@]}" -d "$message" "http://$address/mcp")
 [[ $answer == *'"status":200'* ]] || fail "the call answers $(head -c 500 <<<"$answer")"
 
 declare -A path=([forward]=/forward [mcp]=/mcp)
-for name in forward mcp; do measure "$name" "${path[$name]}" 2 >/dev/null; done # warm up
+for name in forward mcp; do measure "$name" "http://$address${path[$name]}" 2 >/dev/null; done # warm up
 for round in $(seq "$rounds"); do
     echo "round $round of $rounds" >&2
-    for name in forward mcp; do measure "$name" "${path[$name]}" "$seconds" >>"$work/rounds.$name"; done
+    for name in forward mcp; do measure "$name" "http://$address${path[$name]}" "$seconds" >>"$work/rounds.$name"; done
 done
 
 echo "$connections connections, $rounds interleaved rounds of $seconds s, medians"

@@ -15,27 +15,14 @@
 # Needs wrk, curl and Python 3 (Debian: apt-get install wrk curl python3).
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=rounds.sh
+. "$(dirname "${BASH_SOURCE[0]}")/rounds.sh"
 require wrk curl python3
 
 rounds=${PX_BENCH_ROUNDS:-5}
 seconds=${PX_BENCH_SECONDS:-5}
 connections=${PX_BENCH_CONNECTIONS:-64}
 streams=${PX_BENCH_STREAMS:-200}
-
-# measure NAME URL SECONDS: a line `rate p50 p99 failures`.
-measure() {
-    local requests micros failures p50 p99
-    read -r _ requests micros failures p50 p99 < <(
-        wrk -t2 -c"$connections" -d"$3s" --latency -s "$work/$1.lua" "$2" | grep ^RESULT
-    ) || fail "wrk gave no result for $1"
-    awk -v r="$requests" -v us="$micros" -v p50="$p50" -v p99="$p99" -v f="$failures" \
-        'BEGIN { printf "%.0f %d %d %d\n", r * 1e6 / us, p50, p99, f }'
-}
-
-# column NAME FIELD: the median over the rounds.
-column() {
-    cut -d' ' -f"$2" "$work/rounds.$1" | median
-}
 
 build
 [[ -n $pyxis ]] || fail "this benchmark measures Pyxis only: unset PX_BENCH_WITHOUT_PYXIS"

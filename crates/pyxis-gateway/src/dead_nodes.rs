@@ -1,4 +1,4 @@
-//! What dead nodes left unfinished: approved requests, idempotency keys and requests that passed without asking.
+//! Work that dead nodes left unfinished: approved requests, idempotency keys and requests that passed without asking.
 
 use pyxis_core::actor::ActorId;
 use pyxis_core::audit_event::AuditEvent;

@@ -103,7 +103,7 @@ async fn cursor(store: &Store) -> Result<i64, StoreError> {
     Ok(stored.and_then(|text| text.parse().ok()).unwrap_or(0))
 }
 
-/// What is not pushed yet.
+/// Records that are not pushed yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PushLag {
     pub(crate) records: i64,

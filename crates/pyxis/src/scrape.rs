@@ -29,7 +29,7 @@ const EXPIRING: Duration = Duration::from_hours(7 * 24);
 /// Interval for aggregating what the histograms collected, so that their memory is bounded without a collector.
 const UPKEEP: Duration = Duration::from_secs(5);
 
-/// What the page shows.
+/// Content of the metrics page.
 #[derive(Clone)]
 pub(crate) struct Scrape {
     state: gateway::State,

@@ -16,7 +16,7 @@ const GRACE: Duration = Duration::from_millis(100);
 /// Time within which a canceled statement has ended.
 const PROMPT: Duration = Duration::from_secs(2);
 
-/// How to end work that nobody waits for.
+/// Ways to end work that nobody waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Closing {
     /// Cancel the read.

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use crate::crash::{AGENTS, Ledger, check_all, read, work};
 use crate::support::{PATIENCE, Setup, Site};
 
-/// What happens to the leader.
+/// Faults of the leader.
 const FAULTS: [&str; 3] = ["kill", "cut", "switchover"];
 /// Decisions between two faults.
 const BETWEEN: u64 = 10;

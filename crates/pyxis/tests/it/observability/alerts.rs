@@ -128,7 +128,7 @@ async fn prometheus_sees_alerts_fire_and_clear() {
     prometheus.wait("PyxisNotReady", false).await;
 }
 
-/// What `promtool` says about files below `packaging/prometheus`.
+/// Output of `promtool` about files below `packaging/prometheus`.
 fn promtool(arguments: &[&str]) -> String {
     let directory = root().join("packaging/prometheus");
     let output = Command::new("promtool").args(arguments).current_dir(directory).output().unwrap();

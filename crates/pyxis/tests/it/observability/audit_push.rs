@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::support::{Site, until};
 
-/// What a receiver has: number, MAC and body of each message, as they arrived.
+/// Messages of a receiver, as they arrived: number, MAC and body of each.
 pub(super) type Messages = Vec<(i64, String, Value)>;
 
 /// Waits until the receiver has the whole trail, and compares it.

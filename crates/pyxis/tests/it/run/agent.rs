@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::Scene;
 use super::scene::{LOOK, Running, search_path};
+use super::websocket::{NODE, socket_host};
 use crate::support::app::run;
 use crate::support::{App, Setup};
 
@@ -57,6 +58,23 @@ engines! {
         let twice = ["connection.allowed", "connection.revoked"].repeat(2);
         assert_eq!(recorded(&scene).await, twice);
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_websocket_ends_with_the_token_that_opened_it() {
+    let scene = Scene::new().await;
+    let mut host = socket_host(&scene, true).await;
+    let server = format!("http://{}", scene.site.app.address());
+    let options = ["--url", &server, "--agent", "default-agent"];
+    let running =
+        tokio::spawn(run(command(&scene.site.app, &options, &["node", "-e", NODE, &host.url("/live")])));
+    let mut socket = host.accept().await;
+    assert_eq!(socket.message().await, "hello");
+    let id = connections(&scene).await[0]["id"].as_str().unwrap().to_owned();
+    scene.site.owner.client.delete(&format!("/admin/connections/{id}")).send().await.expect(204);
+    assert_eq!(socket.receive().await.unwrap().close_code(), 1008);
+    drop(socket);
+    running.await.unwrap();
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use crate::support::app::run;
 
 /// Opens a WebSocket with the means of Node: a tunnel of its proxy, TLS, and the handshake. Then it sends a frame with a
 /// placeholder and prints what it receives.
-const NODE: &str = r"
+pub(super) const NODE: &str = r"
     const [http, https, tls] = ['http', 'https', 'tls'].map(name => require('node:' + name));
     const url = new URL(process.argv[1]), proxy = new URL(process.env.HTTPS_PROXY);
     const headers = {
@@ -43,7 +43,7 @@ const NODE: &str = r"
     }";
 
 /// A host of WebSockets next to the upstream, with a credential that lets them pass.
-async fn socket_host(scene: &Scene, has_tls: bool) -> WebSocketHost {
+pub(super) async fn socket_host(scene: &Scene, has_tls: bool) -> WebSocketHost {
     let tls = has_tls.then(|| scene.authority().server(&["127.0.0.2"], &[HTTP_1_1]));
     let host = WebSocketHost::listen(SocketAddr::from((ADDRESS, 0)), tls).await;
     let fields = json!({"allowed_hosts": [host.addr().to_string()], "allow_http": !has_tls});
