@@ -1,10 +1,12 @@
 //! The least a reverse proxy on hyper can do: no key, no policy, no secret, no scrubbing.
 //!
-//! `bare ADDRESS [LOG]` forwards `POST /forward` to the URL in `X-PX-Target` with the method in
-//! `X-PX-Method` over pooled keep-alive connections, and streams the answer back. With LOG, a line for each request is
-//! on the disk before the request is sent: no proxy that keeps such a record can be quicker on this machine.
+//! `bare ADDRESS [RECORD]` forwards `POST /forward` to the URL in `X-PX-Target` with the method in
+//! `X-PX-Method` over pooled keep-alive connections, and streams the answer back. RECORD is a
+//! file, or a PostgreSQL database by its URL. With it, a line or a row for each request is stored before the request is
+//! sent: no proxy that keeps such a record can be quicker on this machine.
 
 mod log;
+mod rows;
 
 use anyhow::{Context, Result};
 use bytes::Bytes;
@@ -22,15 +24,43 @@ use tokio::net::TcpListener;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 use log::Log;
+use rows::Rows;
 
 type Upstream = Client<HttpConnector, Incoming>;
 type Body = BoxBody<Bytes, hyper::Error>;
 
+/// The record of requests, if there is one.
+#[derive(Clone)]
+enum Record {
+    None,
+    File(Log),
+    Postgres(Rows),
+}
+
+impl Record {
+    async fn open(place: Option<&str>) -> Result<Self> {
+        Ok(match place {
+            None => Self::None,
+            Some(url) if url.starts_with("postgres") => Self::Postgres(Rows::connect(url).await?),
+            Some(path) => Self::File(Log::create(path.as_ref())?),
+        })
+    }
+
+    /// True once the line is stored, or when nothing is recorded.
+    async fn append(&self, line: impl FnOnce() -> String) -> bool {
+        match self {
+            Self::None => true,
+            Self::File(log) => log.append(line()).await,
+            Self::Postgres(rows) => rows.append(line()).await,
+        }
+    }
+}
+
 #[tokio::main]
 async fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
-    let address = arguments.next().context("usage: bare ADDRESS [LOG]")?;
-    let log = arguments.next().map(|path| Log::create(path.as_ref())).transpose()?;
+    let address = arguments.next().context("usage: bare ADDRESS [RECORD]")?;
+    let record = Record::open(arguments.next().as_deref()).await?;
     let listener =
         TcpListener::bind(&address).await.with_context(|| format!("cannot listen on {address}"))?;
     println!("{}", listener.local_addr()?);
@@ -40,9 +70,9 @@ async fn main() -> Result<()> {
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
-        let (upstream, log) = (upstream.clone(), log.clone());
+        let (upstream, record) = (upstream.clone(), record.clone());
         tokio::spawn(async move {
-            let service = service_fn(|request| forward(&upstream, log.as_ref(), request));
+            let service = service_fn(|request| forward(&upstream, &record, request));
             // A client that hangs up is the end of the connection and nothing else.
             let _ = hyper::server::conn::http1::Builder::new()
                 .serve_connection(TokioIo::new(stream), service)
@@ -53,15 +83,13 @@ async fn main() -> Result<()> {
 
 async fn forward(
     upstream: &Upstream,
-    log: Option<&Log>,
+    record: &Record,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, hyper::Error> {
     let Some((target, method)) = wanted(request.headers()) else {
         return Ok(status(StatusCode::BAD_REQUEST));
     };
-    if let Some(log) = log
-        && !log.append(format!("{method} {target}\n")).await
-    {
+    if !record.append(|| format!("{method} {target}\n")).await {
         return Ok(status(StatusCode::SERVICE_UNAVAILABLE));
     }
     let (mut head, body) = request.into_parts();

@@ -196,7 +196,7 @@ impl ServerHandler for McpServer {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        tools::all().into_iter().find(|tool| tool.name == name)
+        tools::ALL.iter().find(|tool| tool.name == name).cloned()
     }
 
     async fn list_tools(
@@ -206,7 +206,7 @@ impl ServerHandler for McpServer {
     ) -> Result<ListToolsResult, ErrorData> {
         let offered = self.requests.offered_tools(&caller(&context)?).await.map_err(internal)?;
         let mut listed = ListToolsResult::with_all_items(
-            tools::all().into_iter().chain(proxied::definitions(offered)).collect(),
+            tools::ALL.iter().cloned().chain(proxied::definitions(offered)).collect(),
         );
         // Every agent has its own list.
         listed.cache_scope = Some(CacheScope::Private);

@@ -1,6 +1,6 @@
 //! The tools: what a model reads about them. They are few, and no service adds one.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
@@ -11,10 +11,9 @@ pub(crate) const INSTRUCTIONS: &str = "Pyxis sends requests with credentials tha
     page for your user, and `wait` returns the response after the decision. Text such as [REDACTED:name] stands for a \
     secret in a response.";
 
-/// All tools, in a fixed order.
-pub(crate) fn all() -> Vec<Tool> {
-    vec![services(), call(), wait(), withdraw(), explain()]
-}
+/// All tools, in a fixed order. Every call looks for its tool here.
+pub(crate) static ALL: LazyLock<[Tool; 5]> =
+    LazyLock::new(|| [services(), call(), wait(), withdraw(), explain()]);
 
 fn services() -> Tool {
     let about = "List the credentials that you may use: their hosts, and per method whether a request is sent at once \

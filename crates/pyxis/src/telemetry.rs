@@ -31,9 +31,10 @@ pub fn init_serving(config: &Config) -> Result<Option<Traces>> {
 }
 
 fn init(config: &Config, traces: Option<&Traces>) -> Result<LogSampling> {
-    // PostgreSQL's notices say only that a table exists already. PX_LOG may ask for them by this target.
+    // PostgreSQL's notices say only that a table exists already, and rmcp tells the start and end of each message.
+    // PX_LOG may ask for them by these targets.
     let requests = if config.log_requests { "info" } else { "off" };
-    let filter = format!("tokio_postgres=warn,pyxis::access={requests},{}", config.log);
+    let filter = format!("tokio_postgres=warn,rmcp=warn,pyxis::access={requests},{}", config.log);
     let filter = EnvFilter::try_new(filter).context("PX_LOG")?;
     let logs = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     let sampling = LogSampling::default();

@@ -88,12 +88,27 @@ fn a_part_of_a_multipart_form_counts_by_its_name_in_any_spelling() {
         "Content-Disposition: form-data; name=\"_me\\thod\"",
         "X: Content-Disposition: form-data; name=\"_method\"",
         "Content-ID: <_method>",
+        "Content-Disposition: name=\"_method\"",
+        "Content-Disposition: form-data; name*0=\"_met\"; name*1=\"hod\"",
+        "Content-Disposition: form-data; name*0*=UTF-8''%5Fmethod",
+        "Content-Disposition: form-data; name=\"=?UTF-8?B?X21ldGhvZA==?=\"",
+        "Content-Disposition: form-data; x-name=\"_method\"",
+        "Content-Disposition: form-data name=\"_method\"",
+        "Content-Disposition: form-data; name=\"_method\" x",
+        "Content-Disposition: form-data; name=\"a\"; name=\"_method\"",
+        "Content-Disposition: form-data; name=\"a\"; filename=\"b\\\"; name=_method",
+        "Content-Disposition: form-data; name (x)=\"_method\"",
+        "Content-Disposition: attachment; name = \"_method\"",
     ] {
         assert_eq!(verdict(Method::Post, None, PARTS, &part(disposition)), Verdict::Deny, "{disposition}");
     }
     for disposition in [
         "Content-Disposition: form-data; name=\"payment_method\"",
         "Content-Disposition: form-data; name=\"file\"; filename=\"_method\"",
+        "Content-Disposition: form-data; name=file; filename=a; filename*=utf-8''b%20c",
+        "Content-Disposition: form-data; name=\"items[0]\"; filename=\"my name; (1).txt\"",
+        "content-disposition:form-data;\r\n name=\"größe\"",
+        "Content-Disposition: attachment; filename=\"=?UTF-8?B?X21ldGhvZA==?=\"",
     ] {
         let found = verdict(Method::Post, None, PARTS, &part(disposition));
         assert_eq!(found, Verdict::AutoApprove, "{disposition}");
