@@ -4,12 +4,19 @@ use std::sync::Arc;
 
 use super::{AuditKeys, AuditRecord, ChainMac};
 use crate::db::sqlite::Session;
-use crate::db::{Rows, sql};
+use crate::db::{Rows, Value, sql};
 use crate::{Executor, StoreError, Tx};
 
 const INSERT: &str = "INSERT INTO audit_records (seq, at, workspace_id, kind, ref_seq, actor, actor_name, credential, \
      decision, method, host, txn_id, grant_id, status, detail, mac) \
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)";
+/// [`INSERT`] of many rows, each parameter with the values of a column. On PostgreSQL the messages of a statement per row
+/// took half of the CPU of a commit.
+const INSERT_COLUMNS: &str = "INSERT INTO audit_records (seq, at, workspace_id, kind, ref_seq, actor, actor_name, \
+     credential, decision, method, host, txn_id, grant_id, status, detail, mac) \
+     SELECT * FROM unnest($1::BIGINT[], $2::BIGINT[], $3::TEXT[], $4::TEXT[], $5::BIGINT[], $6::TEXT[], $7::TEXT[], \
+     $8::TEXT[], $9::TEXT[], $10::TEXT[], $11::TEXT[], $12::TEXT[], $13::TEXT[], $14::BIGINT[], $15::TEXT[], \
+     $16::BYTEA[])";
 const HEAD: &str = "SELECT seq, mac FROM audit_head WHERE id = 1";
 pub(super) const HEAD_LOCKED: &str = "SELECT seq, mac FROM audit_head WHERE id = 1 FOR UPDATE";
 const SET_HEAD: &str = "UPDATE audit_head SET seq = $1, mac = $2 WHERE id = 1";
@@ -44,9 +51,21 @@ pub(super) async fn append_after(
     let links = Links::after(head, keys, records)?;
     let head = links.head;
     let first = links.first;
-    (&mut *tx).execute_each(INSERT.into(), links.rows).await?;
+    (&mut *tx).execute_each(INSERT_COLUMNS.into(), vec![columns(links.rows)]).await?;
     tx.execute(sql(SET_HEAD).bind(head.0).bind(head.1.to_vec())).await?;
     Ok(first)
+}
+
+/// The columns of rows that have equally many values.
+fn columns(rows: Rows) -> Vec<Value> {
+    let width = rows.first().map_or(0, Vec::len);
+    let mut columns: Vec<Vec<Value>> = (0..width).map(|_| Vec::with_capacity(rows.len())).collect();
+    for row in rows {
+        for (column, value) in columns.iter_mut().zip(row) {
+            column.push(value);
+        }
+    }
+    columns.into_iter().map(Value::List).collect()
 }
 
 pub(super) fn append_on(
