@@ -28,6 +28,8 @@ pub struct Config {
     pub websocket_time: Duration,
     /// Maximum open WebSockets of this process.
     pub websockets_max: usize,
+    /// Maximum open WebSockets of one agent in this process.
+    pub agent_websockets_max: u32,
     /// Maximum size of a body stored for an approval, in bytes.
     pub pending_body_max: usize,
     /// Maximum size of a response stored for polling, in bytes.
@@ -62,6 +64,7 @@ impl Default for Config {
             websocket_idle: Duration::from_mins(5),
             websocket_time: Duration::from_hours(24),
             websockets_max: 1000,
+            agent_websockets_max: 100,
             pending_body_max: 10 * 1024 * 1024,
             response_max: 10 * 1024 * 1024,
             room: RoomLimits { workspace_pending: 1000, agent_bytes: 1 << 30, workspace_bytes: 4 << 30 },

@@ -82,6 +82,8 @@ pub struct Config {
     pub websocket_time: Duration,
     /// Most open WebSockets.
     pub websockets_max: usize,
+    /// Maximum open WebSockets of one agent.
+    pub agent_websockets_max: u32,
     /// Largest body of a pending request, in bytes.
     pub pending_body_max: usize,
     /// Largest response kept for polling, in bytes.
@@ -222,6 +224,7 @@ impl Config {
             websocket_idle: Duration::from_secs(source.parsed("websocket_idle_secs")?),
             websocket_time: Duration::from_secs(source.parsed("websocket_max_secs")?),
             websockets_max: source.parsed("websockets_max")?,
+            agent_websockets_max: source.parsed("agent_websockets_max")?,
             pending_body_max: source.parsed("pending_body_max_bytes")?,
             response_max: source.parsed("response_max_bytes")?,
             response_time: Duration::from_secs(source.parsed("response_max_secs")?),
@@ -265,6 +268,9 @@ impl Config {
         }
         if self.websocket_idle.is_zero() || self.websocket_time.is_zero() {
             bail!("PX_WEBSOCKET_IDLE_SECS and PX_WEBSOCKET_MAX_SECS must be at least 1");
+        }
+        if self.agent_websockets_max == 0 {
+            bail!("PX_AGENT_WEBSOCKETS_MAX must be at least 1; PX_WEBSOCKETS_MAX=0 allows no WebSockets");
         }
         if !(1..=60).contains(&self.database_timeout.as_secs()) {
             bail!("PX_DATABASE_TIMEOUT_SECS must be 1 to 60");
@@ -405,6 +411,7 @@ mod tests {
             ("PX_MCP_WAIT_SECS", "61"),
             ("PX_WEBSOCKET_IDLE_SECS", "0"),
             ("PX_WEBSOCKET_MAX_SECS", "0"),
+            ("PX_AGENT_WEBSOCKETS_MAX", "0"),
             ("PX_RESPONSE_MAX_SECS", "0"),
             ("PX_WORKSPACE_PENDING_MAX", "0"),
             ("PX_AGENT_KEPT_MAX_BYTES", "-1"),

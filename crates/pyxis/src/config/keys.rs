@@ -136,6 +136,11 @@ const KEYS: &[SettingKey] = &[
     ),
     key("websockets_max", "1000", "Maximum number of open WebSockets on this server; 0 for no WebSockets."),
     key(
+        "agent_websockets_max",
+        "100",
+        "Maximum number of open WebSockets of one agent on this server; one more is 429 `quota_exceeded`.",
+    ),
+    key(
         "pending_body_max_bytes",
         "10485760",
         "Maximum size of the body of a request that waits for approval, in bytes.",
