@@ -124,11 +124,14 @@ pub enum Command {
     Migrate,
     /// Check the installation and print how to fix each problem.
     Doctor,
-    /// Ask a running server if it is ready, for at most 3 seconds. Exit 1 if it is not.
+    /// Ask a running server, or `pyxis proxy`, if it is ready, for at most 3 seconds. Exit 1 if it is not.
     Healthcheck {
-        /// Base URL of the server [default: the address that `serve` listens on].
+        /// Base URL to ask [default: the address that `serve` listens on, or that of `pyxis proxy` with --proxy].
         #[arg(long, value_name = "URL")]
         url: Option<String>,
+        /// Ask `pyxis proxy` instead of a server.
+        #[arg(long)]
+        proxy: bool,
     },
     /// Write a backup of the running database to a new file.
     Backup {

@@ -97,7 +97,9 @@ async fn command(cli: Cli) -> Result<ExitCode> {
         }
         Command::Migrate => database::migrate(&global).await,
         Command::Doctor => return database::doctor(&global).await,
-        Command::Healthcheck { url } => return Ok(healthcheck::run(&global, url.as_deref()).await),
+        Command::Healthcheck { url, proxy } => {
+            return Ok(healthcheck::run(&global, url.as_deref(), proxy).await);
+        }
         Command::Backup { file, without_audit_check } => {
             backup::backup(&global, &file, without_audit_check).await
         }
