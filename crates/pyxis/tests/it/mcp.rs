@@ -4,6 +4,7 @@ mod approvals;
 mod authorization;
 mod client;
 mod client_documents;
+mod command_line;
 mod hostile;
 mod long_responses;
 mod oauth_attacks;
