@@ -50,6 +50,8 @@ pub struct Config {
     pub push_contact: Option<String>,
     /// Proxies whose `X-Forwarded-For` counts.
     pub trusted_proxies: Vec<IpNet>,
+    /// Origins besides the base URL's whose pages may call the MCP server, as browsers write them.
+    pub mcp_origins: Vec<String>,
 }
 
 impl Default for Config {
@@ -75,6 +77,7 @@ impl Default for Config {
             chats: ChatSettings::default(),
             push_contact: None,
             trusted_proxies: Vec::new(),
+            mcp_origins: Vec::new(),
         }
     }
 }

@@ -77,6 +77,7 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
             chats: config.chats.platforms.clone(),
             push_contact: config.chats.push_contact.clone(),
             trusted_proxies: config.trusted_proxies.clone(),
+            mcp_origins: config.mcp_origins.clone(),
             ..gateway::Config::default()
         },
     });

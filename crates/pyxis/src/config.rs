@@ -82,6 +82,8 @@ pub struct Config {
     pub websocket_time: Duration,
     /// Most open WebSockets.
     pub websockets_max: usize,
+    /// Origins besides the base URL's whose pages may call the MCP server.
+    pub mcp_origins: Vec<String>,
     /// Maximum open WebSockets of one agent.
     pub agent_websockets_max: u32,
     /// Largest body of a pending request, in bytes.
@@ -233,6 +235,7 @@ impl Config {
                 agent_bytes: source.parsed("agent_kept_max_bytes")?,
                 workspace_bytes: source.parsed("workspace_kept_max_bytes")?,
             },
+            mcp_origins: parse::origins(&source.text("mcp_origins")?, "PX_MCP_ORIGINS")?,
             egress_allow: parse::list(&source.text("egress_allow")?, "PX_EGRESS_ALLOW")?,
             egress_allow_addrs: Vec::new(),
             accept_lost_database: false,
@@ -409,6 +412,11 @@ mod tests {
             ("PX_BASE_URL", "http://example.com"),
             ("PX_APPROVAL_TIMEOUT_SECS", "0"),
             ("PX_MCP_WAIT_SECS", "61"),
+            ("PX_MCP_ORIGINS", "*"),
+            ("PX_MCP_ORIGINS", "null"),
+            ("PX_MCP_ORIGINS", "https://app.example/path"),
+            ("PX_MCP_ORIGINS", "https://me@app.example"),
+            ("PX_MCP_ORIGINS", "app.example"),
             ("PX_WEBSOCKET_IDLE_SECS", "0"),
             ("PX_WEBSOCKET_MAX_SECS", "0"),
             ("PX_AGENT_WEBSOCKETS_MAX", "0"),

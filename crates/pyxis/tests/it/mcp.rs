@@ -2,6 +2,7 @@
 
 mod approvals;
 mod authorization;
+mod browser_clients;
 mod client;
 mod client_documents;
 mod command_line;
