@@ -42,6 +42,7 @@ for tool in curl git wget node npm python3; do
 done
 [[ -n ${PX_TEST_PYTHON_TOOLS:-} ]] || leave_out "Python's HTTP clients" tools::python
 has gh || leave_out "gh, for the tools behind pyxis run" tools::github
+compgen -G '/usr/lib*/**/libnss_wrapper.so' >/dev/null || leave_out nss_wrapper tools::github tools::java
 has umoci || leave_out umoci image::
 { has rsyslogd && compgen -G '/usr/lib/*/rsyslog/lmnsd_gtls.so' >/dev/null; } || leave_out rsyslog observability::audit_push::rsyslog
 { has prometheus && has promtool; } || leave_out prometheus observability::alerts

@@ -116,6 +116,10 @@ def check_compose():
             # It has no server. Its key and its folders are made by hand, as its first lines say.
             for name, service in compose["services"].items():
                 check_variables(f"{path}: {name}", set(service.get("environment", {})) - {"PX_URL", "PX_AGENT_KEY_FILE"})
+            check = compose["services"]["pyxis-proxy"]["healthcheck"]["test"]
+            require(check == ["CMD", "/usr/bin/pyxis", "healthcheck", "--proxy"], f"{path}: healthcheck")
+            condition = compose["services"]["agent"]["depends_on"]["pyxis-proxy"]["condition"]
+            require(condition == "service_healthy", f"{path}: the agent does not wait for the proxy")
             continue
         for source in (secret["file"] for secret in compose.get("secrets", {}).values()):
             require(source.startswith("./secrets/"), f"{path}: {source}")

@@ -156,6 +156,13 @@ metrics! {
             "Requests to `/forward` and `/p/…`.";
         RATE_LIMITED = "pyxis_rate_limited_total", Counter, Count, [],
             "Requests refused by an agent's hourly limit.";
+        WEBSOCKETS_OPEN = "pyxis_websockets_open", Gauge, Count, [],
+            "[WebSockets](forwarding.md#websocket) of this server that are open or opening, as `PX_WEBSOCKETS_MAX` counts them.";
+        WEBSOCKETS = "pyxis_websockets_total", Counter, Count, [],
+            "WebSockets that were opened.";
+        WEBSOCKETS_REFUSED = "pyxis_websockets_refused_total", Counter, Count,
+            ["limit": Words(&["agent", "server"])],
+            "WebSockets refused because the agent or the server had its maximum of open ones.";
         GRANT_USES = "pyxis_grant_uses_total", Counter, Count, [],
             "Requests that passed by a grant.";
         UPSTREAM_SECONDS = "pyxis_upstream_seconds", Histogram(REMOTE), Seconds, [],

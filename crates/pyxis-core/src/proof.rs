@@ -82,7 +82,7 @@ pub struct ActionId(pub FieldElement);
 /// The text is not an action id.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 #[error(
-    "not an action id: write a decimal number of at least 1 and below the order of the bn254 scalar field"
+    "not an action id: write a decimal number such as 123456789, at least 1 and below the order of the bn254 scalar field"
 )]
 pub struct InvalidActionId;
 

@@ -28,6 +28,8 @@ pub struct Config {
     pub websocket_time: Duration,
     /// Maximum open WebSockets of this process.
     pub websockets_max: usize,
+    /// Maximum open WebSockets of one agent in this process.
+    pub agent_websockets_max: u32,
     /// Maximum size of a body stored for an approval, in bytes.
     pub pending_body_max: usize,
     /// Maximum size of a response stored for polling, in bytes.
@@ -48,6 +50,8 @@ pub struct Config {
     pub push_contact: Option<String>,
     /// Proxies whose `X-Forwarded-For` counts.
     pub trusted_proxies: Vec<IpNet>,
+    /// Origins besides the base URL's whose pages may call the MCP server, as browsers write them.
+    pub mcp_origins: Vec<String>,
 }
 
 impl Default for Config {
@@ -62,6 +66,7 @@ impl Default for Config {
             websocket_idle: Duration::from_mins(5),
             websocket_time: Duration::from_hours(24),
             websockets_max: 1000,
+            agent_websockets_max: 100,
             pending_body_max: 10 * 1024 * 1024,
             response_max: 10 * 1024 * 1024,
             room: RoomLimits { workspace_pending: 1000, agent_bytes: 1 << 30, workspace_bytes: 4 << 30 },
@@ -72,6 +77,7 @@ impl Default for Config {
             chats: ChatSettings::default(),
             push_contact: None,
             trusted_proxies: Vec::new(),
+            mcp_origins: Vec::new(),
         }
     }
 }

@@ -69,6 +69,12 @@ pub enum Error {
         /// Maximum open WebSockets.
         max: u32,
     },
+    /// The agent has the maximum number of open WebSockets.
+    #[error("quota exceeded: this agent has {max} open WebSockets on this server, its maximum")]
+    TooManyAgentWebSockets {
+        /// Maximum open WebSockets of one agent.
+        max: u32,
+    },
     /// `X-PX-Target` is not a supported URL.
     #[error("invalid target: {0}")]
     InvalidTarget(String),
@@ -343,6 +349,7 @@ impl From<&Error> for Problem {
             Error::WebSocketUnsupported(_) => Self::of(kinds::WEBSOCKET_UNSUPPORTED, said()),
             Error::TooManyWebSockets { .. } => Self::of(kinds::TOO_MANY_WEBSOCKETS, said())
                 .with_header(RETRY_AFTER, HeaderValue::from_static("30")),
+            Error::TooManyAgentWebSockets { max } => quotas::websockets(*max, said()),
             Error::InvalidTarget(_) => Self::of(kinds::INVALID_TARGET, said()),
             Error::OauthParameter(_) => Self::of(kinds::OAUTH_PARAMETER, said()),
             Error::EncodedForm => Self::of(kinds::ENCODED_FORM, said()),

@@ -2,9 +2,9 @@
 //! never by a cookie. Requests refused because of their head get these headers on every path.
 
 use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ALLOW, CONTENT_TYPE, LINK};
-use http::header::{HeaderName, RETRY_AFTER};
-use http::{HeaderMap, HeaderValue};
-use tower_http::cors::{AllowMethods, Any, CorsLayer};
+use http::header::{AUTHORIZATION, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderValue, Method};
+use tower_http::cors::{AllowHeaders, AllowMethods, Any, CorsLayer};
 
 use crate::problem::PX_ERROR;
 use crate::request_id::X_REQUEST_ID;
@@ -38,6 +38,24 @@ pub fn open(methods: impl Into<AllowMethods>) -> CorsLayer {
 /// CORS layer of unknown paths: any page may read the 404, whatever method or headers it sent.
 pub fn open_to_all_methods() -> CorsLayer {
     open(Any)
+}
+
+/// CORS layer of an OAuth endpoint that accepts `methods`. Pages of any origin may call it, as MCP clients in a browser
+/// do: it takes codes, tokens and client secrets, and never a cookie.
+pub fn open_to_oauth_clients(methods: impl Into<AllowMethods>) -> CorsLayer {
+    open(methods)
+        .allow_headers([CONTENT_TYPE, AUTHORIZATION, HeaderName::from_static("mcp-protocol-version")])
+        .expose_headers(EXPOSED.into_iter().chain([WWW_AUTHENTICATE]).collect::<Vec<_>>())
+}
+
+/// CORS layer of the MCP server, for pages of the origins that the operator named. They send a key or token in a
+/// header, and never a cookie.
+pub fn open_to_origins(origins: &[HeaderValue]) -> CorsLayer {
+    CorsLayer::new()
+        .allow_origin(origins.to_vec())
+        .allow_methods([Method::POST])
+        .allow_headers(AllowHeaders::mirror_request())
+        .expose_headers(EXPOSED.into_iter().chain([WWW_AUTHENTICATE]).collect::<Vec<_>>())
 }
 
 /// Lets any page read a response that did not pass through the layer.

@@ -48,13 +48,14 @@ pub fn mount<S: ServerHandler + Clone>(
     has_consent_page: bool,
     server: S,
 ) -> Router {
+    let allowed = std::iter::once(&gateway.config.base_url).chain(&gateway.config.mcp_origins);
     // The host name is not checked: without a key a page that was rebound to this address gets nothing.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .with_max_request_body_bytes(MAX_MESSAGE)
         .disable_allowed_hosts()
-        .with_allowed_origins(origin(&gateway.config.base_url))
+        .with_allowed_origins(allowed.filter_map(|url| origin(url)))
         .enforce_origin_validation();
     let service = StreamableHttpService::new(
         move || Ok(server.clone()),
@@ -65,8 +66,8 @@ pub fn mount<S: ServerHandler + Clone>(
     Router::new().route_service(PATH, service).layer(middleware::from_fn_with_state(check, caller::identify))
 }
 
-/// The origin of a URL with its port, which is the only one whose pages may talk to the server.
-fn origin(base_url: &str) -> Option<String> {
-    let url = url::Url::parse(base_url).ok()?;
+/// The origin of a URL with its port.
+fn origin(url: &str) -> Option<String> {
+    let url = url::Url::parse(url).ok()?;
     Some(format!("{}://{}:{}", url.scheme(), url.host_str()?, url.port_or_known_default()?))
 }

@@ -15,15 +15,16 @@ impl Destination {
     /// The destination of a CONNECT, which must name a port. `None` if it does not, or names no host.
     pub(crate) fn of_connect(uri: &Uri) -> Option<Self> {
         let authority = uri.authority().filter(|authority| authority.port_u16().is_some())?;
-        Self::new(&Scheme::HTTPS, authority)
+        Self::of_parts(&Scheme::HTTPS, authority)
     }
 
     /// The destination of a request in absolute form.
     pub(crate) fn of_absolute(uri: &Uri) -> Option<Self> {
-        Self::new(uri.scheme()?, uri.authority()?)
+        Self::of_parts(uri.scheme()?, uri.authority()?)
     }
 
-    fn new(scheme: &Scheme, authority: &Authority) -> Option<Self> {
+    /// The destination with this scheme, host and port. `None` if they are not those of a website.
+    pub(crate) fn of_parts(scheme: &Scheme, authority: &Authority) -> Option<Self> {
         let is_web = *scheme == Scheme::HTTP || *scheme == Scheme::HTTPS;
         let root = Target::parse(&format!("{scheme}://{authority}/")).ok()?;
         is_web.then_some(Self { root })
@@ -32,7 +33,12 @@ impl Destination {
     /// The same host and port without TLS.
     pub(crate) fn without_tls(&self) -> Option<Self> {
         let authority = format!("{}:{}", self.root.host(), self.root.port());
-        Self::new(&Scheme::HTTP, &authority.parse().ok()?)
+        Self::of_parts(&Scheme::HTTP, &authority.parse().ok()?)
+    }
+
+    /// True if both have one scheme, host and port.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.root.origin() == other.root.origin()
     }
 
     /// The root of the destination, by which credentials are found.

@@ -15,6 +15,7 @@ mod identity;
 mod intercept;
 mod listener;
 mod outgoing;
+mod own_pages;
 mod pending;
 mod placeholder;
 mod plain;

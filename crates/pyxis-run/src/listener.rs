@@ -24,6 +24,7 @@ use tokio::task::JoinHandle;
 use crate::authority::{AuthorityError, AuthorityParts, RunAuthority};
 use crate::destination::Destination;
 use crate::identity::ProxyIdentity;
+use crate::own_pages::OwnPages;
 use crate::refusal::Refusal;
 use crate::routes::{Route, Routes};
 use crate::server::Server;
@@ -47,6 +48,8 @@ pub struct ProxyParts {
     pub listen: SocketAddr,
     /// Host and port by which clients reach the proxy, if that is not the address it listens on.
     pub address: Option<Authority>,
+    /// True to serve the certificate at `/ca.pem` and the health at `/healthz` to everyone who reaches the listener.
+    pub has_pages: bool,
     /// Token and authority's key.
     pub identity: ProxyIdentity,
     /// Source of the time.
@@ -102,6 +105,7 @@ impl Proxy {
             authority,
             token,
             notices: Notices::new(parts.notice),
+            pages: parts.has_pages.then(|| OwnPages::new(&address)),
         });
         let accepting = tokio::spawn(accept(listener, Arc::clone(&state)));
         Ok(Self { state, listening, address, accepting })
@@ -120,6 +124,13 @@ impl Proxy {
     /// URL for clients, with the token.
     pub fn url(&self) -> SecretString {
         SecretString::new(format!("http://{}:x@{}", self.state.token.expose(), self.address))
+    }
+
+    /// Says at `/healthz` that clients can use the proxy, now that they find its files.
+    pub fn ready(&self) {
+        if let Some(pages) = &self.state.pages {
+            pages.ready();
+        }
     }
 
     /// The credentials by host.
@@ -182,6 +193,9 @@ async fn serve(state: Arc<ProxyState>, stream: TcpStream) {
 
 async fn answer(state: &Arc<ProxyState>, mut request: Request<Incoming>) -> Response<Body> {
     let asked = request.headers().clone();
+    if let Some(pages) = state.pages.as_ref().filter(|pages| pages.owns(request.method(), request.uri())) {
+        return pages.answer(request.method(), request.uri(), &asked, &state.authority.pem());
+    }
     if !state.admits(&asked) {
         let detail = "this proxy serves only clients that send the token of HTTPS_PROXY";
         let status = StatusCode::PROXY_AUTHENTICATION_REQUIRED;

@@ -12,6 +12,7 @@ use pyxis_core::secret::SecretString;
 use pyxis_net::Client;
 
 use crate::authority::RunAuthority;
+use crate::own_pages::OwnPages;
 use crate::routes::Routes;
 use crate::server::Server;
 
@@ -39,6 +40,8 @@ pub(crate) struct ProxyState {
     /// User name that clients send to the proxy.
     pub(crate) token: SecretString,
     pub(crate) notices: Notices,
+    /// The proxy's own pages, if it has any.
+    pub(crate) pages: Option<OwnPages>,
 }
 
 impl ProxyState {

@@ -67,6 +67,7 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
             websocket_idle: config.websocket_idle,
             websocket_time: config.websocket_time,
             websockets_max: config.websockets_max,
+            agent_websockets_max: config.agent_websockets_max,
             pending_body_max: config.pending_body_max,
             response_max: config.response_max,
             response_time: config.response_time,
@@ -76,6 +77,7 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
             chats: config.chats.platforms.clone(),
             push_contact: config.chats.push_contact.clone(),
             trusted_proxies: config.trusted_proxies.clone(),
+            mcp_origins: config.mcp_origins.clone(),
             ..gateway::Config::default()
         },
     });

@@ -1,5 +1,6 @@
 //! The command line. `pyxis --help` is the manual.
 
+mod audit;
 mod delivery;
 mod mcp;
 mod models;
@@ -12,14 +13,13 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::auth::CredentialKind;
-use pyxis_core::clock::UnixMillis;
 
 use crate::config::Flags;
 
+pub use audit::{AuditCommand, ExportFormat};
 pub use delivery::WebhookCommand;
-pub use mcp::{Connect, McpBridge};
+pub use mcp::{Connect, ConnectionCommand, McpBridge, McpToolCommand, ToolPermission};
 pub use models::{ActivityCommand, Add, Evaluate, FeaturesOf, ModelsCommand, Score, Train};
 pub use policies::{GrantCommand, PolicyCommand};
 pub use run::{HostOptions, Login, Others, ProxyOptions, RunOptions};
@@ -124,11 +124,14 @@ pub enum Command {
     Migrate,
     /// Check the installation and print how to fix each problem.
     Doctor,
-    /// Ask a running server if it is ready, for at most 3 seconds. Exit 1 if it is not.
+    /// Ask a running server, or `pyxis proxy`, if it is ready, for at most 3 seconds. Exit 1 if it is not.
     Healthcheck {
-        /// Base URL of the server [default: the address that `serve` listens on].
+        /// Base URL to ask [default: the address that `serve` listens on, or that of `pyxis proxy` with --proxy].
         #[arg(long, value_name = "URL")]
         url: Option<String>,
+        /// Ask `pyxis proxy` instead of a server.
+        #[arg(long)]
+        proxy: bool,
     },
     /// Write a backup of the running database to a new file.
     Backup {
@@ -159,6 +162,9 @@ pub enum Command {
     Mcp(McpBridge),
     /// Print the configuration that connects an agent's program to the MCP server; without a name, list the programs.
     Connect(Connect),
+    /// List and revoke programs that are connected to agents.
+    #[command(subcommand)]
+    Connection(ConnectionCommand),
     /// Run a command whose requests to the hosts of stored credentials go through Pyxis, which attaches the secrets.
     Run(RunOptions),
     /// Serve the proxy of `pyxis run` to programs that it does not start, such as an agent in a container next to it.
@@ -170,6 +176,9 @@ pub enum Command {
     /// Manage stored credentials.
     #[command(subcommand)]
     Credential(CredentialCommand),
+    /// List the tools of MCP servers and set their permissions.
+    #[command(subcommand)]
+    McpTool(McpToolCommand),
     /// Set, print and explain policies.
     #[command(subcommand)]
     Policy(PolicyCommand),
@@ -536,53 +545,4 @@ fn kinds() -> impl TypedValueParser<Value = &'static CredentialKind> {
     let names = CredentialKind::attached().map(|kind| PossibleValue::new(kind.name).help(kind.explanation));
     PossibleValuesParser::new(names)
         .map(|name| CredentialKind::from_name(&name).unwrap_or(CredentialKind::USUAL))
-}
-
-/// `pyxis audit …`
-#[derive(Debug, Subcommand)]
-pub enum AuditCommand {
-    /// Verify every record, the hash chain and the signed heads.
-    Verify,
-    /// Print records, oldest first.
-    Export {
-        /// Output format.
-        #[arg(long, value_enum, default_value = "jsonl")]
-        format: ExportFormat,
-    },
-    /// Print the newest records.
-    Tail {
-        /// Number of records.
-        #[arg(short = 'n', long, default_value_t = 20)]
-        lines: u32,
-        /// Event to show, by its present or an earlier name. May be repeated.
-        #[arg(long = "kind", value_name = "EVENT", value_parser = event)]
-        events: Vec<AuditEvent>,
-    },
-    /// List requests that were open when a standby of PostgreSQL was promoted.
-    InFlight {
-        /// Time of the promotion (RFC 3339) [default: when the latest one was noticed].
-        #[arg(long, value_name = "TIME", value_parser = time)]
-        around: Option<UnixMillis>,
-        /// Seconds before and after that time.
-        #[arg(long, value_name = "SECONDS", default_value_t = 60)]
-        margin: u64,
-    },
-}
-
-fn time(text: &str) -> Result<UnixMillis, String> {
-    UnixMillis::parse_rfc3339(text).ok_or_else(|| "not a time such as 2026-01-31T12:00:00Z".to_owned())
-}
-
-fn event(name: &str) -> Result<AuditEvent, String> {
-    AuditEvent::from_name(name)
-        .ok_or_else(|| "no such event; docs/reference/audit-events.md lists them".to_owned())
-}
-
-/// Formats of an export.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum ExportFormat {
-    /// One JSON object per line.
-    Jsonl,
-    /// Comma-separated values with a heading.
-    Csv,
 }

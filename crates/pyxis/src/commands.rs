@@ -8,6 +8,7 @@ mod backup;
 mod bootstrap;
 mod checks;
 mod connect;
+mod connections;
 mod credentials;
 mod database;
 mod grants;
@@ -18,6 +19,7 @@ mod issuers;
 mod keys;
 mod login;
 mod mcp;
+mod mcp_tools;
 mod models;
 mod networks;
 mod out;
@@ -97,7 +99,9 @@ async fn command(cli: Cli) -> Result<ExitCode> {
         }
         Command::Migrate => database::migrate(&global).await,
         Command::Doctor => return database::doctor(&global).await,
-        Command::Healthcheck { url } => return Ok(healthcheck::run(&global, url.as_deref()).await),
+        Command::Healthcheck { url, proxy } => {
+            return Ok(healthcheck::run(&global, url.as_deref(), proxy).await);
+        }
         Command::Backup { file, without_audit_check } => {
             backup::backup(&global, &file, without_audit_check).await
         }
@@ -108,11 +112,13 @@ async fn command(cli: Cli) -> Result<ExitCode> {
         Command::Agent(command) => agents::run(&global, command).await,
         Command::Mcp(options) => mcp::run(&global, options).await,
         Command::Connect(options) => connect::run(&global, options),
+        Command::Connection(command) => connections::run(&global, command).await,
         Command::Run(options) => return run::run(&global, options).await,
         Command::Proxy(options) => return proxy::run(&global, options).await,
         Command::Login(options) => login::login(&global, options).await,
         Command::Logout => login::logout(&global),
         Command::Credential(command) => credentials::run(&global, command).await,
+        Command::McpTool(command) => mcp_tools::run(&global, command).await,
         Command::Policy(command) => policies::run(&global, command).await,
         Command::Grant(command) => grants::run(&global, command).await,
         Command::Webhook(command) => webhooks::run(&global, command).await,

@@ -82,6 +82,10 @@ pub struct Config {
     pub websocket_time: Duration,
     /// Most open WebSockets.
     pub websockets_max: usize,
+    /// Origins besides the base URL's whose pages may call the MCP server.
+    pub mcp_origins: Vec<String>,
+    /// Maximum open WebSockets of one agent.
+    pub agent_websockets_max: u32,
     /// Largest body of a pending request, in bytes.
     pub pending_body_max: usize,
     /// Largest response kept for polling, in bytes.
@@ -222,6 +226,7 @@ impl Config {
             websocket_idle: Duration::from_secs(source.parsed("websocket_idle_secs")?),
             websocket_time: Duration::from_secs(source.parsed("websocket_max_secs")?),
             websockets_max: source.parsed("websockets_max")?,
+            agent_websockets_max: source.parsed("agent_websockets_max")?,
             pending_body_max: source.parsed("pending_body_max_bytes")?,
             response_max: source.parsed("response_max_bytes")?,
             response_time: Duration::from_secs(source.parsed("response_max_secs")?),
@@ -230,6 +235,7 @@ impl Config {
                 agent_bytes: source.parsed("agent_kept_max_bytes")?,
                 workspace_bytes: source.parsed("workspace_kept_max_bytes")?,
             },
+            mcp_origins: parse::origins(&source.text("mcp_origins")?, "PX_MCP_ORIGINS")?,
             egress_allow: parse::list(&source.text("egress_allow")?, "PX_EGRESS_ALLOW")?,
             egress_allow_addrs: Vec::new(),
             accept_lost_database: false,
@@ -265,6 +271,9 @@ impl Config {
         }
         if self.websocket_idle.is_zero() || self.websocket_time.is_zero() {
             bail!("PX_WEBSOCKET_IDLE_SECS and PX_WEBSOCKET_MAX_SECS must be at least 1");
+        }
+        if self.agent_websockets_max == 0 {
+            bail!("PX_AGENT_WEBSOCKETS_MAX must be at least 1; PX_WEBSOCKETS_MAX=0 allows no WebSockets");
         }
         if !(1..=60).contains(&self.database_timeout.as_secs()) {
             bail!("PX_DATABASE_TIMEOUT_SECS must be 1 to 60");
@@ -403,8 +412,14 @@ mod tests {
             ("PX_BASE_URL", "http://example.com"),
             ("PX_APPROVAL_TIMEOUT_SECS", "0"),
             ("PX_MCP_WAIT_SECS", "61"),
+            ("PX_MCP_ORIGINS", "*"),
+            ("PX_MCP_ORIGINS", "null"),
+            ("PX_MCP_ORIGINS", "https://app.example/path"),
+            ("PX_MCP_ORIGINS", "https://me@app.example"),
+            ("PX_MCP_ORIGINS", "app.example"),
             ("PX_WEBSOCKET_IDLE_SECS", "0"),
             ("PX_WEBSOCKET_MAX_SECS", "0"),
+            ("PX_AGENT_WEBSOCKETS_MAX", "0"),
             ("PX_RESPONSE_MAX_SECS", "0"),
             ("PX_WORKSPACE_PENDING_MAX", "0"),
             ("PX_AGENT_KEPT_MAX_BYTES", "-1"),

@@ -98,6 +98,7 @@ impl Scrape {
     #[expect(clippy::cast_precision_loss, reason = "sizes and counts below 2^53")]
     fn show_process(&self) {
         let store = &self.state.store;
+        gauge!(metric::WEBSOCKETS_OPEN.name).set(self.state.open_websockets());
         gauge!(metric::AUDIT_QUEUE.name).set(self.state.audit.queued() as f64);
         if let Some(bytes) = store.wal_bytes() {
             gauge!(metric::STORE_WAL_BYTES.name).set(bytes as f64);

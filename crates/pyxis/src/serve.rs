@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use axum::Router;
 use axum::extract::Request;
+use axum::http::HeaderValue;
 use axum::response::{IntoResponse, Response};
 use metrics_exporter_prometheus::PrometheusHandle;
 use pyxis_core::clock::{Clock, SystemClock};
@@ -210,7 +211,7 @@ fn router_until(app: &App, stopped: watch::Receiver<bool>) -> Router {
     if app.config.surfaces.proxy {
         let has_consent_page = app.config.surfaces.dashboard;
         router = router.merge(gateway::router(app.gateway.clone()));
-        router = router.merge(pyxis_mcp::router(&app.gateway, has_consent_page));
+        router = router.merge(mcp_router(app, has_consent_page));
         if has_consent_page {
             router = router.merge(gateway::connections::router(app.gateway.clone()));
         }
@@ -232,8 +233,17 @@ fn router_until(app: &App, stopped: watch::Receiver<bool>) -> Router {
         .layer(axum::middleware::from_fn_with_state(source(app), request_id::assign))
 }
 
-/// Paths of the APIs that pages of any origin may call.
-const OPEN: [&str; 8] = [
+/// The MCP server, which pages of the origins that the operator named may call.
+fn mcp_router(app: &App, has_consent_page: bool) -> Router {
+    let router = pyxis_mcp::router(&app.gateway, has_consent_page);
+    let origins = app.gateway.config.mcp_origins.iter();
+    let origins: Vec<_> = origins.filter_map(|origin| HeaderValue::try_from(origin).ok()).collect();
+    if origins.is_empty() { router } else { router.layer(cors::open_to_origins(&origins)) }
+}
+
+/// Paths of the APIs that pages of any origin may call, and of the metadata that their clients look for.
+const OPEN: [&str; 9] = [
+    "/.well-known/",
     "/v2/",
     "/registry/",
     "/passport/",

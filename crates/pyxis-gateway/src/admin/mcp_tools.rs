@@ -1,6 +1,7 @@
 //! Permissions of the tools of MCP servers.
 
 use pyxis_core::actor::Actor;
+use pyxis_core::admin_error::Missing;
 use pyxis_core::approval_mode::ApprovalMode;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::id::WorkspaceId;
@@ -20,6 +21,15 @@ use crate::runtime::state::State;
 pub async fn list(store: &Store, workspace: WorkspaceId, credential: &str) -> Result<Vec<McpToolRow>> {
     let row = credentials::get(store, workspace, credential).await?;
     Ok(mcp_tools::list(store, workspace, row.id).await?)
+}
+
+/// The tool of a credential's server with this name.
+pub async fn get(store: &Store, workspace: WorkspaceId, credential: &str, tool: &str) -> Result<McpToolRow> {
+    let known = list(store, workspace, credential).await?;
+    let found = known.iter().find(|row| row.name == tool).cloned();
+    found.ok_or_else(|| {
+        Error::NotFound(Missing::named("tool", tool, known.iter().map(|row| row.name.as_str())))
+    })
 }
 
 /// Asks the server for its tools.
@@ -47,10 +57,7 @@ pub async fn set_mode(
     mode: ToolMode,
 ) -> Result<McpToolRow> {
     let row = credentials::get(&db.store, actor.workspace, credential).await?;
-    let found = mcp_tools::find(&db.store, actor.workspace, row.id, tool).await?;
-    if found.is_none() {
-        return Err(Error::not_found("tool"));
-    }
+    get(&db.store, actor.workspace, credential, tool).await?;
     let mut change = db.begin(actor).await?;
     let set = mcp_tools::set_mode(&mut change.tx, actor.workspace, row.id, tool, fingerprint, mode).await?;
     if !set {

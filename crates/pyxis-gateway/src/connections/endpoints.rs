@@ -5,9 +5,11 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use http::header::{CACHE_CONTROL, PRAGMA};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use pyxis_core::window;
 use pyxis_http::client_ip::{Peer, client_ip, limit_key};
+use pyxis_http::problem::kinds;
+use pyxis_http::{Problem, cors};
 use pyxis_store::anonymous_limits;
 use serde_json::Value;
 
@@ -23,18 +25,31 @@ const TOKENS_PER_ADDRESS: i64 = 60;
 pub fn router(state: State) -> Router {
     let resource = get(protected_resource);
     let server = get(authorization_server);
-    Router::new()
+    let documents = Router::new()
         .route("/.well-known/oauth-protected-resource", resource.clone())
         .route("/.well-known/oauth-protected-resource/mcp", resource)
         .route("/.well-known/oauth-authorization-server", server.clone())
         // Some clients take the path of the MCP server for that of the issuer.
         .route("/.well-known/oauth-authorization-server/mcp", server.clone())
         .route("/.well-known/openid-configuration/mcp", server)
+        .method_not_allowed_fallback(refuse_method)
+        .layer(cors::open_to_oauth_clients([Method::GET, Method::HEAD]));
+    let endpoints = Router::new()
         .route("/oauth/register", post(register))
         .route("/oauth/token", post(token))
         .route("/oauth/revoke", post(revoke))
+        .method_not_allowed_fallback(refuse_method)
         .layer(DefaultBodyLimit::max(request_body::MAX_BODY))
-        .with_state(state)
+        .layer(cors::open_to_oauth_clients([Method::POST]));
+    documents.merge(endpoints).with_state(state)
+}
+
+/// The `Allow` header comes from the route.
+async fn refuse_method() -> Problem {
+    Problem::of(
+        kinds::METHOD_NOT_ALLOWED,
+        "method not allowed; the Allow header lists the methods of this path",
+    )
 }
 
 async fn protected_resource(Extract(state): Extract<State>) -> Json<Value> {

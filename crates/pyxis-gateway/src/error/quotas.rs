@@ -18,6 +18,16 @@ pub(super) fn problem(full: NoRoom, said: String) -> Problem {
         NoRoom::AgentBytes(limit) => ("agent_kept_bytes", limit, WAIT),
         NoRoom::WorkspaceBytes(limit) => ("workspace_kept_bytes", limit, WAIT),
     };
+    refusal(quota, limit, said, action)
+}
+
+/// The problem of an agent that has all the open WebSockets it may have.
+pub(super) fn websockets(max: u32, said: String) -> Problem {
+    const CLOSE: &str = "close a WebSocket that you no longer need, then try again";
+    refusal("agent_websockets", max.into(), said, CLOSE)
+}
+
+fn refusal(quota: &'static str, limit: i64, said: String, action: &'static str) -> Problem {
     Problem::of(kinds::QUOTA_EXCEEDED, said)
         .with("quota", quota)
         .with("limit", limit)

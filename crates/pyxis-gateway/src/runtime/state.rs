@@ -104,7 +104,7 @@ impl State {
             audit,
             audit_keys,
             net_private: net.private(),
-            sockets: OpenSockets::new(config.websockets_max),
+            sockets: OpenSockets::new(config.websockets_max, config.agent_websockets_max),
             net,
             clock,
             entropy,
@@ -130,6 +130,11 @@ impl State {
     /// Current time.
     pub fn now(&self) -> UnixMillis {
         self.clock.now()
+    }
+
+    /// Number of WebSockets that are open or opening.
+    pub fn open_websockets(&self) -> u32 {
+        self.sockets.open()
     }
 
     /// Metrics, registered at first use, when a server has installed its recorder.

@@ -1,6 +1,6 @@
 //! Options of the commands that connect agents.
 
-use clap::Args;
+use clap::{Args, Subcommand, ValueEnum};
 
 /// Options of `pyxis mcp`.
 #[derive(Debug, Args)]
@@ -24,4 +24,65 @@ pub struct Connect {
     /// Environment variable that will hold the agent key.
     #[arg(long, value_name = "NAME", default_value = "PX_AGENT_KEY")]
     pub key_env: String,
+}
+
+/// `pyxis connection …`
+#[derive(Debug, Subcommand)]
+pub enum ConnectionCommand {
+    /// List programs that are connected to agents, newest first.
+    List {
+        /// Agent name [default: all agents].
+        agent: Option<String>,
+    },
+    /// Revoke a connection; its tokens stop working at once.
+    Revoke {
+        /// Connection id.
+        id: String,
+    },
+}
+
+/// `pyxis mcp-tool …`
+#[derive(Debug, Subcommand)]
+pub enum McpToolCommand {
+    /// List the tools of a credential's MCP server, as it last described them.
+    List {
+        /// Credential name.
+        credential: String,
+    },
+    /// Print a tool's definition, its fingerprint and what changed since it was allowed.
+    Show {
+        /// Credential name.
+        credential: String,
+        /// Tool name on its server.
+        tool: String,
+    },
+    /// Ask the server for its tools, and list them.
+    Refresh {
+        /// Credential name.
+        credential: String,
+    },
+    /// Set the permission of a tool. Exit 3 if it is set already.
+    Set {
+        /// Credential name.
+        credential: String,
+        /// Tool name on its server.
+        tool: String,
+        /// Permission.
+        #[arg(value_enum)]
+        permission: ToolPermission,
+        /// Fingerprint of the definition that was read, or at least its first 12 characters; needed for `pass`.
+        #[arg(long, value_name = "HEX")]
+        fingerprint: Option<String>,
+    },
+}
+
+/// Permission of a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ToolPermission {
+    /// Calls are sent at once, as long as the definition stays the same.
+    Pass,
+    /// A person approves every call.
+    Ask,
+    /// Calls are refused, and the tool is not listed.
+    Deny,
 }

@@ -1,11 +1,11 @@
 //! `pyxis credential`.
 
+mod settings;
+
 use std::io::{IsTerminal, Read, Write};
 
 use anyhow::{Context, Result, bail};
-use pyxis_core::auth::{
-    Auth, Connector, CredentialKind, KeyAlgorithm, KindField, KindInput, TokenSigningKey,
-};
+use pyxis_core::auth::{Auth, Connector, KeyAlgorithm, TokenSigningKey};
 use pyxis_core::nearest::suggestion;
 use pyxis_core::policy::Policy;
 use pyxis_core::presets::Preset;
@@ -13,8 +13,9 @@ use pyxis_core::secret::SecretString;
 use pyxis_gateway::admin::credentials::{self, CredentialInput};
 use pyxis_gateway::{CredentialOptions, SecretValue, State};
 use pyxis_store::credentials::CredentialRow;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use self::settings::{filled, of_kind, refuse_unused};
 use super::{acting, out, presets};
 use crate::cli::{AddCredential, CredentialCommand, GenerateKey, Global, SecretSource, SigningAlgorithm};
 use crate::config::env::ProcessEnv;
@@ -118,6 +119,7 @@ fn build(input: AddCredential) -> Result<CredentialInput> {
     } = input;
     let policy = starter_policy.then(|| policy_of(preset.as_deref())).transpose()?;
     let sidecar = api_base.is_some() && auth.is_some_and(|kind| kind.name == "oauth1");
+    refuse_unused(auth, sidecar, &set, auth_name.as_deref(), auth_format.as_deref())?;
     let auth = match auth {
         None => Some(described(auth_json.as_deref(), preset.as_deref(), &set, &mut allow_hosts)?),
         Some(_) if sidecar => None,
@@ -170,83 +172,7 @@ fn described(
         }
         hosts.clone_from(&preset.hosts);
     }
-    filled(&preset.auth, set)
-}
-
-/// The parts of `--set FIELD=VALUE`.
-fn parts(set: &[String]) -> Result<Vec<(&str, &str)>> {
-    set.iter().map(|given| given.split_once('=').context("--set takes FIELD=VALUE")).collect()
-}
-
-/// A preset's kind with the given parts filled in.
-fn filled(auth: &Auth, set: &[String]) -> Result<Auth> {
-    let parts = parts(set)?;
-    if parts.iter().any(|(name, _)| *name == "kind") {
-        bail!("--set cannot change the preset's kind; use --auth-json for another kind");
-    }
-    auth.with_parts(parts)
-        .context("unknown part in --set; only the variable parts of the preset's kind can be set")
-}
-
-/// A kind with the given settings; a header, or the only other setting, may also be given by its name alone.
-fn of_kind(
-    kind: &CredentialKind,
-    set: &[String],
-    name: Option<String>,
-    format: Option<String>,
-) -> Result<Auth> {
-    let mut members = Map::from_iter([("kind".to_owned(), Value::from(kind.name))]);
-    for (member, value) in parts(set)? {
-        if !kind.settings.iter().any(|field| field.member == member) {
-            bail!(unknown(kind, member));
-        }
-        members.insert(member.to_owned(), value.into());
-    }
-    match (kind.headers, name) {
-        (None, Some(name)) => {
-            if let [only] = kind.settings
-                && !matches!(only.input, KindInput::Choice(_))
-            {
-                members.insert(only.member.to_owned(), name.into());
-            }
-        }
-        (Some(used), Some(name)) => {
-            let format = format.unwrap_or_else(|| used.format.to_owned());
-            let mut header =
-                Map::from_iter([("name".to_owned(), name.into()), ("format".to_owned(), format.into())]);
-            if used.is_flat {
-                members.append(&mut header);
-            } else {
-                members.insert("headers".to_owned(), json!([header]));
-            }
-        }
-        (Some(_), None) => bail!("--auth {} needs --auth-name, which names the header", kind.name),
-        (None, None) => {}
-    }
-    let missing: Vec<String> = kind
-        .settings
-        .iter()
-        .filter(|field| field.is_required() && !members.contains_key(field.member))
-        .map(|field| format!("--set {}=…", field.member))
-        .collect();
-    if !missing.is_empty() {
-        bail!("--auth {} needs {}", kind.name, missing.join(" and "));
-    }
-    serde_json::from_value(Value::Object(members))
-        .with_context(|| format!("a setting of --auth {} is not valid", kind.name))
-}
-
-/// Message about a setting that a kind does not have.
-fn unknown(kind: &CredentialKind, member: &str) -> String {
-    if kind.secret_fields().iter().any(|field| field.member == member) {
-        return format!(
-            "{member} belongs to the secret: give it by --secret-file, --secret-env or on standard input"
-        );
-    }
-    let known: Vec<&str> = kind.settings.iter().map(|field: &KindField| field.member).collect();
-    let known =
-        if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
-    format!("--auth {} has no setting {member}; {known}", kind.name)
+    filled(&preset.id, &preset.auth, set)
 }
 
 /// A new signing key, or an imported one.

@@ -1,4 +1,4 @@
-//! `pyxis healthcheck`: the readiness of a running server, for container engines and service managers.
+//! `pyxis healthcheck`: the readiness of a running server or side-car, for container engines and service managers.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::ExitCode;
@@ -19,12 +19,28 @@ use crate::config::Config;
 const LIMIT: Duration = Duration::from_millis(2800);
 /// Longest answer, in bytes.
 const MAX_ANSWER: usize = 64 * 1024;
-/// Path of the readiness check.
-const PATH: &str = "/readyz";
 
-/// Prints one line: `ready`, or the reason that the server is not.
-pub(super) async fn run(global: &Global, url: Option<&str>) -> ExitCode {
-    let checked = tokio::time::timeout(LIMIT, check(global, url)).await;
+/// Program that is asked.
+#[derive(Clone, Copy)]
+enum Subject {
+    Server,
+    Proxy,
+}
+
+impl Subject {
+    /// Path of its check.
+    const fn path(self) -> &'static str {
+        match self {
+            Self::Server => "/readyz",
+            Self::Proxy => "/healthz",
+        }
+    }
+}
+
+/// Prints one line: `ready`, or the reason that the server or the proxy is not.
+pub(super) async fn run(global: &Global, url: Option<&str>, is_proxy: bool) -> ExitCode {
+    let subject = if is_proxy { Subject::Proxy } else { Subject::Server };
+    let checked = tokio::time::timeout(LIMIT, check(global, url, subject)).await;
     let late = || Err(anyhow::anyhow!("no answer within {} seconds", LIMIT.as_secs_f32()));
     let checked = checked.unwrap_or_else(|_| late());
     let reason = checked.err().map(|error| format!("{error:#}").replace('\n', " "));
@@ -33,21 +49,24 @@ pub(super) async fn run(global: &Global, url: Option<&str>) -> ExitCode {
     if reason.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-async fn check(global: &Global, url: Option<&str>) -> Result<()> {
+async fn check(global: &Global, url: Option<&str>, subject: Subject) -> Result<()> {
     let config = settings(&quiet(global.flags()))?;
     let url = match url {
-        Some(url) => connect::base_url(url.strip_suffix(PATH).unwrap_or(url))?,
-        None => local_url(&config)?,
+        Some(url) => connect::base_url(url.strip_suffix(subject.path()).unwrap_or(url))?,
+        None => local_url(&config, subject)?,
     };
-    // The server's address is the operator's own, and often a private one.
-    ask(&app::client(&config)?.private(), &url).await
+    // The address is the operator's own, and often a private one.
+    ask(&app::client(&config)?.private(), &url, subject).await
 }
 
-/// URL of the server that these settings start, on this machine.
-fn local_url(config: &Config) -> Result<String> {
-    let mut address = config.listen;
+/// URL of the server or proxy that these settings start, on this machine.
+fn local_url(config: &Config, subject: Subject) -> Result<String> {
+    let (mut address, name) = match subject {
+        Subject::Server => (config.listen, "PX_LISTEN"),
+        Subject::Proxy => (config.proxy.listen, "PX_PROXY_LISTEN"),
+    };
     if address.port() == 0 {
-        bail!("PX_LISTEN leaves the port to the system; name the server with --url");
+        bail!("{name} leaves the port to the system; name the address with --url");
     }
     if address.ip().is_unspecified() {
         address.set_ip(match address.ip() {
@@ -58,9 +77,9 @@ fn local_url(config: &Config) -> Result<String> {
     Ok(format!("http://{address}"))
 }
 
-/// Succeeds if the server answers that it is ready. A redirect is not an answer.
-async fn ask(client: &Client, url: &str) -> Result<()> {
-    let request = Request::get(format!("{url}{PATH}")).body(empty()).context("--url")?;
+/// Succeeds if the answer says ready. A redirect is not an answer.
+async fn ask(client: &Client, url: &str, subject: Subject) -> Result<()> {
+    let request = Request::get(format!("{url}{}", subject.path())).body(empty()).context("--url")?;
     // The limit on the whole answer is shorter.
     let response = client.send(request, 2 * LIMIT).await.with_context(|| url.to_owned())?;
     let status = response.status();
@@ -69,8 +88,14 @@ async fn ask(client: &Client, url: &str) -> Result<()> {
     match parts["status"].as_str() {
         Some("ok") if status == StatusCode::OK => Ok(()),
         Some("draining") => bail!("it is stopping"),
+        Some("starting") => bail!("it is starting"),
         Some("unavailable") => bail!("unavailable: {}", unavailable(&parts)),
-        _ => bail!("{url} answered {status}, not as a Pyxis server does"),
+        _ => match subject {
+            Subject::Server => {
+                bail!("{url} answered {status}, not as a Pyxis server does; for `pyxis proxy`, add --proxy")
+            }
+            Subject::Proxy => bail!("{url} answered {status}, not as `pyxis proxy` does"),
+        },
     }
 }
 
@@ -89,11 +114,14 @@ mod tests {
     fn the_server_of_the_settings_is_asked_on_this_machine() {
         let url = |listen: &str| {
             let flags = Flags::from([("listen", listen.to_owned())]);
-            local_url(&Config::load(&flags, &std::collections::BTreeMap::new()).unwrap())
+            local_url(&Config::load(&flags, &std::collections::BTreeMap::new()).unwrap(), Subject::Server)
         };
         assert_eq!(url("0.0.0.0:8700").unwrap(), "http://127.0.0.1:8700");
         assert_eq!(url("[::]:8700").unwrap(), "http://[::1]:8700");
         assert_eq!(url("10.1.2.3:80").unwrap(), "http://10.1.2.3:80");
         assert!(url("127.0.0.1:0").unwrap_err().to_string().contains("--url"));
+        let flags = Flags::from([("proxy_listen", "0.0.0.0:8709".to_owned())]);
+        let config = Config::load(&flags, &std::collections::BTreeMap::new()).unwrap();
+        assert_eq!(local_url(&config, Subject::Proxy).unwrap(), "http://127.0.0.1:8709");
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use pyxis_core::preview;
 use serde_json::Value;
 
 /// Prints one line. If the reader has gone away, as `head` does, it had what it wanted.
@@ -34,6 +35,12 @@ pub(super) fn outcome(as_json: bool, value: &Value, text: impl std::fmt::Display
     if as_json { json(value) } else { line(text) }
 }
 
+/// Text that others chose, for a terminal: on one line, and without characters that it would act on or hide.
+pub(super) fn on_one_line(text: &str) -> String {
+    let plain = |char| if matches!(char, '\n' | '\t') { ' ' } else { preview::visible(char) };
+    text.chars().map(plain).collect()
+}
+
 /// Prints a list as a table, or as a JSON array.
 pub(super) fn table(as_json: bool, columns: &[&str], rows: &[Value]) {
     if as_json {
@@ -41,10 +48,10 @@ pub(super) fn table(as_json: bool, columns: &[&str], rows: &[Value]) {
     }
     let cell = |row: &Value, column: &str| match &row[column] {
         Value::Null => "-".to_owned(),
-        Value::String(text) => text.clone(),
+        Value::String(text) => on_one_line(text),
         Value::Array(items) => items
             .iter()
-            .map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned))
+            .map(|item| item.as_str().map_or_else(|| item.to_string(), on_one_line))
             .collect::<Vec<_>>()
             .join(","),
         other => other.to_string(),

@@ -32,12 +32,14 @@ pub(super) async fn run(global: &Global, options: ProxyOptions) -> Result<ExitCo
     let access = Access::with_key(&config, options.url.as_deref(), &options.agent_key_env)?;
     app::make_dir(&config.data_dir)?;
     let identity = ProxyIdentity::kept_in(&config.data_dir.join(IDENTITY), &OsEntropy)?;
-    let parts = proxy_parts(&config, &access, &options.hosts, choices, identity).await?;
+    let mut parts = proxy_parts(&config, &access, &options.hosts, choices, identity).await?;
+    parts.has_pages = true;
     let agent = parts.routes.agent().to_owned();
     let proxy = Proxy::start(parts).await?;
     let files = TrustFiles::write_into(&directory, &proxy)?;
     let script = client_script(&proxy, &files)?;
     let signals = StopSignals::register()?;
+    proxy.ready();
     announce(global.json, &proxy, &agent, &script);
     signals.received().await;
     Ok(ExitCode::SUCCESS)

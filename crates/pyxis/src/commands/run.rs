@@ -125,6 +125,7 @@ pub(super) async fn proxy_parts(
         egress,
         listen: config.proxy.listen,
         address: config.proxy.address.clone(),
+        has_pages: false,
         identity,
         clock: Arc::new(SystemClock),
         entropy: Arc::new(OsEntropy),

@@ -117,6 +117,11 @@ const KEYS: &[SettingKey] = &[
         "45",
         "Seconds that an MCP call waits for a person's decision (0 to 60). Clients give up after a minute or less.",
     ),
+    key(
+        "mcp_origins",
+        "",
+        "Origins, comma-separated, besides that of the base URL whose pages may call `/mcp`, such as `http://localhost:6274` for a client that runs in a browser. Empty: none.",
+    ),
     key("forward_timeout_secs", "30", "Seconds to wait for the first byte of an upstream's response."),
     key(
         "entrance_wait_secs",
@@ -135,6 +140,11 @@ const KEYS: &[SettingKey] = &[
         "Maximum seconds that a WebSocket is open; then it is closed with 1001.",
     ),
     key("websockets_max", "1000", "Maximum number of open WebSockets on this server; 0 for no WebSockets."),
+    key(
+        "agent_websockets_max",
+        "100",
+        "Maximum number of open WebSockets of one agent on this server; one more is 429 `quota_exceeded`.",
+    ),
     key(
         "pending_body_max_bytes",
         "10485760",

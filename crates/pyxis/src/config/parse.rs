@@ -60,6 +60,24 @@ pub(super) fn list(text: &str, name: &str) -> Result<Vec<IpNet>> {
         .collect()
 }
 
+/// Comma-separated origins of web pages, as browsers write them.
+pub(super) fn origins(text: &str, name: &str) -> Result<Vec<String>> {
+    let origin = |item: &str| {
+        let url = Url::parse(item).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
+        let written = url.origin().ascii_serialization();
+        // A path, a user or a query would be ignored silently.
+        (format!("{written}/") == url.as_str()).then_some(written)
+    };
+    let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
+    items
+        .map(|item| {
+            origin(item).with_context(|| {
+                format!("{name}: {item} is not an origin; write scheme, host and port, such as http://localhost:6274")
+            })
+        })
+        .collect()
+}
+
 /// An indexer as configured: its URL, or settings.
 #[derive(Deserialize)]
 #[serde(untagged)]

@@ -2,8 +2,10 @@
 
 mod approvals;
 mod authorization;
+mod browser_clients;
 mod client;
 mod client_documents;
+mod command_line;
 mod hostile;
 mod long_responses;
 mod oauth_attacks;

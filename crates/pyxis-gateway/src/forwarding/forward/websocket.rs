@@ -16,7 +16,6 @@ use pyxis_core::policy::Method;
 use pyxis_http::websocket::{self, Handshake};
 use pyxis_net::body::empty;
 use pyxis_store::approvals::{self, ApprovalRow};
-use tokio::sync::OwnedSemaphorePermit;
 
 use self::permission::Permission;
 use self::relay::Relay;
@@ -31,6 +30,7 @@ use crate::requests::authorize::{AllowedBy, Matched};
 use crate::requests::entry_point::EntryPoint;
 use crate::requests::idempotency::run_detached;
 use crate::requests::validated_request::ValidatedRequest;
+use crate::runtime::open_sockets::{NoPlace, SocketPlace};
 use crate::runtime::state::State;
 
 /// Opens a WebSocket that needs no approval. `None` means: decide again.
@@ -120,7 +120,7 @@ async fn open_approved(
     handshake: &Handshake,
     row: &ApprovalRow,
     permission: Permission,
-    place: OwnedSemaphorePermit,
+    place: SocketPlace,
 ) -> Result<Response> {
     let (workspace, txn) = (row.workspace_id, row.txn_id);
     let _carried = state.work.track_in_flight(txn);
@@ -184,10 +184,13 @@ async fn answer_now(state: &State, row: &ApprovalRow) -> Result<Response> {
     agent_response::answer(state, found.ok_or(Error::not_found("transaction"))?).await
 }
 
-/// A place for one more WebSocket.
-fn place(state: &State, asked: &ValidatedRequest<'_>) -> Result<OwnedSemaphorePermit> {
-    state.sockets.place().ok_or_else(|| {
-        let error = Error::TooManyWebSockets { max: state.sockets.max() };
+/// A place for one more WebSocket of the agent.
+fn place(state: &State, asked: &ValidatedRequest<'_>) -> Result<SocketPlace> {
+    state.sockets.place(asked.agent.id()).map_err(|full| {
+        let error = match full {
+            NoPlace::Agent(max) => Error::TooManyAgentWebSockets { max },
+            NoPlace::Server(max) => Error::TooManyWebSockets { max },
+        };
         records::refused(state, asked, &error);
         error
     })

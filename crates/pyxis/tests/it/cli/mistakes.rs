@@ -76,6 +76,63 @@ async fn a_name_that_is_nearly_right_is_answered_with_the_right_one() {
 }
 
 #[tokio::test]
+async fn a_wrong_setting_of_a_credential_is_answered_with_the_field_the_values_and_the_nearest_one() {
+    let site = Site::bare(Setup::new()).await;
+    fs::write(site.app.directory().join("text"), "canary-secret").unwrap();
+    let sign = ["--auth", "hmac", "--auth-name", "X-Sign", "--set", "content={body}"];
+    let signed = |more: &[&'static str]| [&sign[..], more].concat();
+    for (given, words) in [
+        (
+            signed(&["--set", "hash=sha265"]),
+            "--set hash=sha265: sha265 is not allowed (did you mean sha256?); write sha256 or sha512 or sha1",
+        ),
+        (
+            signed(&["--set", "hsh=sha256"]),
+            "--auth hmac has no setting hsh (did you mean hash?); it has content, hash, ",
+        ),
+        (signed(&["--set", "content=x"]), "--set names content twice; keep one"),
+        (
+            vec!["--preset", "github-app", "--set", "ap_id=12"],
+            "the preset github-app has no setting ap_id (did you mean app_id?); it has app_id, ",
+        ),
+        (vec!["--preset", "github-app", "--set", "app_id="], "--set app_id= has no value"),
+        (
+            vec!["--preset", "github-app", "--set", "app_id"],
+            "--set app_id: write FIELD=VALUE, for example --set app_id=12",
+        ),
+        (
+            vec!["--preset", "github", "--auth-name", "X-Key"],
+            "--auth-name needs --auth; a preset or --auth-json already says",
+        ),
+        (
+            vec!["--auth", "bearer", "--auth-name", "X-Key"],
+            "--auth bearer takes no --auth-name; it has no settings",
+        ),
+        (vec!["--auth", "query", "--auth-name", "key", "--set", "parameter=key"], "say the same; keep one"),
+        (
+            vec!["--auth", "cookie", "--auth-name", "sid", "--auth-format", "{secret}"],
+            "--auth cookie takes no --auth-format",
+        ),
+        (
+            vec!["--auth", "header"],
+            "--auth header needs --auth-name with the header, for example --auth-name ",
+        ),
+        (
+            vec!["--auth", "oauth1", "--api-base", "http://127.0.0.1:9", "--set", "without_token=empty"],
+            "--set has no use with --api-base",
+        ),
+        (vec!["--auth", "beerer"], "a similar value exists: 'bearer'"),
+    ] {
+        let add =
+            ["credential", "add", "--name", "x", "--allow-host", "api.example.com", "--secret-file", "text"];
+        let ran = site.app.cli(&[&add[..], &given].concat()).await;
+        assert!(ran.code != Some(0) && ran.stderr.contains(words), "{words}: {ran:?}");
+        assert!(!ran.stderr.contains("canary"), "{ran:?}");
+    }
+    assert_eq!(site.app.cli_json(&["credential", "list"]).await, serde_json::json!([]));
+}
+
+#[tokio::test]
 async fn a_credential_that_cannot_be_used_is_warned_of_and_one_that_is_missing_is_named() {
     let site = Site::with(Setup::new()).await;
     let mut command = site.app.command(&[

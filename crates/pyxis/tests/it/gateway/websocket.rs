@@ -3,6 +3,7 @@
 mod approvals;
 mod endings;
 mod handshakes;
+mod shares;
 
 use std::net::SocketAddr;
 
@@ -64,8 +65,12 @@ impl Scene {
 
     /// A handshake at `/p/api/…` with more headers.
     async fn enter(&self, path: &str, headers: &[(&str, &str)]) -> Socket {
-        let bearer = format!("Bearer {}", self.key());
-        let headers = [&[("Authorization", bearer.as_str())], headers].concat();
+        self.enter_as(&format!("Bearer {}", self.key()), path, headers).await
+    }
+
+    /// The same with the authorization of any agent.
+    async fn enter_as(&self, bearer: &str, path: &str, headers: &[(&str, &str)]) -> Socket {
+        let headers = [&[("Authorization", bearer)], headers].concat();
         Socket::open(self.address(), &format!("/p/api{path}"), &headers).await
     }
 

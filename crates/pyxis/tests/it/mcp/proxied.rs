@@ -12,12 +12,12 @@ use super::oauth_client::manager;
 use crate::support::{SECRET, Setup, Site};
 
 /// An MCP server whose tools a test changes.
-struct Server {
+pub(super) struct Server {
     upstream: Upstream,
     tools: Arc<Mutex<Value>>,
 }
 
-fn tool(name: &str, description: &str) -> Value {
+pub(super) fn tool(name: &str, description: &str) -> Value {
     json!({
         "name": name, "description": description,
         "inputSchema": {"type": "object", "properties": {"q": {"type": "string", "description": "Words."}}},
@@ -30,7 +30,7 @@ fn json_reply(request: &Received, result: &Value) -> Reply {
 }
 
 /// The newest version: no session, answers as JSON.
-fn newest(request: &Received, tools: &Value) -> Reply {
+pub(super) fn newest(request: &Received, tools: &Value) -> Reply {
     match request.header("mcp-method") {
         Some("tools/list") => json_reply(request, &json!({"tools": tools, "resultType": "complete"})),
         Some("tools/call") => {
@@ -81,7 +81,7 @@ fn failing(request: &Received, tools: &Value) -> Reply {
 }
 
 impl Server {
-    async fn start(answer: fn(&Received, &Value) -> Reply) -> Self {
+    pub(super) async fn start(answer: fn(&Received, &Value) -> Reply) -> Self {
         let upstream = Upstream::http().await;
         let tools = Arc::new(Mutex::new(json!([tool("search", "Searches the documents.")])));
         let shared = Arc::clone(&tools);
@@ -90,7 +90,7 @@ impl Server {
     }
 
     /// Stores a credential of this server.
-    async fn store(&self, site: &Site, name: &str) {
+    pub(super) async fn store(&self, site: &Site, name: &str) {
         let credential = json!({
             "name": name, "auth": {"kind": "bearer"}, "secret": SECRET, "allow_http": true,
             "allowed_hosts": ["127.0.0.1"], "options": {"mcp_url": self.upstream.url("/mcp")},
@@ -98,7 +98,7 @@ impl Server {
         site.owner.client.post("/admin/credentials", &credential).send().await.expect(201);
     }
 
-    fn set_tools(&self, tools: Value) {
+    pub(super) fn set_tools(&self, tools: Value) {
         *self.tools.lock().unwrap() = tools;
     }
 
@@ -128,7 +128,7 @@ async fn set(site: &Site, name: &str, mode: &str) {
     site.owner.client.put(&path, &input).send().await.expect(200);
 }
 
-async fn names(mcp: &Mcp) -> Vec<String> {
+pub(super) async fn names(mcp: &Mcp) -> Vec<String> {
     let listed = mcp.result("tools/list", &json!({})).await;
     let tools = listed["tools"].as_array().unwrap().iter();
     tools.map(|tool| tool["name"].as_str().unwrap().to_owned()).filter(|name| name.contains("__")).collect()

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Child, Command, Stdio};
 
 use pyxis_testkit::tls::{Authority, HTTP_1_1, HTTP_2};
@@ -19,6 +19,10 @@ pub(super) const SECRET: &str = "sk-canary-of-the-run-7Qx";
 /// An address of loopback that is in no `NO_PROXY`.
 pub(super) const ADDRESS: [u8; 4] = [127, 0, 0, 2];
 
+/// A name of the upstream that only the server resolves. Some tools never send a request for an address of loopback
+/// through a proxy, and a command that went around the proxy would not find this name.
+pub(super) const NAME: &str = "ghe.example.test";
+
 pub(super) struct Scene {
     pub(super) site: Site,
     /// Home of the commands, and the place of the upstream's root certificate.
@@ -33,11 +37,25 @@ impl Scene {
     }
 
     pub(super) async fn with(setup: Setup) -> Self {
+        Self::at_home(tempfile::tempdir().unwrap(), setup).await
+    }
+
+    /// A site whose upstream has the name [`NAME`], with the credential `named` for it.
+    pub(super) async fn named(setup: Setup) -> Self {
         let home = tempfile::tempdir().unwrap();
+        let hosts = home.path().join("hosts");
+        std::fs::write(&hosts, format!("{} {NAME}\n", Ipv4Addr::from(ADDRESS))).unwrap();
+        let setup = setup.env("LD_PRELOAD", name_library()).env("NSS_WRAPPER_HOSTS", hosts.to_str().unwrap());
+        let scene = Self::at_home(home, setup).await;
+        scene.credential("named", &json!({"allowed_hosts": [scene.named_host()]})).await;
+        scene
+    }
+
+    async fn at_home(home: TempDir, setup: Setup) -> Self {
         let authority = Authority::new();
         let roots = home.path().join("upstream-ca.pem");
         std::fs::write(&roots, authority.pem()).unwrap();
-        let tls = authority.server(&["127.0.0.2"], &[HTTP_2, HTTP_1_1]);
+        let tls = authority.server(&["127.0.0.2", NAME], &[HTTP_2, HTTP_1_1]);
         let upstream = Upstream::listen(SocketAddr::from((ADDRESS, 0)), Some(tls)).await;
         let app = App::start(setup.env("PX_EGRESS_CA_FILE", roots.to_str().unwrap())).await;
         let (agent, owner) = (app.default_agent(), app.owner());
@@ -56,10 +74,9 @@ impl Scene {
         self.site.credential(name, &all).await;
     }
 
-    /// A credential for a host that no name leads to, and a policy by which Pyxis answers itself there.
-    pub(super) async fn answers_itself(&self, host: &str, path: &str) {
-        self.credential("denied", &json!({"allowed_hosts": [host]})).await;
-        self.site.owner.set_policy("denied", &json!({"deny_urls": [path]})).await;
+    /// The upstream by its name, with its port.
+    pub(super) fn named_host(&self) -> String {
+        format!("{NAME}:{}", self.site.upstream.port())
     }
 
     /// `pyxis run OPTIONS -- COMMAND`, with the agent key in its usual variable.
@@ -68,7 +85,8 @@ impl Scene {
         let all = [&["run", "--url", &url], options, &["--"], command].concat();
         let mut command = self.site.app.command(&all);
         command.env("PATH", search_path()).env("HOME", self.home.path()).env("PX_AGENT_KEY", self.key());
-        command.current_dir(self.home.path());
+        // The names are for the server alone.
+        command.env_remove("LD_PRELOAD").env_remove("NSS_WRAPPER_HOSTS").current_dir(self.home.path());
         command
     }
 
@@ -159,6 +177,18 @@ impl Drop for Running {
         drop(self.child.stdin.take());
         let _ = self.child.wait();
     }
+}
+
+/// The library by which one process has host names of its own (`cwrap.org/nss_wrapper.html`).
+fn name_library() -> &'static str {
+    let places = [
+        "/usr/lib/x86_64-linux-gnu/libnss_wrapper.so",
+        "/usr/lib/aarch64-linux-gnu/libnss_wrapper.so",
+        "/usr/lib64/libnss_wrapper.so",
+        "/usr/lib/libnss_wrapper.so",
+    ];
+    let found = places.into_iter().find(|place| std::path::Path::new(place).exists());
+    found.expect("libnss_wrapper.so is missing: run ci/setup.sh")
 }
 
 /// Folders in which tools are found.

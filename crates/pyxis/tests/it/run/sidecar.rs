@@ -8,8 +8,9 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 
 use super::Scene;
-use super::scene::{SECRET, search_path};
+use super::scene::{Running, SECRET, search_path};
 use crate::support::app::{Ran, run};
+use crate::support::client::{Address, Client};
 
 /// A proxy that runs until it is stopped, with its data directory and the directory of its clients.
 struct Sidecar {
@@ -50,6 +51,11 @@ impl Sidecar {
 
     fn address(&self) -> &str {
         self.greeting["address"].as_str().unwrap()
+    }
+
+    /// A client that sends nothing but what is asked.
+    fn client(&self) -> Client {
+        Client::new(Address::new(self.address().parse().unwrap()))
     }
 
     /// Ends it as a container's runtime does.
@@ -179,4 +185,89 @@ async fn clients_are_told_the_address_by_which_they_reach_the_proxy() {
     child.wait().unwrap();
     assert!(ran.stdout.contains(":x@pyxis-proxy:8702 "), "{ran:?}");
     assert!(ran.stdout.contains("-Dhttps.proxyHost=pyxis-proxy -Dhttps.proxyPort=8702 "), "{ran:?}");
+}
+
+/// The proxy's URL, which an operator gives to a container as one variable.
+async fn proxy_url(scene: &Scene) -> String {
+    fetched(scene, "echo $HTTPS_PROXY").await.expect(0).stdout.trim().to_owned()
+}
+
+#[tokio::test]
+async fn a_client_without_the_directory_fetches_the_certificate_from_the_proxy_itself() {
+    let scene = Scene::new().await;
+    let sidecar = Sidecar::start(&scene, "127.0.0.1:0");
+    let (url, proxy) = (scene.url("/things"), proxy_url(&scene).await);
+    let own = format!("http://{}/ca.pem", sidecar.address());
+    for fetch in
+        [format!("curl -sSf {own}"), format!("curl -sSf --proxy {proxy} --noproxy none.example {own}")]
+    {
+        let script = format!("{fetch} > fetched.pem && curl -sSf --proxy {proxy} --cacert fetched.pem {url}");
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(script).env_clear().env("PATH", search_path()).current_dir(scene.home());
+        assert_eq!(run(command).await.expect(0).stdout, "ok");
+    }
+    scene.all_requests_had_the_secret(2);
+    let fetched = sidecar.client().get("/ca.pem").send().await.expect(200);
+    assert_eq!(fetched.header("content-type"), Some("application/x-pem-file"));
+    assert_eq!(fetched.text(), std::fs::read_to_string(shared(&scene).join("ca.pem")).unwrap());
+}
+
+#[tokio::test]
+async fn the_proxy_itself_serves_nothing_else() {
+    let scene = Scene::new().await;
+    let sidecar = Sidecar::start(&scene, "127.0.0.1:0");
+    let client = sidecar.client();
+    assert_eq!(client.get("/healthz").send().await.expect(200).json(), serde_json::json!({"status": "ok"}));
+    for path in [
+        "/",
+        "/env.sh",
+        "/bundle.pem",
+        "/ca.pem/",
+        "/ca.pem/..%2fenv.sh",
+        "/proxy.json",
+        "/forward",
+        "/readyz",
+    ] {
+        let answer = client.get(path).send().await.expect(404);
+        assert_eq!(answer.header("px-error"), Some("not_found"), "{path}");
+        let text = answer.text();
+        assert!(
+            text.starts_with("Pyxis: this is a proxy. Its own pages are /ca.pem and /healthz;"),
+            "{path}: {text}"
+        );
+    }
+    let answer = client.post("/ca.pem", &serde_json::json!({})).send().await.expect(405);
+    assert_eq!(answer.header("allow"), Some("GET, HEAD"));
+    // The proxy of a run has no such pages: it knows whom it serves.
+    let mut running = Running::of(scene.command(&[], Running::SCRIPT));
+    let own = Client::new(Address::new(running.address.parse().unwrap()));
+    for path in ["/ca.pem", "/healthz"] {
+        own.get(path).send().await.expect(407);
+    }
+    running.signal("TERM");
+    assert!(scene.site.upstream.requests().is_empty());
+}
+
+#[tokio::test]
+async fn healthcheck_follows_the_proxy() {
+    let scene = Scene::new().await;
+    let check = async |options: &[&str], listen: &str| {
+        let mut command = scene.site.app.command(&[&["healthcheck"], options].concat());
+        command.env("PX_PROXY_LISTEN", listen);
+        run(command).await
+    };
+    let sidecar = Sidecar::start(&scene, "127.0.0.1:0");
+    let (address, url) = (sidecar.address().to_owned(), format!("http://{}", sidecar.address()));
+    for ready in [
+        check(&["--proxy"], &address).await,
+        check(&["--proxy", "--url", &url], "127.0.0.1:1").await,
+        check(&["--proxy", "--url", &format!("{url}/healthz")], "127.0.0.1:1").await,
+    ] {
+        assert_eq!(ready.expect(0).stdout, "ready\n");
+    }
+    let unasked = check(&["--url", &url], &address).await.expect(1);
+    assert!(unasked.stdout.ends_with("; for `pyxis proxy`, add --proxy\n"), "{unasked:?}");
+    sidecar.stop();
+    let gone = check(&["--proxy"], &address).await.expect(1);
+    assert!(gone.stdout.starts_with("not ready: http://"), "{gone:?}");
 }

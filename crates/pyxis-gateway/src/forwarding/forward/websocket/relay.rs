@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper_util::rt::TokioIo;
+use pyxis_core::metric;
 use pyxis_http::websocket::{CloseCode, FrameReader, FrameWriter, Handshake};
 use tokio::io::{AsyncRead, AsyncWrite, split};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep_until, timeout};
 use tracing::Instrument;
 
@@ -16,6 +16,7 @@ use super::pump::{Closing, Pump, PumpEnd, SocketSignal};
 use crate::credentials::outbound::SwitchedConnection;
 use crate::credentials::outcome::AuditSpan;
 use crate::runtime::exchange_metrics::{SocketEnd, Traffic};
+use crate::runtime::open_sockets::SocketPlace;
 use crate::runtime::state::State;
 
 /// Interval between checks of the permission.
@@ -54,12 +55,13 @@ pub(super) struct Relay {
     pub(super) permission: Permission,
     pub(super) outcome: AuditSpan,
     /// Its place among the open ones.
-    pub(super) place: OwnedSemaphorePermit,
+    pub(super) place: SocketPlace,
 }
 
 impl Relay {
     /// Relays in the background, once the agent has its 101.
     pub(super) fn start(self, handshake: Handshake, switched: SwitchedConnection) {
+        metrics::counter!(metric::WEBSOCKETS.name).increment(1);
         tokio::spawn(self.run(handshake, switched).in_current_span());
     }
 

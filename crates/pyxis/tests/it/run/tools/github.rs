@@ -1,22 +1,94 @@
-//! `gh`, the command line of GitHub, which insists on a token.
+//! `gh`, the command line of GitHub, which insists on a token, against a stand-in of GitHub Enterprise Server.
+
+use pyxis_testkit::upstream::{Received, Reply};
+use serde_json::{Value, json};
 
 use super::super::Scene;
-use crate::support::app::run;
+use super::super::scene::{LOOK, SECRET};
+use crate::support::Setup;
+use crate::support::app::{Ran, run};
 
-/// Go never sends a request for a loopback address through a proxy, and no name leads to the upstream; so Pyxis answers
-/// itself.
-#[tokio::test]
-async fn gh_trusts_the_proxy_and_prints_the_answer_of_pyxis() {
-    let scene = Scene::new().await;
-    scene.answers_itself("github.example.invalid", "/api/v3/user").await;
-    let api = |host: &str| {
-        let mut command = scene.command(&["--others", "refuse"], &["gh", "api", "user"]);
-        command.env("GH_HOST", host).env("GH_ENTERPRISE_TOKEN", "px_placeholder_github_token");
-        command
+/// The responses of the API that `gh api user` and `gh pr list` ask for.
+fn api(request: &Received) -> Reply {
+    match request.target.as_str() {
+        "/api/v3/user" => Reply::json(r#"{"login":"octocat"}"#),
+        "/api/graphql" => graphql(&String::from_utf8_lossy(&request.body)),
+        _ => Reply::new(404),
+    }
+}
+
+/// `gh` first asks which fields this server has, then for the pull requests.
+fn graphql(body: &str) -> Reply {
+    let data = if body.contains("__type") {
+        json!({"PullRequest": {"fields": []}, "StatusCheckRollupContextConnection": {"fields": []}})
+    } else {
+        let pull_request = json!({
+            "number": 7, "title": "Made behind the proxy", "state": "OPEN", "isDraft": false,
+            "url": "https://ghe.example.test/o/r/pull/7", "headRefName": "topic",
+            "headRepositoryOwner": {"id": "1", "login": "o"}, "isCrossRepository": false,
+            "createdAt": "2026-01-01T00:00:00Z",
+        });
+        let page = json!({"hasNextPage": false, "endCursor": null});
+        json!({"repository": {"pullRequests": {"totalCount": 1, "nodes": [pull_request], "pageInfo": page}}})
     };
-    let ran = run(api("github.example.invalid")).await.expect(1);
-    assert!(ran.stdout.contains("Pyxis: ") && ran.stdout.contains("denied_by_policy"), "{ran:?}");
-    let stranger = run(api("stranger.example")).await;
+    Reply::json(&json!({ "data": data }).to_string())
+}
+
+/// Shows what the command sees, then runs `gh` in the same shell.
+async fn gh(scene: &Scene, arguments: &str) -> Ran {
+    let script = format!("{LOOK}\n echo ==; gh {arguments}");
+    let mut command = scene.command(&["--others", "refuse"], &["sh", "-c", &script]);
+    command.env("GH_HOST", scene.named_host()).env("GH_ENTERPRISE_TOKEN", "px_placeholder_github_token");
+    let ran = run(command).await;
+    for hidden in [SECRET, scene.key()] {
+        assert!(!format!("{ran:?}").contains(hidden), "{ran:?}");
+    }
+    ran
+}
+
+/// What `gh` itself printed.
+fn printed(ran: &Ran) -> &str {
+    ran.stdout.rsplit_once("==\n").expect("the line before it").1
+}
+
+#[tokio::test]
+async fn gh_reads_through_both_apis_of_a_server_with_the_secret_attached() {
+    let scene = Scene::named(Setup::new()).await;
+    scene.site.upstream.reply_with(api);
+    let policy = json!({"auto_approve_methods": ["GET"], "auto_approve_urls": ["/api/graphql"]});
+    scene.site.owner.set_policy("named", &policy).await;
+    let user = gh(&scene, "api user --jq .login").await.expect(0);
+    assert_eq!(printed(&user), "octocat\n");
+    let list = format!("pr list --repo {}/o/r", scene.named_host());
+    let list = gh(&scene, &list).await.expect(0);
+    assert!(printed(&list).starts_with("7\tMade behind the proxy\ttopic\tOPEN"), "{list:?}");
+    let requests = scene.site.upstream.requests();
+    scene.all_requests_had_the_secret(requests.len());
+    let targets: Vec<&str> = requests.iter().map(|request| request.target.as_str()).collect();
+    assert_eq!(targets[0], "/api/v3/user");
+    assert!(targets.len() > 1 && targets[1..].iter().all(|target| *target == "/api/graphql"), "{targets:?}");
+    assert!(scene.site.forwards().await.iter().all(|record| record["detail"]["door"] == "run"));
+}
+
+#[tokio::test]
+async fn gh_prints_what_pyxis_says_when_a_person_must_approve_and_for_a_stranger() {
+    let scene = Scene::named(Setup::new().env("PX_ENTRANCE_WAIT_SECS", "0")).await;
+    scene.site.upstream.reply_with(api);
+    let policy = json!({"auto_approve_methods": ["GET"], "auto_approve_urls": ["/api/graphql"]});
+    scene.site.owner.set_policy("named", &policy).await;
+    let ran =
+        gh(&scene, "api graphql -f query='mutation { closeIssue(input: {}) { clientMutationId } }'").await;
+    let text = format!("{}{}", printed(&ran), ran.stderr);
+    assert!(ran.code != Some(0) && text.contains("Pyxis: "), "{ran:?}");
+    assert!(text.contains("approve"), "{ran:?}");
+    let pending: Value =
+        scene.site.owner.client.get("/approvals?state=pending").send().await.expect(200).json();
+    assert_eq!(pending["approvals"].as_array().unwrap().len(), 1);
+
+    let mut stranger = scene.command(&["--others", "refuse"], &["gh", "api", "user"]);
+    stranger.env("GH_HOST", "stranger.example").env("GH_ENTERPRISE_TOKEN", "px_placeholder_github_token");
+    let stranger = run(stranger).await;
     assert_ne!(stranger.code, Some(0), "{stranger:?}");
     assert!(stranger.stderr.contains("no credential of this agent allows stranger.example"), "{stranger:?}");
+    assert!(scene.site.upstream.requests().is_empty());
 }

@@ -2,8 +2,12 @@
 
 use std::fs;
 
+use serde_json::json;
+
 use super::super::Scene;
+use super::super::scene::{LOOK, SECRET};
 use super::refuses_strangers;
+use crate::support::Setup;
 
 const SOURCE: &str = r#"
 import java.net.*;
@@ -26,15 +30,28 @@ public class Fetch {
 }
 "#;
 
-/// Java never sends a request for a loopback address through a proxy, and no name leads to the upstream; so Pyxis answers
-/// itself.
 #[tokio::test]
-async fn http_client_of_java_trusts_the_proxy_and_gets_the_answer_of_pyxis() {
-    let scene = Scene::new().await;
-    scene.answers_itself("api.example.invalid", "/things").await;
+async fn http_client_of_java_reaches_an_api_with_the_secret_attached() {
+    let scene = Scene::named(Setup::new()).await;
     fs::write(scene.home().join("Fetch.java"), SOURCE).unwrap();
-    let fetch = ["java", "Fetch.java", "https://api.example.invalid/things"];
+    let script = format!("{LOOK}\n echo ==; java Fetch.java https://{}/things?x=1", scene.named_host());
+    let ran = scene.run(&["--others", "refuse"], &["sh", "-c", &script]).await.expect(0);
+    assert!(ran.stdout.ends_with("==\n200 ok"), "{ran:?}");
+    for hidden in [SECRET, scene.key()] {
+        assert!(!format!("{ran:?}").contains(hidden), "{ran:?}");
+    }
+    assert_eq!(scene.only_request().target, "/things?x=1");
+    assert_eq!(scene.site.forwards().await[0]["detail"]["door"], "run");
+    refuses_strangers(&scene, &["java", "Fetch.java", "URL"]).await;
+}
+
+#[tokio::test]
+async fn http_client_of_java_gets_the_explanation_of_a_refusal() {
+    let scene = Scene::named(Setup::new()).await;
+    scene.site.owner.set_policy("named", &json!({"deny_urls": ["/things"]})).await;
+    fs::write(scene.home().join("Fetch.java"), SOURCE).unwrap();
+    let fetch = ["java", "Fetch.java", &format!("https://{}/things", scene.named_host())];
     let ran = scene.run(&["--others", "refuse"], &fetch).await.expect(0);
     assert!(ran.stdout.starts_with("403 Pyxis: ") && ran.stdout.contains("denied_by_policy"), "{ran:?}");
-    refuses_strangers(&scene, &["java", "Fetch.java", "URL"]).await;
+    assert!(scene.site.upstream.requests().is_empty());
 }
