@@ -1,8 +1,11 @@
+/** Longest time of a timer. One that is set to more ends at once. */
+const TIMER_MAX = 2 ** 31 - 1;
+
 /** Waits, or throws the signal's reason as soon as it is aborted. */
 export function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
-    const timer = setTimeout(finish, milliseconds);
+    const timer = setTimeout(finish, Math.min(milliseconds, TIMER_MAX));
     function finish(): void {
       clearTimeout(timer);
       signal?.removeEventListener("abort", finish);
