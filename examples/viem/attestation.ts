@@ -1,7 +1,7 @@
 // Gets a check that is signed for EVM contracts, and verifies the signature as a contract would. With RPC_URL
 // and CONTRACT it also asks a contract on that chain, which has the function below.
 //
-//   npm ci --prefix ../../sdk/typescript && npm ci
+//   npm ci --prefix ../../sdk/typescript && npm run build --prefix ../../sdk/typescript && npm ci
 //   PYXIS_URL=http://localhost:8700 node attestation.ts 0x… gov-id optimism
 
 import { Verification } from "@pyxis/sdk/verification";
