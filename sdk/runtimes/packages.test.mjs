@@ -19,7 +19,7 @@ const CONTENTS = {
     "agent", "bytes", "clock", "decimal", "endpoint", "errors", "failure", "index", "kept-response", "openapi", "pyxis",
     "retry", "routes", "secret", "transport", "types", "verification",
   ),
-  "@pyxis/react": [...compiled("index", "labels", "provider", "pyxis-score", "source", "use-score"), "dist/styles.css"],
+  "@pyxis/react": [...compiled("index", "labels", "provider", "pyxis-score", "source", "time-limit", "use-score"), "dist/styles.css"],
 };
 
 /** Kinds of applications: how they find modules, and the types that they have. */
@@ -45,6 +45,15 @@ suite("Packages", () => {
       assert.equal(description.dependencies, undefined);
     });
   }
+
+  test("have the version of the program", async () => {
+    const manifest = await readFile(new URL("../../Cargo.toml", import.meta.url), "utf8");
+    const [, expected] = /^version = "(.+)"$/m.exec(manifest);
+    for (const name of Object.keys(CONTENTS)) {
+      const text = await readFile(installation.path("node_modules", name, "package.json"), "utf8");
+      assert.equal(JSON.parse(text).version, expected, name);
+    }
+  });
 
   for (const [kind, options] of Object.entries(KINDS)) {
     test(`an application ${kind} compiles, and its mistakes do not`, async () => {

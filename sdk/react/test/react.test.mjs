@@ -9,7 +9,7 @@ import axe from "axe-core";
 import { StrictMode } from "react";
 import { renderToString } from "react-dom/server";
 
-import { fromPyxis, PyxisProvider, PyxisScore, useScore } from "@pyxis/react";
+import { fromPyxis, fromRoute, PyxisProvider, PyxisScore, useScore } from "@pyxis/react";
 import { Pyxis } from "@pyxis/sdk";
 
 import { Quickstart } from "../../support/quickstart.mjs";
@@ -70,6 +70,18 @@ suite("React", () => {
         assert.equal(root.querySelector("button").textContent, "Again");
         await until(() => status() === "Passes: 22.598 of 20 points");
         assert.equal(root.querySelector("button"), null);
+      });
+    } finally {
+      end();
+    }
+  });
+
+  test("gives up a route that stays silent", async () => {
+    const [route, end] = await serveRoute(() => new Promise(() => {}));
+    try {
+      const silent = fromRoute(route, { timeoutMs: 50 });
+      await render(provide({ source: silent }, score({ address: human })), async () => {
+        await until(() => status() === "The score cannot be read now.");
       });
     } finally {
       end();

@@ -6,6 +6,10 @@ import { ANY_ACTION, Verification } from "@pyxis/sdk/verification";
 
 const pyxis = new Pyxis({ url: new URL("https://pyxis.example.com"), apiKey: "key", retry: { jitter: (delay) => delay } });
 
+/** A variable that may be unset needs no assertion: the constructor refuses it. */
+export const fromVariables = (variables: { url?: string; key?: string }): Pyxis =>
+  new Pyxis({ url: variables.url, apiKey: variables.key });
+
 export async function use(address: `0x${string}`): Promise<boolean> {
   const score: Score = await pyxis.score(1, address, { explain: true });
   const margin: string | undefined = score.explain?.margin;

@@ -1,4 +1,5 @@
-// What every runtime must be able to do. The classes are arguments, because an edge runtime names modules differently.
+// The use of the package that every runtime makes. The classes are arguments, because an edge runtime names modules
+// differently.
 
 /** Reads, iterates, fails, gives up and is aborted. Returns what it saw. */
 export async function visit({ Pyxis, Verification }, { url, apiKey, address }) {

@@ -1,4 +1,4 @@
-// What the visit in programs/visit.mjs must see, in every runtime.
+// Result of the visit in programs/visit.mjs, the same in every runtime.
 
 export const SEEN = {
   score: "22.59800",

@@ -21,7 +21,7 @@ const POLL_SECONDS = 30;
 /** Options of an agent. */
 export interface AgentOptions extends ClientOptions {
   /** Agent key. It belongs on a server: pages of other origins may not forward. */
-  agentKey: string;
+  agentKey: string | undefined;
 }
 
 /** Request to a target, with a credential that the agent never sees. */

@@ -7,7 +7,7 @@ const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
  * Checks the address of a server and returns it without a slash at its end. A key goes over https, or to this machine:
  * anyone on the way of a plain http request can read it and use it.
  */
-export function parseEndpoint(url: string | URL, sendsKey: boolean): string {
+export function parseEndpoint(url: string | URL | undefined, sendsKey: boolean): string {
   const parsed = parseUrl(url);
   if (parsed.protocol !== "https:" && parsed.protocol !== "http:") {
     throw new ConfigurationError(`url must begin with https:// or http://, not ${parsed.protocol}`);
@@ -25,7 +25,7 @@ export function parseEndpoint(url: string | URL, sendsKey: boolean): string {
   return parsed.origin + parsed.pathname.replace(/\/+$/, "");
 }
 
-function parseUrl(url: string | URL): URL {
+function parseUrl(url: string | URL | undefined): URL {
   if (!url) throw new ConfigurationError("url is missing: pass the address of the server, such as https://pyxis.example.com");
   try {
     return new URL(url);

@@ -9,8 +9,8 @@ const BATCH_MAX = 1000;
 
 /** Options of a client of scores. */
 export interface PyxisOptions extends ClientOptions {
-  /** API key, as `pyxis api-key add` printed it. */
-  apiKey: string;
+  /** API key, as `pyxis api-key add` printed it. A variable that is not set is refused. */
+  apiKey: string | undefined;
 }
 
 /** Number of a scorer. */

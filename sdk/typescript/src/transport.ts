@@ -8,7 +8,7 @@ import { Secret } from "./secret.js";
 /** Options that every client has. */
 export interface ClientOptions {
   /** Address of the server, such as `https://pyxis.example.com`. */
-  url: string | URL;
+  url: string | URL | undefined;
   /** Milliseconds without a response after which an attempt is given up [default: 60000]. */
   timeoutMs?: number;
   retry?: RetryOptions;

@@ -15,7 +15,7 @@ export type ProofKind = "gov-id" | "epassport" | "phone" | "biometrics";
 /** Options of a client of the checks. */
 export interface VerificationOptions extends ClientOptions {
   /** Key, if the server requires one. */
-  apiKey?: string;
+  apiKey?: string | undefined;
 }
 
 /** Check of an address on a network. */
