@@ -42,8 +42,9 @@ trap 'rm -f "$log"' EXIT
 # run_tests FOLDER: its tests, with what they printed if one fails.
 run_tests() {
     echo "== $1: tests"
-    npm --prefix "$1" run --silent test >"$log" 2>&1 || { cat "$log"; exit 1; }
-    # A test that was skipped or has no assertion must not look like one that passed.
+    # Not by npm, which would put the old Node of sdk/runtimes first.
+    (cd "$1" && shopt -s nullglob && node --test --test-reporter=spec --test-timeout=600000 ./*.test.mjs test/*.test.mjs) \
+        >"$log" 2>&1 || { cat "$log"; exit 1; }
     awk '/^(# |ℹ )(pass|skipped) / { printf "%s %s  ", $2, $3 } END { print "" }' "$log"
 }
 
