@@ -34,7 +34,8 @@ PX_TEST_EXAMPLE_CHECK=$(realpath "${CARGO_TARGET_DIR:-examples/rust/target}/debu
 PX_TEST_EXAMPLE_WEBHOOK=$(realpath "${CARGO_TARGET_DIR:-examples/rust/target}/debug/pyxis-webhook")
 export PX_TEST_EXAMPLE_RUST PX_TEST_EXAMPLE_CHECK PX_TEST_EXAMPLE_WEBHOOK
 
-for folder in e2e e2e/agents examples/viem; do
+for folder in e2e e2e/agents sdk/typescript examples/typescript examples/viem; do
     (cd "$folder" && npm ci --no-audit --no-fund --loglevel=error --ignore-scripts)
 done
+npm --prefix sdk/typescript run --silent build
 ci/chain.sh npm --prefix e2e test

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# The one test command: form, Rust tests on both engines, browser tests, example clients, requests of every kind, the
+# The one test command: form, Rust tests on both engines, browser tests, example clients, SDKs, requests of every kind, the
 # official MCP suite, packages.
 #
 # As root on Debian it installs what it lacks; otherwise it says what that is. It starts its own PostgreSQL, Matrix
 # homeserver and EVM node. Tests that need something that is still missing are not run, and the closing lines say
 # which. PX_TEST_STRICT=1 leaves nothing out: the first missing thing ends the run.
-# PX_TEST_FAILOVER=1 adds a cluster of PostgreSQL that fails over (ci/patroni.sh).
+# PX_TEST_FAILOVER=1 adds a cluster of PostgreSQL that fails over (ci/patroni.sh), PX_TEST_NEXTJS=1 the Next.js example
+# (ci/sdk-typescript.sh).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -115,6 +116,10 @@ echo "== browser tests"
 PX_TEST_PYXIS=$(realpath "${CARGO_TARGET_DIR:-target}/debug/pyxis")
 export PX_TEST_PYXIS
 ci/e2e.sh 2>&1 | tee "$output/e2e" || failed=1
+
+echo "== SDK for TypeScript"
+ci/sdk-typescript.sh >"$output/typescript" 2>&1 || { cat "$output/typescript"; failed=1; }
+grep -E '^(pass|typescript:)' "$output/typescript" || true
 
 echo "== requests of every kind"
 ci/schemathesis.sh 45 >"$output/requests" 2>&1 || { cat "$output/requests"; failed=1; }

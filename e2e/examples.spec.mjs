@@ -30,7 +30,8 @@ const clients = {
 
 before(async () => {
   directory = await mkdtemp(join(tmpdir(), "px-examples-"));
-  // Compiled, so that its types are checked, and so that older Node runs it too.
+  // Compiled, so that its types are checked, and so that older Node runs it too. The copy uses sdk/typescript, as npm
+  // has linked it.
   await cp(join(EXAMPLES, "typescript"), directory, { recursive: true });
   const compiler = join(HERE, "node_modules", "typescript", "bin", "tsc");
   const types = ["--typeRoots", join(HERE, "node_modules", "@types")];

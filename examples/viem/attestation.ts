@@ -1,20 +1,13 @@
 // Gets a check that is signed for EVM contracts, and verifies the signature as a contract would. With RPC_URL
 // and CONTRACT it also asks a contract on that chain, which has the function below.
 //
-//   npm ci
+//   npm ci --prefix ../../sdk/typescript && npm run build --prefix ../../sdk/typescript && npm ci
 //   PYXIS_URL=http://localhost:8700 node attestation.ts 0x… gov-id optimism
 
+import { Verification } from "@pyxis/sdk/verification";
 import {
   type Address, createPublicClient, type Hex, http, isAddressEqual, parseAbi, recoverTypedDataAddress,
 } from "viem";
-
-interface Attested {
-  isUnique: boolean;
-  signature?: Hex;
-  signer?: Address;
-  domain?: { name: string; version: string; chainId: number };
-  message?: { kind: string; recipient: Address; actionId: string; issuedAt: number; expiresAt: number };
-}
 
 const types = {
   Attestation: [
@@ -26,30 +19,28 @@ const types = {
   ],
 } as const;
 
-async function get<T>(path: string): Promise<T> {
-  const answer = await fetch(new URL(path, process.env.PYXIS_URL), { signal: AbortSignal.timeout(60_000) });
-  // Anything but 200 says nothing about the address: it must not be read as a no.
-  if (!answer.ok) throw new Error(`${answer.status}: ${await answer.text()}`);
-  return (await answer.json()) as T;
-}
-
 const [address, kind = "gov-id", network = "optimism"] = process.argv.slice(2);
 if (!process.env.PYXIS_URL || !address) throw new Error("set PYXIS_URL and name an address");
 
-const path = `/attestation/evm/${kind}/${network}?user=${address}&action-id=123456789`;
-const { isUnique, signature, domain, message } = await get<Attested>(path);
+// Whatever says nothing about the address is thrown: it must not be read as a no.
+const checks = new Verification({ url: process.env.PYXIS_URL });
+const request = { address, network, kind: kind as "gov-id", actionId: 123456789n };
+const { isUnique, signature, domain, message } = await checks.attestation(request);
 if (!isUnique || !signature || !domain || !message) {
   console.log("no proof");
 } else {
-  const { keys } = await get<{ keys: { scheme: string; address?: Address; active: boolean }[] }>("/attestation/keys");
+  const keys = await checks.attestationKeys();
   const said = {
     ...message,
+    recipient: message.recipient as Address,
     actionId: BigInt(message.actionId),
     issuedAt: BigInt(message.issuedAt),
     expiresAt: BigInt(message.expiresAt),
   };
-  const signer = await recoverTypedDataAddress({ domain, types, primaryType: "Attestation", message: said, signature });
-  const known = keys.some((key) => key.active && key.address && isAddressEqual(key.address, signer));
+  const proof = signature as Hex;
+  const typedData = { domain, types, primaryType: "Attestation", message: said } as const;
+  const signer = await recoverTypedDataAddress({ ...typedData, signature: proof });
+  const known = keys.some((key) => key.active && key.address && isAddressEqual(key.address as Address, signer));
   console.log(known ? `signed by ${signer}, until ${message.expiresAt}` : `signed by a stranger, ${signer}`);
   if (!known) process.exitCode = 1;
 
@@ -62,7 +53,7 @@ if (!isUnique || !signature || !domain || !message) {
         "function check(string kind, address recipient, uint256 actionId, uint64 issuedAt, uint64 expiresAt, bytes signature) view returns (bool)",
       ]),
       functionName: "check",
-      args: [said.kind, said.recipient, said.actionId, said.issuedAt, said.expiresAt, signature],
+      args: [said.kind, said.recipient, said.actionId, said.issuedAt, said.expiresAt, proof],
     });
     console.log(accepted ? "the contract accepts it" : "the contract rejects it");
     if (!accepted) process.exitCode = 1;

@@ -1,0 +1,113 @@
+// examples/nextjs, built and run, with a person's browser in front of it.
+
+import assert from "node:assert/strict";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { after, before, suite, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+import axe from "axe-core";
+import { chromium } from "playwright-core";
+
+import { Quickstart } from "../support/quickstart.mjs";
+
+const run = promisify(execFile);
+const APP = fileURLToPath(new URL("../../examples/nextjs", import.meta.url));
+const NEXT = join(APP, "node_modules", "next", "dist", "bin", "next");
+const { PX_TEST_CHROMIUM: executablePath, PX_TEST_NEXTJS: wanted } = process.env;
+
+suite("Next.js example", { skip: wanted && executablePath ? false : "PX_TEST_NEXTJS or PX_TEST_CHROMIUM is not set" }, () => {
+  let server;
+  let app;
+  let origin;
+  let browser;
+
+  before(async () => {
+    const env = { PATH: process.env.PATH, HOME: process.env.HOME, NEXT_TELEMETRY_DISABLED: "1" };
+    server = await Quickstart.start();
+    await run(process.execPath, [NEXT, "build"], { cwd: APP, env });
+    const key = { PYXIS_URL: server.url, PYXIS_API_KEY: server.sample.api_key, PYXIS_SCORER_ID: "1" };
+    [app, origin] = await startApp({ ...env, ...key });
+    browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+  });
+  after(async () => {
+    await browser?.close();
+    app?.kill();
+    await server?.stop();
+  });
+
+  /** Opens a page, and fails on what its console reports, except for the statuses that are meant. */
+  async function open(path, body, options = {}) {
+    const page = await browser.newPage(options);
+    const problems = [];
+    page.on("pageerror", (error) => problems.push(String(error)));
+    try {
+      await page.goto(origin + path);
+      await body(page);
+      assert.deepEqual(problems, []);
+    } finally {
+      await page.close();
+    }
+  }
+
+  test("shows the score of the address that a person enters", async () => {
+    await open("/", async (page) => {
+      const [human] = server.sample.sample_addresses;
+      await page.getByLabel("Address").fill(human);
+      await page.getByRole("button", { name: "Read score" }).click();
+      await page.getByText("Passes: 22.598 of 20 points").waitFor();
+      assert.equal(new URL(page.url()).searchParams.get("address"), human);
+    });
+  });
+
+  test("says that an address is none, and offers to read again", async () => {
+    await open("/?address=vitalik.eth", async (page) => {
+      await page.getByText("The score cannot be read now.").waitFor();
+      await page.getByRole("button", { name: "Read again" }).click();
+      await page.getByText("The score cannot be read now.").waitFor();
+    });
+    const response = await fetch(`${origin}/api/score/vitalik.eth`);
+    assert.deepEqual([response.status, await response.json()], [400, { detail: "Invalid address." }]);
+  });
+
+  for (const colorScheme of ["light", "dark"]) {
+    test(`has no fault that an examination of accessibility finds, in ${colorScheme} colors`, async () => {
+      await open(`/?address=${server.sample.sample_addresses[1]}`, async (page) => {
+        await page.getByText("Does not pass: 4.241 of 20 points").waitFor();
+        await page.evaluate(axe.source);
+        const { violations } = await page.evaluate(() => globalThis.axe.run());
+        assert.deepEqual(violations.map(({ id, help }) => `${id}: ${help}`), []);
+      }, { colorScheme });
+    });
+  }
+
+  test("keeps the key and the server's address out of everything that a page gets", async () => {
+    const secrets = [server.sample.api_key, new URL(server.url).host, "PYXIS_API_KEY"];
+    for (const path of await files(join(APP, ".next", "static"))) {
+      const text = await readFile(path, "utf8");
+      for (const secret of secrets) assert.ok(!text.includes(secret), `${secret.slice(0, 8)}… in ${path}`);
+    }
+    const page = await (await fetch(`${origin}/?address=${server.sample.proved_address}`)).text();
+    for (const secret of secrets) assert.ok(!page.includes(secret));
+  });
+});
+
+/** Starts the built application on a free port. */
+async function startApp(env) {
+  const options = { cwd: APP, env, stdio: ["ignore", "pipe", "inherit"] };
+  const child = spawn(process.execPath, [NEXT, "start", "--port", "0", "--hostname", "127.0.0.1"], options);
+  for await (const line of createInterface({ input: child.stdout })) {
+    const address = /http:\/\/[\w.]+:\d+/.exec(line)?.[0];
+    if (address) return [child, address.replace("localhost", "127.0.0.1")];
+  }
+  throw new Error("the application ended at once");
+}
+
+async function files(directory) {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+}

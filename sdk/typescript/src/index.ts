@@ -1,0 +1,8 @@
+export { compareDecimals } from "./decimal.js";
+export {
+  ConfigurationError, ConnectionError, type InvalidEntry, PyxisError, RequestError, ResponseError,
+} from "./errors.js";
+export { type ExplainOptions, type ModelName, Pyxis, type PyxisOptions, type ScorerId } from "./pyxis.js";
+export type { RetryOptions } from "./retry.js";
+export type { CallOptions, ClientOptions } from "./transport.js";
+export type { ModelScore, Platform, Score, StampItem, StampOutcome, StampPage, StampScore } from "./types.js";

@@ -1,0 +1,1393 @@
+// Generated from the server's OpenAPI document by `npm run generate`. Types only; do not edit.
+
+export interface paths {
+    "/agent/approvals/{txn_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the outcome of a pending request
+         * @description Always 200 for the key that sent the request, in every state; 404 for other keys. `approved` with null in both `response` and `error`: the request is being forwarded.
+         */
+        get: operations["pollApproval"];
+        put?: never;
+        post?: never;
+        /** Withdraw a pending request */
+        delete: operations["withdrawRequest"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/services": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the credentials that this key may use */
+        get: operations["listServices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/attestation/clean-hands/{address}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Check clean hands of an EVM address, by the external index
+         * @description If the index fails, the response is 502, never false; without a configured index it is 503.
+         */
+        get: operations["checkCleanHands"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/attestation/evm/{credential_type}/{network}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Attest a check, signed for EVM contracts
+         * @description Typed data (EIP-712), bound to the chain and the recipient, with an expiry.
+         */
+        get: operations["attestForEvm"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/attestation/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the keys that signed attestations, newest first */
+        get: operations["listAttestationKeys"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/forward": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a request with a stored credential
+         * @description Always POST, whatever the upstream method. The body and all headers except control headers go to the target. Hop-by-hop headers, `Cookie`, `Forwarded`, `X-Forwarded-*`, `X-OAuth-*` and headers that the credential sets are left out. Redirects are not followed. A secret in the response is replaced with `[REDACTED:name]`.
+         *
+         *     A request identical to a pending one joins it, so that people are asked once.
+         *
+         *     The handshake of a WebSocket is sent as `GET /forward` with the same headers. The answer is the target's 101, or as for any request.
+         */
+        post: operations["forward"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/residence/country/{country}/{network}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Check that an address proves residence in the United States
+         * @description On `optimism` and `optimism-goerli` unless others are configured.
+         */
+        get: operations["checkResidence"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sybil-resistance/{credential_type}/{network}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Check that an address represents a unique human for an action
+         * @description The current state, on `optimism` and `base-sepolia` unless others are configured.
+         */
+        get: operations["checkSybilResistance"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/models/score/{address}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a model's score of any wallet
+         * @description Computed from the wallet's own activity; no Stamps are needed. 0 to 100: the lower, the likelier a Sybil. -1 means too little data: fewer than two transfers that the model looks at. `aggregate` combines the other models that had data. Requests have a separate limit: 15, 350 or 2,000 in 15 minutes by the key's models tier.
+         */
+        get: operations["getModelScore"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/stamps/{address}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the verified Stamps of an address
+         * @description Newest first, without expired and revoked ones. Pages stay stable while Stamps are added.
+         */
+        get: operations["listStamps"];
+        put?: never;
+        /**
+         * Add credentials of an address
+         * @description For keys that may write. Each credential is checked separately: its signature, that its issuer is trusted, its dates, and that its subject is the address. The Stamp's name is the one that the issuer signed. If several credentials have the same name, the one issued last counts.
+         */
+        post: operations["addStamps"];
+        /**
+         * Remove Stamps for their holder
+         * @description For keys that may write. Removes all of them or none. The claims of a removed credential last until it would have expired, so that it cannot move to another address at once.
+         */
+        delete: operations["removeStamps"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/stamps/{scorer_id}/score/{address}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the latest score of an address
+         * @description Nothing has to be submitted first: an outdated score is recomputed before the response. An address without Stamps has score `0.00000`. The first response with a score makes it part of the address's history.
+         */
+        get: operations["getScore"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/stamps/{scorer_id}/score/{address}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the last score returned before a moment
+         * @description Only for keys approved for history. Only scores that were returned have a history.
+         */
+        get: operations["getScoreHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/stamps/{scorer_id}/scores": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Read the scores of many addresses
+         * @description Counts as one request, whatever the number of addresses, and adds nothing to the history. If entries are not addresses, the 400 lists up to 20 of them in `invalid` (`index`, `value`, `reason`) and their number in `invalid_count`.
+         */
+        post: operations["listScores"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/stamps/metadata": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read the catalogue of Stamps */
+        get: operations["getCatalogue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /** @enum {string} */
+        AboutBlank: "about:blank";
+        /**
+         * @description An EVM address in lower case, in upper case, or with its checksum (ERC-55). Responses use lower case.
+         * @example 0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1
+         */
+        Address: string;
+        /**
+         * @description A decimal number as text, with exactly five decimals.
+         * @example 35.76600
+         */
+        Amount: string;
+        AnyObject: Record<string, never>;
+        /**
+         * @description Approval states (`docs/reference/behavior/proxy.md#approval-states`).
+         * @enum {string}
+         */
+        ApprovalState: "pending" | "approved" | "denied" | "expired";
+        /** @description The public form of a key. */
+        AttestationKey: {
+            active: boolean;
+            /** @description Of eip712. */
+            address?: string;
+            /** @description Unix seconds. */
+            createdAt: number;
+            id: number;
+            /** @description Of ed25519. */
+            publicKey?: string;
+            retiredAt: number | null;
+            scheme: components["schemas"]["SchemeName"];
+        };
+        AttestationKeys: {
+            keys: components["schemas"]["AttestationKey"][];
+        };
+        /** @enum {string} */
+        BodyEncoding: "utf-8" | "base64";
+        /** @description One Stamp of the catalogue. */
+        CatalogueStamp: {
+            /** @description Description of the holder, as the Stamp attests it. */
+            description: string;
+            /** @description Keccak-256 of the name, `0x` and 64 lower-case hexadecimal digits. */
+            hash: string;
+            /** @description The name used in credentials. */
+            name: string;
+        };
+        /**
+         * @description Channel that announces approvals.
+         * @enum {string}
+         */
+        Channel: "agent_reflected" | "dashboard" | "chat_primary" | "chat_secondary";
+        CredentialList: Record<string, never>[];
+        CustomModelName: {
+            file_sha256: string;
+            name: string;
+        };
+        /** @description An answer for EVM contracts; without a proof only `isUnique`, and `reason` if it is requested. */
+        EvmAttestation: {
+            domain?: components["schemas"]["TypedDomain"];
+            isUnique: boolean;
+            message?: components["schemas"]["TypedMessage"];
+            reason?: components["schemas"]["VerificationReason"];
+            /** @description 65 bytes. */
+            signature?: string;
+            signer?: string;
+        };
+        ExplainedStamp: {
+            contribution: components["schemas"]["Amount"];
+            reason: string;
+            weight: components["schemas"]["Amount"];
+        };
+        /**
+         * @description Reason that an approved request was not completed. `no_longer_allowed`: something changed between request and approval, and nothing was sent. `outcome_unknown`: it was sent and there was no response, so it may have been executed; it is not sent again. `upstream_error` and `upstream_timeout`: nothing was sent, the target refused the request before processing it, the method was GET, HEAD or OPTIONS, or, with `upstream_status`, the response cannot be passed on.
+         * @enum {string}
+         */
+        ForwardError: "upstream_error" | "upstream_timeout" | "no_longer_allowed" | "outcome_unknown";
+        /** @description A header value that is not UTF-8. */
+        HeaderBytes: {
+            /** @description Position in `headers`, from 0. */
+            index: number;
+            /** @description Header name. */
+            name: string;
+            /** @description Value bytes, in base64. */
+            value: string;
+        };
+        HeaderPair: string[];
+        /** Format: uuid */
+        Id: string;
+        IndexAnswer: {
+            /** @description Null if the index names none. */
+            attestationId?: string | null;
+            reason?: components["schemas"]["VerificationReason"];
+            result: boolean;
+            /** @description Unix seconds. */
+            validUntil?: number;
+        };
+        /** @enum {string} */
+        IngestStatus: "accepted" | "replaced" | "unchanged" | "rejected";
+        /** @description A stored upstream response. */
+        KeptResponse: {
+            /** @description The body, as text or base64. */
+            body: string;
+            /** @description `utf-8` or `base64`. */
+            body_encoding: components["schemas"]["BodyEncoding"];
+            /** @description Names and values in order. A value that is not UTF-8 is read as ISO 8859-1, one character per byte, and also listed in `headers_base64`. */
+            headers: components["schemas"]["HeaderPair"][];
+            /** @description The values of `headers` that are not UTF-8, byte for byte. Absent if there are none. */
+            headers_base64?: components["schemas"]["HeaderBytes"][];
+            /** @description HTTP status. */
+            status: number;
+            /** @description True if the body is incomplete: longer than the limit (`PX_RESPONSE_MAX_BYTES`, 10 MiB), too slow, cut off, or deleted. */
+            truncated: boolean;
+        };
+        /** @enum {string} */
+        MethodName: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS" | "WEBSOCKET";
+        MethodOutcome: {
+            method: components["schemas"]["MethodName"];
+            /** @description `proceeds`, `pauses` or `denied`. */
+            outcome: components["schemas"]["MethodVerdict"];
+        };
+        /** @enum {string} */
+        MethodVerdict: "proceeds" | "pauses" | "denied";
+        /**
+         * Format: date-time
+         * @example 2026-01-31T09:05:00.250000+00:00
+         */
+        MicroTime: string;
+        ModelFeature: {
+            /**
+             * Format: double
+             * @description Change of the log odds, toward human if positive. For a custom model: the loss in its answer if this were unknown.
+             */
+            contribution: number;
+            name: string;
+            /**
+             * Format: double
+             * @description The wallet's value; null if unknown.
+             */
+            value: number | null;
+            /** @description Description of the feature. */
+            words: string;
+        };
+        ModelPart: {
+            /** @description Only if a custom model answers. */
+            custom?: components["schemas"]["CustomModelName"];
+            /** @description Features that moved the score, strongest first. */
+            features: components["schemas"]["ModelFeature"][];
+            /** Format: double */
+            score: number;
+            /** @description True if it was trained on other chains, without labels of this activity. */
+            transferred: boolean;
+            /**
+             * Format: double
+             * @description Weight in this score, out of 1.
+             */
+            weight: number;
+        };
+        ModelScore: {
+            address: string;
+            details: components["schemas"]["ModelScores"];
+            /** @description Only with `explain=true`. */
+            explain?: components["schemas"]["ModelScoreExplanation"];
+        };
+        ModelScoreExplanation: {
+            /** @description True if the wallet's counterparties are known; false for a wallet known only to an indexer. */
+            company: boolean;
+            /** @description SHA-256 that names the models. */
+            fingerprint: string;
+            /** @description Reason that there is no score; null if there is one. */
+            missing: string | null;
+            /** @description The models that the score comes from, by name. */
+            models: {
+                [key: string]: components["schemas"]["ModelPart"];
+            };
+            trained_at: string;
+        };
+        ModelScores: {
+            /** @description The requested model, by its name. */
+            models: {
+                [key: string]: components["schemas"]["SingleScore"];
+            };
+        };
+        /** @description 1 to 64 letters, digits, dots, dashes or underscores, starting with a letter or digit. */
+        Name: string;
+        /** @description Status of a transaction, as polled by its agent. */
+        Outcome: {
+            /** @description Time of the request. */
+            created_at: components["schemas"]["Time"];
+            decided_at: components["schemas"]["Time"] | null;
+            /** @description With `error`: the same in a sentence; as long as a response is kept. */
+            detail?: string;
+            error: components["schemas"]["ForwardError"] | null;
+            /** @description End of the approval window. */
+            expires_at: components["schemas"]["Time"];
+            /** @description The approver's reason for a denial. */
+            reason: string | null;
+            response: components["schemas"]["KeptResponse"] | null;
+            /** @description `pending`, `approved`, `denied` or `expired`. */
+            status: components["schemas"]["ApprovalState"];
+            /** @description Transaction id. */
+            txn_id: components["schemas"]["Id"];
+            /** @description Status of the target's response. */
+            upstream_status: number | null;
+            /** @description With `error`, if a person can fix it: the page on which the account is connected again. */
+            url?: components["schemas"]["Uri"];
+        };
+        /** @enum {string} */
+        PageVersion: "1.0.0";
+        /** @description The 202 response: the request is pending, or approved and being sent. */
+        Paused: {
+            /** @description One sentence that the agent can show to its user. */
+            agent_hint: string;
+            /** @description URL of the approval page. */
+            approval_url: components["schemas"]["Uri"];
+            /** @description End of the approval window. */
+            expires_at: components["schemas"]["Time"];
+            /** @description Seconds until `expires_at`. */
+            expires_in: number;
+            /** @description Channel that announced the approval. */
+            notification_channel: components["schemas"]["Channel"];
+            /** @description URL at which the agent polls for the outcome. */
+            poll_url: components["schemas"]["Uri"];
+            /** @description `pending` or `approved`. */
+            status: components["schemas"]["ApprovalState"];
+            /** @description Transaction id. */
+            txn_id: components["schemas"]["Id"];
+        };
+        /** @description A place where an account or an activity is verified. Its JSON form is an entry of the catalogue. */
+        Platform: {
+            /** @description Prompt for a person who starts. */
+            connectMessage: string;
+            /** @description Description of what is verified there. */
+            description: string;
+            /** @description Its Stamps, by kind. */
+            groups: components["schemas"]["PlatformGroup"][];
+            /** @description Path or URL of an image. */
+            icon: string;
+            /** @description Permanent name without spaces. */
+            id: string;
+            /** @description Display name. */
+            name: string;
+        };
+        /** @description Stamps of one kind. */
+        PlatformGroup: {
+            /** @description Display name. */
+            name: string;
+            /** @description Stamps in display order. */
+            stamps: components["schemas"]["CatalogueStamp"][];
+        };
+        /** @description The platform without its groups. */
+        PlatformHead: {
+            connectMessage: string;
+            description: string;
+            icon: string;
+            id: string;
+            name: string;
+        };
+        /** @description The body of a problem, RFC 9457. Match on `code`; `detail` is for people and may change. */
+        Problem: {
+            /** @description What an agent should do next, in words that it can show. */
+            agent_action?: string;
+            /** @description Stable; the same as in the header `PX-Error`. */
+            code: string;
+            /** @description The fault, in one sentence. */
+            detail: string;
+            /** @description With `invalid_field`: the place of the invalid value. */
+            field?: string;
+            /** @description With `locked`. */
+            locked_until?: components["schemas"]["Time"];
+            /** @description With `denied_by_policy`: the matching pattern. */
+            pattern?: string | null;
+            /** @description With `approval_denied`: the approver's reason. */
+            reason?: string | null;
+            request_id?: components["schemas"]["Id"];
+            /** @description With `changed`: the revision in force. */
+            revision?: number;
+            /** @description With `already_decided`: the transaction's state. */
+            state?: string;
+            status: number;
+            /** @description With a refused header: the headers that exist. */
+            supported?: string;
+            /** @description The status in words. */
+            title: string;
+            /** @description With `approval_denied` and `approval_expired`. */
+            txn_id?: components["schemas"]["Id"];
+            type: components["schemas"]["AboutBlank"];
+            /** @description With `passkey_required`: the page of the ceremony. With `reauthorization_required`: where to connect the account. */
+            url?: components["schemas"]["Uri"];
+        };
+        RemovedStamps: {
+            removed: number;
+        };
+        /** @enum {string} */
+        SchemeName: "ed25519" | "eip712";
+        /** @description A score, as [`stored_to_json`] writes it. */
+        Score: {
+            address: components["schemas"]["Address"];
+            /** @description Null, unless the score could be computed only in part. */
+            error: string | null;
+            expiration_timestamp: components["schemas"]["Time"] | null;
+            explain?: components["schemas"]["ScoreExplanation"];
+            last_score_timestamp: components["schemas"]["MicroTime"];
+            /** @description True if the score is at least the threshold. */
+            passing_score: boolean;
+            score: components["schemas"]["Amount"];
+            /** @description By name. */
+            stamps: {
+                [key: string]: components["schemas"]["StampScore"];
+            };
+            threshold: components["schemas"]["Amount"];
+        };
+        /** @description With `explain=true`. */
+        ScoreExplanation: {
+            /** @description Amount by which the score passes, or falls short (negative). */
+            margin: string;
+            /** @description Revision of the scorer's weights and threshold. */
+            revision: number;
+            stamps: {
+                [key: string]: components["schemas"]["ExplainedStamp"];
+            };
+            threshold: components["schemas"]["Amount"];
+            valid_until: components["schemas"]["Time"] | null;
+        };
+        Scores: {
+            items: components["schemas"]["Score"][];
+        };
+        ScoresRequest: {
+            addresses: string[];
+        };
+        /** @description A credential that the agent may use. */
+        Service: {
+            /** @description Hosts allowed in a target. */
+            allowed_hosts: string[];
+            credential: components["schemas"]["Name"];
+            description: string;
+            /** @description Outcome by method, unless a URL rule applies. */
+            methods: components["schemas"]["MethodOutcome"][];
+            /** @description True if the policy requires `X-PX-Reason`. */
+            reason_required: boolean;
+            /** @description Example of a target. */
+            target_example: string | null;
+            /** @description URL rules, applied before method rules. */
+            url_rules: components["schemas"]["UrlRules"];
+        };
+        Services: {
+            /** @description Name of the agent that the key belongs to. */
+            agent: string;
+            services: components["schemas"]["Service"][];
+        };
+        SingleScore: {
+            /** Format: double */
+            score: number;
+        };
+        StampItem: {
+            /** @description Byte for byte as received. */
+            credential: components["schemas"]["AnyObject"];
+            metadata?: components["schemas"]["StampMetadata"] | null;
+            version: components["schemas"]["PageVersion"];
+        };
+        /** @description The catalogue's entry for a Stamp. */
+        StampMetadata: {
+            description: string;
+            group: string;
+            hash: string;
+            name: string;
+            /** @description The platform without its groups. */
+            platform: components["schemas"]["PlatformHead"];
+        };
+        StampOutcome: {
+            /** @description With `rejected`. */
+            error?: components["schemas"]["StampRejection"];
+            /** @description The Stamp, if the credential was accepted. */
+            provider?: string;
+            status: components["schemas"]["IngestStatus"];
+        };
+        StampOutcomes: {
+            items: components["schemas"]["StampOutcome"][];
+        };
+        StampPage: {
+            items: components["schemas"]["StampItem"][];
+            /** @description Token of the page with older Stamps; null at the end. */
+            next: string | null;
+            /** @description Token of the page with newer Stamps; null at the start. */
+            prev: string | null;
+        };
+        StampRejection: {
+            /** @description The check that failed. */
+            code: string;
+            detail: string;
+            /** @description Position of the credential in the request, from 0. */
+            index: number;
+        };
+        StampScore: {
+            /** @description True if another address verified the same credential first. Then the Stamp contributes 0. */
+            dedup: boolean;
+            /** @description Expiry of the credential; with `dedup`, that of the other address's credential. */
+            expiration_date: components["schemas"]["Time"];
+            /** @description Contribution of the Stamp, with five decimals. */
+            score: string;
+        };
+        /**
+         * Format: date-time
+         * @example 2026-01-31T09:05:00.250Z
+         */
+        Time: string;
+        TypedDomain: {
+            chainId: number;
+            name: string;
+            version: string;
+        };
+        TypedMessage: {
+            actionId: string;
+            expiresAt: number;
+            issuedAt: number;
+            kind: string;
+            recipient: string;
+        };
+        /** Format: uri */
+        Uri: string;
+        /** @description URL rules, applied before method rules. */
+        UrlRules: {
+            /** @description Rules about the bodies of requests that would proceed. */
+            content: string[];
+            denied: string[];
+            pauses: string[];
+            proceeds: string[];
+        };
+        /**
+         * @description With `explain=true`.
+         * @enum {string}
+         */
+        VerificationReason: "none" | "expired" | "revoked" | "rebound" | "other_action" | "other_issuer" | "blocked" | "valid";
+        VerificationResult: {
+            /** @description Unix seconds; only if `result` is true and the source has an expiry. */
+            expirationDate?: number;
+            reason?: components["schemas"]["VerificationReason"];
+            result: boolean;
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    pollApproval: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Seconds to wait for the outcome; values above 60 count as 60.
+                 * @example 30
+                 */
+                wait?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The transaction, as the 202 names it. */
+                txn_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The current state. */
+            200: {
+                headers: {
+                    /** @description Always `no-store`. */
+                    "Cache-Control"?: string;
+                    /** @description Seconds to wait before the next poll; absent once the outcome is final. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-01-31T09:05:00.250Z",
+                     *       "decided_at": "2026-01-31T09:06:12.004Z",
+                     *       "error": null,
+                     *       "expires_at": "2026-01-31T10:05:00.250Z",
+                     *       "reason": null,
+                     *       "response": {
+                     *         "body": "{\"number\":42}",
+                     *         "body_encoding": "utf-8",
+                     *         "headers": [
+                     *           [
+                     *             "content-type",
+                     *             "application/json"
+                     *           ]
+                     *         ],
+                     *         "status": 201,
+                     *         "truncated": false
+                     *       },
+                     *       "status": "approved",
+                     *       "txn_id": "7d9f5e0a-4f0b-4a53-9a3e-3a1f6d2f8c11",
+                     *       "upstream_status": 201
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Outcome"];
+                };
+            };
+        };
+    };
+    withdrawRequest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The transaction, as the 202 names it. */
+                txn_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Withdrawn; the transaction has expired. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    listServices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Each with its allowed hosts and the outcome of requests by method and URL. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "agent": "default-agent",
+                     *       "services": [
+                     *         {
+                     *           "allowed_hosts": [
+                     *             "api.github.com"
+                     *           ],
+                     *           "credential": "github",
+                     *           "description": "Issues of the main repository",
+                     *           "methods": [
+                     *             {
+                     *               "method": "GET",
+                     *               "outcome": "proceeds"
+                     *             },
+                     *             {
+                     *               "method": "POST",
+                     *               "outcome": "pauses"
+                     *             }
+                     *           ],
+                     *           "reason_required": false,
+                     *           "target_example": "https://api.github.com/",
+                     *           "url_rules": {
+                     *             "content": [],
+                     *             "denied": [],
+                     *             "pauses": [
+                     *               "/repos/*\/*\/hooks"
+                     *             ],
+                     *             "proceeds": []
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Services"];
+                };
+            };
+        };
+    };
+    checkCleanHands: {
+        parameters: {
+            query?: {
+                /** @description `true` adds `reason`. */
+                explain?: boolean;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description An EVM or Sui address.
+                 * @example 0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1
+                 */
+                address: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IndexAnswer"];
+                };
+            };
+        };
+    };
+    attestForEvm: {
+        parameters: {
+            query: {
+                /**
+                 * @description A decimal number from 1 to below the order of the bn254 scalar field; `123456789` gives uniqueness across applications. There is no default.
+                 * @example 123456789
+                 */
+                "action-id": string;
+                /** @description `true` adds `reason`. */
+                explain?: boolean;
+                /**
+                 * @description `0x` and 40 hexadecimal digits in any case; a checksum is not required.
+                 * @example 0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1
+                 */
+                user: string;
+            };
+            header?: never;
+            path: {
+                credential_type: "gov-id" | "epassport" | "phone" | "biometrics" | "residence-us" | "clean-hands";
+                /**
+                 * @description Name of a network.
+                 * @example optimism
+                 */
+                network: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvmAttestation"];
+                };
+            };
+        };
+    };
+    listAttestationKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A key that is not active signs no longer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttestationKeys"];
+                };
+            };
+        };
+    };
+    forward: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Requests with the same key happen once and have the same outcome for 24 hours. 1 to 255 bytes. */
+                "Idempotency-Key"?: string;
+                /**
+                 * @description `wait=N` (RFC 7240) holds the connection for a decision, at most 60 seconds. Other preferences are ignored.
+                 * @example wait=30
+                 */
+                Prefer?: string;
+                /**
+                 * @description Name of the credential.
+                 * @example github
+                 */
+                "X-PX-Credential": string;
+                /** @description Method of the upstream request, in any case. CONNECT and TRACE are refused. */
+                "X-PX-Method"?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
+                /**
+                 * @description Reason, for the approver. At most 1024 bytes. A policy can require it.
+                 * @example Open an issue about the failing build
+                 */
+                "X-PX-Reason"?: string;
+                /**
+                 * @description Full target URL with its query. `https`, or `http` if the credential allows it; no user name, no control characters. A fragment is dropped.
+                 * @example https://api.github.com/user
+                 */
+                "X-PX-Target": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The body for the target, with its own `Content-Type`. Streamed if no approval is needed; otherwise stored, up to `PX_PENDING_BODY_MAX_BYTES` (10 MiB). */
+        requestBody?: {
+            content: {
+                "*/*": unknown;
+            };
+        };
+        responses: {
+            /** @description Approval is needed. The header `PX-Txn` distinguishes this from a target's own 202. */
+            202: {
+                headers: {
+                    /** @description Always `no-store`. */
+                    "Cache-Control"?: string;
+                    /** @description The same as `poll_url`. */
+                    Location?: components["schemas"]["Uri"];
+                    /** @description The transaction. */
+                    "PX-Txn"?: components["schemas"]["Id"];
+                    /** @description Seconds after which to ask again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "agent_hint": "A person must approve this POST request to api.github.com. Ask them to open https://pyxis.example.org/approve/7d9f5e0a-4f0b-4a53-9a3e-3a1f6d2f8c11",
+                     *       "approval_url": "https://pyxis.example.org/approve/7d9f5e0a-4f0b-4a53-9a3e-3a1f6d2f8c11",
+                     *       "expires_at": "2026-01-31T10:05:00.250Z",
+                     *       "expires_in": 3600,
+                     *       "notification_channel": "agent_reflected",
+                     *       "poll_url": "https://pyxis.example.org/agent/approvals/7d9f5e0a-4f0b-4a53-9a3e-3a1f6d2f8c11",
+                     *       "status": "pending",
+                     *       "txn_id": "7d9f5e0a-4f0b-4a53-9a3e-3a1f6d2f8c11"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Paused"];
+                };
+            };
+        };
+    };
+    checkResidence: {
+        parameters: {
+            query: {
+                /** @description `true` adds `reason`. */
+                explain?: boolean;
+                /**
+                 * @description `0x` and 40 hexadecimal digits in any case; a checksum is not required.
+                 * @example 0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1
+                 */
+                user: string;
+            };
+            header?: never;
+            path: {
+                country: "us";
+                /**
+                 * @description Name of a network.
+                 * @example optimism
+                 */
+                network: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer; it names no expiry. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VerificationResult"];
+                };
+            };
+        };
+    };
+    checkSybilResistance: {
+        parameters: {
+            query: {
+                /**
+                 * @description A decimal number from 1 to below the order of the bn254 scalar field; `123456789` gives uniqueness across applications. There is no default.
+                 * @example 123456789
+                 */
+                "action-id": string;
+                /** @description `true` adds `reason`. */
+                explain?: boolean;
+                /**
+                 * @description `0x` and 40 hexadecimal digits in any case; a checksum is not required.
+                 * @example 0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1
+                 */
+                user: string;
+            };
+            header?: never;
+            path: {
+                credential_type: "gov-id" | "epassport" | "phone" | "biometrics";
+                /**
+                 * @description Name of a network.
+                 * @example optimism
+                 */
+                network: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VerificationResult"];
+                };
+            };
+        };
+    };
+    getModelScore: {
+        parameters: {
+            query?: {
+                /** @description Explain the score, in a member `explain`: the models it comes from with their weights, and for each the features that moved it. */
+                explain?: boolean;
+                /** @description Name of one model. */
+                model?: "aggregate" | "ethereum_activity" | "nft" | "arbitrum" | "base" | "optimism" | "polygon" | "zksync";
+            };
+            header?: never;
+            path: {
+                /** @example 0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1 */
+                address: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The score; -1 means too little data. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "address": "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1",
+                     *       "details": {
+                     *         "models": {
+                     *           "aggregate": {
+                     *             "score": 87.42
+                     *           }
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ModelScore"];
+                };
+            };
+        };
+    };
+    listStamps: {
+        parameters: {
+            query?: {
+                /** @description Add `metadata` to each item. */
+                include_metadata?: boolean;
+                /** @description Stamps on a page. */
+                limit?: number;
+                /** @description `next` or `prev` of an earlier response. */
+                token?: string;
+            };
+            header?: never;
+            path: {
+                /** @example 0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1 */
+                address: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page; empty if there are no Stamps. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StampPage"];
+                };
+            };
+        };
+    };
+    addStamps: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1 */
+                address: string;
+            };
+            cookie?: never;
+        };
+        /** @description Verifiable Credentials with a proof `EthereumEip712Signature2021` or `Ed25519Signature2018`, at most 200 and 4 MiB. `proof` is one proof or a list of up to 8; one valid proof of the issuer is enough. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CredentialList"];
+            };
+        };
+        responses: {
+            /** @description The outcome of each credential, in the order of the request. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "provider": "Discord",
+                     *           "status": "accepted"
+                     *         },
+                     *         {
+                     *           "error": {
+                     *             "code": "unknown_issuer",
+                     *             "detail": "the issuer did:ethr:0x0000000000000000000000000000000000000001 is not trusted here",
+                     *             "index": 1
+                     *           },
+                     *           "status": "rejected"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StampOutcomes"];
+                };
+            };
+        };
+    };
+    removeStamps: {
+        parameters: {
+            query: {
+                /** @description The name of a Stamp, with `#` written `%23`. May be repeated. */
+                provider: string;
+            };
+            header?: never;
+            path: {
+                /** @example 0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1 */
+                address: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Number of Stamps that were removed. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "removed": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RemovedStamps"];
+                };
+            };
+        };
+    };
+    getScore: {
+        parameters: {
+            query?: {
+                /** @description Explain the score, in a member `explain`. */
+                explain?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @example 0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1 */
+                address: string;
+                /**
+                 * @description The scorer's number.
+                 * @example 1
+                 */
+                scorer_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The score record. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "address": "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1",
+                     *       "error": null,
+                     *       "expiration_timestamp": "2026-05-01T09:00:00.000000+00:00",
+                     *       "last_score_timestamp": "2026-01-31T09:00:00.000000+00:00",
+                     *       "passing_score": true,
+                     *       "score": "22.59800",
+                     *       "stamps": {
+                     *         "Discord": {
+                     *           "dedup": false,
+                     *           "expiration_date": "2026-05-01T09:00:00.000000+00:00",
+                     *           "score": "0.51600"
+                     *         },
+                     *         "NFTScore#50": {
+                     *           "dedup": true,
+                     *           "expiration_date": "2026-07-01T12:30:00.000000+00:00",
+                     *           "score": "0.00000"
+                     *         }
+                     *       },
+                     *       "threshold": "20.00000"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Score"];
+                };
+            };
+        };
+    };
+    getScoreHistory: {
+        parameters: {
+            query: {
+                /** @description Strictly before this moment: `YYYY-MM-DD`, the start of that day in UTC, or a time in UTC, `YYYY-MM-DDThh:mm:ss.sssZ`, with 0 to 9 digits of a second and `Z` or `+00:00`. Every time in a response has one of these forms. */
+                created_at: string;
+            };
+            header?: never;
+            path: {
+                /** @example 0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1 */
+                address: string;
+                /**
+                 * @description The scorer's number.
+                 * @example 1
+                 */
+                scorer_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One record, or none if no score was returned earlier. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Scores"];
+                };
+            };
+        };
+    };
+    listScores: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The scorer's number.
+                 * @example 1
+                 */
+                scorer_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "addresses": [
+                 *         "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["ScoresRequest"];
+            };
+        };
+        responses: {
+            /** @description A record for each address, in the order of the request. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Scores"];
+                };
+            };
+        };
+    };
+    getCatalogue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Every platform with its Stamps. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Platform"][];
+                };
+            };
+        };
+    };
+}

@@ -1,0 +1,153 @@
+import { ResponseError } from "./errors.js";
+import { repeatRead, repeatRefused } from "./retry.js";
+import { type Answer, fillPath, type PathValues, type Query, queryString, type Template } from "./routes.js";
+import { type CallOptions, type ClientOptions, Transport } from "./transport.js";
+import type { ModelScore, Platform, Score, StampItem, StampOutcome, StampPage } from "./types.js";
+
+/** Addresses in one request for scores, by the API's limit. */
+const BATCH_MAX = 1000;
+
+/** Options of a client of scores. */
+export interface PyxisOptions extends ClientOptions {
+  /** API key, as `pyxis api-key add` printed it. A variable that is not set is refused. */
+  apiKey: string | undefined;
+}
+
+/** Number of a scorer. */
+export type ScorerId = number | string;
+
+/** Name of a model. */
+export type ModelName =
+  | "aggregate" | "ethereum_activity" | "nft" | "arbitrum" | "base" | "optimism" | "polygon" | "zksync";
+
+/** Options of a call that can explain its answer. */
+export interface ExplainOptions extends CallOptions {
+  explain?: boolean;
+}
+
+/** Reads scores and Stamps of addresses, and stores Stamps with a key that may write. */
+export class Pyxis {
+  readonly #transport: Transport;
+
+  constructor(options: PyxisOptions) {
+    this.#transport = new Transport(options, { header: "x-api-key", option: "apiKey", key: options.apiKey });
+  }
+
+  /** Latest score of an address. Take `passing_score`, or compare `score` as a decimal. */
+  score(scorerId: ScorerId, address: string, { explain, signal }: ExplainOptions = {}): Promise<Score> {
+    const values = { scorer_id: scorerId, address };
+    return this.#get("/v2/stamps/{scorer_id}/score/{address}", values, { explain }, signal);
+  }
+
+  /** Scores of any number of addresses, in their order. 1,000 of them take one request. */
+  async *scores(
+    scorerId: ScorerId,
+    addresses: Iterable<string> | AsyncIterable<string>,
+    { batchSize = BATCH_MAX, signal }: CallOptions & { batchSize?: number } = {},
+  ): AsyncGenerator<Score, void> {
+    let done = 0;
+    for await (const batch of batches(addresses, Math.min(batchSize, BATCH_MAX))) {
+      yield* await this.#batch(scorerId, batch, signal).catch((error) => {
+        throw moveIndexes(error, done);
+      });
+      done += batch.length;
+    }
+  }
+
+  /** Score that was returned last before a moment, or null. For keys that are approved for history. */
+  async history(scorerId: ScorerId, address: string, before: Date | string, { signal }: CallOptions = {}): Promise<Score | null> {
+    const created_at = typeof before === "string" ? before : before.toISOString();
+    const values = { scorer_id: scorerId, address };
+    const { items } = await this.#get("/v2/stamps/{scorer_id}/score/{address}/history", values, { created_at }, signal);
+    return items[0] ?? null;
+  }
+
+  /** Stamps of an address, newest first. Further pages are read while the caller iterates. */
+  async *stamps(
+    address: string,
+    { includeMetadata, pageSize, signal }: CallOptions & { includeMetadata?: boolean; pageSize?: number } = {},
+  ): AsyncGenerator<StampItem, void> {
+    let token: string | undefined;
+    do {
+      const page: StampPage = await this.stampPage(address, { includeMetadata, limit: pageSize, token, signal });
+      yield* page.items;
+      token = page.next ?? undefined;
+    } while (token);
+  }
+
+  /** One page of the Stamps of an address: the first, or that of a token. */
+  stampPage(
+    address: string,
+    options: CallOptions & {
+      includeMetadata?: boolean | undefined;
+      /** Stamps on the page, 1 to 1000 [default: 1000]. */
+      limit?: number | undefined;
+      /** `next` or `prev` of another page. */
+      token?: string | undefined;
+    } = {},
+  ): Promise<StampPage> {
+    const { includeMetadata: include_metadata, limit, token, signal } = options;
+    return this.#get("/v2/stamps/{address}", { address }, { include_metadata, limit, token }, signal);
+  }
+
+  /** Stores verifiable credentials of an address, at most 200, with an outcome for each. Safe to repeat. */
+  async addStamps(address: string, credentials: readonly object[], { signal }: CallOptions = {}): Promise<StampOutcome[]> {
+    const path = fillPath("/v2/stamps/{address}", { address });
+    const call = { method: "POST", path, headers: JSON_BODY, body: JSON.stringify(credentials), repeatable: repeatRead, signal };
+    return (await this.#transport.json<Answer<"/v2/stamps/{address}", "post">>(call)).items;
+  }
+
+  /** Removes Stamps for their holder, and returns their number. */
+  async removeStamps(address: string, providers: readonly string[], { signal }: CallOptions = {}): Promise<number> {
+    const path = fillPath("/v2/stamps/{address}", { address }) + queryString({ provider: providers });
+    const call = { method: "DELETE", path, repeatable: repeatRefused, signal };
+    return (await this.#transport.json<Answer<"/v2/stamps/{address}", "delete">>(call)).removed;
+  }
+
+  /** Catalogue of all Stamps. */
+  catalogue({ signal }: CallOptions = {}): Promise<Platform[]> {
+    return this.#get("/v2/stamps/metadata", {}, {}, signal);
+  }
+
+  /** Score of any wallet by a model, the aggregate unless named. */
+  modelScore(address: string, options: ExplainOptions & { model?: ModelName } = {}): Promise<ModelScore> {
+    const { model, explain, signal } = options;
+    return this.#get("/v2/models/score/{address}", { address }, { model, explain }, signal);
+  }
+
+  async #get<P extends Template>(
+    template: P,
+    values: PathValues<P>,
+    query: Query,
+    signal: AbortSignal | undefined,
+  ): Promise<Answer<P, "get">> {
+    const path = fillPath(template, values) + queryString(query);
+    return this.#transport.json({ method: "GET", path, repeatable: repeatRead, signal });
+  }
+
+  async #batch(scorerId: ScorerId, addresses: string[], signal: AbortSignal | undefined): Promise<Score[]> {
+    const path = fillPath("/v2/stamps/{scorer_id}/scores", { scorer_id: scorerId });
+    const body = JSON.stringify({ addresses });
+    const call = { method: "POST", path, headers: JSON_BODY, body, repeatable: repeatRead, signal };
+    return (await this.#transport.json<Answer<"/v2/stamps/{scorer_id}/scores", "post">>(call)).items;
+  }
+}
+
+const JSON_BODY = new Headers({ "content-type": "application/json" });
+
+async function* batches<T>(items: Iterable<T> | AsyncIterable<T>, size: number): AsyncGenerator<T[], void> {
+  if (!(size >= 1)) throw new RangeError(`batchSize must be 1 to ${BATCH_MAX}, not ${size}`);
+  let batch: T[] = [];
+  for await (const item of items) {
+    if (batch.push(item) < size) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** Counts the refused entries of a batch from the start of the whole list. */
+function moveIndexes(error: unknown, offset: number): unknown {
+  if (error instanceof ResponseError) for (const entry of error.invalid) entry.index += offset;
+  return error;
+}

@@ -1,0 +1,34 @@
+import type { components } from "./openapi.js";
+
+type Schemas = components["schemas"];
+
+/** Score of an address in a scorer. `score` and `threshold` are decimal numbers as text, with five decimals. */
+export type Score = Schemas["Score"];
+/** Contribution of one Stamp to a score. */
+export type StampScore = Schemas["StampScore"];
+/** Page of the Stamps of an address, with the tokens of its neighbors. */
+export type StampPage = Schemas["StampPage"];
+/** Stamp of an address: its credential and, on request, its entry in the catalogue. */
+export type StampItem = Schemas["StampItem"];
+/** Outcome of one credential that was added. */
+export type StampOutcome = Schemas["StampOutcome"];
+/** Entry of the catalogue: a place where an account or an activity is verified. */
+export type Platform = Schemas["Platform"];
+/** Score of a wallet by a model: -1 for too little data, or 0 (likely a Sybil) to 100 (likely human). */
+export type ModelScore = Schemas["ModelScore"];
+/** Answer of a verification check. */
+export type VerificationResult = Schemas["VerificationResult"];
+/** Answer of the external index of clean-hands attestations. */
+export type IndexAnswer = Schemas["IndexAnswer"];
+/** Check that is signed for EVM contracts. */
+export type EvmAttestation = Schemas["EvmAttestation"];
+/** Key that signs attestations, or signed them once. */
+export type AttestationKey = Schemas["AttestationKey"];
+/** Credentials that an agent may use. */
+export type Services = Schemas["Services"];
+/** Request that waits for approval, or was just approved. */
+export type Paused = Schemas["Paused"];
+/** State of a request that needed approval. */
+export type Outcome = Schemas["Outcome"];
+/** Response of a target, as it is kept for the agent. */
+export type KeptResponse = Schemas["KeptResponse"];

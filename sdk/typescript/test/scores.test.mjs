@@ -1,0 +1,129 @@
+// Scores and Stamps, of a real server.
+
+import assert from "node:assert/strict";
+import { after, before, suite, test } from "node:test";
+
+import { compareDecimals, Pyxis, ResponseError } from "@pyxis/sdk";
+
+import { Quickstart } from "../../support/quickstart.mjs";
+
+const NOBODY = `0x${"0".repeat(38)}aa`;
+
+suite("Scores", () => {
+  let server;
+  let pyxis;
+  let human;
+  let others;
+
+  before(async () => {
+    server = await Quickstart.start();
+    const { apiKey, id } = await server.apiKey("sdk", "--write");
+    await server.command("api-key", "allow-history", id);
+    pyxis = new Pyxis({ url: server.url, apiKey });
+    [human, ...others] = server.sample.sample_addresses;
+  });
+  after(() => server?.stop());
+
+  test("has a score with its Stamps, and explains it on request", async () => {
+    const score = await pyxis.score(1, human);
+    assert.deepEqual([score.address, score.score, score.passing_score], [human, "22.59800", true]);
+    assert.equal(compareDecimals(score.score, score.threshold), 1);
+    assert.equal(score.stamps["NFTScore#50"].score, "16.24600");
+    assert.equal(score.explain, undefined);
+    assert.equal((await pyxis.score("1", human, { explain: true })).explain.margin, "2.59800");
+  });
+
+  test("reads any number of addresses in their order, in requests of the size that fits", async () => {
+    const addresses = [human, NOBODY, ...others];
+    const scores = [];
+    for await (const { address } of pyxis.scores(1, addresses, { batchSize: 3 })) scores.push(address);
+    assert.deepEqual(scores, addresses);
+
+    let count = 0;
+    const many = function* () {
+      for (let number = 0; number < 1001; number++) yield `0x${number.toString(16).padStart(40, "0")}`;
+    };
+    for await (const { score } of pyxis.scores(1, many())) count += Number(score === "0.00000");
+    assert.equal(count, 1001);
+  });
+
+  test("counts a bad address from the start of the whole list", async () => {
+    const read = async () => {
+      const addresses = [human, ...others, "0x12"];
+      for await (const score of pyxis.scores(1, addresses, { batchSize: 2 })) assert.ok(score.address);
+    };
+    await assert.rejects(read, (error) => {
+      assert.ok(error instanceof ResponseError);
+      assert.deepEqual([error.status, error.invalid.length, error.invalid[0].value], [400, 1, "0x12"]);
+      assert.equal(error.invalid[0].index, 3);
+      return true;
+    });
+  });
+
+  test("iterates over all Stamps by the cursor, page by page", async () => {
+    const names = [];
+    for await (const { credential } of pyxis.stamps(human, { pageSize: 4 })) {
+      names.push(credential.credentialSubject.provider);
+    }
+    assert.equal(new Set(names).size, 6);
+
+    const first = await pyxis.stampPage(human, { limit: 4, includeMetadata: true });
+    const second = await pyxis.stampPage(human, { limit: 4, token: first.next });
+    assert.deepEqual([first.items.length, second.items.length, second.next], [4, 2, null]);
+    assert.ok(first.items.every(({ metadata }) => metadata.hash.startsWith("0x")));
+  });
+
+  test("has the last score before a moment, or null", async () => {
+    await pyxis.score(1, human);
+    assert.equal((await pyxis.history(1, human, new Date(Date.now() + 1000))).score, "22.59800");
+    assert.equal(await pyxis.history(1, human, "2020-01-31"), null);
+  });
+
+  test("has model scores and the catalogue", async () => {
+    const { details } = await pyxis.modelScore(human, { model: "nft" });
+    assert.deepEqual(details.models, { nft: { score: -1 } });
+    const platforms = await pyxis.catalogue();
+    assert.ok(platforms.some(({ groups }) => groups.some(({ stamps }) => stamps.some(({ name }) => name === "Discord"))));
+  });
+
+  test("moves a Stamp: removes it, and stores it again", async () => {
+    const [, holder] = others;
+    const { items } = await pyxis.stampPage(holder);
+    const { credential } = items.find((item) => item.credential.credentialSubject.provider === "CivicLivenessPass");
+    assert.equal(await pyxis.removeStamps(holder, ["CivicLivenessPass", "Google"]), 2);
+    assert.equal((await pyxis.score(1, holder)).score, "0.00000");
+    const outcomes = await pyxis.addStamps(holder, [credential, {}]);
+    assert.deepEqual(outcomes.map(({ status }) => status), ["accepted", "rejected"]);
+    assert.equal((await pyxis.score(1, holder)).score, "3.03800");
+  });
+
+  test("says what the server refused, once", async () => {
+    const refusals = [
+      [() => pyxis.score(1, "vitalik.eth"), 400, "Invalid address."],
+      [() => pyxis.score(77, human), 404, "No scorer matches the given criteria."],
+      [() => new Pyxis({ url: server.url, apiKey: "wrong" }).score(1, human), 401, "Invalid API Key."],
+      [() => pyxis.history(1, human, "yesterday"), 422, /created_at: /],
+    ];
+    for (const [call, status, detail] of refusals) {
+      await assert.rejects(call, (error) => {
+        assert.ok(error instanceof ResponseError);
+        assert.deepEqual([error.status, error.code, error.attempts], [status, null, 1]);
+        assert.match(error.detail, new RegExp(detail));
+        assert.ok(error.title.length > 3);
+        return true;
+      });
+    }
+  });
+
+  test("reports a limit with the time at which it ends, if that is far", async () => {
+    const { apiKey } = await server.apiKey("busy");
+    const busy = new Pyxis({ url: server.url, apiKey, retry: { maxWaitMs: 0 } });
+    const reads = Array.from({ length: 130 }, () => busy.catalogue());
+    const failed = (await Promise.allSettled(reads)).filter(({ status }) => status === "rejected");
+    assert.ok(failed.length >= 5, `${failed.length} were refused`);
+    for (const { reason } of failed) {
+      assert.deepEqual([reason.status, reason.attempts], [429, 1]);
+      assert.ok(reason.retryAfterMs > 0 && reason.retryAfterMs <= 900_000);
+    }
+  });
+});
