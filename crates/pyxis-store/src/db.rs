@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::future::Future;
 
 pub(crate) use query::{SqlQuery, sql};
-pub(crate) use row::{Attempt, FromRow, Row, row};
+pub(crate) use row::{Attempt, FromRow, Row, readable, row};
 use sqlite::session;
 pub use tx::{Committing, Tx};
 pub(crate) use value::{Bind, Cell, Column, Value, named_text, stored_enum};

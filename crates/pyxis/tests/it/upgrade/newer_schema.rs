@@ -1,6 +1,7 @@
 //! A program on a database that a newer release changed.
 
 use pyxis_testkit::engines;
+use serde_json::json;
 
 use super::{BREAKING, LATER};
 use crate::support::{App, Setup, Site, until};
@@ -50,5 +51,43 @@ async fn refused(app: &App, command: &[&str]) {
     let said = format!("{}{}", ran.stdout, ran.stderr);
     for part in ["Pyxis 0.2.0 changed this database", "start Pyxis 0.2.0 or newer", "restore the backup"] {
         assert!(said.contains(part), "{part} is missing: {ran:?}");
+    }
+}
+
+engines! {
+    async fn rows_that_only_a_newer_release_can_read_harm_nothing_else(setup: Setup) {
+        let mut site = Site::with(setup).await;
+        site.credential("other", &json!({"auth": {"kind": "bearer"}, "secret": "x"})).await;
+        site.credential("third", &json!({"auth": {"kind": "bearer"}, "secret": "x"})).await;
+        site.owner.set_policy("other", &json!({"auto_approve_methods": ["GET"]})).await;
+        site.app.cli_json(&["user", "add", "--email", "later@example.com"]).await;
+        let (readable, unreadable) = (site.pause("/a").await, site.pause("/b").await);
+        site.app.stop().await;
+        for statement in [
+            format!("UPDATE approvals SET kind = 'later' WHERE txn_id = '{unreadable}'"),
+            "UPDATE credentials SET auth = '{\"kind\":\"later\"}' WHERE name = 'third'".to_owned(),
+            "UPDATE policies SET document = '{\"later\":true,\"auto_approve_methods\":[\"GET\"]}'".to_owned(),
+            "UPDATE users SET role = 'later' WHERE email = 'later@example.com'".to_owned(),
+        ] {
+            site.app.sql(&statement);
+        }
+        site.app.serve();
+        let inbox = site.owner.client.get("/approvals").send().await.expect(200).json();
+        let listed: Vec<_> = inbox["approvals"].as_array().unwrap().iter().map(|one| &one["txn_id"]).collect();
+        assert_eq!(listed, [&json!(readable)]);
+        site.owner.approve(&readable).await;
+        assert_eq!(site.agent.outcome(&readable).await["response"]["status"], 200);
+        // An unknown field of a policy, or an unknown kind of credential, refuses the requests that need it.
+        let sent = site.upstream.requests().len();
+        for credential in ["other", "third"] {
+            let refused = site.agent.forward(credential, "GET", &site.upstream.url("/x")).send().await;
+            assert_eq!(refused.status, 500, "{credential}: {refused:?}");
+        }
+        assert_eq!(site.upstream.requests().len(), sent);
+        site.forward("GET", "/x").send().await.forwarded(200);
+        for path in ["/admin/credentials", "/admin/members", "/admin/grants", "/admin/audit", "/admin/agents"] {
+            site.owner.client.get(path).send().await.expect(200);
+        }
+        assert!(!site.app.logs().contains("panicked"), "{}", site.app.logs());
     }
 }
