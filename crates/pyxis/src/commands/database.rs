@@ -141,6 +141,11 @@ async fn examine(config: &Config, findings: &mut Vec<Finding>) -> bool {
         findings.push(Finding::bad("database", error, "give Pyxis a session of its own"));
         return false;
     }
+    // Everything below reads tables, which another release may have changed.
+    if store.schema_version().await.is_err() {
+        findings.push(schema(&store).await);
+        return false;
+    }
     if let Err(error) = signed_head::expect_records(config, &store).await {
         findings.push(trail::lost(&error));
         return false;
@@ -211,7 +216,7 @@ async fn schema(store: &Store) -> Finding {
             "level {found}: a newer release added to it, and this one, which knows level {known}, may go on using it"
         )),
         Ok(found) => Finding::bad(engine, format!("level {found}, not {known}"), "run pyxis migrate"),
-        Err(error) => Finding::bad(engine, error, "fix this, then run pyxis migrate"),
+        Err(error) => Finding::bad(engine, error, "see docs/guides/upgrade.md"),
     }
 }
 

@@ -1,10 +1,11 @@
 //! Installations of earlier releases, recorded with all kinds of rows, go on with this program.
 //!
-//! `ci/record-release.sh` records this release in `crates/pyxis/tests/releases`. The master key is derived from a
+//! `ci/record-release.sh` records this release in `crates/pyxis/tests/fixtures/releases`. The master key is derived from a
 //! constant and protects nothing.
 
 mod installation;
 
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -73,7 +74,7 @@ fn engine(database: &TestDatabase) -> &'static str {
 }
 
 fn recordings() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/releases")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/releases")
 }
 
 engines! {
@@ -130,7 +131,7 @@ async fn goes_on(setup: Setup, script: &str, shown: &Value) {
     if app.is_postgres() {
         app.postgres().run(script).await;
     } else {
-        std::fs::create_dir(app.data()).unwrap();
+        std::fs::DirBuilder::new().mode(0o700).create(app.data()).unwrap();
         pyxis_testkit::sqlite::run(&app.data().join("pyxis.db"), script);
     }
     // The pending requests would have expired long ago.

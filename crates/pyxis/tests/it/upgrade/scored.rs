@@ -26,7 +26,7 @@ impl Scored {
         let address = pyxis_core::address::EvmAddress([1; 20]);
         let claim = Claim {
             address,
-            provider: "Google",
+            provider: "Discord",
             nullifiers: &["upgrade"],
             issued_at: now,
             expires_at: now.plus(Duration::from_hours(24 * 365 * 50)),
