@@ -11,6 +11,7 @@ use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::metric;
 use pyxis_store::audit::HeadMatch;
+use pyxis_store::nodes::DEAD_AFTER;
 use pyxis_store::{
     StoreEvent, approvals, audit, ceremonies, chat_identities, connections, deliveries, idempotency,
     kept_responses, limits, long_work, promotions, sessions, sign_in_links, staged_policies, undelivered,
@@ -31,8 +32,6 @@ use crate::runtime::survival::{caught, restarted};
 
 pub use crate::runtime::work::Stop;
 
-/// Time without a heartbeat after which a node counts as dead.
-const DEAD_AFTER: Duration = Duration::from_secs(20);
 /// Heartbeat interval.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 /// Maximum sleep of the expiry loop, in case another process stored something.

@@ -15,7 +15,7 @@ use pyxis_core::id::{AgentId, CredentialId, NodeId, TxnId, UserId, WorkspaceId};
 use pyxis_core::policy::{Method, Rule};
 
 use crate::cipher::{Aad, Sealed};
-use crate::db::{SqlQuery, row, sql, stored_enum};
+use crate::db::{SqlQuery, readable, row, sql, stored_enum};
 use crate::lists::Contains;
 use crate::{Engine, Executor, StoreError, StoredName, Tx};
 
@@ -341,7 +341,7 @@ pub async fn list(
     filter: &ApprovalFilter,
 ) -> Result<Vec<ApprovalRow>, StoreError> {
     let query = listing(executor.engine(), workspace, filter);
-    executor.all(ordered(query, filter)).await
+    Ok(readable(executor.all(ordered(query, filter)).await?))
 }
 
 /// Requests that existed at `to` and had not ended before `from`, oldest first: pending, approved and not sent, being

@@ -15,7 +15,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use self::partial::Partial;
 use crate::db::sqlite::{self, Session};
 use crate::db::{Backend, sql};
-use crate::{DatabaseUrl, Executor, OpenOptions, Store, StoreError, Tx};
+use crate::migrate::compatibility;
+use crate::{DatabaseUrl, Executor, OpenOptions, RELEASE, Store, StoreError, Tx};
 
 pub use copy_check::TrailCheck;
 
@@ -138,6 +139,7 @@ pub async fn write(
             blocking(move || write_pages(&from, &to, &mut progress)).await?;
         }
         Backend::Postgres(database) => {
+            refuse_newer(store.schema_version().await?)?;
             let source = database.begin(store.deadline()).await?;
             let snapshot = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY";
             source.batch(snapshot).await?;
@@ -179,7 +181,9 @@ pub async fn restore(
 ) -> Result<(), StoreError> {
     let file = path.to_owned();
     tokio::task::spawn_blocking(move || check_file(&file)).await.map_err(StoreError::unavailable)??;
-    if store.schema_version().await? != Store::wanted_schema_version() {
+    let level = store.schema_version().await?;
+    refuse_newer(level)?;
+    if level != Store::wanted_schema_version() {
         return Err(StoreError::Backup("run pyxis migrate before restoring into this database".to_owned()));
     }
     let generation = crate::generations::read(store).await?;
@@ -202,6 +206,18 @@ pub async fn restore(
         }
     }
     tx.commit().await
+}
+
+/// Refuses a database with columns or tables that this program would leave out of a copy.
+fn refuse_newer(level: i64) -> Result<(), StoreError> {
+    let known = Store::wanted_schema_version();
+    if level <= known {
+        return Ok(());
+    }
+    Err(StoreError::Backup(format!(
+        "a newer release added to this database (schema level {level}; release {RELEASE} knows {known}); use the newest \
+         release that runs on it, so that nothing is left out"
+    )))
 }
 
 fn write_pages(from: &Path, to: &Path, progress: &mut impl FnMut(BackupProgress)) -> Result<(), StoreError> {
@@ -259,16 +275,19 @@ fn check_file(path: &Path) -> Result<(), StoreError> {
     if !matches!(intact, Ok(Some((answer,))) if answer == "ok") {
         return Err(StoreError::Backup(format!("{} is damaged or not a backup", path.display())));
     }
-    let applied = sql("SELECT version, checksum FROM schema_migrations ORDER BY version");
-    let applied: Vec<(i64, String)> = session
-        .all(&applied)
-        .map_err(|_| StoreError::Backup(format!("{} is not a backup of this program", path.display())))?;
+    let foreign = |_| StoreError::Backup(format!("{} is not a backup of this program", path.display()));
+    let newest = session.optional(&sql(compatibility::NEWEST)).map_err(foreign)?;
+    let applied: Vec<compatibility::Applied> =
+        session.all(&sql(compatibility::applied(newest))).map_err(foreign)?;
     let wanted = Store::wanted_schema_version();
-    match crate::migrate::missing(&applied, crate::Engine::Sqlite) {
-        Ok([]) => Ok(()),
+    let made_by = applied.last().and_then(|newest| newest.release.as_deref());
+    match crate::migrate::THIS.missing(&applied, crate::Engine::Sqlite) {
+        Ok([]) if applied.last().is_some_and(|newest| newest.version == wanted) => Ok(()),
         _ => Err(StoreError::Backup(format!(
-            "the backup does not have schema version {wanted}; restore it with the version of Pyxis that \
-             made it"
+            "the backup has schema level {}, and release {RELEASE} restores level {wanted}; restore it with {}",
+            newest.map_or(0, |(version,)| version),
+            made_by
+                .map_or_else(|| "the version of Pyxis that made it".to_owned(), |it| format!("Pyxis {it}")),
         ))),
     }
 }

@@ -5,7 +5,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{CredentialId, WorkspaceId};
 
 use crate::cipher::{Aad, Sealed};
-use crate::db::{Bind, Rows, fold, row, sql};
+use crate::db::{Bind, Rows, fold, readable, row, sql};
 use crate::{Executor, StoreError};
 
 row! {
@@ -162,7 +162,7 @@ pub async fn list(executor: impl Executor, workspace: WorkspaceId) -> Result<Vec
         credential_columns!(),
         " FROM credentials WHERE workspace_id = $1 ORDER BY name_folded"
     ));
-    executor.all(query.bind(workspace)).await
+    Ok(readable(executor.all(query.bind(workspace)).await?))
 }
 
 /// Applies a change. Returns true if the credential exists. `Conflict` if the new name is taken.

@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::future::Future;
 
 pub(crate) use query::{SqlQuery, sql};
-pub(crate) use row::{Attempt, FromRow, Row, row};
+pub(crate) use row::{Attempt, FromRow, Row, readable, row};
 use sqlite::session;
 pub use tx::{Committing, Tx};
 pub(crate) use value::{Bind, Cell, Column, Value, named_text, stored_enum};
@@ -98,7 +98,7 @@ impl Executor for &Store {
     }
 
     async fn optional<T: FromRow>(self, query: SqlQuery) -> Result<Option<T>, StoreError> {
-        match self.backend() {
+        match self.usable()? {
             Backend::Sqlite(database) if query.relaxed => {
                 database.read_relaxed(session(|session| session.optional(&query)))
             }
@@ -108,7 +108,7 @@ impl Executor for &Store {
     }
 
     async fn all<T: FromRow>(self, query: SqlQuery) -> Result<Vec<T>, StoreError> {
-        match self.backend() {
+        match self.usable()? {
             Backend::Sqlite(database) => {
                 database.read_blocking(session(move |session| session.all(&query))).await
             }
@@ -117,7 +117,7 @@ impl Executor for &Store {
     }
 
     async fn execute(self, query: SqlQuery) -> Result<u64, StoreError> {
-        match self.backend() {
+        match self.usable()? {
             Backend::Sqlite(database) => {
                 database.write(session(move |session| session.execute(&query))).await
             }
@@ -126,7 +126,7 @@ impl Executor for &Store {
     }
 
     async fn returning<T: FromRow>(self, query: SqlQuery) -> Result<Vec<T>, StoreError> {
-        match self.backend() {
+        match self.usable()? {
             Backend::Sqlite(database) if query.relaxed => {
                 database.write_relaxed(session(move |session| session.all(&query))).await
             }
@@ -136,7 +136,7 @@ impl Executor for &Store {
     }
 
     async fn execute_each(self, text: Cow<'static, str>, rows: Rows) -> Result<u64, StoreError> {
-        match self.backend() {
+        match self.usable()? {
             Backend::Sqlite(database) => {
                 database.write_atomic(session(move |session| session.execute_each(&text, &rows))).await
             }
@@ -154,7 +154,7 @@ impl Store {
     /// Runs several writes atomically. Returns the affected rows of each. On SQLite they share a commit with other
     /// waiting writes, unlike a [`Tx`], which holds the writer exclusively.
     pub(crate) async fn execute_all(&self, queries: Vec<SqlQuery>) -> Result<Vec<u64>, StoreError> {
-        match self.backend() {
+        match self.usable()? {
             Backend::Sqlite(database) => {
                 let all = move |session: &sqlite::Session<'_>| {
                     queries.iter().map(|query| session.execute(query)).collect()

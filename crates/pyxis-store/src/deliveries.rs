@@ -6,7 +6,7 @@ use pyxis_core::id::{DeliveryId, TxnId, WebhookId, WorkspaceId};
 use pyxis_core::webhook::WebhookEvent;
 
 use crate::cipher::{Aad, Sealed};
-use crate::db::{Bind, Rows, row, sql, stored_enum};
+use crate::db::{Bind, Rows, readable, row, sql, stored_enum};
 use crate::{Executor, StoreError, Tx};
 
 stored_enum! {
@@ -194,7 +194,7 @@ pub async fn list(
         .push_if(" AND id < ?", filter.before)
         .then(" ORDER BY id DESC")
         .limit(limit);
-    executor.all(query).await
+    Ok(readable(executor.all(query).await?))
 }
 
 /// Number of an endpoint's deliveries per status: pending, delivered, failed.
@@ -238,7 +238,8 @@ pub async fn claim(
         " ORDER BY next_at, id LIMIT $4) RETURNING ",
         claimed_columns!()
     ));
-    executor.returning(query.bind(until).bind(now).bind(webhook).bind(i64::from(limit))).await
+    let query = query.bind(until).bind(now).bind(webhook).bind(i64::from(limit));
+    Ok(readable(executor.returning(query).await?))
 }
 
 /// Records an attempt. Returns false if it does not count, because the delivery was resent manually meanwhile, or

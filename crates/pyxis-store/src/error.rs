@@ -68,6 +68,7 @@ impl StoreError {
         !source.is::<deadpool_postgres::PoolError>()
             && !source.is::<rusqlite::Error>()
             && !source.is::<Busy>()
+            && !source.is::<Outdated>()
             && !is_lock_timeout(source)
             && !self.is_contended()
     }
@@ -130,6 +131,11 @@ pub(crate) struct NoAnswer;
 #[error("the store is closed")]
 pub(crate) struct Closed;
 
+/// A newer release changed the database, so this program does nothing with it anymore.
+#[derive(Debug, thiserror::Error)]
+#[error("a newer release changed the database; this program no longer uses it")]
+pub(crate) struct Outdated;
+
 /// The caller no longer waits for the answer.
 #[derive(Debug, thiserror::Error)]
 #[error("the caller no longer waits for this")]
@@ -149,6 +155,7 @@ mod tests {
         assert!(!StoreError::unavailable(no_connection).may_have_happened());
         assert!(!StoreError::unavailable(rusqlite::Error::InvalidQuery).may_have_happened());
         assert!(!StoreError::unavailable(Busy).may_have_happened());
+        assert!(!StoreError::unavailable(Outdated).may_have_happened());
         assert!(!StoreError::Refused(Arc::new(rusqlite::Error::InvalidQuery)).may_have_happened());
         assert!(!StoreError::Aborted.may_have_happened());
         for error in [StoreError::unavailable(Closed), StoreError::Aborted] {

@@ -3,7 +3,7 @@
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{AgentId, CredentialId, GrantId, TxnId, UserId, WorkspaceId};
 
-use crate::db::{SqlQuery, row, sql};
+use crate::db::{SqlQuery, readable, row, sql};
 use crate::page::Page;
 use crate::{Executor, StoreError, Tx};
 
@@ -147,7 +147,8 @@ pub async fn list(
     if let Some((at, id)) = page.before {
         query = query.push(" AND (created_at, id) < (?", at).push(", ?)", id);
     }
-    executor.all(query.then(" ORDER BY created_at DESC, id DESC").limit(page.limit)).await
+    let query = query.then(" ORDER BY created_at DESC, id DESC").limit(page.limit);
+    Ok(readable(executor.all(query).await?))
 }
 
 /// All active grants of a credential, newest first.

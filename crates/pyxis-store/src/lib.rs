@@ -82,9 +82,10 @@ pub mod webhooks;
 pub mod workspaces;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
+use pyxis_core::clock::UnixMillis;
 use tokio::sync::broadcast;
 use tokio::time::Instant;
 
@@ -107,6 +108,9 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Maximum time of a statement on PostgreSQL, unless [`OpenOptions::statement`] is set.
 const STATEMENT: Duration = Duration::from_secs(10);
+
+/// Release of this program.
+pub const RELEASE: &str = env!("CARGO_PKG_VERSION");
 
 /// Options for opening a database.
 #[derive(Clone, Debug)]
@@ -166,6 +170,8 @@ struct Inner {
     heads: scores::KeyCache,
     /// Timeline of the server that is stored, 0 if unknown.
     timeline: AtomicI64,
+    /// True once a newer release changed the database so that this program may no longer use it.
+    outdated: AtomicBool,
     patience: Duration,
 }
 
@@ -199,6 +205,7 @@ impl Store {
             watched: AtomicBool::new(false),
             heads: scores::KeyCache::default(),
             timeline: AtomicI64::new(0),
+            outdated: AtomicBool::new(false),
             patience: options.patience,
         };
         Ok(Self { inner: Arc::new(inner) })
@@ -215,14 +222,28 @@ impl Store {
         }
     }
 
-    /// Migrates the schema to the version of this program, which is returned. Safe to call from several processes
-    /// concurrently.
+    /// Applies the migrations that this program knows and the database lacks. Returns the resulting schema level, which
+    /// is higher than this program's if a newer release of the same minor release uses the database. Safe to call from
+    /// several processes concurrently. Every registered node counts as running.
     pub async fn migrate(&self) -> Result<i64, StoreError> {
+        self.migrate_program(migrate::THIS, UnixMillis(0)).await
+    }
+
+    /// Like [`migrate`](Self::migrate). Nodes without a heartbeat for [`nodes::DEAD_AFTER`] do not count as running.
+    pub async fn migrate_at(&self, now: UnixMillis) -> Result<i64, StoreError> {
+        self.migrate_program(migrate::THIS, now.minus(nodes::DEAD_AFTER)).await
+    }
+
+    pub(crate) async fn migrate_program(
+        &self,
+        program: migrate::Program,
+        alive_since: UnixMillis,
+    ) -> Result<i64, StoreError> {
         self.check_sessions().await?;
         Box::pin(long_work(async {
-            let version = migrate::run(self).await?;
+            let level = migrate::run(self, program, alive_since).await?;
             nullifier_sets::read_stored(self).await?;
-            Ok(version)
+            Ok(level)
         }))
         .await
     }
@@ -235,14 +256,14 @@ impl Store {
         }
     }
 
-    /// Schema version of the database, 0 if empty.
+    /// Schema level of the database, 0 if empty.
     pub async fn schema_version(&self) -> Result<i64, StoreError> {
         migrate::version(self).await
     }
 
-    /// Schema version that this program needs.
+    /// Schema level of this program: the newest migration that it knows.
     pub fn wanted_schema_version() -> i64 {
-        migrate::latest()
+        migrate::THIS.level()
     }
 
     /// Engine of this store.
@@ -255,7 +276,7 @@ impl Store {
 
     /// Succeeds if the database answers on a connection of every pool, and writes can still be made durable.
     pub async fn ping(&self) -> Result<(), StoreError> {
-        match self.backend() {
+        match self.usable()? {
             Backend::Sqlite(database) => {
                 database.check_writable()?;
                 self.optional::<(i64,)>(db::sql("SELECT CAST(1 AS BIGINT)")).await.map(drop)
@@ -280,7 +301,7 @@ impl Store {
     /// Like [`begin`](Self::begin), for a caller that has already waited.
     pub(crate) async fn begin_by(&self, deadline: Instant) -> Result<Tx, StoreError> {
         let bus = self.inner.events.clone();
-        match &self.inner.backend {
+        match self.usable()? {
             Backend::Sqlite(database) => Ok(Tx::sqlite(database.begin(deadline).await?, bus)),
             Backend::Postgres(database) => Ok(Tx::postgres(database.begin(deadline).await?, bus)),
         }
@@ -317,6 +338,19 @@ impl Store {
     /// clone of the store.
     pub fn watch(&self) {
         watch::watch(&self.inner);
+    }
+
+    /// The backend, unless a newer release made this program outdated.
+    pub(crate) fn usable(&self) -> Result<&Backend, StoreError> {
+        if self.inner.outdated.load(Ordering::Acquire) {
+            return Err(StoreError::unavailable(error::Outdated));
+        }
+        Ok(&self.inner.backend)
+    }
+
+    /// Ends every use of the database by this program.
+    pub(crate) fn set_outdated(&self) {
+        self.inner.outdated.store(true, Ordering::Release);
     }
 
     pub(crate) fn backend(&self) -> &Backend {

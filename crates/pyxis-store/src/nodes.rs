@@ -1,17 +1,63 @@
 //! Running nodes and their heartbeats.
 
+use std::time::Duration;
+
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::NodeId;
 
-use crate::db::sql;
-use crate::{Executor, StoreError, Tx};
+use crate::db::{row, sql};
+use crate::migrate::{THIS, compatibility};
+use crate::{Executor, RELEASE, Store, StoreError, Tx};
 
-/// Records that a node is alive.
-pub async fn heartbeat(executor: impl Executor, node: NodeId, now: UnixMillis) -> Result<(), StoreError> {
-    let query = sql("INSERT INTO nodes (node_id, started_at, seen_at) VALUES ($1, $2, $2) \
+/// Time without a heartbeat after which a node counts as dead.
+pub const DEAD_AFTER: Duration = Duration::from_secs(20);
+
+row! {
+    /// Registered node.
+    pub NodeRow: "nodes", columns {
+        node_id: NodeId,
+        started_at: UnixMillis,
+        seen_at: UnixMillis,
+        /// `None` before release 0.1.0.
+        release: Option<String>,
+        /// The newest migration that it knows.
+        level: Option<i64>,
+    }
+}
+
+/// Records that a node of this program is alive. If a newer release has changed the database so that this program may
+/// no longer use it, the store refuses everything from then on.
+pub async fn heartbeat(store: &Store, node: NodeId, now: UnixMillis) -> Result<(), StoreError> {
+    heartbeat_of(store, node, now, THIS.level()).await
+}
+
+/// The same for a program of another level.
+pub(crate) async fn heartbeat_of(
+    store: &Store,
+    node: NodeId,
+    now: UnixMillis,
+    level: i64,
+) -> Result<(), StoreError> {
+    // One statement: a migration that this program cannot bear either sees this node, or is seen.
+    let query = sql("INSERT INTO nodes (node_id, started_at, seen_at, release, level) \
+         SELECT CAST($1 AS TEXT), CAST($2 AS BIGINT), CAST($2 AS BIGINT), CAST($3 AS TEXT), CAST($4 AS BIGINT) \
+         WHERE NOT EXISTS (SELECT 1 FROM schema_migrations WHERE readable_from > $4) \
          ON CONFLICT (node_id) DO UPDATE SET seen_at = excluded.seen_at");
-    executor.execute(query.bind(node).bind(now)).await?;
-    Ok(())
+    if store.execute(query.bind(node).bind(now).bind(RELEASE).bind(level)).await? > 0 {
+        return Ok(());
+    }
+    let query = sql("SELECT version, coalesce(release, 'of a newer release') FROM schema_migrations \
+         WHERE readable_from > $1 ORDER BY version DESC LIMIT 1");
+    let by: Option<(i64, String)> = store.optional(query.bind(level)).await?;
+    store.set_outdated();
+    let (version, release) = by.unwrap_or((level, RELEASE.to_owned()));
+    Err(StoreError::Schema(compatibility::refusal(version, &release)))
+}
+
+/// Every registered node, oldest first. Nodes that died may still be listed.
+pub async fn list(executor: impl Executor) -> Result<Vec<NodeRow>, StoreError> {
+    let query = concat!("SELECT ", columns!(), " FROM nodes ORDER BY started_at, node_id");
+    executor.all(sql(query)).await
 }
 
 /// Records that every request that the node sent has its outcome, as far as it was recorded up to `seq`.

@@ -6,7 +6,7 @@ use pyxis_core::approval_mode::Role;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{UserId, WorkspaceId};
 
-use crate::db::{fold, row, sql};
+use crate::db::{fold, readable, row, sql};
 use crate::{Executor, StoreError, Tx};
 
 row! {
@@ -112,7 +112,7 @@ pub async fn find_all_by_email(executor: impl Executor, email: &str) -> Result<V
 /// Users of a workspace, oldest first.
 pub async fn list(executor: impl Executor, workspace: WorkspaceId) -> Result<Vec<UserRow>, StoreError> {
     let query = sql(concat!("SELECT ", user_columns!(), " FROM users WHERE workspace_id = $1 ORDER BY id"));
-    executor.all(query.bind(workspace)).await
+    Ok(readable(executor.all(query.bind(workspace)).await?))
 }
 
 /// Changes a role. Returns true if the user exists.

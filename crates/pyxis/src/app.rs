@@ -42,7 +42,7 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
     signed_head::expect_file(&config)?;
     let store = connect_store(&config)?;
     signed_head::expect_records(&config, &store).await?;
-    store.migrate().await.context("cannot migrate the database schema")?;
+    migrate(&store).await?;
     let keyring = keyring(&config, &store, &*entropy, clock.now()).await?;
     let audit_keys = AuditKeys::new(&keyring);
     let audit = Appender::start(store.clone(), audit_keys.clone());
@@ -145,8 +145,13 @@ pub fn check_exists(config: &Config) -> Result<()> {
 /// Opens and migrates the database.
 pub async fn open_store(config: &Config) -> Result<Store> {
     let store = connect_store(config)?;
-    store.migrate().await.context("cannot migrate the database schema")?;
+    migrate(&store).await?;
     Ok(store)
+}
+
+/// Brings the schema up to date, unless that would break older nodes that are running. Returns the resulting level.
+pub async fn migrate(store: &Store) -> Result<i64> {
+    store.migrate_at(SystemClock.now()).await.context("cannot migrate the database schema")
 }
 
 /// Opens the database without migrating it.

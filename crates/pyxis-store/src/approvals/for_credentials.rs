@@ -5,7 +5,7 @@ use pyxis_core::id::{CredentialId, WorkspaceId};
 
 use super::ordered::ordered;
 use super::{ApprovalFilter, ApprovalRow, listing};
-use crate::db::sql;
+use crate::db::{readable, sql};
 use crate::{Executor, StoreError};
 
 /// Approvals for the given credentials, in the order of the filter. Empty if there are no credentials.
@@ -20,7 +20,7 @@ pub async fn list_for_credentials(
     }
     let engine = executor.engine();
     let query = listing(engine, workspace, filter).and_in(engine, "credential_id", credentials);
-    executor.all(ordered(query, filter)).await
+    Ok(readable(executor.all(ordered(query, filter)).await?))
 }
 
 /// Number of requests for the given credentials that can still be decided.

@@ -264,6 +264,7 @@ impl Commit {
     }
 
     fn on_sqlite(&self, session: &Session<'_>) -> Result<Numbers, StoreError> {
+        self.shared.store.usable()?;
         let entries = self.begin();
         let generation = session.optional(&generations::query())?;
         let (records, mut numbers) = still_true(entries, generation);

@@ -102,6 +102,18 @@ pub trait FromRow: Sized + Send + 'static {
 /// A row or its decoding error, for readers that continue past bad rows.
 pub(crate) struct Attempt<T>(pub(crate) Result<T, StoreError>);
 
+/// Rows that this program can read. The others have values that only a newer release knows, or are damaged. They must
+/// not hide the rows next to them.
+pub(crate) fn readable<T: FromRow>(rows: Vec<Attempt<T>>) -> Vec<T> {
+    let all = rows.len();
+    let read: Vec<T> = rows.into_iter().filter_map(|Attempt(row)| row.ok()).collect();
+    if read.len() < all {
+        let unreadable = all - read.len();
+        tracing::warn!(table = T::TABLE, unreadable, "rows were left out that this release cannot read");
+    }
+    read
+}
+
 impl<T: FromRow> FromRow for Attempt<T> {
     const TABLE: &'static str = T::TABLE;
 

@@ -8,7 +8,7 @@ use pyxis_store::deliveries::{self, Attempt, Claimed, DeliveryFilter, DeliverySt
 use pyxis_store::webhooks::{self, WebhookChange};
 use pyxis_testkit::engines;
 
-use crate::support::{NOW, Workspace, at, at_once};
+use crate::support::{NOW, Workspace, at, at_once, tamper};
 use crate::webhooks::add_webhook;
 
 fn new_delivery(main: &Workspace, webhook: WebhookId, created_at: UnixMillis) -> NewDelivery {
@@ -90,6 +90,17 @@ engines! {
         assert_eq!(all.len(), 40);
         assert!(webhooks::due(&main.store, at(40)).await.unwrap().is_empty());
         assert_eq!(claim(main, hook.id, at(20_000), 100).await.len(), 40, "whoever had them counts as lost");
+    }
+
+    async fn an_event_of_a_newer_release_holds_up_no_other_delivery(main: &Workspace) {
+        let hook = add_webhook(main, "https://a.example/").await;
+        let new = add(main, hook.id, 3).await;
+        tamper(main, &format!("UPDATE deliveries SET event = 'later' WHERE id = '{}'", new[0].id)).await;
+        let claimed: Vec<_> = claim(main, hook.id, at(5), 10).await.into_iter().map(|one| one.id).collect();
+        assert_eq!(claimed.len(), 2);
+        assert!(!claimed.contains(&new[0].id));
+        let listed = deliveries::list(&main.store, main.id, &DeliveryFilter::default(), 10).await.unwrap();
+        assert_eq!(listed.len(), 2);
     }
 
     async fn the_longest_due_go_first(main: &Workspace) {

@@ -3,6 +3,7 @@
 mod browsers;
 mod hosts;
 mod networks;
+mod releases;
 mod trail;
 
 use std::process::ExitCode;
@@ -33,8 +34,7 @@ pub(super) async fn migrate(global: &Global) -> Result<()> {
     }
     let store = app::connect_store(&config)?;
     let before = store.schema_version().await?;
-    store.migrate().await.context("cannot migrate the database schema")?;
-    let version = store.schema_version().await?;
+    let version = app::migrate(&store).await?;
     if global.json {
         out::json(&json!({ "schema_version": version }));
     } else {
@@ -141,6 +141,11 @@ async fn examine(config: &Config, findings: &mut Vec<Finding>) -> bool {
         findings.push(Finding::bad("database", error, "give Pyxis a session of its own"));
         return false;
     }
+    // Everything below reads tables, which another release may have changed.
+    if store.schema_version().await.is_err() {
+        findings.push(schema(&store).await);
+        return false;
+    }
     if let Err(error) = signed_head::expect_records(config, &store).await {
         findings.push(trail::lost(&error));
         return false;
@@ -159,6 +164,7 @@ async fn examine(config: &Config, findings: &mut Vec<Finding>) -> bool {
     if let Some(keyring) = keyring {
         findings.extend(trail::records(config, &store, &AuditKeys::new(&keyring)).await);
     }
+    findings.extend(releases::examine(&store).await);
     findings.push(ca_file(config));
     findings.extend(hosts::examine(&store).await);
     findings.extend(browsers::examine(&store).await);
@@ -203,10 +209,14 @@ async fn schema(store: &Store) -> Finding {
         Engine::Sqlite => "schema (SQLite)",
         Engine::Postgres => "schema (PostgreSQL)",
     };
+    let known = Store::wanted_schema_version();
     match store.schema_version().await {
-        Ok(found) if found == Store::wanted_schema_version() => Finding::good(engine),
-        Ok(found) => Finding::bad(engine, format!("version {found}"), "run pyxis migrate"),
-        Err(error) => Finding::bad(engine, error, "fix this, then run pyxis migrate"),
+        Ok(found) if found == known => Finding::good(engine).detail(format!("level {found}")),
+        Ok(found) if found > known => Finding::good(engine).detail(format!(
+            "level {found}: a newer release added to it, and this one, which knows level {known}, may go on using it"
+        )),
+        Ok(found) => Finding::bad(engine, format!("level {found}, not {known}"), "run pyxis migrate"),
+        Err(error) => Finding::bad(engine, error, "see docs/guides/upgrade.md"),
     }
 }
 

@@ -17,7 +17,8 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::support::{Agent, Answer, Person, Setup, Site};
+use crate::support::client::Unanswered;
+use crate::support::{Agent, Answer, Call, Client, Person, Setup, Site};
 
 /// Number of times the server is killed.
 const KILLS: usize = 200;
@@ -44,6 +45,10 @@ pub(crate) struct Ledger {
     life: watch::Sender<usize>,
     /// True if the database goes away, so that requests are refused with 503.
     loses_database: bool,
+    /// Requests that found nothing listening.
+    not_sent: AtomicU64,
+    /// Requests whose connection ended before the response.
+    cut: AtomicU64,
 }
 
 /// Marks that the server will not start again.
@@ -58,7 +63,29 @@ impl Ledger {
             acknowledged: watch::Sender::new(0),
             life: watch::Sender::new(0),
             loses_database,
+            not_sent: AtomicU64::new(0),
+            cut: AtomicU64::new(0),
         })
+    }
+
+    /// Number of requests that found nothing listening, and of those whose connection ended before the response.
+    pub(crate) fn unanswered(&self) -> (u64, u64) {
+        (self.not_sent.load(Ordering::Relaxed), self.cut.load(Ordering::Relaxed))
+    }
+
+    /// Lets the workers of a server that was replaced go on.
+    pub(crate) fn goes_on(&self) {
+        self.life.send_modify(|life| *life += 1);
+    }
+
+    async fn attempt(&self, call: Call) -> Option<Answer> {
+        match call.attempt_once().await {
+            Ok(answer) => return Some(answer),
+            Err(Unanswered::NotSent) => &self.not_sent,
+            Err(Unanswered::Cut) => &self.cut,
+        }
+        .fetch_add(1, Ordering::Relaxed);
+        None
     }
 
     /// Number of decisions that the server acknowledged.
@@ -104,7 +131,7 @@ pub(crate) async fn work(agent: Agent, owner: Person, target: String, ledger: Ar
         }
         let number = ledger.number();
         let call = agent.forward("api", "POST", &format!("{target}{number}")).body("a body to approve");
-        let Some(paused) = call.attempt().await else {
+        let Some(paused) = ledger.attempt(call).await else {
             next_life(&mut life, this_life).await;
             continue;
         };
@@ -116,7 +143,8 @@ pub(crate) async fn work(agent: Agent, owner: Person, target: String, ledger: Ar
         let approve = !number.is_multiple_of(3);
         let verb = if approve { "approve" } else { "deny" };
         ledger.note(number, Word { txn: txn.clone(), approve, acknowledged: false });
-        let said = owner.client.post(&format!("/approvals/{txn}/{verb}"), &json!({})).attempt().await;
+        let said = owner.client.post(&format!("/approvals/{txn}/{verb}"), &json!({}));
+        let said = ledger.attempt(said).await;
         if said.as_ref().is_some_and(|answer| ledger.is_refused(answer)) {
             continue;
         }
@@ -138,11 +166,35 @@ pub(crate) async fn read(agent: Agent, target: String, ledger: Arc<Ledger>) {
             return;
         }
         let number = ledger.number();
-        match agent.forward("api", "GET", &format!("{target}{number}")).attempt().await {
+        match ledger.attempt(agent.forward("api", "GET", &format!("{target}{number}"))).await {
             Some(answer) if ledger.is_refused(&answer) => {}
             Some(answer) => {
                 answer.forwarded(200);
                 ledger.read().insert(number);
+            }
+            None => next_life(&mut life, this_life).await,
+        }
+    }
+}
+
+/// Sends a request that must be answered with the same body each time, repeatedly. Adds up the responses.
+pub(crate) async fn repeat(
+    client: Client,
+    path: String,
+    expected: Value,
+    ledger: Arc<Ledger>,
+    sum: Arc<AtomicU64>,
+) {
+    let mut life = ledger.life.subscribe();
+    loop {
+        let this_life = *life.borrow_and_update();
+        if this_life == OVER {
+            return;
+        }
+        match ledger.attempt(client.get(&path)).await {
+            Some(answer) => {
+                assert_eq!(answer.expect(200).json(), expected);
+                sum.fetch_add(1, Ordering::Relaxed);
             }
             None => next_life(&mut life, this_life).await,
         }

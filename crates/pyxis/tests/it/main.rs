@@ -33,4 +33,5 @@ mod scoring;
 mod signer;
 mod support;
 mod unfinished_attempts;
+mod upgrade;
 mod verify;

@@ -74,7 +74,7 @@ impl App {
 
     /// A command of the program, with only the settings of this installation.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pyxis"));
+        let mut command = Command::new(&self.setup.program);
         command.args(arguments).current_dir(self.directory.path()).stdin(Stdio::null()).env_clear();
         command.env("PX_DATA_DIR", self.data());
         if let Some(postgres) = &self.setup.postgres {
@@ -127,6 +127,18 @@ impl App {
     pub(crate) fn another_node(&self) -> Node {
         let (server, greeting) = self.spawn(&[]);
         Node { server, address: Address::new(bound(&greeting)) }
+    }
+
+    /// Replaces one more server, as a rolling upgrade does: stops it in good order, and starts the present program.
+    pub(crate) async fn replace(&self, node: &mut Node) {
+        pyxis_testkit::signal::send("TERM", &node.server);
+        let (server, greeting) = tokio::task::block_in_place(|| {
+            let ended = node.server.wait().expect("an exit status");
+            assert!(ended.success(), "{ended}; log: {}", self.logs());
+            self.spawn(&[])
+        });
+        node.server = server;
+        node.address.set(bound(&greeting));
     }
 
     /// The owner's session token.

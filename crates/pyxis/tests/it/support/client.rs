@@ -84,6 +84,15 @@ impl Client {
     }
 }
 
+/// A request without a whole response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unanswered {
+    /// There was no connection, so a client can send it again.
+    NotSent,
+    /// The connection ended first.
+    Cut,
+}
+
 pub(super) type Body = UnsyncBoxBody<Bytes, std::io::Error>;
 
 /// A request under construction.
@@ -146,6 +155,14 @@ impl Call {
     /// The whole response, if the program lives long enough to send it.
     pub(crate) async fn attempt(self) -> Option<Answer> {
         self.try_open().await.ok()?.try_read().await.ok()
+    }
+
+    /// Like [`Call::attempt`]; says whether the program listened at all.
+    pub(crate) async fn attempt_once(self) -> Result<Answer, Unanswered> {
+        let opened = self.try_open().await.map_err(|error| {
+            if error.is::<std::io::Error>() { Unanswered::NotSent } else { Unanswered::Cut }
+        })?;
+        opened.try_read().await.map_err(|_| Unanswered::Cut)
     }
 
     /// Sends it and returns as soon as the head of the response is here.
