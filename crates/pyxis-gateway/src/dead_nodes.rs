@@ -11,8 +11,10 @@ use crate::error::Result;
 use crate::notifications::announce;
 use crate::runtime::state::State;
 
-/// Requests settled in one transaction.
-const BATCH: u32 = 500;
+/// Audit records that are searched in one transaction, so that each statement is short however many there are.
+const WINDOW: i64 = 5_000;
+/// Windows that are searched before other work has its turn, where other nodes may be running.
+const WINDOWS: usize = 20;
 
 /// Records that this node is alive, and up to which record its requests have an outcome.
 pub(crate) async fn heartbeat(state: &State) -> Result<()> {
@@ -35,34 +37,66 @@ pub(crate) async fn settle(state: &State, dead_before: Option<UnixMillis>) -> Re
     idempotency::abandon(&mut tx, state.node, dead_before).await?;
     tx.commit().await?;
     state.metrics().outcome_unknown.increment(lost.len() as u64);
-    for node in nodes::list_dead(&state.store, state.node, dead_before).await? {
-        settle_sent(state, node, dead_before).await?;
+    for (node, settled) in nodes::list_dead(&state.store, state.node, dead_before).await? {
+        let dead = DeadNode { node, dead_before };
+        let Some(settled) = settled else {
+            nodes::remove_dead(&state.store, node, dead_before).await?;
+            continue;
+        };
+        if state.config.sole_node {
+            // Records name no node here. Those of this process must not be taken for the dead one's.
+            dead.settle_sent(state, settled, usize::MAX).await?;
+        } else if let Err(error) = dead.settle_sent(state, settled, WINDOWS).await {
+            tracing::warn!(%node, %error, "cannot settle what a dead node sent; will retry");
+        }
     }
     Ok(())
 }
 
-/// Gives an outcome to requests that a dead node sent without asking a person. Only one node does it.
-async fn settle_sent(state: &State, node: NodeId, dead_before: Option<UnixMillis>) -> Result<()> {
-    let mut tx = state.store.begin().await?;
-    let Some(mut after) = nodes::take_dead(&mut tx, node, dead_before).await? else {
-        return Ok(tx.commit().await?);
-    };
-    let of_node = (!state.config.sole_node).then_some(node);
-    let mut count: u64 = 0;
-    loop {
-        let sent = audit::sent_without_outcome(&mut tx, after, of_node, BATCH).await?;
-        let Some(last) = sent.last() else { break };
-        after = last.seq;
-        count += sent.len() as u64;
+/// A node without a heartbeat since `dead_before`; `None` if it need not have missed any.
+struct DeadNode {
+    node: NodeId,
+    dead_before: Option<UnixMillis>,
+}
+
+impl DeadNode {
+    /// Gives an outcome to requests that the node sent without asking a person, as far as `windows` go. Only one node
+    /// does it; the rest follows with the next heartbeats.
+    async fn settle_sent(&self, state: &State, settled: i64, windows: usize) -> Result<()> {
+        let newest = audit::head_seq(&state.store).await?;
+        let mut after = settled;
+        for _ in 0..windows {
+            if after >= newest {
+                nodes::remove_dead(&state.store, self.node, self.dead_before).await?;
+                return Ok(());
+            }
+            let through = after.saturating_add(WINDOW).min(newest);
+            if !self.settle_window(state, after, through).await? {
+                return Ok(());
+            }
+            after = through;
+        }
+        Ok(())
+    }
+
+    /// Settles the records `after < seq <= through`. False if another node does, or this one is not dead after all.
+    async fn settle_window(&self, state: &State, after: i64, through: i64) -> Result<bool> {
+        let mut tx = state.store.begin().await?;
+        if !nodes::advance_dead(&mut tx, self.node, self.dead_before, (after, through)).await? {
+            return Ok(false);
+        }
+        let of_node = (!state.config.sole_node).then_some(self.node);
+        let sent = audit::sent_without_outcome(&mut tx, after, through, of_node).await?;
         let outcomes: Vec<_> = sent.iter().map(|one| records::lost(state.now(), one)).collect();
         audit::append_in(&mut tx, &state.audit_keys, &outcomes).await?;
+        tx.commit().await?;
+        if !sent.is_empty() {
+            let count = sent.len();
+            tracing::warn!(node = %self.node, count, "a node died while it sent requests; their outcome is unknown");
+            state.metrics().outcome_unknown.increment(count as u64);
+        }
+        Ok(true)
     }
-    tx.commit().await?;
-    if count > 0 {
-        tracing::warn!(%node, count, "a node died while it sent requests; their outcome is unknown");
-        state.metrics().outcome_unknown.increment(count);
-    }
-    Ok(())
 }
 
 /// Records that an approved transaction's outcome is unknown, and announces it.

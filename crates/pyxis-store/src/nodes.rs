@@ -73,29 +73,40 @@ pub async fn mark_dead(executor: impl Executor, node: NodeId) -> Result<(), Stor
     Ok(())
 }
 
-/// Nodes whose last heartbeat is before `dead_before`; `None` means every node except this one.
+/// Nodes whose last heartbeat is before `dead_before`, with what [`note_settled`] or [`advance_dead`] last recorded;
+/// `None` means every node except this one.
 pub async fn list_dead(
     executor: impl Executor,
     this_node: NodeId,
     dead_before: Option<UnixMillis>,
-) -> Result<Vec<NodeId>, StoreError> {
-    let query = sql("SELECT node_id FROM nodes WHERE node_id <> $1 AND seen_at < $2");
-    let found: Vec<(NodeId,)> =
-        executor.all(query.bind(this_node).bind(dead_before.unwrap_or(UnixMillis(i64::MAX)))).await?;
-    Ok(found.into_iter().map(|(node,)| node).collect())
+) -> Result<Vec<(NodeId, Option<i64>)>, StoreError> {
+    let query = sql("SELECT node_id, settled_seq FROM nodes WHERE node_id <> $1 AND seen_at < $2");
+    executor.all(query.bind(this_node).bind(dead_before.unwrap_or(UnixMillis(i64::MAX)))).await
 }
 
-/// Removes a dead node. Returns what [`note_settled`] last recorded; `None` if the node is not dead after all, another
-/// node settled it, or nothing was recorded.
-pub async fn take_dead(
+/// Records that a dead node is settled up to `through`, if it was up to `after` and is still dead. False if another node
+/// settles it, or it is not dead after all.
+pub async fn advance_dead(
     tx: &mut Tx,
     node: NodeId,
     dead_before: Option<UnixMillis>,
-) -> Result<Option<i64>, StoreError> {
-    let query = sql("DELETE FROM nodes WHERE node_id = $1 AND seen_at < $2 RETURNING settled_seq");
-    let query = query.bind(node).bind(dead_before.unwrap_or(UnixMillis(i64::MAX)));
-    let taken: Vec<(Option<i64>,)> = tx.returning(query).await?;
-    Ok(taken.into_iter().next().and_then(|(seq,)| seq))
+    (after, through): (i64, i64),
+) -> Result<bool, StoreError> {
+    let query =
+        sql("UPDATE nodes SET settled_seq = $1 WHERE node_id = $2 AND seen_at < $3 AND settled_seq = $4");
+    let query = query.bind(through).bind(node).bind(dead_before.unwrap_or(UnixMillis(i64::MAX))).bind(after);
+    Ok(tx.execute(query).await? > 0)
+}
+
+/// Removes a dead node that has been settled.
+pub async fn remove_dead(
+    executor: impl Executor,
+    node: NodeId,
+    dead_before: Option<UnixMillis>,
+) -> Result<(), StoreError> {
+    let query = sql("DELETE FROM nodes WHERE node_id = $1 AND seen_at < $2");
+    executor.execute(query.bind(node).bind(dead_before.unwrap_or(UnixMillis(i64::MAX)))).await?;
+    Ok(())
 }
 
 /// Removes a node that has stopped.

@@ -267,12 +267,15 @@ async fn ask(
     let may_use_grant = matched.rule != Rule::Content;
     if may_use_grant && let Some(grant) = authorize::use_grant(state, asked).await? {
         let passage = AllowedBy { matched, grant: Some(grant) };
-        let sent = send(state, asked, &passage, body, claim).await?;
-        if sent.is_none() {
+        let sent = send(state, asked, &passage, body, claim).await;
+        let had_no_place = |error: &Error| {
+            matches!(error, Error::TooManyWebSockets { .. } | Error::TooManyAgentWebSockets { .. })
+        };
+        if matches!(sent, Ok(None)) || sent.as_ref().is_err_and(had_no_place) {
             // Nothing was sent, so the use is returned; the next round claims any grant that still applies.
             authorize::return_grant(state, asked, &passage).await?;
         }
-        return Ok(sent);
+        return sent;
     }
     if let Some(handshake) = handshake::of(asked.head) {
         return Box::pin(websocket::ask(state, asked, &matched, handshake)).await.map(Some);

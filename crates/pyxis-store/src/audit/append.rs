@@ -28,6 +28,9 @@ pub async fn append_in(
     keys: &AuditKeys,
     records: &[AuditRecord],
 ) -> Result<Vec<i64>, StoreError> {
+    if records.is_empty() {
+        return Ok(Vec::new());
+    }
     let count = i64::try_from(records.len()).unwrap_or(i64::MAX);
     let first = append_all(tx, Arc::new(keys.clone()), records.to_vec()).await?;
     Ok((first..first.saturating_add(count)).collect())

@@ -224,24 +224,26 @@ pub async fn head_seq(executor: impl Executor) -> Result<i64, StoreError> {
     Ok(head.map_or(0, |(seq,)| seq))
 }
 
-/// Requests after `after_seq` that were sent without asking a person and have no outcome, oldest first. With `node`,
-/// only those whose detail names it.
+/// Records `after < seq <= through` of requests that were sent and have no outcome, oldest first: those that no person was
+/// asked about, and WebSockets, whose approval ends when they open. With `node`, only those whose detail names it.
 pub async fn sent_without_outcome(
     executor: impl Executor,
-    after_seq: i64,
+    after: i64,
+    through: i64,
     node: Option<NodeId>,
-    limit: u32,
 ) -> Result<Vec<AuditRow>, StoreError> {
     let of_node = node.map(|node| format!("%\"node\":\"{node}\"%"));
     let query = sql(concat!(
         "SELECT ",
         audit_columns!("r"),
-        " FROM audit_records r WHERE r.seq > $1 AND r.kind = 'forward' AND r.decision IN ('auto', 'grant') \
+        " FROM audit_records r WHERE r.seq > $1 AND r.seq <= $2 \
+         AND (r.kind = 'forward' AND r.decision IN ('auto', 'grant') \
+         OR r.kind = 'execute' AND r.method = 'WEBSOCKET') \
          AND NOT EXISTS (SELECT 1 FROM audit_records o WHERE o.ref_seq = r.seq AND o.kind = 'outcome')"
     ))
-    .bind(after_seq)
+    .bind(after)
+    .bind(through)
     .push_if(" AND r.detail LIKE ?", of_node)
-    .then(" ORDER BY r.seq")
-    .limit(limit);
+    .then(" ORDER BY r.seq");
     executor.all(query).await
 }
