@@ -12,6 +12,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::auth::CredentialKind;
 use pyxis_core::clock::UnixMillis;
@@ -209,6 +210,10 @@ pub enum Command {
     /// Verify and print the audit trail.
     #[command(subcommand)]
     Audit(AuditCommand),
+    /// Print a script that completes commands and options in a shell.
+    Completions { shell: Shell },
+    /// Write a man page for each command to an existing directory.
+    Man { directory: PathBuf },
 }
 
 /// Addresses to listen on and surfaces to serve.
