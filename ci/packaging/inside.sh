@@ -23,7 +23,7 @@ for file in man/man1/pyxis.1.gz man/man1/pyxis-agent-add.1.gz bash-completion/co
     zsh/vendor-completions/_pyxis fish/vendor_completions.d/pyxis.fish; do
     [[ -s /usr/share/$file ]] || { echo "/usr/share/$file is missing"; false; }
 done
-expect "pyxis-healthcheck " "$(gzip -dc /usr/share/man/man1/pyxis-healthcheck.1.gz | sed -n 's/^\.TH \([^ ]* \).*/\1/p')"
+gzip -dc /usr/share/man/man1/pyxis-healthcheck.1.gz | grep --quiet '^\.SH OPTIONS'
 # Completion is what a shell does with the script, not the script.
 completed=$(bash -c '. /usr/share/bash-completion/completions/pyxis
     COMP_WORDS=(pyxis hea) COMP_CWORD=1; _pyxis pyxis hea pyxis; echo "${COMPREPLY[*]}"')

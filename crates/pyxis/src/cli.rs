@@ -211,9 +211,15 @@ pub enum Command {
     #[command(subcommand)]
     Audit(AuditCommand),
     /// Print a script that completes commands and options in a shell.
-    Completions { shell: Shell },
+    Completions {
+        /// Shell that reads the script.
+        shell: Shell,
+    },
     /// Write a man page for each command to an existing directory.
-    Man { directory: PathBuf },
+    Man {
+        /// Existing directory.
+        directory: PathBuf,
+    },
 }
 
 /// Addresses to listen on and surfaces to serve.

@@ -521,7 +521,9 @@ mod tests {
             let headers = ("PX_AUDIT_PUSH_HEADERS", "authorization=very-secret");
             load(&[("PX_AUDIT_PUSH", destination), headers], &[])
         };
-        for right in ["otlp+https://o.example.org", "otlp+http://localhost:4318", "otlp+http://127.0.0.1:4318"] {
+        for right in
+            ["otlp+https://o.example.org", "otlp+http://localhost:4318", "otlp+http://127.0.0.1:4318"]
+        {
             assert!(push(right).is_ok_and(|config| config.audit_push.is_some()), "{right}");
         }
         for (wrong, why) in [

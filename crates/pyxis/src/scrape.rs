@@ -106,7 +106,9 @@ impl Scrape {
         if let Ok(Ok(Some(import))) = timeout(LIMIT, PublishedProgress::read(&state.store)).await {
             import.show();
         }
-        if read_at.certificates.is_none_or(|at| at.elapsed() >= CERTIFICATES_FRESH) && self.show_certificates().await {
+        if read_at.certificates.is_none_or(|at| at.elapsed() >= CERTIFICATES_FRESH)
+            && self.show_certificates().await
+        {
             read_at.certificates = Some(Instant::now());
         }
         read_at.all = Some(Instant::now());

@@ -10,10 +10,10 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use super::HEAD_TIMEOUT;
 use super::body_wait::{BodyWait, SlowBodyFlag};
 use super::head::{Rest, Stream};
 use super::refusal::MalformedRequest;
-use super::HEAD_TIMEOUT;
 
 /// Stand-in for a refused request, so that its response is sent in order. [`Shared`] stores its number.
 const REFUSED: &[u8] = b"GET / HTTP/1.1\r\nhost: refused\r\nconnection: close\r\n\r\n";

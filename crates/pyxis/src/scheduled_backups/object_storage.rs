@@ -67,10 +67,15 @@ impl Bucket<'_> {
         let target = Target::parse(url).map_err(|error| anyhow::anyhow!("{url}: {error}"))?;
         let date = sigv4::date(self.clock.now());
         let host = target.authority();
-        let headers = [("host", host.as_str()), ("x-amz-content-sha256", hash), ("x-amz-date", date.as_str())];
+        let headers =
+            [("host", host.as_str()), ("x-amz-content-sha256", hash), ("x-amz-date", date.as_str())];
         let scope = SigningScope { region: &self.storage.region, service: "s3" };
-        let unsigned =
-            sigv4::Request { method: method.as_str(), target: &target, headers: &headers, payload_hash: hash };
+        let unsigned = sigv4::Request {
+            method: method.as_str(),
+            target: &target,
+            headers: &headers,
+            payload_hash: hash,
+        };
         let authorization = sigv4::authorization(&self.storage.keys, scope, &date, &unsigned);
         let request = Request::builder().method(method).uri(url).header("x-amz-content-sha256", hash);
         Ok(request.header("x-amz-date", &date).header(http::header::AUTHORIZATION, authorization))

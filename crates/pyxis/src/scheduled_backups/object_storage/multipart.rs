@@ -68,7 +68,8 @@ async fn put(bucket: &Bucket<'_>, url: &str, piece: FilePart<'_>) -> Result<Stri
     };
     let tag = answer.headers.get(ETAG).and_then(|tag| tag.to_str().ok());
     let tag = tag.map(|tag| tag.trim_matches('"')).filter(|tag| is_plain(tag));
-    let tag = tag.with_context(|| format!("cannot upload to {url}: the storage named no ETag of the part"))?;
+    let tag =
+        tag.with_context(|| format!("cannot upload to {url}: the storage named no ETag of the part"))?;
     Ok(format!("&quot;{tag}&quot;"))
 }
 

@@ -89,7 +89,12 @@ fn check_signature(upstream: &Upstream, sent: &Received) {
     let target = Target::parse(&upstream.url(&sent.target)).unwrap();
     let host = target.authority();
     let headers = [("host", host.as_str()), ("x-amz-content-sha256", hash), ("x-amz-date", date)];
-    let request = sigv4::Request { method: sent.method.as_str(), target: &target, headers: &headers, payload_hash: hash };
+    let request = sigv4::Request {
+        method: sent.method.as_str(),
+        target: &target,
+        headers: &headers,
+        payload_hash: hash,
+    };
     let keys = Keys {
         access_key_id: "AKID".to_owned(),
         secret_access_key: SecretString::new(SECRET_KEY.to_owned()),
@@ -175,7 +180,9 @@ async fn a_large_backup_is_uploaded_in_parts_that_are_joined() {
     let parts = content.chunks(5 << 20);
     assert_eq!((sent.len(), parts.len() > 2), (parts.len() + 2, true));
     let list: Vec<String> = (1..=parts.len())
-        .map(|number| format!("<Part><PartNumber>{number}</PartNumber><ETag>&quot;tag-{number}&quot;</ETag></Part>"))
+        .map(|number| {
+            format!("<Part><PartNumber>{number}</PartNumber><ETag>&quot;tag-{number}&quot;</ETag></Part>")
+        })
         .collect();
     let list = format!("<CompleteMultipartUpload>{}</CompleteMultipartUpload>", list.concat());
     for ((number, part), sent) in (1..).zip(parts).zip(&sent[1..]) {
@@ -191,7 +198,10 @@ async fn an_upload_in_parts_that_fails_is_aborted_and_no_success() {
     upstream.reply_with(|sent| storage(sent, 1));
     let (mut app, _directory) = large(&upstream).await;
     app.serve();
-    until("a refusal in the log", async || app.logs().contains("503 Service Unavailable SlowDown").then_some(())).await;
+    until("a refusal in the log", async || {
+        app.logs().contains("503 Service Unavailable SlowDown").then_some(())
+    })
+    .await;
     let sent = upstream.requests();
     let methods: Vec<_> = sent.iter().map(|sent| sent.method.as_str()).collect();
     assert_eq!(methods, ["POST", "PUT", "PUT", "PUT", "PUT", "DELETE"], "a part has three attempts");

@@ -73,12 +73,12 @@ async fn certificates_that_the_server_uses_show_their_earliest_expiry() {
     for (name, year) in [("late", 2100), ("early", 2090)] {
         let (certificate, key) = authority.client_until(name, year);
         let secret = json!({"certificate": certificate, "private_key": key});
-        let fields = json!({"auth": {"kind": "mtls"}, "secret": secret, "allowed_hosts": ["a.example.com"]});
+        let fields = json!({"auth": {"kind": "mtls"}, "secret": secret, "allowed_hosts": ["a.example.com"], "allow_http": false});
         site.credential(name, &fields).await;
     }
     let page = page(&site).await;
     // The first day of 2090 and of 4096, which is as late as a certificate of the testkit's authorities goes.
-    for (certificate, expiry) in [("client", 3_786_912_000.0), ("egress_ca", 67_090_032_000.0)] {
+    for (certificate, expiry) in [("client", 3_786_912_000.0), ("egress_ca", 67_090_118_400.0)] {
         let series = format!("pyxis_certificate_expiry_timestamp_seconds{{certificate=\"{certificate}\"}}");
         assert_eq!(value(&page, &series), Some(expiry), "{page}");
     }
@@ -95,7 +95,7 @@ engines! {
         let importing = importing.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut importing = importing.spawn().unwrap();
         let runs = async || value(&page(&site).await, TIME).filter(|time| *time > 1.7e9);
-        let begun = until("the import", runs).await;
+        let begun = until("the import", async || runs().await).await;
         importing.kill().unwrap();
         importing.wait().unwrap();
         assert_eq!(runs().await, Some(begun), "one that was killed is not complete");

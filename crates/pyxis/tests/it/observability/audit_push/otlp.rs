@@ -53,7 +53,7 @@ const SECRET: &str = "canary-collector-token";
 async fn an_otlp_receiver_with_authentication_gets_the_trail_and_no_one_sees_the_headers() {
     let receiver = Upstream::http().await;
     receiver.reply_with(|request| {
-        let is_allowed = request.header("authorization") == Some(&format!("Bearer {SECRET}"))
+        let is_allowed = request.header("authorization") == Some(format!("Bearer {SECRET}").as_str())
             && request.header("x-tenant") == Some("a,b");
         Reply::new(if is_allowed { 200 } else { 401 })
     });
@@ -72,7 +72,8 @@ async fn an_otlp_receiver_with_authentication_gets_the_trail_and_no_one_sees_the
     site.app.restart().await;
     let accepted = async || {
         let requests = receiver.requests();
-        let allowed = requests.into_iter().skip(refused).filter(|request| request.header("x-tenant").is_some());
+        let allowed =
+            requests.into_iter().skip(refused).filter(|request| request.header("x-tenant").is_some());
         messages(&allowed.collect::<Vec<_>>())
     };
     site.forward("GET", "/one").send().await.forwarded(200);
