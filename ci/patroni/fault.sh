@@ -118,7 +118,7 @@ await-sync) await_sync ;;
 kill)
     old=$(leader)
     # shellcheck disable=SC2046 # one argument for each process
-    kill -KILL $(of_node "$old") || true
+    kill -KILL $(of_node "$old") 2>/dev/null || true
     new=$(leader "$old")
     on "$old" ip route flush type blackhole
     start "$old"
