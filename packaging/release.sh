@@ -45,13 +45,20 @@ mkdir -p "$work/$folder"
 "$strip" -o "$work/$folder/pyxis" "$binary"
 cp LICENSE README.md CHANGELOG.md docs/reference/cli.md docs/reference/configuration.md packaging/pyxis.service \
     packaging/debian/pyxis.env packaging/debian/pyxis-admin "$work/$folder"
+here=$work/$folder/pyxis
+if [[ $machine != "$(uname -m)" ]]; then
+    # The program of another machine cannot say what its commands are.
+    env -u CARGO_BUILD_TARGET cargo build --locked --package pyxis --bin pyxis
+    here=${CARGO_TARGET_DIR:-target}/debug/pyxis
+fi
+packaging/manual.sh "$here" "$work/$folder"
 chmod -R u=rwX,go=rX "$work/$folder"
 pack "$folder.tar.gz" "$work" "$folder"
 
 echo "== Debian package"
 target=$machine-unknown-linux-gnu
 mkdir -p "$work/target/$target/release"
-cp "$work/$folder/pyxis" "$work/target/$target/release/pyxis"
+cp -R "$work/$folder"/{pyxis,man,completions} "$work/target/$target/release"
 # shellcheck disable=SC2086
 CARGO_TARGET_DIR=$work/target cargo deb --package pyxis --target "$target" --no-build --no-strip --quiet \
     ${PX_DEB_FLAGS:-} --output "$out/pyxis_${VERSION}_$debian.deb"

@@ -19,6 +19,15 @@ expect "root:pyxis 640" "$(stat --format '%U:%G %a' /etc/pyxis/key)"
 expect "root:pyxis 640" "$(stat --format '%U:%G %a' /etc/pyxis/pyxis.env)"
 expect "pyxis:pyxis 700" "$(stat --format '%U:%G %a' /var/lib/pyxis)"
 expect inactive "$(systemctl is-active pyxis || true)"
+for file in man/man1/pyxis.1.gz man/man1/pyxis-agent-add.1.gz bash-completion/completions/pyxis \
+    zsh/vendor-completions/_pyxis fish/vendor_completions.d/pyxis.fish; do
+    [[ -s /usr/share/$file ]] || { echo "/usr/share/$file is missing"; false; }
+done
+gzip -dc /usr/share/man/man1/pyxis-healthcheck.1.gz | grep --quiet '^\.SH OPTIONS'
+# Completion is what a shell does with the script, not the script.
+completed=$(bash -c '. /usr/share/bash-completion/completions/pyxis
+    COMP_WORDS=(pyxis hea) COMP_CWORD=1; _pyxis pyxis hea pyxis; echo "${COMPREPLY[*]}"')
+expect healthcheck "$completed"
 systemd-analyze verify pyxis.service
 # 0 is the best and 100 the worst. What counts is the network, which it needs.
 systemd-analyze security --offline=true --threshold=15 --no-pager /lib/systemd/system/pyxis.service >/mnt/security.log ||

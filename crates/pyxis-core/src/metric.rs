@@ -227,6 +227,12 @@ metrics! {
             "PostgreSQL: operations waiting for a connection.";
         BACKUP_TIME = "pyxis_backup_last_success_timestamp_seconds", Gauge, Timestamp, [],
             "Newest [scheduled backup](behavior/operations.md#scheduled-backups) that is complete and uploaded. Absent before the first one.";
+        STORE_ACQUIRE_SECONDS = "pyxis_store_acquire_seconds", Histogram(DISK), Seconds, [],
+            "PostgreSQL: time that an operation waits for a connection, opening one included.";
+        STORE_ACQUIRE_FAILURES = "pyxis_store_acquire_failures_total", Counter, Count, [],
+            "PostgreSQL: operations that got no connection, because none was free within `PX_DATABASE_TIMEOUT_SECS` or none could be opened. Their requests get 503.";
+        BACKUP_INTERVAL = "pyxis_backup_interval_seconds", Gauge, Seconds, [],
+            "`PX_BACKUP_INTERVAL_SECS` of a server that makes scheduled backups. Absent otherwise.";
     }
     "Scores" {
         SCORES = "pyxis_scores_total", Counter, Count, ["source": Words(&["stored", "computed"])],
@@ -237,6 +243,12 @@ metrics! {
             "Scores recomputed in the background of this server.";
         STAMPS_STORED = "pyxis_stamps_stored_total", Counter, Count, [],
             "Stamps that applications submitted and this server stored. Imports run in a process of their own.";
+        IMPORT_TIME = "pyxis_import_progress_timestamp_seconds", Gauge, Timestamp, [],
+            "Newest progress of the `pyxis stamps import` that was started last; it reports every 5 seconds. Stays if that import was killed or failed; 0 once one is complete.";
+        IMPORT_LINES = "pyxis_import_lines", Gauge, Count, ["result": Words(&["stored", "unchanged", "rejected"])],
+            "Lines that this import has read. They stay until the next import.";
+        IMPORT_REMAINING = "pyxis_import_remaining_bytes", Gauge, Bytes, [],
+            "Bytes of the file that this import has not read yet; 0 for standard input.";
     }
     "Verification" {
         CHAIN_QUESTIONS = "pyxis_chain_questions_total", Counter, Count, ["result": Words(&["answered", "failed"])],
@@ -273,6 +285,9 @@ metrics! {
         KEY_TIME = "pyxis_key_created_timestamp_seconds", Gauge, Timestamp,
             ["key": Words(&["data", "attestation"])],
             "Creation of the newest data key, and of the oldest attestation key in use.";
+        CERTIFICATE_EXPIRY = "pyxis_certificate_expiry_timestamp_seconds", Gauge, Timestamp,
+            ["certificate": Words(&["client", "egress_ca"])],
+            "Earliest expiry of the client certificates in stored credentials, and of the certificates in `PX_EGRESS_CA_FILE`. Read once a minute.";
     }
 }
 

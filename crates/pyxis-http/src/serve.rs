@@ -3,6 +3,7 @@
 //! Request heads are checked before hyper parses them ([`head`]). Heads that two servers could read differently are
 //! refused. Limits on the size of heads, and on the time for heads and bodies, are enforced here, too.
 
+mod body_wait;
 mod chunks;
 mod gate;
 mod head;
@@ -39,6 +40,12 @@ pub const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
 /// Maximum pause within a request body.
 pub const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// Total time that the server waits for the body of one request by default, in addition to [`SLOWEST_BODY`].
+pub const BODY_TOTAL: Duration = Duration::from_mins(5);
+
+/// Bytes that extend the total time for a body by a second.
+pub const SLOWEST_BODY: u64 = 1024;
+
 /// Maximum idle time between requests on an HTTP/1 connection.
 const KEEP_ALIVE: Duration = Duration::from_mins(1);
 
@@ -57,13 +64,16 @@ where
     S: Service<Request, Response = Response, Error = Infallible, Future: Send> + Clone + Send + 'static,
 {
     let boxed = |request: Incoming| request.map(axum::body::Body::new);
-    serve_peers(listener, |_| service.clone().map_request(boxed).map_future(Box::pin), stop).await
+    let service = |_| service.clone().map_request(boxed).map_future(Box::pin);
+    serve_peers(listener, service, BODY_TOTAL, stop).await
 }
 
-/// Like [`serve`], with a separate service per connection, created from the peer's address.
+/// Like [`serve`], with a separate service per connection, created from the peer's address, and with another total time
+/// for bodies.
 pub async fn serve_peers<S>(
     listener: TcpListener,
     service: impl Fn(Peer) -> S,
+    body_total: Duration,
     stop: impl Future<Output = ()>,
 ) -> bool
 where
@@ -96,10 +106,10 @@ where
         // Otherwise small responses wait for the client's delayed acknowledgment.
         let _ = stream.set_nodelay(true);
         let shared = Arc::new(Shared::default());
-        let gate = Gate::new(service(Peer::accepted(peer)), Arc::clone(&shared));
+        let gate = Gate::new(service(Peer::accepted(peer)), Arc::clone(&shared), body_total);
         let connection = builder
             .serve_connection_with_upgrades(
-                TokioIo::new(ScreenedStream::new(stream, shared)),
+                TokioIo::new(ScreenedStream::new(stream, shared, body_total)),
                 TowerToHyperService::new(gate),
             )
             .into_owned();

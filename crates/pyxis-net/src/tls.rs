@@ -1,10 +1,13 @@
 //! TLS trust: root certificates and their verification.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
+use x509_cert::Certificate;
+use x509_cert::der::Decode;
 
 /// Reason that the file of additional roots cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +28,15 @@ pub fn roots_from_pem(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, RootsE
     let roots =
         CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>().map_err(RootsError::Pem)?;
     if roots.is_empty() { Err(RootsError::Empty) } else { Ok(roots) }
+}
+
+/// Earliest expiry of the certificates in a PEM text, as time since 1970. `None` if none of them can be read.
+pub fn first_expiry(pem: &[u8]) -> Option<Duration> {
+    let expiry = |certificate: CertificateDer<'_>| {
+        let certificate = Certificate::from_der(&certificate).ok()?;
+        Some(certificate.tbs_certificate.validity.not_after.to_unix_duration())
+    };
+    CertificateDer::pem_slice_iter(pem).filter_map(|certificate| expiry(certificate.ok()?)).min()
 }
 
 /// TLS 1.2 and 1.3 with the Mozilla roots and `extra`; prefers HTTP/2. Certificates are always verified; this cannot be

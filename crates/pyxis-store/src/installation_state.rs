@@ -3,6 +3,7 @@
 use pyxis_core::chat::ChatPlatform;
 use pyxis_core::clock::UnixMillis;
 
+use crate::credentials::{CredentialRow, credential_columns};
 use crate::db::{Backend, sql};
 use crate::{Executor, PoolState, Store, StoreError};
 
@@ -112,4 +113,10 @@ pub async fn read(
         attestation_key_at: time("SELECT min(created_at) FROM attestation_keys WHERE retired_at IS NULL")
             .await?,
     })
+}
+
+/// Credentials of all workspaces that present a client certificate.
+pub async fn client_certificates(store: &Store) -> Result<Vec<CredentialRow>, StoreError> {
+    let query = concat!("SELECT ", credential_columns!(), " FROM credentials WHERE auth LIKE '%\"mtls\"%'");
+    store.all(sql(query)).await
 }

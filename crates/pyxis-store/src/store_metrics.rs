@@ -12,6 +12,8 @@ pub(crate) struct StoreMetrics {
     pub(crate) commit: Histogram,
     pub(crate) append: Histogram,
     pub(crate) append_failures: Counter,
+    pub(crate) acquire: Histogram,
+    pub(crate) acquire_failures: Counter,
     sync: Histogram,
     checkpoint: Histogram,
 }
@@ -20,6 +22,8 @@ pub(crate) static METRICS: LazyLock<StoreMetrics> = LazyLock::new(|| StoreMetric
     commit: histogram!(metric::STORE_COMMIT_SECONDS.name),
     append: histogram!(metric::AUDIT_APPEND_SECONDS.name),
     append_failures: counter!(metric::AUDIT_APPEND_FAILURES.name),
+    acquire: histogram!(metric::STORE_ACQUIRE_SECONDS.name),
+    acquire_failures: counter!(metric::STORE_ACQUIRE_FAILURES.name),
     sync: histogram!(metric::STORE_SYNC_SECONDS.name),
     checkpoint: histogram!(metric::STORE_CHECKPOINT_SECONDS.name),
 });

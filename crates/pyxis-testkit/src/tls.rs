@@ -92,9 +92,15 @@ impl Authority {
 
     /// A client certificate and its key, both in PEM.
     pub fn client(&self, name: &str) -> (String, String) {
+        self.client_until(name, 4096)
+    }
+
+    /// The same, with a certificate that expires on the first day of `year`.
+    pub fn client_until(&self, name: &str, year: i32) -> (String, String) {
         let key = KeyPair::generate().expect("a key");
         let mut params = CertificateParams::new(vec![name.to_owned()]).expect("parameters");
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        params.not_after = rcgen::date_time_ymd(year, 1, 1);
         let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
         (certificate.pem(), key.serialize_pem())
     }

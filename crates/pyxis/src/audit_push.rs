@@ -93,7 +93,7 @@ async fn send(state: &gateway::State, destination: &AuditDestination, page: &[Au
         AuditDestination::Syslog { host, port } => {
             syslog::send(&state.net_private, host, *port, &state.config.base_url, page).await
         }
-        AuditDestination::Otlp { url } => otlp::send(&state.net_private, url, page).await,
+        AuditDestination::Otlp { url, headers } => otlp::send(&state.net_private, url, headers, page).await,
     }
 }
 

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use pyxis_core::auth::CredentialKind;
 
 use crate::config::Flags;
@@ -218,6 +219,16 @@ pub enum Command {
     /// Verify and print the audit trail.
     #[command(subcommand)]
     Audit(AuditCommand),
+    /// Print a script that completes commands and options in a shell.
+    Completions {
+        /// Shell that reads the script.
+        shell: Shell,
+    },
+    /// Write a man page for each command to an existing directory.
+    Man {
+        /// Existing directory.
+        directory: PathBuf,
+    },
 }
 
 /// Addresses to listen on and surfaces to serve.

@@ -18,6 +18,7 @@ mod in_flight;
 mod issuers;
 mod keys;
 mod login;
+mod manual;
 mod mcp;
 mod mcp_tools;
 mod models;
@@ -133,6 +134,8 @@ async fn command(cli: Cli) -> Result<ExitCode> {
         Command::Network(command) => return networks::run(&global, command).await,
         Command::Check(command) => return checks::run(&global, command).await,
         Command::Audit(command) => return audit::run(&global, command).await,
+        Command::Completions { shell } => manual::completions(shell),
+        Command::Man { directory } => manual::pages(&directory),
     };
     match done {
         Ok(()) => Ok(ExitCode::SUCCESS),

@@ -76,6 +76,8 @@ pub struct Config {
     pub entrance_wait: Duration,
     /// Longest silence within a streamed response.
     pub stream_idle: Duration,
+    /// Longest time that the server waits for a request's body, unless it is long.
+    pub request_body: Duration,
     /// Longest time without a frame on a WebSocket.
     pub websocket_idle: Duration,
     /// Longest time that a WebSocket is open.
@@ -223,6 +225,7 @@ impl Config {
             mcp_wait: Duration::from_secs(source.parsed("mcp_wait_secs")?),
             entrance_wait: Duration::from_secs(source.parsed("entrance_wait_secs")?),
             stream_idle: Duration::from_secs(source.parsed("stream_idle_secs")?),
+            request_body: Duration::from_secs(source.parsed("request_body_max_secs")?),
             websocket_idle: Duration::from_secs(source.parsed("websocket_idle_secs")?),
             websocket_time: Duration::from_secs(source.parsed("websocket_max_secs")?),
             websockets_max: source.parsed("websockets_max")?,
@@ -249,7 +252,7 @@ impl Config {
             backups: Backups::read(source)?,
             chats: Chats::read(source)?,
             otlp_endpoint: source.otlp_endpoint(),
-            audit_push: source.optional("audit_push")?,
+            audit_push: AuditDestination::read(source)?,
             log: source.text("log")?,
             log_json: source.parsed("log_json")?,
             log_requests: source.parsed("log_requests")?,
@@ -280,6 +283,9 @@ impl Config {
         }
         if !(1..=600).contains(&self.database_statement.as_secs()) {
             bail!("PX_DATABASE_STATEMENT_SECS must be 1 to 600");
+        }
+        if !(1..=86400).contains(&self.request_body.as_secs()) {
+            bail!("PX_REQUEST_BODY_MAX_SECS must be 1 to 86400");
         }
         if self.response_time.is_zero() {
             bail!("PX_RESPONSE_MAX_SECS must be at least 1");
@@ -522,6 +528,27 @@ mod tests {
         let often = load(&[("PX_BACKUP_DIR", "/b"), ("PX_BACKUP_INTERVAL_SECS", "59")], &[]).map(drop);
         assert!(format!("{:#}", often.unwrap_err()).contains("PX_BACKUP_INTERVAL_SECS must be at least 60"));
         assert!(load(&[], &[]).unwrap().backups.is_none());
+    }
+
+    #[test]
+    fn headers_of_the_audit_push_need_otlp_and_an_encrypted_way() {
+        let push = |destination| {
+            let headers = ("PX_AUDIT_PUSH_HEADERS", "authorization=very-secret");
+            load(&[("PX_AUDIT_PUSH", destination), headers], &[])
+        };
+        for right in
+            ["otlp+https://o.example.org", "otlp+http://localhost:4318", "otlp+http://127.0.0.1:4318"]
+        {
+            assert!(push(right).is_ok_and(|config| config.audit_push.is_some()), "{right}");
+        }
+        for (wrong, why) in [
+            ("syslog+tls://logs.example.org", "is for OTLP"),
+            ("", "is for OTLP"),
+            ("otlp+http://o.example.org", "unencrypted"),
+        ] {
+            let error = format!("{:#}", push(wrong).map(drop).unwrap_err());
+            assert!(error.contains(why) && !error.contains("very-secret"), "{error}");
+        }
     }
 
     #[test]

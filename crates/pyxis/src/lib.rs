@@ -7,6 +7,7 @@ pub mod commands;
 pub mod config;
 mod front;
 pub mod health;
+mod import_progress;
 mod log_sampling;
 pub mod nodes;
 pub mod openapi;

@@ -21,6 +21,7 @@ use tokio::sync::watch;
 use crate::config::Config;
 use crate::config::backups::Backups;
 use crate::signed_head;
+use object_storage::Bucket;
 
 /// Time before a backup or upload that failed is tried again.
 const RETRY: Duration = Duration::from_mins(10);
@@ -115,7 +116,7 @@ impl Schedule {
         };
         if let Some(storage) = &settings.storage {
             self.to_upload = Some(path.clone());
-            object_storage::upload(&state.net, storage, &path, state.clock.now()).await?;
+            Bucket { net: &state.net, storage, clock: state.clock.as_ref() }.upload(&path).await?;
             self.to_upload = None;
         }
         report(self.newest.unwrap_or_else(|| state.clock.now()));

@@ -1,5 +1,6 @@
 //! The page of metrics. Gauges about the installation are read when it is, and not more often than once a second.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,14 +11,17 @@ use axum::routing::get;
 use metrics::gauge;
 use metrics_exporter_prometheus::PrometheusHandle;
 use pyxis_core::chat::ChatPlatform;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::metric;
 use pyxis_gateway as gateway;
 use pyxis_store::installation_state::{self, Backlog, InstallationState};
 use tokio::sync::Mutex;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use crate::audit_push;
+use crate::config::Config;
 use crate::health;
+use crate::import_progress::PublishedProgress;
 use crate::telemetry::seconds;
 
 /// Age up to which the gauges are not read again.
@@ -26,6 +30,8 @@ const FRESH: Duration = Duration::from_secs(1);
 const LIMIT: Duration = Duration::from_millis(1500);
 /// Time before its expiry from which a token counts as expiring.
 const EXPIRING: Duration = Duration::from_hours(7 * 24);
+/// Age up to which certificates are not read again.
+const CERTIFICATES_FRESH: Duration = Duration::from_mins(1);
 /// Interval for aggregating what the histograms collected, so that their memory is bounded without a collector.
 const UPKEEP: Duration = Duration::from_secs(5);
 
@@ -36,13 +42,29 @@ pub(crate) struct Scrape {
     handle: PrometheusHandle,
     /// True if audit records are pushed.
     pushes_audit: bool,
-    /// Time of the last reading.
-    read_at: Arc<Mutex<Option<Instant>>>,
+    /// Time between scheduled backups.
+    backup_interval: Option<Duration>,
+    egress_ca_file: Option<PathBuf>,
+    read_at: Arc<Mutex<ReadTimes>>,
+}
+
+/// Times of the last readings.
+#[derive(Default)]
+struct ReadTimes {
+    all: Option<Instant>,
+    certificates: Option<Instant>,
 }
 
 impl Scrape {
-    pub(crate) fn new(state: gateway::State, handle: PrometheusHandle, pushes_audit: bool) -> Self {
-        Self { state, handle, pushes_audit, read_at: Arc::default() }
+    pub(crate) fn new(state: gateway::State, handle: PrometheusHandle, config: &Config) -> Self {
+        Self {
+            state,
+            handle,
+            pushes_audit: config.audit_push.is_some(),
+            backup_interval: config.backups.as_ref().map(|backups| backups.interval),
+            egress_ca_file: config.egress_ca_file.clone(),
+            read_at: Arc::default(),
+        }
     }
 
     /// The route of the page.
@@ -64,13 +86,13 @@ impl Scrape {
     /// Reads the gauges, unless another collector did a moment ago.
     async fn read(&self) {
         let mut read_at = self.read_at.lock().await;
-        if read_at.is_some_and(|at| at.elapsed() < FRESH) {
+        if read_at.all.is_some_and(|at| at.elapsed() < FRESH) {
             return;
         }
         let state = &self.state;
         let soon = state.now().plus(EXPIRING);
         let found = installation_state::read(&state.store, state.now(), soon);
-        let (health, found) = tokio::join!(health::check(state, LIMIT), tokio::time::timeout(LIMIT, found));
+        let (health, found) = tokio::join!(health::check(state, LIMIT), timeout(LIMIT, found));
         gauge!(metric::READY.name).set(if health.ready() { 1.0 } else { 0.0 });
         self.show_process();
         match found {
@@ -81,13 +103,36 @@ impl Scrape {
         if self.pushes_audit {
             self.show_push().await;
         }
-        *read_at = Some(Instant::now());
+        if let Ok(Ok(Some(import))) = timeout(LIMIT, PublishedProgress::read(&state.store)).await {
+            import.show();
+        }
+        if read_at.certificates.is_none_or(|at| at.elapsed() >= CERTIFICATES_FRESH)
+            && self.show_certificates().await
+        {
+            read_at.certificates = Some(Instant::now());
+        }
+        read_at.all = Some(Instant::now());
+    }
+
+    /// Sets the gauges of certificates. Returns true if all of them could be read.
+    async fn show_certificates(&self) -> bool {
+        let clients = timeout(LIMIT, gateway::first_client_certificate_expiry(&self.state)).await;
+        let Ok(Ok(client)) = clients else { return false };
+        let set = |certificate: &'static str, expiry: Option<UnixMillis>| {
+            let expiry = expiry.map_or(0.0, seconds);
+            gauge!(metric::CERTIFICATE_EXPIRY.name, "certificate" => certificate).set(expiry);
+        };
+        set("client", client);
+        let Some(path) = &self.egress_ca_file else { return true };
+        let Ok(pem) = tokio::fs::read(path).await else { return false };
+        set("egress_ca", pyxis_net::tls::first_expiry(&pem).map(|since| UnixMillis(0).plus(since)));
+        true
     }
 
     /// Sets the gauges of the audit push.
     #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
     async fn show_push(&self) {
-        let lag = tokio::time::timeout(LIMIT, audit_push::lag(&self.state.store)).await;
+        let lag = timeout(LIMIT, audit_push::lag(&self.state.store)).await;
         let Ok(Ok(lag)) = lag else { return };
         gauge!(metric::AUDIT_PUSH_LAG_RECORDS.name).set(lag.records as f64);
         let age = lag.oldest.map_or(Duration::ZERO, |oldest| self.state.now().since(oldest));
@@ -99,6 +144,9 @@ impl Scrape {
     fn show_process(&self) {
         let store = &self.state.store;
         gauge!(metric::WEBSOCKETS_OPEN.name).set(self.state.open_websockets());
+        if let Some(interval) = self.backup_interval {
+            gauge!(metric::BACKUP_INTERVAL.name).set(interval.as_secs_f64());
+        }
         gauge!(metric::AUDIT_QUEUE.name).set(self.state.audit.queued() as f64);
         if let Some(bytes) = store.wal_bytes() {
             gauge!(metric::STORE_WAL_BYTES.name).set(bytes as f64);

@@ -113,7 +113,7 @@ pub async fn run(app: App, bound: Bound, signals: StopSignals, traces: Option<Tr
     present.recovered();
     log_start(&app, bound.address);
     if let Some(Metrics { listener, handle }) = bound.metrics {
-        let scrape = Scrape::new(app.gateway.clone(), handle, app.config.audit_push.is_some());
+        let scrape = Scrape::new(app.gateway.clone(), handle, &app.config);
         scrape.start_upkeep();
         let router = scrape.router();
         let stopped = until(stopped.clone());
@@ -142,7 +142,9 @@ pub async fn run(app: App, bound: Bound, signals: StopSignals, traces: Option<Tr
         stop.send_replace(true);
     });
     service_manager::notify(Notice::Ready);
-    let served = serve::serve_peers(bound.listener, |peer| front.for_peer(peer), until(stopped.clone()));
+    let body_total = app.config.request_body;
+    let served =
+        serve::serve_peers(bound.listener, |peer| front.for_peer(peer), body_total, until(stopped.clone()));
     let asked = async {
         until(stopped).await;
         Instant::now()

@@ -158,8 +158,14 @@ pub(crate) fn refused(state: &State, asked: &ValidatedRequest<'_>, error: &Error
 }
 
 /// An approved request that is about to be sent.
-pub(crate) fn execute(now: UnixMillis, row: &ApprovalRow) -> AuditRecord {
-    let mut record = AuditRecord::new(now, AuditEvent::RequestExecuted);
+pub(crate) fn execute(state: &State, row: &ApprovalRow) -> AuditRecord {
+    let mut record = AuditRecord::new(state.now(), AuditEvent::RequestExecuted);
+    if row.method == Method::WebSocket.as_str()
+        && let Some(node) = sending_node(state)
+    {
+        // Its approval ends when it opens; from then on it is settled like a request that no one was asked about.
+        record.detail = json(&json!({ "node": node }));
+    }
     record.workspace_id = Some(row.workspace_id);
     record.actor = ActorId::Agent(row.agent_id);
     record.actor_name.clone_from(&row.agent_name);

@@ -3,12 +3,15 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::CredentialId;
-use pyxis_net::{Client, Identity};
+use pyxis_net::{Client, Identity, tls};
+use pyxis_store::{credentials, installation_state};
 
 use crate::error::{Error, Result};
 use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::secret_value::SecretValue;
+use crate::runtime::state::State;
 
 /// Maximum number of cached clients. Beyond it, the cache is cleared.
 const MAX_CLIENTS: usize = 1000;
@@ -24,6 +27,21 @@ pub(crate) fn read(secret: &SecretValue) -> Result<Identity> {
     };
     Identity::from_pem(part("certificate")?, part("private_key")?)
         .map_err(|error| Error::field("secret", error.to_string()))
+}
+
+/// Earliest expiry of the client certificates in all stored credentials.
+pub async fn first_client_certificate_expiry(state: &State) -> Result<Option<UnixMillis>> {
+    let mut first = None;
+    for row in installation_state::client_certificates(&state.store).await? {
+        let Some(sealed) = &row.sealed_secret else { continue };
+        let aad = credentials::secret_aad(row.workspace_id, row.id);
+        let Ok(secret) = state.keyring.open(&aad, sealed) else { continue };
+        let Ok(secret) = SecretValue::from_bytes(&secret) else { continue };
+        let expiry = secret.field("certificate").and_then(|pem| tls::first_expiry(pem.as_bytes()));
+        let expiry = expiry.map(|since| UnixMillis(0).plus(since));
+        first = [first, expiry].into_iter().flatten().min();
+    }
+    Ok(first)
 }
 
 impl MtlsClients {

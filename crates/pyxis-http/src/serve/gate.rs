@@ -2,18 +2,17 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use axum::response::Response;
 use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_LENGTH, HOST};
 use http::{HeaderMap, Request, StatusCode, Version};
 use http_body::{Body, Frame, SizeHint};
-use tokio::time::{Instant, Sleep, sleep_until};
 use tower::Service;
 
-use super::BODY_TIMEOUT;
+use super::body_wait::{BodyWait, SlowBodyFlag};
 use super::head::is_host;
 use super::refusal::{MAX_HEADER_BYTES, MAX_HEADER_FIELDS, MalformedRequest};
 use super::wire::Shared;
@@ -23,11 +22,13 @@ use super::wire::Shared;
 pub(super) struct Gate<S> {
     service: S,
     shared: Arc<Shared>,
+    /// Total time for a body.
+    body_total: Duration,
 }
 
 impl<S> Gate<S> {
-    pub(super) fn new(service: S, shared: Arc<Shared>) -> Self {
-        Self { service, shared }
+    pub(super) fn new(service: S, shared: Arc<Shared>, body_total: Duration) -> Self {
+        Self { service, shared, body_total }
     }
 
     /// Checks a request's head. Over HTTP/1, [`super::wire`] has already done most of it.
@@ -100,8 +101,8 @@ where
         let (stall, request) = if request.body().is_end_stream() {
             (Stall::Never, request.map(RequestBody::new))
         } else if version == Version::HTTP_2 {
-            let flag = Arc::new(AtomicBool::new(false));
-            let watch = Watch { timer: None, waiting: false, stalled: Arc::clone(&flag) };
+            let flag = Arc::new(SlowBodyFlag::default());
+            let watch = Watch { wait: BodyWait::new(self.body_total), flag: Arc::clone(&flag) };
             (Stall::Stream(flag), request.map(|body| RequestBody { body, watch: Some(watch) }))
         } else {
             (Stall::Connection(Arc::clone(&self.shared)), request.map(RequestBody::new))
@@ -110,20 +111,20 @@ where
     }
 }
 
-/// Source of a body's stall flag.
+/// Place that says why a body ended too early.
 enum Stall {
     /// The request has no body.
     Never,
     Connection(Arc<Shared>),
-    Stream(Arc<AtomicBool>),
+    Stream(Arc<SlowBodyFlag>),
 }
 
 impl Stall {
-    fn happened(&self) -> bool {
+    fn reason(&self) -> Option<MalformedRequest> {
         match self {
-            Self::Never => false,
-            Self::Connection(shared) => shared.is_stalled(),
-            Self::Stream(flag) => flag.load(Ordering::Relaxed),
+            Self::Never => None,
+            Self::Connection(shared) => shared.slow_body(),
+            Self::Stream(flag) => flag.get(),
         }
     }
 }
@@ -156,12 +157,12 @@ where
                 if response.status() == StatusCode::SWITCHING_PROTOCOLS && this.version == Version::HTTP_11 {
                     this.shared.switch();
                 }
-                // If the body stalled, that is the reason for the handler's error.
+                // If the body was too slow, that is the reason for the handler's error.
                 let failed = response.status().is_client_error() || response.status().is_server_error();
-                if !failed || !this.stall.happened() {
-                    return Poll::Ready(Ok(response));
+                match this.stall.reason().filter(|_| failed) {
+                    Some(reason) => reason,
+                    None => return Poll::Ready(Ok(response)),
                 }
-                MalformedRequest::SlowBody
             }
         };
         let mut response = refusal.response();
@@ -172,7 +173,7 @@ where
     }
 }
 
-/// Request body that times out when the client stalls.
+/// Request body that times out when the client stalls or is too slow.
 pub struct RequestBody {
     body: hyper::body::Incoming,
     /// Set over HTTP/2. Over HTTP/1 the connection enforces the timeout.
@@ -180,10 +181,8 @@ pub struct RequestBody {
 }
 
 struct Watch {
-    /// Created at the first wait.
-    timer: Option<Pin<Box<Sleep>>>,
-    waiting: bool,
-    stalled: Arc<AtomicBool>,
+    wait: BodyWait,
+    flag: Arc<SlowBodyFlag>,
 }
 
 impl RequestBody {
@@ -192,22 +191,10 @@ impl RequestBody {
     }
 }
 
-/// No data arrived for [`BODY_TIMEOUT`].
+/// The client was too slow.
 #[derive(Debug, thiserror::Error)]
 #[error("the rest of the body did not arrive in time")]
-struct StallError;
-
-impl Watch {
-    fn poll_over(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let deadline = Instant::now() + BODY_TIMEOUT;
-        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
-        if !self.waiting {
-            self.waiting = true;
-            timer.as_mut().reset(deadline);
-        }
-        timer.as_mut().poll(context)
-    }
-}
+struct SlowBodyError;
 
 impl Body for RequestBody {
     type Data = Bytes;
@@ -221,14 +208,15 @@ impl Body for RequestBody {
         let frame = Pin::new(&mut this.body).poll_frame(context);
         if let Poll::Ready(frame) = frame {
             if let Some(watch) = &mut this.watch {
-                watch.waiting = false;
+                let data = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
+                watch.wait.arrived(data.map_or(0, Bytes::len));
             }
             return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }
         let Some(watch) = &mut this.watch else { return Poll::Pending };
-        ready!(watch.poll_over(context));
-        watch.stalled.store(true, Ordering::Relaxed);
-        Poll::Ready(Some(Err(StallError.into())))
+        let reason = ready!(watch.wait.poll_too_slow(context));
+        watch.flag.set(reason);
+        Poll::Ready(Some(Err(SlowBodyError.into())))
     }
 
     fn is_end_stream(&self) -> bool {

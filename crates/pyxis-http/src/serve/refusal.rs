@@ -6,7 +6,7 @@ use http::header::{CONNECTION, HeaderValue};
 use metrics::counter;
 use pyxis_core::metric;
 
-use super::{BODY_TIMEOUT, HEAD_TIMEOUT};
+use super::{BODY_TIMEOUT, HEAD_TIMEOUT, SLOWEST_BODY};
 use crate::{Problem, cors};
 
 /// Maximum total size of a request's header fields, in bytes, including line ends.
@@ -39,12 +39,13 @@ pub(super) enum MalformedRequest {
     TransferEncoding,
     LengthAndEncoding,
     SlowHead,
+    StalledBody,
     SlowBody,
 }
 
 impl MalformedRequest {
     /// All reasons, ordered by number.
-    const ALL: [Self; 18] = [
+    const ALL: [Self; 19] = [
         Self::RequestLine,
         Self::Version,
         Self::UriTooLong,
@@ -62,6 +63,7 @@ impl MalformedRequest {
         Self::TransferEncoding,
         Self::LengthAndEncoding,
         Self::SlowHead,
+        Self::StalledBody,
         Self::SlowBody,
     ];
 
@@ -89,7 +91,9 @@ impl MalformedRequest {
             Self::TooManyFields | Self::FieldsTooLarge => {
                 (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "headers_too_large")
             }
-            Self::SlowHead | Self::SlowBody => (StatusCode::REQUEST_TIMEOUT, "request_timeout"),
+            Self::SlowHead | Self::StalledBody | Self::SlowBody => {
+                (StatusCode::REQUEST_TIMEOUT, "request_timeout")
+            }
             _ => (StatusCode::BAD_REQUEST, "malformed_request"),
         };
         Problem::new(status, code, self.detail())
@@ -135,9 +139,12 @@ impl MalformedRequest {
             Self::SlowHead => {
                 format!("the head of the request took longer than {} seconds", HEAD_TIMEOUT.as_secs())
             }
-            Self::SlowBody => format!(
+            Self::StalledBody => format!(
                 "the rest of the body did not arrive for {} seconds: send the request again",
                 BODY_TIMEOUT.as_secs()
+            ),
+            Self::SlowBody => format!(
+                "the body arrived too slowly: send the request again, with at least {SLOWEST_BODY} bytes a second"
             ),
         }
     }

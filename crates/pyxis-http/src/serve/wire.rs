@@ -10,9 +10,10 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use super::HEAD_TIMEOUT;
+use super::body_wait::{BodyWait, SlowBodyFlag};
 use super::head::{Rest, Stream};
 use super::refusal::MalformedRequest;
-use super::{BODY_TIMEOUT, HEAD_TIMEOUT};
 
 /// Stand-in for a refused request, so that its response is sent in order. [`Shared`] stores its number.
 const REFUSED: &[u8] = b"GET / HTTP/1.1\r\nhost: refused\r\nconnection: close\r\n\r\n";
@@ -36,8 +37,8 @@ pub(super) struct Shared {
     /// Number of the refused request, or 0. Written after the reason.
     refused: AtomicU64,
     reason: AtomicU8,
-    /// True once a body stalled.
-    stalled: AtomicBool,
+    /// Set once a body was too slow.
+    slow_body: SlowBodyFlag,
     /// True once the connection has changed its protocol.
     switched: AtomicBool,
 }
@@ -64,9 +65,9 @@ impl Shared {
         self.refused.store(number, Ordering::Release);
     }
 
-    /// True once a body stalled.
-    pub(super) fn is_stalled(&self) -> bool {
-        self.stalled.load(Ordering::Relaxed)
+    /// Reason that a body ended too early, if one did.
+    pub(super) fn slow_body(&self) -> Option<MalformedRequest> {
+        self.slow_body.get()
     }
 }
 
@@ -78,9 +79,12 @@ pub(super) struct ScreenedStream<S> {
     /// Bytes not yet passed to hyper. The first `good` of them are safe to pass on.
     held: Vec<u8>,
     good: usize,
-    /// Deadline for the current head or body.
+    /// Deadline for the current head.
     timer: Option<Pin<Box<Sleep>>>,
     waits: Wait,
+    body: BodyWait,
+    /// Number of the request that `body` belongs to.
+    body_of: u64,
     ended: End,
     /// Deadline for discarding incoming bytes.
     linger: Option<Pin<Box<Sleep>>>,
@@ -102,14 +106,14 @@ enum End {
     Refused,
     /// A chunked body is damaged.
     Broken,
-    /// A body stalled.
-    Stalled,
+    /// A body was too slow.
+    SlowBody,
     /// No request arrived.
     Idle,
 }
 
 impl<S: AsyncRead + Unpin> ScreenedStream<S> {
-    pub(super) fn new(stream: S, shared: Arc<Shared>) -> Self {
+    pub(super) fn new(stream: S, shared: Arc<Shared>, body_total: Duration) -> Self {
         Self {
             stream,
             scanned: Stream::default(),
@@ -118,6 +122,8 @@ impl<S: AsyncRead + Unpin> ScreenedStream<S> {
             good: 0,
             timer: None,
             waits: Wait::Nothing,
+            body: BodyWait::new(body_total),
+            body_of: 0,
             ended: End::No,
             linger: None,
         }
@@ -162,14 +168,15 @@ impl<S: AsyncRead + Unpin> ScreenedStream<S> {
         self.ended = End::Refused;
     }
 
-    /// Reads once. Returns `false` at the end of the stream.
-    fn poll_fill(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<bool>> {
+    /// Reads once. Returns the number of bytes, 0 at the end of the stream.
+    fn poll_fill(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<usize>> {
         if self.held.is_empty() && buf.remaining() >= WIDE {
             let before = buf.filled().len();
             ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
             let bytes = &buf.filled()[before..];
-            if bytes.is_empty() {
-                return Poll::Ready(Ok(false));
+            let read = bytes.len();
+            if read == 0 {
+                return Poll::Ready(Ok(0));
             }
             let scan = self.scanned.scan(bytes);
             if scan.rest == Rest::Unfinished {
@@ -177,17 +184,14 @@ impl<S: AsyncRead + Unpin> ScreenedStream<S> {
             }
             buf.set_filled(before + scan.good);
             self.settle(scan.rest);
-            return Poll::Ready(Ok(true));
+            return Poll::Ready(Ok(read));
         }
         let mut bytes = [0; 4 * WIDE];
         let mut read = ReadBuf::new(&mut bytes);
         ready!(Pin::new(&mut self.stream).poll_read(cx, &mut read))?;
-        if read.filled().is_empty() {
-            return Poll::Ready(Ok(false));
-        }
         self.held.extend_from_slice(read.filled());
         self.scan_held();
-        Poll::Ready(Ok(true))
+        Poll::Ready(Ok(read.filled().len()))
     }
 
     /// Kind of data that is awaited now. None between requests, where hyper applies its own limit.
@@ -201,39 +205,48 @@ impl<S: AsyncRead + Unpin> ScreenedStream<S> {
         }
     }
 
-    /// Resolves when the current wait exceeds its limit.
-    fn poll_patience(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    /// Waits on, and handles a wait that exceeds its limit.
+    fn poll_give_up(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let awaited = self.awaited();
-        let limit = match awaited {
-            Wait::Nothing => {
-                self.waits = Wait::Nothing;
-                return Poll::Pending;
+        let is_new = self.waits != awaited;
+        self.waits = awaited;
+        match awaited {
+            Wait::Nothing => return Poll::Pending,
+            Wait::Head => {
+                // A head's time starts with its first byte.
+                ready!(self.poll_head_late(is_new, cx));
+                if self.held.is_empty() {
+                    self.ended = End::Idle;
+                } else {
+                    self.refuse(MalformedRequest::SlowHead);
+                }
             }
-            Wait::Head => HEAD_TIMEOUT,
-            Wait::Body => BODY_TIMEOUT,
-        };
-        // A head's time starts with its first byte, a body's with the last byte received.
-        if self.waits != awaited {
-            let deadline = Instant::now() + limit;
+            Wait::Body => {
+                let reason = ready!(self.body.poll_too_slow(cx));
+                self.shared.slow_body.set(reason);
+                self.ended = End::SlowBody;
+            }
+        }
+        Poll::Ready(())
+    }
+
+    fn poll_head_late(&mut self, is_new: bool, cx: &mut Context<'_>) -> Poll<()> {
+        if is_new {
+            let deadline = Instant::now() + HEAD_TIMEOUT;
             match &mut self.timer {
                 Some(timer) => timer.as_mut().reset(deadline),
                 None => self.timer = Some(Box::pin(sleep_until(deadline))),
             }
-            self.waits = awaited;
         }
         self.timer.as_mut().map_or(Poll::Pending, |timer| timer.as_mut().poll(cx))
     }
 
-    /// Handles an expired wait.
-    fn give_up(&mut self) {
-        match self.waits {
-            Wait::Nothing => {}
-            Wait::Head if self.held.is_empty() => self.ended = End::Idle,
-            Wait::Head => self.refuse(MalformedRequest::SlowHead),
-            Wait::Body => {
-                self.shared.stalled.store(true, Ordering::Relaxed);
-                self.ended = End::Stalled;
-            }
+    /// Ends a wait for a body, and begins with the next body after a new head.
+    fn arrived(&mut self, bytes: usize) {
+        self.body.arrived(bytes);
+        if self.body_of != self.scanned.heads() {
+            self.body_of = self.scanned.heads();
+            self.body.restart();
         }
     }
 
@@ -272,20 +285,18 @@ impl<S: AsyncRead + Unpin> AsyncRead for ScreenedStream<S> {
                 End::Broken => {
                     return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, "damaged chunk")));
                 }
-                End::Stalled => return Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
+                End::SlowBody => return Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
             }
             match this.poll_fill(cx, buf) {
-                Poll::Ready(Ok(true)) => {
+                Poll::Ready(Ok(0)) => return Poll::Ready(Ok(())),
+                Poll::Ready(Ok(bytes)) => {
+                    this.arrived(bytes);
                     if this.waits == Wait::Body || this.awaited() != Wait::Head {
                         this.waits = Wait::Nothing;
                     }
                 }
-                Poll::Ready(Ok(false)) => return Poll::Ready(Ok(())),
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-                Poll::Pending => {
-                    ready!(this.poll_patience(cx));
-                    this.give_up();
-                }
+                Poll::Pending => ready!(this.poll_give_up(cx)),
             }
         }
     }
@@ -379,7 +390,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_client_that_never_stops_sending_is_left_at_the_deadline() {
-        let mut stream = ScreenedStream::new(Endless, Arc::default());
+        let mut stream = ScreenedStream::new(Endless, Arc::default(), Duration::MAX);
         stream.refuse(MalformedRequest::SlowHead);
         let mut stream = Pin::new(&mut stream);
         let first = poll_fn(|cx| Poll::Ready(stream.as_mut().poll_shutdown(cx))).await;

@@ -20,7 +20,8 @@ use tokio::sync::mpsc;
 
 use pyxis_http::body::{self, BodyError};
 use pyxis_http::serve::{
-    BODY_TIMEOUT, HEAD_TIMEOUT, MAX_HEADER_BYTES, MAX_HEADER_FIELDS, MAX_URI_BYTES, serve,
+    BODY_TIMEOUT, BODY_TOTAL, HEAD_TIMEOUT, MAX_HEADER_BYTES, MAX_HEADER_FIELDS, MAX_URI_BYTES, SLOWEST_BODY,
+    serve,
 };
 
 /// Maximum body size that the handler reads.
@@ -41,17 +42,35 @@ async fn handle(request: Request<Body>) -> Result<Response, Infallible> {
     })
 }
 
-async fn server() -> SocketAddr {
+/// Answers with the length of the body, of any length.
+async fn drain(request: Request<Body>) -> Result<Response, Infallible> {
+    let mut body = request.into_body();
+    let mut length = 0;
+    while let Some(frame) = body.frame().await {
+        let Ok(frame) = frame else { return Ok(StatusCode::BAD_REQUEST.into_response()) };
+        length += frame.data_ref().map_or(0, Bytes::len);
+    }
+    Ok(length.to_string().into_response())
+}
+
+async fn serve_with<F>(handler: fn(Request<Body>) -> F) -> SocketAddr
+where
+    F: Future<Output = Result<Response, Infallible>> + Send + 'static,
+{
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    tokio::spawn(serve(listener, tower::service_fn(handle), std::future::pending()));
+    tokio::spawn(serve(listener, tower::service_fn(handler), std::future::pending()));
     address
 }
 
-/// Connects to a new server.
 #[expect(clippy::disallowed_methods, reason = "a test dials its own server")]
+async fn dial_to(address: SocketAddr) -> TcpStream {
+    TcpStream::connect(address).await.unwrap()
+}
+
+/// Connects to a new server.
 async fn dial() -> TcpStream {
-    TcpStream::connect(server().await).await.unwrap()
+    dial_to(serve_with(handle).await).await
 }
 
 /// Sends `bytes` and reads until the server closes.
@@ -275,6 +294,58 @@ async fn a_body_that_goes_on_may_take_its_time() {
     assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.ends_with("/slow xxxxxxxxxx"), "{answer}");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_body_in_drops_gets_408_after_the_total_time() {
+    let mut stream = dial().await;
+    stream.write_all(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n").await.unwrap();
+    let began = tokio::time::Instant::now();
+    let answer = loop {
+        let second = tokio::time::sleep(Duration::from_secs(1));
+        let mut answer = [0; 4096];
+        tokio::select! {
+            read = stream.read(&mut answer) => {
+                let first = String::from_utf8_lossy(&answer[..read.unwrap()]).into_owned();
+                break first + &rest(&mut stream).await;
+            }
+            () = second => stream.write_all(b"x").await.unwrap(),
+        }
+    };
+    let took = began.elapsed();
+    assert!((BODY_TOTAL..BODY_TOTAL + Duration::from_secs(2)).contains(&took), "{took:?}");
+    assert_refused(&answer, "408 Request Timeout", "request_timeout");
+    assert!(answer.contains("the body arrived too slowly"), "{answer}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_body_at_the_slowest_rate_has_no_total_time() {
+    let mut stream = dial_to(serve_with(drain).await).await;
+    let seconds = usize::try_from(BODY_TOTAL.as_secs()).unwrap() * 2;
+    let piece = vec![b'x'; usize::try_from(SLOWEST_BODY).unwrap()];
+    let (head, length) = ("POST / HTTP/1.1\r\nHost: a\r\nConnection: close", seconds * piece.len());
+    stream.write_all(format!("{head}\r\nContent-Length: {length}\r\n\r\n").as_bytes()).await.unwrap();
+    for _ in 0..seconds {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        stream.write_all(&piece).await.unwrap();
+    }
+    let answer = rest(&mut stream).await;
+    assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.ends_with(&length.to_string()), "{answer}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_body_of_a_connection_has_its_own_time() {
+    let mut stream = dial().await;
+    for _ in 0..3 {
+        stream.write_all(b"POST /one HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n").await.unwrap();
+        for _ in 0..10 {
+            tokio::time::sleep(BODY_TIMEOUT / 2).await;
+            stream.write_all(b"x").await.unwrap();
+        }
+        let mut answer = [0; 4096];
+        let read = stream.read(&mut answer).await.unwrap();
+        assert!(answer[..read].starts_with(b"HTTP/1.1 200 OK"));
+    }
+}
+
 /// A body fed through a channel.
 struct Feed(mpsc::UnboundedReceiver<Bytes>);
 
@@ -367,4 +438,28 @@ async fn over_http_2_a_body_that_stalls_gets_408() {
     let body = response.into_body().collect().await.unwrap().to_bytes();
     assert!(body.starts_with(b"{") && body.windows(15).any(|part| part == b"request_timeout"), "{body:?}");
     drop(open);
+}
+
+#[tokio::test(start_paused = true)]
+async fn over_http_2_a_body_in_drops_gets_408_after_the_total_time_and_its_connection_goes_on() {
+    let (drops, pieces) = mpsc::unbounded_channel();
+    let mut sender = h2().await;
+    let slow = sender.send_request(Request::post("http://a.example/x").body(Feed(pieces)).unwrap());
+    let feeding = tokio::spawn(async move {
+        while drops.send(Bytes::from_static(b"x")).is_ok() {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+    });
+    let began = tokio::time::Instant::now();
+    let response = slow.await.unwrap();
+    let took = began.elapsed();
+    assert!((BODY_TOTAL..BODY_TOTAL + Duration::from_secs(2)).contains(&took), "{took:?}");
+    assert_eq!(response.status(), StatusCode::REQUEST_TIMEOUT);
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    assert!(body.windows(15).any(|part| part == b"request_timeout"), "{body:?}");
+    feeding.abort();
+    let (done, pieces) = mpsc::unbounded_channel();
+    drop(done);
+    let next = sender.send_request(Request::post("http://a.example/next").body(Feed(pieces)).unwrap());
+    assert_eq!(next.await.unwrap().status(), StatusCode::OK);
 }

@@ -15,18 +15,24 @@ use pyxis_core::hex;
 use pyxis_net::{Client, body};
 use pyxis_store::audit::AuditRow;
 
+use crate::config::audit_destination::PushHeaders;
+
 /// Longest wait for the receiver's answer.
 const ANSWER: Duration = Duration::from_secs(8);
 /// Largest answer that is read, in bytes.
 const MAX_ANSWER: usize = 64 * 1024;
 
 /// Sends a batch. It counts as received with any status of success.
-pub(super) async fn send(net: &Client, url: &str, page: &[AuditRow]) -> Result<()> {
+pub(super) async fn send(net: &Client, url: &str, headers: &PushHeaders, page: &[AuditRow]) -> Result<()> {
     let request = Request::post(url).header(CONTENT_TYPE, "application/x-protobuf");
-    let request = request.body(body::full(export(page).encode_to_vec()))?;
+    let mut request = request.body(body::full(export(page).encode_to_vec()))?;
+    headers.add_to(request.headers_mut());
     let response = net.send(request, ANSWER).await.context("cannot reach the OTLP receiver")?;
     let status = response.status();
     let answer = body::read_capped(response.into_body(), MAX_ANSWER).await.unwrap_or_default();
+    if matches!(status.as_u16(), 401 | 403) {
+        bail!("the OTLP receiver responded with {status}: check PX_AUDIT_PUSH_HEADERS");
+    }
     if !status.is_success() {
         bail!("the OTLP receiver responded with {status}");
     }

@@ -16,6 +16,7 @@ use serde_json::json;
 
 use super::{NOTHING_TO_DO, open, out, workspace};
 use crate::cli::{Global, Import};
+use crate::import_progress::ProgressPublisher;
 use locked_files::{LockedFiles, Rejects};
 use resume_point::Note;
 
@@ -37,9 +38,11 @@ pub(super) async fn run(global: &Global, wanted: Import) -> Result<ExitCode> {
     let (begun, rejects_bytes) = begun.unwrap_or_default();
     rejects.cut(rejects_bytes)?;
     let bar = out::progress_of_bytes(place.length());
+    let published = ProgressPublisher::start(&app.store, place.length(), begun).await;
     let written = Arc::clone(&rejects.written);
     let report = |progress: &ImportProgress| {
         show(&bar, progress);
+        published.note(progress);
         let keep = |note: &Note<'_>| note.keep(progress, written.load(Ordering::Relaxed));
         if let Err(error) = note.as_ref().map_or(Ok(()), keep) {
             tracing::warn!(%error, "cannot save the progress of the import");
@@ -51,6 +54,7 @@ pub(super) async fn run(global: &Global, wanted: Import) -> Result<ExitCode> {
     let done = import::import(books, &SystemClock, options, source, &mut rejects, begun, report).await;
     app.store.end_bulk_load().await;
     let done = done?;
+    published.finish(&done).await;
     bar.finish_and_clear();
     if let Some(note) = &note {
         note.forget();

@@ -1,5 +1,6 @@
 //! Settings of scheduled backups.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,6 +13,9 @@ use super::env::Env;
 
 /// Shortest interval. A backup reads the whole database.
 const MIN_INTERVAL: Duration = Duration::from_mins(1);
+
+/// Sizes that S3 allows for a part, in bytes.
+const PART_BYTES: RangeInclusive<u64> = 5 << 20..=5 << 30;
 
 /// Scheduled backups of a server.
 #[derive(Clone, Debug)]
@@ -34,6 +38,8 @@ pub struct Storage {
     /// Region of the signatures.
     pub region: String,
     pub keys: Keys,
+    /// Size from which a file is uploaded in parts, and size of the parts.
+    pub part_bytes: u64,
 }
 
 impl Backups {
@@ -61,6 +67,10 @@ impl Backups {
 impl Storage {
     fn read(source: &Source<'_, impl Env>) -> Result<Option<Self>> {
         let region: String = source.parsed("backup_s3_region")?;
+        let part_bytes = source.parsed("backup_s3_part_bytes")?;
+        if !PART_BYTES.contains(&part_bytes) {
+            bail!("PX_BACKUP_S3_PART_BYTES must be {} to {}", PART_BYTES.start(), PART_BYTES.end());
+        }
         let access_key_id = source.optional("backup_s3_access_key_id")?;
         let secret_access_key = source.secret("backup_s3_secret_access_key")?;
         let Some(url) = source.optional::<String>("backup_s3_url")? else { return Ok(None) };
@@ -70,7 +80,8 @@ impl Storage {
                  PX_BACKUP_S3_SECRET_ACCESS_KEY_FILE"
             );
         };
-        Ok(Some(Self { url: bucket(&url)?, region, keys: Keys { access_key_id, secret_access_key } }))
+        let keys = Keys { access_key_id, secret_access_key };
+        Ok(Some(Self { url: bucket(&url)?, region, keys, part_bytes }))
     }
 }
 

@@ -130,6 +130,11 @@ const KEYS: &[SettingKey] = &[
     ),
     key("stream_idle_secs", "300", "Maximum seconds of silence within a streamed response."),
     key(
+        "request_body_max_secs",
+        "300",
+        "Seconds for which the server waits for the body of one request (1 to 86400), plus one for each KiB that arrives. A slower body is 408; see [limits on requests](forwarding.md#limits-on-requests).",
+    ),
+    key(
         "websocket_idle_secs",
         "300",
         "Maximum seconds without a frame on a WebSocket, in either direction; then it is closed with 1001.",
@@ -203,6 +208,11 @@ const REST: &[SettingKey] = &[
         "Secret access key for the bucket; or name a file with `PX_BACKUP_S3_SECRET_ACCESS_KEY_FILE`.",
     ),
     key(
+        "backup_s3_part_bytes",
+        "67108864",
+        "Size of the parts of an upload, in bytes: 5 MiB to 5 GiB. A smaller backup is uploaded in one request, a larger one in parts.",
+    ),
+    key(
         "push_contact",
         "",
         "Contact for push services about this server's browser notifications: `mailto:` and an address, or an https URL. Empty: `PX_BASE_URL`.",
@@ -227,6 +237,11 @@ const REST: &[SettingKey] = &[
         "audit_push",
         "",
         "Where audit records are pushed: `syslog+tls://HOST[:6514]`, `otlp+https://HOST[:PORT]` or `otlp+http://…`; see [audit push](logging.md#audit-push). Empty: nowhere.",
+    ),
+    key(
+        "audit_push_headers",
+        "",
+        "Secret headers of audit push over OTLP, in the form of `OTEL_EXPORTER_OTLP_HEADERS`: `NAME=VALUE,NAME=VALUE`, values percent-encoded; or name a file with `PX_AUDIT_PUSH_HEADERS_FILE`.",
     ),
     key("log", "info", "Log filter, for example `info,pyxis_gateway=debug`."),
     key("log_json", "false", "Log lines as JSON."),

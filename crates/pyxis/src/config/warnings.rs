@@ -56,7 +56,7 @@ fn unknown_variables(env: &impl Env) -> Vec<SettingWarning> {
 
 /// True for a setting whose value can be in a file that another variable names.
 fn is_secret(key: &str) -> bool {
-    ["key", "token", "secret"].iter().any(|end| key.ends_with(end))
+    key == "database_url" || ["key", "token", "secret", "headers"].iter().any(|end| key.ends_with(end))
 }
 
 fn secret_files(flags: &Flags, env: &impl Env) -> Vec<(String, PathBuf)> {
@@ -98,7 +98,6 @@ mod tests {
         let told: Vec<_> = found.iter().map(|one| (one.place.as_str(), one.message.as_str())).collect();
         let expected = [
             ("PX_BASEURL", "there is no such setting (did you mean PX_BASE_URL?)"),
-            ("PX_DATABASE_URL_FILE", "there is no such setting"),
             ("PX_SOMETHING_ELSE", "there is no such setting"),
         ];
         assert_eq!(told, expected);

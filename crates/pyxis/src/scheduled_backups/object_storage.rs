@@ -1,137 +1,121 @@
 //! Upload to S3-compatible object storage, signed with AWS Signature Version 4, through the egress guard.
 
-use std::io::{ErrorKind, Read};
+mod file_part;
+mod multipart;
+
 use std::path::Path;
-use std::pin::Pin;
-use std::task::{Context as Poller, Poll, ready};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use bytes::Bytes;
-use http::{Method, Request};
-use http_body::{Body, Frame, SizeHint};
-use pyxis_core::clock::UnixMillis;
-use pyxis_core::hex;
+use http::{HeaderMap, Method, Request};
+use pyxis_core::clock::Clock;
 use pyxis_core::target::Target;
 use pyxis_net::{Client, body};
 use pyxis_signing::sigv4::{self, SigningScope};
-use sha2::{Digest, Sha256};
-use tokio::fs::File;
-use tokio::io::{AsyncRead, ReadBuf};
 
+use self::file_part::FilePart;
 use crate::config::backups::Storage;
 
-/// Maximum time of one upload.
+/// Maximum time of one request.
 const LIMIT: Duration = Duration::from_hours(1);
 /// Maximum wait for the response after the last byte.
 const ANSWER: Duration = Duration::from_mins(1);
-/// Maximum size that the service takes in one request, in bytes.
-const MAX_BYTES: u64 = 5 << 30;
-/// Bytes read from the file at once.
-const PIECE: usize = 64 * 1024;
-/// Maximum bytes of an error that are read.
-const MAX_ERROR: usize = 64 * 1024;
+/// Maximum bytes of a response that are read.
+const MAX_ANSWER: usize = 64 * 1024;
 
-/// Stores the file as an object of the same name. The service compares the content with its signed hash.
-pub(super) async fn upload(net: &Client, storage: &Storage, path: &Path, now: UnixMillis) -> Result<()> {
-    let name = path.file_name().and_then(|name| name.to_str()).context("the backup has no name")?;
-    let url = format!("{}{name}", storage.url);
-    let sending = async {
-        let request = signed(storage, &url, path, now).await?;
-        let answer = net.send(request, ANSWER).await.with_context(|| format!("cannot upload to {url}"))?;
-        let status = answer.status();
-        if status.is_success() {
-            return Ok(());
-        }
-        let text = body::read_capped(answer.into_body(), MAX_ERROR).await.unwrap_or_default();
-        bail!("cannot upload to {url}: HTTP {status} {}", code(&text).unwrap_or_default())
-    };
-    let sent = tokio::time::timeout(LIMIT, sending).await;
-    sent.with_context(|| format!("cannot upload to {url} within {} minutes", LIMIT.as_secs() / 60))?
+/// The configured bucket.
+pub(super) struct Bucket<'a> {
+    pub(super) net: &'a Client,
+    pub(super) storage: &'a Storage,
+    /// Requests are signed with the current time: a long upload outlasts a signature.
+    pub(super) clock: &'a dyn Clock,
 }
 
-async fn signed(storage: &Storage, url: &str, path: &Path, now: UnixMillis) -> Result<Request<FileBody>> {
-    let file = path.to_owned();
-    let hash = tokio::task::spawn_blocking(move || hash(&file)).await??;
-    let file = File::open(path).await?;
-    let left = file.metadata().await?.len();
-    if left > MAX_BYTES {
-        bail!("{} is larger than 5 GiB, the limit of one upload; copy it with another tool", path.display());
-    }
-    let target = Target::parse(url).map_err(|error| anyhow::anyhow!("{url}: {error}"))?;
-    let date = sigv4::date(now);
-    let host = target.authority();
-    let headers =
-        [("host", host.as_str()), ("x-amz-content-sha256", hash.as_str()), ("x-amz-date", date.as_str())];
-    let scope = SigningScope { region: &storage.region, service: "s3" };
-    let unsigned = sigv4::Request { method: "PUT", target: &target, headers: &headers, payload_hash: &hash };
-    let authorization = sigv4::authorization(&storage.keys, scope, &date, &unsigned);
-    let request = Request::builder()
-        .method(Method::PUT)
-        .uri(url)
-        .header("x-amz-content-sha256", &hash)
-        .header("x-amz-date", &date)
-        .header(http::header::AUTHORIZATION, authorization)
-        .header(http::header::CONTENT_TYPE, "application/vnd.sqlite3");
-    Ok(request.body(FileBody { file, left, piece: vec![0; PIECE] })?)
+/// A response of the storage with a status of success.
+struct StorageResponse {
+    headers: HeaderMap,
+    body: Bytes,
 }
 
-/// SHA-256 of a file, hex.
-fn hash(path: &Path) -> Result<String> {
-    let mut file = std::fs::File::open(path)?;
-    let (mut hash, mut piece) = (Sha256::new(), vec![0; PIECE]);
-    loop {
-        match file.read(&mut piece) {
-            Ok(0) => return Ok(hex::encode(&hash.finalize())),
-            Ok(read) => hash.update(&piece[..read]),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+impl Bucket<'_> {
+    /// Stores the file as an object of the same name. The service compares the content with its signed hash.
+    pub(super) async fn upload(&self, path: &Path) -> Result<()> {
+        let name = path.file_name().and_then(|name| name.to_str()).context("the backup has no name")?;
+        let url = format!("{}{name}", self.storage.url);
+        let length = tokio::fs::metadata(path).await?.len();
+        let file = FilePart { path, offset: 0, length };
+        if length > self.storage.part_bytes {
+            return multipart::upload(self, &url, file, self.storage.part_bytes).await;
         }
+        self.put(&url, file).await.map(drop)
     }
+
+    async fn put(&self, url: &str, part: FilePart<'_>) -> Result<StorageResponse> {
+        let request = self.signed(Method::PUT, url, &part.hash().await?)?;
+        let content_type = (http::header::CONTENT_TYPE, "application/vnd.sqlite3");
+        let request = request.header(content_type.0, content_type.1).body(part.body().await?)?;
+        self.send(url, request).await
+    }
+
+    async fn request(&self, method: Method, url: &str, content: &[u8]) -> Result<StorageResponse> {
+        let request = self.signed(method, url, &sigv4::payload_hash(content))?;
+        self.send(url, request.body(body::full(content.to_vec()))?).await
+    }
+
+    fn signed(&self, method: Method, url: &str, hash: &str) -> Result<http::request::Builder> {
+        let target = Target::parse(url).map_err(|error| anyhow::anyhow!("{url}: {error}"))?;
+        let date = sigv4::date(self.clock.now());
+        let host = target.authority();
+        let headers =
+            [("host", host.as_str()), ("x-amz-content-sha256", hash), ("x-amz-date", date.as_str())];
+        let scope = SigningScope { region: &self.storage.region, service: "s3" };
+        let unsigned = sigv4::Request {
+            method: method.as_str(),
+            target: &target,
+            headers: &headers,
+            payload_hash: hash,
+        };
+        let authorization = sigv4::authorization(&self.storage.keys, scope, &date, &unsigned);
+        let request = Request::builder().method(method).uri(url).header("x-amz-content-sha256", hash);
+        Ok(request.header("x-amz-date", &date).header(http::header::AUTHORIZATION, authorization))
+    }
+
+    async fn send<B>(&self, url: &str, request: Request<B>) -> Result<StorageResponse>
+    where
+        B: http_body::Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
+            + Unpin
+            + Send
+            + 'static,
+    {
+        // The query names an upload, which says nothing to a person.
+        let url = url.split('?').next().unwrap_or(url);
+        let sending = async {
+            let sent = self.net.send(request, ANSWER).await;
+            let (head, body) = sent.with_context(|| format!("cannot upload to {url}"))?.into_parts();
+            let body = body::read_capped(body, MAX_ANSWER).await;
+            if head.status.is_success() {
+                let body = body.with_context(|| format!("cannot upload to {url}"))?;
+                return Ok(StorageResponse { headers: head.headers, body });
+            }
+            let code = body.ok().and_then(|text| code(&text)).unwrap_or_default();
+            bail!("cannot upload to {url}: HTTP {} {code}", head.status)
+        };
+        let sent = tokio::time::timeout(LIMIT, sending).await;
+        sent.with_context(|| format!("cannot upload to {url} within {} minutes", LIMIT.as_secs() / 60))?
+    }
+}
+
+/// Content of the first element of this name in an XML response.
+fn element<'t>(text: &'t [u8], name: &str) -> Option<&'t str> {
+    let text = std::str::from_utf8(text).ok()?;
+    Some(text.split_once(&format!("<{name}>"))?.1.split_once(&format!("</{name}>"))?.0)
 }
 
 /// The error code in an XML response, such as `AccessDenied`. Its other text is not repeated.
 fn code(text: &[u8]) -> Option<String> {
-    let text = std::str::from_utf8(text).ok()?;
-    let (code, _) = text.split_once("<Code>")?.1.split_once("</Code>")?;
+    let code = element(text, "Code")?;
     code.bytes().all(|byte| byte.is_ascii_alphanumeric()).then(|| code.to_owned())
-}
-
-/// A file as a request body of known length.
-struct FileBody {
-    file: File,
-    /// Bytes not yet sent.
-    left: u64,
-    piece: Vec<u8>,
-}
-
-impl Body for FileBody {
-    type Data = Bytes;
-    type Error = std::io::Error;
-
-    fn poll_frame(self: Pin<&mut Self>, cx: &mut Poller<'_>) -> Poll<Option<std::io::Result<Frame<Bytes>>>> {
-        let this = self.get_mut();
-        if this.left == 0 {
-            return Poll::Ready(None);
-        }
-        let most = usize::try_from(this.left).unwrap_or(PIECE).min(PIECE);
-        let mut read = ReadBuf::new(&mut this.piece[..most]);
-        ready!(Pin::new(&mut this.file).poll_read(cx, &mut read))?;
-        let data = Bytes::copy_from_slice(read.filled());
-        if data.is_empty() {
-            return Poll::Ready(Some(Err(ErrorKind::UnexpectedEof.into())));
-        }
-        this.left -= data.len() as u64;
-        Poll::Ready(Some(Ok(Frame::data(data))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.left == 0
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.left)
-    }
 }
 
 #[cfg(test)]

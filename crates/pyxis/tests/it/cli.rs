@@ -9,6 +9,7 @@ mod first_start;
 mod healthcheck;
 mod keys;
 mod lost_database;
+mod manual;
 mod mistakes;
 mod preloaded;
 mod readiness;

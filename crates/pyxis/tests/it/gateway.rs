@@ -33,6 +33,7 @@ mod settings;
 pub(crate) mod sign;
 mod sign_rules;
 mod sigv4;
+mod slow_bodies;
 mod streaming;
 mod target;
 mod texts;

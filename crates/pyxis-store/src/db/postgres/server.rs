@@ -19,6 +19,7 @@ use super::failure;
 use super::limits::{Limits, is_long};
 use crate::StoreError;
 use crate::error::{Busy, NoAnswer};
+use crate::store_metrics::METRICS;
 
 /// The server, as this process sees it.
 pub(crate) struct Server {
@@ -103,7 +104,13 @@ impl Server {
 
     /// A connection of the pool, within the limit of waiting and connecting together.
     pub(super) async fn client(&self, pool: &deadpool_postgres::Pool) -> Result<Object, StoreError> {
-        match timeout(self.limits.acquire(), pool.get()).await {
+        let started = Instant::now();
+        let acquired = timeout(self.limits.acquire(), pool.get()).await;
+        METRICS.acquire.record(started.elapsed().as_secs_f64());
+        if !matches!(acquired, Ok(Ok(_))) {
+            METRICS.acquire_failures.increment(1);
+        }
+        match acquired {
             Ok(Ok(client)) => Ok(client),
             Err(_) | Ok(Err(PoolError::Timeout(TimeoutType::Wait))) => Err(StoreError::unavailable(Busy)),
             Ok(Err(error)) => {

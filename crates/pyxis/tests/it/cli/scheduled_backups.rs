@@ -89,7 +89,12 @@ fn check_signature(upstream: &Upstream, sent: &Received) {
     let target = Target::parse(&upstream.url(&sent.target)).unwrap();
     let host = target.authority();
     let headers = [("host", host.as_str()), ("x-amz-content-sha256", hash), ("x-amz-date", date)];
-    let request = sigv4::Request { method: "PUT", target: &target, headers: &headers, payload_hash: hash };
+    let request = sigv4::Request {
+        method: sent.method.as_str(),
+        target: &target,
+        headers: &headers,
+        payload_hash: hash,
+    };
     let keys = Keys {
         access_key_id: "AKID".to_owned(),
         secret_access_key: SecretString::new(SECRET_KEY.to_owned()),
@@ -128,6 +133,79 @@ async fn every_backup_is_also_put_into_object_storage_and_tried_again_until_it_i
     }
     assert!(sent[1].body == fs::read(directory.join(name)).unwrap());
     assert!(!app.logs().contains(SECRET_KEY));
+}
+
+/// An answer of a storage that takes uploads in parts, up to part `last`.
+fn storage(sent: &Received, last: u32) -> Reply {
+    let query = sent.target.split_once('?').map_or("", |(_, query)| query);
+    let part = query.strip_prefix("partNumber=").and_then(|rest| rest.split_once('&'));
+    match (sent.method.as_str(), part) {
+        ("POST", _) if query == "uploads=" => Reply::ok("<R><UploadId>id/1+x</UploadId></R>"),
+        ("PUT", Some((number, "uploadId=id%2F1%2Bx"))) if number.parse::<u32>().unwrap() <= last => {
+            Reply::ok("").header("etag", &format!("\"tag-{number}\""))
+        }
+        ("PUT", Some(_)) => Reply::new(503).body("<Error><Code>SlowDown</Code></Error>"),
+        ("POST", _) if query == "uploadId=id%2F1%2Bx" => {
+            Reply::ok("<CompleteMultipartUploadResult></CompleteMultipartUploadResult>")
+        }
+        ("DELETE", _) if query == "uploadId=id%2F1%2Bx" => Reply::new(204),
+        other => panic!("{other:?} {}", sent.target),
+    }
+}
+
+/// An installation with a database of more than two parts, whose backups go to `upstream`.
+async fn large(upstream: &Upstream) -> (App, PathBuf) {
+    let bucket = upstream.url("/bucket");
+    let (app, directory) = installed(|setup| {
+        let setup = setup.env("PX_BACKUP_S3_URL", &bucket).env("PX_BACKUP_S3_REGION", "eu-central-1");
+        let setup = setup.env("PX_BACKUP_S3_ACCESS_KEY_ID", "AKID").env("PX_BACKUP_S3_PART_BYTES", "5242880");
+        setup.env("PX_BACKUP_S3_SECRET_ACCESS_KEY", SECRET_KEY)
+    })
+    .await;
+    app.sql("INSERT INTO meta (key, value) VALUES ('filler', printf('%.*c', 11000000, 'x'))");
+    (app, directory)
+}
+
+#[tokio::test]
+async fn a_large_backup_is_uploaded_in_parts_that_are_joined() {
+    let upstream = Upstream::http().await;
+    upstream.reply_with(|sent| storage(sent, 10_000));
+    let (mut app, directory) = large(&upstream).await;
+    app.serve();
+    until("a success", async || age(&app).await).await;
+    let [name] = &backups(&directory)[..] else { panic!("one backup") };
+    let content = fs::read(directory.join(name)).unwrap();
+    let sent = upstream.requests();
+    sent.iter().for_each(|sent| check_signature(&upstream, sent));
+    let parts = content.chunks(5 << 20);
+    assert_eq!((sent.len(), parts.len() > 2), (parts.len() + 2, true));
+    let list: Vec<String> = (1..=parts.len())
+        .map(|number| {
+            format!("<Part><PartNumber>{number}</PartNumber><ETag>&quot;tag-{number}&quot;</ETag></Part>")
+        })
+        .collect();
+    let list = format!("<CompleteMultipartUpload>{}</CompleteMultipartUpload>", list.concat());
+    for ((number, part), sent) in (1..).zip(parts).zip(&sent[1..]) {
+        assert!(sent.target.starts_with(&format!("/bucket/{name}?partNumber={number}&")), "{}", sent.target);
+        assert!(sent.body == part, "part {number} differs");
+    }
+    assert_eq!(sent.last().unwrap().text(), list);
+}
+
+#[tokio::test]
+async fn an_upload_in_parts_that_fails_is_aborted_and_no_success() {
+    let upstream = Upstream::http().await;
+    upstream.reply_with(|sent| storage(sent, 1));
+    let (mut app, _directory) = large(&upstream).await;
+    app.serve();
+    until("a refusal in the log", async || {
+        app.logs().contains("503 Service Unavailable SlowDown").then_some(())
+    })
+    .await;
+    let sent = upstream.requests();
+    let methods: Vec<_> = sent.iter().map(|sent| sent.method.as_str()).collect();
+    assert_eq!(methods, ["POST", "PUT", "PUT", "PUT", "PUT", "DELETE"], "a part has three attempts");
+    assert_eq!(age(&app).await, None);
 }
 
 #[tokio::test]

@@ -1,14 +1,16 @@
-//! Three PostgreSQL servers under Patroni, and two nodes under load: leaders are killed, cut off and exchanged, and
-//! everything that was acknowledged must survive. `ci/patroni.sh` starts the servers and runs this.
+//! Three PostgreSQL servers under Patroni. Two nodes are under load while leaders are killed, cut off and exchanged, and
+//! everything that was acknowledged must survive. With asynchronous replication it need not, and must then be listed.
+//! `ci/patroni.sh` starts the servers and runs this.
 
 use std::process::Command;
 use std::sync::Arc;
 
 use pyxis_core::entropy::{self, SeededEntropy};
+use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::crash::{AGENTS, Ledger, check_all, read, work};
-use crate::support::{PATIENCE, Setup, Site};
+use crate::support::{PATIENCE, Setup, Site, until};
 
 /// Faults of the leader.
 const FAULTS: [&str; 3] = ["kill", "cut", "switchover"];
@@ -30,7 +32,7 @@ async fn strike(fault: &'static str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn leaders_that_are_killed_cut_off_and_exchanged_lose_nothing_on_postgres() {
+async fn synchronous_leaders_that_are_killed_cut_off_and_exchanged_lose_nothing_on_postgres() {
     let rounds: usize = given("PX_TEST_PATRONI_ROUNDS").parse().unwrap();
     let random = SeededEntropy::new(given("PX_TEST_PATRONI_SEED").parse().unwrap());
     let setup = Setup::new().env("PX_DATABASE_URL", &given("PX_TEST_PATRONI"));
@@ -76,6 +78,33 @@ async fn leaders_that_are_killed_cut_off_and_exchanged_lose_nothing_on_postgres(
     let listed = site.app.cli_json(&["audit", "in-flight", "--margin", "30"]).await;
     assert!(!listed["requests"].as_array().unwrap().is_empty(), "{listed}");
     report_to_log(&format!("{report:?}, {promoted} promotions noticed"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn asynchronous_standbys_forget_a_decision_and_it_is_listed_as_in_flight_on_postgres() {
+    let setup = Setup::new().env("PX_DATABASE_URL", &given("PX_TEST_PATRONI_ASYNCHRONOUS"));
+    let setup = setup.env("PX_DATABASE_TIMEOUT_SECS", "2").env("PX_DATABASE_STATEMENT_SECS", "4");
+    let site = Site::with(setup).await;
+    let txn = site.pause("/act").await;
+    strike("hold-back").await;
+    let approve = format!("/approvals/{txn}/approve");
+    site.owner.client.post(&approve, &json!({})).send().await.expect(200);
+    site.upstream.received(1).await;
+
+    strike("kill").await;
+    let listed = until("the promotion", async || {
+        let ran = site.app.cli(&["audit", "in-flight", "--json"]).await;
+        (ran.code == Some(0)).then(|| ran.json())
+    })
+    .await;
+    let requests = listed["requests"].as_array().unwrap();
+    let found = requests.iter().find(|request| request["txn_id"] == json!(txn));
+    assert_eq!(found.map(|request| &request["state"]), Some(&json!("pending")), "{listed}");
+    assert_eq!(found.map(|request| &request["decided_at"]), Some(&Value::Null), "{listed}");
+
+    // Why a person compares each with its upstream first.
+    site.owner.client.post(&approve, &json!({})).send().await.expect(200);
+    assert_eq!(site.upstream.received(2).await.len(), 2);
 }
 
 #[expect(clippy::print_stderr, reason = "the script shows the figures")]

@@ -1,10 +1,15 @@
 //! The page of metrics, as a collector reads it.
 
+use std::process::Stdio;
+
 use pyxis_core::metric::{self, MetricKind};
 use pyxis_testkit::engines;
+use pyxis_testkit::postgres::Database;
+use pyxis_testkit::tls::Authority;
+use serde_json::json;
 
 use crate::support::client::{Address, Client};
-use crate::support::{Setup, Site};
+use crate::support::{Setup, Site, until};
 
 async fn page(site: &Site) -> String {
     let address = site.app.greeting["metrics_address"].as_str().unwrap().parse().unwrap();
@@ -56,4 +61,64 @@ engines! {
         let denied = "pyxis_approval_decisions_total{decision=\"denied\"}";
         assert_eq!(value(&page(&site).await, denied), Some(1.0));
     }
+}
+
+#[tokio::test]
+async fn certificates_that_the_server_uses_show_their_earliest_expiry() {
+    let authority = Authority::new();
+    let roots = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(roots.path(), authority.pem()).unwrap();
+    let setup = Setup::new().env("PX_EGRESS_CA_FILE", roots.path().to_str().unwrap());
+    let site = Site::with(setup.env("PX_METRICS_LISTEN", "127.0.0.1:0")).await;
+    for (name, year) in [("late", 2100), ("early", 2090)] {
+        let (certificate, key) = authority.client_until(name, year);
+        let secret = json!({"certificate": certificate, "private_key": key});
+        let fields = json!({"auth": {"kind": "mtls"}, "secret": secret, "allowed_hosts": ["a.example.com"], "allow_http": false});
+        site.credential(name, &fields).await;
+    }
+    let page = page(&site).await;
+    // The first day of 2090 and of 4096, which is as late as a certificate of the testkit's authorities goes.
+    for (certificate, expiry) in [("client", 3_786_912_000.0), ("egress_ca", 67_090_118_400.0)] {
+        let series = format!("pyxis_certificate_expiry_timestamp_seconds{{certificate=\"{certificate}\"}}");
+        assert_eq!(value(&page, &series), Some(expiry), "{page}");
+    }
+}
+
+engines! {
+    async fn an_import_of_another_process_is_seen_until_one_is_complete(setup: Setup) {
+        const TIME: &str = "pyxis_import_progress_timestamp_seconds";
+        let site = Site::with(setup.env("PX_METRICS_LISTEN", "127.0.0.1:0")).await;
+        assert_eq!(value(&page(&site).await, TIME), None);
+        let rejects = site.app.directory().join("rejects");
+        let rejects = rejects.to_str().unwrap();
+        let mut importing = site.app.command(&["stamps", "import", "-", "--rejects", rejects]);
+        let importing = importing.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut importing = importing.spawn().unwrap();
+        let runs = async || value(&page(&site).await, TIME).filter(|time| *time > 1.7e9);
+        let begun = until("the import", async || runs().await).await;
+        importing.kill().unwrap();
+        importing.wait().unwrap();
+        assert_eq!(runs().await, Some(begun), "one that was killed is not complete");
+
+        let file = site.app.directory().join("stamps.jsonl");
+        std::fs::write(&file, "not json\n").unwrap();
+        site.app.cli(&["stamps", "import", file.to_str().unwrap()]).await.expect(1);
+        let complete = async || {
+            let page = page(&site).await;
+            (value(&page, TIME) == Some(0.0)).then_some(page)
+        };
+        let page = until("the end of the import", complete).await;
+        assert_eq!(value(&page, "pyxis_import_lines{result=\"rejected\"}"), Some(1.0));
+        assert_eq!(value(&page, "pyxis_import_remaining_bytes"), Some(0.0));
+    }
+}
+
+#[tokio::test]
+async fn waiting_for_connections_is_measured_on_postgres() {
+    let setup = Setup::on(Database::create("acquire metrics").await);
+    let site = Site::with(setup.env("PX_METRICS_LISTEN", "127.0.0.1:0")).await;
+    site.forward("GET", "/").send().await.forwarded(200);
+    let page = page(&site).await;
+    assert!(value(&page, "pyxis_store_acquire_seconds_count").is_some_and(|count| count > 0.0), "{page}");
+    assert_eq!(value(&page, "pyxis_store_acquire_failures_total"), Some(0.0));
 }

@@ -5,7 +5,7 @@ use prost::Message;
 use pyxis_testkit::upstream::{Received, Reply, Upstream};
 
 use super::{Messages, whole_trail_arrives};
-use crate::support::Site;
+use crate::support::{Setup, Site, until};
 
 fn attribute(log: &LogRecord, key: &str) -> Option<Any> {
     log.attributes.iter().find(|attribute| attribute.key == key)?.value.as_ref()?.value.clone()
@@ -45,4 +45,38 @@ async fn an_otlp_receiver_gets_the_trail_despite_its_failures_and_our_crash() {
     site.app.serve();
     site.forward("GET", "/two").send().await.forwarded(200);
     whole_trail_arrives(&site, async || messages(&receiver.requests())).await;
+}
+
+const SECRET: &str = "canary-collector-token";
+
+#[tokio::test]
+async fn an_otlp_receiver_with_authentication_gets_the_trail_and_no_one_sees_the_headers() {
+    let receiver = Upstream::http().await;
+    receiver.reply_with(|request| {
+        let is_allowed = request.header("authorization") == Some(format!("Bearer {SECRET}").as_str())
+            && request.header("x-tenant") == Some("a,b");
+        Reply::new(if is_allowed { 200 } else { 401 })
+    });
+    let setup = Setup::new().env("PX_AUDIT_PUSH", &format!("otlp+{}", receiver.url("")));
+    let mut site = Site::with(setup.env("PX_LOG", "trace")).await;
+    until("a refusal in the log", async || {
+        site.app.logs().contains("401 Unauthorized: check PX_AUDIT_PUSH_HEADERS").then_some(())
+    })
+    .await;
+    let refused = receiver.received(1).await.len();
+
+    let file = site.app.directory().join("headers");
+    std::fs::write(&file, format!("Authorization=Bearer%20{SECRET},x-tenant=a%2Cb\n")).unwrap();
+    let file = file.to_str().unwrap().to_owned();
+    site.app.change(|setup| setup.env("PX_AUDIT_PUSH_HEADERS_FILE", &file));
+    site.app.restart().await;
+    let accepted = async || {
+        let requests = receiver.requests();
+        let allowed =
+            requests.into_iter().skip(refused).filter(|request| request.header("x-tenant").is_some());
+        messages(&allowed.collect::<Vec<_>>())
+    };
+    site.forward("GET", "/one").send().await.forwarded(200);
+    whole_trail_arrives(&site, accepted).await;
+    assert!(!site.app.logs().contains(SECRET));
 }
