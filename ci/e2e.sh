@@ -37,4 +37,5 @@ export PX_TEST_EXAMPLE_RUST PX_TEST_EXAMPLE_CHECK PX_TEST_EXAMPLE_WEBHOOK
 for folder in e2e e2e/agents examples/viem; do
     (cd "$folder" && npm ci --no-audit --no-fund --loglevel=error --ignore-scripts)
 done
-ci/chain.sh npm --prefix e2e test
+# The Python example runs with the sources of the Python client; its one dependency is among these tools.
+ci/chain.sh ci/python-tools.sh npm --prefix e2e test

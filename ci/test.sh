@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The one test command: form, Rust tests on both engines, browser tests, example clients, requests of every kind, the
-# official MCP suite, packages.
+# official MCP suite, client libraries, packages.
 #
 # As root on Debian it installs what it lacks; otherwise it says what that is. It starts its own PostgreSQL, Matrix
 # homeserver and EVM node. Tests that need something that is still missing are not run, and the closing lines say
@@ -123,6 +123,11 @@ echo "== MCP"
 ci/mcp-python.sh >"$output/mcp" 2>&1 || { cat "$output/mcp"; failed=1; }
 ci/conformance.sh >"$output/conformance" 2>&1 || { cat "$output/conformance"; failed=1; }
 grep -hE '^(python client|conformance):' "$output/mcp" "$output/conformance" || true
+
+echo "== clients"
+ci/sdk-python.sh >"$output/sdk-python" 2>&1 || { cat "$output/sdk-python"; failed=1; }
+ci/sdk-rust.sh >"$output/sdk-rust" 2>&1 || { cat "$output/sdk-rust"; failed=1; }
+grep -hE '^sdk [a-z]+:' "$output/sdk-python" "$output/sdk-rust" || true
 
 echo "== packages"
 ci/packaging.sh >"$output/packaging" 2>&1 || { cat "$output/packaging"; failed=1; }
