@@ -21,7 +21,16 @@ const PYTHONPATH = join(HERE, "..", "sdk", "python", "src");
 const TOOLS = process.env.PX_TEST_PYTHON_TOOLS;
 const PYTHON = TOOLS ? join(TOOLS, "bin", "python") : "python3";
 const ADDRESS = "0x52908400098527886E0F7030069857D2E4169EE7";
-const RECORD = { address: ADDRESS.toLowerCase(), score: "35.76600", passing_score: true, stamps: {} };
+const RECORD = {
+  address: ADDRESS.toLowerCase(),
+  score: "35.76600",
+  passing_score: true,
+  threshold: "20.00000",
+  last_score_timestamp: "2026-01-31T09:05:00.250000+00:00",
+  expiration_timestamp: null,
+  error: null,
+  stamps: {},
+};
 
 let directory;
 let server;
