@@ -104,7 +104,9 @@ impl Endpoint {
             debug_assert!(self.query.contains(name), "{} has no parameter {name}", self.path);
             if let Some(value) = value {
                 target.push(separator);
-                target.push_str(&format!("{name}={}", utf8_percent_encode(value, ESCAPED)));
+                target.push_str(name);
+                target.push('=');
+                target.extend(utf8_percent_encode(value, ESCAPED));
                 separator = '&';
             }
         }

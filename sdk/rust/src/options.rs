@@ -19,7 +19,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            timeout: Duration::from_secs(60),
+            timeout: Duration::from_mins(1),
             retry: RetryPolicy::default(),
             tls: None,
             pace: Arc::new(SystemPace),

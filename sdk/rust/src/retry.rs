@@ -29,7 +29,7 @@ impl Default for RetryPolicy {
             attempts: 5,
             first_delay: Duration::from_millis(500),
             max_delay: Duration::from_secs(30),
-            max_retry_after: Duration::from_secs(60),
+            max_retry_after: Duration::from_mins(1),
         }
     }
 }

@@ -116,13 +116,13 @@ async fn read(mut response: reqwest::Response) -> std::result::Result<Bytes, Fai
 
 fn system_tls() -> Result<rustls::ClientConfig> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    rustls::ClientConfig::builder_with_provider(provider)
+    let builder = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .and_then(BuilderVerifierExt::with_platform_verifier)
-        .map(|builder| builder.with_no_client_auth())
         .map_err(|error| {
-            Error::InvalidArgument(format!("the certificates of the system cannot be used: {error}"))
-        })
+            Error::InvalidArgument(format!("the system's certificates cannot be used: {error}"))
+        })?;
+    Ok(builder.with_no_client_auth())
 }
 
 fn unsendable(what: &str) -> Failure {

@@ -2,6 +2,8 @@
 //!
 //! `PX_TEST_PYXIS` names the built program; `ci/sdk-rust.sh` sets it.
 
+#![expect(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
+
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -158,7 +160,7 @@ async fn batches(client: &Client) {
     let scores = client.scores(1, &addresses).await.unwrap();
     assert!(scores.iter().map(|score| &score.address).eq(&addresses));
     assert_eq!(scores.last().unwrap().score, decimal("22.598"));
-    addresses[1200] = "vitalik.eth".to_owned();
+    addresses[1200] = String::from("vitalik.eth");
     let error = client.scores(1, &addresses).await.unwrap_err();
     let invalid = &error.api().unwrap().invalid;
     assert_eq!((invalid.len(), invalid[0].index, &*invalid[0].value), (1, 1200, "vitalik.eth"));

@@ -184,8 +184,8 @@ mod tests {
 
     #[test]
     fn a_held_request_has_more_time() {
-        let held = Forward::new("demo", "https://api.example.org/").wait(Duration::from_secs(60));
+        let held = Forward::new("demo", "https://api.example.org/").wait(Duration::from_mins(1));
         let held = request(&held).unwrap();
-        assert_eq!((header(&held, "Prefer"), held.wait), (Some("wait=60"), Duration::from_secs(60)));
+        assert_eq!((header(&held, "Prefer"), held.wait), (Some("wait=60"), Duration::from_mins(1)));
     }
 }
