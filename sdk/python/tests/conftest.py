@@ -1,4 +1,4 @@
-"""What tests share: one server, and both kinds of clients."""
+"""Fixtures that tests share: one server, and both kinds of clients."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ def test_a_long_retry_after_is_raised_at_once(kind: str) -> None:
 
 
 def forwarded(script: Script, kind: str, **call: Any) -> Any:
-    """What a forwarded request returns."""
+    """Return value of a forwarded request."""
     return script.agent(kind).forward("demo", "https://api.example.org/", **call)
 
 

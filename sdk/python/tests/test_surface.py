@@ -1,4 +1,4 @@
-"""What the package shows to its users."""
+"""Public names of the package."""
 
 from __future__ import annotations
 

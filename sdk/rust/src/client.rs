@@ -9,7 +9,7 @@ use crate::endpoint;
 use crate::error::{Error, Result};
 use crate::exchange::Exchange;
 use crate::model::catalogue::Platform;
-use crate::model::moment::Moment;
+use crate::model::day_or_time::DayOrTime;
 use crate::model::score::{Score, Scores};
 use crate::model::stamp::{RemovedStamps, StampOutcome, StampOutcomes, StampPage};
 use crate::model::verification::{CleanHands, ProofKind, Verification};
@@ -84,7 +84,7 @@ impl Client {
         &self,
         scorer_id: u64,
         address: &str,
-        before: impl Into<Moment>,
+        before: impl Into<DayOrTime>,
     ) -> Result<Option<Score>> {
         let path = [("scorer_id", &*scorer_id.to_string()), ("address", address)];
         let query = [("created_at", Some(&*before.into().0))];

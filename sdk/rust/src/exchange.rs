@@ -9,7 +9,7 @@ use crate::problem::{api_error, transport_error};
 use crate::retry::{Verdict, decide};
 use crate::transport::{Failure, Transport};
 
-/// What the operations of a client share.
+/// Context that the operations of a client share.
 pub(crate) struct Exchange {
     pub(crate) transport: Transport,
     pub(crate) options: Options,

@@ -21,7 +21,7 @@ mod transport;
 
 pub use client::{Client, UNIVERSAL_ACTION};
 pub use error::{ApiError, ApiErrorKind, Error, InvalidEntry, Result};
-pub use model::moment::Moment;
+pub use model::day_or_time::DayOrTime;
 pub use options::Options;
 pub use pace::{Pace, SystemPace};
 pub use retry::RetryPolicy;

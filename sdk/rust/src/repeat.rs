@@ -1,6 +1,6 @@
-//! Which failures of a request may be answered by sending it again.
+//! Failures of a request that may be answered by sending it again.
 
-/// What may be sent again, and when.
+/// Failures after which a request may be sent again.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Repeat {
     /// After no response, although the request may have arrived.

@@ -10,7 +10,7 @@ use crate::repeat::Repeat;
 /// Share of a delay that is added at random, so that many clients do not come back together.
 const SPREAD: f64 = 0.25;
 
-/// How often and how late a request is sent again.
+/// Number and delays of repetitions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetryPolicy {
     /// Attempts altogether; 0 and 1 repeat nothing.

@@ -48,7 +48,7 @@ class Server:
         self.sample_addresses: list[str] = sample["sample_addresses"]
 
     def command(self, *arguments: str) -> str:
-        """What a command of the program prints."""
+        """Output of a command of the program."""
         return subprocess.run(
             [program(), *arguments],
             cwd=self._directory,

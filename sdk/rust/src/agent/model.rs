@@ -1,4 +1,4 @@
-//! What agents see: services, pending approvals, transactions and responses of upstreams.
+//! Views of agents: services, pending approvals, transactions and responses of upstreams.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// What came of a forwarded request.
+/// Outcome of a forwarded request.
 #[derive(Debug, Clone)]
 pub enum Forwarded {
     /// The upstream's response.

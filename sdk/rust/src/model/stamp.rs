@@ -48,7 +48,7 @@ pub struct StampPage {
     pub items: Vec<Stamp>,
 }
 
-/// What came of one credential.
+/// Outcome of one credential.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct StampOutcome {

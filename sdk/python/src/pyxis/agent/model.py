@@ -1,4 +1,4 @@
-"""What agents see: services, pending approvals, transactions and responses of upstreams."""
+"""Views of agents: services, pending approvals, transactions and responses of upstreams."""
 
 from __future__ import annotations
 

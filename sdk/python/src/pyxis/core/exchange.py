@@ -31,7 +31,7 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True)
 class Exchange:
-    """What operations share: the rules of repetition, with time and randomness as functions."""
+    """Context that operations share: the rules of repetition, with time and randomness as functions."""
 
     policy: RetryPolicy = field(default_factory=RetryPolicy)
     #: A random number from 0 to 1. Delays are not secret.

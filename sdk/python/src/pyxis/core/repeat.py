@@ -1,4 +1,4 @@
-"""Which failures of a request may be answered by sending it again."""
+"""Failures of a request that may be answered by sending it again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Repeat:
-    """What may be sent again, and when."""
+    """Failures after which a request may be sent again."""
 
     #: After no response, although the request may have arrived.
     after_silence: bool

@@ -16,7 +16,7 @@ SPREAD = 0.25
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """How often and how late a request is sent again. All times are seconds."""
+    """Number and delays of repetitions. All times are seconds."""
 
     #: Attempts altogether; 1 repeats nothing.
     attempts: int = 5

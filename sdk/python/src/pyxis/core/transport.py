@@ -1,4 +1,4 @@
-"""What both transports share: settings, the request as httpx takes it, and the reading of its failures."""
+"""Parts that both transports share: settings, the request as httpx takes it, and the reading of its failures."""
 
 from __future__ import annotations
 

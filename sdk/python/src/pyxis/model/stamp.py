@@ -64,7 +64,7 @@ class StampRejection:
 
 @dataclass(frozen=True)
 class StampOutcome:
-    """What came of one credential: `accepted`, `replaced`, `unchanged` or `rejected`."""
+    """Outcome of one credential: `accepted`, `replaced`, `unchanged` or `rejected`."""
 
     status: str
     provider: str | None = None

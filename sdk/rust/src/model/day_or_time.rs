@@ -5,15 +5,15 @@ use jiff::civil::Date;
 
 /// A day, which means its start in UTC, or a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Moment(pub(crate) String);
+pub struct DayOrTime(pub(crate) String);
 
-impl From<Date> for Moment {
+impl From<Date> for DayOrTime {
     fn from(date: Date) -> Self {
         Self(date.to_string())
     }
 }
 
-impl From<Timestamp> for Moment {
+impl From<Timestamp> for DayOrTime {
     fn from(timestamp: Timestamp) -> Self {
         Self(timestamp.to_string())
     }
