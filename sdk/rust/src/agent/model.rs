@@ -113,7 +113,7 @@ pub struct Transaction {
     pub decided_at: Option<Timestamp>,
     /// The approver's reason for a denial.
     pub reason: Option<String>,
-    pub upstream_status: Option<u16>,
+    pub upstream_status: Option<i64>,
     pub response: Option<KeptResponse>,
     /// `upstream_error`, `upstream_timeout`, `no_longer_allowed` or `outcome_unknown`.
     pub error: Option<String>,
