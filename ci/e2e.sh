@@ -38,4 +38,5 @@ for folder in e2e e2e/agents sdk/typescript examples/typescript examples/viem; d
     (cd "$folder" && npm ci --no-audit --no-fund --loglevel=error --ignore-scripts)
 done
 npm --prefix sdk/typescript run --silent build
-ci/chain.sh npm --prefix e2e test
+# The Python example runs with the sources of the Python client; its one dependency is among these tools.
+ci/chain.sh ci/python-tools.sh npm --prefix e2e test

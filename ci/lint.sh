@@ -7,6 +7,7 @@ echo "== format"
 cargo fmt --all --check
 cargo fmt --manifest-path bench/Cargo.toml --all --check
 cargo fmt --manifest-path examples/rust/Cargo.toml --all --check
+cargo fmt --manifest-path sdk/rust/Cargo.toml --all --check
 
 echo "== spelling"
 # American spelling, in everything that people wrote; .codespellrc names the exceptions.

@@ -131,6 +131,11 @@ ci/mcp-python.sh >"$output/mcp" 2>&1 || { cat "$output/mcp"; failed=1; }
 ci/conformance.sh >"$output/conformance" 2>&1 || { cat "$output/conformance"; failed=1; }
 grep -hE '^(python client|conformance):' "$output/mcp" "$output/conformance" || true
 
+echo "== clients"
+ci/sdk-python.sh >"$output/sdk-python" 2>&1 || { cat "$output/sdk-python"; failed=1; }
+ci/sdk-rust.sh >"$output/sdk-rust" 2>&1 || { cat "$output/sdk-rust"; failed=1; }
+grep -hE '^sdk [a-z]+:' "$output/sdk-python" "$output/sdk-rust" || true
+
 echo "== packages"
 ci/packaging.sh >"$output/packaging" 2>&1 || { cat "$output/packaging"; failed=1; }
 grep -E '^packaging:' "$output/packaging" || true

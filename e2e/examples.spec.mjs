@@ -16,14 +16,27 @@ import { Server } from "./support/server.mjs";
 const run = promisify(execFile);
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 const EXAMPLES = join(HERE, "..", "examples");
+/** The Python client, and a Python that has its one dependency (ci/python-tools.sh). */
+const PYTHONPATH = join(HERE, "..", "sdk", "python", "src");
+const TOOLS = process.env.PX_TEST_PYTHON_TOOLS;
+const PYTHON = TOOLS ? join(TOOLS, "bin", "python") : "python3";
 const ADDRESS = "0x52908400098527886E0F7030069857D2E4169EE7";
-const RECORD = { address: ADDRESS.toLowerCase(), score: "35.76600", passing_score: true, stamps: {} };
+const RECORD = {
+  address: ADDRESS.toLowerCase(),
+  score: "35.76600",
+  passing_score: true,
+  threshold: "20.00000",
+  last_score_timestamp: "2026-01-31T09:05:00.250000+00:00",
+  expiration_timestamp: null,
+  error: null,
+  stamps: {},
+};
 
 let directory;
 let server;
 /** Each client as a command. */
 const clients = {
-  Python: ["python3", join(EXAMPLES, "python", "score.py")],
+  Python: [PYTHON, join(EXAMPLES, "python", "score.py")],
   TypeScript: ["node"],
   Rust: [process.env.PX_TEST_EXAMPLE_RUST],
 };
@@ -48,7 +61,8 @@ after(async () => {
 /** What a client prints, and whether it succeeds. */
 async function ask(client, env, address = ADDRESS) {
   const [command, ...rest] = clients[client];
-  const own = { PATH: process.env.PATH, HOME: process.env.HOME, PYXIS_API_KEY: "key", PYXIS_SCORER_ID: "1", ...env };
+  const system = { PATH: process.env.PATH, HOME: process.env.HOME, PYTHONPATH, PYTHONDONTWRITEBYTECODE: "1" };
+  const own = { ...system, PYXIS_API_KEY: "key", PYXIS_SCORER_ID: "1", ...env };
   try {
     const { stdout } = await run(command, [...rest, address], { env: own });
     return { ok: true, text: stdout.trim() };

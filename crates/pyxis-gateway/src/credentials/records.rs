@@ -4,11 +4,12 @@ use pyxis_core::actor::ActorId;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{NodeId, TxnId, WorkspaceId};
-use pyxis_core::policy::Rule;
+use pyxis_core::policy::{Method, Rule};
 use pyxis_core::target::Target;
 use pyxis_store::approvals::ApprovalRow;
 use pyxis_store::audit::{AuditRecord, AuditRow};
 use serde::Serialize;
+use serde_json::json as value;
 
 use crate::credentials::redaction::{RedactedRequest, Redactor};
 use crate::error::Error;
@@ -164,7 +165,7 @@ pub(crate) fn execute(state: &State, row: &ApprovalRow) -> AuditRecord {
         && let Some(node) = sending_node(state)
     {
         // Its approval ends when it opens; from then on it is settled like a request that no one was asked about.
-        record.detail = json(&json!({ "node": node }));
+        record.detail = json(&value!({ "node": node }));
     }
     record.workspace_id = Some(row.workspace_id);
     record.actor = ActorId::Agent(row.agent_id);

@@ -1,0 +1,134 @@
+"""The asynchronous client of scores and checks."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from datetime import date
+from types import TracebackType
+
+import httpx
+
+from pyxis.core import scoring, verification
+from pyxis.core.async_driver import AsyncDriver
+from pyxis.core.base_url import BaseUrl
+from pyxis.core.exchange import Exchange
+from pyxis.core.retry import RetryPolicy
+from pyxis.core.secret import Secret
+from pyxis.core.transport import Connection
+from pyxis.model.catalogue import Platform
+from pyxis.model.score import Score
+from pyxis.model.stamp import Stamp, StampOutcome, StampPage
+from pyxis.model.verification import CleanHands, ProofKind, Verification
+from pyxis.model.wallet import ModelName, ModelScore
+from pyxis.pace import AsyncPace
+
+
+class AsyncPyxis:
+    """A client with a connection pool, for the tasks of one event loop. Close it, or use it in `async with`.
+
+    `timeout` is in seconds, for each attempt. `tls` replaces the trusted certificates. `transport` and `pace` are for
+    tests.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        api_key: str | None = None,
+        timeout: float = 60.0,
+        retry: RetryPolicy | None = None,
+        tls: ssl.SSLContext | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+        pace: AsyncPace | None = None,
+    ) -> None:
+        pace = pace or AsyncPace()
+        key = None if api_key is None else Secret("api_key", api_key)
+        self._connection = Connection(BaseUrl(base_url), "x-api-key", key, timeout, tls)
+        self._exchange = Exchange(retry or RetryPolicy(), pace.jitter, pace.now)
+        self._driver = AsyncDriver(self._connection, pace.sleep, transport, pace.monotonic)
+
+    async def score(self, scorer_id: int, address: str, *, explain: bool = False) -> Score:
+        """Read the latest score of an address."""
+        return await self._driver.run(scoring.score(self._exchange, scorer_id, address, explain))
+
+    async def scores(self, scorer_id: int, addresses: Iterable[str]) -> list[Score]:
+        """Read the scores of any number of addresses, in their order. Each 1,000 count as one request."""
+        return await self._driver.run(scoring.scores(self._exchange, scorer_id, addresses))
+
+    async def history(self, scorer_id: int, address: str, before: date) -> Score | None:
+        """Read the latest score that was answered before a day or time; None if there is none."""
+        return await self._driver.run(scoring.history(self._exchange, scorer_id, address, before))
+
+    async def stamps(
+        self, address: str, *, include_metadata: bool = False, page_size: int = scoring.PAGE
+    ) -> AsyncIterator[Stamp]:
+        """Iterate over the Stamps of an address, newest first. Pages are read when they are needed."""
+        token: str | None = None
+        while True:
+            page = await self.stamp_page(address, include_metadata=include_metadata, page_size=page_size, token=token)
+            for stamp in page.items:
+                yield stamp
+            token = page.next
+            if token is None:
+                return
+
+    async def stamp_page(
+        self,
+        address: str,
+        *,
+        include_metadata: bool = False,
+        page_size: int = scoring.PAGE,
+        token: str | None = None,
+    ) -> StampPage:
+        """Read one page of Stamps. `token` is `next` or `prev` of another page."""
+        plan = scoring.stamp_page(self._exchange, address, include_metadata, page_size, token)
+        return await self._driver.run(plan)
+
+    async def add_stamps(self, address: str, credentials: Sequence[Mapping[str, object]]) -> tuple[StampOutcome, ...]:
+        """Store up to 200 verifiable credentials of an address. The key must be allowed to write."""
+        return await self._driver.run(scoring.add_stamps(self._exchange, address, credentials))
+
+    async def remove_stamp(self, address: str, provider: str) -> int:
+        """Remove a Stamp of an address. 0 means that there was none, or that an earlier attempt removed it."""
+        return await self._driver.run(scoring.remove_stamp(self._exchange, address, provider))
+
+    async def catalogue(self) -> tuple[Platform, ...]:
+        """Read the catalogue of all Stamps, by platform."""
+        return await self._driver.run(scoring.catalogue(self._exchange))
+
+    async def model_score(self, address: str, model: ModelName = "aggregate") -> ModelScore:
+        """Read a model's score of a wallet."""
+        return await self._driver.run(scoring.model_score(self._exchange, address, model))
+
+    async def check_unique(
+        self, address: str, *, kind: ProofKind, network: str, action_id: str | int, explain: bool = False
+    ) -> Verification:
+        """Check for a valid proof of this kind that is unique for an action."""
+        plan = verification.unique(self._exchange, address, kind, network, action_id, explain)
+        return await self._driver.run(plan)
+
+    async def check_residence(
+        self, address: str, *, network: str, country: str = "us", explain: bool = False
+    ) -> Verification:
+        """Check for a valid proof of residence."""
+        return await self._driver.run(verification.residence(self._exchange, address, country, network, explain))
+
+    async def check_clean_hands(self, address: str, *, explain: bool = False) -> CleanHands:
+        """Check for a valid clean-hands attestation on the external index."""
+        return await self._driver.run(verification.clean_hands(self._exchange, address, explain))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._driver.close()
+
+    async def __aenter__(self) -> AsyncPyxis:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"AsyncPyxis({self._connection.base_url.text!r})"

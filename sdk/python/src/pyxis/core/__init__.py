@@ -1,0 +1,1 @@
+"""The part without I/O: requests, responses, and decisions to repeat. Private to this package."""

@@ -1,0 +1,1 @@
+"""Results, as frozen dataclasses. Scores are `Decimal`, times are in UTC."""
