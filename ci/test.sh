@@ -118,10 +118,6 @@ PX_TEST_PYXIS=$(realpath "${CARGO_TARGET_DIR:-target}/debug/pyxis")
 export PX_TEST_PYXIS
 ci/e2e.sh 2>&1 | tee "$output/e2e" || failed=1
 
-echo "== SDK for TypeScript"
-ci/sdk-typescript.sh >"$output/typescript" 2>&1 || { cat "$output/typescript"; failed=1; }
-grep -E '^(pass|typescript:)' "$output/typescript" || true
-
 echo "== requests of every kind"
 ci/schemathesis.sh 45 >"$output/requests" 2>&1 || { cat "$output/requests"; failed=1; }
 grep -E '^== |generated|^schemathesis' "$output/requests" || true
@@ -131,10 +127,17 @@ ci/mcp-python.sh >"$output/mcp" 2>&1 || { cat "$output/mcp"; failed=1; }
 ci/conformance.sh >"$output/conformance" 2>&1 || { cat "$output/conformance"; failed=1; }
 grep -hE '^(python client|conformance):' "$output/mcp" "$output/conformance" || true
 
-echo "== clients"
-ci/sdk-python.sh >"$output/sdk-python" 2>&1 || { cat "$output/sdk-python"; failed=1; }
-ci/sdk-rust.sh >"$output/sdk-rust" 2>&1 || { cat "$output/sdk-rust"; failed=1; }
-grep -hE '^sdk [a-z]+:' "$output/sdk-python" "$output/sdk-rust" || true
+echo "== client libraries"
+# At once: two wait for downloads and servers while the third compiles.
+declare -A library
+for name in typescript python rust; do
+    "ci/sdk-$name.sh" >"$output/sdk-$name" 2>&1 &
+    library[$name]=$!
+done
+for name in typescript python rust; do
+    wait "${library[$name]}" || { cat "$output/sdk-$name"; failed=1; }
+done
+grep -hE '^(pass|typescript:|sdk [a-z]+:)' "$output"/sdk-* || true
 
 echo "== packages"
 ci/packaging.sh >"$output/packaging" 2>&1 || { cat "$output/packaging"; failed=1; }

@@ -18,6 +18,7 @@ use hmac::{Hmac, Mac};
 use pyxis_core::actor::ActorId;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
+use pyxis_core::hex;
 use pyxis_core::id::{GrantId, TxnId, WorkspaceId};
 use sha2::Sha256;
 
@@ -272,6 +273,15 @@ impl AuditKeys {
     /// Public key of checkpoints (Ed25519), for external verification.
     pub fn verifying_key(&self) -> [u8; 32] {
         self.signing.verifying_key().to_bytes()
+    }
+
+    /// MAC of a note about the trail that the database keeps, as hexadecimal digits: whoever writes there without the
+    /// key cannot change it. No record begins with these bytes.
+    pub fn seal(&self, note: &str) -> String {
+        let mut mac = self.mac.clone();
+        mac.update(b"pyxis note: ");
+        mac.update(note.as_bytes());
+        hex::encode(&mac.finalize().into_bytes())
     }
 
     /// MAC of a record after `before`. `scratch` is a reusable buffer and is cleared first.

@@ -1,7 +1,8 @@
 //! Push of audit records to a receiver, in order and at least once, never in a request's path.
 //!
-//! The number of the newest pushed record is in the database. One node at a time pushes, by a lease. A batch counts as
-//! pushed once the receiver acknowledged it; otherwise it is pushed again, after a pause.
+//! The number of the newest pushed record is in the database, sealed: whoever can write there must not be able to end the
+//! push unnoticed. One node at a time pushes, by a lease. A batch counts as pushed once the receiver acknowledged it;
+//! otherwise half of it is pushed again, after a pause, because some receivers refuse what is long.
 
 mod otlp;
 mod syslog;
@@ -13,7 +14,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::{hex, metric};
 use pyxis_gateway as gateway;
 use pyxis_gateway::workers::Stop;
-use pyxis_store::audit::{self, AuditEntry, AuditRow};
+use pyxis_store::audit::{self, AuditEntry, AuditKeys, AuditRow};
 use pyxis_store::{Store, StoreError, leases, meta};
 use serde_json::Value;
 
@@ -26,8 +27,10 @@ const LEASE: &str = "audit push";
 const HELD: Duration = Duration::from_secs(15);
 /// Longest time for one batch.
 const BATCH_TIME: Duration = Duration::from_secs(10);
-/// Records in one batch.
-const BATCH: u32 = 500;
+/// Records in one batch of OTLP. Many receivers refuse a body of more than a few megabytes.
+const OTLP_BATCH: u32 = 500;
+/// Records in one batch of syslog, each of which takes a connection and [`syslog::EARLY`].
+const SYSLOG_BATCH: u32 = 5_000;
 /// Interval for looking for new records.
 const TICK: Duration = Duration::from_secs(1);
 /// Longest pause after failures.
@@ -43,22 +46,30 @@ enum Progress {
 
 /// Pushes until the process stops.
 pub(crate) async fn run(state: gateway::State, destination: AuditDestination, mut stop: Stop) {
-    let mut pause = TICK;
-    let mut failing = false;
+    let most = match destination {
+        AuditDestination::Syslog { .. } => SYSLOG_BATCH,
+        AuditDestination::Otlp { .. } => OTLP_BATCH,
+    };
+    let (mut pause, mut batch) = (TICK, most);
+    // The last failure that was logged.
+    let mut failure = String::new();
     loop {
-        pause = match push(&state, &destination).await {
+        (pause, batch) = match push(&state, &destination, batch).await {
             Ok(progress) => {
-                if std::mem::take(&mut failing) {
+                if !std::mem::take(&mut failure).is_empty() {
                     tracing::info!("audit records are pushed again");
                 }
-                if progress == Progress::Pushed { Duration::ZERO } else { TICK }
+                let is_idle = progress == Progress::Idle;
+                (if is_idle { TICK } else { Duration::ZERO }, most.min(2 * batch))
             }
             Err(error) => {
                 metrics::counter!(metric::AUDIT_PUSH_FAILURES.name).increment(1);
-                if !std::mem::replace(&mut failing, true) {
-                    tracing::warn!(error = format!("{error:#}"), "cannot push audit records; will retry");
+                let said = format!("{error:#}");
+                if said != failure {
+                    tracing::warn!(error = said, records = batch, "cannot push audit records; will retry");
+                    failure = said;
                 }
-                (2 * pause).clamp(TICK, LONGEST_PAUSE)
+                ((2 * pause).clamp(TICK, LONGEST_PAUSE), (batch / 2).max(1))
             }
         };
         tokio::select! {
@@ -71,18 +82,19 @@ pub(crate) async fn run(state: gateway::State, destination: AuditDestination, mu
     }
 }
 
-/// Pushes the next batch.
-async fn push(state: &gateway::State, destination: &AuditDestination) -> Result<Progress> {
+/// Pushes the next batch, of at most `batch` records.
+async fn push(state: &gateway::State, destination: &AuditDestination, batch: u32) -> Result<Progress> {
     let now = state.now();
     if !leases::acquire(&state.store, LEASE, state.node, now, now.plus(HELD)).await? {
         return Ok(Progress::Idle);
     }
-    let page = audit::stream(&state.store, cursor(&state.store).await? + 1, None, BATCH).await?;
+    let page =
+        audit::stream(&state.store, cursor(&state.store, &state.audit_keys).await? + 1, None, batch).await?;
     let Some(last) = page.last() else { return Ok(Progress::Idle) };
     // A record can be read a moment before it is on disk. What a receiver has must never be lost here.
     state.audit.flush().await?;
     tokio::time::timeout(BATCH_TIME, send(state, destination, &page)).await??;
-    meta::put(&state.store, CURSOR, &last.seq.to_string()).await?;
+    meta::put(&state.store, CURSOR, &sealed(&state.audit_keys, last.seq)).await?;
     metrics::counter!(metric::AUDIT_PUSHED.name).increment(page.len() as u64);
     Ok(Progress::Pushed)
 }
@@ -97,10 +109,22 @@ async fn send(state: &gateway::State, destination: &AuditDestination, page: &[Au
     }
 }
 
-/// Number of the newest pushed record.
-async fn cursor(store: &Store) -> Result<i64, StoreError> {
-    let stored = meta::get(store, CURSOR).await?;
-    Ok(stored.and_then(|text| text.parse().ok()).unwrap_or(0))
+/// Number of the newest pushed record. One that was not written by Pyxis counts for nothing: everything is pushed again.
+async fn cursor(store: &Store, keys: &AuditKeys) -> Result<i64, StoreError> {
+    let Some(stored) = meta::get(store, CURSOR).await? else { return Ok(0) };
+    let seq = stored.split_once(' ').and_then(|(seq, _)| seq.parse().ok());
+    let known = seq.filter(|seq| sealed(keys, *seq) == stored);
+    if known.is_none() {
+        tracing::error!(
+            "the record of what was pushed was changed outside Pyxis; pushing the audit trail again"
+        );
+    }
+    Ok(known.unwrap_or(0))
+}
+
+/// The number of a pushed record as it is stored.
+fn sealed(keys: &AuditKeys, seq: i64) -> String {
+    format!("{seq} {}", keys.seal(&format!("{CURSOR} {seq}")))
 }
 
 /// Records that are not pushed yet.
@@ -111,8 +135,8 @@ pub(crate) struct PushLag {
 }
 
 /// Reads what is not pushed yet.
-pub(crate) async fn lag(store: &Store) -> Result<PushLag, StoreError> {
-    let cursor = cursor(store).await?;
+pub(crate) async fn lag(store: &Store, keys: &AuditKeys) -> Result<PushLag, StoreError> {
+    let cursor = cursor(store, keys).await?;
     let records = (audit::head_seq(store).await? - cursor).max(0);
     let next = if records > 0 { audit::stream(store, cursor + 1, None, 1).await? } else { Vec::new() };
     Ok(PushLag { records, oldest: next.first().map(|row| row.record.at) })

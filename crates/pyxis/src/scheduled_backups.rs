@@ -1,8 +1,8 @@
 //! Backups that the server makes on a schedule.
 //!
 //! One loop makes them one after the other. Each is checked like that of `pyxis backup` before it gets its name, the
-//! oldest ones beyond the configured number are removed only after that, and an upload that failed is tried again with
-//! the same file.
+//! oldest ones beyond the configured number are removed only after that, and an upload that failed is tried again until
+//! the next backup is due, which is uploaded in its place.
 
 mod object_storage;
 
@@ -41,7 +41,19 @@ pub fn check(config: &Config) -> Result<()> {
     if !backups.dir.is_dir() {
         bail!("PX_BACKUP_DIR: {} is not a directory; create it first", backups.dir.display());
     }
-    Ok(())
+    check_writing(&backups.dir)
+}
+
+/// Refuses a directory that cannot be written, such as one that a systemd unit does not open.
+fn check_writing(directory: &Path) -> Result<()> {
+    let probe = directory.join(format!(".pyxis-{}", std::process::id()));
+    let written = fs::File::create(&probe).and_then(|_file| fs::remove_file(&probe));
+    written.with_context(|| {
+        format!(
+            "PX_BACKUP_DIR: cannot write to {0}; under systemd, add ReadWritePaths={0} to the unit",
+            directory.display()
+        )
+    })
 }
 
 /// Makes backups until `stop` turns true.
@@ -104,14 +116,16 @@ impl Schedule {
         due.since(now)
     }
 
-    /// Makes the next backup, unless the last one still has to be uploaded.
+    /// Makes the next backup, or uploads the last one if the next one is not due yet.
     async fn step(&mut self, config: &Config, settings: &Backups, state: &State) -> Result<()> {
-        let path = if let Some(path) = self.to_upload.clone().filter(|path| path.exists()) {
+        let path = if let Some(path) = self.still_to_upload(settings, state.clock.now()) {
             path
         } else {
             let path = make(config, settings, state).await?;
             self.newest = Some(state.clock.now());
-            prune(settings)?;
+            if let Err(error) = prune(settings) {
+                tracing::error!(error = %format_args!("{error:#}"), "an old backup stays");
+            }
             path
         };
         if let Some(storage) = &settings.storage {
@@ -122,6 +136,12 @@ impl Schedule {
         report(self.newest.unwrap_or_else(|| state.clock.now()));
         tracing::info!(file = %path.display(), "made the scheduled backup");
         Ok(())
+    }
+
+    /// The last backup, if it has not been uploaded and the next one is not due.
+    fn still_to_upload(&self, settings: &Backups, now: UnixMillis) -> Option<PathBuf> {
+        let is_due = self.newest.is_none_or(|newest| now >= newest.plus(settings.interval));
+        self.to_upload.clone().filter(|path| !is_due && path.exists())
     }
 }
 
@@ -192,6 +212,15 @@ mod tests {
         {
             assert!(!is_ours(other), "{other}");
         }
+    }
+
+    #[test]
+    fn an_upload_is_tried_again_until_the_next_backup_is_due() {
+        let (settings, made) = (settings(), UnixMillis(1_000_000_000_000));
+        let path = std::env::current_exe().unwrap();
+        let schedule = Schedule { newest: Some(made), to_upload: Some(path.clone()), failed_at: None };
+        assert_eq!(schedule.still_to_upload(&settings, made), Some(path));
+        assert_eq!(schedule.still_to_upload(&settings, made.plus(settings.interval)), None);
     }
 
     #[test]

@@ -132,7 +132,7 @@ impl Scrape {
     /// Sets the gauges of the audit push.
     #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
     async fn show_push(&self) {
-        let lag = timeout(LIMIT, audit_push::lag(&self.state.store)).await;
+        let lag = timeout(LIMIT, audit_push::lag(&self.state.store, &self.state.audit_keys)).await;
         let Ok(Ok(lag)) = lag else { return };
         gauge!(metric::AUDIT_PUSH_LAG_RECORDS.name).set(lag.records as f64);
         let age = lag.oldest.map_or(Duration::ZERO, |oldest| self.state.now().since(oldest));
@@ -185,7 +185,7 @@ fn show(found: &InstallationState) {
 }
 
 async fn page(Extract(scrape): Extract<Scrape>) -> Response {
-    scrape.read().await;
+    Box::pin(scrape.read()).await;
     let text = scrape.handle.render();
     ([(http::header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
 }

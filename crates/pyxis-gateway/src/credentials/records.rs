@@ -160,13 +160,18 @@ pub(crate) fn refused(state: &State, asked: &ValidatedRequest<'_>, error: &Error
 
 /// An approved request that is about to be sent.
 pub(crate) fn execute(state: &State, row: &ApprovalRow) -> AuditRecord {
-    let mut record = AuditRecord::new(state.now(), AuditEvent::RequestExecuted);
+    let mut record = of_approved(state.now(), row);
     if row.method == Method::WebSocket.as_str()
         && let Some(node) = sending_node(state)
     {
         // Its approval ends when it opens; from then on it is settled like a request that no one was asked about.
         record.detail = json(&value!({ "node": node }));
     }
+    record
+}
+
+fn of_approved(now: UnixMillis, row: &ApprovalRow) -> AuditRecord {
+    let mut record = AuditRecord::new(now, AuditEvent::RequestExecuted);
     record.workspace_id = Some(row.workspace_id);
     record.actor = ActorId::Agent(row.agent_id);
     record.actor_name.clone_from(&row.agent_name);
@@ -247,8 +252,8 @@ pub(crate) fn json(detail: &impl Serialize) -> String {
 
 /// An approved request that was not sent after all.
 pub(crate) fn not_sent(now: UnixMillis, row: &ApprovalRow, code: &str) -> AuditRecord {
-    let mut record = execute(now, row);
+    let mut record = of_approved(now, row);
     record.decision = Some("refused".into());
-    record.detail = json(&serde_json::json!({ "error": code }));
+    record.detail = json(&value!({ "error": code }));
     record
 }

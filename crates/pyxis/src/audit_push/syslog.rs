@@ -1,12 +1,14 @@
 //! Syslog messages (RFC 5424) over TLS (RFC 5425).
 //!
 //! The protocol has no acknowledgment. A batch counts as received once the receiver has closed the connection after our
-//! end of it: an operating system that discards unread data resets the connection instead.
+//! end of it: an operating system that discards unread data resets the connection instead. A receiver that closes before
+//! our end has read nothing for sure; a load balancer without a receiver behind it does that.
 
 use std::fmt::Write as _;
 use std::io;
+use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use http::Uri;
 use pyxis_core::hex;
 use pyxis_net::{Client, HostPort};
@@ -17,6 +19,8 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 const PRIORITY: u8 = 13 * 8 + 6;
 /// Id of the structured data. 32473 is the number for organizations that have none (RFC 5612).
 const SD_ID: &str = "pyxis@32473";
+/// Time for which our end is held back, so that an end of the receiver that came before it is seen.
+pub(super) const EARLY: Duration = Duration::from_millis(250);
 /// Longest message id that the protocol allows.
 const MAX_MESSAGE_ID: usize = 32;
 
@@ -31,8 +35,17 @@ pub(super) async fn send(
     let target = HostPort::new(host, port);
     let mut connection = net.tls_tunnel(&target).await.context("cannot connect to the syslog receiver")?;
     connection.write_all(batch(base_url, page).as_bytes()).await.context("cannot send")?;
+    ensure!(
+        !ends_within(&mut connection, EARLY).await,
+        "the syslog receiver closed the connection too early"
+    );
     connection.shutdown().await.context("cannot end the connection")?;
     until_closed(&mut connection).await.context("the syslog receiver did not take everything")
+}
+
+/// True if the receiver ends or breaks the connection within this time.
+async fn ends_within(connection: &mut (impl AsyncRead + Unpin), time: Duration) -> bool {
+    tokio::time::timeout(time, until_closed(connection)).await.is_ok()
 }
 
 /// Reads to the end. Receivers need not say goodbye in TLS.

@@ -14,12 +14,13 @@ use pyxis_testkit::postgres::Database;
 pub(crate) async fn in_one_hour(mut setup: Setup, scene: impl AsyncFn(Setup)) {
     loop {
         let hour = hour_start(SystemClock.now());
-        let (on_postgres, env) = (setup.postgres.is_some(), setup.env.clone());
+        let on_postgres = setup.postgres.is_some();
+        let (env, program) = (setup.env.clone(), setup.program.clone());
         let Err(failure) = AssertUnwindSafe(scene(setup)).catch_unwind().await else { return };
         if hour_start(SystemClock.now()) == hour {
             resume_unwind(failure);
         }
         let postgres = if on_postgres { Some(Database::create("the next hour").await) } else { None };
-        setup = Setup { postgres, env };
+        setup = Setup { postgres, env, program };
     }
 }

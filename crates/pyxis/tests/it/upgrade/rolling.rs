@@ -39,7 +39,7 @@ impl Cluster {
         let others = [site.app.another_node(), site.app.another_node()];
         let ledger = Ledger::new(false);
         let (mut load, target) = (JoinSet::new(), site.upstream.url("/act/"));
-        let scores = Arc::new(AtomicU64::new(0));
+        let answered = Arc::new(AtomicU64::new(0));
         let key = &site.agent.key;
         let token = site.app.owner_token();
         let clients = [
@@ -53,10 +53,10 @@ impl Cluster {
         for (agent, _) in &clients {
             load.spawn(read(agent.clone(), target.clone(), Arc::clone(&ledger)));
         }
-        let (ledger_of_scores, sum) = (Arc::clone(&ledger), Arc::clone(&scores));
+        let (ledger_of_scores, sum) = (Arc::clone(&ledger), Arc::clone(&answered));
         load.spawn(repeat(scored.client, scored.path, scored.score, ledger_of_scores, sum));
         let acknowledged = ledger.acknowledged();
-        Self { site, others, ledger, load, acknowledged, scores, between, replaced: 0 }
+        Self { site, others, ledger, load, acknowledged, scores: answered, between, replaced: 0 }
     }
 
     /// Lets the load go on for a while.

@@ -84,7 +84,8 @@ fn plain_name(header: &str) -> Option<&str> {
 fn has_name(text: &str) -> bool {
     let lower = text.to_ascii_lowercase().replace('\\', "");
     lower.match_indices("name").any(|(at, name)| {
-        let after = lower[at + name.len()..].trim_start_matches(|c: char| " \t*\"'".contains(c) || c.is_ascii_digit());
+        let after = lower[at + name.len()..]
+            .trim_start_matches(|c: char| " \t*\"'".contains(c) || c.is_ascii_digit());
         !lower[..at].ends_with("file") && (after.starts_with('=') || after.starts_with('('))
     })
 }
