@@ -4,7 +4,7 @@ use pyxis_core::actor::ActorId;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{NodeId, TxnId, WorkspaceId};
-use pyxis_store::{StoreEvent, Tx, approvals, audit, idempotency, nodes};
+use pyxis_store::{StoreError, StoreEvent, Tx, approvals, audit, idempotency, nodes};
 
 use crate::credentials::records;
 use crate::error::Result;
@@ -18,7 +18,12 @@ const WINDOWS: usize = 20;
 
 /// Records that this node is alive, and up to which record its requests have an outcome.
 pub(crate) async fn heartbeat(state: &State) -> Result<()> {
-    nodes::heartbeat(&state.store, state.node, state.now()).await?;
+    let alive = nodes::heartbeat(&state.store, state.node, state.now()).await;
+    if let Err(error @ StoreError::Schema(_)) = &alive {
+        // The loop's own line would only say that the database is not available.
+        tracing::error!(%error, "this program may no longer use the database");
+    }
+    alive?;
     let settled = state.in_flight.advance(audit::head_seq(&state.store).await?);
     // The outcomes were handed over; they must be stored before the next node relies on it.
     state.audit.flush().await?;

@@ -82,3 +82,40 @@ impl SlowBodyFlag {
         MalformedRequest::from_number(self.0.load(Ordering::Relaxed).checked_sub(1)?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use super::*;
+
+    /// True if the wait is over within this time.
+    async fn is_over(wait: &mut BodyWait, time: Duration) -> bool {
+        tokio::time::timeout(time, poll_fn(|context| wait.poll_too_slow(context))).await.is_ok()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_body_of_a_connection_has_its_own_time() {
+        let mut wait = BodyWait::new(BODY_TIMEOUT);
+        for _ in 0..3 {
+            for _ in 0..3 {
+                assert!(!is_over(&mut wait, BODY_TIMEOUT / 4).await);
+                wait.arrived(1);
+            }
+            wait.restart();
+        }
+        for _ in 0..3 {
+            assert!(!is_over(&mut wait, BODY_TIMEOUT / 4).await);
+            wait.arrived(1);
+        }
+        assert!(is_over(&mut wait, BODY_TIMEOUT / 2).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn bytes_earn_time() {
+        let mut wait = BodyWait::new(Duration::from_secs(1));
+        wait.arrived(usize::try_from(SLOWEST_BODY).unwrap() * 2);
+        assert!(!is_over(&mut wait, Duration::from_millis(2_900)).await);
+        assert!(is_over(&mut wait, Duration::from_secs(1)).await);
+    }
+}

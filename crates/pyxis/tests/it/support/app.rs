@@ -130,7 +130,7 @@ impl App {
     }
 
     /// Replaces one more server, as a rolling upgrade does: stops it in good order, and starts the present program.
-    pub(crate) async fn replace(&self, node: &mut Node) {
+    pub(crate) fn replace(&self, node: &mut Node) {
         pyxis_testkit::signal::send("TERM", &node.server);
         let (server, greeting) = tokio::task::block_in_place(|| {
             let ended = node.server.wait().expect("an exit status");
@@ -362,7 +362,8 @@ pub(crate) async fn run(mut command: Command) -> Ran {
     let output = running.await.expect("no panic").expect("the program starts");
     Ran {
         code: output.status.code(),
-        stdout: String::from_utf8(output.stdout).expect("text"),
-        stderr: String::from_utf8(output.stderr).expect("text"),
+        // A command that shows the files of its run prints those of Java, too.
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
     }
 }

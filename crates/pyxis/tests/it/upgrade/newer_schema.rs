@@ -63,21 +63,22 @@ engines! {
         site.app.cli_json(&["user", "add", "--email", "later@example.com"]).await;
         let (readable, unreadable) = (site.pause("/a").await, site.pause("/b").await);
         site.app.stop().await;
-        for statement in [
-            format!("UPDATE approvals SET kind = 'later' WHERE txn_id = '{unreadable}'"),
-            "UPDATE credentials SET auth = '{\"kind\":\"later\"}' WHERE name = 'third'".to_owned(),
-            "UPDATE policies SET document = '{\"later\":true,\"auto_approve_methods\":[\"GET\"]}'".to_owned(),
-            "UPDATE users SET role = 'later' WHERE email = 'later@example.com'".to_owned(),
-        ] {
-            site.app.sql(&statement);
-        }
+        site.app.sql(&format!("UPDATE approvals SET kind = 'later' WHERE txn_id = '{unreadable}'"));
+        site.app.sql("UPDATE users SET role = 'later' WHERE email = 'later@example.com'");
         site.app.serve();
         let inbox = site.owner.client.get("/approvals").send().await.expect(200).json();
         let listed: Vec<_> = inbox["approvals"].as_array().unwrap().iter().map(|one| &one["txn_id"]).collect();
         assert_eq!(listed, [&json!(readable)]);
         site.owner.approve(&readable).await;
         assert_eq!(site.agent.outcome(&readable).await["response"]["status"], 200);
+        for path in ["/admin/credentials", "/admin/members", "/admin/grants", "/admin/audit", "/admin/agents"] {
+            site.owner.client.get(path).send().await.expect(200);
+        }
         // An unknown field of a policy, or an unknown kind of credential, refuses the requests that need it.
+        site.app.stop().await;
+        site.app.sql("UPDATE credentials SET auth = '{\"kind\":\"later\"}' WHERE name = 'third'");
+        site.app.sql("UPDATE policies SET document = '{\"later\":true,\"auto_approve_methods\":[\"GET\"]}'");
+        site.app.serve();
         let sent = site.upstream.requests().len();
         for credential in ["other", "third"] {
             let refused = site.agent.forward(credential, "GET", &site.upstream.url("/x")).send().await;
@@ -85,9 +86,6 @@ engines! {
         }
         assert_eq!(site.upstream.requests().len(), sent);
         site.forward("GET", "/x").send().await.forwarded(200);
-        for path in ["/admin/credentials", "/admin/members", "/admin/grants", "/admin/audit", "/admin/agents"] {
-            site.owner.client.get(path).send().await.expect(200);
-        }
         assert!(!site.app.logs().contains("panicked"), "{}", site.app.logs());
     }
 }

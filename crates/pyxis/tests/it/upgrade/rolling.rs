@@ -76,7 +76,7 @@ impl Cluster {
         for number in 0..=self.others.len() {
             self.some_load().await;
             if let Some(other) = self.others.get_mut(number) {
-                self.site.app.replace(other).await;
+                self.site.app.replace(other);
             } else {
                 assert!(self.site.app.stop().await.success(), "{}", self.site.app.logs());
                 self.site.app.serve();
