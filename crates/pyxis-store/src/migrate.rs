@@ -63,6 +63,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(32, "0032_mcp"),
     migration!(33, "0033_kept_bytes"),
     migration!(34, "0034_settled_seq"),
+    migration!(41, "0041_score_keys"),
 ];
 
 /// Held on PostgreSQL while migrating, so that nodes that start together do not collide.

@@ -24,7 +24,8 @@ pub use models::{ActivityCommand, Add, Evaluate, FeaturesOf, ModelsCommand, Scor
 pub use policies::{GrantCommand, PolicyCommand};
 pub use run::{HostOptions, Login, Others, ProxyOptions, RunOptions};
 pub use scoring::{
-    AddApiKey, ApiKeyCommand, Import, IssuerCommand, ManageStamps, ScorerCommand, StampsCommand,
+    AddApiKey, ApiKeyCommand, Import, IssuerCommand, ManageStamps, ScoreKeyCommand, ScorerCommand,
+    StampsCommand,
 };
 pub use verification::{
     AttestationKeysCommand, CheckCommand, Kinds, NetworkCommand, ProofIssuerCommand, ProofsCommand, What,
@@ -182,6 +183,9 @@ pub enum Command {
     /// Manage scorers: weights and thresholds.
     #[command(subcommand)]
     Scorer(ScorerCommand),
+    /// List and rotate the keys that sign scores.
+    #[command(subcommand)]
+    ScoreKey(ScoreKeyCommand),
     /// Manage API keys for scoring.
     #[command(subcommand)]
     ApiKey(ApiKeyCommand),

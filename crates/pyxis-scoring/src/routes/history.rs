@@ -8,7 +8,7 @@ use pyxis_store::score_history;
 
 use super::parameters::{QueryPairs, Segments};
 use super::responses::{BadAddress, MalformedParameter, NoScorer};
-use super::score::{Scores, known_scorer};
+use super::latest::{Scores, known_scorer};
 use super::shared::{CreatedBefore, ScorerPath};
 use super::{json, respond};
 use crate::error::Error;

@@ -19,7 +19,7 @@ use utoipa::ToSchema;
 use super::ingest::read_object;
 use super::parameters::Segments;
 use super::responses::NoScorer;
-use super::score::{Scores, known_scorer};
+use super::latest::{Scores, known_scorer};
 use super::shared::ScorerPath;
 use super::{json, respond};
 use crate::address;

@@ -23,6 +23,7 @@ impl From<Error> for AdminError {
             | Error::Parameter(_)
             | Error::Body { .. }
             | Error::Shape { .. }
+            | Error::PartialScore
             | Error::RateLimited(_)
             | Error::Source(_)
             | Error::TimedOut => Self::internal(error),

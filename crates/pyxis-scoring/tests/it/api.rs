@@ -29,6 +29,7 @@ mod rescoring;
 mod scene;
 mod scores;
 mod sets;
+mod signed;
 mod strangers;
 mod timeouts;
 mod unweighted_stamps;

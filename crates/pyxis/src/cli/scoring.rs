@@ -58,6 +58,25 @@ fn weight(text: &str) -> Result<(StampName, Decimal), String> {
     Ok((name, weight))
 }
 
+/// `pyxis score-key …`
+#[derive(Debug, Subcommand)]
+pub enum ScoreKeyCommand {
+    /// List the keys that sign scores, newest first.
+    List,
+    /// Sign scores with a new key. The earlier one stays published until its last signature has expired.
+    Rotate {
+        /// Form of the signed score: es256 (tokens) or eip712 (EVM contracts).
+        #[arg(value_parser = ["es256", "eip712"])]
+        scheme: String,
+        /// Days until the new key signs, 0 to 30; it is published at once [default: 0].
+        #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u8).range(..=30))]
+        after: Option<u8>,
+        /// Stop publishing the earlier keys, because others may know them. What they signed is void.
+        #[arg(long, conflicts_with = "after")]
+        compromised: bool,
+    },
+}
+
 /// `pyxis api-key …`
 #[derive(Debug, Subcommand)]
 pub enum ApiKeyCommand {
