@@ -87,7 +87,7 @@ impl AddressTree {
         let addresses = dump.values.iter().map(|value| value.value[0]).collect();
         let tree = Self::build(addresses).ok_or(InvalidDump::Tree)?;
         let same = dump.tree.len() == tree.nodes.len()
-            && dump.tree.iter().zip(&tree.nodes).all(|(text, node)| text.strip_prefix("0x") == Some(&hex::encode(node)));
+            && dump.tree.iter().zip(&tree.nodes).all(|(dumped, node)| *dumped == text(node));
         if same { Ok(tree) } else { Err(InvalidDump::Tree) }
     }
 
@@ -212,7 +212,12 @@ mod tests {
         ] {
             assert!(AddressTree::read(json.replace(from, to).as_bytes()).is_err(), "{from}");
         }
-        for bad in ["", "{}", "[]", "{\"format\":\"standard-v1\",\"leafEncoding\":[\"address\"],\"tree\":[],\"values\":[]}"] {
+        for bad in [
+            "",
+            "{}",
+            "[]",
+            "{\"format\":\"standard-v1\",\"leafEncoding\":[\"address\"],\"tree\":[],\"values\":[]}",
+        ] {
             assert!(AddressTree::read(bad.as_bytes()).is_err(), "{bad}");
         }
     }

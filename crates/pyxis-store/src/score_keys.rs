@@ -35,11 +35,8 @@ row! {
 
 /// All keys, newest first within each scheme.
 pub async fn list(executor: impl Executor) -> Result<Vec<ScoreKeyRow>, StoreError> {
-    let query = sql(concat!(
-        "SELECT ",
-        score_key_columns!(),
-        " FROM score_keys ORDER BY scheme, number DESC"
-    ));
+    let query =
+        sql(concat!("SELECT ", score_key_columns!(), " FROM score_keys ORDER BY scheme, number DESC"));
     executor.all(query).await
 }
 

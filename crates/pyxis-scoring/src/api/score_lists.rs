@@ -78,7 +78,8 @@ pub(super) async fn show(
     let scorer: ScorerId = scorer.parse().map_err(|_| Error::not_found("scorer"))?;
     let at = asked.at.as_deref().map(moment).transpose()?;
     let address = asked.address.as_deref().map(address::read).transpose();
-    let address = address.map_err(|_| Error::field("address", "0x and 40 hex digits, in lower case or with checksum"))?;
+    let address = address
+        .map_err(|_| Error::field("address", "0x and 40 hex digits, in lower case or with checksum"))?;
     let PassingList { tree, .. } = score_lists::passing(&state, &actor, scorer, at).await?;
     let tree = tree.ok_or(Error::Conflict("no address passes, so there is no list"))?;
     match address {

@@ -105,7 +105,12 @@ pub(super) async fn answered(
 }
 
 /// Computes the score and returns it. For an address that never had a Stamp, nothing is stored.
-pub(super) async fn computed(state: &State, place: ScoreKey, terms: ScorerHead, now: UnixMillis) -> Result<String> {
+pub(super) async fn computed(
+    state: &State,
+    place: ScoreKey,
+    terms: ScorerHead,
+    now: UnixMillis,
+) -> Result<String> {
     METRICS.computed.increment(1);
     let known = addresses::is_known(&state.store, place.workspace, place.address).await?;
     let computed = if known { engine::score(&state.books, place, now, true).await? } else { None };

@@ -190,4 +190,3 @@ async fn with_query(
         Ok(json(body))
     }
 }
-

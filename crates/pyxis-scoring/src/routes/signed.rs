@@ -83,14 +83,19 @@ fn read_chain_id(text: &str) -> Result<u64> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let id = text.parse().ok().filter(|id| digits && (1..=MAX_CHAIN_ID).contains(id));
     id.ok_or_else(|| {
-        parameter("chain_id", "int_parsing", "Input should be a chain id: an integer from 1 to 9007199254740991")
+        parameter(
+            "chain_id",
+            "int_parsing",
+            "Input should be a chain id: an integer from 1 to 9007199254740991",
+        )
     })
 }
 
 fn read_contract(text: &str) -> Result<EvmAddress> {
     let found = address::read(text).ok().filter(|address| address.0 != [0; 20]);
     found.ok_or_else(|| {
-        let message = "Input should be the contract's address: 0x and 40 hex digits, in lower case or with checksum";
+        let message =
+            "Input should be the contract's address: 0x and 40 hex digits, in lower case or with checksum";
         parameter("verifying_contract", "address_parsing", message)
     })
 }
@@ -104,7 +109,11 @@ const fn no_form() -> Error {
 }
 
 const fn only_typed(name: &'static str) -> Error {
-    parameter(name, "extra_forbidden", "Only with signed=eip712; a token names its recipient by the body's audience")
+    parameter(
+        name,
+        "extra_forbidden",
+        "Only with signed=eip712; a token names its recipient by the body's audience",
+    )
 }
 
 /// Body of a request for a score that answers a challenge.
@@ -134,9 +143,10 @@ impl ChallengeRequest {
         }
         match self.audience.as_deref() {
             Some(audience) if !is_text(audience) => shape("audience", "1 to 256 bytes of printable ASCII"),
-            Some(_) if form != Form::Jwt => {
-                shape("audience", "only with signed=jwt; typed data names its chain_id and verifying_contract")
-            }
+            Some(_) if form != Form::Jwt => shape(
+                "audience",
+                "only with signed=jwt; typed data names its chain_id and verifying_contract",
+            ),
             _ => Ok(()),
         }
     }
@@ -186,8 +196,7 @@ pub(crate) async fn sign_score(
         let now = state.now();
         let stored =
             scores::of_many(&state.store, place.workspace, place.scorer, &[place.address]).await?.pop();
-        let latest =
-            latest(&state, place, (&terms).into(), stored.map(|found| found.stored), now).await?;
+        let latest = latest(&state, place, (&terms).into(), stored.map(|found| found.stored), now).await?;
         let signature = signature(&state, place.scorer, &latest, asked, Some(&challenge), now).await?;
         finished(latest.record, &signature, &headers)
     })
@@ -204,8 +213,7 @@ pub(super) async fn get(
 ) -> Response {
     within(state, async {
         let hash = auth::key_hash(headers)?;
-        let found =
-            scores::look_up(&state.store, &hash, scorer, address).await?.ok_or(Error::InvalidKey)?;
+        let found = scores::look_up(&state.store, &hash, scorer, address).await?.ok_or(Error::InvalidKey)?;
         let budget = auth::admit(state, &found.key).await?;
         let answer = found_score(state, headers, found, scorer, address, pairs).await;
         let mut response = answer.unwrap_or_else(IntoResponse::into_response);

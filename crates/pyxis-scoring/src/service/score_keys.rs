@@ -103,7 +103,10 @@ pub async fn rotate(
 fn moment(how: Rotation, now: UnixMillis) -> Result<UnixMillis> {
     let Some(at) = how.signs_from else { return Ok(now) };
     if how.compromised {
-        return Err(Error::field("signs_from", "leave it out for a compromised key: its successor signs now"));
+        return Err(Error::field(
+            "signs_from",
+            "leave it out for a compromised key: its successor signs now",
+        ));
     }
     if at < now || at > now.plus(MAX_NOTICE) {
         return Err(Error::field("signs_from", "a time from now until 30 days later"));

@@ -125,12 +125,7 @@ async fn now_passing(
     }
 }
 
-async fn at_moment(
-    state: &State,
-    workspace: WorkspaceId,
-    scorer: ScorerId,
-    at: UnixMillis,
-) -> Result<Found> {
+async fn at_moment(state: &State, workspace: WorkspaceId, scorer: ScorerId, at: UnixMillis) -> Result<Found> {
     let (mut found, mut after) = (Found::default(), None);
     loop {
         let page = score_history::page_before(&state.store, workspace, scorer, at, after, PAGE).await?;

@@ -102,7 +102,8 @@ impl KeySet {
             (Some(next), Some(withdrawn)) => Some(next.min(withdrawn)),
             (next, withdrawn) => next.or(withdrawn),
         };
-        let trusted_until = row.withdrawn_at.or_else(|| signs_until.map(|until| until.plus(LONGEST_LIFETIME)));
+        let trusted_until =
+            row.withdrawn_at.or_else(|| signs_until.map(|until| until.plus(LONGEST_LIFETIME)));
         KeyTimes { signs_from: row.signs_from, signs_until, trusted_until }
     }
 

@@ -17,6 +17,7 @@ mod issuers;
 mod known_holes;
 mod limits;
 mod lines;
+mod lists;
 mod models;
 mod own_models;
 mod pages;

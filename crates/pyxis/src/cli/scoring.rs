@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::id::{ApiKeyId, ScorerId};
 use pyxis_core::stamp::StampName;
@@ -56,6 +57,36 @@ fn weight(text: &str) -> Result<(StampName, Decimal), String> {
     let name = name.parse().map_err(|error| format!("{name:?}: {error}"))?;
     let weight = weight.parse().map_err(|error| format!("{weight:?}: {error}"))?;
     Ok((name, weight))
+}
+
+/// `pyxis score …`
+#[derive(Debug, Subcommand)]
+pub enum ScoreCommand {
+    /// Write the addresses that pass as a Merkle list for contracts, and print its root. Exit 3 if none passes.
+    Merkle {
+        /// Scorer number.
+        #[arg(long, value_name = "ID")]
+        scorer: ScorerId,
+        /// Moment that is over, for example 2026-01-31T09:05:00Z: the scores as answered before it [default: the scores
+        /// as they stand].
+        #[arg(long, value_name = "TIME", value_parser = time)]
+        at: Option<UnixMillis>,
+        /// New file, as @openzeppelin/merkle-tree loads it.
+        #[arg(long, value_name = "FILE")]
+        out: PathBuf,
+    },
+    /// Print the proof that an address is on a Merkle list. Exit 1 if it is not.
+    Proof {
+        /// Address.
+        address: EvmAddress,
+        /// File of the list.
+        #[arg(long, value_name = "FILE")]
+        list: PathBuf,
+    },
+}
+
+fn time(text: &str) -> Result<UnixMillis, String> {
+    UnixMillis::parse_rfc3339(text).ok_or_else(|| "write a time such as 2026-01-31T09:05:00Z".to_owned())
 }
 
 /// `pyxis score-key …`

@@ -62,7 +62,8 @@ fn decoded(part: &str) -> Vec<u8> {
 async fn verified(scene: &Scene, token: &str) -> (Value, Value) {
     let (content, signature) = token.rsplit_once('.').unwrap();
     let (header, claims) = content.split_once('.').unwrap();
-    let [header, claims] = [header, claims].map(|part| serde_json::from_slice::<Value>(&decoded(part)).unwrap());
+    let [header, claims] =
+        [header, claims].map(|part| serde_json::from_slice::<Value>(&decoded(part)).unwrap());
     let keys = jwks(scene).await;
     let key = keys.iter().find(|key| key["kid"] == header["kid"]).expect("the key is published");
     assert_eq!((&key["kty"], &key["crv"], &key["alg"]), (&json!("EC"), &json!("P-256"), &json!("ES256")));
@@ -228,7 +229,7 @@ engines! {
         recovered(&answer);
         let message = &answer["typed_data"]["message"];
         assert_eq!((&message["score"], &message["passing"]), (&json!("0"), &json!(false)));
-        assert_eq!((scene.count("scores").await, scene.count("addresses").await), (0, 0));
+        assert_eq!((scene.count("scores").await, scene.count("holders").await), (0, 0));
     }
 
     async fn bad_parameters_are_named_and_nothing_is_signed(scene: &Scene) {
