@@ -17,9 +17,9 @@ if [[ -z ${PX_TEST_PYXIS:-} ]]; then
 fi
 export PX_TEST_PYXIS
 
-cd examples/solidity
-# ci/chain has the node.
-npm ci --no-audit --no-fund --loglevel=error --ignore-scripts >/dev/null
-npm run --silent build
-node --test test/*.test.mjs
+for folder in examples/solidity ci/eas; do
+    (cd "$folder" && npm ci --no-audit --no-fund --loglevel=error --ignore-scripts >/dev/null)
+done
+npm --prefix examples/solidity run --silent build
+node --test examples/solidity/test/*.test.mjs ci/eas/*.test.mjs
 echo "solidity: the contracts trust what pyxis signs"

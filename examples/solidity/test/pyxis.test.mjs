@@ -2,59 +2,32 @@
 // Merkle tree. PX_TEST_PYXIS names the program; ci/solidity.sh sets it.
 
 import assert from "node:assert/strict";
-import { execFile, spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { after, before, suite, test } from "node:test";
 import { promisify } from "node:util";
 import { StandardMerkleTree } from "@openzeppelin/merkle-tree";
 import { scoreOf, verifyScore, verifyToken } from "../out/verify.js";
 import { artifact, startChain } from "./chain.mjs";
+import { PROGRAM, startPyxis } from "./installation.mjs";
 
-const PROGRAM = process.env.PX_TEST_PYXIS;
-if (!PROGRAM && process.env.PX_TEST_STRICT) throw new Error("PX_TEST_PYXIS is not set: run ci/solidity.sh");
 const HERE = new URL("..", import.meta.url).pathname;
 const run = promisify(execFile);
 
 suite("a real installation", { skip: PROGRAM ? false : "PX_TEST_PYXIS is not set" }, () => {
-  let directory, server, chain, base, scorer, key, passing, failing, signer;
-
-  const environment = () => ({ PX_DATA_DIR: join(directory, "data"), PX_METRICS_LISTEN: "off" });
-  const pyxis = async (...args) => (await run(PROGRAM, args, { cwd: directory, env: environment() })).stdout;
+  let installation, chain, base, directory, scorer, key, passing, failing, signer, get, answer, pyxis;
 
   before(async () => {
-    directory = await mkdtemp(join(tmpdir(), "px-solidity-"));
-    chain = await startChain();
-    const args = ["quickstart", "--json", "--listen", "127.0.0.1:0"];
-    server = spawn(PROGRAM, args, { cwd: directory, env: environment(), stdio: ["ignore", "pipe", "inherit"] });
-    const lines = createInterface({ input: server.stdout })[Symbol.asyncIterator]();
-    ({ base_url: base } = JSON.parse((await lines.next()).value));
-    const welcome = JSON.parse((await lines.next()).value);
-    ({ api_key: key, scorer_id: scorer, sample_addresses: [passing, failing] } = welcome);
-    const keys = (await get("/.well-known/pyxis-score-keys")).keys;
-    signer = keys.find(({ address }) => address).address;
+    [installation, chain] = await Promise.all([startPyxis(), startChain()]);
+    ({ base, directory, scorer, key, passing, failing, signer, get, answer, pyxis } = installation);
   });
 
   after(async () => {
-    if (server) {
-      server.kill();
-      await once(server, "exit");
-    }
     chain?.stop();
-    if (directory) await rm(directory, { recursive: true, force: true });
+    await installation?.stop();
   });
 
-  async function answer(path, options = {}) {
-    return fetch(new URL(path, base), { ...options, headers: { "X-API-KEY": key, ...options.headers } });
-  }
-  async function get(path, options) {
-    const found = await answer(path, options);
-    if (!found.ok) throw new Error(`${found.status}: ${await found.text()}`);
-    return found.json();
-  }
   const score = (account, query) => get(`/v2/stamps/${scorer}/score/${account}?${query}`);
 
   test("the airdrop pays who passes, once, as its guide shows", async () => {

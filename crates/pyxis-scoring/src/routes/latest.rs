@@ -54,6 +54,12 @@ pub(super) struct ScoreBody {
     /// With `signed=eip712`: domain, types and message, as wallets and libraries take them.
     #[schema(value_type = Option<AnyObject>, nullable = false)]
     typed_data: Option<()>,
+    /// With `signed=eas`: the attestation, as EAS' SDK verifies it.
+    #[schema(value_type = Option<AnyObject>, nullable = false)]
+    attestation: Option<()>,
+    /// With `signed=eas`: `to`, `data` and `value` of a transaction that attests the score on chain.
+    #[schema(value_type = Option<AnyObject>, nullable = false)]
+    transaction: Option<()>,
 }
 
 #[derive(ToSchema)]

@@ -61,8 +61,8 @@ responses! {
     SourceFails = fixed(&[Error::Source(SourceError::Store(StoreError::Text))]);
     /// The address is invalid, or the body is not JSON, and `detail` says where.
     BadSignedRequest = varied();
-    /// The score could be computed only in part, and such a score is not signed.
-    PartialScore = fixed(&[Error::PartialScore]);
+    /// The score could be computed only in part, and such a score is not signed; or it is larger than an attestation holds.
+    PartialScore = fixed(&[Error::PartialScore, Error::ScoreTooLarge]);
     /// The body is longer than this operation accepts; `detail` says how long it may be.
     StampsBodyTooLarge = varied();
     /// A parameter is missing or invalid: a list of the parameters, with the expected values.

@@ -11,7 +11,7 @@ use pyxis_store::scores::{self, Lookup};
 use super::latest::{ScoreBody, answered, computed, current, known_scorer};
 use super::parameters::{QueryPairs, Segments};
 use super::responses::{BadAddress, MalformedParameter, NoScorer, PartialScore};
-use super::shared::{ChainId, ExplainScore, ScorerPath, SignedForm, VerifyingContract};
+use super::shared::{ChainId, ExplainScore, SchemaUid, ScorerPath, SignedForm, VerifyingContract};
 use super::signed::{self, SignedQuery};
 use super::{json, respond, within};
 use crate::address;
@@ -76,6 +76,7 @@ impl FastPathScore {
         SignedForm,
         ChainId,
         VerifyingContract,
+        SchemaUid,
     ),
     responses(
         (status = 200, description = "The score record. With `signed=jwt` and `Accept: application/jwt`, the token alone.", body = ScoreBody, example = json!({

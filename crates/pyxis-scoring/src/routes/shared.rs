@@ -13,9 +13,11 @@ pyxis_http::parameters! {
     pub(super) ScorerPath = in_path("scorer_id", integer().minimum(Some(1))).example(Some(json!(1)));
     /// Explain the score, in a member `explain`.
     pub(super) ExplainScore = optional("explain", switch());
-    /// Sign the score: as a token (`jwt`), or as typed data for EVM contracts (`eip712`).
-    pub(super) SignedForm = optional("signed", words(["jwt", "eip712"]));
-    /// With `signed=eip712`: the chain of the contract that will verify the signature.
+    /// Sign the score: as a token (`jwt`), as typed data for EVM contracts (`eip712`), or as an attestation of EAS (`eas`).
+    pub(super) SignedForm = optional("signed", words(["jwt", "eip712", "eas"]));
+    /// With `signed=eas`: UID of the schema, if it is registered with a resolver or cannot be revoked.
+    pub(super) SchemaUid = optional("schema", text().pattern(Some("^0x[0-9A-Fa-f]{64}$")));
+    /// With `signed=eip712` or `eas`: the chain of the contract that will verify the signature.
     pub(super) ChainId = optional(
         "chain_id",
         integer().minimum(Some(1)).maximum(Some(9_007_199_254_740_991_i64)).examples([json!(10)])

@@ -1,4 +1,4 @@
-//! `?signed=jwt|eip712`: the score record with a signature that others verify without asking Pyxis
+//! `?signed=jwt|eip712|eas`: the score record with a signature that others verify without asking Pyxis
 //! (`docs/reference/signed-scores.md`).
 
 use std::collections::BTreeMap;
@@ -9,8 +9,10 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
+use pyxis_core::hex;
 use pyxis_core::id::ScorerId;
 use pyxis_core::score::stored_to_json;
+use pyxis_signing::eip712::Word;
 use pyxis_store::scores::{self, Lookup, ScorerHead, Stored};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -26,7 +28,9 @@ use crate::auth;
 use crate::engine::ScoreKey;
 use crate::error::{Error, Parameter, Result};
 use crate::score_metrics::METRICS;
-use crate::signed::{ScoreStatement, TokenRequest, TypedRequest, Unsigned, typed_data};
+use crate::signed::{
+    EasRequest, ScoreStatement, SignedAttestation, TokenRequest, TypedRequest, Unsigned, schema_uid, typed_data,
+};
 use crate::state::State;
 use crate::values::AddressPath;
 
@@ -44,6 +48,7 @@ const MAX_BODY: usize = 4096;
 enum Form {
     Jwt,
     Eip712 { chain_id: Option<u64>, verifying_contract: Option<EvmAddress> },
+    Eas { chain_id: u64, contract: EvmAddress, schema: Word },
 }
 
 /// Parameters of a signed score.
@@ -70,7 +75,15 @@ impl SignedQuery {
                 chain_id: chain_id.map(read_chain_id).transpose()?,
                 verifying_contract: contract.map(read_contract).transpose()?,
             },
-            _ => return Err(parameter("signed", "enum", "Input should be 'jwt' or 'eip712'")),
+            "eas" => Form::Eas {
+                chain_id: read_chain_id(chain_id.ok_or_else(|| needed("chain_id"))?)?,
+                contract: read_contract(contract.ok_or_else(|| needed("verifying_contract"))?)?,
+                schema: match pairs.find("schema") {
+                    Some(text) => read_schema(text)?,
+                    None => schema_uid(EvmAddress([0; 20]), true),
+                },
+            },
+            _ => return Err(parameter("signed", "enum", "Input should be 'jwt', 'eip712' or 'eas'")),
         };
         if let Form::Eip712 { chain_id: None, verifying_contract: Some(_) } = form {
             return Err(parameter("chain_id", "missing", "Field required with verifying_contract"));
@@ -105,7 +118,16 @@ const fn parameter(name: &'static str, kind: &'static str, message: &'static str
 }
 
 const fn no_form() -> Error {
-    parameter("signed", "missing", "Field required: jwt or eip712")
+    parameter("signed", "missing", "Field required: jwt, eip712 or eas")
+}
+
+const fn needed(name: &'static str) -> Error {
+    parameter(name, "missing", "Field required with signed=eas: the chain and the EAS contract on it")
+}
+
+fn read_schema(text: &str) -> Result<Word> {
+    let found = hex::decode_prefixed(text).and_then(|bytes| Word::try_from(bytes).ok());
+    found.ok_or_else(|| parameter("schema", "uid_parsing", "Input should be a schema's UID: 0x and 64 hex digits"))
 }
 
 const fn only_typed(name: &'static str) -> Error {
@@ -138,6 +160,9 @@ impl ChallengeRequest {
         let is_text = |text: &str| {
             (1..=MAX_TEXT).contains(&text.len()) && text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
         };
+        if matches!(form, Form::Eas { .. }) {
+            return shape("challenge", "not with signed=eas: an attestation has no room for it");
+        }
         if !is_text(&self.challenge) {
             return shape("challenge", "1 to 256 bytes of printable ASCII");
         }
@@ -304,6 +329,7 @@ fn first_expiry(record: &str) -> UnixMillis {
 enum Signature {
     Jwt(String),
     Eip712 { signature: String, signer: String, typed_data: String },
+    Eas { signer: String, attestation: String, to: EvmAddress, calldata: String },
 }
 
 async fn signature(
@@ -332,6 +358,12 @@ async fn signature(
             let (signature, signer) = state.signer.typed(&statement, asked, now).await?;
             Ok(Signature::Eip712 { signature, signer, typed_data: typed_data(&statement, asked).to_string() })
         }
+        Form::Eas { chain_id, contract, schema } => {
+            let asked = EasRequest { chain_id, contract, schema };
+            let made = state.signer.attestation(&statement, record, asked, now).await?;
+            let SignedAttestation { json, signer, calldata } = made;
+            Ok(Signature::Eas { signer, attestation: json.to_string(), to: contract, calldata })
+        }
     }
 }
 
@@ -347,6 +379,12 @@ fn finished(record: String, signature: &Signature, headers: &HeaderMap) -> Resul
         Signature::Eip712 { signature, signer, typed_data } => {
             let members =
                 format!(r#""signature":"{signature}","signer":"{signer}","typed_data":{typed_data}"#);
+            Ok(json(with_members(record, &members)?))
+        }
+        Signature::Eas { signer, attestation, to, calldata } => {
+            let members = format!(
+                r#""signer":"{signer}","attestation":{attestation},"transaction":{{"to":"{to}","data":"{calldata}","value":"0x0"}}"#
+            );
             Ok(json(with_members(record, &members)?))
         }
     }

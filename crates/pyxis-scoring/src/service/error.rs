@@ -24,6 +24,7 @@ impl From<Error> for AdminError {
             | Error::Body { .. }
             | Error::Shape { .. }
             | Error::PartialScore
+            | Error::ScoreTooLarge
             | Error::RateLimited(_)
             | Error::Source(_)
             | Error::TimedOut => Self::internal(error),

@@ -10,8 +10,10 @@ use pyxis_signing::eip712::Word;
 use pyxis_store::Store;
 use pyxis_store::cipher::Keyring;
 use pyxis_store::score_keys::{self, ScoreKeyRow, ScoreKeyScheme};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::eas::{EasAttestation, EasRequest};
 use super::keys::{self, KeySet, key_id};
 use super::statement::ScoreStatement;
 use super::token::{self, TokenRequest};
@@ -38,6 +40,16 @@ impl Default for SignerConfig {
     fn default() -> Self {
         Self { issuer: "http://localhost:8700".to_owned(), lifetime: Duration::from_hours(1) }
     }
+}
+
+/// An attestation of EAS in both forms.
+pub struct SignedAttestation {
+    /// Signed off chain.
+    pub json: Value,
+    /// Address of the key.
+    pub signer: String,
+    /// Call of the contract for a wallet that pays, hex with `0x`.
+    pub calldata: String,
 }
 
 /// A signed digest: the key's scheme and number, and the digest.
@@ -93,6 +105,19 @@ impl Signer {
         let hash = typed::signing_hash(of, asked);
         let (signature, signer) = self.sign_hash(hash, asked.challenge.is_none(), now).await?;
         Ok((format!("0x{}", hex::encode(&signature)), signer))
+    }
+
+    /// The score, with the Stamps of its record, as an attestation of EAS.
+    pub async fn attestation(
+        &self,
+        of: &ScoreStatement,
+        record: &str,
+        asked: EasRequest,
+        now: UnixMillis,
+    ) -> Result<SignedAttestation> {
+        let made = EasAttestation::of(of, record, asked).map_err(|_| Error::ScoreTooLarge)?;
+        let (signature, signer) = self.sign_hash(made.signing_hash(), true, now).await?;
+        Ok(SignedAttestation { json: made.to_json(&signature), signer, calldata: made.calldata() })
     }
 
     /// Signature of a hash as contracts recover it, and the signer's address.
