@@ -77,6 +77,18 @@ suite("EAS", { skip: PROGRAM ? false : "PX_TEST_PYXIS is not set" }, () => {
     }
   });
 
+  test("the command prints what the API answers", async () => {
+    const { passing, pyxis, scorer } = installation;
+    const asked = ["--scorer", `${scorer}`, "--chain-id", `${chain.id}`, "--contract", eas.address, "--schema", schema];
+    const printed = JSON.parse(await pyxis("score", "eas", passing, ...asked));
+    const answered = await score(passing, `&schema=${schema}`);
+    assert.equal(printed.signer, answered.signer);
+    assert.equal(printed.attestation.message.data, answered.attestation.message.data);
+    assert.equal(printed.transaction.to, answered.transaction.to);
+    const offchain = await sdk.getOffchain();
+    assert.equal(offchain.verifyOffchainAttestationSignature(printed.signer, printed.attestation), true);
+  });
+
   test("the contracts take the calldata, and the resolver answers for other contracts", async () => {
     const { passing, failing } = installation;
     assert.equal(await resolver.read("isHuman", [passing]), false);

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
+use pyxis_core::hex;
 use pyxis_core::id::{ApiKeyId, ScorerId};
 use pyxis_core::stamp::StampName;
 
@@ -75,6 +76,23 @@ pub enum ScoreCommand {
         #[arg(long, value_name = "FILE")]
         out: PathBuf,
     },
+    /// Print a score as an attestation of EAS, and the transaction that attests it on chain, as JSON.
+    Eas {
+        /// Address.
+        address: EvmAddress,
+        /// Scorer number.
+        #[arg(long, value_name = "ID")]
+        scorer: ScorerId,
+        /// Id of the chain.
+        #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u64).range(1..=(1 << 53) - 1))]
+        chain_id: u64,
+        /// Address of the EAS contract on this chain.
+        #[arg(long, value_name = "ADDRESS")]
+        contract: EvmAddress,
+        /// UID of the schema [default: its UID without a resolver, revocable].
+        #[arg(long, value_name = "UID", value_parser = uid)]
+        schema: Option<[u8; 32]>,
+    },
     /// Print the proof that an address is on a Merkle list. Exit 1 if it is not.
     Proof {
         /// Address.
@@ -83,6 +101,11 @@ pub enum ScoreCommand {
         #[arg(long, value_name = "FILE")]
         list: PathBuf,
     },
+}
+
+fn uid(text: &str) -> Result<[u8; 32], String> {
+    let bytes = hex::decode_prefixed(text).and_then(|bytes| bytes.try_into().ok());
+    bytes.ok_or_else(|| "write 0x and 64 hex digits".to_owned())
 }
 
 fn time(text: &str) -> Result<UnixMillis, String> {

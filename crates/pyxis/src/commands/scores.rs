@@ -10,6 +10,8 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::ScorerId;
 use pyxis_scoring::merkle::AddressTree;
+use pyxis_scoring::signed::{EasRequest, SignedAttestation, schema_uid};
+use pyxis_scoring::service::score_attestations;
 use pyxis_scoring::service::score_lists::{self, PassingList};
 use serde_json::json;
 
@@ -19,6 +21,10 @@ use crate::cli::{Global, ScoreCommand};
 pub(super) async fn run(global: &Global, command: ScoreCommand) -> Result<ExitCode> {
     match command {
         ScoreCommand::Merkle { scorer, at, out } => merkle(global, scorer, at, &out).await,
+        ScoreCommand::Eas { address, scorer, chain_id, contract, schema } => {
+            let schema = schema.unwrap_or_else(|| schema_uid(EvmAddress([0; 20]), true));
+            eas(global, scorer, address, EasRequest { chain_id, contract, schema }).await
+        }
         ScoreCommand::Proof { address, list } => proof(global, address, &list),
     }
 }
@@ -47,6 +53,19 @@ async fn merkle(global: &Global, scorer: ScorerId, at: Option<UnixMillis>, file:
     } else {
         out::line(&format!("{count} addresses in {}\nroot {root}", file.display()));
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn eas(global: &Global, scorer: ScorerId, address: EvmAddress, asked: EasRequest) -> Result<ExitCode> {
+    let (app, actor) = acting(global).await?;
+    let made = score_attestations::attest(&app.scoring, &actor, scorer, address, asked).await;
+    app.gateway.audit.stop().await?;
+    let SignedAttestation { json, signer, calldata } = made?;
+    out::json(&json!({
+        "signer": signer,
+        "attestation": json,
+        "transaction": { "to": asked.contract, "data": calldata, "value": "0x0" },
+    }));
     Ok(ExitCode::SUCCESS)
 }
 
