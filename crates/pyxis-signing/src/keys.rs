@@ -168,7 +168,7 @@ fn ed25519(key: &ed25519_dalek::SigningKey, message: &[u8]) -> Vec<u8> {
 }
 
 /// EIP-55: a letter is upper case where the hash of the address has a nibble above seven.
-pub fn checksummed(address: &EvmAddress) -> String {
+fn checksummed(address: &EvmAddress) -> String {
     let lower = hex::encode(&address.0);
     let hash = hex::encode(&Keccak256::digest(lower.as_bytes()));
     let digits = lower

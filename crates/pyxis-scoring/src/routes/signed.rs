@@ -29,7 +29,8 @@ use crate::engine::ScoreKey;
 use crate::error::{Error, Parameter, Result};
 use crate::score_metrics::METRICS;
 use crate::signed::{
-    EasRequest, ScoreStatement, SignedAttestation, TokenRequest, TypedRequest, Unsigned, schema_uid, typed_data,
+    EasRequest, ScoreStatement, SignedAttestation, TokenRequest, TypedRequest, Unsigned, schema_uid,
+    typed_data,
 };
 use crate::state::State;
 use crate::values::AddressPath;
@@ -127,7 +128,9 @@ const fn needed(name: &'static str) -> Error {
 
 fn read_schema(text: &str) -> Result<Word> {
     let found = hex::decode_prefixed(text).and_then(|bytes| Word::try_from(bytes).ok());
-    found.ok_or_else(|| parameter("schema", "uid_parsing", "Input should be a schema's UID: 0x and 64 hex digits"))
+    found.ok_or_else(|| {
+        parameter("schema", "uid_parsing", "Input should be a schema's UID: 0x and 64 hex digits")
+    })
 }
 
 const fn only_typed(name: &'static str) -> Error {

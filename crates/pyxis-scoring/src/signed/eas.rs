@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::hex;
 use pyxis_signing::eip712::words::{self, Word, address, boolean, keccak, number};
-use pyxis_signing::keys::checksummed;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::statement::ScoreStatement;
+use crate::address::checksummed;
 
 /// Schema of the attestations.
 pub const EAS_SCHEMA: &str = "bool passing_score, uint8 score_decimals, uint128 scorer_id, uint32 score, uint32 threshold, \
@@ -73,7 +73,8 @@ impl EasAttestation {
     pub fn of(of: &ScoreStatement, record: &str, asked: EasRequest) -> Result<Self, TooLarge> {
         let stamps = serde_json::from_str::<Stamps>(record).map(|read| read.stamps).unwrap_or_default();
         let data = encoded(of, &stamps)?;
-        let mut salted = [asked.schema, address(of.address), seconds(of.issued_at), seconds(of.expires_at)].concat();
+        let mut salted =
+            [asked.schema, address(of.address), seconds(of.issued_at), seconds(of.expires_at)].concat();
         salted.extend_from_slice(&data);
         Ok(Self {
             asked,
@@ -136,14 +137,14 @@ impl EasAttestation {
             "uid": text(&self.uid()),
             "domain": {
                 "name": name, "version": version, "chainId": self.asked.chain_id.to_string(),
-                "verifyingContract": checksummed(&self.asked.contract),
+                "verifyingContract": checksummed(self.asked.contract),
             },
             "primaryType": "Attest",
             "types": { "Attest": members.map(member).collect::<Vec<_>>() },
             "message": {
                 "version": FORMAT,
                 "schema": text(&self.asked.schema),
-                "recipient": checksummed(&self.recipient),
+                "recipient": checksummed(self.recipient),
                 "time": self.time.to_string(),
                 "expirationTime": self.expires_at.to_string(),
                 "revocable": false,
@@ -233,7 +234,8 @@ fn text(word: &Word) -> String {
 mod tests {
     use super::*;
 
-    const RECORD: &str = r#"{"stamps":{"A":{"score":"12.50009"},"B#1":{"score":"10.00000"},"C":{"score":"0.00000"}}}"#;
+    const RECORD: &str =
+        r#"{"stamps":{"A":{"score":"12.50009"},"B#1":{"score":"10.00000"},"C":{"score":"0.00000"}}}"#;
 
     fn statement() -> ScoreStatement {
         ScoreStatement {
@@ -249,7 +251,11 @@ mod tests {
     }
 
     fn asked() -> EasRequest {
-        EasRequest { chain_id: 10, contract: EvmAddress([0xcc; 20]), schema: schema_uid(EvmAddress([0; 20]), true) }
+        EasRequest {
+            chain_id: 10,
+            contract: EvmAddress([0xcc; 20]),
+            schema: schema_uid(EvmAddress([0; 20]), true),
+        }
     }
 
     /// Computed with ethers 6: `solidityPackedKeccak256`.
@@ -277,7 +283,8 @@ mod tests {
             let data = encoded(of, &BTreeMap::new()).unwrap();
             [data[3 * 32..4 * 32].to_vec(), data[4 * 32..5 * 32].to_vec()]
         };
-        let failing = ScoreStatement { score: 2_000_000, threshold: 2_000_001, passing: false, ..statement() };
+        let failing =
+            ScoreStatement { score: 2_000_000, threshold: 2_000_001, passing: false, ..statement() };
         let [score, threshold] = words(&failing);
         assert!(score < threshold);
         let most = u64::from(u32::MAX) * STEP;

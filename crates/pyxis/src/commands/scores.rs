@@ -10,9 +10,9 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::ScorerId;
 use pyxis_scoring::merkle::AddressTree;
-use pyxis_scoring::signed::{EasRequest, SignedAttestation, schema_uid};
 use pyxis_scoring::service::score_attestations;
 use pyxis_scoring::service::score_lists::{self, PassingList};
+use pyxis_scoring::signed::{EasRequest, SignedAttestation, schema_uid};
 use serde_json::json;
 
 use super::{NOTHING_TO_DO, acting, out};
