@@ -15,7 +15,9 @@ if [[ -z ${PX_TEST_PYXIS:-} ]]; then
     cargo build --locked --quiet --package pyxis --bin pyxis
     PX_TEST_PYXIS=$(realpath "${CARGO_TARGET_DIR:-target}/debug/pyxis")
 fi
-export PX_TEST_PYXIS
+cargo build --locked --quiet --manifest-path examples/rust/Cargo.toml
+PX_TEST_EXAMPLE_VERIFY=$(realpath "${CARGO_TARGET_DIR:-examples/rust/target}/debug/pyxis-verify-score")
+export PX_TEST_PYXIS PX_TEST_EXAMPLE_VERIFY
 
 for folder in examples/solidity ci/eas; do
     (cd "$folder" && npm ci --no-audit --no-fund --loglevel=error --ignore-scripts >/dev/null)

@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 import { createRemoteJWKSet, jwtVerify } from "jose";
 import { type Address, type Hex, isAddressEqual, recoverTypedDataAddress } from "viem";
 
-/** What is signed for contracts, in the order of its hash. */
+/** Members that are signed for contracts, in the order of its hash. */
 export const types = {
   Score: [
     { name: "scorer", type: "uint256" },
@@ -41,7 +41,7 @@ export interface Score {
   computedAt: bigint; issuedAt: bigint; expiresAt: bigint; challenge: string;
 }
 
-/** What a verifier expects. Take all of it from your own settings, nothing from the response. */
+/** Expectations of a verifier. Take all of it from your own settings, nothing from the response. */
 export interface Expected {
   signers: readonly Address[];
   scorer: number;

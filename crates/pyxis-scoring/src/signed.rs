@@ -8,7 +8,7 @@ mod statement;
 mod token;
 mod typed;
 
-pub use eas::{EAS_SCHEMA, EasRequest, TooLarge, schema_uid};
+pub use eas::{EAS_SCHEMA, EasRequest, schema_uid};
 pub use keys::{JsonWebKey, KeySet, KeyTimes, LONGEST_LIFETIME, MAX_NOTICE, key_id};
 pub use signer::{SignedAttestation, Signer, SignerConfig};
 pub use statement::{ScoreStatement, Unsigned};

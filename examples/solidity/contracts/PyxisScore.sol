@@ -19,7 +19,7 @@ library PyxisScore {
         string challenge;
     }
 
-    /// What a contract accepts.
+    /// Terms on which a contract accepts a score.
     struct Policy {
         /// Number of the scorer. Take it from the constructor, never from the caller.
         uint256 scorer;

@@ -54,7 +54,7 @@ contract ScoreResolver {
         _;
     }
 
-    // What EAS asks a resolver.
+    // Asked by EAS.
 
     function isPayable() external pure returns (bool) {
         return false;
@@ -92,7 +92,7 @@ contract ScoreResolver {
         return true;
     }
 
-    // What other contracts ask.
+    // Asked by other contracts.
 
     /// The score of an account, with four decimals. Reverts if there is none that is still good.
     function getScore(address account) external view returns (uint256) {

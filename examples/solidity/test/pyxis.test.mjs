@@ -75,6 +75,20 @@ suite("a real installation", { skip: PROGRAM ? false : "PX_TEST_PYXIS is not set
     assert.equal((await verifyToken(jwt, expected)).passing_score, true, "the earlier key is still published");
   });
 
+  test("the TypeScript example verifies both forms", async () => {
+    const env = { ...process.env, PYXIS_URL: base, PYXIS_API_KEY: key, PYXIS_SCORER_ID: `${scorer}` };
+    const { stdout } = await run(process.execPath, ["out/verify.js", failing], { cwd: HERE, env });
+    assert.match(stdout, /^signed for contracts: does not pass, until [0-9]+\nsigned as a token: [0-9.]+ of [0-9.]+\n$/);
+  });
+
+  const rust = process.env.PX_TEST_EXAMPLE_VERIFY;
+  test("the Rust example verifies a token", { skip: rust ? false : "PX_TEST_EXAMPLE_VERIFY is not set" }, async () => {
+    const env = { PYXIS_URL: base, PYXIS_API_KEY: key, PYXIS_SCORER_ID: `${scorer}` };
+    const says = async (account) => (await run(rust, [account], { env })).stdout;
+    assert.match(await says(passing), /: passes, until [0-9]+\n$/);
+    assert.match(await says(failing), /: does not pass, until [0-9]+\n$/);
+  });
+
   test("OpenZeppelin's tree loads the list, and its contract admits who is on it", async () => {
     const file = join(directory, "list.json");
     const made = JSON.parse(await pyxis("score", "merkle", "--scorer", `${scorer}`, "--out", file, "--json"));

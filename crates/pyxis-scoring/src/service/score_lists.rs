@@ -53,12 +53,12 @@ struct DatedStamp {
 
 /// Addresses found so far.
 #[derive(Default)]
-struct Found {
+struct Listing {
     passing: Vec<EvmAddress>,
     partial: u64,
 }
 
-impl Found {
+impl Listing {
     fn add(&mut self, address: EvmAddress, passing: bool, partial: bool) {
         if passing && partial {
             self.partial += 1;
@@ -94,7 +94,7 @@ pub async fn passing(
             found
         }
     };
-    let Found { passing, partial } = found;
+    let Listing { passing, partial } = found;
     let tree = tokio::task::spawn_blocking(move || AddressTree::build(passing)).await;
     Ok(PassingList { tree: tree.map_err(Error::internal)?, at: at.unwrap_or(now), partial })
 }
@@ -105,8 +105,8 @@ async fn now_passing(
     scorer: ScorerId,
     revision: i64,
     now: UnixMillis,
-) -> Result<Found> {
-    let (mut found, mut after) = (Found::default(), None);
+) -> Result<Listing> {
+    let (mut found, mut after) = (Listing::default(), None);
     loop {
         let page = scores::page(&state.store, workspace, scorer, after, PAGE).await?;
         let Some(last) = page.last() else { return Ok(found) };
@@ -125,8 +125,13 @@ async fn now_passing(
     }
 }
 
-async fn at_moment(state: &State, workspace: WorkspaceId, scorer: ScorerId, at: UnixMillis) -> Result<Found> {
-    let (mut found, mut after) = (Found::default(), None);
+async fn at_moment(
+    state: &State,
+    workspace: WorkspaceId,
+    scorer: ScorerId,
+    at: UnixMillis,
+) -> Result<Listing> {
+    let (mut found, mut after) = (Listing::default(), None);
     loop {
         let page = score_history::page_before(&state.store, workspace, scorer, at, after, PAGE).await?;
         let Some((last, _)) = page.last() else { return Ok(found) };

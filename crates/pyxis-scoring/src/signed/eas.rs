@@ -31,7 +31,7 @@ const ATTEST_SELECTOR: [u8; 4] = [0xf1, 0x73, 0x25, 0xe7];
 /// The score needs more than the schema's 32 bits.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the score or threshold exceeds 429496.7295, the most that the schema holds")]
-pub struct TooLarge;
+pub(super) struct TooLarge;
 
 /// Contract and schema of an attestation.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +44,7 @@ pub struct EasRequest {
 }
 
 /// An attestation before it is signed.
-pub struct EasAttestation {
+pub(super) struct EasAttestation {
     asked: EasRequest,
     recipient: EvmAddress,
     time: i64,
@@ -70,7 +70,7 @@ pub fn schema_uid(resolver: EvmAddress, revocable: bool) -> Word {
 
 impl EasAttestation {
     /// The attestation of a score with the Stamps of its record.
-    pub fn of(of: &ScoreStatement, record: &str, asked: EasRequest) -> Result<Self, TooLarge> {
+    pub(super) fn of(of: &ScoreStatement, record: &str, asked: EasRequest) -> Result<Self, TooLarge> {
         let stamps = serde_json::from_str::<Stamps>(record).map(|read| read.stamps).unwrap_or_default();
         let data = encoded(of, &stamps)?;
         let mut salted =
@@ -87,7 +87,7 @@ impl EasAttestation {
     }
 
     /// The hash to sign.
-    pub fn signing_hash(&self) -> Word {
+    pub(super) fn signing_hash(&self) -> Word {
         let message = words::hash_struct(
             ATTEST,
             &[
@@ -108,7 +108,7 @@ impl EasAttestation {
     }
 
     /// UID of the off-chain attestation.
-    pub fn uid(&self) -> Word {
+    fn uid(&self) -> Word {
         let mut packed = vec![0, 2];
         // EAS packs the UID's text here, not its bytes.
         packed.extend_from_slice(text(&self.asked.schema).as_bytes());
@@ -125,7 +125,7 @@ impl EasAttestation {
     }
 
     /// The JSON that EAS' SDK verifies. Addresses have their checksum, because it compares them as text.
-    pub fn to_json(&self, signature: &[u8; 65]) -> Value {
+    pub(super) fn to_json(&self, signature: &[u8; 65]) -> Value {
         let member = |member: &str| {
             let (kind, name) = member.split_once(' ').unwrap_or_default();
             json!({ "name": name, "type": kind })
@@ -161,7 +161,7 @@ impl EasAttestation {
     }
 
     /// Calldata of `attest` of the EAS contract, for a wallet that pays and becomes the attester.
-    pub fn calldata(&self) -> String {
+    pub(super) fn calldata(&self) -> String {
         let head = |words: &[Word]| words.concat();
         let mut data = ATTEST_SELECTOR.to_vec();
         data.extend(head(&[

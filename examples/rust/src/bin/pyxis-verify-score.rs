@@ -34,7 +34,7 @@ pub struct ScoreClaims {
     pub nonce: Option<String>,
 }
 
-/// What a verifier expects. Take all of it from your own settings, nothing from the token.
+/// Expectations of a verifier. Take all of it from your own settings, nothing from the token.
 pub struct Expected<'a> {
     pub issuer: &'a str,
     pub scorer: u64,

@@ -159,6 +159,39 @@ engines! {
         assert_eq!(signatures.len(), 3, "each domain has a signature of its own");
     }
 
+    async fn an_attestation_of_eas_is_signed_by_the_key_for_contracts(scene: &Scene) {
+        let scorer = passing(scene).await;
+        let contract = wallet(9).to_string();
+        let query = format!("signed=eas&chain_id=10&verifying_contract={contract}");
+        let answer = signed(scene, scorer, &query).await;
+        assert_eq!(signed(scene, scorer, &query).await, answer, "its salt follows from its content");
+        let mut attestation = answer["attestation"].clone();
+        let signature = attestation["signature"].take();
+        let part = |name: &str| hex::decode_prefixed(signature[name].as_str().unwrap()).unwrap();
+        let v = u8::try_from(signature["v"].as_u64().unwrap()).unwrap();
+        let signature = Signature::from_bytes(&[part("r"), part("s"), vec![v]].concat()).unwrap();
+        let names = ["types", "primaryType", "domain", "message"];
+        let data: serde_json::Map<_, _> =
+            names.iter().map(|name| ((*name).to_owned(), attestation[*name].clone())).collect();
+        let data = eip712::read(Value::from(data).to_string().as_bytes()).unwrap();
+        assert_eq!(answer["signer"], json!(signature.signer(&data.digest).unwrap()));
+        let message = &attestation["message"];
+        assert_eq!(message["recipient"].as_str().unwrap().to_lowercase(), wallet(1).to_string());
+        assert_eq!(message["expirationTime"], json!((scene.state.now().seconds() + 3600).to_string()));
+        assert_eq!(answer["transaction"]["to"], json!(contract));
+        assert!(answer["transaction"]["data"].as_str().unwrap().starts_with("0xf17325e7"));
+        let other = signed(scene, scorer, &format!("{query}&schema=0x{}", "ab".repeat(32))).await;
+        assert_eq!(other["attestation"]["message"]["schema"], json!(format!("0x{}", "ab".repeat(32))));
+        let body = json!({ "challenge": "1" });
+        challenged(scene, scorer, &query, body).await.complains_about("body", "challenge");
+        let large = scene.scorer("429496.72951", WEIGHTS).await;
+        let refused = scene.get(&format!("{}?{query}", score_path(large, wallet(1)))).await;
+        refused.refuses(
+            409,
+            "The score or its threshold exceeds 429496.7295, the most that the attestation's schema holds.",
+        );
+    }
+
     async fn a_signature_ends_with_the_score_and_no_later_than_the_setting_says(scene: &Scene) {
         let scorer = passing(scene).await;
         let until = day(20).seconds();
@@ -252,6 +285,12 @@ engines! {
                 "verifying_contract",
             ),
             ("signed=jwt&explain=maybe", "explain"),
+            ("signed=eas", "chain_id"),
+            ("signed=eas&chain_id=1", "verifying_contract"),
+            (
+                "signed=eas&chain_id=1&verifying_contract=0x1111111111111111111111111111111111111111&schema=0x11",
+                "schema",
+            ),
         ] {
             scene.get(&format!("{path}?{query}")).await.complains_about("query", name);
         }
