@@ -31,7 +31,7 @@ suite("EAS", { skip: PROGRAM ? false : "PX_TEST_PYXIS is not set" }, () => {
     sdk = new EAS(eas.address);
     sdk.connect(await provider.getSigner(0));
     onChain = (account, by = 0) => score(account, `&schema=${schema}`).then(({ transaction }) =>
-      chain.wallet(by).sendTransaction(transaction).then((hash) => chain.reader.waitForTransactionReceipt({ hash })));
+      chain.wallet(by).sendTransaction({ ...transaction, value: BigInt(transaction.value) }).then((hash) => chain.reader.waitForTransactionReceipt({ hash })));
   });
 
   after(async () => {

@@ -27,6 +27,16 @@ contract ScoreResolver {
         uint256 score;
     }
 
+    /// Values of the schema.
+    struct Values {
+        bool passing;
+        uint8 decimals;
+        uint128 scorer;
+        uint32 score;
+        uint32 threshold;
+        StampScore[] stamps;
+    }
+
     IEAS public immutable eas;
     uint128 public immutable scorer;
     /// The wallet that sends the calldata of `?signed=eas`.
@@ -86,8 +96,7 @@ contract ScoreResolver {
 
     function accept(Attestation calldata attestation) private returns (bool) {
         if (attestation.attester != attester) return false;
-        (,, uint128 of,,,) = decode(attestation.data);
-        if (of != scorer) return false;
+        if (decode(attestation.data).scorer != scorer) return false;
         latest[attestation.recipient] = attestation.uid;
         return true;
     }
@@ -96,8 +105,7 @@ contract ScoreResolver {
 
     /// The score of an account, with four decimals. Reverts if there is none that is still good.
     function getScore(address account) external view returns (uint256) {
-        (, uint32 score) = good(account);
-        return score;
+        return good(account).score;
     }
 
     /// True if the account's score passes and is still good.
@@ -112,33 +120,22 @@ contract ScoreResolver {
 
     /// True if the account's score passes. Reverts if there is none that is still good.
     function passes(address account) external view returns (bool) {
-        (bool passing,) = good(account);
-        return passing;
+        return good(account).passing;
     }
 
-    function good(address account) private view returns (bool passing, uint32 score) {
+    function good(address account) private view returns (Values memory) {
         bytes32 uid = latest[account];
         if (uid == 0) revert NoScore(account);
         Attestation memory found = eas.getAttestation(uid);
         if (found.revocationTime != 0) revert Revoked(account);
         if (found.expirationTime != 0 && block.timestamp >= found.expirationTime) revert Expired(account);
         if (maxAge != 0 && block.timestamp > uint256(found.time) + maxAge) revert TooOld(account);
-        (passing,,, score,,) = decode(found.data);
+        return decode(found.data);
     }
 
     /// The values of the schema, as Pyxis and Passport encode them.
-    function decode(bytes memory data)
-        public
-        pure
-        returns (
-            bool passing,
-            uint8 decimals,
-            uint128 of,
-            uint32 score,
-            uint32 threshold,
-            StampScore[] memory stamps
-        )
-    {
-        return abi.decode(data, (bool, uint8, uint128, uint32, uint32, StampScore[]));
+    function decode(bytes memory data) public pure returns (Values memory) {
+        // A struct is encoded as its members, behind one offset.
+        return abi.decode(bytes.concat(bytes32(uint256(32)), data), (Values));
     }
 }
