@@ -10,7 +10,7 @@ mod typed;
 
 pub use eas::{EAS_SCHEMA, EasRequest, schema_uid};
 pub use keys::{JsonWebKey, KeySet, KeyTimes, LONGEST_LIFETIME, MAX_NOTICE, key_id};
-pub use signer::{SignedAttestation, Signer, SignerConfig};
+pub use signer::{ScoreSigner, SignedAttestation, SignerConfig};
 pub use statement::{ScoreStatement, Unsigned};
 pub use token::{SCORE_TOKEN, TokenRequest};
 pub use typed::{SCORE_DOMAIN, SCORE_VERSION, TypedRequest, typed_data};

@@ -16,7 +16,7 @@ use pyxis_store::outbox::Outbox;
 use crate::limits::Limiter;
 use crate::models::{Models, Source};
 use crate::scoring_db::ScoringDb;
-use crate::signed::{Signer, SignerConfig};
+use crate::signed::{ScoreSigner, SignerConfig};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
@@ -71,7 +71,7 @@ pub struct Inner {
     pub entropy: Arc<dyn Entropy>,
     pub config: Config,
     /// Signs scores.
-    pub signer: Signer,
+    pub signer: ScoreSigner,
     /// The models and counts of their served scores.
     pub models: Models,
     /// Source of wallet activity, unless it is the imported activity.
@@ -87,7 +87,7 @@ impl State {
         Self(Arc::new(Inner {
             limiter: Limiter::new(store.clone()),
             models: Models::new(store.clone()),
-            signer: Signer::new(store.clone(), keyring, signer),
+            signer: ScoreSigner::new(store.clone(), keyring, signer),
             books: ScoringDb::new(store.clone(), outbox),
             activity,
             audited: AuditedStore::new(store.clone(), audit_keys, Arc::clone(&clock)),

@@ -170,7 +170,7 @@ impl EasAttestation {
             number(0x40),
             address(self.recipient),
             seconds(self.expires_at),
-            // Whoever sends it may revoke it.
+            // The sender may revoke it.
             boolean(true),
             [0; 32],
             number(0xc0),

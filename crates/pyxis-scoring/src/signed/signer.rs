@@ -56,7 +56,7 @@ pub struct SignedAttestation {
 type SignedDigest = (ScoreKeyScheme, i64, Word);
 
 /// Signs scores.
-pub struct Signer {
+pub struct ScoreSigner {
     store: Store,
     keyring: Keyring,
     config: SignerConfig,
@@ -65,7 +65,7 @@ pub struct Signer {
     signatures: Cache<SignedDigest, [u8; 65]>,
 }
 
-impl Signer {
+impl ScoreSigner {
     pub fn new(store: Store, keyring: Keyring, config: SignerConfig) -> Self {
         let signatures = Cache::new(SIGNATURES);
         Self { store, keyring, config, known: RwLock::new(None), signatures }

@@ -434,6 +434,8 @@ engines! {
 
     async fn of_two_rotations_at_once_one_wins_and_a_guest_may_not(scene: &Scene) {
         passing(scene).await;
+        // Workspaces are in the order of their creation.
+        scene.on_day(1);
         let (guest, _, _) = scene.neighbor().await;
         let refused =
             score_keys::rotate(&scene.state, &Actor::cli(guest), ScoreKeyScheme::Es256, Rotation::default()).await;
