@@ -1,5 +1,5 @@
-//! Merkle tree of addresses in the format of `@openzeppelin/merkle-tree` (`StandardMerkleTree`, `standard-v1`), which
-//! OpenZeppelin's `MerkleProof` verifies in contracts.
+//! Merkle tree of addresses in the format of `@openzeppelin/merkle-tree` (`StandardMerkleTree`, `standard-v1`), whose
+//! proofs `MerkleProof` of the same authors verifies in contracts.
 //!
 //! A leaf is an address alone, `["address"]`: the list says who passes, and the contract what that is worth.
 

@@ -51,7 +51,7 @@ async fn merkle(global: &Global, scorer: ScorerId, at: Option<UnixMillis>, file:
     if global.json {
         out::json(&json!({ "root": root, "count": count, "at": at.to_rfc3339(), "file": file }));
     } else {
-        out::line(&format!("{count} addresses in {}\nroot {root}", file.display()));
+        out::line(format_args!("{count} addresses in {}\nroot {root}", file.display()));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -95,7 +95,7 @@ fn proof(global: &Global, address: EvmAddress, file: &Path) -> Result<ExitCode> 
     if global.json {
         out::json(&json!({ "root": tree.root(), "address": address, "proof": proof }));
     } else {
-        out::line(&proof.join("\n"));
+        out::line(proof.join("\n"));
     }
     Ok(ExitCode::SUCCESS)
 }
