@@ -15,15 +15,15 @@ use crate::cli::{Global, ScoreKeyCommand};
 pub(super) async fn run(global: &Global, command: ScoreKeyCommand) -> Result<ExitCode> {
     let (app, actor) = acting(global).await?;
     let state = &app.scoring;
-    let now = state.now();
     let keys = match command {
         ScoreKeyCommand::List => score_keys::list(state).await?,
         ScoreKeyCommand::Rotate { scheme, after, compromised } => {
             let scheme = ScoreKeyScheme::from_name(&scheme).context("unknown scheme; use es256 or eip712")?;
-            let signs_from = after.map(|days| now.plus(Duration::from_hours(24 * u64::from(days))));
+            let signs_from = after.map(|days| state.now().plus(Duration::from_hours(24 * u64::from(days))));
             vec![score_keys::rotate(state, &actor, scheme, Rotation { signs_from, compromised }).await?]
         }
     };
+    let now = state.now();
     let rows: Vec<Value> = keys.iter().map(|key| shown(key, now)).collect();
     let columns = ["scheme", "number", "status", "id", "signs_from", "signs_until", "trusted_until"];
     out::table(global.json, &columns, &rows);

@@ -10,7 +10,8 @@ use crate::support::Setup;
 async fn staged(setup: Setup) -> Stage {
     let stage = Stage::with(setup).await;
     let path = format!("/admin/scorers/{}", stage.scorer());
-    let change = json!({ "threshold": "1", "weights": { "A": "2", "B": "0.5" } });
+    let revision = stage.get(&path).await["revision"].clone();
+    let change = json!({ "threshold": "1", "weights": { "A": "2", "B": "0.5" }, "revision": revision });
     stage.owner.patch(&path, &change).send().await.expect(200);
     stage.stamp(1, "A", "a:1").await;
     stage.stamp(2, "B", "b:2").await;
