@@ -83,16 +83,15 @@ pub async fn passing(
     let workspace = actor.workspace;
     let terms = scorers::find(&state.store, workspace, scorer).await?;
     let revision = terms.ok_or_else(|| Error::not_found("scorer"))?.revision;
-    let found = match at {
-        Some(at) => at_moment(state, workspace, scorer, at).await?,
-        None => {
-            let found = now_passing(state, workspace, scorer, revision, now).await?;
-            let after = scorers::find(&state.store, workspace, scorer).await?;
-            if after.is_none_or(|after| after.revision != revision) {
-                return Err(Error::Conflict("the scorer's terms changed meanwhile; make the list again"));
-            }
-            found
+    let found = if let Some(at) = at {
+        at_moment(state, workspace, scorer, at).await?
+    } else {
+        let found = now_passing(state, workspace, scorer, revision, now).await?;
+        let after = scorers::find(&state.store, workspace, scorer).await?;
+        if after.is_none_or(|after| after.revision != revision) {
+            return Err(Error::Conflict("the scorer's terms changed meanwhile; make the list again"));
         }
+        found
     };
     let Listing { passing, partial } = found;
     let tree = tokio::task::spawn_blocking(move || AddressTree::build(passing)).await;
