@@ -118,6 +118,10 @@ PX_TEST_PYXIS=$(realpath "${CARGO_TARGET_DIR:-target}/debug/pyxis")
 export PX_TEST_PYXIS
 ci/e2e.sh 2>&1 | tee "$output/e2e" || failed=1
 
+echo "== contracts"
+ci/solidity.sh >"$output/solidity" 2>&1 || { cat "$output/solidity"; failed=1; }
+grep -E '^(# (pass|fail)|ℹ (pass|fail)|solidity:)' "$output/solidity" || true
+
 echo "== requests of every kind"
 ci/schemathesis.sh 45 >"$output/requests" 2>&1 || { cat "$output/requests"; failed=1; }
 grep -E '^== |generated|^schemathesis' "$output/requests" || true

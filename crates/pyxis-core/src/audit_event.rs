@@ -195,6 +195,7 @@ audit_events! {
             "A verifiable credential was revoked.";
         CatalogueReplaced = "catalogue.replaced" was "catalogue.replace", "Catalogue changed",
             "The catalogue of Stamps was replaced.";
+        ScoreKeyRotated = "score_key.rotated", "Score key replaced", "A new key signs scores.";
         CatalogueReset = "catalogue.reset", "Catalogue reset", "The catalogue of Stamps was reset.";
     }
     /// Proofs, who issues them and who is blocked.

@@ -25,12 +25,18 @@ pub fn read(text: &str) -> Result<EvmAddress, WrongAddress> {
 
 /// True if the case of each letter matches the checksum.
 fn has_checksum(address: EvmAddress, digits: &[u8]) -> bool {
-    let hash = keccak(&address.to_ascii()[2..]);
+    checksummed(address).as_bytes()[2..] == *digits
+}
+
+/// The address with its checksum: a letter is upper case where the hash of the address has a nibble above seven.
+pub fn checksummed(address: EvmAddress) -> String {
+    let lower = address.to_ascii();
+    let hash = keccak(&lower[2..]);
     let nibbles = hash.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits
-        .iter()
-        .zip(nibbles)
-        .all(|(digit, nibble)| !digit.is_ascii_alphabetic() || digit.is_ascii_uppercase() == (nibble >= 8))
+    let cased = |(digit, nibble): (&u8, u8)| {
+        char::from(if nibble >= 8 { digit.to_ascii_uppercase() } else { *digit })
+    };
+    "0x".chars().chain(lower[2..].iter().zip(nibbles).map(cased)).collect()
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ mod history_requests;
 mod issuers;
 mod models;
 pub(crate) mod problems;
+mod score_keys;
+mod score_lists;
 mod scorers;
 mod stamps;
 
@@ -23,6 +25,9 @@ pub(crate) fn router() -> DescribedRouter<State> {
         .routes(routes!(scorers::show, scorers::update, scorers::remove))
         .routes(routes!(scorers::preview))
         .routes(routes!(scorers::progress, scorers::rescore))
+        .routes(routes!(score_lists::show))
+        .routes(routes!(score_keys::list))
+        .routes(routes!(score_keys::rotate))
         .routes(routes!(api_keys::list, api_keys::create))
         .routes(routes!(api_keys::show, api_keys::update, api_keys::revoke))
         .routes(routes!(api_keys::usage))

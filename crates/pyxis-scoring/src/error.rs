@@ -65,6 +65,12 @@ pub enum Error {
         /// Fault at that place.
         message: String,
     },
+    /// A score that was computed only in part is not signed.
+    #[error("a score that was computed only in part is not signed")]
+    PartialScore,
+    /// The score exceeds what an attestation of EAS holds.
+    #[error("the score exceeds what an attestation holds")]
+    ScoreTooLarge,
     /// Too many requests in this window.
     #[error("rate limited")]
     RateLimited(Budget),
@@ -131,6 +137,7 @@ impl Error {
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::Parameter(_) | Self::Shape { .. } | Self::NotTexts(..) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::Body { status, .. } => *status,
+            Self::PartialScore | Self::ScoreTooLarge => StatusCode::CONFLICT,
             Self::RateLimited(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::TimedOut => StatusCode::GATEWAY_TIMEOUT,
             Self::Busy | Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
@@ -163,6 +170,12 @@ impl Error {
                 let place: Vec<&str> =
                     std::iter::once("body").chain(path.iter().map(String::as_str)).collect();
                 json!([{ "type": "value_error", "loc": place, "msg": message }])
+            }
+            Self::PartialScore => {
+                "The score could be computed only in part, so it is not signed. Read it unsigned for the reason.".into()
+            }
+            Self::ScoreTooLarge => {
+                "The score or its threshold exceeds 429496.7295, the most that the attestation's schema holds.".into()
             }
             Self::RateLimited(_) => "You have been rate limited!".into(),
             Self::TimedOut => "Request timed out.".into(),

@@ -14,12 +14,14 @@ mod error;
 pub mod icon;
 pub mod import;
 mod limits;
+pub mod merkle;
 pub mod models;
 mod page_token;
 mod routes;
 mod score_metrics;
 mod scoring_db;
 pub mod service;
+pub mod signed;
 mod state;
 mod values;
 

@@ -4,6 +4,7 @@ mod catalogue;
 mod explain;
 mod history;
 mod ingest;
+mod latest;
 mod legacy;
 mod model;
 mod parameters;
@@ -11,7 +12,9 @@ mod responses;
 mod score;
 mod scores;
 mod shared;
+mod signed;
 mod stamps;
+mod well_known;
 
 pub use score::{FastPathScore, SCORE};
 
@@ -42,18 +45,20 @@ const READ: [Method; 2] = [Method::GET, Method::HEAD];
 
 /// The open routes by their methods and the limit that they count against.
 struct Described {
+    scores: DescribedRouter<State>,
     stamps: DescribedRouter<State>,
     posted: DescribedRouter<State>,
     written: DescribedRouter<State>,
     models: DescribedRouter<State>,
+    keys: DescribedRouter<State>,
 }
 
 fn described(with_earlier: bool) -> Described {
     let (earlier_stamps, earlier_posted, earlier_models) =
         if with_earlier { legacy::described() } else { Default::default() };
     Described {
+        scores: DescribedRouter::default().routes(routes!(score::get_score, signed::sign_score)),
         stamps: DescribedRouter::default()
-            .routes(routes!(score::get_score))
             .routes(routes!(history::get_history))
             .routes(routes!(catalogue::get_catalogue))
             .merge(earlier_stamps),
@@ -64,13 +69,17 @@ fn described(with_earlier: bool) -> Described {
             ingest::remove_stamps
         )),
         models: DescribedRouter::default().routes(routes!(model::get_model_score)).merge(earlier_models),
+        keys: DescribedRouter::default()
+            .routes(routes!(well_known::get_jwks))
+            .routes(routes!(well_known::get_score_keys)),
     }
 }
 
 /// The description of all routes, including the earlier ones and the managers'.
 pub fn openapi() -> Result<OpenApi, Clash> {
-    let Described { stamps, posted, written, models } = described(true);
-    let all = stamps.merge(posted).merge(written).merge(models).merge(crate::api::router());
+    let Described { scores, stamps, posted, written, models, keys } = described(true);
+    let all = scores.merge(stamps).merge(posted).merge(written).merge(models).merge(keys);
+    let all = all.merge(crate::api::router());
     let icons = routes!(get_icon);
     let mut description = all
         .described(icons)
@@ -98,13 +107,18 @@ async fn get_icon(Path(file): Path<String>) -> Response {
 
 /// Every route of scoring, including the managers'.
 pub fn router(state: State) -> Router {
-    let Described { stamps, posted, written, models } = described(state.config.earlier_paths);
-    let [stamps, posted, written, models] =
-        [stamps, posted, written, models].map(DescribedRouter::into_router);
+    let Described { scores, stamps, posted, written, models, keys } = described(state.config.earlier_paths);
+    let [scores, stamps, posted, written, models, keys] =
+        [scores, stamps, posted, written, models, keys].map(DescribedRouter::into_router);
     // An <img> loads a picture, without a key and without CORS.
     let icons = Router::new().route("/assets/stamps/{file}", get(get_icon));
     // Only the open endpoints serve pages of other origins, each with the methods that it accepts. With its own
     // fallback a path answers their preflights; otherwise the program-wide fallback would.
+    let scores = scores.method_not_allowed_fallback(refuse_method).layer(cors::open([
+        Method::GET,
+        Method::HEAD,
+        Method::POST,
+    ]));
     let stamps = stamps.method_not_allowed_fallback(refuse_method).layer(cors::open(READ));
     let posted = posted.method_not_allowed_fallback(refuse_method).layer(cors::open([Method::POST]));
     let written = written.method_not_allowed_fallback(refuse_method).layer(cors::open([
@@ -114,7 +128,8 @@ pub fn router(state: State) -> Router {
         Method::DELETE,
     ]));
     let models = models.method_not_allowed_fallback(model::refuse_method).layer(cors::open(READ));
-    let open = stamps.merge(posted).merge(written).merge(models);
+    let keys = keys.layer(cors::open(READ));
+    let open = scores.merge(stamps).merge(keys).merge(posted).merge(written).merge(models);
     open.merge(crate::api::router().into_router()).merge(icons).with_state(state)
 }
 

@@ -10,6 +10,9 @@ pub mod issuers;
 mod lease;
 pub mod models;
 pub mod preview;
+pub mod score_attestations;
+pub mod score_keys;
+pub mod score_lists;
 pub mod scorers;
 pub mod stamps;
 

@@ -10,11 +10,13 @@ use pyxis_core::secret::SecretBytes;
 use pyxis_http::admin::{ManagerAuth, ManagerFuture};
 use pyxis_store::Store;
 use pyxis_store::audit::{AuditKeys, AuditedStore};
+use pyxis_store::cipher::Keyring;
 use pyxis_store::outbox::Outbox;
 
 use crate::limits::Limiter;
 use crate::models::{Models, Source};
 use crate::scoring_db::ScoringDb;
+use crate::signed::{ScoreSigner, SignerConfig};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
@@ -37,6 +39,10 @@ pub struct Parts {
     pub outbox: Outbox,
     /// Keys of the audit trail, which records every administrative change.
     pub audit_keys: AuditKeys,
+    /// Keys of the installation, from which those that sign scores are derived.
+    pub keyring: Keyring,
+    /// Settings of signed scores.
+    pub signer: SignerConfig,
     /// Authenticates managers.
     pub managers: Arc<dyn ManagerAuth>,
     pub clock: Arc<dyn Clock>,
@@ -64,6 +70,8 @@ pub struct Inner {
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
     pub config: Config,
+    /// Signs scores.
+    pub signer: ScoreSigner,
     /// The models and counts of their served scores.
     pub models: Models,
     /// Source of wallet activity, unless it is the imported activity.
@@ -74,11 +82,12 @@ pub struct Inner {
 
 impl State {
     pub fn new(parts: Parts) -> Self {
-        let Parts { store, outbox, audit_keys, managers, clock, entropy, token_key, activity, config } =
-            parts;
+        let Parts { store, outbox, audit_keys, keyring, signer, managers, clock, entropy, .. } = parts;
+        let Parts { token_key, activity, config, .. } = parts;
         Self(Arc::new(Inner {
             limiter: Limiter::new(store.clone()),
             models: Models::new(store.clone()),
+            signer: ScoreSigner::new(store.clone(), keyring, signer),
             books: ScoringDb::new(store.clone(), outbox),
             activity,
             audited: AuditedStore::new(store.clone(), audit_keys, Arc::clone(&clock)),

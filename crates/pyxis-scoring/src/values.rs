@@ -44,6 +44,8 @@ pyxis_http::value_schemas! {
     pub(crate) AnyObject = ObjectBuilder::new();
     pub(crate) SurfaceName = words(["stamps", "models"]);
     pub(crate) StampStatusName = words(["counts", "no_weight", "deduplicated", "expired", "not_yet_valid"]);
+    pub(crate) ScoreKeySchemeName = words(["es256", "eip712"]);
+    pub(crate) ScoreKeyStatus = words(["next", "active", "retired", "withdrawn"]);
     pub(crate) IngestStatus = words(["accepted", "replaced", "unchanged", "rejected"]);
     pub(crate) ModelName = words(Model::ALL.iter().map(|model| model.as_str())).default(Some(json!("aggregate")));
 }

@@ -118,6 +118,25 @@ impl SigningKey {
         Some(checksummed(&address_of(key.verifying_key())))
     }
 
+    /// Signature of a digest as contracts recover it: `r`, `s` and `v`, where `v` is 27 or 28. `None` if the key is not
+    /// secp256k1.
+    pub fn sign_recoverable(&self, digest: &[u8; 32]) -> Option<[u8; 65]> {
+        let Inner::Secp256k1(key) = &self.0 else { return None };
+        let (signature, recovery) = key.sign_prehash_recoverable(digest);
+        let mut bytes = [0; 65];
+        bytes[..64].copy_from_slice(&signature.to_bytes());
+        bytes[64] = 27 + recovery.to_byte();
+        Some(bytes)
+    }
+
+    /// Signature of a digest as JSON Web Tokens have it (ES256): `r` and `s`, with `s` in the lower half. `None` if the
+    /// key is not P-256.
+    pub fn sign_es256(&self, digest: &[u8; 32]) -> Option<[u8; 64]> {
+        let Inner::P256(key) = &self.0 else { return None };
+        let signature: p256::ecdsa::Signature = key.sign_prehash(digest).ok()?;
+        Some(signature.normalize_s().to_bytes().into())
+    }
+
     /// Signs. `None` if the algorithm needs a digest but `what` is a message.
     pub fn sign(&self, what: &ToSign) -> Option<MessageSignature> {
         let (signature, recovery_id) = match (&self.0, what) {

@@ -275,8 +275,8 @@ impl AuditKeys {
         self.signing.verifying_key().to_bytes()
     }
 
-    /// MAC of a note about the trail that the database keeps, as hexadecimal digits: whoever writes there without the
-    /// key cannot change it. No record begins with these bytes.
+    /// MAC of a note about the trail that the database keeps, as hexadecimal digits. Without the key, no one can
+    /// change it there. No record begins with these bytes.
     pub fn seal(&self, note: &str) -> String {
         let mut mac = self.mac.clone();
         mac.update(b"pyxis note: ");

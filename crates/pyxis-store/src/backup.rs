@@ -98,6 +98,7 @@ pub const TABLES: &[&str] = &[
     "proof_log",
     "proof_statements",
     "attestation_keys",
+    "score_keys",
     "visits",
     "audit_records",
     "audit_head",

@@ -89,6 +89,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(33, "0033_kept_bytes", Breaking),
     migration!(34, "0034_settled_seq", Breaking),
     migration!(40, "0040_compatibility", Additive),
+    migration!(41, "0041_score_keys", Additive),
 ];
 
 /// Held on PostgreSQL while migrating, so that nodes that start together do not collide.

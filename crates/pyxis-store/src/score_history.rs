@@ -5,6 +5,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ScorerId, WorkspaceId};
 
 use crate::db::sql;
+use crate::scorers::own_scorer;
 use crate::{Executor, StoreError};
 
 /// Adds a score record in its stored form. Replaces one computed at the same time.
@@ -39,4 +40,30 @@ pub async fn latest_before(
          AND address = $3 AND computed_at < $4 ORDER BY computed_at DESC LIMIT 1");
     let found = executor.optional(query.bind(workspace).bind(scorer).bind(address).bind(before)).await?;
     Ok(found.map(|(body,)| body))
+}
+
+/// The latest record of each address computed before a time, in its stored form: in address order, after a given
+/// address.
+pub async fn page_before(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    scorer: ScorerId,
+    before: UnixMillis,
+    after: Option<EvmAddress>,
+    limit: u32,
+) -> Result<Vec<(EvmAddress, String)>, StoreError> {
+    let query = sql(concat!(
+        "SELECT address, body FROM score_history WHERE scorer_id = ",
+        own_scorer!(),
+        " AND computed_at = (SELECT max(later.computed_at) FROM score_history later \
+           WHERE later.scorer_id = score_history.scorer_id AND later.address = score_history.address \
+             AND later.computed_at < $3)"
+    ))
+    .bind(workspace)
+    .bind(scorer)
+    .bind(before)
+    .push_if(" AND address > ?", after)
+    .then(" ORDER BY address")
+    .limit(limit);
+    executor.all(query).await
 }

@@ -246,6 +246,24 @@ impl FromRow for StoredOf {
     }
 }
 
+/// Stored scores of a scorer, in address order, after a given address.
+pub async fn page(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    scorer: ScorerId,
+    after: Option<EvmAddress>,
+    limit: u32,
+) -> Result<Vec<StoredOf>, StoreError> {
+    let query =
+        sql(concat!("SELECT address, ", stored_columns!(), " FROM scores WHERE scorer_id = ", own_scorer!()))
+            .bind(workspace)
+            .bind(scorer)
+            .push_if(" AND address > ?", after)
+            .then(" ORDER BY address")
+            .limit(limit);
+    executor.all(query).await
+}
+
 /// Stored scores of the given addresses, at most a few thousand, in address order.
 pub async fn of_many(
     executor: impl Executor,

@@ -72,6 +72,8 @@ pub fn scoring_parts(installation: &Installation, managers: Arc<dyn ManagerAuth>
         store: installation.store.clone(),
         outbox: Outbox::new(installation.keyring.clone(), installation.entropy.clone()),
         audit_keys: installation.audit_keys.clone(),
+        keyring: installation.keyring.clone(),
+        signer: scoring::signed::SignerConfig::default(),
         managers,
         clock: installation.clock.clone(),
         entropy: installation.entropy.clone(),

@@ -15,6 +15,7 @@ use pyxis_gateway as gateway;
 use pyxis_net::{Client, ClientConfig, Guard};
 use pyxis_scoring as scoring;
 use pyxis_scoring::models::{Indexer, IndexerChain, Source};
+use pyxis_scoring::signed::SignerConfig;
 use pyxis_store::audit::{Appender, AuditKeys};
 use pyxis_store::cipher::{Keyring, MasterKey};
 use pyxis_store::outbox::Outbox;
@@ -48,6 +49,7 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
     let audit = Appender::start(store.clone(), audit_keys.clone());
     let node = NodeId::new(clock.now(), &*entropy);
     let token_key = keyring.derive("stamps-page");
+    let issuer = base_url.clone();
     let gateway = gateway::State::new(gateway::Parts {
         store: store.clone(),
         keyring,
@@ -85,6 +87,8 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
         store: store.clone(),
         outbox: Outbox::new(gateway.keyring.clone(), Arc::clone(&gateway.entropy)),
         audit_keys: audit_keys.clone(),
+        keyring: gateway.keyring.clone(),
+        signer: SignerConfig { issuer, lifetime: config.score_signature },
         managers: Arc::new(gateway.clone()),
         clock: Arc::clone(&gateway.clock),
         entropy: Arc::clone(&gateway.entropy),

@@ -25,7 +25,8 @@ pub use models::{ActivityCommand, Add, Evaluate, FeaturesOf, ModelsCommand, Scor
 pub use policies::{GrantCommand, PolicyCommand};
 pub use run::{HostOptions, Login, Others, ProxyOptions, RunOptions};
 pub use scoring::{
-    AddApiKey, ApiKeyCommand, Import, IssuerCommand, ManageStamps, ScorerCommand, StampsCommand,
+    AddApiKey, ApiKeyCommand, Import, IssuerCommand, ManageStamps, ScoreCommand, ScoreKeyCommand,
+    ScorerCommand, StampsCommand,
 };
 pub use verification::{
     AttestationKeysCommand, CheckCommand, Kinds, NetworkCommand, ProofIssuerCommand, ProofsCommand, What,
@@ -192,6 +193,12 @@ pub enum Command {
     /// Manage scorers: weights and thresholds.
     #[command(subcommand)]
     Scorer(ScorerCommand),
+    /// List addresses that pass, for contracts.
+    #[command(subcommand)]
+    Score(ScoreCommand),
+    /// List and rotate the keys that sign scores.
+    #[command(subcommand)]
+    ScoreKey(ScoreKeyCommand),
     /// Manage API keys for scoring.
     #[command(subcommand)]
     ApiKey(ApiKeyCommand),

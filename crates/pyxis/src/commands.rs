@@ -31,7 +31,9 @@ mod proofs;
 mod proxy;
 mod quickstart;
 mod run;
+mod score_keys;
 mod scorers;
+mod scores;
 mod server;
 mod signer;
 mod stamps;
@@ -125,6 +127,8 @@ async fn command(cli: Cli) -> Result<ExitCode> {
         Command::Webhook(command) => webhooks::run(&global, command).await,
         Command::Stamps(StampsCommand::Import(wanted)) => return import::run(&global, wanted).await,
         Command::Scorer(command) => return scorers::run(&global, command).await,
+        Command::Score(command) => return scores::run(&global, command).await,
+        Command::ScoreKey(command) => return score_keys::run(&global, command).await,
         Command::ApiKey(command) => return api_keys::run(&global, command).await,
         Command::Stamps(StampsCommand::Manage(command)) => return stamps::run(&global, command).await,
         Command::Issuer(command) => return issuers::run(&global, command).await,

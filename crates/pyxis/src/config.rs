@@ -23,6 +23,7 @@ use http::uri::Authority;
 use ipnet::IpNet;
 use pyxis_core::secret::SecretString;
 use pyxis_models::scope::Chain;
+use pyxis_scoring::signed::LONGEST_LIFETIME;
 use pyxis_store::DatabaseUrl;
 use pyxis_store::approvals::RoomLimits;
 use url::Url;
@@ -62,6 +63,8 @@ pub struct Config {
     pub surfaces: Surfaces,
     /// True if scoring answers the paths of its earlier version.
     pub earlier_paths: bool,
+    /// Longest time that a signed score is valid.
+    pub score_signature: Duration,
     /// Indexers of activity.
     pub indexers: Indexers,
     /// Settings of verification.
@@ -214,6 +217,7 @@ impl Config {
             base_url: source.optional::<String>("base_url")?.map(|url| url.trim_end_matches('/').to_owned()),
             surfaces: parse::surfaces(&source.text("surfaces")?)?,
             earlier_paths: source.parsed("earlier_paths")?,
+            score_signature: Duration::from_secs(source.parsed("score_signature_secs")?),
             indexers: Indexers {
                 chains: parse::indexers(&source.text("indexers")?)?,
                 api_key: source.secret("indexer_api_key")?,
@@ -299,6 +303,9 @@ impl Config {
         }
         if self.mcp_wait > MAX_MCP_WAIT {
             bail!("PX_MCP_WAIT_SECS must be at most 60");
+        }
+        if !(Duration::from_mins(5)..=LONGEST_LIFETIME).contains(&self.score_signature) {
+            bail!("PX_SCORE_SIGNATURE_SECS must be from 300 to 604800 (7 days)");
         }
         Ok(())
     }

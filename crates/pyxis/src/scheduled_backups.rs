@@ -21,7 +21,7 @@ use tokio::sync::watch;
 use crate::config::Config;
 use crate::config::backups::Backups;
 use crate::signed_head;
-use object_storage::Bucket;
+use object_storage::S3Bucket;
 
 /// Time before a backup or upload that failed is tried again.
 const RETRY: Duration = Duration::from_mins(10);
@@ -130,7 +130,7 @@ impl Schedule {
         };
         if let Some(storage) = &settings.storage {
             self.to_upload = Some(path.clone());
-            Bucket { net: &state.net, storage, clock: state.clock.as_ref() }.upload(&path).await?;
+            S3Bucket { net: &state.net, storage, clock: state.clock.as_ref() }.upload(&path).await?;
             self.to_upload = None;
         }
         report(self.newest.unwrap_or_else(|| state.clock.now()));

@@ -116,7 +116,9 @@ impl Scrape {
 
     /// Sets the gauges of certificates. Returns true if all of them could be read.
     async fn show_certificates(&self) -> bool {
-        let clients = timeout(LIMIT, gateway::first_client_certificate_expiry(&self.state)).await;
+        let clients =
+            timeout(LIMIT, gateway::first_client_certificate_expiry(&self.state.store, &self.state.keyring))
+                .await;
         let Ok(Ok(client)) = clients else { return false };
         let set = |certificate: &'static str, expiry: Option<UnixMillis>| {
             let expiry = expiry.map_or(0.0, seconds);

@@ -6,12 +6,11 @@ use std::sync::{Mutex, PoisonError};
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::CredentialId;
 use pyxis_net::{Client, Identity, tls};
-use pyxis_store::{credentials, installation_state};
+use pyxis_store::{Keyring, Store, credentials, installation_state};
 
 use crate::error::{Error, Result};
 use crate::runtime::resolve::ResolvedCredential;
 use crate::runtime::secret_value::SecretValue;
-use crate::runtime::state::State;
 
 /// Maximum number of cached clients. Beyond it, the cache is cleared.
 const MAX_CLIENTS: usize = 1000;
@@ -30,12 +29,12 @@ pub(crate) fn read(secret: &SecretValue) -> Result<Identity> {
 }
 
 /// Earliest expiry of the client certificates in all stored credentials.
-pub async fn first_client_certificate_expiry(state: &State) -> Result<Option<UnixMillis>> {
+pub async fn first_client_certificate_expiry(store: &Store, keyring: &Keyring) -> Result<Option<UnixMillis>> {
     let mut first = None;
-    for row in installation_state::client_certificates(&state.store).await? {
+    for row in installation_state::client_certificates(store).await? {
         let Some(sealed) = &row.sealed_secret else { continue };
         let aad = credentials::secret_aad(row.workspace_id, row.id);
-        let Ok(secret) = state.keyring.open(&aad, sealed) else { continue };
+        let Ok(secret) = keyring.open(&aad, sealed) else { continue };
         let Ok(secret) = SecretValue::from_bytes(&secret) else { continue };
         let expiry = secret.field("certificate").and_then(|pem| tls::first_expiry(pem.as_bytes()));
         let expiry = expiry.map(|since| UnixMillis(0).plus(since));

@@ -9,6 +9,10 @@ pyxis_http::problem_responses! {
     KeyRevoked = [CONFLICT];
     /// The key is revoked, already reads history, or already waits for a decision.
     NothingToRequest = [CONFLICT];
+    /// A key is already published and does not sign yet, or someone else just rotated this one.
+    KeyWaits = [CONFLICT];
+    /// No address passes, or the scorer's terms changed while the list was made.
+    NobodyPasses = [CONFLICT];
     /// The request was already decided.
     RequestDecided = [CONFLICT];
     /// Other requests kept changing the same rows (`busy`), or the store cannot be reached. Nothing was changed; try

@@ -6,9 +6,9 @@ use axum::response::Response;
 use pyxis_core::score::stored_to_json;
 use pyxis_store::score_history;
 
+use super::latest::{Scores, known_scorer};
 use super::parameters::{QueryPairs, Segments};
 use super::responses::{BadAddress, MalformedParameter, NoScorer};
-use super::score::{Scores, known_scorer};
 use super::shared::{CreatedBefore, ScorerPath};
 use super::{json, respond};
 use crate::error::Error;

@@ -17,9 +17,9 @@ use utoipa::openapi::{Deprecated, OpenApi};
 use utoipa_axum::routes;
 
 use super::ingest::read_object;
+use super::latest::{current, known_scorer};
 use super::parameters::{self, Segments};
 use super::responses::{BadAddress, BadModelRequest, BadPage, MalformedParameter, NoScorer, SourceFails};
-use super::score::{current, known_scorer};
 use super::shared::{ModelList, ScorerPath};
 use super::{catalogue, json, model, respond, stamps};
 use crate::address;

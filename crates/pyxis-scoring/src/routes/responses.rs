@@ -59,6 +59,10 @@ responses! {
     BadModelRequest = fixed(&[Error::InvalidAddress]);
     /// The source of activity does not respond: there is no score, not even -1.
     SourceFails = fixed(&[Error::Source(SourceError::Store(StoreError::Text))]);
+    /// The address is invalid, or the body is not JSON, and `detail` says where.
+    BadSignedRequest = varied();
+    /// The score could be computed only in part, and such a score is not signed; or it is larger than an attestation holds.
+    PartialScore = fixed(&[Error::PartialScore, Error::ScoreTooLarge]);
     /// The body is longer than this operation accepts; `detail` says how long it may be.
     StampsBodyTooLarge = varied();
     /// A parameter is missing or invalid: a list of the parameters, with the expected values.

@@ -1,32 +1,25 @@
 //! `GET /v2/stamps/{scorer_id}/score/{address}`: one indexed read if nothing changed.
 
-use std::collections::BTreeMap;
-
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, Method, Request, header};
 use axum::response::{IntoResponse, Response};
 use pyxis_core::address::EvmAddress;
-use pyxis_core::clock::UnixMillis;
-use pyxis_core::id::{ScorerId, WorkspaceId};
-use pyxis_core::score::stored_to_json;
+use pyxis_core::id::ScorerId;
 use pyxis_http::cors;
-use pyxis_http::openapi::Time;
-use pyxis_store::scores::{self, Lookup, ScorerHead, Stored};
-use pyxis_store::{addresses, scorers};
-use utoipa::ToSchema;
+use pyxis_store::scores::{self, Lookup};
 
-use super::explain::ScoreExplanation;
+use super::latest::{ScoreBody, answered, computed, current, known_scorer};
 use super::parameters::{QueryPairs, Segments};
-use super::responses::{BadAddress, MalformedParameter, NoScorer};
-use super::shared::{ExplainScore, ScorerPath};
+use super::responses::{BadAddress, MalformedParameter, NoScorer, PartialScore};
+use super::shared::{ChainId, ExplainScore, SchemaUid, ScorerPath, SignedForm, VerifyingContract};
+use super::signed::{self, SignedQuery};
 use super::{json, respond, within};
 use crate::address;
 use crate::auth::{self, Caller};
-use crate::engine::{self, ScoreKey};
+use crate::engine::ScoreKey;
 use crate::error::{Error, Result};
-use crate::score_metrics::METRICS;
 use crate::state::State;
-use crate::values::{Address, AddressPath, Amount, MicroTime};
+use crate::values::AddressPath;
 
 /// The route, as the access log names it.
 pub const SCORE: &str = "/v2/stamps/{scorer_id}/score/{address}";
@@ -65,55 +58,11 @@ impl FastPathScore {
     }
 }
 
-/// A score, as [`stored_to_json`] writes it.
-#[derive(ToSchema)]
-#[schema(as = Score)]
-#[expect(dead_code, reason = "the record is written as text; this is its description")]
-pub(super) struct ScoreBody {
-    #[schema(value_type = Address)]
-    address: String,
-    #[schema(value_type = Amount)]
-    score: String,
-    /// True if the score is at least the threshold.
-    passing_score: bool,
-    #[schema(value_type = MicroTime)]
-    last_score_timestamp: String,
-    /// Time at which the first contributing Stamp expires; null if none contributes.
-    #[schema(value_type = Option<Time>, required)]
-    expiration_timestamp: Option<String>,
-    #[schema(value_type = Amount)]
-    threshold: String,
-    /// Null, unless the score could be computed only in part.
-    #[schema(required)]
-    error: Option<String>,
-    /// By name.
-    stamps: BTreeMap<String, StampScore>,
-    #[schema(nullable = false)]
-    explain: Option<ScoreExplanation>,
-}
-
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "as above")]
-struct StampScore {
-    /// Contribution of the Stamp, with five decimals.
-    score: String,
-    /// True if another address verified the same credential first. Then the Stamp contributes 0.
-    dedup: bool,
-    /// Expiry of the credential; with `dedup`, that of the other address's credential.
-    #[schema(value_type = Time)]
-    expiration_date: String,
-}
-
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "as above")]
-pub(super) struct Scores {
-    items: Vec<ScoreBody>,
-}
-
 /// Read the latest score of an address.
 ///
 /// Nothing has to be submitted first: an outdated score is recomputed before the response. An address without
-/// Stamps has score `0.00000`. The first response with a score makes it part of the address's history.
+/// Stamps has score `0.00000`. The first response with a score makes it part of the address's history. With `signed`,
+/// the record is signed for programs (`jwt`) or EVM contracts (`eip712`), so that others can verify it.
 #[utoipa::path(
     get,
     path = "/v2/stamps/{scorer_id}/score/{address}",
@@ -124,9 +73,13 @@ pub(super) struct Scores {
         ScorerPath,
         AddressPath,
         ExplainScore,
+        SignedForm,
+        ChainId,
+        VerifyingContract,
+        SchemaUid,
     ),
     responses(
-        (status = 200, description = "The score record.", body = ScoreBody, example = json!({
+        (status = 200, description = "The score record. With `signed=jwt` and `Accept: application/jwt`, the token alone.", body = ScoreBody, example = json!({
             "address": "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1",
             "score": "22.59800",
             "passing_score": true,
@@ -149,6 +102,7 @@ pub(super) struct Scores {
         })),
         (status = 400, response = BadAddress),
         (status = 404, response = NoScorer),
+        (status = 409, response = PartialScore),
         (status = 422, response = MalformedParameter),
     ),
 )]
@@ -158,15 +112,24 @@ pub(crate) async fn get_score(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Response {
-    match (segments.scorer(), segments.address(), query) {
-        (Ok(scorer), Ok(address), None) => within(&state, plain(&state, &headers, scorer, address)).await,
-        (scorer, address, query) => {
-            respond(&state, &headers, async |caller| {
-                with_query(&state, caller, scorer, address, query.as_deref()).await
+    let (scorer, address) = match (segments.scorer(), segments.address()) {
+        (Ok(scorer), Ok(address)) => (scorer, address),
+        (scorer, address) => {
+            return respond(&state, &headers, async |caller| {
+                with_query(&state, caller, scorer, address, &QueryPairs::read(query.as_deref())).await
             })
-            .await
+            .await;
         }
+    };
+    let Some(query) = query else { return within(&state, plain(&state, &headers, scorer, address)).await };
+    let pairs = QueryPairs::read(Some(&query));
+    if SignedQuery::is_in(&pairs) {
+        return signed::get(&state, &headers, scorer, address, &pairs).await;
     }
+    respond(&state, &headers, async |caller| {
+        with_query(&state, caller, Ok(scorer), Ok(address), &pairs).await
+    })
+    .await
 }
 
 /// The path of nearly every request.
@@ -201,56 +164,20 @@ async fn latest(state: &State, found: Lookup, scorer: ScorerId, address: EvmAddr
     .map(json)
 }
 
-/// The record of a stored score, which the first response makes history. A damaged one is recomputed.
-async fn answered(
-    state: &State,
-    place: ScoreKey,
-    terms: ScorerHead,
-    stored: Stored,
-    now: UnixMillis,
-) -> Result<String> {
-    let ScoreKey { workspace, scorer, address } = place;
-    let Ok(record) = stored_to_json(address, stored.body) else {
-        return computed(state, place, terms, now).await;
-    };
-    if stored.in_history
-        || scores::mark_in_history(&state.store, workspace, scorer, address, stored.computed_at).await?
-    {
-        METRICS.stored.increment(1);
-        return Ok(record);
-    }
-    // Another request was first, or another score replaced it and is now the answer.
-    let stored = scores::fresh(&state.store, workspace, scorer, address, now).await?;
-    let record = stored.filter(|stored| stored.in_history).map(|stored| stored_to_json(address, stored.body));
-    match record {
-        Some(Ok(record)) => {
-            METRICS.stored.increment(1);
-            Ok(record)
-        }
-        Some(Err(_)) | None => computed(state, place, terms, now).await,
-    }
-}
-
-/// Computes the score and returns it. For an address that never had a Stamp, nothing is stored.
-async fn computed(state: &State, place: ScoreKey, terms: ScorerHead, now: UnixMillis) -> Result<String> {
-    METRICS.computed.increment(1);
-    let known = addresses::is_known(&state.store, place.workspace, place.address).await?;
-    let computed = if known { engine::score(&state.books, place, now, true).await? } else { None };
-    Ok(computed.unwrap_or_else(|| engine::score_without_stamps(place.address, terms.threshold, now)))
-}
-
 /// Handles parameters and errors, in this order: parameters, permission, scorer, address.
 async fn with_query(
     state: &State,
     caller: Caller,
     scorer: Result<ScorerId>,
     address: Result<EvmAddress>,
-    query: Option<&str>,
+    pairs: &QueryPairs<'_>,
 ) -> Result<Response> {
     if let Err(error @ Error::Parameter(_)) = scorer {
         return Err(error);
     }
-    let explain = QueryPairs::read(query).switch("explain")?;
+    let explain = pairs.switch("explain")?;
+    // A request for a signature comes here only with a bad path, after its parameters.
+    SignedQuery::read(pairs)?;
     if !caller.can_read {
         return Err(Error::Forbidden);
     }
@@ -262,30 +189,5 @@ async fn with_query(
         Ok(json(super::explain::explained(state, place, &body, now).await?))
     } else {
         Ok(json(body))
-    }
-}
-
-/// The scorer, if the workspace has it.
-pub(super) async fn known_scorer(
-    state: &State,
-    workspace: WorkspaceId,
-    scorer: ScorerId,
-) -> Result<scorers::ScorerRow> {
-    scorers::find(&state.store, workspace, scorer).await?.ok_or(Error::NoScorer)
-}
-
-/// The body of the latest score, computed if necessary, and marked as answered.
-pub(super) async fn current(
-    state: &State,
-    place: ScoreKey,
-    terms: ScorerHead,
-    now: UnixMillis,
-) -> Result<String> {
-    let stored = scores::of_many(&state.store, place.workspace, place.scorer, &[place.address]).await?.pop();
-    match stored.map(|found| found.stored) {
-        Some(stored) if stored.is_fresh(terms.revision, now) => {
-            answered(state, place, terms, stored, now).await
-        }
-        _ => computed(state, place, terms, now).await,
     }
 }

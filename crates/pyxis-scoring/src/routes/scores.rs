@@ -17,9 +17,9 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::ingest::read_object;
+use super::latest::{Scores, known_scorer};
 use super::parameters::Segments;
 use super::responses::NoScorer;
-use super::score::{Scores, known_scorer};
 use super::shared::ScorerPath;
 use super::{json, respond};
 use crate::address;

@@ -1,18 +1,29 @@
 //! Parameters that several operations share.
 
-use pyxis_http::openapi::{in_path, in_query, optional, text};
+use pyxis_http::openapi::{in_path, in_query, optional, text, words};
 use serde_json::json;
 use utoipa::PartialSchema;
 use utoipa::openapi::ObjectBuilder;
 use utoipa::openapi::schema::Type;
 
-use crate::values::{ModelName, integer};
+use crate::values::{Address, ModelName, integer};
 
 pyxis_http::parameters! {
     /// The scorer's number.
     pub(super) ScorerPath = in_path("scorer_id", integer().minimum(Some(1))).example(Some(json!(1)));
     /// Explain the score, in a member `explain`.
     pub(super) ExplainScore = optional("explain", switch());
+    /// Sign the score: as a token (`jwt`), as typed data for EVM contracts (`eip712`), or as an attestation of EAS (`eas`).
+    pub(super) SignedForm = optional("signed", words(["jwt", "eip712", "eas"]));
+    /// With `signed=eas`: UID of the schema, if it is registered with a resolver or cannot be revoked.
+    pub(super) SchemaUid = optional("schema", text().pattern(Some("^0x[0-9A-Fa-f]{64}$")));
+    /// With `signed=eip712` or `eas`: the chain of the contract that will verify the signature.
+    pub(super) ChainId = optional(
+        "chain_id",
+        integer().minimum(Some(1)).maximum(Some(9_007_199_254_740_991_i64)).examples([json!(10)])
+    );
+    /// With `chain_id`: the contract that will verify the signature. No other contract accepts it.
+    pub(super) VerifyingContract = optional("verifying_contract", Address::schema());
     /// Explain the score, in a member `explain`: the models it comes from with their weights, and for each the features
     /// that moved it.
     pub(super) ExplainModel = optional("explain", switch());

@@ -9,6 +9,9 @@ impl From<Error> for AdminError {
         match error {
             Error::NoScorer => Self::not_found("scorer"),
             Error::Busy => Self::Busy,
+            Error::ScoreTooLarge => Self::Conflict(
+                "the score or its threshold exceeds 429496.7295, the most that the schema holds",
+            ),
             Error::Unavailable(error) => error.into(),
             Error::Internal(error) => Self::Internal(error),
             // These answer requests with an API key; the engine never returns them.
@@ -23,6 +26,7 @@ impl From<Error> for AdminError {
             | Error::Parameter(_)
             | Error::Body { .. }
             | Error::Shape { .. }
+            | Error::PartialScore
             | Error::RateLimited(_)
             | Error::Source(_)
             | Error::TimedOut => Self::internal(error),

@@ -8,6 +8,8 @@ pub type Word = [u8; 32];
 
 const DOMAIN: &str = "EIP712Domain(string name,string version)";
 const DOMAIN_OF_CHAIN: &str = "EIP712Domain(string name,string version,uint256 chainId)";
+const DOMAIN_OF_CONTRACT: &str =
+    "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)";
 
 /// Keccak-256 of `data`.
 pub fn keccak(data: &[u8]) -> Word {
@@ -24,6 +26,11 @@ pub fn number(number: u64) -> Word {
     let mut word = [0; 32];
     word[24..].copy_from_slice(&number.to_be_bytes());
     word
+}
+
+/// Encodes a `bool` member.
+pub fn boolean(value: bool) -> Word {
+    number(u64::from(value))
 }
 
 /// Encodes an `address` member.
@@ -44,6 +51,12 @@ pub fn domain(name: &str, version: &str, chain_id: Option<u64>) -> Word {
         None => hash_struct(DOMAIN, &[text(name), text(version)]),
         Some(id) => hash_struct(DOMAIN_OF_CHAIN, &[text(name), text(version), number(id)]),
     }
+}
+
+/// Domain separator, bound to a contract on a chain.
+pub fn domain_of_contract(name: &str, version: &str, chain_id: u64, contract: EvmAddress) -> Word {
+    let members = [text(name), text(version), number(chain_id), address(contract)];
+    hash_struct(DOMAIN_OF_CONTRACT, &members)
 }
 
 /// The hash to sign, computed from the hashes of domain and message.
@@ -96,6 +109,15 @@ mod tests {
         assert_eq!(separator, keccak(&by_hand));
         assert_ne!(separator, domain("Ether Mail", "1", Some(10)));
         assert_ne!(separator, domain("Ether Mail", "1", None));
+        let contract = EvmAddress([0xcc; 20]);
+        let by_hand = [
+            keccak(DOMAIN_OF_CONTRACT.as_bytes()),
+            keccak(b"Ether Mail"),
+            keccak(b"1"),
+            number(1),
+            address(contract),
+        ];
+        assert_eq!(domain_of_contract("Ether Mail", "1", 1, contract), keccak(by_hand.as_flattened()));
     }
 
     #[test]

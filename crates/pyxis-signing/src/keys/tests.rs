@@ -43,6 +43,24 @@ fn an_ethereum_address_has_its_checksum() {
 }
 
 #[test]
+fn signatures_in_the_forms_of_contracts_and_tokens_are_those_of_the_key() {
+    let digest: [u8; 32] = Sha256::digest(b"sample").into();
+    for seed in 0..20_u64 {
+        let secret = generate(Algorithm::Secp256k1, &SeededEntropy::new(seed));
+        let key = SigningKey::new(Algorithm::Secp256k1, secret.expose()).unwrap();
+        let recoverable = key.sign_recoverable(&digest).unwrap();
+        let signed = key.sign(&ToSign::Digest(digest)).unwrap();
+        assert_eq!(hex::encode(&recoverable[..64]), signed.signature);
+        assert_eq!(recoverable[64], 27 + signed.recovery_id.unwrap());
+        assert_eq!(key.sign_es256(&digest), None);
+        let key = SigningKey::new(Algorithm::P256, secret.expose()).unwrap();
+        let signed = key.sign(&ToSign::Digest(digest)).unwrap();
+        assert_eq!(hex::encode(&key.sign_es256(&digest).unwrap()), signed.signature);
+        assert_eq!(key.sign_recoverable(&digest), None);
+    }
+}
+
+#[test]
 fn a_secp256k1_signature_is_low_and_recovers_its_key() {
     for seed in 0..50_u64 {
         let secret = generate(Algorithm::Secp256k1, &SeededEntropy::new(seed));

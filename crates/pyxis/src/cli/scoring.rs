@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
+use pyxis_core::hex;
 use pyxis_core::id::{ApiKeyId, ScorerId};
 use pyxis_core::stamp::StampName;
 
@@ -56,6 +58,77 @@ fn weight(text: &str) -> Result<(StampName, Decimal), String> {
     let name = name.parse().map_err(|error| format!("{name:?}: {error}"))?;
     let weight = weight.parse().map_err(|error| format!("{weight:?}: {error}"))?;
     Ok((name, weight))
+}
+
+/// `pyxis score …`
+#[derive(Debug, Subcommand)]
+pub enum ScoreCommand {
+    /// Write the addresses that pass as a Merkle list for contracts, and print its root. Exit 3 if none passes.
+    Merkle {
+        /// Scorer number.
+        #[arg(long, value_name = "ID")]
+        scorer: ScorerId,
+        /// Moment that is over, for example 2026-01-31T09:05:00Z: the scores as answered before it [default: the scores
+        /// as they stand].
+        #[arg(long, value_name = "TIME", value_parser = time)]
+        at: Option<UnixMillis>,
+        /// New file, as @openzeppelin/merkle-tree loads it.
+        #[arg(long, value_name = "FILE")]
+        out: PathBuf,
+    },
+    /// Print a score as an attestation of EAS, and the transaction that attests it on chain, as JSON.
+    Eas {
+        /// Address.
+        address: EvmAddress,
+        /// Scorer number.
+        #[arg(long, value_name = "ID")]
+        scorer: ScorerId,
+        /// Id of the chain.
+        #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u64).range(1..=(1 << 53) - 1))]
+        chain_id: u64,
+        /// Address of the EAS contract on this chain.
+        #[arg(long, value_name = "ADDRESS")]
+        contract: EvmAddress,
+        /// UID of the schema [default: its UID without a resolver, revocable].
+        #[arg(long, value_name = "UID", value_parser = uid)]
+        schema: Option<[u8; 32]>,
+    },
+    /// Print the proof that an address is on a Merkle list. Exit 1 if it is not.
+    Proof {
+        /// Address.
+        address: EvmAddress,
+        /// File of the list.
+        #[arg(long, value_name = "FILE")]
+        list: PathBuf,
+    },
+}
+
+fn uid(text: &str) -> Result<[u8; 32], String> {
+    let bytes = hex::decode_prefixed(text).and_then(|bytes| bytes.try_into().ok());
+    bytes.ok_or_else(|| "write 0x and 64 hex digits".to_owned())
+}
+
+fn time(text: &str) -> Result<UnixMillis, String> {
+    UnixMillis::parse_rfc3339(text).ok_or_else(|| "write a time such as 2026-01-31T09:05:00Z".to_owned())
+}
+
+/// `pyxis score-key …`
+#[derive(Debug, Subcommand)]
+pub enum ScoreKeyCommand {
+    /// List the keys that sign scores, newest first.
+    List,
+    /// Sign scores with a new key. The earlier one stays published until its last signature has expired.
+    Rotate {
+        /// Form of the signed score: es256 (tokens) or eip712 (EVM contracts).
+        #[arg(value_parser = ["es256", "eip712"])]
+        scheme: String,
+        /// Days until the new key signs, 0 to 30; it is published at once [default: 0].
+        #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u8).range(..=30))]
+        after: Option<u8>,
+        /// Stop publishing the earlier keys, because others may know them. What they signed is void.
+        #[arg(long, conflicts_with = "after")]
+        compromised: bool,
+    },
 }
 
 /// `pyxis api-key …`

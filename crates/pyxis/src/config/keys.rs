@@ -60,6 +60,11 @@ const KEYS: &[SettingKey] = &[
     ),
     key("earlier_paths", "true", "True to also serve the paths of the earlier Stamps API (`/registry/…`)."),
     key(
+        "score_signature_secs",
+        "3600",
+        "Longest time that a signed score is valid, in seconds: 300 to 604800. It never outlives the score.",
+    ),
+    key(
         "indexers",
         "",
         "Indexers with the Etherscan-compatible API for model scores, `chain=URL` separated by spaces, for example `ethereum=https://eth.blockscout.com/api`; or, with settings for each, a JSON object or `[indexers.CHAIN]` tables of the file with `url`, `api_key` or `api_key_file`, and `per_second`. Empty: activity comes from `pyxis activity import`.",

@@ -25,7 +25,7 @@ const ANSWER: Duration = Duration::from_mins(1);
 const MAX_ANSWER: usize = 64 * 1024;
 
 /// The configured bucket.
-pub(super) struct Bucket<'a> {
+pub(super) struct S3Bucket<'a> {
     pub(super) net: &'a Client,
     pub(super) storage: &'a Storage,
     /// Requests are signed with the current time: a long upload outlasts a signature.
@@ -38,7 +38,7 @@ struct StorageResponse {
     body: Bytes,
 }
 
-impl Bucket<'_> {
+impl S3Bucket<'_> {
     /// Stores the file as an object of the same name. The service compares the content with its signed hash.
     pub(super) async fn upload(&self, path: &Path) -> Result<()> {
         let name = path.file_name().and_then(|name| name.to_str()).context("the backup has no name")?;

@@ -12,4 +12,5 @@ mod models;
 mod own_models;
 mod quickstart;
 mod request_timeout;
+mod signed;
 mod training;

@@ -14,6 +14,8 @@ fn everything() -> Vec<(Method, String)> {
     let mut all = vec![
         (Method::GET, "/v2/stamps/abc/score/0x00".to_owned()),
         (Method::GET, "/v2/stamps/abc/score/0x00?explain=maybe".to_owned()),
+        (Method::GET, "/v2/stamps/abc/score/0x00?signed=maybe".to_owned()),
+        (Method::POST, "/v2/stamps/abc/score/0x00?signed=maybe".to_owned()),
         (Method::GET, "/v2/stamps/abc/score/0x00/history".to_owned()),
         (Method::GET, "/v2/stamps/0x00?limit=abc&include_metadata=maybe&token=x".to_owned()),
         (Method::GET, "/v2/stamps/metadata".to_owned()),
@@ -183,7 +185,7 @@ engines! {
             );
             let headers = allowed.header("access-control-allow-headers").to_ascii_lowercase();
             assert!(headers.contains("x-api-key") && headers.contains("content-type"), "{headers}");
-            assert!(!allowed.header("access-control-allow-methods").contains("POST"));
+            assert!(!allowed.header("access-control-allow-methods").contains("DELETE"));
             assert_eq!(scene.get(&path).await.header("access-control-allow-origin"), "*", "no origin was named");
             // Refusals are readable too.
             for (key, status) in [(scene.key.as_str(), 200), ("wrong", 401)] {
@@ -212,6 +214,8 @@ engines! {
             ("/registry/submit-passport".to_owned(), "POST"),
             (format!("/v2/stamps/{wallet}"), "GET,HEAD,POST,DELETE"),
             ("/v2/stamps/metadata".to_owned(), "GET,HEAD"),
+            (format!("/v2/stamps/{scorer}/score/{wallet}"), "GET,HEAD,POST"),
+            ("/.well-known/jwks.json".to_owned(), "GET,HEAD"),
         ] {
             let preflight = Request::builder()
                 .method(Method::OPTIONS)

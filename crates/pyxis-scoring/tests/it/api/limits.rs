@@ -51,7 +51,7 @@ async fn windows_of(
 /// Every path of the Stamps endpoints and of the models endpoint, each with methods that it does not accept.
 fn wrong_methods() -> [(Surface, Vec<(Method, &'static str)>); 2] {
     let stamps = [
-        (Method::POST, "/v2/stamps/1/score/0x"),
+        (Method::PATCH, "/v2/stamps/1/score/0x"),
         (Method::DELETE, "/v2/stamps/1/score/0x/history"),
         (Method::GET, "/v2/stamps/1/scores"),
         (Method::PUT, "/v2/stamps/0x"),

@@ -16,6 +16,7 @@ use pyxis_core::id::{ApiKeyId, ScorerId, WorkspaceId};
 use pyxis_core::score::Weights;
 use pyxis_scoring::engine::{Revocation, revoke};
 use pyxis_scoring::models::Source;
+use pyxis_scoring::signed::SignerConfig;
 use pyxis_scoring::{Config, Parts, State};
 use pyxis_store::Store;
 use pyxis_store::api_keys::{self, ApiKeyRow};
@@ -100,6 +101,11 @@ impl Scene {
     /// Another process, with a different activity source.
     pub(crate) fn node_asking(&self, source: Arc<dyn Source>) -> Node {
         Self::node_with(Parts { store: self.reopen(), activity: Some(source), ..self.parts() })
+    }
+
+    /// Another process, with other settings of signed scores.
+    pub(crate) fn node_signing(&self, signer: SignerConfig) -> Node {
+        Self::node_with(Parts { store: self.reopen(), signer, ..self.parts() })
     }
 
     fn parts(&self) -> Parts {

@@ -10,7 +10,7 @@ use http::header::ETAG;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::file_part::FilePart;
-use super::{Bucket, element};
+use super::{S3Bucket, element};
 
 /// Maximum number of parts of an object.
 const MAX_PARTS: u64 = 10_000;
@@ -18,7 +18,7 @@ const MAX_PARTS: u64 = 10_000;
 const ATTEMPTS: usize = 3;
 
 /// Uploads the file in parts of about `part` bytes.
-pub(super) async fn upload(bucket: &Bucket<'_>, url: &str, file: FilePart<'_>, part: u64) -> Result<()> {
+pub(super) async fn upload(bucket: &S3Bucket<'_>, url: &str, file: FilePart<'_>, part: u64) -> Result<()> {
     let begun = bucket.request(Method::POST, &format!("{url}?uploads="), &[]).await?;
     let id = element(&begun.body, "UploadId").filter(|id| is_plain(id));
     let id = id.with_context(|| format!("cannot upload to {url}: the storage named no upload id"))?;
@@ -36,7 +36,7 @@ pub(super) async fn upload(bucket: &Bucket<'_>, url: &str, file: FilePart<'_>, p
     outcome
 }
 
-async fn parts(bucket: &Bucket<'_>, url: &str, id: &str, file: FilePart<'_>, part: u64) -> Result<()> {
+async fn parts(bucket: &S3Bucket<'_>, url: &str, id: &str, file: FilePart<'_>, part: u64) -> Result<()> {
     let part = part.max(file.length.div_ceil(MAX_PARTS));
     let mut list = "<CompleteMultipartUpload>".to_owned();
     let starts = (0..file.length).step_by(usize::try_from(part)?);
@@ -56,7 +56,7 @@ async fn parts(bucket: &Bucket<'_>, url: &str, id: &str, file: FilePart<'_>, par
 }
 
 /// Puts a part. Returns its tag, for XML.
-async fn put(bucket: &Bucket<'_>, url: &str, piece: FilePart<'_>) -> Result<String> {
+async fn put(bucket: &S3Bucket<'_>, url: &str, piece: FilePart<'_>) -> Result<String> {
     let mut attempt = 1;
     let answer = loop {
         match bucket.put(url, piece).await {

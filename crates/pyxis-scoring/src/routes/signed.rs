@@ -1,0 +1,421 @@
+//! `?signed=jwt|eip712|eas`: the score record with a signature that others verify without asking Pyxis
+//! (`docs/reference/signed-scores.md`).
+
+use std::collections::BTreeMap;
+
+use axum::body::Body;
+use axum::extract::{RawQuery, State as Extract};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::hex;
+use pyxis_core::id::ScorerId;
+use pyxis_core::score::stored_to_json;
+use pyxis_signing::eip712::Word;
+use pyxis_store::scores::{self, Lookup, ScorerHead, Stored};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::ingest::read_object;
+use super::latest::{ScoreBody, answered, computed, known_scorer};
+use super::parameters::{QueryPairs, Segments};
+use super::responses::{BadSignedRequest, MalformedStampsBody, NoScorer, PartialScore};
+use super::shared::{ChainId, ScorerPath, SignedForm, VerifyingContract};
+use super::{json, respond, within};
+use crate::address;
+use crate::auth;
+use crate::engine::ScoreKey;
+use crate::error::{Error, Parameter, Result};
+use crate::score_metrics::METRICS;
+use crate::signed::{
+    EasRequest, ScoreStatement, SignedAttestation, TokenRequest, TypedRequest, Unsigned, schema_uid,
+    typed_data,
+};
+use crate::state::State;
+use crate::values::AddressPath;
+
+/// Media type of a token alone.
+const TOKEN: HeaderValue = HeaderValue::from_static("application/jwt");
+/// Largest integer that every JSON reader keeps exactly, and so the greatest chain id.
+const MAX_CHAIN_ID: u64 = (1 << 53) - 1;
+/// Most bytes of a challenge or an audience.
+const MAX_TEXT: usize = 256;
+/// Most bytes of a body with both.
+const MAX_BODY: usize = 4096;
+
+/// Form of a signed score.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Jwt,
+    Eip712 { chain_id: Option<u64>, verifying_contract: Option<EvmAddress> },
+    Eas { chain_id: u64, contract: EvmAddress, schema: Word },
+}
+
+/// Parameters of a signed score.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SignedQuery {
+    form: Form,
+}
+
+impl SignedQuery {
+    /// True if the query asks for a signature.
+    pub(super) fn is_in(pairs: &QueryPairs<'_>) -> bool {
+        pairs.find("signed").is_some()
+    }
+
+    /// `None` if the query asks for no signature.
+    pub(super) fn read(pairs: &QueryPairs<'_>) -> Result<Option<Self>> {
+        let Some(form) = pairs.find("signed") else { return Ok(None) };
+        let (chain_id, contract) = (pairs.find("chain_id"), pairs.find("verifying_contract"));
+        let form = match form {
+            "jwt" if chain_id.is_some() => return Err(only_typed("chain_id")),
+            "jwt" if contract.is_some() => return Err(only_typed("verifying_contract")),
+            "jwt" => Form::Jwt,
+            "eip712" => Form::Eip712 {
+                chain_id: chain_id.map(read_chain_id).transpose()?,
+                verifying_contract: contract.map(read_contract).transpose()?,
+            },
+            "eas" => Form::Eas {
+                chain_id: read_chain_id(chain_id.ok_or_else(|| needed("chain_id"))?)?,
+                contract: read_contract(contract.ok_or_else(|| needed("verifying_contract"))?)?,
+                schema: match pairs.find("schema") {
+                    Some(text) => read_schema(text)?,
+                    None => schema_uid(EvmAddress([0; 20]), true),
+                },
+            },
+            _ => return Err(parameter("signed", "enum", "Input should be 'jwt', 'eip712' or 'eas'")),
+        };
+        if let Form::Eip712 { chain_id: None, verifying_contract: Some(_) } = form {
+            return Err(parameter("chain_id", "missing", "Field required with verifying_contract"));
+        }
+        Ok(Some(Self { form }))
+    }
+}
+
+fn read_chain_id(text: &str) -> Result<u64> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let id = text.parse().ok().filter(|id| digits && (1..=MAX_CHAIN_ID).contains(id));
+    id.ok_or_else(|| {
+        parameter(
+            "chain_id",
+            "int_parsing",
+            "Input should be a chain id: an integer from 1 to 9007199254740991",
+        )
+    })
+}
+
+fn read_contract(text: &str) -> Result<EvmAddress> {
+    let found = address::read(text).ok().filter(|address| address.0 != [0; 20]);
+    found.ok_or_else(|| {
+        let message =
+            "Input should be the contract's address: 0x and 40 hex digits, in lower case or with checksum";
+        parameter("verifying_contract", "address_parsing", message)
+    })
+}
+
+const fn parameter(name: &'static str, kind: &'static str, message: &'static str) -> Error {
+    Error::Parameter(Parameter { place: "query", name, kind, message })
+}
+
+const fn no_form() -> Error {
+    parameter("signed", "missing", "Field required: jwt, eip712 or eas")
+}
+
+const fn needed(name: &'static str) -> Error {
+    parameter(name, "missing", "Field required with signed=eas: the chain and the EAS contract on it")
+}
+
+fn read_schema(text: &str) -> Result<Word> {
+    let found = hex::decode_prefixed(text).and_then(|bytes| Word::try_from(bytes).ok());
+    found.ok_or_else(|| {
+        parameter("schema", "uid_parsing", "Input should be a schema's UID: 0x and 64 hex digits")
+    })
+}
+
+const fn only_typed(name: &'static str) -> Error {
+    parameter(
+        name,
+        "extra_forbidden",
+        "Only with signed=eip712; a token names its recipient by the body's audience",
+    )
+}
+
+/// Body of a request for a score that answers a challenge.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = SignedScoreRequest)]
+pub(super) struct ChallengeRequest {
+    /// Text that the verifier made up for this request: 1 to 256 bytes of printable ASCII. It is the token's `nonce`, or
+    /// `challenge` of the typed data.
+    #[schema(min_length = 1, max_length = 256)]
+    challenge: String,
+    /// Recipient of a token (`aud`): 1 to 256 bytes of printable ASCII.
+    #[schema(min_length = 1, max_length = 256, nullable = false)]
+    audience: Option<String>,
+}
+
+impl ChallengeRequest {
+    fn check(&self, form: Form) -> Result<()> {
+        let shape = |name: &str, message: &str| {
+            Err(Error::Shape { path: vec![name.to_owned()], message: message.to_owned() })
+        };
+        let is_text = |text: &str| {
+            (1..=MAX_TEXT).contains(&text.len()) && text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+        };
+        if matches!(form, Form::Eas { .. }) {
+            return shape("challenge", "not with signed=eas: an attestation has no room for it");
+        }
+        if !is_text(&self.challenge) {
+            return shape("challenge", "1 to 256 bytes of printable ASCII");
+        }
+        match self.audience.as_deref() {
+            Some(audience) if !is_text(audience) => shape("audience", "1 to 256 bytes of printable ASCII"),
+            Some(_) if form != Form::Jwt => shape(
+                "audience",
+                "only with signed=jwt; typed data names its chain_id and verifying_contract",
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Read the latest score of an address, signed in answer to a challenge.
+///
+/// As `GET` with `signed`, but made for one verifier at this moment: it holds the challenge, so an earlier answer does
+/// not pass for it. Counts as one request.
+#[utoipa::path(
+    post,
+    path = "/v2/stamps/{scorer_id}/score/{address}",
+    tag = "Stamps API",
+    operation_id = "signScore",
+    security(("apiKey" = [])),
+    params(ScorerPath, AddressPath, SignedForm, ChainId, VerifyingContract),
+    request_body(content = ChallengeRequest, example = json!({"challenge": "b3f1c2"})),
+    responses(
+        (status = 200, description = "The score record with its signature.", body = ScoreBody),
+        (status = 400, response = BadSignedRequest),
+        (status = 404, response = NoScorer),
+        (status = 409, response = PartialScore),
+        (status = 422, response = MalformedStampsBody),
+    ),
+)]
+pub(crate) async fn sign_score(
+    Extract(state): Extract<State>,
+    segments: Segments,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
+    respond(&state, &headers, async |caller| {
+        let scorer = segments.scorer();
+        if let Err(error @ Error::Parameter(_)) = scorer {
+            return Err(error);
+        }
+        let pairs = QueryPairs::read(query.as_deref());
+        let asked = SignedQuery::read(&pairs)?.ok_or_else(no_form)?;
+        let challenge: ChallengeRequest = read_object(body, MAX_BODY).await?;
+        challenge.check(asked.form)?;
+        if !caller.can_read {
+            return Err(Error::Forbidden);
+        }
+        let terms = known_scorer(&state, caller.workspace, scorer?).await?;
+        let place = ScoreKey { workspace: caller.workspace, scorer: terms.id, address: segments.address()? };
+        let now = state.now();
+        let stored =
+            scores::of_many(&state.store, place.workspace, place.scorer, &[place.address]).await?.pop();
+        let latest = latest(&state, place, (&terms).into(), stored.map(|found| found.stored), now).await?;
+        let signature = signature(&state, place.scorer, &latest, asked, Some(&challenge), now).await?;
+        finished(latest.record, &signature, &headers)
+    })
+    .await
+}
+
+/// Answers a GET with `signed`: one read for key, scorer and score, as for a plain request.
+pub(super) async fn get(
+    state: &State,
+    headers: &HeaderMap,
+    scorer: ScorerId,
+    address: EvmAddress,
+    pairs: &QueryPairs<'_>,
+) -> Response {
+    within(state, async {
+        let hash = auth::key_hash(headers)?;
+        let found = scores::look_up(&state.store, &hash, scorer, address).await?.ok_or(Error::InvalidKey)?;
+        let budget = auth::admit(state, &found.key).await?;
+        let answer = found_score(state, headers, found, scorer, address, pairs).await;
+        let mut response = answer.unwrap_or_else(IntoResponse::into_response);
+        budget.write(response.headers_mut());
+        Ok(response)
+    })
+    .await
+}
+
+async fn found_score(
+    state: &State,
+    headers: &HeaderMap,
+    found: Lookup,
+    scorer: ScorerId,
+    address: EvmAddress,
+    pairs: &QueryPairs<'_>,
+) -> Result<Response> {
+    let explain = pairs.switch("explain")?;
+    let asked = SignedQuery::read(pairs)?.ok_or_else(no_form)?;
+    if !found.key.can_read {
+        return Err(Error::Forbidden);
+    }
+    let terms = found.scorer.ok_or(Error::NoScorer)?;
+    let place = ScoreKey { workspace: found.key.workspace_id, scorer, address };
+    let now = state.now();
+    let latest = latest(state, place, terms, found.stored, now).await?;
+    let signature = signature(state, scorer, &latest, asked, None, now).await?;
+    let record = if explain {
+        super::explain::explained(state, place, &latest.record, now).await?
+    } else {
+        latest.record
+    };
+    finished(record, &signature, headers)
+}
+
+/// The latest score, and the moment until which it stands.
+struct LatestScore {
+    record: String,
+    valid_until: UnixMillis,
+}
+
+async fn latest(
+    state: &State,
+    place: ScoreKey,
+    terms: ScorerHead,
+    stored: Option<Stored>,
+    now: UnixMillis,
+) -> Result<LatestScore> {
+    let ScoreKey { workspace, scorer, address } = place;
+    let record = match stored.filter(|stored| stored.is_fresh(terms.revision, now)) {
+        Some(Stored { in_history: true, valid_until, body, .. }) => {
+            // A damaged one is computed again.
+            if let Ok(record) = stored_to_json(address, body) {
+                METRICS.stored.increment(1);
+                return Ok(LatestScore { record, valid_until });
+            }
+            computed(state, place, terms, now).await?
+        }
+        Some(stored) => answered(state, place, terms, stored, now).await?,
+        None => computed(state, place, terms, now).await?,
+    };
+    // The score was just stored, or just became history. Another may have replaced it meanwhile.
+    match scores::fresh(&state.store, workspace, scorer, address, now).await? {
+        Some(stored) => {
+            let record = stored_to_json(address, stored.body)?;
+            Ok(LatestScore { record, valid_until: stored.valid_until })
+        }
+        None => Ok(LatestScore { valid_until: first_expiry(&record), record }),
+    }
+}
+
+/// Earliest date in a record that is not stored, or no longer.
+fn first_expiry(record: &str) -> UnixMillis {
+    #[derive(Deserialize)]
+    struct Dated {
+        expiration_date: String,
+    }
+    #[derive(Deserialize)]
+    struct DatedStamps {
+        stamps: BTreeMap<String, Dated>,
+    }
+    let dates = serde_json::from_str::<DatedStamps>(record).map(|read| read.stamps).unwrap_or_default();
+    let dates = dates.values().filter_map(|stamp| UnixMillis::parse_rfc3339(&stamp.expiration_date));
+    dates.min().unwrap_or(UnixMillis(i64::MAX))
+}
+
+/// A signature in the form that was asked for.
+enum Signature {
+    Jwt(String),
+    Eip712 { signature: String, signer: String, typed_data: String },
+    Eas { signer: String, attestation: String, to: EvmAddress, calldata: String },
+}
+
+async fn signature(
+    state: &State,
+    scorer: ScorerId,
+    latest: &LatestScore,
+    asked: SignedQuery,
+    with: Option<&ChallengeRequest>,
+    now: UnixMillis,
+) -> Result<Signature> {
+    let lifetime = state.signer.config().lifetime;
+    let LatestScore { record, valid_until } = latest;
+    let statement = ScoreStatement::of(record, scorer, *valid_until, lifetime, now, with.is_some());
+    let statement = statement.map_err(|error| match error {
+        Unsigned::Partial => Error::PartialScore,
+        Unsigned::Damaged => Error::Internal(error.into()),
+    })?;
+    let challenge = with.map(|with| with.challenge.as_str());
+    match asked.form {
+        Form::Jwt => {
+            let asked = TokenRequest { audience: with.and_then(|with| with.audience.as_deref()), challenge };
+            Ok(Signature::Jwt(state.signer.token(&statement, asked, now).await?))
+        }
+        Form::Eip712 { chain_id, verifying_contract } => {
+            let asked = TypedRequest { chain_id, verifying_contract, challenge };
+            let (signature, signer) = state.signer.typed(&statement, asked, now).await?;
+            Ok(Signature::Eip712 { signature, signer, typed_data: typed_data(&statement, asked).to_string() })
+        }
+        Form::Eas { chain_id, contract, schema } => {
+            let asked = EasRequest { chain_id, contract, schema };
+            let made = state.signer.attestation(&statement, record, asked, now).await?;
+            let SignedAttestation { json, signer, calldata } = made;
+            Ok(Signature::Eas { signer, attestation: json.to_string(), to: contract, calldata })
+        }
+    }
+}
+
+/// The record with the signature's members at its end; or a token alone, if the client accepts that.
+fn finished(record: String, signature: &Signature, headers: &HeaderMap) -> Result<Response> {
+    match signature {
+        Signature::Jwt(token) if accepts_token(headers) => {
+            let mut response = Response::new(Body::from(token.clone()));
+            response.headers_mut().insert(header::CONTENT_TYPE, TOKEN);
+            Ok(varying(response))
+        }
+        Signature::Jwt(token) => Ok(varying(json(with_members(record, &format!(r#""jwt":"{token}""#))?))),
+        Signature::Eip712 { signature, signer, typed_data } => {
+            let members =
+                format!(r#""signature":"{signature}","signer":"{signer}","typed_data":{typed_data}"#);
+            Ok(json(with_members(record, &members)?))
+        }
+        Signature::Eas { signer, attestation, to, calldata } => {
+            let members = format!(
+                r#""signer":"{signer}","attestation":{attestation},"transaction":{{"to":"{to}","data":"{calldata}","value":"0x0"}}"#
+            );
+            Ok(json(with_members(record, &members)?))
+        }
+    }
+}
+
+/// A JSON object with more members.
+fn with_members(mut object: String, members: &str) -> Result<String> {
+    if object.pop() != Some('}') {
+        return Err(Error::Internal("the score record is not an object".into()));
+    }
+    object.reserve(members.len() + 2);
+    object.push(',');
+    object.push_str(members);
+    object.push('}');
+    Ok(object)
+}
+
+/// True if the client names the media type of a token.
+fn accepts_token(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    accepted.flat_map(|value| value.split(',')).any(|range| {
+        let (name, weight) = range.split_once(';').unwrap_or((range, ""));
+        let is_refused = weight.replace(' ', "").trim_end_matches(['0', '.']) == "q=";
+        name.trim().eq_ignore_ascii_case("application/jwt") && !is_refused
+    })
+}
+
+fn varying(mut response: Response) -> Response {
+    response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept"));
+    response
+}

@@ -1,0 +1,11 @@
+-- Keys that sign scores. Private halves are derived from the master key by scheme and number; the public half stands
+-- here. A key signs from its moment until the next one's.
+CREATE TABLE score_keys (
+    scheme TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    public_key TEXT NOT NULL,
+    signs_from INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    withdrawn_at INTEGER,
+    PRIMARY KEY (scheme, number)
+) STRICT, WITHOUT ROWID;

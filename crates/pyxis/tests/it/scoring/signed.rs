@@ -1,0 +1,91 @@
+//! Keys that sign scores, and lists of who passes, as managers and commands see them.
+
+use pyxis_testkit::engines;
+use serde_json::{Value, json};
+
+use super::installation::{Stage, address};
+use crate::support::Setup;
+
+/// A wallet that passes a threshold of 1, and one that does not.
+async fn staged(setup: Setup) -> Stage {
+    let stage = Stage::with(setup).await;
+    let path = format!("/admin/scorers/{}", stage.scorer());
+    let revision = stage.get(&path).await["revision"].clone();
+    let change = json!({ "threshold": "1", "weights": { "A": "2", "B": "0.5" }, "revision": revision });
+    stage.owner.patch(&path, &change).send().await.expect(200);
+    stage.stamp(1, "A", "a:1").await;
+    stage.stamp(2, "B", "b:2").await;
+    stage.score(1).await;
+    stage.score(2).await;
+    stage
+}
+
+engines! {
+    async fn managers_rotate_score_keys_by_command_and_by_api(setup: Setup) {
+        let stage = Stage::with(setup).await;
+        let listed = stage.get("/admin/score-keys").await;
+        let keys = listed["score_keys"].as_array().unwrap();
+        let shown: Vec<_> = keys.iter().map(|key| (&key["scheme"], &key["number"], &key["status"])).collect();
+        let first = |scheme| (json!(scheme), json!(1), json!("active"));
+        let expected = [first("eip712"), first("es256")];
+        assert_eq!(shown, expected.each_ref().map(|(scheme, number, status)| (scheme, number, status)));
+        let rotated = stage.app.cli_json(&["score-key", "rotate", "es256"]).await;
+        assert_eq!((&rotated[0]["number"], &rotated[0]["status"]), (&json!(2), &json!("active")));
+        let next = stage.app.cli_json(&["score-key", "rotate", "eip712", "--after", "3"]).await;
+        assert_eq!(next[0]["status"], "next");
+        let rotate = "/admin/score-keys/eip712/rotate";
+        stage.post(rotate, &json!({})).await.expect(409);
+        let now = stage.post(rotate, &json!({ "compromised": true })).await.expect(200).json();
+        assert_eq!((&now["number"], &now["status"]), (&json!(3), &json!("active")));
+        stage.post("/admin/score-keys/rsa/rotate", &json!({})).await.expect(404);
+        for body in [json!({ "signs_from": "soon" }), json!({ "signs_from": "2020-01-01T00:00:00Z" })] {
+            stage.post(rotate, &body).await.expect(422);
+        }
+        stage.post(rotate, &json!({ "after": 3 })).await.expect(422);
+        let statuses = stage.app.cli_json(&["score-key", "list"]).await;
+        let statuses: Vec<_> = statuses.as_array().unwrap().iter().map(|key| key["status"].as_str().unwrap().to_owned()).collect();
+        assert_eq!(statuses, ["active", "withdrawn", "withdrawn", "active", "retired"]);
+        let records = stage.audited("score_key.").await;
+        let numbers: Vec<_> = records.iter().map(|(kind, detail)| (kind.as_str(), &detail["number"])).collect();
+        assert_eq!(numbers.len(), 3, "{records:?}");
+        assert!(numbers.iter().all(|(kind, _)| *kind == "score_key.rotated"));
+        let stranger = stage.stranger().await;
+        stranger.client.post(rotate, &json!({})).send().await.expect(403);
+        stage.app.anonymous().get("/admin/score-keys").send().await.expect(401);
+        stage.app.cli(&["score-key", "rotate", "rsa"]).await.expect(2);
+        stage.app.cli(&["score-key", "rotate", "es256", "--after", "1", "--compromised"]).await.expect(2);
+    }
+
+    async fn a_merkle_list_has_exactly_who_passes_as_file_and_by_api(setup: Setup) {
+        let stage = staged(setup).await;
+        let path = format!("/admin/scorers/{}/merkle", stage.scorer());
+        let answer = stage.owner.get(&path).send().await.expect(200);
+        let list = answer.json();
+        assert_eq!(list["values"], json!([{ "value": [address(1)], "treeIndex": 0 }]));
+        assert_eq!(list["tree"][0], json!(answer.header("px-merkle-root")));
+        let of = async |number| stage.get(&format!("{path}?address={}", address(number))).await;
+        let found = of(1).await;
+        assert_eq!((&found["root"], &found["proof"], &found["count"]), (&list["tree"][0], &json!([]), &json!(1)));
+        assert_eq!(of(2).await["proof"], Value::Null);
+        // Before anything was answered, nobody passed.
+        stage.owner.get(&format!("{path}?at=2020-01-01T00:00:00Z")).send().await.expect(409);
+        stage.owner.get(&format!("{path}?at=2999-01-01T00:00:00Z")).send().await.expect(422);
+        stage.owner.get(&format!("{path}?at=soon")).send().await.expect(422);
+        stage.owner.get(&format!("{path}?address=0x1")).send().await.expect(422);
+        stage.owner.get("/admin/scorers/999/merkle").send().await.expect(404);
+        stage.stranger().await.client.get(&path).send().await.expect(404);
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("list.json");
+        let file = file.to_str().unwrap();
+        let scorer = stage.scorer();
+        let made = stage.app.cli_json(&["score", "merkle", "--scorer", &scorer, "--out", file]).await;
+        assert_eq!((&made["root"], &made["count"]), (&list["tree"][0], &json!(1)));
+        assert_eq!(serde_json::from_slice::<Value>(&std::fs::read(file).unwrap()).unwrap(), list);
+        let one = address(1).to_string();
+        assert_eq!(stage.app.cli_json(&["score", "proof", &one, "--list", file]).await["root"], list["tree"][0]);
+        stage.app.cli(&["score", "proof", &address(2).to_string(), "--list", file]).await.expect(1);
+        stage.app.cli(&["score", "merkle", "--scorer", &scorer, "--out", file]).await.expect(1);
+        let early = ["score", "merkle", "--scorer", &scorer, "--at", "2020-01-01T00:00:00Z", "--out", "none.json"];
+        stage.app.cli(&early).await.expect(3);
+    }
+}
