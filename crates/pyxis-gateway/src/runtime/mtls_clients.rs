@@ -6,7 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::CredentialId;
 use pyxis_net::{Client, Identity, tls};
-use pyxis_store::{Keyring, Store, credentials, installation_state};
+use pyxis_store::cipher::Keyring;
+use pyxis_store::{Store, credentials, installation_state};
 
 use crate::error::{Error, Result};
 use crate::runtime::resolve::ResolvedCredential;
