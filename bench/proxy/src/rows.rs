@@ -18,7 +18,9 @@ impl Rows {
             tokio_postgres::connect(url, NoTls).await.context("cannot connect to PostgreSQL")?;
         tokio::spawn(connection);
         client
-            .batch_execute("CREATE TABLE IF NOT EXISTS bare_records (id BIGSERIAL PRIMARY KEY, line TEXT NOT NULL)")
+            .batch_execute(
+                "CREATE TABLE IF NOT EXISTS bare_records (id BIGSERIAL PRIMARY KEY, line TEXT NOT NULL)",
+            )
             .await?;
         let (rows, waiting) = mpsc::unbounded_channel();
         tokio::spawn(serve(client, waiting));

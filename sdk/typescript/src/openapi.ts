@@ -217,7 +217,7 @@ export interface paths {
         };
         /**
          * Read the latest score of an address
-         * @description Nothing has to be submitted first: an outdated score is recomputed before the response. An address without Stamps has score `0.00000`. The first response with a score makes it part of the address's history.
+         * @description Nothing has to be submitted first: an outdated score is recomputed before the response. An address without Stamps has score `0.00000`. The first response with a score makes it part of the address's history. With `signed`, the record is signed for programs (`jwt`) or EVM contracts (`eip712`), so that others can verify it.
          */
         get: operations["getScore"];
         put?: never;
@@ -585,19 +585,31 @@ export interface components {
         /** @description A score, as [`stored_to_json`] writes it. */
         Score: {
             address: components["schemas"]["Address"];
+            /** @description With `signed=eas`: the attestation, as EAS' SDK verifies it. */
+            attestation?: components["schemas"]["AnyObject"];
             /** @description Null, unless the score could be computed only in part. */
             error: string | null;
             expiration_timestamp: components["schemas"]["Time"] | null;
             explain?: components["schemas"]["ScoreExplanation"];
+            /** @description With `signed=jwt`. */
+            jwt?: string;
             last_score_timestamp: components["schemas"]["MicroTime"];
             /** @description True if the score is at least the threshold. */
             passing_score: boolean;
             score: components["schemas"]["Amount"];
+            /** @description With `signed=eip712`: 65 bytes in hex. */
+            signature?: string;
+            /** @description With `signed=eip712`: the address of the key. */
+            signer?: string;
             /** @description By name. */
             stamps: {
                 [key: string]: components["schemas"]["StampScore"];
             };
             threshold: components["schemas"]["Amount"];
+            /** @description With `signed=eas`: `to`, `data` and `value` of a transaction that attests the score on chain. */
+            transaction?: components["schemas"]["AnyObject"];
+            /** @description With `signed=eip712`: domain, types and message, as wallets and libraries take them. */
+            typed_data?: components["schemas"]["AnyObject"];
         };
         /** @description With `explain=true`. */
         ScoreExplanation: {
@@ -1251,8 +1263,16 @@ export interface operations {
     getScore: {
         parameters: {
             query?: {
+                /** @description With `signed=eip712` or `eas`: the chain of the contract that will verify the signature. */
+                chain_id?: number;
                 /** @description Explain the score, in a member `explain`. */
                 explain?: boolean;
+                /** @description With `signed=eas`: UID of the schema, if it is registered with a resolver or cannot be revoked. */
+                schema?: string;
+                /** @description Sign the score: as a token (`jwt`), as typed data for EVM contracts (`eip712`), or as an attestation of EAS (`eas`). */
+                signed?: "jwt" | "eip712" | "eas";
+                /** @description With `chain_id`: the contract that will verify the signature. No other contract accepts it. */
+                verifying_contract?: string;
             };
             header?: never;
             path: {
@@ -1268,7 +1288,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The score record. */
+            /** @description The score record. With `signed=jwt` and `Accept: application/jwt`, the token alone. */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -103,7 +103,7 @@ async fn a_wrong_name_is_answered_with_the_nearest_one() {
     server.store(&site, "docs").await;
     site.app.cli(&["mcp-tool", "refresh", "docs"]).await.expect(0);
     for (arguments, words) in [
-        (["show", "docs", "serch"], "tool serch (did you mean search?)"),
+        (["show", "docs", "searchh"], "tool searchh (did you mean search?)"),
         (["show", "dosc", "search"], "credential dosc"),
         (["list", "api", ""], "api names no MCP server"),
         (["refresh", "api", ""], "api names no MCP server"),
