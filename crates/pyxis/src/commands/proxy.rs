@@ -68,16 +68,25 @@ fn client_dir(config: &Config) -> Result<PathBuf> {
     )?;
     // The data directory has the authority's key, which clients must not read.
     let data = std::path::absolute(&config.data_dir).context("PX_DATA_DIR")?;
-    if data.starts_with(std::path::absolute(directory).context("PX_PROXY_CLIENT_DIR")?) {
+    let shared = std::path::absolute(directory).context("PX_PROXY_CLIENT_DIR")?;
+    refuse_data_below(&data, &shared)?;
+    let made = DirBuilder::new().recursive(true).mode(0o755).create(directory);
+    made.with_context(|| format!("cannot create {}", directory.display()))?;
+    // Once more behind symbolic links, which only what exists can be.
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    refuse_data_below(&real(&data), &real(&shared))?;
+    // Clients read the paths in its files from elsewhere.
+    std::path::absolute(directory).context("PX_PROXY_CLIENT_DIR")
+}
+
+fn refuse_data_below(data: &Path, shared: &Path) -> Result<()> {
+    if data.starts_with(shared) {
         bail!(
             "PX_PROXY_CLIENT_DIR must not contain the data directory, {}; choose another one",
             data.display()
         );
     }
-    let made = DirBuilder::new().recursive(true).mode(0o755).create(directory);
-    made.with_context(|| format!("cannot create {}", directory.display()))?;
-    // Clients read the paths in its files from elsewhere.
-    std::path::absolute(directory).context("PX_PROXY_CLIENT_DIR")
+    Ok(())
 }
 
 /// Prints the first line of output: the address.
