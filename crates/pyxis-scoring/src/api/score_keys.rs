@@ -83,8 +83,9 @@ pub(super) async fn list(
     Extract(state): Extract<State>,
     Manager(_): Manager,
 ) -> Result<Json<ScoreKeyListResponse>> {
-    let now = state.now();
     let keys = score_keys::list(&state).await?;
+    // Read after the first keys were created, which sign from that moment.
+    let now = state.now();
     Ok(Json(keys.iter().map(|key| shown(key, now)).collect::<Vec<_>>().into()))
 }
 
