@@ -2,7 +2,7 @@
 //!
 //! `bare ADDRESS [RECORD]` forwards `POST /forward` to the URL in `X-PX-Target` with the method in
 //! `X-PX-Method` over pooled keep-alive connections, and streams the answer back. RECORD is a
-//! file, or a PostgreSQL database by its URL. With it, a line or a row for each request is stored before the request is
+//! file, or a database by its `postgres://` URL. With it, a line or a row for each request is stored before the request is
 //! sent: no proxy that keeps such a record can be quicker on this machine.
 
 mod log;

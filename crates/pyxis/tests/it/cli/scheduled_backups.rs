@@ -176,7 +176,7 @@ async fn a_large_backup_is_uploaded_in_parts_that_are_joined() {
     let [name] = &backups(&directory)[..] else { panic!("one backup") };
     let content = fs::read(directory.join(name)).unwrap();
     let sent = upstream.requests();
-    for sent in sent.iter() {
+    for sent in &sent {
         check_signature(&upstream, sent);
     }
     let parts = content.chunks(5 << 20);
