@@ -54,13 +54,13 @@ pub(crate) async fn run(state: gateway::State, destination: AuditDestination, mu
     // The last failure that was logged.
     let mut failure = String::new();
     loop {
-        (pause, batch) = match push(&state, &destination, batch).await {
+        pause = match push(&state, &destination, &mut batch).await {
             Ok(progress) => {
                 if !std::mem::take(&mut failure).is_empty() {
                     tracing::info!("audit records are pushed again");
                 }
-                let is_idle = progress == Progress::Idle;
-                (if is_idle { TICK } else { Duration::ZERO }, most.min(2 * batch))
+                batch = most.min(batch.saturating_mul(2));
+                if progress == Progress::Pushed { Duration::ZERO } else { TICK }
             }
             Err(error) => {
                 metrics::counter!(metric::AUDIT_PUSH_FAILURES.name).increment(1);
@@ -69,7 +69,7 @@ pub(crate) async fn run(state: gateway::State, destination: AuditDestination, mu
                     tracing::warn!(error = said, records = batch, "cannot push audit records; will retry");
                     failure = said;
                 }
-                ((2 * pause).clamp(TICK, LONGEST_PAUSE), (batch / 2).max(1))
+                (2 * pause).clamp(TICK, LONGEST_PAUSE)
             }
         };
         tokio::select! {
@@ -82,18 +82,22 @@ pub(crate) async fn run(state: gateway::State, destination: AuditDestination, mu
     }
 }
 
-/// Pushes the next batch, of at most `batch` records.
-async fn push(state: &gateway::State, destination: &AuditDestination, batch: u32) -> Result<Progress> {
+/// Pushes the next batch, of at most `batch` records. After a failure, `batch` is half of those.
+async fn push(state: &gateway::State, destination: &AuditDestination, batch: &mut u32) -> Result<Progress> {
     let now = state.now();
     if !leases::acquire(&state.store, LEASE, state.node, now, now.plus(HELD)).await? {
         return Ok(Progress::Idle);
     }
     let page =
-        audit::stream(&state.store, cursor(&state.store, &state.audit_keys).await? + 1, None, batch).await?;
+        audit::stream(&state.store, cursor(&state.store, &state.audit_keys).await? + 1, None, *batch).await?;
     let Some(last) = page.last() else { return Ok(Progress::Idle) };
     // A record can be read a moment before it is on disk. What a receiver has must never be lost here.
     state.audit.flush().await?;
-    tokio::time::timeout(BATCH_TIME, send(state, destination, &page)).await??;
+    let sent = tokio::time::timeout(BATCH_TIME, send(state, destination, &page)).await;
+    if let Err(error) = sent.map_err(Into::into).flatten() {
+        *batch = u32::try_from(page.len() / 2).unwrap_or(1).max(1);
+        return Err(error);
+    }
     meta::put(&state.store, CURSOR, &sealed(&state.audit_keys, last.seq)).await?;
     metrics::counter!(metric::AUDIT_PUSHED.name).increment(page.len() as u64);
     Ok(Progress::Pushed)

@@ -47,6 +47,37 @@ async fn an_otlp_receiver_gets_the_trail_despite_its_failures_and_our_crash() {
     whole_trail_arrives(&site, async || messages(&receiver.requests())).await;
 }
 
+#[tokio::test]
+async fn a_receiver_that_refuses_long_batches_gets_the_trail_in_short_ones() {
+    let receiver = Upstream::http().await;
+    receiver.reply_with(|request| {
+        let records = messages(std::slice::from_ref(request)).len();
+        Reply::new(if records > 3 { 413 } else { 200 })
+    });
+    let site = Site::new_with_env("PX_AUDIT_PUSH", &format!("otlp+{}", receiver.url(""))).await;
+    site.forward("GET", "/one").send().await.forwarded(200);
+    let accepted = async || {
+        let exports = receiver.requests().into_iter().map(|export| messages(&[export]));
+        exports.filter(|records| records.len() <= 3).flatten().collect()
+    };
+    whole_trail_arrives(&site, accepted).await;
+}
+
+#[tokio::test]
+async fn a_cursor_that_was_changed_in_the_database_does_not_end_the_push() {
+    let receiver = Upstream::http().await;
+    receiver.reply(Reply::ok(""));
+    let mut site = Site::new_with_env("PX_AUDIT_PUSH", &format!("otlp+{}", receiver.url(""))).await;
+    site.forward("GET", "/one").send().await.forwarded(200);
+    whole_trail_arrives(&site, async || messages(&receiver.requests())).await;
+    site.app.stop().await;
+    site.app.sql("UPDATE meta SET value = '999999999' WHERE key = 'audit_push_seq'");
+    site.app.serve();
+    site.forward("GET", "/two").send().await.forwarded(200);
+    whole_trail_arrives(&site, async || messages(&receiver.requests())).await;
+    assert!(site.app.logs().contains("was changed outside Pyxis"), "{}", site.app.logs());
+}
+
 const SECRET: &str = "canary-collector-token";
 
 #[tokio::test]
