@@ -10,14 +10,7 @@ skip() {
     exit 0
 }
 
-find_chromium() {
-    local command
-    for command in chromium chromium-browser google-chrome; do
-        if command -v "$command"; then return; fi
-    done
-}
-
-export PX_TEST_CHROMIUM=${PX_TEST_CHROMIUM:-$(find_chromium)}
+source ci/chromium.sh
 [[ -n $PX_TEST_CHROMIUM ]] || skip "Chromium is missing (apt-get install chromium, or set PX_TEST_CHROMIUM)"
 command -v node >/dev/null || skip "Node is missing (apt-get install nodejs npm)"
 command -v python3 >/dev/null || skip "Python is missing (apt-get install python3)"

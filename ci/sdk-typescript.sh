@@ -14,16 +14,9 @@ skip() {
     exit 0
 }
 
-find_chromium() {
-    local command
-    for command in chromium chromium-browser google-chrome; do
-        if command -v "$command"; then return; fi
-    done
-}
-
 command -v node >/dev/null || skip "Node is missing (apt-get install nodejs npm)"
 command -v npm >/dev/null || skip "npm is missing (apt-get install npm)"
-export PX_TEST_CHROMIUM=${PX_TEST_CHROMIUM:-$(find_chromium)}
+source ci/chromium.sh
 
 if [[ -z ${PX_TEST_PYXIS:-} ]]; then
     cargo build --locked --quiet --package pyxis --bin pyxis

@@ -1,8 +1,8 @@
 //! Push of audit records to a receiver, in order and at least once, never in a request's path.
 //!
-//! The number of the newest pushed record is in the database, sealed: anyone who can write there must not be able to end the
-//! push unnoticed. One node at a time pushes, by a lease. A batch counts as pushed once the receiver acknowledged it;
-//! otherwise half of it is pushed again, after a pause, because some receivers refuse what is long.
+//! The number of the newest pushed record is in the database, sealed so that no one who writes there can end the push
+//! unnoticed. One node at a time pushes, by a lease. A batch counts as pushed once the receiver acknowledged it.
+//! Otherwise half of it is pushed again, after a pause, because some receivers refuse what is long.
 
 mod otlp;
 mod syslog;

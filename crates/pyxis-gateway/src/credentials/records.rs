@@ -9,7 +9,6 @@ use pyxis_core::target::Target;
 use pyxis_store::approvals::ApprovalRow;
 use pyxis_store::audit::{AuditRecord, AuditRow};
 use serde::Serialize;
-use serde_json::json as value;
 
 use crate::credentials::redaction::{RedactedRequest, Redactor};
 use crate::error::Error;
@@ -165,7 +164,7 @@ pub(crate) fn execute(state: &State, row: &ApprovalRow) -> AuditRecord {
         && let Some(node) = sending_node(state)
     {
         // Its approval ends when it opens; from then on it is settled like a request that no one was asked about.
-        record.detail = json(&value!({ "node": node }));
+        record.detail = json(&serde_json::json!({ "node": node }));
     }
     record
 }
@@ -254,6 +253,6 @@ pub(crate) fn json(detail: &impl Serialize) -> String {
 pub(crate) fn not_sent(now: UnixMillis, row: &ApprovalRow, code: &str) -> AuditRecord {
     let mut record = of_approved(now, row);
     record.decision = Some("refused".into());
-    record.detail = json(&value!({ "error": code }));
+    record.detail = json(&serde_json::json!({ "error": code }));
     record
 }

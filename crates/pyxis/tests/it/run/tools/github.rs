@@ -46,7 +46,7 @@ async fn gh(scene: &Scene, arguments: &str) -> Ran {
     ran
 }
 
-/// What `gh` itself printed.
+/// Output of `gh` itself.
 fn printed(ran: &Ran) -> &str {
     ran.stdout.rsplit_once("==\n").expect("the line before it").1
 }
