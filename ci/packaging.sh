@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ci/packaging.sh: the packages of packaging/ as people use them. Checks the recipes for Kubernetes and Compose and the
-# bill of materials by their schemas. Makes the files of a release of the built program, and installs, runs and removes
+# bill of materials by their schemas, and starts the services of the cluster for Compose. Makes the files of a release of the built program, and installs, runs and removes
 # the Debian package on a copy of this machine that has its own systemd and leaves no trace. (`image::` tests the image.)
 #
 # PX_TEST_PYXIS names the built program; without it, it is built. Needs root, cargo-deb and systemd.
@@ -16,6 +16,9 @@ skip() {
 command -v python3 >/dev/null || skip "Python is missing (apt-get install python3 python3-venv)"
 cargo deb --version >/dev/null 2>&1 || skip "cargo-deb is missing (ci/setup.sh)"
 [[ -x /lib/systemd/systemd ]] || skip "systemd is missing (apt-get install systemd)"
+command -v caddy >/dev/null || skip "Caddy is missing (apt-get install caddy)"
+command -v pgbouncer >/dev/null || skip "PgBouncer is missing (apt-get install pgbouncer)"
+compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || skip "PostgreSQL is missing (apt-get install postgresql)"
 unshare --mount --pid --fork true 2>/dev/null || skip "it needs root, for a copy of this machine"
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/px-packaging.XXXXXX")
@@ -49,6 +52,11 @@ PX_DEB_FLAGS=--fast packaging/release.sh "$VERSION" "$work/pyxis" "$work/release
 cp ci/packaging/inside.sh "$work/inside.sh"
 cp "$work"/release/*.deb "$work/pyxis.deb"
 echo "packaging: a release has $(wc -l <"$work/release/SHA256SUMS") files"
+
+echo "== cluster of Compose"
+mkdir "$work/compose"
+timeout 300 unshare --mount --pid --fork --kill-child --net \
+    ci/packaging/compose.sh "$work/pyxis" "$environment/bin/python" "$work/compose"
 
 echo "== Debian package"
 status=0

@@ -23,6 +23,7 @@ need umoci umoci
 need systemd systemd            # ci/packaging.sh
 need dpkg-dev dpkg-shlibdeps
 need pgbouncer pgbouncer         # a pooler in front of PostgreSQL
+need caddy caddy                 # the proxy of packaging/compose
 if [[ -n ${PX_TEST_FAILOVER:-} ]]; then
     need patroni patroni         # PostgreSQL that fails over (ci/patroni.sh)
     need etcd-server etcd

@@ -69,10 +69,12 @@ impl PartialSchema for CredentialList {
 impl ToSchema for CredentialList {}
 
 fn detail() -> Schema {
+    let step = ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::String, Type::Integer]));
+    let place = "Its place and its name; a number is an index in a list.";
     let fault = ObjectBuilder::new()
         .property("type", text())
         .required("type")
-        .property("loc", ArrayBuilder::new().items(text()).description(Some("Its place and its name.")))
+        .property("loc", ArrayBuilder::new().items(step).description(Some(place)))
         .required("loc")
         .property("msg", text().description(Some("The expected value.")))
         .required("msg");

@@ -3,7 +3,7 @@
 use axum::extract::State as Extract;
 use pyxis_http::admin::{List, Listed, Manager};
 use pyxis_http::openapi::Time;
-use pyxis_http::openapi::responses::NotFound;
+use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::{Json, Path};
 use pyxis_store::mcp_tools::{McpToolRow, ToolMode};
 use serde::{Deserialize, Serialize};
@@ -106,6 +106,7 @@ pub(super) async fn list(
     responses(
         (status = 200, description = "The tools.", body = ToolListResponse),
         (status = 404, response = NotFound),
+        (status = 422, response = InvalidField),
         (status = 502, response = ProbeFailed),
         (status = 504, response = UpstreamTimeout),
     ),

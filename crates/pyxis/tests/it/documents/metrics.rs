@@ -110,3 +110,11 @@ fn rules_and_the_dashboard_ask_only_for_metrics_that_exist() {
         assert_eq!(unknown, [] as [&String; 0], "{file}");
     }
 }
+
+#[test]
+fn the_dashboard_shows_every_metric() {
+    let shown = named(&read("packaging/grafana/pyxis.json"));
+    let missing: Vec<_> =
+        metric::all().map(|metric| metric.name).filter(|&name| !shown.contains(name)).collect();
+    assert!(missing.is_empty(), "packaging/grafana/pyxis.json lacks {missing:?}");
+}
