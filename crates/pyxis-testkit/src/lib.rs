@@ -8,6 +8,7 @@ pub mod database;
 pub mod indexer;
 pub mod installation;
 pub mod issuer;
+pub mod long_form;
 pub mod matrix;
 pub mod netns;
 pub mod onnx;

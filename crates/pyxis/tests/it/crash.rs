@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use http::Method;
-use pyxis_core::entropy::{self, OsEntropy};
 use pyxis_testkit::engines;
+use pyxis_testkit::long_form::{Dice, rounds};
 use pyxis_testkit::upstream::Reply;
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -20,8 +20,8 @@ use tokio::task::JoinSet;
 use crate::support::client::Unanswered;
 use crate::support::{Agent, Answer, Call, Client, Person, Setup, Site};
 
-/// Number of times the server is killed.
-const KILLS: usize = 200;
+/// Number of times the server is killed, in the short and the long form.
+const KILLS: [usize; 2] = [80, 200];
 /// Agents whose requests wait for the owner.
 pub(crate) const AGENTS: usize = 5;
 
@@ -258,10 +258,11 @@ async fn crashes(mut site: Site) {
         load.spawn(work(site.agent.clone(), site.owner.clone(), target.clone(), Arc::clone(&ledger)));
     }
     load.spawn(read(site.agent.clone(), target, Arc::clone(&ledger)));
-    for life in 1..=KILLS {
+    let [short, long] = KILLS;
+    let (kills, mut dice) = (rounds(short, long), Dice::new());
+    for life in 1..=kills {
         // The moment is a random count of acknowledged decisions; everything else is in flight then.
-        let [more] = entropy::bytes::<1>(&OsEntropy);
-        let until = *acknowledged.borrow() + u64::from(more % 24);
+        let until = *acknowledged.borrow() + dice.below(24);
         tokio::select! {
             reached = acknowledged.wait_for(|count| *count >= until) => drop(reached.unwrap()),
             worker = load.join_next() => panic!("a worker ended: {worker:?}"),
@@ -272,10 +273,10 @@ async fn crashes(mut site: Site) {
     }
     ledger.end(load).await;
     let report = check_all(&site, &ledger).await;
-    assert!(report.acknowledged >= KILLS, "{report:?} for {KILLS} crashes");
-    assert!(report.reads >= KILLS, "{report:?} for {KILLS} crashes");
-    assert!(report.unknown <= KILLS * AGENTS, "{report:?}");
-    assert!(report.unanswered_reads <= KILLS, "{report:?}");
+    assert!(report.acknowledged >= kills, "{report:?} for {kills} crashes");
+    assert!(report.reads >= kills, "{report:?} for {kills} crashes");
+    assert!(report.unknown <= kills * AGENTS, "{report:?}");
+    assert!(report.unanswered_reads <= kills, "{report:?}");
 }
 
 /// The load as a whole.

@@ -14,11 +14,14 @@ use pyxis_gateway::{Error, workers};
 use pyxis_store::approvals::{self, ApprovalRow};
 use pyxis_store::{Page, grants};
 use pyxis_testkit::engines;
+use pyxis_testkit::long_form::rounds;
 
 use proxy::Proxy;
 
 /// Rounds of each race.
-const ROUNDS: usize = 1000;
+fn race_rounds() -> usize {
+    rounds(300, 1000)
+}
 
 async fn row(proxy: &Proxy, txn: pyxis_core::id::TxnId) -> ApprovalRow {
     approvals::find(&proxy.state.store, proxy.workspace, txn).await.unwrap().unwrap()
@@ -49,7 +52,7 @@ engines! {
     async fn race_of_an_approver_and_a_denier_has_one_winner(proxy: &Proxy) {
         let (one, two) = (proxy.approver(0, DecisionSurface::Dashboard), proxy.approver(1, DecisionSurface::Api));
         let (mut approved, mut denied) = (0, 0);
-        for round in 0..ROUNDS {
+        for round in 0..race_rounds() {
             let txn = proxy.pause(round).await;
             let (approval, denial) = tokio::join!(
                 speak(proxy, &one, txn, Decision::Approve(None)),
@@ -70,13 +73,13 @@ engines! {
                 other => panic!("round {round}: {other:?}"),
             }
         }
-        assert_eq!(approved + denied, ROUNDS);
+        assert_eq!(approved + denied, race_rounds());
         assert_eq!(proxy.upstream.requests().len(), approved);
     }
 
     async fn race_of_two_approvers_sends_once(proxy: &Proxy) {
         let (one, two) = (proxy.approver(0, DecisionSurface::Dashboard), proxy.approver(1, DecisionSurface::Standalone));
-        for round in 0..ROUNDS {
+        for round in 0..race_rounds() {
             let txn = proxy.pause(round).await;
             let (first, second) = tokio::join!(
                 speak(proxy, &one, txn, Decision::Approve(None)),
@@ -86,13 +89,13 @@ engines! {
             let end = settled(proxy, txn).await;
             assert_eq!((end.state, end.forward_state), (ApprovalState::Approved, ForwardState::Done));
         }
-        assert_eq!(proxy.upstream.requests().len(), ROUNDS);
+        assert_eq!(proxy.upstream.requests().len(), race_rounds());
     }
 
     async fn race_of_approval_and_expiry_has_one_winner(proxy: &Proxy) {
         let one = proxy.approver(0, DecisionSurface::Dashboard);
         let mut approved = 0;
-        for round in 0..ROUNDS {
+        for round in 0..race_rounds() {
             let txn = proxy.pause(round).await;
             let window = row(proxy, txn).await.expires_at.since(proxy.clock_now());
             proxy.advance(window.saturating_sub(Duration::from_millis(1)));
@@ -123,7 +126,7 @@ engines! {
     async fn race_of_approval_and_withdrawal_has_one_winner(proxy: &Proxy) {
         let one = proxy.approver(0, DecisionSurface::Dashboard);
         let mut approved = 0;
-        for round in 0..ROUNDS {
+        for round in 0..race_rounds() {
             let txn = proxy.pause(round).await;
             let (yes, withdrawn) = tokio::join!(speak(proxy, &one, txn, Decision::Approve(None)), proxy.withdraw(txn));
             let end = settled(proxy, txn).await;
@@ -145,7 +148,7 @@ engines! {
     async fn race_of_a_grant_and_a_tightened_policy_leaves_no_grant(proxy: &Proxy) {
         let one = proxy.approver(0, DecisionSurface::Dashboard);
         let wish = GrantRequest { seconds: 900, agent_only: false, max_uses: None };
-        for round in 0..ROUNDS / 5 {
+        for round in 0..race_rounds() / 5 {
             proxy.policy("{}").await;
             let txn = proxy.pause(round).await;
             let tightened = proxy.policy(r#"{"passkey_required": true}"#);
@@ -158,7 +161,7 @@ engines! {
     async fn race_of_two_votes_of_a_quorum_of_two_approves_exactly_once(proxy: &Proxy) {
         proxy.policy(r#"{"min_approvals": 2}"#).await;
         let (one, two) = (proxy.approver(0, DecisionSurface::Dashboard), proxy.approver(1, DecisionSurface::Api));
-        for round in 0..ROUNDS {
+        for round in 0..race_rounds() {
             let txn = proxy.pause(round).await;
             let (first, second) = tokio::join!(
                 speak(proxy, &one, txn, Decision::Approve(None)),
@@ -169,6 +172,6 @@ engines! {
             assert_eq!(states, [ApprovalState::Approved, ApprovalState::Pending], "round {round}");
             assert_eq!(settled(proxy, txn).await.forward_state, ForwardState::Done);
         }
-        assert_eq!(proxy.upstream.requests().len(), ROUNDS);
+        assert_eq!(proxy.upstream.requests().len(), race_rounds());
     }
 }

@@ -15,14 +15,13 @@ use pyxis_scoring::engine::{Batch, IngestOutcome, ScoreKey, ingest_many, preview
 use pyxis_store::addresses;
 use pyxis_testkit::database::{Fixture, TestDatabase};
 use pyxis_testkit::engines;
+use pyxis_testkit::long_form::rounds;
 use serde_json::Value;
 
 use super::scene::{Node, Scene, day, request, revocation, score_path, send, shown, wallet};
 
-/// Rounds of the race for an expired claim.
-const ROUNDS: u64 = 100;
-/// Rounds under `PX_TEST_LONG`.
-const LONG_ROUNDS: u64 = 500;
+/// Rounds of the race for an expired claim, in the short and the long form.
+const ROUNDS: [usize; 2] = [100, 500];
 const ADDRESSES: u64 = 64;
 /// Rounds of the races with an import, and wallets that it contains credentials for.
 const IMPORTS: u64 = 25;
@@ -71,7 +70,8 @@ engines! {
             let until = 1000 + i64::try_from(number).unwrap();
             scene.bring(wallet(number), &[scene.credential(wallet(number), "A", "n:1", until)]).await;
         }
-        for round in 0..rounds() {
+        let [short, long] = ROUNDS;
+        for round in 0..rounds(short, long) as u64 {
             // A scorer in which another wallet holds the nullifier until the end of the round.
             let scorer = scene.scorer("1", &[("A", "1.5")]).await;
             let (holder, now) = (wallet(1000 + round), scene.state.now());
@@ -328,9 +328,4 @@ fn stamps(settled: &ScoreResult) -> Value {
         (entry.provider.to_string(), shown)
     };
     Value::Object(settled.stamps.iter().map(stamp).collect())
-}
-
-#[expect(clippy::disallowed_methods, reason = "the long form is asked for this way")]
-fn rounds() -> u64 {
-    if std::env::var_os("PX_TEST_LONG").is_some() { LONG_ROUNDS } else { ROUNDS }
 }

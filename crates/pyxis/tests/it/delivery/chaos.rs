@@ -26,6 +26,7 @@ use pyxis_store::chat_messages::{self, ChatMessageRow};
 use pyxis_store::deliveries::{self, DeliveryFilter, DeliveryStatus};
 use pyxis_testkit::database::TestDatabase;
 use pyxis_testkit::engines;
+use pyxis_testkit::long_form::rounds;
 use pyxis_testkit::matrix::StandIn;
 use pyxis_testkit::telegram::{TOKEN, Telegram};
 use pyxis_testkit::upstream::{Received, Reply, Upstream};
@@ -34,7 +35,10 @@ use tokio::sync::Semaphore;
 
 use crate::races::proxy::Proxy;
 
-const APPROVALS: usize = 1000;
+/// Number of approvals.
+fn approval_count() -> usize {
+    rounds(300, 1000)
+}
 /// Approvals in progress at once.
 const AT_ONCE: u32 = 8;
 /// Of each hundred, those that are decided only after their message appears in the chat.
@@ -207,7 +211,7 @@ async fn chaos(database: TestDatabase) {
     scene.announce_on(true).await;
 
     let slots = Semaphore::new(AT_ONCE as usize);
-    let deciding = join_all((0..APPROVALS).map(|round| scene.decide_once(&slots, round)));
+    let deciding = join_all((0..approval_count()).map(|round| scene.decide_once(&slots, round)));
     let ending = async {
         // Slots are granted in turn: this one comes after the last request.
         let _all = slots.acquire_many(AT_ONCE).await;
@@ -228,7 +232,7 @@ async fn chaos(database: TestDatabase) {
 async fn deliveries_are_acknowledged_or_failed(proxy: &Proxy, ledgers: [Arc<Mutex<Ledger>>; 2]) {
     let rows = every_delivery(proxy).await;
     // Two events each, for each of two endpoints.
-    assert_eq!(rows.len(), APPROVALS * 2 * 2);
+    assert_eq!(rows.len(), approval_count() * 2 * 2);
     let mut delivered = BTreeSet::new();
     for row in &rows {
         match row.status {
@@ -266,7 +270,7 @@ async fn messages_tell_the_end_or_why_not(scene: &Scene, txns: &[TxnId]) {
         }
     }
     assert!(shown.is_empty(), "nothing is posted twice or without a row: {shown:?}");
-    assert!(told >= APPROVALS / 100 * SEEN, "{told}");
+    assert!(told >= approval_count() / 100 * SEEN, "{told}");
 }
 
 async fn state(proxy: &Proxy, txn: TxnId) -> ApprovalState {
