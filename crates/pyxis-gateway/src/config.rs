@@ -32,6 +32,8 @@ pub struct Config {
     pub agent_websockets_max: u32,
     /// Maximum size of a body stored for an approval, in bytes.
     pub pending_body_max: usize,
+    /// Maximum memory for request bodies that are held whole, in bytes.
+    pub held_bodies_max: usize,
     /// Maximum size of a response stored for polling, in bytes.
     pub response_max: usize,
     /// Limits on pending requests and kept bytes.
@@ -68,6 +70,7 @@ impl Default for Config {
             websockets_max: 1000,
             agent_websockets_max: 100,
             pending_body_max: 10 * 1024 * 1024,
+            held_bodies_max: 256 * 1024 * 1024,
             response_max: 10 * 1024 * 1024,
             room: RoomLimits { workspace_pending: 1000, agent_bytes: 1 << 30, workspace_bytes: 4 << 30 },
             response_time: Duration::from_mins(10),

@@ -148,6 +148,9 @@ pub enum Error {
         /// Maximum size, in bytes.
         max: usize,
     },
+    /// The bodies of other requests take the memory for bodies that are held whole.
+    #[error("the server holds as many request bodies as it may; send the request again")]
+    NoRoomForBody,
     /// The body ended early.
     #[error("the body ended early")]
     IncompleteBody,
@@ -406,6 +409,9 @@ impl From<&Error> for Problem {
                     "a request that waits for approval or has an Idempotency-Key may carry at most {max} bytes"
                 ),
             ),
+            Error::NoRoomForBody => {
+                Self::of(common::BUSY, said()).with_header(RETRY_AFTER, HeaderValue::from_static("5"))
+            }
             Error::IncompleteBody => Self::of(kinds::INCOMPLETE_BODY, said()),
             Error::Unreachable(_) => Self::of(common::UPSTREAM_ERROR, said()),
             Error::ConnectTimeout => Self::of(kinds::UPSTREAM_TIMEOUT, said()),

@@ -53,8 +53,8 @@ pyxis_http::problem_responses! {
     /// WebSocket.
     NoWebSocket = [kinds::WEBSOCKET_UNSUPPORTED];
     /// The database or the audit log cannot be written, so nothing was sent; or the server has the maximum number of open
-    /// WebSockets.
-    CannotForward = [common::UNAVAILABLE, kinds::TOO_MANY_WEBSOCKETS] with retry_after;
+    /// WebSockets, or of request bodies that it holds whole (`busy`).
+    CannotForward = [common::UNAVAILABLE, common::BUSY, kinds::TOO_MANY_WEBSOCKETS] with retry_after;
     /// The body is not JSON, or the URL is invalid.
     InvalidProbe = [common::INVALID_JSON, common::INVALID_BODY, kinds::INVALID_TARGET];
     /// The role does not allow it, or the host is not allowed.

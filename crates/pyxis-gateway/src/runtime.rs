@@ -5,6 +5,7 @@ pub(crate) mod chat_health;
 pub(crate) mod client_documents;
 pub(crate) mod exchange_metrics;
 pub(crate) mod heartbeats;
+pub(crate) mod held_bodies;
 pub(crate) mod in_flight;
 pub(crate) mod last_used;
 pub(crate) mod login_throttle;

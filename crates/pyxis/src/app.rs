@@ -71,6 +71,7 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
             websockets_max: config.websockets_max,
             agent_websockets_max: config.agent_websockets_max,
             pending_body_max: config.pending_body_max,
+            held_bodies_max: config.held_bodies_max,
             response_max: config.response_max,
             response_time: config.response_time,
             room: config.room,

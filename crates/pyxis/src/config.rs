@@ -93,6 +93,8 @@ pub struct Config {
     pub agent_websockets_max: u32,
     /// Largest body of a pending request, in bytes.
     pub pending_body_max: usize,
+    /// Most memory for request bodies that are held whole, in bytes.
+    pub held_bodies_max: usize,
     /// Largest response kept for polling, in bytes.
     pub response_max: usize,
     /// Longest time for which an approved request's response is read.
@@ -235,6 +237,7 @@ impl Config {
             websockets_max: source.parsed("websockets_max")?,
             agent_websockets_max: source.parsed("agent_websockets_max")?,
             pending_body_max: source.parsed("pending_body_max_bytes")?,
+            held_bodies_max: source.parsed("held_bodies_max_bytes")?,
             response_max: source.parsed("response_max_bytes")?,
             response_time: Duration::from_secs(source.parsed("response_max_secs")?),
             room: RoomLimits {
@@ -281,6 +284,9 @@ impl Config {
         }
         if self.agent_websockets_max == 0 {
             bail!("PX_AGENT_WEBSOCKETS_MAX must be at least 1; PX_WEBSOCKETS_MAX=0 allows no WebSockets");
+        }
+        if self.held_bodies_max < self.pending_body_max {
+            bail!("PX_HELD_BODIES_MAX_BYTES must be at least PX_PENDING_BODY_MAX_BYTES, which is one body");
         }
         if !(1..=60).contains(&self.database_timeout.as_secs()) {
             bail!("PX_DATABASE_TIMEOUT_SECS must be 1 to 60");
@@ -433,6 +439,7 @@ mod tests {
             ("PX_WEBSOCKET_IDLE_SECS", "0"),
             ("PX_WEBSOCKET_MAX_SECS", "0"),
             ("PX_AGENT_WEBSOCKETS_MAX", "0"),
+            ("PX_HELD_BODIES_MAX_BYTES", "1000"),
             ("PX_RESPONSE_MAX_SECS", "0"),
             ("PX_WORKSPACE_PENDING_MAX", "0"),
             ("PX_AGENT_KEPT_MAX_BYTES", "-1"),

@@ -10,6 +10,7 @@ pub mod health;
 mod import_progress;
 mod log_sampling;
 pub mod nodes;
+pub mod open_files;
 pub mod openapi;
 pub mod scheduled_backups;
 mod scrape;

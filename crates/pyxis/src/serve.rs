@@ -32,7 +32,7 @@ use crate::service_manager::{self, Notice};
 use crate::stop_signals::StopSignals;
 use crate::telemetry::init_metrics;
 use crate::traces::{self, Traces};
-use crate::{audit_push, health, openapi, scheduled_backups};
+use crate::{audit_push, health, open_files, openapi, scheduled_backups};
 
 /// Time for the last writes to the database.
 const LAST_WRITES: Duration = Duration::from_secs(5);
@@ -63,6 +63,7 @@ impl Bound {
 /// Checks settings that only a server uses, and binds, so that the port is known before anything is printed or linked.
 pub async fn bind(config: &Config) -> Result<Bound> {
     scheduled_backups::check(config)?;
+    open_files::prepare(config.websockets_max);
     let listener = TcpListener::bind(config.listen)
         .await
         .with_context(|| format!("cannot listen on {}", config.listen))?;

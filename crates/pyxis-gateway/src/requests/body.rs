@@ -2,18 +2,13 @@
 
 use axum::body::Body;
 use bytes::Bytes;
-use pyxis_http::body::BodyError;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::runtime::state::State;
 
 /// Reads a body, up to the size of a pending request.
 pub(crate) async fn read(state: &State, body: Body) -> Result<Bytes> {
-    let max = state.config.pending_body_max;
-    pyxis_http::body::read(body, max).await.map_err(|error| match error {
-        BodyError::TooLarge => Error::BodyTooLarge { max },
-        BodyError::Broken => Error::IncompleteBody,
-    })
+    state.held_bodies.read(body, state.config.pending_body_max).await
 }
 
 /// Reads a body and puts it back, as a whole.

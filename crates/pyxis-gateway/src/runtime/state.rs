@@ -14,6 +14,7 @@ use crate::runtime::anchor::Anchor;
 use crate::runtime::chat_health::ChatExaminations;
 use crate::runtime::client_documents::ClientDocuments;
 use crate::runtime::heartbeats::Heartbeats;
+use crate::runtime::held_bodies::HeldBodies;
 use crate::runtime::in_flight::InFlight;
 use crate::runtime::last_used::LastUsedBuffer;
 use crate::runtime::login_throttle::UnknownEmailThrottle;
@@ -90,6 +91,7 @@ pub struct Inner {
     pub(crate) in_flight: InFlight,
     pub(crate) chat_examinations: ChatExaminations,
     pub(crate) sockets: OpenSockets,
+    pub(crate) held_bodies: HeldBodies,
     meters: OnceLock<MetricsRecorder>,
 }
 
@@ -105,6 +107,7 @@ impl State {
             audit_keys,
             net_private: net.private(),
             sockets: OpenSockets::new(config.websockets_max, config.agent_websockets_max),
+            held_bodies: HeldBodies::new(config.held_bodies_max),
             net,
             clock,
             entropy,

@@ -23,6 +23,7 @@ use crate::cli::Global;
 use crate::config::Config;
 use crate::config::env::ProcessEnv;
 use crate::config::warnings::warnings;
+use crate::open_files;
 use crate::serve::default_base_url;
 use crate::signed_head;
 
@@ -114,6 +115,7 @@ pub(super) async fn doctor(global: &Global) -> Result<ExitCode> {
 /// Examines every part, deepest first. False if it stopped at one on which the rest depends. Changes nothing.
 async fn examine(config: &Config, findings: &mut Vec<Finding>) -> bool {
     findings.push(data_dir(config));
+    findings.push(open_files_limit(config));
     if let Err(error) = signed_head::expect_file(config) {
         findings.push(trail::lost(&error));
         return false;
@@ -173,6 +175,18 @@ async fn examine(config: &Config, findings: &mut Vec<Finding>) -> bool {
         findings.extend(chats(config).await);
     }
     has_key
+}
+
+/// The limit of a server started as this command was; a service manager may set another one.
+fn open_files_limit(config: &Config) -> Finding {
+    let shortage = match open_files::raise() {
+        Ok(limit) => open_files::shortage(config.websockets_max, limit),
+        Err(error) => Some(format!("the limit cannot be raised: {error}")),
+    };
+    match shortage {
+        Some(warning) => Finding::doubtful("open files", warning, open_files::FIX),
+        None => Finding::good("open files"),
+    }
 }
 
 fn data_dir(config: &Config) -> Finding {

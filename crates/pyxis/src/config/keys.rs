@@ -160,6 +160,11 @@ const KEYS: &[SettingKey] = &[
         "10485760",
         "Maximum size of the body of a request that waits for approval, in bytes.",
     ),
+    key(
+        "held_bodies_max_bytes",
+        "268435456",
+        "Maximum memory for request bodies that are read whole before they are sent, in bytes; one more is 503 `busy`.",
+    ),
     key("response_max_bytes", "10485760", "Maximum size of a response that is stored for polling, in bytes."),
     key(
         "response_max_secs",
