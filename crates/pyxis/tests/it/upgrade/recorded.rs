@@ -1,0 +1,193 @@
+//! Installations of earlier releases, recorded with all kinds of rows, go on with this program.
+//!
+//! `ci/record-release.sh` records this release in `crates/pyxis/tests/fixtures/releases`. The master key is derived from a
+//! constant and protects nothing.
+
+mod installation;
+
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use pyxis_core::digest::sha256_hex;
+use pyxis_testkit::database::TestDatabase;
+use pyxis_testkit::engines;
+use pyxis_testkit::postgres::Database;
+use pyxis_testkit::upstream::Upstream;
+use serde_json::{Value, json};
+
+use self::installation::populated;
+use crate::support::{App, SECRET, Setup};
+
+/// The recorded master keys are the SHA-256 of this text.
+const MASTER_KEY_TEXT: &str = "master key of recorded test installations; protects nothing";
+
+/// Tables that must have rows in a recording, because the checks below or a later migration depend on them.
+const RECORDED: [&str; 30] = [
+    "access_tokens",
+    "agents",
+    "api_keys",
+    "approval_bodies",
+    "approvals",
+    "attestation_keys",
+    "audit_checkpoints",
+    "audit_head",
+    "audit_records",
+    "blocked_subjects",
+    "claims",
+    "credentials",
+    "data_keys",
+    "deliveries",
+    "grants",
+    "issuers",
+    "nullifier_holders",
+    "policies",
+    "proof_issuers",
+    "proofs",
+    "schema_migrations",
+    "scorer_weights",
+    "scorers",
+    "scores",
+    "stamp_nullifiers",
+    "stamps",
+    "users",
+    "votes",
+    "webhooks",
+    "workspaces",
+];
+
+fn with_key(setup: Setup) -> Setup {
+    setup.env("PX_ENCRYPTION_KEY", &sha256_hex(MASTER_KEY_TEXT.as_bytes()))
+}
+
+/// An empty database of the same engine.
+async fn another(database: &TestDatabase) -> Setup {
+    let setup = match database.file() {
+        Some(_) => Setup::new(),
+        None => Setup::on(Database::create("recorded").await),
+    };
+    with_key(setup)
+}
+
+fn engine(database: &TestDatabase) -> &'static str {
+    if database.file().is_some() { "sqlite" } else { "postgres" }
+}
+
+fn recordings() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/releases")
+}
+
+engines! {
+    async fn an_installation_of_every_recorded_release_goes_on_with_this_program(database: TestDatabase) {
+        if super::given("PX_RECORD_RELEASE").is_some() {
+            record(another(&database).await, engine(&database)).await;
+        }
+        let mut releases: Vec<PathBuf> =
+            std::fs::read_dir(recordings()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        releases.sort();
+        assert!(!releases.is_empty());
+        for release in releases {
+            let script = std::fs::read_to_string(release.join(format!("{}.sql", engine(&database)))).unwrap();
+            let shown = std::fs::read_to_string(release.join(format!("{}.json", engine(&database)))).unwrap();
+            goes_on(another(&database).await, &script, &serde_json::from_str(&shown).unwrap()).await;
+        }
+    }
+}
+
+/// Records an installation of this program.
+async fn record(setup: Setup, engine: &str) {
+    let mut recorded = populated(setup).await;
+    assert!(recorded.site.app.stop().await.success());
+    let app = &recorded.site.app;
+    for table in RECORDED {
+        assert_ne!(app.sql(&format!("SELECT count(*) FROM {table}")), ["0"], "{table} has no rows");
+    }
+    let folder = recordings().join(env!("CARGO_PKG_VERSION"));
+    std::fs::create_dir_all(&folder).unwrap();
+    let script = if app.is_postgres() {
+        pg_dump(&app.postgres().address())
+    } else {
+        pyxis_testkit::sqlite::dump(&app.data().join("pyxis.db"))
+    };
+    std::fs::write(folder.join(format!("{engine}.sql")), script).unwrap();
+    let shown = serde_json::to_string_pretty(&recorded.shown).unwrap() + "\n";
+    std::fs::write(folder.join(format!("{engine}.json")), shown).unwrap();
+}
+
+/// The database as SQL. Lines for psql are left out.
+fn pg_dump(url: &str) -> String {
+    let program = super::given("PX_PG_DUMP").unwrap_or_else(|| "pg_dump".to_owned());
+    let dumped =
+        Command::new(program).args(["--inserts", "--no-owner", "--no-privileges", url]).output().unwrap();
+    assert!(dumped.status.success(), "{dumped:?}");
+    let text = String::from_utf8(dumped.stdout).unwrap();
+    let of_sql = |line: &&str| !line.is_empty() && !line.starts_with('\\') && !line.starts_with("--");
+    text.lines().filter(of_sql).collect::<Vec<_>>().join("\n") + "\n"
+}
+
+/// Starts this program on a recorded installation and checks what people, agents and applications rely on.
+async fn goes_on(setup: Setup, script: &str, shown: &Value) {
+    let mut app = App::empty(setup);
+    if app.is_postgres() {
+        app.postgres().run(script).await;
+    } else {
+        std::fs::DirBuilder::new().mode(0o700).create(app.data()).unwrap();
+        pyxis_testkit::sqlite::run(&app.data().join("pyxis.db"), script);
+    }
+    // The pending requests would have expired long ago.
+    app.sql("UPDATE approvals SET expires_at = 4102444800000 WHERE state = 'pending'");
+    app.serve();
+    app.cli(&["audit", "verify"]).await.expect(0);
+    let text = |name: &str| shown[name].as_str().unwrap().to_owned();
+    let owner = app.sign_in(&text("owner_email")).await;
+    let agent = app.agent(&text("agent_key"));
+
+    // The stored credential opens, and its policy applies.
+    let upstream = Upstream::http().await;
+    let here = json!({"allowed_hosts": [upstream.addr().to_string()]});
+    owner.client.patch("/admin/credentials/api", &here).send().await.expect(200);
+    agent.forward("api", "GET", &upstream.url("/x")).send().await.forwarded(200);
+    let received = upstream.requests();
+    assert_eq!(received[0].headers["authorization"], format!("Bearer {SECRET}").as_str());
+    agent.forward("api", "DELETE", &upstream.url("/x")).send().await.problem(403, "denied_by_policy");
+
+    // Decided requests are as they were, and pending ones can be decided.
+    for (name, status) in [("approved", "approved"), ("denied", "denied")] {
+        assert_eq!(agent.poll(&text(name)).await["status"], status);
+    }
+    let [first, second] = [text("pending_to_approve"), text("pending_to_deny")];
+    owner.approve(&first).await;
+    assert_eq!(agent.outcome(&first).await["status"], "approved");
+    owner.deny(&second, "not after the upgrade").await;
+    assert_eq!(agent.poll(&second).await["status"], "denied");
+    assert_eq!(upstream.requests().len(), 1, "the recorded target is not an allowed host anymore");
+
+    // Scores and proofs are the same.
+    let api = app.anonymous().with("x-api-key", &text("api_key"));
+    assert_eq!(api.get(&text("score_path")).send().await.expect(200).json(), shown["score"]);
+    assert_eq!(app.anonymous().get(&text("proof_path")).send().await.expect(200).json(), shown["proof"]);
+
+    // Everything can be listed.
+    for path in [
+        "/approvals",
+        "/admin/agents",
+        "/admin/credentials",
+        "/admin/grants",
+        "/admin/webhooks",
+        "/admin/deliveries",
+        "/admin/tokens",
+        "/admin/members",
+        "/admin/scorers",
+        "/admin/api-keys",
+        "/admin/issuers",
+        "/admin/proof-issuers",
+        "/admin/proofs",
+        "/admin/blocklist",
+        "/admin/audit",
+    ] {
+        owner.client.get(path).send().await.expect(200);
+    }
+    app.cli(&["audit", "verify"]).await.expect(0);
+    app.cli(&["doctor"]).await.expect(0);
+    assert!(!app.logs().contains("panicked"), "{}", app.logs());
+}
