@@ -2,6 +2,7 @@
 //! (`docs/reference/signed-scores.md`).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{RawQuery, State as Extract};
@@ -30,7 +31,6 @@ use crate::error::{Error, Parameter, Result};
 use crate::score_metrics::METRICS;
 use crate::signed::{
     EasRequest, ScoreStatement, SignedAttestation, TokenRequest, TypedRequest, Unsigned, schema_uid,
-    typed_data,
 };
 use crate::state::State;
 use crate::values::AddressPath;
@@ -330,8 +330,9 @@ fn first_expiry(record: &str) -> UnixMillis {
 
 /// A signature in the form that was asked for.
 enum Signature {
-    Jwt(String),
-    Eip712 { signature: String, signer: String, typed_data: String },
+    Jwt(Arc<str>),
+    /// Members of the answer.
+    Eip712(Arc<str>),
     Eas { signer: String, attestation: String, to: EvmAddress, calldata: String },
 }
 
@@ -358,8 +359,7 @@ async fn signature(
         }
         Form::Eip712 { chain_id, verifying_contract } => {
             let asked = TypedRequest { chain_id, verifying_contract, challenge };
-            let (signature, signer) = state.signer.typed(&statement, asked, now).await?;
-            Ok(Signature::Eip712 { signature, signer, typed_data: typed_data(&statement, asked).to_string() })
+            Ok(Signature::Eip712(state.signer.typed(&statement, asked, now).await?))
         }
         Form::Eas { chain_id, contract, schema } => {
             let asked = EasRequest { chain_id, contract, schema };
@@ -374,16 +374,12 @@ async fn signature(
 fn finished(record: String, signature: &Signature, headers: &HeaderMap) -> Result<Response> {
     match signature {
         Signature::Jwt(token) if accepts_token(headers) => {
-            let mut response = Response::new(Body::from(token.clone()));
+            let mut response = Response::new(Body::from(token.to_string()));
             response.headers_mut().insert(header::CONTENT_TYPE, TOKEN);
             Ok(varying(response))
         }
         Signature::Jwt(token) => Ok(varying(json(with_members(record, &format!(r#""jwt":"{token}""#))?))),
-        Signature::Eip712 { signature, signer, typed_data } => {
-            let members =
-                format!(r#""signature":"{signature}","signer":"{signer}","typed_data":{typed_data}"#);
-            Ok(json(with_members(record, &members)?))
-        }
+        Signature::Eip712(members) => Ok(json(with_members(record, members)?)),
         Signature::Eas { signer, attestation, to, calldata } => {
             let members = format!(
                 r#""signer":"{signer}","attestation":{attestation},"transaction":{{"to":"{to}","data":"{calldata}","value":"0x0"}}"#

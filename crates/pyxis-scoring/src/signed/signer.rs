@@ -1,9 +1,10 @@
-//! Signs scores with the keys in force, and remembers signatures.
+//! Signs scores with the keys in force, and remembers what was signed.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use moka::sync::Cache;
+use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::hex;
 use pyxis_signing::eip712::Word;
@@ -22,8 +23,10 @@ use crate::error::{Error, Result};
 
 /// Time after which the keys are read again, because another node may have changed them.
 const REREAD: Duration = Duration::from_secs(10);
-/// Remembered signatures; each takes about 200 bytes.
-const SIGNATURES: u64 = 50_000;
+/// Bytes of remembered texts.
+const REMEMBERED: u64 = 32 * 1024 * 1024;
+/// Bytes that a remembered text takes besides itself.
+const ENTRY: usize = 200;
 /// Attempts to add a key while other nodes do the same.
 const ATTEMPTS: usize = 8;
 
@@ -52,8 +55,27 @@ pub struct SignedAttestation {
     pub calldata: String,
 }
 
-/// A signed digest: the key's scheme and number, and the digest.
-type SignedDigest = (ScoreKeyScheme, i64, Word);
+/// Whatever decides a signed text that answers no challenge.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Content {
+    scheme: ScoreKeyScheme,
+    key_number: i64,
+    statement: ScoreStatement,
+    chain_id: Option<u64>,
+    verifying_contract: Option<EvmAddress>,
+}
+
+impl Content {
+    fn of(
+        row: &ScoreKeyRow,
+        statement: &ScoreStatement,
+        chain_id: Option<u64>,
+        verifying_contract: Option<EvmAddress>,
+    ) -> Self {
+        let (scheme, key_number, statement) = (row.scheme, row.number, statement.clone());
+        Self { scheme, key_number, statement, chain_id, verifying_contract }
+    }
+}
 
 /// Signs scores.
 pub struct ScoreSigner {
@@ -61,14 +83,15 @@ pub struct ScoreSigner {
     keyring: Keyring,
     config: SignerConfig,
     known: RwLock<Option<(UnixMillis, Arc<KeySet>)>>,
-    /// Keyed by exactly what is signed. The last byte is unused where a signature has 64.
-    signatures: Cache<SignedDigest, [u8; 65]>,
+    /// Tokens, and members of JSON objects.
+    remembered: Cache<Content, Arc<str>>,
 }
 
 impl ScoreSigner {
     pub fn new(store: Store, keyring: Keyring, config: SignerConfig) -> Self {
-        let signatures = Cache::new(SIGNATURES);
-        Self { store, keyring, config, known: RwLock::new(None), signatures }
+        let bytes = |_: &Content, text: &Arc<str>| u32::try_from(text.len() + ENTRY).unwrap_or(u32::MAX);
+        let remembered = Cache::builder().weigher(bytes).max_capacity(REMEMBERED).build();
+        Self { store, keyring, config, known: RwLock::new(None), remembered }
     }
 
     pub fn config(&self) -> &SignerConfig {
@@ -81,30 +104,37 @@ impl ScoreSigner {
         of: &ScoreStatement,
         asked: TokenRequest<'_>,
         now: UnixMillis,
-    ) -> Result<String> {
+    ) -> Result<Arc<str>> {
         let keys = self.keys(now).await?;
         let (row, key) = keys.active(ScoreKeyScheme::Es256, now).ok_or_else(no_key)?;
-        let input = token::signing_input(&self.config.issuer, &key_id(row), of, asked)
-            .map_err(|error| Error::Internal(error.into()))?;
-        let digest: Word = Sha256::digest(input.as_bytes()).into();
-        let signature = self.signature(row, digest, asked.challenge.is_none(), || {
-            let mut room = [0; 65];
-            room[..64].copy_from_slice(&key.sign_es256(&digest)?);
-            Some(room)
-        })?;
-        Ok(token::compact(input, &signature[..64]))
+        let recurs = asked.challenge.is_none() && asked.audience.is_none();
+        let content = recurs.then(|| Content::of(row, of, None, None));
+        self.remembered(content, || {
+            let input = token::signing_input(&self.config.issuer, &key_id(row), of, asked)
+                .map_err(|error| Error::Internal(error.into()))?;
+            let digest: Word = Sha256::digest(input.as_bytes()).into();
+            let signature = key.sign_es256(&digest).ok_or_else(no_key)?;
+            Ok(token::compact(input, &signature))
+        })
     }
 
-    /// The signature of the score's typed data, and the signer's address; both hex with `0x`.
+    /// Members `signature`, `signer` and `typed_data` of a JSON object.
     pub async fn typed(
         &self,
         of: &ScoreStatement,
         asked: TypedRequest<'_>,
         now: UnixMillis,
-    ) -> Result<(String, String)> {
-        let hash = typed::signing_hash(of, asked);
-        let (signature, signer) = self.sign_hash(hash, asked.challenge.is_none(), now).await?;
-        Ok((format!("0x{}", hex::encode(&signature)), signer))
+    ) -> Result<Arc<str>> {
+        let keys = self.keys(now).await?;
+        let (row, key) = keys.active(ScoreKeyScheme::Eip712, now).ok_or_else(no_key)?;
+        let recurs = asked.challenge.is_none();
+        let content = recurs.then(|| Content::of(row, of, asked.chain_id, asked.verifying_contract));
+        self.remembered(content, || {
+            let signature = key.sign_recoverable(&typed::signing_hash(of, asked)).ok_or_else(no_key)?;
+            let (signature, signer) = (hex::encode(&signature), &row.public_key);
+            let typed_data = typed::typed_data(of, asked);
+            Ok(format!(r#""signature":"0x{signature}","signer":"{signer}","typed_data":{typed_data}"#))
+        })
     }
 
     /// The score, with the Stamps of its record, as an attestation of EAS.
@@ -116,33 +146,25 @@ impl ScoreSigner {
         now: UnixMillis,
     ) -> Result<SignedAttestation> {
         let made = EasAttestation::of(of, record, asked).map_err(|_| Error::ScoreTooLarge)?;
-        let (signature, signer) = self.sign_hash(made.signing_hash(), true, now).await?;
-        Ok(SignedAttestation { json: made.to_json(&signature), signer, calldata: made.calldata() })
-    }
-
-    /// Signature of a hash as contracts recover it, and the signer's address.
-    async fn sign_hash(&self, hash: Word, recurs: bool, now: UnixMillis) -> Result<([u8; 65], String)> {
         let keys = self.keys(now).await?;
         let (row, key) = keys.active(ScoreKeyScheme::Eip712, now).ok_or_else(no_key)?;
-        let signature = self.signature(row, hash, recurs, || key.sign_recoverable(&hash))?;
-        Ok((signature, row.public_key.clone()))
+        let signature = key.sign_recoverable(&made.signing_hash()).ok_or_else(no_key)?;
+        let (json, signer) = (made.to_json(&signature), row.public_key.clone());
+        Ok(SignedAttestation { json, signer, calldata: made.calldata() })
     }
 
-    /// A remembered signature, or a new one, which is remembered if its content recurs.
-    fn signature(
+    /// The remembered text of `content`, or a new one. What has no content to be found by is not remembered.
+    fn remembered(
         &self,
-        row: &ScoreKeyRow,
-        digest: Word,
-        recurs: bool,
-        sign: impl FnOnce() -> Option<[u8; 65]>,
-    ) -> Result<[u8; 65]> {
-        let content = (row.scheme, row.number, digest);
-        if let Some(known) = recurs.then(|| self.signatures.get(&content)).flatten() {
+        content: Option<Content>,
+        make: impl FnOnce() -> Result<String>,
+    ) -> Result<Arc<str>> {
+        if let Some(known) = content.as_ref().and_then(|content| self.remembered.get(content)) {
             return Ok(known);
         }
-        let made = sign().ok_or_else(no_key)?;
-        if recurs {
-            self.signatures.insert(content, made);
+        let made: Arc<str> = make()?.into();
+        if let Some(content) = content {
+            self.remembered.insert(content, Arc::clone(&made));
         }
         Ok(made)
     }

@@ -39,7 +39,7 @@ pub enum Unsigned {
 }
 
 /// A score that can be signed: what it is, from when and until when.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ScoreStatement {
     pub scorer: ScorerId,
     pub address: EvmAddress,
