@@ -47,7 +47,8 @@ python3 - "$work/data/pyxis.db" <<'END'
 import sqlite3, sys
 database = sqlite3.connect(sys.argv[1])
 database.execute("UPDATE scorers SET threshold = 100000")
-database.execute("UPDATE scores SET body = replace(body, '500000 2000000 ', '500000 100000 ')")
+stored = "replace(replace(body, '500000 2000000 ', '500000 100000 '), ' 0 100000 4070908800000 0 Stamp#0', ' 1 100000 4070908800000 0 Stamp#0')"
+database.execute(f"UPDATE scores SET body = {stored}")
 database.commit()
 END
 start pyxis "$pyxis" serve --listen 127.0.0.1:0 --metrics-listen off --data-dir "$work/data"
