@@ -19,3 +19,4 @@ pub mod signed_head;
 pub mod stop_signals;
 pub mod telemetry;
 pub mod traces;
+mod vote_scores;
