@@ -111,6 +111,17 @@ pub async fn without_score(
     Ok(found.into_iter().map(|(address,)| address).collect())
 }
 
+/// Number of the addresses that ever had a Stamp and have no score in a scorer. Looks at every address.
+pub async fn count_without_score(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    scorer: ScorerId,
+) -> Result<i64, StoreError> {
+    let query = sql("SELECT count(*) FROM holders WHERE workspace_id = $1 AND NOT EXISTS \
+         (SELECT 1 FROM scores WHERE scores.scorer_id = $2 AND scores.address = holders.address)");
+    Ok(executor.optional(query.bind(workspace).bind(scorer)).await?.map_or(0, |(count,)| count))
+}
+
 /// The lowest addresses that ever had a Stamp. Addresses are hashes, so these are a fair sample.
 pub async fn sample(
     executor: impl Executor,
