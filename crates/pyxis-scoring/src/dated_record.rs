@@ -29,7 +29,7 @@ struct DatedStamp {
 
 /// A record at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct DatedScore {
     pub(crate) score: Decimal,
     /// True if the score reaches the record's own threshold.
     pub(crate) passes: bool,
@@ -51,13 +51,13 @@ impl DatedRecord {
     }
 
     /// The record at its own time.
-    pub(crate) fn as_computed(&self) -> Standing {
+    pub(crate) fn as_computed(&self) -> DatedScore {
         let Self { score, passing_score, ref error, ref stamps, .. } = *self;
-        Standing { score, passes: passing_score, has_stamps: !stamps.is_empty(), partial: error.is_some() }
+        DatedScore { score, passes: passing_score, has_stamps: !stamps.is_empty(), partial: error.is_some() }
     }
 
     /// The record at a moment after its own time. `None` if it cannot be read.
-    pub(crate) fn at(&self, moment: UnixMillis) -> Option<Standing> {
+    pub(crate) fn at(&self, moment: UnixMillis) -> Option<DatedScore> {
         let (mut units, mut live) = (0_i64, 0);
         for stamp in self.stamps.values() {
             if UnixMillis::parse_rfc3339(&stamp.expiration_date)? > moment {
@@ -71,6 +71,6 @@ impl DatedRecord {
         let score = Decimal::from_units(units);
         let has_stamps = live > 0;
         let passes = has_stamps && score >= self.threshold;
-        Some(Standing { score, passes, has_stamps, partial: self.error.is_some() })
+        Some(DatedScore { score, passes, has_stamps, partial: self.error.is_some() })
     }
 }

@@ -11,7 +11,7 @@ use pyxis_store::scorers::ScorerRow;
 use pyxis_store::{addresses, score_history, scorers, scores};
 
 use crate::batch_scores::{self, Purpose};
-use crate::dated_record::{DatedRecord, Standing};
+use crate::dated_record::{DatedRecord, DatedScore};
 use crate::error::{Error, Result};
 use crate::state::State;
 
@@ -45,8 +45,8 @@ pub struct VoteScores {
 const NOTHING: VoteScore = VoteScore { score: Decimal::ZERO, passes: false, has_stamps: false };
 
 impl VoteScores {
-    fn add(&mut self, address: EvmAddress, standing: Standing) {
-        let Standing { score, passes, has_stamps, partial } = standing;
+    fn add(&mut self, address: EvmAddress, standing: DatedScore) {
+        let DatedScore { score, passes, has_stamps, partial } = standing;
         if partial {
             self.unknown.push((address, UnknownScore::Partial));
         } else {

@@ -1,7 +1,6 @@
 //! Scores of addresses for voting strategies. The program connects them with scoring, which this crate does not know.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::pin::Pin;
 
 use pyxis_core::address::EvmAddress;
@@ -75,11 +74,5 @@ impl ScoreSource for NoScores {
 
     fn scores<'a>(&'a self, _: ScoreQuery<'a>) -> ScoresFuture<'a> {
         Box::pin(std::future::ready(Err(ScoreSourceError::UnknownScorer)))
-    }
-}
-
-impl fmt::Debug for dyn ScoreSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.open_scorers()).finish()
     }
 }

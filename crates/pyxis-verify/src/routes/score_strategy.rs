@@ -336,6 +336,7 @@ async fn proofs_of(
 
 #[cfg(test)]
 mod tests {
+    use super::Combination::{And, Or};
     use super::*;
 
     fn decimal(text: &str) -> Decimal {
@@ -374,7 +375,6 @@ mod tests {
         };
         let (own, ten) = (Measure::OwnThreshold, Measure::Threshold(decimal("10")));
         let all = Measure::Power { decimals: None };
-        use Combination::{And, Or};
         for (strategy, text, proofs, wanted) in [
             (of(own, And, 0), "20", vec![], (1, "valid")),
             (of(own, And, 0), "19.99999", vec![], (0, BELOW_THRESHOLD)),

@@ -89,7 +89,9 @@ def decode(kind: Any, value: object, place: str = "response") -> Any:
     if origin is Annotated:
         return _annotated(kind, value, place)
     if origin in (Union, UnionType):
-        return None if value is None else _one_of([each for each in get_args(kind) if each is not NoneType], value, place)
+        if value is None:
+            return None
+        return _one_of([each for each in get_args(kind) if each is not NoneType], value, place)
     if origin is tuple:
         items = _expect(list, value, place)
         if get_args(kind)[-1] is not Ellipsis:

@@ -57,9 +57,7 @@ def scores(exchange: Exchange, scorer_id: int, addresses: Iterable[str]) -> Plan
     return found
 
 
-def score_entries(
-    exchange: Exchange, scorer_id: int, addresses: Iterable[str]
-) -> Plan[list[Score | FailedScore]]:
+def score_entries(exchange: Exchange, scorer_id: int, addresses: Iterable[str]) -> Plan[list[Score | FailedScore]]:
     """The same, with an entry that is not an address as a `FailedScore` in its place."""
     wanted = _texts(addresses)
     path = {"scorer_id": _scorer(scorer_id)}
