@@ -72,6 +72,17 @@ pub fn read<'a, T, E: fmt::Display>(
     bad.or(values)
 }
 
+/// Parses each entry of a list. Invalid ones do not affect the others.
+pub fn read_each<'a, T, E: fmt::Display>(
+    texts: impl IntoIterator<Item = &'a str>,
+    read: impl Fn(&str) -> Result<T, E>,
+) -> Vec<Result<T, BadEntry>> {
+    let entry = |(index, text): (usize, &str)| {
+        read(text).map_err(|reason| BadEntry { index, value: shortened(text), reason: reason.to_string() })
+    };
+    texts.into_iter().enumerate().map(entry).collect()
+}
+
 /// The beginning of a text that may be long.
 pub fn shortened(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
@@ -99,6 +110,15 @@ mod tests {
             [(1, "x"), (3, "")]
         );
         assert!(bad.to_string().starts_with("[1] \"x\": "), "{bad}");
+    }
+
+    #[test]
+    fn each_entry_is_read_on_its_own() {
+        let each = read_each(["1", "x", "2"], str::parse::<u8>);
+        assert_eq!((&each[0], &each[2]), (&Ok(1), &Ok(2)));
+        let bad = each[1].as_ref().unwrap_err();
+        assert_eq!((bad.index, &*bad.value), (1, "x"));
+        assert!(!bad.reason.is_empty());
     }
 
     #[test]

@@ -7,8 +7,10 @@ pub mod activity;
 pub mod address;
 mod api;
 mod auth;
+mod batch_scores;
 mod budget;
 pub mod credential;
+mod dated_record;
 pub mod engine;
 mod error;
 pub mod icon;
@@ -24,6 +26,7 @@ pub mod service;
 pub mod signed;
 mod state;
 mod values;
+pub mod votes;
 
 pub use error::{BoxError, Error, Result};
 pub use limits::{limit_of_models, limit_of_stamps};

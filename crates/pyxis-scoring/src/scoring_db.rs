@@ -1,5 +1,7 @@
 //! The scoring database, with the outbox for score-change events.
 
+use std::sync::Arc;
+
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
@@ -17,11 +19,22 @@ use crate::error::Result;
 pub struct ScoringDb {
     store: Store,
     outbox: Outbox,
+    /// Scorers that are open to votes. Each of their scores becomes history when it is computed.
+    open_to_votes: Arc<[ScorerId]>,
 }
 
 impl ScoringDb {
-    pub fn new(store: Store, outbox: Outbox) -> Self {
-        Self { store, outbox }
+    pub fn new(store: Store, outbox: Outbox, open_to_votes: &[ScorerId]) -> Self {
+        Self { store, outbox, open_to_votes: open_to_votes.into() }
+    }
+
+    /// Scorers that are open to votes, of any workspace.
+    pub(crate) fn open_to_votes(&self) -> &[ScorerId] {
+        &self.open_to_votes
+    }
+
+    pub(crate) fn is_open_to_votes(&self, scorer: ScorerId) -> bool {
+        self.open_to_votes.contains(&scorer)
     }
 }
 

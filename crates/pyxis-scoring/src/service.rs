@@ -10,6 +10,8 @@ pub mod issuers;
 mod lease;
 pub mod models;
 pub mod preview;
+pub mod sandbox;
+mod sandbox_stamps;
 pub mod score_attestations;
 pub mod score_keys;
 pub mod score_lists;

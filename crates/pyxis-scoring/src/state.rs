@@ -6,6 +6,7 @@ use std::time::Duration;
 use http::HeaderMap;
 use pyxis_core::clock::{Clock, UnixMillis};
 use pyxis_core::entropy::Entropy;
+use pyxis_core::id::ScorerId;
 use pyxis_core::secret::SecretBytes;
 use pyxis_http::admin::{ManagerAuth, ManagerFuture};
 use pyxis_store::Store;
@@ -18,17 +19,19 @@ use crate::models::{Models, Source};
 use crate::scoring_db::ScoringDb;
 use crate::signed::{ScoreSigner, SignerConfig};
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Config {
     /// Time after which a request is aborted (`docs/reference/behavior/scoring.md#time-limit`).
     pub request_timeout: Duration,
     /// True if the earlier version's paths are served.
     pub earlier_paths: bool,
+    /// Scorers that are open to votes, of any workspace.
+    pub vote_scorers: Vec<ScorerId>,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { request_timeout: Duration::from_mins(1), earlier_paths: true }
+        Self { request_timeout: Duration::from_mins(1), earlier_paths: true, vote_scorers: Vec::new() }
     }
 }
 
@@ -88,7 +91,7 @@ impl State {
             limiter: Limiter::new(store.clone()),
             models: Models::new(store.clone()),
             signer: ScoreSigner::new(store.clone(), keyring, signer),
-            books: ScoringDb::new(store.clone(), outbox),
+            books: ScoringDb::new(store.clone(), outbox, &config.vote_scorers),
             activity,
             audited: AuditedStore::new(store.clone(), audit_keys, Arc::clone(&clock)),
             store,

@@ -42,6 +42,7 @@ pyxis_http::value_schemas! {
     /// up to 60 members.
     pub(crate) SuspectedGroup = ObjectBuilder::new();
     pub(crate) AnyObject = ObjectBuilder::new();
+    pub(crate) EntryErrorCode = words([INVALID_ADDRESS]);
     pub(crate) SurfaceName = words(["stamps", "models"]);
     pub(crate) StampStatusName = words(["counts", "no_weight", "deduplicated", "expired", "not_yet_valid"]);
     pub(crate) ScoreKeySchemeName = words(["es256", "eip712"]);
@@ -53,6 +54,9 @@ pyxis_http::value_schemas! {
 pyxis_http::parameters! {
     pub(crate) AddressPath = in_path("address", Address::schema()).example(Some(json!(SAMPLE)));
 }
+
+/// Code of a batch entry that is not an address.
+pub(crate) const INVALID_ADDRESS: &str = "invalid_address";
 
 /// An address of the examples, which `pyxis quickstart` fills with samples.
 pub(crate) const SAMPLE: &str = "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1";

@@ -2,7 +2,7 @@
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::id::WorkspaceId;
+use pyxis_core::id::{ScorerId, WorkspaceId};
 
 use crate::db::sql;
 use crate::{Executor, StoreError, Tx};
@@ -73,6 +73,53 @@ pub async fn known(
     let query = sql("SELECT address FROM holders WHERE workspace_id = $1");
     let found = executor.all(query.bind(workspace).and_in(engine, "address", addresses)).await?;
     Ok(found.into_iter().map(|(address,)| address).collect())
+}
+
+/// Those of the given addresses that had a Stamp by a moment, if only once. At most a few thousand at once.
+pub async fn known_by(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    addresses: &[EvmAddress],
+    moment: UnixMillis,
+) -> Result<Vec<EvmAddress>, StoreError> {
+    if addresses.is_empty() {
+        return Ok(Vec::new());
+    }
+    let engine = executor.engine();
+    let query = sql("SELECT address FROM holders WHERE workspace_id = $1 AND since_at <= $2");
+    let query = query.bind(workspace).bind(moment).and_in(engine, "address", addresses);
+    let found = executor.all(query).await?;
+    Ok(found.into_iter().map(|(address,)| address).collect())
+}
+
+/// Addresses that ever had a Stamp and have no score in a scorer, in order, after a given one.
+pub async fn without_score(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    scorer: ScorerId,
+    after: Option<EvmAddress>,
+    limit: u32,
+) -> Result<Vec<EvmAddress>, StoreError> {
+    let query = sql("SELECT address FROM holders WHERE workspace_id = $1 AND NOT EXISTS \
+         (SELECT 1 FROM scores WHERE scores.scorer_id = $2 AND scores.address = holders.address)")
+    .bind(workspace)
+    .bind(scorer)
+    .push_if(" AND address > ?", after)
+    .then(" ORDER BY address")
+    .limit(limit);
+    let found = executor.all(query).await?;
+    Ok(found.into_iter().map(|(address,)| address).collect())
+}
+
+/// Number of the addresses that ever had a Stamp and have no score in a scorer. Looks at every address.
+pub async fn count_without_score(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    scorer: ScorerId,
+) -> Result<i64, StoreError> {
+    let query = sql("SELECT count(*) FROM holders WHERE workspace_id = $1 AND NOT EXISTS \
+         (SELECT 1 FROM scores WHERE scores.scorer_id = $2 AND scores.address = holders.address)");
+    Ok(executor.optional(query.bind(workspace).bind(scorer)).await?.map_or(0, |(count,)| count))
 }
 
 /// The lowest addresses that ever had a Stamp. Addresses are hashes, so these are a fair sample.

@@ -42,6 +42,29 @@ pub async fn latest_before(
     Ok(found.map(|(body,)| body))
 }
 
+/// The latest record of each of these addresses computed by a moment, in its stored form. At most a few thousand at once.
+pub async fn latest_of_many(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    scorer: ScorerId,
+    addresses: &[EvmAddress],
+    moment: UnixMillis,
+) -> Result<Vec<(EvmAddress, String)>, StoreError> {
+    if addresses.is_empty() {
+        return Ok(Vec::new());
+    }
+    let engine = executor.engine();
+    let query = sql(concat!(
+        "SELECT address, body FROM score_history WHERE scorer_id = ",
+        own_scorer!(),
+        " AND computed_at = (SELECT max(later.computed_at) FROM score_history later \
+           WHERE later.scorer_id = score_history.scorer_id AND later.address = score_history.address \
+             AND later.computed_at <= $3)"
+    ));
+    let query = query.bind(workspace).bind(scorer).bind(moment).and_in(engine, "address", addresses);
+    executor.all(query).await
+}
+
 /// The latest record of each address computed before a time, in its stored form: in address order, after a given
 /// address.
 pub async fn page_before(

@@ -80,6 +80,12 @@ pub async fn find(
     executor.optional(query.bind(workspace).bind(id)).await
 }
 
+/// The scorer with this number, in any workspace: for scorers that the operator opened to everyone.
+pub async fn find_anywhere(executor: impl Executor, id: ScorerId) -> Result<Option<ScorerRow>, StoreError> {
+    let query = sql(concat!("SELECT ", scorer_columns!(), " FROM scorers WHERE id = $1 AND revision > 0"));
+    executor.optional(query.bind(id)).await
+}
+
 /// Scorers of a workspace.
 pub async fn list(executor: impl Executor, workspace: WorkspaceId) -> Result<Vec<ScorerRow>, StoreError> {
     let query = sql(concat!(

@@ -41,6 +41,9 @@ row! {
     }
 }
 
+/// Scores that one transaction adds to history.
+const MARKED_AT_ONCE: usize = 200;
+
 impl Stored {
     /// True if this score is still current in a scorer at `revision`.
     pub fn is_fresh(&self, revision: i64, now: UnixMillis) -> bool {
@@ -158,6 +161,45 @@ pub async fn mark_in_history(
         Err(StoreError::Reference) => Ok(false),
         Err(error) => Err(error),
     }
+}
+
+/// Adds the stored scores of these addresses that were computed by a moment to history, unless they are already there.
+pub async fn mark_many_in_history(
+    store: &Store,
+    workspace: WorkspaceId,
+    scorer: ScorerId,
+    addresses: &[EvmAddress],
+    moment: UnixMillis,
+) -> Result<(), StoreError> {
+    // In address order, so that two requests cannot deadlock.
+    let mut addresses = addresses.to_vec();
+    addresses.sort_unstable();
+    let engine = store.engine();
+    for part in addresses.chunks(MARKED_AT_ONCE) {
+        let found =
+            sql("SELECT address, computed_at FROM scores WHERE workspace_id = $1 AND scorer_id = $2 \
+             AND computed_at <= $3 AND in_history = $4")
+            .bind(workspace)
+            .bind(scorer)
+            .bind(moment)
+            .bind(false)
+            .and_in(engine, "address", part)
+            .then(" ORDER BY address");
+        let found: Vec<(EvmAddress, UnixMillis)> = store.all(found).await?;
+        let queries: Vec<SqlQuery> = found
+            .into_iter()
+            .flat_map(|(address, computed_at)| make_history(workspace, scorer, address, computed_at))
+            .collect();
+        if queries.is_empty() {
+            continue;
+        }
+        match store.execute_all(queries).await {
+            // The scorer was removed meanwhile, and its scores with it.
+            Ok(_) | Err(StoreError::Reference) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 /// Like [`mark_in_history`], for a score whose address is locked.

@@ -20,6 +20,7 @@ use pyxis_store::audit::Appender;
 use pyxis_store::outbox::Outbox;
 use pyxis_testkit::installation::Installation;
 use pyxis_verify as verify;
+use pyxis_verify::score_source::NoScores;
 
 /// Node that serves the proxy, scoring and verification.
 pub struct Node {
@@ -95,6 +96,7 @@ pub fn verification_parts(
         keyring: installation.keyring.clone(),
         managers,
         net,
+        scores: Arc::new(NoScores),
         clock: installation.clock.clone(),
         entropy: installation.entropy.clone(),
         config: verify::Config::default(),

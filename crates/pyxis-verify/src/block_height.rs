@@ -33,7 +33,7 @@ async fn local(state: &State, network: &NetworkName) -> Result<Arc<LocalClock>> 
         return Ok(found);
     }
     start(state).await?;
-    state.clocks.of(network).ok_or(Error::UnsupportedNetwork)
+    state.clocks.of(network).ok_or(Error::UnsupportedNetwork(Vec::new()))
 }
 
 /// Starts the clocks of networks that were never asked about before. Local heights mean nothing to nodes, and vice
@@ -114,7 +114,7 @@ pub async fn resolve(state: &State, network: &Network, snapshot: Snapshot) -> Re
     };
     if height > local.sealed() {
         let sealed = block_clocks::seal(&state.store, &network.name, height).await?;
-        local.note_sealed(sealed.ok_or(Error::UnsupportedNetwork)?);
+        local.note_sealed(sealed.ok_or(Error::UnsupportedNetwork(Vec::new()))?);
     }
     Ok(block)
 }

@@ -13,14 +13,17 @@ use serde_json::json;
 use crate::contracts::{Cause, Silence};
 pub use pyxis_core::BoxError;
 
+/// The only country of residence checks (`docs/reference/behavior/verification.md#checks`).
+pub(crate) const COUNTRY: &str = "us";
+
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Reasons for an error response.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Unknown credential type.
+    /// Unknown credential type; the known ones of the path.
     #[error("unknown credential type")]
-    UnknownKind,
+    UnknownKind(Vec<&'static str>),
     /// Unknown country.
     #[error("unknown country")]
     UnknownCountry,
@@ -39,9 +42,23 @@ pub enum Error {
     /// Not a block number, or one above the head.
     #[error("invalid snapshot")]
     InvalidSnapshot,
-    /// No such network, or one without this check.
+    /// No such network, or one without this check; the ones that have it, as the request names them.
     #[error("unsupported network")]
-    UnsupportedNetwork,
+    UnsupportedNetwork(Vec<String>),
+    /// A score strategy that contradicts itself, or has a malformed parameter.
+    #[error("invalid strategy: {0}")]
+    InvalidStrategy(&'static str),
+    /// No such scorer is open to votes; those that are.
+    #[error("unknown scorer")]
+    UnknownScorer(Vec<String>),
+    /// Scores that are not on record, so there is no answer about any.
+    #[error("no score on record {moment}: {entries}")]
+    NotRecorded {
+        /// The addresses.
+        entries: BadEntries,
+        /// The moment, in words.
+        moment: String,
+    },
     /// More addresses than one request may have; the maximum.
     #[error("too many addresses: more than {0}")]
     TooManyAddresses(usize),
@@ -143,13 +160,15 @@ impl From<pyxis_evm::Error> for Error {
 impl Error {
     fn status(&self) -> StatusCode {
         match self {
-            Self::UnknownKind | Self::UnknownCountry => StatusCode::NOT_FOUND,
+            Self::UnknownKind(_) | Self::UnknownCountry | Self::UnknownScorer(_) => StatusCode::NOT_FOUND,
+            Self::NotRecorded { .. } => StatusCode::CONFLICT,
             Self::Missing(_)
             | Self::InvalidUser
             | Self::InvalidUsers(_)
             | Self::InvalidAction
             | Self::InvalidSnapshot
-            | Self::UnsupportedNetwork
+            | Self::InvalidStrategy(_)
+            | Self::UnsupportedNetwork(_)
             | Self::TooManyAddresses(_)
             | Self::InvalidPage
             | Self::InvalidBody(_) => StatusCode::BAD_REQUEST,
@@ -168,13 +187,22 @@ impl Error {
 
     pub(crate) fn said(&self) -> Cow<'static, str> {
         match self {
-            Self::UnknownKind => "Unknown credential type".into(),
+            Self::UnknownKind(_) => "Unknown credential type".into(),
             Self::UnknownCountry => "Unknown country".into(),
             Self::Missing(what) => format!("Request query params do not include {what}").into(),
             Self::InvalidUser | Self::InvalidUsers(_) => "Invalid user address".into(),
             Self::InvalidAction => "Invalid action-id".into(),
             Self::InvalidSnapshot => "Snapshot is invalid".into(),
-            Self::UnsupportedNetwork => "Unsupported network".into(),
+            Self::UnsupportedNetwork(_) => "Unsupported network".into(),
+            Self::InvalidStrategy(message) => format!("Invalid strategy: {message}").into(),
+            Self::UnknownScorer(_) => {
+                "Unknown scorer, or one that is not open to votes: list it in PX_VOTE_SCORERS".into()
+            }
+            Self::NotRecorded { entries, moment } => {
+                let count = entries.count;
+                format!("No score on record {moment} for {count} of the addresses: leave them out, or take a later block")
+                    .into()
+            }
             Self::TooManyAddresses(most) => format!("Too many addresses: at most {most}").into(),
             Self::InvalidPage => "Invalid page".into(),
             Self::MethodNotAllowed => "Method not allowed: see Allow".into(),
@@ -192,6 +220,20 @@ impl Error {
     }
 }
 
+impl Error {
+    /// The values that the parameter may have, if it had an unknown one.
+    fn known(&self) -> Vec<&str> {
+        match self {
+            Self::UnknownKind(known) => known.clone(),
+            Self::UnknownCountry => vec![COUNTRY],
+            Self::UnsupportedNetwork(known) | Self::UnknownScorer(known) => {
+                known.iter().map(String::as_str).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
         let status = self.status();
@@ -200,9 +242,13 @@ impl IntoResponse for Error {
             tracing::warn!(error = %self, cause, "verification request failed");
         }
         let mut body = json!({ "error": self.said() });
-        if let Self::InvalidUsers(bad) = &self {
+        if let Self::InvalidUsers(bad) | Self::NotRecorded { entries: bad, .. } = &self {
             body["invalid"] = json!(bad.named);
             body["invalid_count"] = bad.count.into();
+        }
+        let known = self.known();
+        if !known.is_empty() {
+            body["known"] = json!(known);
         }
         let mut response = (status, body.to_string()).into_response();
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

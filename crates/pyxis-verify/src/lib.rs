@@ -17,6 +17,7 @@ pub mod index;
 pub mod network;
 pub mod registry;
 mod routes;
+pub mod score_source;
 pub mod service;
 mod state;
 mod values;

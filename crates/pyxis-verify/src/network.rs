@@ -131,6 +131,12 @@ impl Networks {
         self.0.iter().find(|network| network.chain_id == Some(chain_id))
     }
 
+    /// Message about a name that no network has.
+    pub(crate) fn unknown(&self, name: &str) -> String {
+        let known: Vec<&str> = self.iter().map(|network| network.name.as_str()).collect();
+        format!("unknown network {name}; known: {}", known.join(", "))
+    }
+
     /// The network of Sui addresses.
     pub fn sui(&self) -> Option<&Network> {
         self.named(SUI)

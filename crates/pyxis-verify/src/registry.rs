@@ -7,6 +7,7 @@ mod apply;
 mod issuer;
 mod wire;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use pyxis_core::proof::{NetworkName, Statement};
@@ -73,7 +74,7 @@ pub enum StatementRejection {
         /// Name of the field.
         field: &'static str,
         /// The fault and its remedy.
-        reason: &'static str,
+        reason: Cow<'static, str>,
     },
     /// The block of a network is unknown, or the database does not respond.
     #[error("cannot write to the registry")]
@@ -104,7 +105,9 @@ impl From<StoreError> for StatementRejection {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Unavailable(_) => Self::Unavailable(error.into()),
-            StoreError::Text => Self::Field { field: "nonce", reason: "must not contain the NUL character" },
+            StoreError::Text => {
+                Self::Field { field: "nonce", reason: "must not contain the NUL character".into() }
+            }
             other => Self::Internal(other.into()),
         }
     }
@@ -113,7 +116,9 @@ impl From<StoreError> for StatementRejection {
 impl From<Error> for StatementRejection {
     fn from(error: Error) -> Self {
         match error {
-            Error::UnsupportedNetwork => Self::Field { field: "network", reason: "unknown network" },
+            Error::UnsupportedNetwork(_) => {
+                Self::Field { field: "network", reason: "unknown network".into() }
+            }
             Error::Unavailable(error) => Self::Unavailable(error),
             error @ (Error::OtherClock(_) | Error::Behind(_)) => Self::Unavailable(error.into()),
             other => Self::Internal(other.into()),

@@ -7,9 +7,11 @@ mod registry;
 mod residence;
 pub(crate) mod responses;
 mod scan;
+mod score_strategy;
 mod shared;
 mod snapshot;
 mod sybil;
+mod vote_request;
 
 use axum::Router;
 use axum::middleware::from_fn_with_state;
@@ -31,6 +33,7 @@ pub(crate) fn described() -> DescribedRouter<State> {
         .routes(routes!(residence::check))
         .routes(routes!(snapshot::residence, snapshot::residence_posted))
         .routes(routes!(snapshot::sybil, snapshot::sybil_posted))
+        .routes(routes!(score_strategy::score, score_strategy::score_posted))
         .routes(routes!(registry::submit))
         .routes(routes!(attestation::on_sui))
         .routes(routes!(attestation::by_index))

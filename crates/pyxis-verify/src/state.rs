@@ -16,6 +16,7 @@ use crate::clocks::Clocks;
 use crate::config::Config;
 use crate::index::Index;
 use crate::network::Networks;
+use crate::score_source::ScoreSource;
 
 /// Dependencies of verification.
 pub struct Parts {
@@ -28,6 +29,8 @@ pub struct Parts {
     pub managers: Arc<dyn ManagerAuth>,
     /// Client for outgoing requests.
     pub net: Client,
+    /// Scores for voting strategies.
+    pub scores: Arc<dyn ScoreSource>,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
     pub config: Config,
@@ -46,6 +49,8 @@ pub struct Inner {
     pub managers: Arc<dyn ManagerAuth>,
     /// Client for outgoing requests.
     pub net: Client,
+    /// Scores for voting strategies.
+    pub scores: Arc<dyn ScoreSource>,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
     pub config: Config,
@@ -58,7 +63,7 @@ pub struct Inner {
 
 impl State {
     pub fn new(parts: Parts) -> Self {
-        let Parts { store, audit_keys, keyring, managers, net, clock, entropy, config } = parts;
+        let Parts { store, audit_keys, keyring, managers, net, scores, clock, entropy, config } = parts;
         Self(Arc::new(Inner {
             clocks: Clocks::default(),
             chains: Chains::new(&net, &config.networks),
@@ -68,6 +73,7 @@ impl State {
             keyring,
             managers,
             net,
+            scores,
             clock,
             entropy,
             config,

@@ -9,7 +9,16 @@ use pyxis_store::proofs::Ended;
 use utoipa::openapi::ObjectBuilder;
 use utoipa::openapi::schema::{SchemaType, Type};
 
+use crate::error::COUNTRY;
 use crate::verdict::{CheckVerdict, Reason};
+
+/// Reason of a voter whose score is too low.
+pub(crate) const BELOW_THRESHOLD: &str = "below_threshold";
+/// Reason of a voter whose score is 0.
+pub(crate) const NO_SCORE: &str = "no_score";
+
+/// Code of a batch entry that is not an address.
+pub(crate) const INVALID_ADDRESS: &str = "invalid_address";
 
 pyxis_http::value_schemas! {
     pub(crate) KindName = words(Kind::ALL.map(Kind::as_str));
@@ -17,14 +26,18 @@ pyxis_http::value_schemas! {
     pub(crate) StrategyKind = words(
         Kind::ALL.into_iter().filter(|kind| kind.has_sybil_strategy()).map(Kind::as_str)
     );
-    pub(crate) Country = words(["us"]);
+    pub(crate) Country = words([COUNTRY]);
     /// With `explain=true`.
     pub(crate) VerificationReason = words(Reason::ALL.map(CheckVerdict::Invalid).map(CheckVerdict::reason).into_iter()
         .chain([CheckVerdict::Valid(None).reason()]));
+    /// With `explain=true`: `valid`, a fault of the score, or the fault of a required proof.
+    pub(crate) VoteReason = words(Reason::ALL.map(CheckVerdict::Invalid).map(CheckVerdict::reason).into_iter()
+        .chain([CheckVerdict::Valid(None).reason(), BELOW_THRESHOLD, NO_SCORE]));
     pub(crate) ClockName = words(ClockKind::ALL.iter().map(|one| one.as_str()));
     pub(crate) ProofEnd = words(Ended::ALL.iter().map(|one| one.as_str()));
     pub(crate) LogChange = words(Change::ALL.iter().map(|one| one.as_str()));
     pub(crate) SchemeName = words(Scheme::ALL.iter().map(|one| one.as_str()));
+    pub(crate) EntryErrorCode = words([INVALID_ADDRESS]);
     pub(crate) ZeroOrOne = ObjectBuilder::new().schema_type(Type::Integer).enum_values(Some([0, 1]));
     pub(crate) TextOrInteger = ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::String, Type::Integer]));
     pub(crate) RevokedWord = words(["revoked"]);

@@ -24,6 +24,7 @@ use pyxis_verify as verify;
 
 use crate::config::{self, Config, read_secret};
 use crate::signed_head;
+use crate::vote_scores::VoteScoreSource;
 
 /// The program's parts, ready for a command or for serving.
 pub struct App {
@@ -95,7 +96,11 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
         entropy: Arc::clone(&gateway.entropy),
         token_key,
         activity: indexer(&config, &gateway.net, &store),
-        config: scoring::Config { earlier_paths: config.earlier_paths, ..scoring::Config::default() },
+        config: scoring::Config {
+            earlier_paths: config.earlier_paths,
+            vote_scorers: config.vote_scorers.clone(),
+            ..scoring::Config::default()
+        },
     });
     let verify = verify::State::new(verify::Parts {
         store: store.clone(),
@@ -103,6 +108,7 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
         managers: Arc::new(gateway.clone()),
         keyring: gateway.keyring.clone(),
         net: gateway.net_private.clone(),
+        scores: Arc::new(VoteScoreSource(scoring.clone())),
         clock: Arc::clone(&gateway.clock),
         entropy: Arc::clone(&gateway.entropy),
         config: config.verify(),

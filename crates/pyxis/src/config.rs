@@ -21,6 +21,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use http::uri::Authority;
 use ipnet::IpNet;
+use pyxis_core::id::ScorerId;
 use pyxis_core::secret::SecretString;
 use pyxis_models::scope::Chain;
 use pyxis_scoring::signed::LONGEST_LIFETIME;
@@ -63,6 +64,8 @@ pub struct Config {
     pub surfaces: Surfaces,
     /// True if scoring answers the paths of its earlier version.
     pub earlier_paths: bool,
+    /// Scorers that are open to votes.
+    pub vote_scorers: Vec<ScorerId>,
     /// Longest time that a signed score is valid.
     pub score_signature: Duration,
     /// Indexers of activity.
@@ -219,6 +222,7 @@ impl Config {
             base_url: source.optional::<String>("base_url")?.map(|url| url.trim_end_matches('/').to_owned()),
             surfaces: parse::surfaces(&source.text("surfaces")?)?,
             earlier_paths: source.parsed("earlier_paths")?,
+            vote_scorers: parse::vote_scorers(&source.text("vote_scorers")?)?,
             score_signature: Duration::from_secs(source.parsed("score_signature_secs")?),
             indexers: Indexers {
                 chains: parse::indexers(&source.text("indexers")?)?,

@@ -20,3 +20,4 @@ pub mod signed_head;
 pub mod stop_signals;
 pub mod telemetry;
 pub mod traces;
+mod vote_scores;

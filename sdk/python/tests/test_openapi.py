@@ -35,7 +35,10 @@ def agree(kind: Any, schema: dict[str, Any], place: str) -> None:
         return agree(get_args(kind)[0], schema, place)
     schema, nullable = without_null(schema)
     if get_origin(kind) in (Union, UnionType):
-        (kind,) = (each for each in get_args(kind) if each is not NoneType)
+        kinds = [each for each in get_args(kind) if each is not NoneType]
+        if len(kinds) > 1:
+            return agree_one_of(kinds, schema, place)
+        (kind,) = kinds
     else:
         assert not nullable, f"{place} can be null"
     if get_origin(kind) is Annotated:
@@ -56,6 +59,17 @@ def agree(kind: Any, schema: dict[str, Any], place: str) -> None:
     expected = {str: "string", bool: "boolean", int: "integer"}[kind]
     assert schema["type"] == expected, f"{place} is {schema['type']}"
     return None
+
+
+def agree_one_of(kinds: list[Any], schema: dict[str, Any], place: str) -> None:
+    """Fail unless each alternative of the schema can be read as one of the kinds, and each kind is one of them."""
+    alternatives = [resolve(each) for each in schema["oneOf"]]
+    assert len(alternatives) == len(kinds), place
+    for kind in kinds:
+        names = {member.name for member in members(kind) if member.required}
+        fitting = [each for each in alternatives if names == set(each["required"])]
+        assert len(fitting) == 1, f"{place} has no alternative with {sorted(names)}"
+        agree(kind, fitting[0], place)
 
 
 def agree_members(kind: Any, schema: dict[str, Any], place: str) -> None:

@@ -56,6 +56,19 @@ def test_bad_addresses_are_named_by_their_place_in_the_whole_list(client: Any, s
     assert [(entry.index, entry.value) for entry in caught.value.invalid] == [(1002, "vitalik.eth")]
 
 
+def test_bad_addresses_are_entries_of_their_own_if_wanted(client: Any, server: Server) -> None:
+    addresses = [f"0x{number:040x}" for number in range(1, 1005)]
+    addresses[1002] = "vitalik.eth"
+    addresses.append(server.sample_addresses[0])
+    entries = client.score_entries(server.scorer_id, addresses)
+    failed = [entry for entry in entries if isinstance(entry, pyxis.FailedScore)]
+    assert [(entry.address, entry.error.index, entry.error.code) for entry in failed] == [
+        ("vitalik.eth", 1002, "invalid_address")
+    ]
+    assert entries[1002] is failed[0]
+    assert entries[-1].score == Decimal("22.598")
+
+
 def test_stamps_are_read_page_by_page(client: Any, server: Server) -> None:
     stamps = list(client.stamps(server.sample_addresses[0], page_size=2))
     providers = {stamp.credential["credentialSubject"]["provider"] for stamp in stamps}

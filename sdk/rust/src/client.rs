@@ -3,6 +3,7 @@
 use std::fmt;
 
 use reqwest::header::HeaderName;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::endpoint;
@@ -10,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::exchange::Exchange;
 use crate::model::catalogue::Platform;
 use crate::model::day_or_time::DayOrTime;
-use crate::model::score::{Score, Scores};
+use crate::model::score::{FailedScore, Score, ScoreEntries, ScoreEntry, Scores};
 use crate::model::stamp::{RemovedStamps, StampOutcome, StampOutcomes, StampPage};
 use crate::model::verification::{CleanHands, ProofKind, Verification};
 use crate::model::wallet::{Model, ModelScore, ModelScoreResponse};
@@ -61,22 +62,51 @@ impl Client {
         self.exchange.call(&endpoint::SCORE.request(&path, &[("explain", explain)])?).await
     }
 
-    /// Read the scores of any number of addresses, in their order. Each 1,000 count as one request.
+    /// Read the scores of any number of addresses, in their order. Each 1,000 count as one request. One entry that is
+    /// not an address refuses all; see [`Self::score_entries`].
     pub async fn scores<A: AsRef<str>>(&self, scorer_id: u64, addresses: &[A]) -> Result<Vec<Score>> {
         let mut found = Vec::with_capacity(addresses.len());
         for (number, part) in addresses.chunks(Self::BATCH).enumerate() {
-            let part: Vec<_> = part.iter().map(AsRef::as_ref).collect();
-            let request = endpoint::SCORES.request(&[("scorer_id", &scorer_id.to_string())], &[])?;
-            let request = request.json(&json!({ "addresses": part }))?;
             let shift = |error| shift_entries(error, number * Self::BATCH);
-            let scores: Scores = self.exchange.call(&request).await.map_err(shift)?;
-            if scores.items.len() != part.len() {
-                let message = format!("{} scores for {} addresses", scores.items.len(), part.len());
-                return Err(Error::InvalidResponse(message));
-            }
+            let scores: Scores = self.read_batch(scorer_id, part, Some("true")).await.map_err(shift)?;
+            check_length(scores.items.len(), part.len())?;
             found.extend(scores.items);
         }
         Ok(found)
+    }
+
+    /// Read the scores of any number of addresses, in their order. An entry that is not an address has its error, with
+    /// its position in `addresses`, and the others have their scores. Each 1,000 count as one request.
+    pub async fn score_entries<A: AsRef<str>>(
+        &self,
+        scorer_id: u64,
+        addresses: &[A],
+    ) -> Result<Vec<std::result::Result<Score, FailedScore>>> {
+        let mut found = Vec::with_capacity(addresses.len());
+        for (number, part) in addresses.chunks(Self::BATCH).enumerate() {
+            let entries: ScoreEntries = self.read_batch(scorer_id, part, None).await?;
+            check_length(entries.items.len(), part.len())?;
+            found.extend(entries.items.into_iter().map(|entry| match entry {
+                ScoreEntry::Failed(mut failed) => {
+                    failed.error.index += number * Self::BATCH;
+                    Err(failed)
+                }
+                ScoreEntry::Score(score) => Ok(*score),
+            }));
+        }
+        Ok(found)
+    }
+
+    async fn read_batch<A: AsRef<str>, T: DeserializeOwned>(
+        &self,
+        scorer_id: u64,
+        part: &[A],
+        strict: Option<&str>,
+    ) -> Result<T> {
+        let part: Vec<_> = part.iter().map(AsRef::as_ref).collect();
+        let path = [("scorer_id", &*scorer_id.to_string())];
+        let request = endpoint::SCORES.request(&path, &[("strict", strict)])?;
+        self.exchange.call(&request.json(&json!({ "addresses": part }))?).await
     }
 
     /// Read the latest score that was answered before a day or time; `None` if there is none.
@@ -172,6 +202,13 @@ impl Client {
         let query = [("explain", Some("true"))];
         self.exchange.call(&endpoint::CLEAN_HANDS.request(&[("address", address)], &query)?).await
     }
+}
+
+fn check_length(found: usize, wanted: usize) -> Result<()> {
+    if found == wanted {
+        return Ok(());
+    }
+    Err(Error::InvalidResponse(format!("{found} scores for {wanted} addresses")))
 }
 
 /// Counts bad entries from the start of the caller's list.

@@ -30,7 +30,7 @@ const fn read(method: &'static str, path: &'static str, query: &'static [&'stati
 }
 
 pub(crate) static SCORE: Endpoint = read("GET", "/v2/stamps/{scorer_id}/score/{address}", &["explain"]);
-pub(crate) static SCORES: Endpoint = read("POST", "/v2/stamps/{scorer_id}/scores", &[]);
+pub(crate) static SCORES: Endpoint = read("POST", "/v2/stamps/{scorer_id}/scores", &["strict"]);
 pub(crate) static HISTORY: Endpoint =
     read("GET", "/v2/stamps/{scorer_id}/score/{address}/history", &["created_at"]);
 pub(crate) static STAMPS: Endpoint =

@@ -11,7 +11,7 @@ use std::path::Path;
 use pyxis_client::agent::{KeptResponse, PendingApproval, Services, Transaction};
 use pyxis_client::contract::{ALL, ModelScoreResponse};
 use pyxis_client::model::catalogue::Platform;
-use pyxis_client::model::score::{Score, Scores};
+use pyxis_client::model::score::{FailedScore, Score, Scores};
 use pyxis_client::model::stamp::{RemovedStamps, StampOutcomes, StampPage};
 use pyxis_client::model::verification::{CleanHands, ProofKind, Verification};
 use pyxis_client::model::wallet::Model;
@@ -168,6 +168,7 @@ fn every_response_is_read_with_the_types_of_the_document() {
     document.agrees::<Score>(ok("/v2/stamps/{scorer_id}/score/{address}"));
     document.agrees::<Scores>(ok("/v2/stamps/{scorer_id}/score/{address}/history"));
     document.agrees::<Scores>(document.schema("POST", "/v2/stamps/{scorer_id}/scores", "200"));
+    document.agrees::<FailedScore>(&json!({ "$ref": "#/components/schemas/FailedScore" }));
     document.agrees::<StampPage>(ok("/v2/stamps/{address}"));
     document.agrees::<StampOutcomes>(document.schema("POST", "/v2/stamps/{address}", "200"));
     document.agrees::<RemovedStamps>(document.schema("DELETE", "/v2/stamps/{address}", "200"));

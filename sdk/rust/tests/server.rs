@@ -164,6 +164,14 @@ async fn batches(client: &Client) {
     let error = client.scores(1, &addresses).await.unwrap_err();
     let invalid = &error.api().unwrap().invalid;
     assert_eq!((invalid.len(), invalid[0].index, &*invalid[0].value), (1, 1200, "vitalik.eth"));
+    let entries = client.score_entries(1, &addresses).await.unwrap();
+    assert_eq!((entries.len(), entries.iter().filter(|entry| entry.is_err()).count()), (addresses.len(), 1));
+    let failed = entries[1200].as_ref().unwrap_err();
+    assert_eq!(
+        (&*failed.address, failed.error.index, &*failed.error.code),
+        ("vitalik.eth", 1200, "invalid_address")
+    );
+    assert_eq!(entries.last().unwrap().as_ref().unwrap().score, decimal("22.598"));
     assert_eq!(client.scores::<&str>(1, &[]).await.unwrap(), []);
 }
 

@@ -2,7 +2,7 @@ import { ResponseError } from "./errors.js";
 import { repeatRead, repeatRefused } from "./retry.js";
 import { type Answer, fillPath, type PathValues, type Query, queryString, type Template } from "./routes.js";
 import { type CallOptions, type ClientOptions, Transport } from "./transport.js";
-import type { ModelScore, Platform, Score, StampItem, StampOutcome, StampPage } from "./types.js";
+import type { FailedScore, ModelScore, Platform, Score, ScoreEntry, StampItem, StampOutcome, StampPage } from "./types.js";
 
 /** Addresses in one request for scores, by the API's limit. */
 const BATCH_MAX = 1000;
@@ -39,7 +39,7 @@ export class Pyxis {
     return this.#get("/v2/stamps/{scorer_id}/score/{address}", values, { explain }, signal);
   }
 
-  /** Scores of any number of addresses, in their order. 1,000 of them take one request. */
+  /** Scores of any number of addresses, in their order. 1,000 of them take one request. One bad address refuses all. */
   async *scores(
     scorerId: ScorerId,
     addresses: Iterable<string> | AsyncIterable<string>,
@@ -47,9 +47,29 @@ export class Pyxis {
   ): AsyncGenerator<Score, void> {
     let done = 0;
     for await (const batch of batches(addresses, Math.min(batchSize, BATCH_MAX))) {
-      yield* await this.#batch(scorerId, batch, signal).catch((error) => {
+      const items = await this.#batch(scorerId, batch, true, signal).catch((error) => {
         throw moveIndexes(error, done);
       });
+      for (const item of items) {
+        if (isFailed(item)) throw new TypeError(`no score of ${item.address}: ${item.error.detail}`);
+        yield item;
+      }
+      done += batch.length;
+    }
+  }
+
+  /** As `scores`, but an entry that is not an address is an item with an `error`, and the others have their scores. */
+  async *scoreEntries(
+    scorerId: ScorerId,
+    addresses: Iterable<string> | AsyncIterable<string>,
+    { batchSize = BATCH_MAX, signal }: CallOptions & { batchSize?: number } = {},
+  ): AsyncGenerator<ScoreEntry, void> {
+    let done = 0;
+    for await (const batch of batches(addresses, Math.min(batchSize, BATCH_MAX))) {
+      for (const item of await this.#batch(scorerId, batch, false, signal)) {
+        if (isFailed(item)) item.error.index += done;
+        yield item;
+      }
       done += batch.length;
     }
   }
@@ -125,12 +145,23 @@ export class Pyxis {
     return this.#transport.json({ method: "GET", path, repeatable: repeatRead, signal });
   }
 
-  async #batch(scorerId: ScorerId, addresses: string[], signal: AbortSignal | undefined): Promise<Score[]> {
-    const path = fillPath("/v2/stamps/{scorer_id}/scores", { scorer_id: scorerId });
+  async #batch(
+    scorerId: ScorerId,
+    addresses: string[],
+    strict: boolean,
+    signal: AbortSignal | undefined,
+  ): Promise<ScoreEntry[]> {
+    const query = queryString({ strict: strict || undefined });
+    const path = fillPath("/v2/stamps/{scorer_id}/scores", { scorer_id: scorerId }) + query;
     const body = JSON.stringify({ addresses });
     const call = { method: "POST", path, headers: JSON_BODY, body, repeatable: repeatRead, signal };
     return (await this.#transport.json<Answer<"/v2/stamps/{scorer_id}/scores", "post">>(call)).items;
   }
+}
+
+/** True of an item of a batch that has no score. */
+export function isFailed(item: ScoreEntry): item is FailedScore {
+  return typeof item.error === "object" && item.error !== null;
 }
 
 const JSON_BODY = new Headers({ "content-type": "application/json" });

@@ -4,6 +4,10 @@ type Schemas = components["schemas"];
 
 /** Score of an address in a scorer. `score` and `threshold` are decimal numbers as text, with five decimals. */
 export type Score = Schemas["Score"];
+/** Entry of a batch that has no score. Its `error` is an object; that of a score is null or a text. */
+export type FailedScore = Schemas["FailedScore"];
+/** Item of a batch. */
+export type ScoreEntry = Score | FailedScore;
 /** Contribution of one Stamp to a score. */
 export type StampScore = Schemas["StampScore"];
 /** Page of the Stamps of an address, with the tokens of its neighbors. */

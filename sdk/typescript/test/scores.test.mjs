@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 
-import { compareDecimals, Pyxis, ResponseError } from "@pyxis/sdk";
+import { compareDecimals, isFailed, Pyxis, ResponseError } from "@pyxis/sdk";
 
 import { Quickstart } from "../../support/quickstart.mjs";
 
@@ -58,6 +58,16 @@ suite("Scores", () => {
       assert.equal(error.invalid[0].index, 3);
       return true;
     });
+  });
+
+  test("has an entry for a bad address, counted from the start of the whole list", async () => {
+    const addresses = [human, "0x12", ...others, "0x13"];
+    const entries = [];
+    for await (const entry of pyxis.scoreEntries(1, addresses, { batchSize: 2 })) entries.push(entry);
+    assert.equal(entries.length, addresses.length);
+    const failed = entries.filter(isFailed).map(({ address, error }) => [address, error.index, error.code]);
+    assert.deepEqual(failed, [["0x12", 1, "invalid_address"], ["0x13", addresses.length - 1, "invalid_address"]]);
+    assert.equal(entries[0].score, (await pyxis.score(1, human)).score);
   });
 
   test("iterates over all Stamps by the cursor, page by page", async () => {

@@ -134,7 +134,7 @@ async fn page(
 ) -> Result<Response, Error> {
     let platforms = catalogue::get(&scoring.store, who.person.workspace()).await?.platforms;
     let progress =
-        scorers::progress(&scoring.store, who.person.workspace(), stored.id, scoring.now()).await?;
+        scorers::progress(&scoring.books, who.person.workspace(), stored.id, scoring.now()).await?;
     let id = stored.id.to_string();
     html(&ScorerPage {
         shell: who.shell(state).await?,

@@ -367,7 +367,7 @@ pub(super) async fn progress(
     Manager(actor): Manager,
     Path(scorer): Path<String>,
 ) -> Result<Json<RescoreProgressResponse>> {
-    Ok(Json(told(scorers::progress(&state.store, actor.workspace, id(&scorer)?, state.now()).await?)))
+    Ok(Json(told(scorers::progress(&state.books, actor.workspace, id(&scorer)?, state.now()).await?)))
 }
 
 /// Recompute outdated scores now.

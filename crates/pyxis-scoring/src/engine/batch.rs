@@ -8,10 +8,10 @@ use pyxis_core::id::WorkspaceId;
 use pyxis_core::score::SigningDigest;
 use pyxis_core::stamp::StampName;
 use pyxis_store::stamps::BulkInsert;
-use pyxis_store::{Committing, Tx, addresses, revocations, stamps};
+use pyxis_store::{Committing, Tx, addresses, revocations, scorers, stamps};
 
 use super::ingest::{IncomingBatch, IngestOutcome, new_stamp};
-use super::{ATTEMPTS, hold_sets, retry_on_conflict};
+use super::{ATTEMPTS, ScoreKey, hold_sets, retry_on_conflict, score};
 use crate::credential::VerifiedCredential;
 use crate::error::{Error, Result};
 use crate::scoring_db::ScoringDb;
@@ -112,8 +112,25 @@ pub async fn ingest_many(
         // Never durable before the earlier ones.
         committing = later;
     }
+    score_for_votes(books, &batch, now).await?;
     let outcomes = outcomes.into_iter().map(|outcome| outcome.unwrap_or(IngestOutcome::Unchanged));
     Ok((outcomes.collect(), committing))
+}
+
+/// Scores the addresses of a batch in the scorers that are open to votes, which new addresses have not been. A vote about
+/// a moment needs a score by then.
+async fn score_for_votes(books: &ScoringDb, batch: &Batch, now: UnixMillis) -> Result<()> {
+    for scorer in books.open_to_votes() {
+        let scorer = *scorer;
+        if scorers::find(&**books, batch.workspace, scorer).await?.is_none() {
+            continue;
+        }
+        for address in &batch.addresses {
+            let place = ScoreKey { workspace: batch.workspace, scorer, address: *address };
+            score(books, place, now, true).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Stores the credentials of new addresses. The outcomes of the others are not known yet.

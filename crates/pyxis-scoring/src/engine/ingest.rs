@@ -204,7 +204,7 @@ fn row_of(id: i64, new: NewStamp) -> StampRow {
     }
 }
 
-/// Settles the scores of an address whose Stamps changed, in the scorers that know it, with the sets of its nullifiers
+/// Settles the scores of an address whose Stamps changed, in the scorers that know it or are open to votes, with the sets of its nullifiers
 /// locked; `false`: start again.
 pub(super) async fn settle_known(
     books: &ScoringDb,
@@ -214,13 +214,16 @@ pub(super) async fn settle_known(
     sets: &Sets,
     now: UnixMillis,
 ) -> Result<bool> {
-    let scorers = scores::scorers_of(&mut *tx, workspace, address).await?;
+    let mut scorers = scores::scorers_of(&mut *tx, workspace, address).await?;
+    scorers.extend(books.open_to_votes());
+    scorers.sort_unstable();
+    scorers.dedup();
     if !scorers.is_empty() {
         let live = Live::read(&mut *tx, workspace, address, now).await?.named(sets);
         for scorer in scorers {
             let place = ScoreKey { workspace, scorer, address };
-            match settle_in(books, tx, place, &live, now, false).await {
-                // It was removed, and its scores are being deleted.
+            match settle_in(books, tx, place, &live, now, books.is_open_to_votes(scorer)).await {
+                // It was removed, and its scores are being deleted; or it is another workspace's.
                 Ok(Some(_)) | Err(Error::NoScorer) => {}
                 Ok(None) => return Ok(false),
                 Err(error) => return Err(error),

@@ -2,7 +2,7 @@
 
 use pyxis_core::clock::Clock;
 use pyxis_core::id::{ScorerId, WorkspaceId};
-use pyxis_store::scores;
+use pyxis_store::{addresses, scores};
 
 use super::{ScoreKey, score};
 use crate::error::Result;
@@ -14,7 +14,8 @@ const PAGE: u32 = 500;
 
 /// Recomputes a scorer's outdated scores and returns how many. `progress` receives the number done.
 ///
-/// A recomputed score becomes history only when it is answered. An interrupted run resumes with the remaining scores.
+/// A recomputed score becomes history only when it is answered, unless the scorer is open to votes. Then addresses that
+/// it never scored are scored too, because a vote about a moment needs a score by then. An interrupted run resumes with the remaining scores.
 pub async fn rescore(
     books: &ScoringDb,
     workspace: WorkspaceId,
@@ -22,14 +23,23 @@ pub async fn rescore(
     clock: &dyn Clock,
     mut progress: impl FnMut(u64),
 ) -> Result<u64> {
-    let mut done = 0;
-    let mut after = None;
+    let is_open = books.is_open_to_votes(scorer);
+    let (mut done, mut after, mut unscored) = (0, None, false);
     loop {
-        let page = scores::stale(&**books, workspace, scorer, clock.now(), after, PAGE).await?;
-        let Some(last) = page.last() else { return Ok(done) };
-        after = Some(*last);
+        let page = if unscored {
+            addresses::without_score(&**books, workspace, scorer, after, PAGE).await?
+        } else {
+            scores::stale(&**books, workspace, scorer, clock.now(), after, PAGE).await?
+        };
+        after = page.last().copied();
+        if after.is_none() {
+            if unscored || !is_open {
+                return Ok(done);
+            }
+            unscored = true;
+        }
         for address in page {
-            score(books, ScoreKey { workspace, scorer, address }, clock.now(), false).await?;
+            score(books, ScoreKey { workspace, scorer, address }, clock.now(), is_open).await?;
             METRICS.rescored.increment(1);
             done += 1;
             progress(done);

@@ -1,32 +1,30 @@
 //! `POST /v2/stamps/{scorer_id}/scores`: up to 1,000 addresses at once
 //! (`docs/reference/behavior/scoring.md#endpoints`).
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use axum::body::Body;
-use axum::extract::State as Extract;
+use axum::extract::{RawQuery, State as Extract};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use pyxis_core::address::EvmAddress;
-use pyxis_core::entries::{self, BadEntries};
-use pyxis_core::score::stored_to_json;
-use pyxis_store::addresses;
-use pyxis_store::scores::{self, ScorerHead};
-use serde::Deserialize;
+use pyxis_core::entries::{self, BadEntries, BadEntry};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::ingest::read_object;
-use super::latest::{Scores, known_scorer};
-use super::parameters::Segments;
+use super::latest::{ScoreBody, known_scorer};
+use super::parameters::{QueryPairs, Segments};
 use super::responses::NoScorer;
-use super::shared::ScorerPath;
+use super::shared::{ScorerPath, Strict};
 use super::{json, respond};
 use crate::address;
-use crate::engine::{self, ScoreKey};
+use crate::batch_scores::{self, Purpose};
 use crate::error::{Error, Result};
-use crate::score_metrics::METRICS;
 use crate::state::State;
+use crate::values::{EntryErrorCode, INVALID_ADDRESS};
 
 /// Maximum number of addresses in one request.
 const MOST: usize = 1000;
@@ -39,27 +37,71 @@ struct BatchRequest {
     addresses: Vec<Value>,
 }
 
+/// An item of the response.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "records are written as text; this is the description of an item")]
+enum ScoreEntry {
+    Record(Box<ScoreBody>),
+    Failed(FailedEntry),
+}
+
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "as above")]
+struct ScoreEntries {
+    items: Vec<ScoreEntry>,
+}
+
+/// An entry of the request that has no score. Its `error` is an object; that of a score record is null or a text.
+#[derive(Serialize, ToSchema)]
+#[schema(as = FailedScore)]
+struct FailedEntry {
+    /// The entry as it was sent, shortened to 100 characters.
+    address: String,
+    error: EntryError,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = FailedScoreReason)]
+struct EntryError {
+    /// Position in `addresses`, from 0.
+    #[schema(minimum = 0)]
+    index: usize,
+    #[schema(value_type = EntryErrorCode)]
+    code: &'static str,
+    detail: String,
+}
+
+impl From<BadEntry> for FailedEntry {
+    fn from(bad: BadEntry) -> Self {
+        let error = EntryError { index: bad.index, code: INVALID_ADDRESS, detail: bad.reason };
+        Self { address: bad.value, error }
+    }
+}
+
 /// Read the scores of many addresses.
 ///
-/// Counts as one request, whatever the number of addresses, and adds nothing to the history. If entries are not
-/// addresses, the 400 lists up to 20 of them in `invalid` (`index`, `value`, `reason`) and their number in
-/// `invalid_count`.
+/// Counts as one request, whatever the number of addresses, and adds nothing to the history. An entry that is not an
+/// address has an `error` object with its `index` instead of a score, and the others have theirs. With `strict=true`
+/// one such entry is 400: `invalid` lists up to 20 of them (`index`, `value`, `reason`), and `invalid_count` is their
+/// number.
 #[utoipa::path(
     post,
     path = "/v2/stamps/{scorer_id}/scores",
     tag = "Stamps API",
     operation_id = "listScores",
     security(("apiKey" = [])),
-    params(ScorerPath),
+    params(ScorerPath, Strict),
     request_body(content = BatchRequest, example = json!({"addresses": ["0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5aa1"]})),
     responses(
-        (status = 200, description = "A record for each address, in the order of the request.", body = Scores),
+        (status = 200, description = "An item for each address, in the order of the request.", body = ScoreEntries),
         (status = 404, response = NoScorer),
     ),
 )]
 pub(crate) async fn list_scores(
     Extract(state): Extract<State>,
     segments: Segments,
+    RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
 ) -> Response {
@@ -68,78 +110,71 @@ pub(crate) async fn list_scores(
         if let Err(error @ Error::Parameter(_)) = scorer {
             return Err(error);
         }
+        let strict = QueryPairs::read(query.as_deref()).switch("strict")?;
         let asked: BatchRequest = read_object(body, 64 * 1024).await?;
         if asked.addresses.len() > MOST {
             let message = format!("at most {MOST} addresses in one request");
             return Err(Error::Shape { path: vec!["addresses".to_owned()], message });
         }
-        let texts = texts(&asked.addresses)?;
+        if strict {
+            check_strings(&asked.addresses)?;
+        }
         if !caller.can_read {
             return Err(Error::Forbidden);
         }
         let scorer = known_scorer(&state, caller.workspace, scorer?).await?;
-        let addresses = entries::read(texts, address::read).map_err(Error::InvalidAddresses)?;
-        let place = |address| ScoreKey { workspace: caller.workspace, scorer: scorer.id, address };
-        let bodies = bodies(&state, &addresses, place, (&scorer).into()).await?;
-        let length = bodies.values().map(|body| body.len() + 1).sum::<usize>() + 16;
-        let mut text = String::with_capacity(length);
-        text.push_str("{\"items\":[");
-        for (index, address) in addresses.iter().enumerate() {
-            if index > 0 {
-                text.push(',');
-            }
-            text.push_str(&bodies[address]);
-        }
-        text.push_str("]}");
-        Ok(json(text))
+        let entries = if strict { strictly(&asked.addresses)? } else { one_by_one(&asked.addresses) };
+        let addresses: Vec<EvmAddress> =
+            entries.iter().filter_map(|entry| entry.as_ref().ok().copied()).collect();
+        let records = batch_scores::records(&state, &scorer, &addresses, Purpose::Read).await?;
+        render(entries, &records).map(json)
     })
     .await
 }
 
-/// The addresses as texts; every other entry is reported.
-fn texts(addresses: &[Value]) -> Result<Vec<&str>> {
+fn render(
+    entries: Vec<Result<EvmAddress, BadEntry>>,
+    records: &HashMap<EvmAddress, String>,
+) -> Result<String> {
+    let length = records.values().map(|record| record.len() + 1).sum::<usize>() + 16;
+    let mut text = String::with_capacity(length);
+    text.push_str("{\"items\":[");
+    for (index, entry) in entries.into_iter().enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        match entry {
+            Ok(address) => text.push_str(&records[&address]),
+            Err(bad) => {
+                let failed = serde_json::to_string(&FailedEntry::from(bad));
+                text.push_str(&failed.map_err(|error| Error::Internal(error.into()))?);
+            }
+        }
+    }
+    text.push_str("]}");
+    Ok(text)
+}
+
+/// Each entry as an address, or the reason why it is not one.
+fn one_by_one(addresses: &[Value]) -> Vec<Result<EvmAddress, BadEntry>> {
+    let texts: Vec<Cow<'_, str>> = addresses
+        .iter()
+        .map(|value| value.as_str().map_or_else(|| value.to_string().into(), Cow::from))
+        .collect();
+    entries::read_each(texts.iter().map(|text| &**text), address::read)
+}
+
+/// All entries as addresses; every other entry is reported.
+fn strictly(addresses: &[Value]) -> Result<Vec<Result<EvmAddress, BadEntry>>> {
+    let found = entries::read(addresses.iter().filter_map(Value::as_str), address::read);
+    Ok(found.map_err(Error::InvalidAddresses)?.into_iter().map(Ok).collect())
+}
+
+/// Reports every entry that is not a string.
+fn check_strings(addresses: &[Value]) -> Result<()> {
     let mut bad = BadEntries::default();
     for (index, value) in addresses.iter().enumerate().filter(|(_, value)| !value.is_string()) {
         bad.add(index, &value.to_string(), "not a string");
     }
-    let texts = addresses.iter().filter_map(Value::as_str).collect();
-    bad.or(texts).map_err(|bad| Error::NotTexts("addresses", bad))
-}
-
-/// The record of each address: one read for stored ones, the rest (and damaged ones) are computed.
-async fn bodies(
-    state: &State,
-    addresses: &[EvmAddress],
-    place: impl Fn(EvmAddress) -> ScoreKey,
-    terms: ScorerHead,
-) -> Result<HashMap<EvmAddress, String>> {
-    let now = state.now();
-    let mut wanted = addresses.to_vec();
-    wanted.sort_unstable();
-    wanted.dedup();
-    let Some(ScoreKey { workspace, scorer, .. }) = wanted.first().map(|first| place(*first)) else {
-        return Ok(HashMap::new());
-    };
-    let stored = scores::of_many(&state.store, workspace, scorer, &wanted).await?;
-    let fresh = stored.into_iter().filter(|found| found.stored.is_fresh(terms.revision, now));
-    let mut bodies: HashMap<EvmAddress, String> = fresh
-        .filter_map(|found| Some((found.address, stored_to_json(found.address, found.stored.body).ok()?)))
-        .collect();
-    METRICS.stored.increment(bodies.len() as u64);
-    wanted.retain(|address| !bodies.contains_key(address));
-    METRICS.computed.increment(wanted.len() as u64);
-    let known = addresses::known(&state.store, workspace, &wanted).await?;
-    for address in wanted {
-        let computed = if known.contains(&address) {
-            engine::score(&state.books, place(address), now, false).await?
-        } else {
-            None
-        };
-        let body = match computed {
-            Some(body) => body,
-            None => engine::score_without_stamps(address, terms.threshold, now),
-        };
-        bodies.insert(address, body);
-    }
-    Ok(bodies)
+    bad.or(()).map_err(|bad| Error::NotTexts("addresses", bad))
 }

@@ -27,6 +27,8 @@ pyxis_http::parameters! {
     /// Explain the score, in a member `explain`: the models it comes from with their weights, and for each the features
     /// that moved it.
     pub(super) ExplainModel = optional("explain", switch());
+    /// Refuse the whole request if one entry is invalid, instead of reporting that entry in its place.
+    pub(super) Strict = optional("strict", switch());
     /// Add `metadata` to each item.
     pub(super) IncludeMetadata = optional("include_metadata", switch());
     /// Stamps on a page.

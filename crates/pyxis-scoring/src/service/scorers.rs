@@ -11,12 +11,13 @@ use pyxis_core::decimal::Decimal;
 use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_core::score::Weights;
 use pyxis_store::scorers::{self, ScorerRow, Terms};
-use pyxis_store::{Store, leases, scores};
+use pyxis_store::{Store, addresses, leases, scores};
 use serde_json::json;
 
 use super::lease::Lease;
-use super::{Error, MAX_NAME, Result, check_text};
+use super::{Error, MAX_NAME, Result, check_text, sandbox_stamps};
 use crate::engine;
+use crate::scoring_db::ScoringDb;
 use crate::state::State;
 
 /// Maximum number of Stamps that a scorer weighs.
@@ -74,10 +75,22 @@ pub async fn create(db: &AuditedStore, actor: &Actor, input: ScorerInput) -> Res
     let threshold = input.threshold.unwrap_or(defaults.threshold);
     let weights = input.weights.as_ref().unwrap_or(&defaults.weights);
     check_weights(weights)?;
+    sandbox_stamps::check_ordinary(weights)?;
+    insert(db, actor, &input.name, threshold, weights).await
+}
+
+/// Creates a scorer whose terms were checked.
+pub(super) async fn insert(
+    db: &AuditedStore,
+    actor: &Actor,
+    name: &str,
+    threshold: Decimal,
+    weights: &Weights,
+) -> Result<Scorer> {
     let mut change = db.begin(actor).await?;
     let now = db.now();
-    let id = scorers::insert(&mut change.tx, actor.workspace, &input.name, threshold, weights, now).await?;
-    let detail = json!({ "scorer": id, "name": input.name, "threshold": threshold, "weights": weights });
+    let id = scorers::insert(&mut change.tx, actor.workspace, name, threshold, weights, now).await?;
+    let detail = json!({ "scorer": id, "name": name, "threshold": threshold, "weights": weights });
     change.commit(AuditEvent::ScorerCreated, detail).await?;
     get(&db.store, actor.workspace, id).await
 }
@@ -106,6 +119,9 @@ pub async fn update(db: &AuditedStore, actor: &Actor, id: ScorerId, patch: Score
     let mut change = db.begin(actor).await?;
     let before = scorers::terms(&mut change.tx, actor.workspace, id).await?;
     let before = before.ok_or(Error::not_found("scorer"))?;
+    if let Some(weights) = &patch.weights {
+        sandbox_stamps::check_change(&before.weights, weights)?;
+    }
     if let Some(name) = &patch.name {
         scorers::rename(&mut change.tx, actor.workspace, id, name).await?;
     }
@@ -168,17 +184,23 @@ async fn clear(store: Store, workspace: WorkspaceId) -> Result<()> {
     Ok(())
 }
 
-/// Counts the stored scores that do not match the scorer's current terms. Reads every one of them.
+/// Counts the stored scores that do not match the scorer's current terms. Reads every one of them. In a scorer that is
+/// open to votes, addresses without a score count as outdated too.
 pub async fn progress(
-    store: &Store,
+    store: &ScoringDb,
     workspace: WorkspaceId,
     id: ScorerId,
     now: UnixMillis,
 ) -> Result<Rescore> {
-    scorers::find(store, workspace, id).await?.ok_or(Error::not_found("scorer"))?;
-    let found = scores::progress(store, workspace, id, now).await?;
-    let running = leases::is_held(store, &lease_of(id), now).await?;
-    Ok(Rescore { stored: found.stored, outdated: found.outdated, running })
+    scorers::find(&**store, workspace, id).await?.ok_or(Error::not_found("scorer"))?;
+    let found = scores::progress(&**store, workspace, id, now).await?;
+    let running = leases::is_held(&**store, &lease_of(id), now).await?;
+    let unscored = if store.is_open_to_votes(id) {
+        addresses::count_without_score(&**store, workspace, id).await?
+    } else {
+        0
+    };
+    Ok(Rescore { stored: found.stored, outdated: found.outdated + unscored, running })
 }
 
 /// Recomputes outdated scores and returns how many. `done` receives the number done. If another process is doing this,
@@ -198,7 +220,7 @@ pub async fn rescore(state: &State, actor: &Actor, id: ScorerId, done: impl FnMu
 /// Recomputes in the background of this node, on one node at a time; [`progress`] reports the state. If the node stops
 /// meanwhile, the rest stays outdated until requested.
 pub async fn start_rescore(state: &State, actor: &Actor, id: ScorerId) -> Result<Rescore> {
-    let found = progress(&state.store, actor.workspace, id, state.now()).await?;
+    let found = progress(&state.books, actor.workspace, id, state.now()).await?;
     if found.outdated == 0 {
         return Ok(found);
     }

@@ -74,7 +74,7 @@ pub async fn attest(
     action_id: ActionId,
     explain: bool,
 ) -> Result<(CheckVerdict, Option<Attestation>)> {
-    let network = state.networks().sui().ok_or(Error::UnsupportedNetwork)?;
+    let network = state.networks().sui().ok_or(Error::UnsupportedNetwork(Vec::new()))?;
     let ask = CheckRequest {
         network,
         kind: Kind::CleanHands,

@@ -68,7 +68,7 @@ pub async fn attest(
     wanted: &AttestationRequest<'_>,
     explain: bool,
 ) -> Result<(CheckVerdict, Option<Attestation>)> {
-    let chain_id = wanted.network.chain_id.ok_or(Error::UnsupportedNetwork)?;
+    let chain_id = wanted.network.chain_id.ok_or(Error::UnsupportedNetwork(Vec::new()))?;
     let action_id = (wanted.kind != Kind::ResidenceUs).then_some(wanted.action_id);
     let ask =
         CheckRequest { network: wanted.network, kind: wanted.kind, action_id, snapshot: Snapshot::Latest };

@@ -1,5 +1,6 @@
 //! A statement's effect on the registry, inside the transaction that holds the clocks.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use pyxis_core::actor::ActorId;
@@ -423,8 +424,9 @@ fn check_place(
     subject: Subject,
     networks: &Networks,
 ) -> Result<(), StatementRejection> {
-    let Some(network) = networks.named(network.as_str()) else {
-        return Err(field("network", "unknown network"));
+    let name = network.as_str();
+    let Some(network) = networks.named(name) else {
+        return Err(StatementRejection::Field { field: "network", reason: networks.unknown(name).into() });
     };
     if !network.registry {
         return Err(field("network", "accepts no proofs: its answers come from contracts"));
@@ -437,5 +439,5 @@ fn check_place(
 }
 
 const fn field(field: &'static str, reason: &'static str) -> StatementRejection {
-    StatementRejection::Field { field, reason }
+    StatementRejection::Field { field, reason: Cow::Borrowed(reason) }
 }

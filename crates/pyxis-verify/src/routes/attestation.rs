@@ -4,7 +4,6 @@
 use axum::extract::{Path, RawQuery, State as Extract};
 use axum::response::Response;
 use pyxis_core::hex;
-use pyxis_core::proof::Kind;
 use pyxis_store::blocklist;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -178,7 +177,7 @@ pub(super) async fn on_evm(
 }
 
 async fn ask_evm(state: &State, kind: &str, network: &str, query: &QueryPairs<'_>) -> Result<String> {
-    let kind = Kind::from_name(kind).ok_or(Error::UnknownKind)?;
+    let kind = parameters::kind(kind)?;
     let user = query.need("user", "user address")?;
     let action_id = query.need("action-id", "action-id")?;
     let recipient = parameters::address(user)?;

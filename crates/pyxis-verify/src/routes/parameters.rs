@@ -7,7 +7,7 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::proof::{ActionId, Kind};
 
 use crate::block_height::Snapshot;
-use crate::error::{Error, Result};
+use crate::error::{COUNTRY, Error, Result};
 use crate::network::{Network, Networks};
 
 /// The parameters of a query.
@@ -31,7 +31,16 @@ impl<'q> QueryPairs<'q> {
 
     /// True if the reason is requested.
     pub(super) fn explain(&self) -> bool {
-        matches!(self.find("explain"), Some("true" | "1"))
+        self.is_on("explain")
+    }
+
+    /// True if one invalid address refuses all.
+    pub(super) fn strict(&self) -> bool {
+        self.is_on("strict")
+    }
+
+    fn is_on(&self, name: &str) -> bool {
+        matches!(self.find(name), Some("true" | "1"))
     }
 }
 
@@ -56,33 +65,60 @@ pub(super) fn snapshot(text: &str) -> Result<Snapshot> {
     height.filter(|height| *height < i64::MAX).map(Snapshot::Block).ok_or(Error::InvalidSnapshot)
 }
 
+/// A kind of proof.
+pub(super) fn kind(name: &str) -> Result<Kind> {
+    kind_among(name, |_| true)
+}
+
 /// A kind that shows that a person is unique.
 pub(super) fn sybil_kind(name: &str) -> Result<Kind> {
-    Kind::from_name(name).filter(|kind| kind.is_sybil_resistance()).ok_or(Error::UnknownKind)
+    kind_among(name, Kind::is_sybil_resistance)
 }
 
 /// A kind that has a voting strategy (`docs/reference/behavior/verification.md#voting-strategies`).
 pub(super) fn sybil_strategy(name: &str) -> Result<Kind> {
-    Kind::from_name(name).filter(|kind| kind.has_sybil_strategy()).ok_or(Error::UnknownKind)
+    kind_among(name, Kind::has_sybil_strategy)
+}
+
+/// A kind that a score may be combined with in a voting strategy.
+pub(super) fn vote_kind(name: &str) -> Result<Kind> {
+    kind_among(name, |kind| kind.has_sybil_strategy() || kind == Kind::ResidenceUs)
+}
+
+fn kind_among(name: &str, accepts: impl Fn(Kind) -> bool) -> Result<Kind> {
+    let known = || Kind::ALL.into_iter().filter(|kind| accepts(*kind)).map(Kind::as_str).collect();
+    Kind::from_name(name).filter(|kind| accepts(*kind)).ok_or_else(|| Error::UnknownKind(known()))
 }
 
 /// The only supported country (`docs/reference/behavior/verification.md#checks`).
 pub(super) fn country(name: &str) -> Result<Kind> {
-    if name == "us" { Ok(Kind::ResidenceUs) } else { Err(Error::UnknownCountry) }
+    if name == COUNTRY { Ok(Kind::ResidenceUs) } else { Err(Error::UnknownCountry) }
 }
 
 /// The network with this name, if it has checks of a kind.
 pub(super) fn network<'n>(networks: &'n Networks, name: &str, kind: Kind) -> Result<&'n Network> {
-    let found = networks.named(name).filter(|network| network.chain_id.is_some() && network.checks(kind));
-    found.ok_or(Error::UnsupportedNetwork)
+    let fits = |network: &&Network| network.chain_id.is_some() && network.checks(kind);
+    let known = || networks.iter().filter(fits).map(|network| network.name.to_string()).collect();
+    networks.named(name).filter(fits).ok_or_else(|| Error::UnsupportedNetwork(known()))
 }
 
 /// The network with this chain id, if it has checks of a kind.
 pub(super) fn chain<'n>(networks: &'n Networks, id: &str, kind: Kind) -> Result<&'n Network> {
+    chain_among(networks, id, |network| network.checks(kind))
+}
+
+/// The network with this chain id, among those that fit.
+pub(super) fn chain_among<'n>(
+    networks: &'n Networks,
+    id: &str,
+    fits: impl Fn(&Network) -> bool,
+) -> Result<&'n Network> {
     let digits = id.bytes().all(|byte| byte.is_ascii_digit());
     let id = digits.then(|| id.parse().ok()).flatten();
-    let found = id.and_then(|id| networks.of_chain(id)).filter(|network| network.checks(kind));
-    found.ok_or(Error::UnsupportedNetwork)
+    let found = id.and_then(|id| networks.of_chain(id)).filter(|network| fits(network));
+    let fitting = || networks.iter().filter(|network| fits(network));
+    let known = || fitting().filter_map(|network| network.chain_id).map(|id| id.to_string()).collect();
+    found.ok_or_else(|| Error::UnsupportedNetwork(known()))
 }
 
 #[cfg(test)]
@@ -113,10 +149,10 @@ mod tests {
         assert_eq!(chain(&networks, "10", Kind::GovId).unwrap().name.as_str(), "optimism");
         for id in ["", "1", "+10", "0xa", "optimism", "84532", "99999999999999999999999"] {
             assert!(
-                matches!(chain(&networks, id, Kind::ResidenceUs), Err(Error::UnsupportedNetwork)),
+                matches!(chain(&networks, id, Kind::ResidenceUs), Err(Error::UnsupportedNetwork(_))),
                 "{id}"
             );
         }
-        assert!(matches!(network(&networks, "sui", Kind::CleanHands), Err(Error::UnsupportedNetwork)));
+        assert!(matches!(network(&networks, "sui", Kind::CleanHands), Err(Error::UnsupportedNetwork(_))));
     }
 }

@@ -53,7 +53,11 @@ responses! {
     /// A parameter is missing or invalid. They are checked in this order: presence, form, network.
     BadQuestion = bad_question();
     /// There is no such credential type or country.
-    UnknownCheck = errors(&[Error::UnknownKind, Error::UnknownCountry]);
+    UnknownCheck = errors(&[Error::UnknownKind(Vec::new()), Error::UnknownCountry]).property("known", known());
+    /// There is no such scorer that is open to votes.
+    UnknownScorer = errors(&[Error::UnknownScorer(Vec::new())]).property("known", known());
+    /// The score of an address at that time is not on record, so there is no answer. `invalid` lists up to 20 of them.
+    ScoreNotRecorded = bad_question();
     /// A fault of the server. The log has the cause, under the request's id.
     VerificationInternal = error(text());
     /// A source of proofs does not respond, so there is no answer. Try again later. If a contract gave no answer for an
@@ -84,6 +88,12 @@ responses! {
     InvalidStatementField = rejected(["invalid_field"]);
 }
 
+/// Values that the parameter may have.
+fn known() -> Schema {
+    let description = "The values that the parameter may have here, if it had an unknown one.";
+    ArrayBuilder::new().items(text()).description(Some(description)).into()
+}
+
 /// `{"error": …}` with this schema.
 fn error(schema: ObjectBuilder) -> ObjectBuilder {
     ObjectBuilder::new().property("error", schema).required("error")
@@ -111,5 +121,6 @@ fn bad_question() -> ObjectBuilder {
         .items(entry)
         .description(Some("The invalid entries among several addresses, up to 20."))
         .into();
-    error(text()).property("invalid", entries).property("invalid_count", number("Number of invalid entries."))
+    let count = number("Number of invalid entries.");
+    error(text()).property("invalid", entries).property("invalid_count", count).property("known", known())
 }

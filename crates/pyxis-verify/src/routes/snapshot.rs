@@ -2,87 +2,47 @@
 //! (`docs/reference/behavior/verification.md#voting-strategies`). The voting tool stores the result permanently, so
 //! an unknown answer is an error.
 
-use std::borrow::Cow;
-
 use axum::extract::{Path, RawQuery, State as Extract};
 use axum::response::Response;
-use pyxis_core::address::EvmAddress;
-use pyxis_core::entries;
 use pyxis_core::proof::{Kind, Subject};
 use pyxis_http::json::Raw;
 use pyxis_http::openapi::responses::BodyTooLarge;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::answer;
 use super::parameters::{self, QueryPairs};
 use super::responses::{BadQuestion, OpenResponses, UnknownCheck};
-use super::shared::{ActionId, Addresses, ChainId, Explain, SnapshotBlock};
-use crate::checker::{self, CheckRequest, CheckVerdict};
+use super::shared::{ActionId, Addresses, ChainId, Explain, SnapshotBlock, Strict};
+use super::vote_request::{ApiPostBody, EntryError, PostedVote, VoteRequest};
+use crate::checker::{self, CheckRequest};
 use crate::error::{Error, Result};
 use crate::state::State;
-use crate::values::{Country, StrategyKind, TextOrInteger, VerificationReason, ZeroOrOne};
+use crate::values::{Country, StrategyKind, VerificationReason, ZeroOrOne};
 
-#[derive(Serialize, ToSchema)]
+#[derive(ToSchema)]
 #[schema(as = StrategyScore)]
-struct SnapshotResponse<'a> {
-    score: Vec<AddressScore<'a>>,
+#[expect(dead_code, reason = "responses are written by `vote_request`; this is their description")]
+struct SnapshotResponse {
+    score: Vec<AddressScore>,
 }
 
-#[derive(Serialize, ToSchema)]
-struct AddressScore<'a> {
-    address: &'a str,
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "as above")]
+struct AddressScore {
+    address: String,
     #[schema(value_type = ZeroOrOne)]
     score: u8,
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<VerificationReason>, nullable = false)]
-    reason: Option<&'static str>,
-}
-
-/// The body that the voting tool posts. Its other members are for the tool alone.
-#[derive(Default, Deserialize, ToSchema)]
-#[schema(as = StrategyRequest)]
-struct ApiPostBody {
-    #[serde(default)]
+    reason: Option<()>,
+    /// Only if the entry is not an address.
     #[schema(nullable = false)]
-    options: Option<Options>,
-    /// Chain id.
-    #[serde(default)]
-    #[schema(value_type = TextOrInteger, required)]
-    network: Option<Value>,
-    /// Block number, or `latest`.
-    #[serde(default)]
-    #[schema(value_type = TextOrInteger, required)]
-    snapshot: Option<Value>,
-    #[serde(default)]
-    #[schema(value_type = Vec<String>, required)]
-    addresses: Option<Vec<Value>>,
-}
-
-#[derive(Default, Deserialize, ToSchema)]
-#[schema(as = StrategyOptions)]
-struct Options {
-    /// As in a query: `action-id=123456789`.
-    #[serde(default, rename = "additionalParameters")]
-    #[schema(nullable = false)]
-    additional_parameters: Option<String>,
-}
-
-/// The request's parameters, wherever they were given.
-struct VoteRequest<'a> {
-    network: Option<&'a str>,
-    snapshot: Option<&'a str>,
-    /// As given: an entry that is not a text is written as JSON.
-    addresses: Vec<Cow<'a, str>>,
-    action_id: Option<&'a str>,
-    explain: bool,
+    error: Option<EntryError>,
 }
 
 /// Score addresses for uniqueness, 1 or 0 each.
 ///
 /// For voting strategies: integers, and always the same for a past block. If the source does not respond, the
-/// response is 503, never 0.
+/// response is 503, never 0. An entry that is not an address has score 0 and an `error`, unless no entry is one.
 #[utoipa::path(
     get,
     path = "/snapshot-strategies/sybil-resistance/{credential_type}",
@@ -95,6 +55,7 @@ struct VoteRequest<'a> {
         Addresses,
         ActionId,
         Explain,
+        Strict,
     ),
     responses(
         OpenResponses,
@@ -114,13 +75,13 @@ pub(super) async fn sybil(
 /// Score addresses for residence in the United States, 1 or 0 each.
 ///
 /// For voting strategies: integers, and always the same for a past block. If the source does not respond, the
-/// response is 503, never 0.
+/// response is 503, never 0. An entry that is not an address has score 0 and an `error`, unless no entry is one.
 #[utoipa::path(
     get,
     path = "/snapshot-strategies/residence/country/{country}",
     tag = "Verification",
     operation_id = "scoreResidence",
-    params(("country" = inline(Country), Path), ChainId, SnapshotBlock, Addresses, Explain),
+    params(("country" = inline(Country), Path), ChainId, SnapshotBlock, Addresses, Explain, Strict),
     responses(
         OpenResponses,
         (status = 200, description = "One entry for each address, in the order and spelling that it was given.", body = SnapshotResponse),
@@ -144,7 +105,7 @@ pub(super) async fn residence(
     path = "/snapshot-strategies/sybil-resistance/{credential_type}",
     tag = "Verification",
     operation_id = "scoreSybilResistancePosted",
-    params(("credential_type" = inline(StrategyKind), Path)),
+    params(("credential_type" = inline(StrategyKind), Path), Strict),
     request_body(content = ApiPostBody, example = json!({
             "network": "10",
             "snapshot": "latest",
@@ -180,7 +141,7 @@ pub(super) async fn sybil_posted(
     path = "/snapshot-strategies/residence/country/{country}",
     tag = "Verification",
     operation_id = "scoreResidencePosted",
-    params(("country" = inline(Country), Path)),
+    params(("country" = inline(Country), Path), Strict),
     request_body(content = ApiPostBody, example = json!({
             "network": "10",
             "snapshot": "latest",
@@ -211,14 +172,7 @@ pub(super) async fn residence_posted(
 async fn from_query(state: &State, kind: Result<Kind>, query: Option<&str>) -> Result<String> {
     let kind = kind?;
     let query = QueryPairs::read(query);
-    let asked = VoteRequest {
-        network: query.find("network"),
-        snapshot: query.find("snapshot"),
-        addresses: query.find("addresses").map(split).unwrap_or_default(),
-        action_id: query.find("action-id"),
-        explain: query.explain(),
-    };
-    score(state, kind, &asked).await
+    score(state, kind, &VoteRequest::of_query(&query)).await
 }
 
 async fn from_body(
@@ -228,69 +182,26 @@ async fn from_body(
     Raw(body): &Raw,
 ) -> Result<String> {
     let kind = kind?;
-    let posted: ApiPostBody =
-        serde_json::from_slice(body).map_err(|error| Error::InvalidBody(error.to_string()))?;
-    let (network, snapshot) = (text(posted.network), text(posted.snapshot));
-    let additional = posted.options.and_then(|options| options.additional_parameters);
-    let (query, additional) = (QueryPairs::read(query), QueryPairs::read(additional.as_deref()));
-    let addresses = posted.addresses.unwrap_or_default();
-    let given = |address: &Value| address.as_str().map_or_else(|| address.to_string(), str::to_owned);
-    let asked = VoteRequest {
-        network: network.as_deref(),
-        snapshot: snapshot.as_deref(),
-        addresses: addresses.iter().map(|address| given(address).into()).collect(),
-        action_id: additional.find("action-id").or_else(|| query.find("action-id")),
-        explain: additional.explain() || query.explain(),
-    };
-    score(state, kind, &asked).await
-}
-
-/// The addresses of a query.
-fn split(list: &str) -> Vec<Cow<'_, str>> {
-    list.split(',').map(Cow::from).collect()
-}
-
-/// A number as the tool writes it, or as text.
-fn text(value: Option<Value>) -> Option<String> {
-    match value? {
-        Value::Null => None,
-        Value::String(text) => Some(text).filter(|text| !text.is_empty()),
-        other => Some(other.to_string()),
-    }
+    let posted = PostedVote::read(body)?;
+    let (query, additional) = (QueryPairs::read(query), posted.additional());
+    score(state, kind, &posted.request(&query, &additional)).await
 }
 
 async fn score(state: &State, kind: Kind, asked: &VoteRequest<'_>) -> Result<String> {
-    let network = asked.network.ok_or(Error::Missing("network"))?;
-    let snapshot = asked.snapshot.ok_or(Error::Missing("snapshot"))?;
-    if asked.addresses.is_empty() {
-        return Err(Error::Missing("addresses"));
-    }
+    let (network, snapshot) = asked.place()?;
     let action_id = match kind {
         Kind::ResidenceUs => None,
-        _ => Some(asked.action_id.ok_or(Error::Missing("action-id"))?),
+        _ => Some(asked.find("action-id").ok_or(Error::Missing("action-id"))?),
     };
-    let most = state.config.max_addresses;
-    if asked.addresses.len() > most {
-        return Err(Error::TooManyAddresses(most));
-    }
-    let texts = asked.addresses.iter().map(|text| &**text);
-    let subjects = entries::read(texts, |text| text.parse::<EvmAddress>().map(Subject::from));
-    let subjects = subjects.map_err(Error::InvalidUsers)?;
+    let voters = asked.voters(state.config.max_addresses)?;
     let action_id = action_id.map(parameters::action).transpose()?;
     let snapshot = parameters::snapshot(snapshot)?;
     let network = parameters::chain(state.networks(), network, kind)?;
     let ask = CheckRequest { network, kind, action_id, snapshot };
-    let verdicts = checker::check_many(state, ask, &subjects, asked.explain).await?;
-    render(asked, &verdicts)
-}
-
-fn render(asked: &VoteRequest<'_>, verdicts: &[CheckVerdict]) -> Result<String> {
-    let pairs = asked.addresses.iter().zip(verdicts);
-    let score = pairs.map(|(address, verdict)| AddressScore {
-        address,
-        score: verdict.is_valid().into(),
-        reason: asked.explain.then(|| verdict.reason()),
-    });
-    let shown = SnapshotResponse { score: score.collect() };
-    serde_json::to_string(&shown).map_err(|error| Error::Internal(error.into()))
+    let subjects: Vec<Subject> = voters.addresses().map(Subject::from).collect();
+    let explain = asked.explain();
+    let verdicts = checker::check_many(state, ask, &subjects, explain).await?;
+    let results =
+        verdicts.into_iter().map(|verdict| (u8::from(verdict.is_valid()), explain.then(|| verdict.reason())));
+    voters.render(results, || 0)
 }

@@ -107,13 +107,13 @@ pub async fn list(store: &Store) -> Result<Vec<BlockedRow>> {
 /// The network with this name, or all on which the address can exist.
 fn places<'a>(networks: &'a Networks, subject: Subject, name: Option<&str>) -> Result<Vec<&'a NetworkName>> {
     let fits = |network: &&Network| network.chain_id.is_some() == matches!(subject, Subject::Evm(_));
-    let all = networks.iter().filter(fits);
-    let found: Vec<&NetworkName> = all
-        .map(|network| &network.name)
-        .filter(|known| name.is_none_or(|name| known.as_str() == name))
-        .collect();
+    let fitting: Vec<&NetworkName> = networks.iter().filter(fits).map(|network| &network.name).collect();
+    let wanted = |known: &&&NetworkName| name.is_none_or(|name| known.as_str() == name);
+    let found: Vec<&NetworkName> = fitting.iter().filter(wanted).copied().collect();
     if found.is_empty() {
-        return Err(Error::field("network", "unknown network for this kind of address"));
+        let known: Vec<&str> = fitting.iter().map(|known| known.as_str()).collect();
+        let detail = format!("unknown network for this kind of address; known: {}", known.join(", "));
+        return Err(Error::field("network", detail));
     }
     Ok(found)
 }

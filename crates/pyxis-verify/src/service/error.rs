@@ -39,7 +39,7 @@ impl From<StatementRejection> for AdminError {
 impl From<Error> for AdminError {
     fn from(error: Error) -> Self {
         match error {
-            Error::UnsupportedNetwork => Self::field("network", "unknown network"),
+            Error::UnsupportedNetwork(_) => Self::field("network", "unknown network"),
             Error::Unavailable(error) => unavailable(error),
             error @ (Error::OtherClock(_) | Error::Behind(_)) => unavailable(error),
             other => Self::internal(other),

@@ -45,6 +45,8 @@ pub enum ScorerCommand {
         #[arg(long)]
         threshold: Option<Decimal>,
     },
+    /// Create the sandbox scorer with its test wallets, or what is missing of them, and print it.
+    Sandbox,
     /// Recompute a scorer's stale scores now. Exit 3 if none is stale.
     Rescore {
         /// Scorer number.

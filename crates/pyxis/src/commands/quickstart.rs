@@ -16,12 +16,15 @@ use axum::response::{IntoResponse, Response};
 use pyxis_core::address::EvmAddress;
 use pyxis_core::auth::{Auth, BearerToken};
 use pyxis_core::entropy;
+use pyxis_core::id::ScorerId;
 use pyxis_gateway::admin::credentials::{self, CredentialInput, CredentialPatch};
 use pyxis_gateway::admin::{people, workspaces};
 use pyxis_gateway::{Actor, SecretValue};
+use pyxis_scoring::service::sandbox::{self, WalletState};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
+use super::scorers::sandbox_wallets;
 use super::{bootstrap, out, server, serving_settings};
 use crate::app::{self, App};
 use crate::cli::{Global, Serving};
@@ -72,6 +75,7 @@ struct Welcome {
     agent_key: Option<String>,
     target: Option<String>,
     samples: Option<Samples>,
+    sandbox: Option<ScorerId>,
     proved: Option<EvmAddress>,
 }
 
@@ -100,17 +104,18 @@ async fn prepare(app: &App, upstream: Option<&TcpListener>) -> Result<Welcome> {
         }
     };
     let actor = Actor::cli(workspace.id);
-    let (mut target, mut samples, mut proved) = (None, None, None);
+    let (mut target, mut samples, mut sandbox, mut proved) = (None, None, None, None);
     if let Some(upstream) = upstream {
         target = Some(demo_credential(app, &actor, upstream).await?);
         if app.config.surfaces.scoring {
             samples = Some(samples::prepare(app, &actor).await?);
+            sandbox = Some(sandbox::prepare(&app.scoring, &actor).await?);
         }
         if app.config.surfaces.verification {
             proved = Some(proofs::prepare(app, &actor).await?);
         }
     }
-    Ok(Welcome { link, agent_key, target, samples, proved })
+    Ok(Welcome { link, agent_key, target, samples, sandbox, proved })
 }
 
 /// Stores the first key next to the master key, so that a second run can print the same lines.
@@ -154,6 +159,8 @@ impl Welcome {
             "scorer_id": samples.map(|samples| samples.scorer),
             "proved_address": self.proved,
             "sample_addresses": samples.map(|samples| &samples.addresses),
+            "sandbox_scorer_id": self.sandbox,
+            "sandbox_wallets": self.sandbox.map(|_| sandbox_wallets()),
         })
     }
 
@@ -181,6 +188,15 @@ impl Welcome {
         }
         if let Some(address) = self.proved {
             proofs::print(address, base_url);
+        }
+        if let Some(scorer) = self.sandbox {
+            out::line(format_args!(
+                "  Wallets to test your application with, in scorer {scorer}, the sandbox:\n"
+            ));
+            for state in WalletState::ALL {
+                out::line(format_args!("    {}  {}", state.wallet(), state.as_str()));
+            }
+            out::line("");
         }
     }
 }

@@ -12,6 +12,7 @@ use pyxis_core::stamp::StampName;
 use pyxis_gateway::Actor;
 use pyxis_scoring::service::amount::{self, Amounts};
 use pyxis_scoring::service::catalogue;
+use pyxis_scoring::service::sandbox::{self, WalletState};
 use pyxis_scoring::service::scorers::{self, Scorer, ScorerInput, ScorerPatch};
 use serde_json::{Value, json};
 
@@ -52,10 +53,32 @@ pub(super) async fn run(global: &Global, command: ScorerCommand) -> Result<ExitC
             let file = file.as_deref().map(read).transpose()?;
             set_weights(&app, &actor, id, file, changes, threshold, global.json).await?
         }
+        ScorerCommand::Sandbox => {
+            let id = sandbox::prepare(state, &actor).await?;
+            print_sandbox(global.json, id);
+            true
+        }
         ScorerCommand::Rescore { id } => rescore(&app, &actor, id, global.json).await?,
     };
     app.gateway.audit.stop().await?;
     Ok(if changed { ExitCode::SUCCESS } else { ExitCode::from(NOTHING_TO_DO) })
+}
+
+fn print_sandbox(as_json: bool, id: ScorerId) {
+    if as_json {
+        out::json(&json!({ "scorer_id": id, "wallets": sandbox_wallets() }));
+        return;
+    }
+    out::line(format_args!("scorer {id} is the sandbox; its wallets:"));
+    for state in WalletState::ALL {
+        out::line(format_args!("  {}  {}", state.wallet(), state.as_str()));
+    }
+}
+
+/// The sandbox's wallets by their states.
+pub(super) fn sandbox_wallets() -> Value {
+    let wallet = |state: WalletState| (state.as_str().to_owned(), json!(state.wallet()));
+    Value::Object(WalletState::ALL.into_iter().map(wallet).collect())
 }
 
 /// Weights from a JSON file.
@@ -115,7 +138,7 @@ async fn warn_about_unknown(
 
 /// True if anything was outdated.
 async fn rescore(app: &App, actor: &Actor, id: ScorerId, as_json: bool) -> Result<bool> {
-    let found = scorers::progress(&app.scoring.store, actor.workspace, id, app.scoring.now()).await?;
+    let found = scorers::progress(&app.scoring.books, actor.workspace, id, app.scoring.now()).await?;
     let done = if found.outdated == 0 {
         0
     } else {

@@ -60,6 +60,11 @@ const KEYS: &[SettingKey] = &[
     ),
     key("earlier_paths", "true", "True to also serve the paths of the earlier Stamps API (`/registry/…`)."),
     key(
+        "vote_scorers",
+        "",
+        "Numbers of the scorers whose scores voting tools may read without a key, separated by commas. Everyone can then read the score of any address in them.",
+    ),
+    key(
         "score_signature_secs",
         "3600",
         "Longest time that a signed score is valid, in seconds: 300 to 604800. It never outlives the score.",

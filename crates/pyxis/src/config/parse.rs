@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use ipnet::IpNet;
+use pyxis_core::id::ScorerId;
 use pyxis_core::nearest::suggestion;
 use pyxis_core::secret::SecretString;
 use pyxis_core::target::{Host, Scheme, Target};
@@ -182,6 +183,18 @@ pub(super) fn surfaces(text: &str) -> Result<Surfaces> {
     } else {
         bail!("PX_SURFACES / --surfaces is empty; use scoring, verification, proxy, dashboard")
     }
+}
+
+/// The numbers of scorers.
+pub(super) fn vote_scorers(text: &str) -> Result<Vec<ScorerId>> {
+    let numbers = text.split(',').map(str::trim).filter(|number| !number.is_empty());
+    let read = |number: &str| {
+        let found = number.parse().ok();
+        found.with_context(|| {
+            format!("PX_VOTE_SCORERS: {number} is not a scorer's number; `pyxis scorer list` shows them")
+        })
+    };
+    numbers.map(read).collect()
 }
 
 pub(super) fn otlp_endpoint(url: &str) -> Result<()> {

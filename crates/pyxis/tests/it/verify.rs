@@ -13,4 +13,5 @@ mod lagging;
 mod nodes;
 mod order;
 mod registry;
+mod sandbox;
 mod strategies;

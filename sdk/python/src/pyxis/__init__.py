@@ -33,7 +33,7 @@ from pyxis.errors import (
     UpstreamError,
 )
 from pyxis.model.catalogue import CatalogueStamp, Platform, PlatformGroup
-from pyxis.model.score import ExplainedStamp, Score, ScoreExplanation, StampScore
+from pyxis.model.score import ExplainedStamp, FailedScore, FailedScoreReason, Score, ScoreExplanation, StampScore
 from pyxis.model.stamp import PlatformHead, Stamp, StampMetadata, StampOutcome, StampPage, StampRejection
 from pyxis.model.verification import UNIVERSAL_ACTION, CleanHands, ProofKind, Verification
 from pyxis.model.wallet import ModelName, ModelScore
@@ -53,6 +53,8 @@ __all__ = [
     "CleanHands",
     "ConflictError",
     "ExplainedStamp",
+    "FailedScore",
+    "FailedScoreReason",
     "InvalidArgumentError",
     "InvalidEntry",
     "InvalidResponseError",

@@ -17,7 +17,7 @@ from pyxis.core.secret import Secret
 from pyxis.core.sync_driver import SyncDriver
 from pyxis.core.transport import Connection
 from pyxis.model.catalogue import Platform
-from pyxis.model.score import Score
+from pyxis.model.score import FailedScore, Score
 from pyxis.model.stamp import Stamp, StampOutcome, StampPage
 from pyxis.model.verification import CleanHands, ProofKind, Verification
 from pyxis.model.wallet import ModelName, ModelScore
@@ -53,8 +53,18 @@ class Pyxis:
         return self._driver.run(scoring.score(self._exchange, scorer_id, address, explain))
 
     def scores(self, scorer_id: int, addresses: Iterable[str]) -> list[Score]:
-        """Read the scores of any number of addresses, in their order. Each 1,000 count as one request."""
+        """Read the scores of any number of addresses, in their order. Each 1,000 count as one request.
+
+        One entry that is not an address refuses all; see `score_entries`.
+        """
         return self._driver.run(scoring.scores(self._exchange, scorer_id, addresses))
+
+    def score_entries(self, scorer_id: int, addresses: Iterable[str]) -> list[Score | FailedScore]:
+        """Read the scores of any number of addresses, in their order, with a `FailedScore` for each that is not one.
+
+        Each 1,000 count as one request.
+        """
+        return self._driver.run(scoring.score_entries(self._exchange, scorer_id, addresses))
 
     def history(self, scorer_id: int, address: str, before: date) -> Score | None:
         """Read the latest score that was answered before a day or time; None if there is none."""

@@ -67,6 +67,40 @@ pub struct ExplainedStamp {
     pub reason: String,
 }
 
+/// An entry of a batch that has no score.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct FailedScore {
+    /// The entry as it was sent, shortened to 100 characters.
+    pub address: String,
+    pub error: FailedScoreReason,
+}
+
+/// The reason that an entry has no score.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct FailedScoreReason {
+    /// Position in the list of addresses, from 0.
+    pub index: usize,
+    /// `invalid_address`.
+    pub code: String,
+    pub detail: String,
+}
+
+/// An item of a batch. The error of a failed one is an object, that of a score is null or a text.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum ScoreEntry {
+    Failed(FailedScore),
+    Score(Box<Score>),
+}
+
+/// Items in the order of the request.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(crate) struct ScoreEntries {
+    pub items: Vec<ScoreEntry>,
+}
+
 /// Scores in the order of the request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scores {

@@ -431,10 +431,12 @@ pub(super) async fn deliveries(
     Manager(actor): Manager,
     Query(which): Query<DeliveryListParams>,
 ) -> Result<Json<Deliveries>> {
+    let events: Vec<_> = WebhookEvent::ALL.iter().map(|event| event.as_str()).collect();
+    let events = format!("one of {}", events.join(", "));
     let filter = DeliveryFilter {
         webhook: read("webhook_id", which.webhook_id.as_deref(), UUID, |text| text.parse().ok())?,
         status: read("status", which.status.as_deref(), STATUSES, DeliveryStatus::from_name)?,
-        event: read("event", which.event.as_deref(), "the name of an event", WebhookEvent::from_name)?,
+        event: read("event", which.event.as_deref(), &events, WebhookEvent::from_name)?,
         txn: read("txn_id", which.txn_id.as_deref(), UUID, |text| text.parse().ok())?,
         before: read("before", which.before.as_deref(), UUID, |text| text.parse().ok())?,
     };

@@ -230,13 +230,19 @@ engines! {
             assert_eq!(allowed.header("access-control-allow-methods"), methods, "{path}");
             assert_eq!(allowed.header("access-control-allow-headers"), "content-type,x-api-key", "{path}");
         }
-        let page = async |method: Method, path: &str, key: &str| {
-            let mut asked = request(method, path, key, "{".to_owned());
+        let page_with = async |method: Method, path: &str, key: &str, body: String| {
+            let mut asked = request(method, path, key, body);
             asked.headers_mut().insert("origin", "https://app.example".parse().unwrap());
             scene.send(asked).await
         };
+        let large = page_with(Method::POST, &batch, &scene.key, " ".repeat(200_000)).await;
+        assert_eq!((large.status.as_u16(), &*large.header("access-control-allow-origin")), (413, "*"));
+        let page = async |method: Method, path: &str, key: &str| {
+            page_with(method, path, key, "{".to_owned()).await
+        };
         for (method, path, key, status) in [
             (Method::POST, batch.as_str(), scene.key.as_str(), 400),
+            (Method::POST, &format!("{batch}?strict=true"), &scene.key, 400),
             (Method::POST, &batch, "wrong", 401),
             (Method::GET, &batch, &scene.key, 405),
             (Method::PATCH, "/v2/stamps/metadata", &scene.key, 405),

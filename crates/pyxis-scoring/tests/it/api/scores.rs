@@ -183,10 +183,41 @@ engines! {
         assert_eq!(scene.scores(scorer, &many).await.json()["items"].as_array().unwrap().len(), 1000);
     }
 
+    async fn an_entry_that_is_not_an_address_is_reported_in_its_place_and_the_others_are_scored(scene: &Scene) {
+        let scorer = scene.scorer("2", WEIGHTS).await;
+        scene.verify(wallet(1), "B", "b:1", 9).await;
+        let (good, long) = (wallet(1).to_string(), "é".repeat(500));
+        let summed = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1Beaed";
+        let body = json!({"addresses": ["vitalik.eth", good, 7, good, long, summed, null]}).to_string();
+        let path = format!("/v2/stamps/{scorer}/scores");
+        let answer = scene.ask(Method::POST, &path, &scene.key, body).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.text);
+        let score = scene.score(scorer, wallet(1)).await;
+        assert_eq!(score["passing_score"], true);
+        let failed = |index: usize, address: &str, detail: &str| {
+            json!({"address": address, "error": {"index": index, "code": "invalid_address", "detail": detail}})
+        };
+        let form = "not an address: write 0x followed by 40 hex characters";
+        let sum = "wrong checksum (ERC-55): look for a typo, or write it in lower case";
+        let wanted = json!({"items": [
+            failed(0, "vitalik.eth", form), score, failed(2, "7", form), score,
+            failed(4, &format!("{}…", "é".repeat(100)), form), failed(5, summed, sum), failed(6, "null", form),
+        ]});
+        assert_eq!(answer.json(), wanted);
+        // All of them may be wrong, and nothing is stored for any.
+        let body = json!({"addresses": vec!["x"; 1000]}).to_string();
+        let items = scene.ask(Method::POST, &path, &scene.key, body).await.json()["items"].clone();
+        assert_eq!((items.as_array().unwrap().len(), &items[999]), (1000, &failed(999, "x", form)));
+        assert_eq!(scene.count("holders").await, 1);
+        let answer = scene.ask(Method::POST, &format!("{path}?strict=maybe"), &scene.key, "{}".to_owned()).await;
+        answer.complains_about("query", "strict");
+    }
+
     async fn a_batch_that_is_malformed_is_refused_whole(scene: &Scene) {
         let scorer = scene.scorer("2", WEIGHTS).await;
         let post = async |body: String| {
-            scene.ask(Method::POST, &format!("/v2/stamps/{scorer}/scores"), &scene.key, body).await
+            let path = format!("/v2/stamps/{scorer}/scores?strict=true");
+            scene.ask(Method::POST, &path, &scene.key, body).await
         };
         let many: Vec<_> = (0..1001).map(wallet).collect();
         for (body, status) in [

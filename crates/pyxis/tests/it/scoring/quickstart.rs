@@ -115,10 +115,16 @@ engines! {
         let welcome = first.welcome.clone();
         drop(first);
         let again = Running::start(&app, &[]);
-        for same in ["api_key", "scorer_id", "sample_addresses", "agent_key"] {
+        for same in
+            ["api_key", "scorer_id", "sample_addresses", "agent_key", "sandbox_scorer_id", "sandbox_wallets"]
+        {
             assert_eq!(again.welcome[same], welcome[same], "{same}");
         }
         assert_eq!(again.score(0).await["score"], passes["score"]);
+        let (sandbox, wallet) = (&again.welcome["sandbox_scorer_id"], &again.welcome["sandbox_wallets"]["passes"]);
+        let path = format!("/v2/stamps/{sandbox}/score/{}", wallet.as_str().unwrap());
+        let tested = again.client.clone().with("x-api-key", again.said("api_key")).get(&path).send().await;
+        assert_eq!(tested.expect(200).json()["passing_score"], true);
         let proved = again.welcome["proved_address"].as_str().unwrap();
         let path = format!("/sybil-resistance/gov-id/optimism?user={proved}&action-id=123456789");
         let check = again.client.get(&path).send().await.expect(200).json();

@@ -89,8 +89,9 @@ def decode(kind: Any, value: object, place: str = "response") -> Any:
     if origin is Annotated:
         return _annotated(kind, value, place)
     if origin in (Union, UnionType):
-        (inner,) = (each for each in get_args(kind) if each is not NoneType)
-        return None if value is None else decode(inner, value, place)
+        if value is None:
+            return None
+        return _one_of([each for each in get_args(kind) if each is not NoneType], value, place)
     if origin is tuple:
         items = _expect(list, value, place)
         if get_args(kind)[-1] is not Ellipsis:
@@ -104,6 +105,16 @@ def decode(kind: Any, value: object, place: str = "response") -> Any:
     if is_dataclass(kind):
         return _dataclass(kind, _expect(dict, value, place), place)
     return _expect(kind, value, place)
+
+
+def _one_of(kinds: list[Any], value: object, place: str) -> Any:
+    """The value as the first of the kinds that fits; the last one names the fault."""
+    for kind in kinds[:-1]:
+        try:
+            return decode(kind, value, place)
+        except InvalidResponseError:
+            continue
+    return decode(kinds[-1], value, place)
 
 
 def _dataclass(kind: Any, value: Mapping[str, object], place: str) -> Any:

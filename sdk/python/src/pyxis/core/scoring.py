@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime, timezone
 
 from pyxis.core.decode import decode, parse_json
@@ -10,12 +11,13 @@ from pyxis.core.endpoint import Endpoint
 from pyxis.core.exchange import Exchange, Plan
 from pyxis.errors import BadRequestError, InvalidArgumentError, InvalidEntry, InvalidResponseError
 from pyxis.model.catalogue import Platform
-from pyxis.model.score import Score, Scores
+from pyxis.model.score import FailedScore, Score, ScoreEntries, Scores
 from pyxis.model.stamp import RemovedStamps, StampOutcome, StampOutcomes, StampPage
 from pyxis.model.wallet import ModelScore, ModelScoreResponse
 
 SCORE = Endpoint("GET", "/v2/stamps/{scorer_id}/score/{address}", Score, frozenset({"explain"}))
-SCORES = Endpoint("POST", "/v2/stamps/{scorer_id}/scores", Scores, body=frozenset({"addresses"}))
+SCORES = Endpoint("POST", "/v2/stamps/{scorer_id}/scores", Scores, frozenset({"strict"}), frozenset({"addresses"}))
+SCORE_ENTRIES = replace(SCORES, response=ScoreEntries)
 HISTORY = Endpoint("GET", "/v2/stamps/{scorer_id}/score/{address}/history", Scores, frozenset({"created_at"}))
 STAMPS = Endpoint("GET", "/v2/stamps/{address}", StampPage, frozenset({"include_metadata", "limit", "token"}))
 # The same credential again is `unchanged`, and a Stamp is removed once: both may be repeated.
@@ -39,23 +41,52 @@ def score(exchange: Exchange, scorer_id: int, address: str, explain: bool) -> Pl
 
 def scores(exchange: Exchange, scorer_id: int, addresses: Iterable[str]) -> Plan[list[Score]]:
     """The scores of any number of addresses, in requests of at most `BATCH`."""
-    if isinstance(addresses, str):
-        raise InvalidArgumentError("addresses must be a list of texts, not one text")
-    wanted = list(addresses)
+    wanted = _texts(addresses)
     path = {"scorer_id": _scorer(scorer_id)}
     found: list[Score] = []
     for start in range(0, len(wanted), BATCH):
         part = wanted[start : start + BATCH]
-        request = SCORES.request(path, body={"addresses": part})
+        request = SCORES.request(path, {"strict": True}, body={"addresses": part})
         try:
             result: Scores = yield from exchange.call(SCORES, request)
         except BadRequestError as error:
             error.invalid = tuple(InvalidEntry(e.index + start, e.value, e.reason) for e in error.invalid)
             raise
-        if len(result.items) != len(part):
-            raise InvalidResponseError(f"{len(result.items)} scores for {len(part)} addresses")
+        _check_length(len(result.items), len(part))
         found += result.items
     return found
+
+
+def score_entries(exchange: Exchange, scorer_id: int, addresses: Iterable[str]) -> Plan[list[Score | FailedScore]]:
+    """The same, with an entry that is not an address as a `FailedScore` in its place."""
+    wanted = _texts(addresses)
+    path = {"scorer_id": _scorer(scorer_id)}
+    found: list[Score | FailedScore] = []
+    for start in range(0, len(wanted), BATCH):
+        part = wanted[start : start + BATCH]
+        request = SCORE_ENTRIES.request(path, body={"addresses": part})
+        result: ScoreEntries = yield from exchange.call(SCORE_ENTRIES, request)
+        _check_length(len(result.items), len(part))
+        found += [_moved(item, start) for item in result.items]
+    return found
+
+
+def _moved(item: FailedScore | Score, start: int) -> FailedScore | Score:
+    """The entry with its position in the whole list."""
+    if isinstance(item, Score):
+        return item
+    return replace(item, error=replace(item.error, index=item.error.index + start))
+
+
+def _texts(addresses: Iterable[str]) -> list[str]:
+    if isinstance(addresses, str):
+        raise InvalidArgumentError("addresses must be a list of texts, not one text")
+    return list(addresses)
+
+
+def _check_length(found: int, wanted: int) -> None:
+    if found != wanted:
+        raise InvalidResponseError(f"{found} scores for {wanted} addresses")
 
 
 def history(exchange: Exchange, scorer_id: int, address: str, before: date | datetime) -> Plan[Score | None]:

@@ -61,6 +61,33 @@ class Score:
 
 
 @dataclass(frozen=True)
+class FailedScoreReason:
+    """The reason that an entry of a batch has no score."""
+
+    #: Position in the list of addresses, from 0.
+    index: int
+    #: `invalid_address`.
+    code: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class FailedScore:
+    """An entry of a batch that has no score."""
+
+    #: The entry as it was sent, shortened to 100 characters.
+    address: str
+    error: FailedScoreReason
+
+
+@dataclass(frozen=True)
+class ScoreEntries:
+    """Scores and failed entries in the order of the request."""
+
+    items: tuple[FailedScore | Score, ...]
+
+
+@dataclass(frozen=True)
 class Scores:
     """Scores in the order of the request."""
 
