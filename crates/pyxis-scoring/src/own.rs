@@ -19,7 +19,8 @@ pub(crate) use evaluate::{Subject, evaluate};
 pub(crate) use issue::{IssueOutcome, IssueRequest, MAX_ISSUED, issue};
 pub(crate) use keys::{new_row, signer};
 pub use recheck::{CheckScope, RecheckCount, recheck, run};
-pub(crate) use rule::{ALLOW_LIST, NETWORK, OnChainRule, Rule};
+pub use rule::ALLOW_LIST;
+pub(crate) use rule::{NETWORK, OnChainRule, StampRule};
 
 /// The nullifier of a Stamp that counts for one address.
 pub(crate) fn nullifier_of(address: EvmAddress) -> Nullifier {

@@ -13,7 +13,7 @@ use pyxis_store::{Tx, listed_addresses, revocations, stamp_keys, stamps};
 use super::conditions::{Holding, Item};
 use super::evaluate::{Subject, Verdict, evaluate};
 use super::recheck::INTERVAL;
-use super::{OnChainRule, Rule, amount, keys, nullifier_of};
+use super::{OnChainRule, StampRule, amount, keys, nullifier_of};
 use crate::credential::{self, MAX_NULLIFIERS, Statement, VerifiedCredential};
 use crate::engine::{self, IngestOutcome};
 use crate::error::{Error, Result};
@@ -56,7 +56,7 @@ pub(crate) async fn issue(
         let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         return refused("unknown_stamp", format!("{} is not issued here; issued: {known}", asked.provider));
     };
-    let rule = Rule::of(&row)?;
+    let rule = StampRule::of(&row)?;
     let items = match read_items(&rule, &asked.items) {
         Ok(items) => items,
         Err(detail) => return refused("invalid_items", detail),
@@ -81,10 +81,10 @@ fn refused(code: &'static str, detail: impl Into<String>) -> Result<IssueOutcome
 }
 
 /// The items that a rule wants, in order.
-fn read_items(rule: &Rule, texts: &[String]) -> Result<Vec<Word>, String> {
+fn read_items(rule: &StampRule, texts: &[String]) -> Result<Vec<Word>, String> {
     let wanted = match rule {
-        Rule::AllowList => Item::None,
-        Rule::OnChain(OnChainRule { condition, .. }) => condition.items(),
+        StampRule::AllowList => Item::None,
+        StampRule::OnChain(OnChainRule { condition, .. }) => condition.items(),
     };
     let read = |text: &String| amount::read(text).ok_or_else(|| format!("{text:?} is not a number"));
     let mut items = texts.iter().map(read).collect::<Result<Vec<Word>, String>>()?;
@@ -117,10 +117,7 @@ async fn issued_before(
 ) -> Result<Option<IssueOutcome>> {
     let issued = issued_stamps::find(&state.store, workspace, &row.provider, address).await?;
     let Some(issued) = issued.filter(|issued| issued.expires_at > now) else { return Ok(None) };
-    let mut tx = state.store.begin().await?;
-    let revoked = revocations::revoked_among(&mut tx, workspace, &[issued.digest]).await?;
-    drop(tx);
-    if !revoked.is_empty() {
+    if revocations::find(&state.store, workspace, &issued.digest).await?.is_some() {
         let until = issued.expires_at.to_rfc3339();
         let detail = format!("this Stamp was revoked for the address; it can be issued again from {until}");
         return Ok(Some(Refused { code: "revoked", detail }));
@@ -138,13 +135,13 @@ async fn find_out(
     workspace: WorkspaceId,
     address: EvmAddress,
     row: &OwnStampRow,
-    rule: &Rule,
+    rule: &StampRule,
     items: Vec<Word>,
     now: UnixMillis,
 ) -> Result<Result<Holding, IssueOutcome>> {
     let OnChainRule { network, condition } = match rule {
-        Rule::OnChain(rule) => rule,
-        Rule::AllowList => {
+        StampRule::OnChain(rule) => rule,
+        StampRule::AllowList => {
             let found = listed_addresses::among(&state.store, workspace, &row.provider, &[address]).await?;
             let holding = Holding { nullifiers: vec![nullifier_of(address)], expires_at: None };
             return Ok(if found.is_empty() { Err(not_listed()) } else { Ok(holding) });

@@ -17,7 +17,7 @@ use pyxis_store::{listed_addresses, own_stamps};
 use tokio::sync::watch;
 
 use super::evaluate::{Subject, Verdict, evaluate};
-use super::{OnChainRule, Rule, amount};
+use super::{OnChainRule, StampRule, amount};
 use crate::engine;
 use crate::error::{Error, Result};
 use crate::state::State;
@@ -46,12 +46,6 @@ pub struct RecheckCount {
     pub failed: u64,
 }
 
-impl RecheckCount {
-    const fn all(self) -> u64 {
-        self.held + self.withdrawn + self.failed
-    }
-}
-
 /// Stamps to check.
 #[derive(Clone, Copy, Debug)]
 pub enum CheckScope<'a> {
@@ -78,65 +72,79 @@ pub async fn run(state: State, mut stop: watch::Receiver<bool>) {
 pub async fn recheck(state: &State, scope: CheckScope<'_>) -> Result<RecheckCount> {
     let mut total = RecheckCount::default();
     for _ in 0..ROUND {
-        let done = recheck_batch(state, scope).await?;
+        let (done, more) = recheck_batch(state, scope).await?;
         total.held += done.held;
         total.withdrawn += done.withdrawn;
         total.failed += done.failed;
-        if done.all() < u64::from(BATCH) {
+        if !more {
             break;
         }
     }
     Ok(total)
 }
 
-async fn recheck_batch(state: &State, scope: CheckScope<'_>) -> Result<RecheckCount> {
+async fn recheck_batch(state: &State, scope: CheckScope<'_>) -> Result<(RecheckCount, bool)> {
     let now = state.now();
-    let claimed = claim(state, scope, now).await?;
+    let (claimed, more) = claim(state, scope, now).await?;
     let mut done = RecheckCount::default();
     let mut groups: BTreeMap<(String, StampName), Vec<IssuedStampRow>> = BTreeMap::new();
     for row in claimed {
         groups.entry((row.workspace_id.to_string(), row.provider.clone())).or_default().push(row);
     }
     for rows in groups.into_values() {
-        let (expired, rows): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.expires_at <= now);
-        for row in &expired {
-            issued_stamps::remove(&state.store, row).await?;
-        }
-        let standings = standings(state, &rows, now).await?;
-        for (row, standing) in rows.iter().zip(standings) {
-            let pause = match standing {
-                Standing::Withdraw(reason) => {
-                    withdraw(state, row, reason).await?;
-                    done.withdrawn += 1;
-                    continue;
-                }
-                Standing::Holds => {
-                    done.held += 1;
-                    INTERVAL
-                }
-                Standing::Unknown => {
-                    done.failed += 1;
-                    RETRY
-                }
-            };
-            issued_stamps::move_check(&state.store, row, now.plus(pause)).await?;
+        // The faults of one rule do not keep the others from being checked.
+        if let Err(error) = check_group(state, &rows, now, &mut done).await {
+            tracing::warn!(%error, "cannot check issued Stamps of one name; will retry");
         }
     }
     for (outcome, count) in [("held", done.held), ("withdrawn", done.withdrawn), ("failed", done.failed)] {
         counter!(metric::STAMP_CHECKS.name, "outcome" => outcome).increment(count);
     }
-    Ok(done)
+    Ok((done, more))
 }
 
-/// The due Stamps that this call claimed.
-async fn claim(state: &State, scope: CheckScope<'_>, now: UnixMillis) -> Result<Vec<IssuedStampRow>> {
+/// Checks claimed Stamps of one name in one workspace.
+async fn check_group(
+    state: &State,
+    rows: &[IssuedStampRow],
+    now: UnixMillis,
+    done: &mut RecheckCount,
+) -> Result<()> {
+    let (expired, rows): (Vec<_>, Vec<_>) = rows.iter().cloned().partition(|row| row.expires_at <= now);
+    for row in &expired {
+        issued_stamps::remove(&state.store, row).await?;
+    }
+    for (row, outcome) in rows.iter().zip(outcomes(state, &rows, now).await?) {
+        let pause = match outcome {
+            CheckOutcome::Withdraw(reason) => {
+                withdraw(state, row, reason).await?;
+                done.withdrawn += 1;
+                continue;
+            }
+            CheckOutcome::Holds => {
+                done.held += 1;
+                INTERVAL
+            }
+            CheckOutcome::Unknown => {
+                done.failed += 1;
+                RETRY
+            }
+        };
+        issued_stamps::move_check(&state.store, row, now.plus(pause)).await?;
+    }
+    Ok(())
+}
+
+/// The due Stamps that this call claimed, and true if more may be due.
+async fn claim(state: &State, scope: CheckScope<'_>, now: UnixMillis) -> Result<(Vec<IssuedStampRow>, bool)> {
     let of = match scope {
         CheckScope::All => None,
         CheckScope::Named(workspace, provider) => Some((workspace, provider)),
     };
     let due = issued_stamps::due(&state.store, of, now, BATCH).await?;
+    let more = due.len() >= BATCH as usize;
     if due.is_empty() {
-        return Ok(due);
+        return Ok((due, more));
     }
     engine::retry_on_conflict(|| async {
         let mut tx = state.store.begin().await?;
@@ -147,13 +155,13 @@ async fn claim(state: &State, scope: CheckScope<'_>, now: UnixMillis) -> Result<
             }
         }
         tx.commit().await?;
-        Ok(Some(claimed))
+        Ok(Some((claimed, more)))
     })
     .await
 }
 
-/// Standing of an issued Stamp.
-enum Standing {
+/// Outcome for an issued Stamp.
+enum CheckOutcome {
     Holds,
     /// Its rule no longer holds, for this reason.
     Withdraw(String),
@@ -161,28 +169,28 @@ enum Standing {
     Unknown,
 }
 
-/// The standings of Stamps of one name in one workspace, in order.
-async fn standings(state: &State, rows: &[IssuedStampRow], now: UnixMillis) -> Result<Vec<Standing>> {
+/// The outcomes for Stamps of one name in one workspace, in order.
+async fn outcomes(state: &State, rows: &[IssuedStampRow], now: UnixMillis) -> Result<Vec<CheckOutcome>> {
     let Some(IssuedStampRow { workspace_id: workspace, provider, .. }) = rows.first() else {
         return Ok(Vec::new());
     };
     let Some(rule) = own_stamps::find(&state.store, *workspace, provider).await? else {
-        let gone = || Standing::Withdraw("this Stamp is no longer issued".to_owned());
+        let gone = || CheckOutcome::Withdraw("this Stamp is no longer issued".to_owned());
         return Ok(rows.iter().map(|_| gone()).collect());
     };
-    let OnChainRule { network, condition } = match Rule::of(&rule)? {
-        Rule::OnChain(rule) => rule,
-        Rule::AllowList => {
+    let OnChainRule { network, condition } = match StampRule::of(&rule)? {
+        StampRule::OnChain(rule) => rule,
+        StampRule::AllowList => {
             let addresses: Vec<_> = rows.iter().map(|row| row.address).collect();
             let listed = listed_addresses::among(&state.store, *workspace, provider, &addresses).await?;
             let standing = |row: &IssuedStampRow| match listed.contains(&row.address) {
-                true => Standing::Holds,
-                false => Standing::Withdraw("the address left the list".to_owned()),
+                true => CheckOutcome::Holds,
+                false => CheckOutcome::Withdraw("the address left the list".to_owned()),
             };
             return Ok(rows.iter().map(standing).collect());
         }
     };
-    let unknown = || rows.iter().map(|_| Standing::Unknown).collect();
+    let unknown = || rows.iter().map(|_| CheckOutcome::Unknown).collect();
     let Some(network) = state.networks.named(&network) else {
         tracing::warn!(network, %provider, "no node of this network; its Stamps are not checked");
         return Ok(unknown());
@@ -197,11 +205,11 @@ async fn standings(state: &State, rows: &[IssuedStampRow], now: UnixMillis) -> R
     match evaluate(network, &*condition, &subjects, now).await {
         Ok(verdicts) => {
             let standing = |verdict| match verdict {
-                Ok(Verdict::Holds(_)) => Standing::Holds,
-                Ok(Verdict::Fails(reason)) => Standing::Withdraw(reason),
+                Ok(Verdict::Holds(_)) => CheckOutcome::Holds,
+                Ok(Verdict::Fails(reason)) => CheckOutcome::Withdraw(reason),
                 Err(cause) => {
                     tracing::warn!(%cause, %provider, "a contract gives no usable answer; its Stamp stays");
-                    Standing::Unknown
+                    CheckOutcome::Unknown
                 }
             };
             Ok(verdicts.into_iter().map(standing).collect())

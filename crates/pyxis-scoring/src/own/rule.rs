@@ -8,12 +8,12 @@ use super::conditions::{self, Condition, KINDS};
 use crate::error::{Error, Result};
 
 /// Kind of a rule that is a list of addresses.
-pub(crate) const ALLOW_LIST: &str = "allow_list";
+pub const ALLOW_LIST: &str = "allow_list";
 /// Setting of every condition that names its network.
 pub(crate) const NETWORK: &str = "network";
 
 /// A rule.
-pub(crate) enum Rule {
+pub(crate) enum StampRule {
     AllowList,
     OnChain(OnChainRule),
 }
@@ -25,7 +25,7 @@ pub(crate) struct OnChainRule {
     pub(crate) condition: Box<dyn Condition>,
 }
 
-impl Rule {
+impl StampRule {
     /// The rule of a stored own Stamp.
     pub(crate) fn of(row: &OwnStampRow) -> Result<Self> {
         if row.kind == ALLOW_LIST {

@@ -11,7 +11,7 @@ use pyxis_store::own_stamps::{self as rows, OwnStampRow};
 use super::own_stamps::{self, OwnStampInput};
 use super::{Error, Result};
 use crate::own::{
-    ALLOW_LIST, Item, KINDS, Kind, NETWORK, OnChainRule, Rule, SettingError, Subject, evaluate,
+    ALLOW_LIST, Item, KINDS, Kind, NETWORK, OnChainRule, SettingError, StampRule, Subject, evaluate,
 };
 use crate::state::State;
 
@@ -81,7 +81,7 @@ pub async fn create(
     settings.remove(NETWORK);
     crate::own::read_condition(kind, &settings)
         .map_err(|SettingError { name, detail }| Error::field(format!("settings.{name}"), detail))?;
-    let Rule::OnChain(rule) = Rule::of(&row)? else {
+    let StampRule::OnChain(rule) = StampRule::of(&row)? else {
         return Err(Error::internal("a condition that is a list"));
     };
     try_out(state, &rule).await?;

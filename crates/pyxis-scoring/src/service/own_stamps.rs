@@ -3,10 +3,10 @@
 use pyxis_core::actor::Actor;
 use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::decimal::Decimal;
-use pyxis_core::id::ScorerId;
+use pyxis_core::id::{ScorerId, WorkspaceId};
 use pyxis_core::stamp::StampName;
 use pyxis_store::own_stamps::{self, OwnStampRow};
-use pyxis_store::{issued_stamps, listed_addresses};
+use pyxis_store::{Store, issued_stamps, listed_addresses};
 use serde_json::json;
 
 use super::scorers::{self, ScorerPatch};
@@ -14,6 +14,8 @@ use super::stamp_signing::check_days;
 use super::{Error, Result, check_text, stamp_keys};
 use crate::own::{CheckScope, RecheckCount, recheck};
 use crate::state::State;
+
+pub use crate::own::ALLOW_LIST;
 
 /// Maximum number of own Stamps in a workspace.
 const MAX_OWN: usize = 200;
@@ -31,6 +33,23 @@ pub struct OwnStampInput {
     pub valid_days: i64,
     /// A scorer and the Stamp's weight in it.
     pub weight: Option<(ScorerId, Decimal)>,
+}
+
+/// An own Stamp in lists.
+#[derive(Clone, Debug)]
+pub struct OwnStamp {
+    pub name: StampName,
+    /// [`ALLOW_LIST`], or a kind of condition.
+    pub kind: String,
+    pub description: String,
+}
+
+/// Every own Stamp of a workspace, by name.
+pub async fn list(store: &Store, workspace: WorkspaceId) -> Result<Vec<OwnStamp>> {
+    let rows = own_stamps::list(store, workspace).await?;
+    let stamp =
+        |row: OwnStampRow| OwnStamp { name: row.provider, kind: row.kind, description: row.description };
+    Ok(rows.into_iter().map(stamp).collect())
 }
 
 /// Adds an own Stamp. The first one also makes the workspace's key.

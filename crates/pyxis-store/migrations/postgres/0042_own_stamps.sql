@@ -29,7 +29,7 @@ CREATE TABLE listed_addresses (
     PRIMARY KEY (workspace_id, provider, address)
 );
 
--- What was issued by such a rule, and when it is checked again. Whoever checks moves check_at first.
+-- Stamps issued by such a rule, and when each is checked again. A check moves check_at first.
 CREATE TABLE issued_stamps (
     workspace_id TEXT NOT NULL,
     provider TEXT NOT NULL,

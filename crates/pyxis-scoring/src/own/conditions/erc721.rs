@@ -70,6 +70,10 @@ impl Condition for Tokens {
     }
 
     fn step(&self, about: &About<'_>, answers: &[CallResult]) -> Result<Step, Cause> {
+        // The rule may have had another kind when the Stamp was issued.
+        if about.items.len() < self.at_least {
+            return Ok(Step::Fails("no token is named".to_owned()));
+        }
         if answers.is_empty() {
             let call = |id: &Word| Call { to: self.contract, data: abi::call(*OWNER_OF, &[*id]) };
             // Each of them is claimed, so each must be the holder's.
