@@ -19,7 +19,9 @@ suite("EAS", { skip: PROGRAM ? false : "PX_TEST_PYXIS is not set" }, () => {
   let installation, chain, provider, registry, eas, resolver, sdk, schema, onChain;
 
   before(async () => {
-    [installation, chain] = await Promise.all([startPyxis(), startChain()]);
+    chain = await startChain();
+    const networks = { local: { chain_id: chain.id, rpc: [chain.url] } };
+    installation = await startPyxis({ PX_NETWORKS: JSON.stringify(networks) });
     provider = new JsonRpcProvider(chain.url, undefined, { pollingInterval: 20 });
     registry = await chain.deploy(compiled("SchemaRegistry"));
     eas = await chain.deploy(compiled("EAS"), [registry.address]);
@@ -100,6 +102,40 @@ suite("EAS", { skip: PROGRAM ? false : "PX_TEST_PYXIS is not set" }, () => {
     const record = await score(passing);
     assert.equal(await resolver.read("getScore", [passing]), BigInt(record.score.replace(".", "")) / 10n);
     await assert.rejects(onChain(passing, 1), /InvalidAttestation|revert/);
+  });
+
+  test("an attestation of others counts as a Stamp, unless it is revoked or about someone else", async () => {
+    const { base, pyxis } = installation;
+    const text = "bool verifiedAccount";
+    await registry.write("register", [text, NOBODY, true]);
+    const verified = SchemaRegistry.getSchemaUID(text, NOBODY, true);
+    const attester = chain.wallet(0).account.address;
+    const settings = [`contract=${eas.address}`, `schema=${verified}`, `attester=${attester}`];
+    await pyxis("onchain-stamp", "add", "Verified", "eas", ...settings, "--network", "local");
+    const { key } = JSON.parse(await pyxis("api-key", "add", "app", "--write", "--json"));
+    const value = new SchemaEncoder(text).encodeData([{ name: "verifiedAccount", value: true, type: "bool" }]);
+    const attest = async (number) => {
+      const recipient = chain.wallet(number).account.address;
+      const data = { recipient, expirationTime: 0n, revocable: true, data: value };
+      return (await sdk.attest({ schema: verified, data })).wait();
+    };
+    const issue = async (number, uid) => {
+      const path = `/v2/stamps/${chain.wallet(number).account.address}/issue`;
+      const answer = await fetch(new URL(path, base), {
+        method: "POST",
+        headers: { "X-API-KEY": key, "content-type": "application/json" },
+        body: JSON.stringify({ stamps: [{ provider: "Verified", items: [uid] }] }),
+      });
+      assert.equal(answer.status, 200);
+      const [item] = (await answer.json()).items;
+      return item.error?.code ?? item.status;
+    };
+    const [good, revoked] = [await attest(5), await attest(6)];
+    await (await sdk.revoke({ schema: verified, data: { uid: revoked } })).wait();
+    assert.equal(await issue(5, good), "accepted");
+    assert.equal(await issue(7, good), "condition_not_met");
+    assert.equal(await issue(6, revoked), "condition_not_met");
+    assert.equal(await issue(6, `0x${"11".repeat(32)}`), "condition_not_met");
   });
 
   test("a revoked or old attestation is no longer a human", async () => {

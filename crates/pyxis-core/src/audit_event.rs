@@ -196,6 +196,15 @@ audit_events! {
         CatalogueReplaced = "catalogue.replaced" was "catalogue.replace", "Catalogue changed",
             "The catalogue of Stamps was replaced.";
         ScoreKeyRotated = "score_key.rotated", "Score key replaced", "A new key signs scores.";
+        StampKeyRotated = "stamp_key.rotated", "Stamp key replaced",
+            "A new key signs the workspace's own Stamps; its issuer is trusted.";
+        StampsSigned = "stamp.signed", "Stamps signed", "Credentials were signed with the workspace's own key.";
+        OwnStampCreated = "own_stamp.created", "Own Stamp added",
+            "An allow list or an on-chain Stamp was added.";
+        OwnStampRemoved = "own_stamp.removed", "Own Stamp removed",
+            "An allow list or an on-chain Stamp was removed. What was issued by it is withdrawn.";
+        AllowListChanged = "allow_list.changed", "Allow list changed",
+            "Addresses were added to an allow list, or removed from it.";
         CatalogueReset = "catalogue.reset", "Catalogue reset", "The catalogue of Stamps was reset.";
     }
     /// Proofs, who issues them and who is blocked.

@@ -243,6 +243,8 @@ metrics! {
             "Scores recomputed in the background of this server.";
         STAMPS_STORED = "pyxis_stamps_stored_total", Counter, Count, [],
             "Stamps that applications submitted and this server stored. Imports run in a process of their own.";
+        STAMP_CHECKS = "pyxis_stamp_checks_total", Counter, Count, ["outcome": Words(&["held", "withdrawn", "failed"])],
+            "Stamps of own rules that this server checked again. `failed`: the rule could not be asked, and the Stamp stays.";
         IMPORT_TIME = "pyxis_import_progress_timestamp_seconds", Gauge, Timestamp, [],
             "Newest progress of the `pyxis stamps import` that was started last; it reports every 5 seconds. Stays if that import was killed or failed; 0 once one is complete.";
         IMPORT_LINES = "pyxis_import_lines", Gauge, Count, ["result": Words(&["stored", "unchanged", "rejected"])],

@@ -2,15 +2,19 @@
 //!
 //! Each route only reads the request, calls one service function and builds the response.
 
+mod allow_lists;
 mod api_keys;
 mod catalogue;
 mod history_requests;
 mod issuers;
 mod models;
+mod onchain_stamps;
 pub(crate) mod problems;
 mod score_keys;
 mod score_lists;
 mod scorers;
+mod stamp_keys;
+mod stamp_signing;
 mod stamps;
 
 use pyxis_http::openapi::DescribedRouter;
@@ -35,6 +39,15 @@ pub(crate) fn router() -> DescribedRouter<State> {
         .routes(routes!(issuers::remove))
         .routes(routes!(stamps::show))
         .routes(routes!(stamps::revoke))
+        .routes(routes!(stamp_signing::sign))
+        .routes(routes!(stamp_keys::list))
+        .routes(routes!(stamp_keys::rotate))
+        .routes(routes!(allow_lists::list, allow_lists::create))
+        .routes(routes!(allow_lists::show, allow_lists::delete))
+        .routes(routes!(allow_lists::addresses, allow_lists::add))
+        .routes(routes!(allow_lists::remove))
+        .routes(routes!(onchain_stamps::list, onchain_stamps::create))
+        .routes(routes!(onchain_stamps::show, onchain_stamps::remove))
         .routes(routes!(catalogue::show, catalogue::replace, catalogue::reset))
         .routes(routes!(models::show))
         .routes(routes!(models::groups))

@@ -28,6 +28,7 @@ use crate::scoring_db::{PreviousScore, ScoringDb};
 
 pub use crate::scoring_db::ScoreKey;
 pub use batch::{Batch, ingest_many};
+pub(crate) use ingest::ingest_one;
 pub use ingest::{IngestOutcome, ingest, remove};
 pub use rescore::rescore;
 pub(crate) use revoke::revoke_in;

@@ -18,6 +18,8 @@ pub mod import;
 mod limits;
 pub mod merkle;
 pub mod models;
+mod networks;
+mod own;
 mod page_token;
 mod routes;
 mod score_metrics;
@@ -30,6 +32,8 @@ pub mod votes;
 
 pub use error::{BoxError, Error, Result};
 pub use limits::{limit_of_models, limit_of_stamps};
+pub use networks::{EvmNetwork, EvmNetworks};
+pub use own::{CheckScope, RecheckCount, recheck as recheck_stamps, run as run_stamp_checks};
 pub use routes::openapi;
 pub use routes::{FastPathScore, SCORE, router};
 pub use scoring_db::ScoringDb;

@@ -4,6 +4,7 @@ mod catalogue;
 mod explain;
 mod history;
 mod ingest;
+mod issue;
 mod latest;
 mod legacy;
 mod model;
@@ -62,7 +63,10 @@ fn described(with_earlier: bool) -> Described {
             .routes(routes!(history::get_history))
             .routes(routes!(catalogue::get_catalogue))
             .merge(earlier_stamps),
-        posted: DescribedRouter::default().routes(routes!(scores::list_scores)).merge(earlier_posted),
+        posted: DescribedRouter::default()
+            .routes(routes!(scores::list_scores))
+            .routes(routes!(issue::issue_stamps))
+            .merge(earlier_posted),
         written: DescribedRouter::default().routes(routes!(
             stamps::list_stamps,
             ingest::add_stamps,

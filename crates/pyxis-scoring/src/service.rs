@@ -1,6 +1,7 @@
 //! Scoring operations for managers. The admin API, the dashboard and the command line all call these functions. Every
 //! change is on the audit trail.
 
+pub mod allow_lists;
 pub mod amount;
 pub mod api_keys;
 pub mod catalogue;
@@ -9,6 +10,8 @@ pub mod history_requests;
 pub mod issuers;
 mod lease;
 pub mod models;
+pub mod onchain_stamps;
+pub mod own_stamps;
 pub mod preview;
 pub mod sandbox;
 mod sandbox_stamps;
@@ -16,6 +19,8 @@ pub mod score_attestations;
 pub mod score_keys;
 pub mod score_lists;
 pub mod scorers;
+pub mod stamp_keys;
+pub mod stamp_signing;
 pub mod stamps;
 
 pub use pyxis_core::admin_error::{AdminError as Error, Result};

@@ -16,6 +16,7 @@ use pyxis_store::outbox::Outbox;
 
 use crate::limits::Limiter;
 use crate::models::{Models, Source};
+use crate::networks::EvmNetworks;
 use crate::scoring_db::ScoringDb;
 use crate::signed::{ScoreSigner, SignerConfig};
 
@@ -42,7 +43,7 @@ pub struct Parts {
     pub outbox: Outbox,
     /// Keys of the audit trail, which records every administrative change.
     pub audit_keys: AuditKeys,
-    /// Keys of the installation, from which those that sign scores are derived.
+    /// Keys of the installation, from which those that sign scores and Stamps are derived.
     pub keyring: Keyring,
     /// Settings of signed scores.
     pub signer: SignerConfig,
@@ -54,6 +55,8 @@ pub struct Parts {
     pub token_key: SecretBytes,
     /// Source of wallet activity; `None` uses imported activity.
     pub activity: Option<Arc<dyn Source>>,
+    /// Networks whose nodes conditions of own Stamps are read from.
+    pub networks: EvmNetworks,
     pub config: Config,
 }
 
@@ -77,8 +80,12 @@ pub struct Inner {
     pub signer: ScoreSigner,
     /// The models and counts of their served scores.
     pub models: Models,
+    /// Networks whose nodes conditions of own Stamps are read from.
+    pub networks: EvmNetworks,
     /// Source of wallet activity, unless it is the imported activity.
     activity: Option<Arc<dyn Source>>,
+    /// Keys that sign the workspaces' own Stamps are derived from it.
+    pub(crate) keyring: Keyring,
     pub(crate) limiter: Limiter,
     pub(crate) token_key: SecretBytes,
 }
@@ -86,13 +93,15 @@ pub struct Inner {
 impl State {
     pub fn new(parts: Parts) -> Self {
         let Parts { store, outbox, audit_keys, keyring, signer, managers, clock, entropy, .. } = parts;
-        let Parts { token_key, activity, config, .. } = parts;
+        let Parts { token_key, activity, networks, config, .. } = parts;
         Self(Arc::new(Inner {
             limiter: Limiter::new(store.clone()),
             models: Models::new(store.clone()),
-            signer: ScoreSigner::new(store.clone(), keyring, signer),
+            signer: ScoreSigner::new(store.clone(), keyring.clone(), signer),
+            keyring,
             books: ScoringDb::new(store.clone(), outbox, &config.vote_scorers),
             activity,
+            networks,
             audited: AuditedStore::new(store.clone(), audit_keys, Arc::clone(&clock)),
             store,
             managers,

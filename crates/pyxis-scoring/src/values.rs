@@ -48,6 +48,9 @@ pyxis_http::value_schemas! {
     pub(crate) ScoreKeySchemeName = words(["es256", "eip712"]);
     pub(crate) ScoreKeyStatus = words(["next", "active", "retired", "withdrawn"]);
     pub(crate) IngestStatus = words(["accepted", "replaced", "unchanged", "rejected"]);
+    pub(crate) IssueStatus = words(["accepted", "replaced", "unchanged", "rejected", "unanswered"]);
+    /// Settings of a condition, by name; every value is text. The reference lists those of each kind.
+    pub(crate) ConditionSettings = ObjectBuilder::new().additional_properties(Some(text()));
     pub(crate) ModelName = words(Model::ALL.iter().map(|model| model.as_str())).default(Some(json!("aggregate")));
 }
 

@@ -80,6 +80,7 @@ pub fn scoring_parts(installation: &Installation, managers: Arc<dyn ManagerAuth>
         entropy: installation.entropy.clone(),
         token_key: SecretBytes::new(vec![7; 32]),
         activity: None,
+        networks: scoring::EvmNetworks::default(),
         config: scoring::Config::default(),
     }
 }

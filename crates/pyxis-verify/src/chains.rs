@@ -1,6 +1,7 @@
 //! The networks that have nodes, and a cache of contract answers about blocks that can no longer change.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use moka::sync::Cache;
 use pyxis_core::address::EvmAddress;
@@ -27,7 +28,7 @@ struct Key {
 
 /// The networks with nodes.
 pub(crate) struct Chains {
-    chains: BTreeMap<NetworkName, Chain>,
+    chains: BTreeMap<NetworkName, Arc<Chain>>,
     answers: Cache<Key, CheckVerdict>,
 }
 
@@ -35,13 +36,13 @@ impl Chains {
     pub(crate) fn new(net: &Client, networks: &Networks) -> Self {
         let chain = |network: &Network| {
             let settings = network.rpc.as_ref()?;
-            Some((network.name.clone(), Chain::new(net, settings)))
+            Some((network.name.clone(), Arc::new(Chain::new(net, settings))))
         };
         Self { chains: networks.iter().filter_map(chain).collect(), answers: Cache::new(REMEMBERED) }
     }
 
     /// The nodes of a network.
-    pub(crate) fn of(&self, network: &NetworkName) -> Option<&Chain> {
+    pub(crate) fn of(&self, network: &NetworkName) -> Option<&Arc<Chain>> {
         self.chains.get(network)
     }
 

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use http::HeaderMap;
 use pyxis_core::clock::{Clock, UnixMillis};
 use pyxis_core::entropy::Entropy;
+use pyxis_core::proof::NetworkName;
+use pyxis_evm::Chain;
 use pyxis_http::admin::{ManagerAuth, ManagerFuture};
 use pyxis_net::Client;
 use pyxis_store::Store;
@@ -83,6 +85,13 @@ impl State {
     /// The current time.
     pub fn now(&self) -> UnixMillis {
         self.clock.now()
+    }
+
+    /// The EVM networks with nodes: name, chain id and nodes, which the caller may share.
+    pub fn chains(&self) -> impl Iterator<Item = (NetworkName, u64, Arc<Chain>)> {
+        self.networks().iter().filter_map(|network| {
+            Some((network.name.clone(), network.chain_id?, Arc::clone(self.chains.of(&network.name)?)))
+        })
     }
 
     /// The configured networks.

@@ -85,6 +85,19 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
             ..gateway::Config::default()
         },
     });
+    let votes = Arc::new(VoteScoreSource::new(config.vote_scorers.clone()));
+    let scores: Arc<VoteScoreSource> = Arc::clone(&votes);
+    let verify = verify::State::new(verify::Parts {
+        store: store.clone(),
+        audit_keys: audit_keys.clone(),
+        managers: Arc::new(gateway.clone()),
+        keyring: gateway.keyring.clone(),
+        net: gateway.net_private.clone(),
+        scores,
+        clock: Arc::clone(&gateway.clock),
+        entropy: Arc::clone(&gateway.entropy),
+        config: config.verify(),
+    });
     let scoring = scoring::State::new(scoring::Parts {
         store: store.clone(),
         outbox: Outbox::new(gateway.keyring.clone(), Arc::clone(&gateway.entropy)),
@@ -96,24 +109,21 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
         entropy: Arc::clone(&gateway.entropy),
         token_key,
         activity: indexer(&config, &gateway.net, &store),
+        networks: networks(&verify),
         config: scoring::Config {
             earlier_paths: config.earlier_paths,
             vote_scorers: config.vote_scorers.clone(),
             ..scoring::Config::default()
         },
     });
-    let verify = verify::State::new(verify::Parts {
-        store: store.clone(),
-        audit_keys: audit_keys.clone(),
-        managers: Arc::new(gateway.clone()),
-        keyring: gateway.keyring.clone(),
-        net: gateway.net_private.clone(),
-        scores: Arc::new(VoteScoreSource(scoring.clone())),
-        clock: Arc::clone(&gateway.clock),
-        entropy: Arc::clone(&gateway.entropy),
-        config: config.verify(),
-    });
+    votes.bind(scoring.clone());
     Ok(App { config, store, audit_keys, gateway, scoring, verify })
+}
+
+/// The networks whose nodes conditions of own Stamps are read from: those of the verification checks.
+fn networks(verify: &verify::State) -> scoring::EvmNetworks {
+    let network = |(name, chain_id, chain)| scoring::EvmNetwork { name, chain_id, chain };
+    verify.chains().map(network).collect()
 }
 
 /// The indexers that provide wallets' activity, unless it comes from the database.

@@ -4,6 +4,7 @@ mod audit;
 mod delivery;
 mod mcp;
 mod models;
+mod own_stamps;
 mod policies;
 mod run;
 mod scoring;
@@ -22,11 +23,12 @@ pub use audit::{AuditCommand, ExportFormat};
 pub use delivery::WebhookCommand;
 pub use mcp::{Connect, ConnectionCommand, McpBridge, McpToolCommand, ToolPermission};
 pub use models::{ActivityCommand, Add, Evaluate, FeaturesOf, ModelsCommand, Score, Train};
+pub use own_stamps::{AddressOptions, AllowListCommand, OnchainStampCommand, OwnStampOptions};
 pub use policies::{GrantCommand, PolicyCommand};
 pub use run::{HostOptions, Login, Others, ProxyOptions, RunOptions};
 pub use scoring::{
     AddApiKey, ApiKeyCommand, Import, IssuerCommand, ManageStamps, ScoreCommand, ScoreKeyCommand,
-    ScorerCommand, StampsCommand,
+    ScorerCommand, SignStamps, StampKeyCommand, StampsCommand,
 };
 pub use verification::{
     AttestationKeysCommand, CheckCommand, Kinds, NetworkCommand, ProofIssuerCommand, ProofsCommand, What,
@@ -202,9 +204,18 @@ pub enum Command {
     /// Manage API keys for scoring.
     #[command(subcommand)]
     ApiKey(ApiKeyCommand),
-    /// Import, explain and revoke Stamps.
-    #[command(subcommand)]
+    /// Sign, import, explain and revoke Stamps.
+    #[command(subcommand, alias = "stamp")]
     Stamps(StampsCommand),
+    /// Manage allow lists: lists of addresses as a Stamp.
+    #[command(subcommand)]
+    AllowList(AllowListCommand),
+    /// Manage on-chain Stamps: conditions on a chain as a Stamp.
+    #[command(subcommand)]
+    OnchainStamp(OnchainStampCommand),
+    /// List and rotate the keys that sign the workspace's own Stamps.
+    #[command(subcommand)]
+    StampKey(StampKeyCommand),
     /// Import the wallet activity that models score.
     #[command(subcommand)]
     Activity(ActivityCommand),

@@ -1,7 +1,9 @@
 //! The commands. Data goes to standard output, everything else to standard error.
 
 mod activity;
+mod address_file;
 mod agents;
+mod allow_lists;
 mod api_keys;
 mod audit;
 mod backup;
@@ -23,6 +25,7 @@ mod mcp;
 mod mcp_tools;
 mod models;
 mod networks;
+mod onchain_stamps;
 mod out;
 mod people;
 mod policies;
@@ -36,6 +39,8 @@ mod scorers;
 mod scores;
 mod server;
 mod signer;
+mod stamp_keys;
+mod stamp_signing;
 mod stamps;
 mod webhooks;
 mod workspaces;
@@ -131,6 +136,9 @@ async fn command(cli: Cli) -> Result<ExitCode> {
         Command::ScoreKey(command) => return score_keys::run(&global, command).await,
         Command::ApiKey(command) => return api_keys::run(&global, command).await,
         Command::Stamps(StampsCommand::Manage(command)) => return stamps::run(&global, command).await,
+        Command::AllowList(command) => return allow_lists::run(&global, command).await,
+        Command::OnchainStamp(command) => return onchain_stamps::run(&global, command).await,
+        Command::StampKey(command) => return stamp_keys::run(&global, command).await,
         Command::Issuer(command) => return issuers::run(&global, command).await,
         Command::Activity(command) => return activity::run(&global, command).await,
         Command::Models(command) => return models::run(&global, command).await,

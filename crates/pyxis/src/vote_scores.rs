@@ -1,6 +1,7 @@
 //! The scores of scoring as the source of verification's voting strategies. Neither knows the other.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use pyxis_core::address::EvmAddress;
 use pyxis_core::id::ScorerId;
@@ -10,16 +11,37 @@ use pyxis_verify::score_source::{
     ScoreQuery, ScoreSource, ScoreSourceError, ScoresFuture, UnknownVoter, VoterScore,
 };
 
-/// Scores of the scorers that are open to votes.
-pub(crate) struct VoteScoreSource(pub(crate) scoring::State);
+/// Scores of the scorers that are open to votes. Scoring reads chains through verification, so verification is made first
+/// and gets its scores afterwards.
+pub(crate) struct VoteScoreSource {
+    scoring: OnceLock<scoring::State>,
+    open_scorers: Vec<ScorerId>,
+}
+
+impl VoteScoreSource {
+    /// A source without scores, until [`Self::bind`].
+    pub(crate) fn new(open_scorers: Vec<ScorerId>) -> Self {
+        Self { scoring: OnceLock::new(), open_scorers }
+    }
+
+    /// Takes the scores from `scoring`, if it has none yet.
+    pub(crate) fn bind(&self, scoring: scoring::State) {
+        let _ = self.scoring.set(scoring);
+    }
+}
 
 impl ScoreSource for VoteScoreSource {
     fn open_scorers(&self) -> &[ScorerId] {
-        &self.0.config.vote_scorers
+        &self.open_scorers
     }
 
     fn scores<'a>(&'a self, query: ScoreQuery<'a>) -> ScoresFuture<'a> {
-        Box::pin(read(&self.0, query))
+        Box::pin(async move {
+            let Some(scoring) = self.scoring.get() else {
+                return Err(ScoreSourceError::Unavailable("scoring has not started".into()));
+            };
+            read(scoring, query).await
+        })
     }
 }
 

@@ -11,9 +11,9 @@ import { promisify } from "node:util";
 export const PROGRAM = process.env.PX_TEST_PYXIS;
 if (!PROGRAM && process.env.PX_TEST_STRICT) throw new Error("PX_TEST_PYXIS is not set: run ci/solidity.sh");
 
-export async function startPyxis() {
+export async function startPyxis(settings = {}) {
   const directory = await mkdtemp(join(tmpdir(), "px-solidity-"));
-  const env = { PX_DATA_DIR: join(directory, "data"), PX_METRICS_LISTEN: "off" };
+  const env = { PX_DATA_DIR: join(directory, "data"), PX_METRICS_LISTEN: "off", ...settings };
   const args = ["quickstart", "--json", "--listen", "127.0.0.1:0"];
   const server = spawn(PROGRAM, args, { cwd: directory, env, stdio: ["ignore", "pipe", "inherit"] });
   const lines = createInterface({ input: server.stdout })[Symbol.asyncIterator]();

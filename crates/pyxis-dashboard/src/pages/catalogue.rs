@@ -6,6 +6,7 @@ use pyxis_core::catalogue::{CatalogueStamp, Group, Platform};
 use pyxis_scoring::icon;
 use pyxis_scoring::service::Error as Service;
 use pyxis_scoring::service::catalogue::{self, Catalogue};
+use pyxis_scoring::service::own_stamps::{self, ALLOW_LIST, OwnStamp};
 use sha2::{Digest, Sha256};
 
 use super::agents::unprocessable;
@@ -17,7 +18,7 @@ use crate::form::{Fields, Form, Page, PathId};
 use crate::notice::Notice;
 use crate::session::{ScoringManager, SignedIn};
 use crate::view::Problems;
-use crate::view::catalogue::{CataloguePage, PlatformForm, PlatformLine, PlatformPage};
+use crate::view::catalogue::{CataloguePage, IssuedStampLine, PlatformForm, PlatformLine, PlatformPage};
 use crate::{Error, State, text};
 
 const HERE: &str = "/app/catalogue";
@@ -44,7 +45,18 @@ pub(crate) async fn page(
         ask: format!("curl {base}/v2/stamps/metadata \\\n  -H 'X-API-KEY: {A_KEY}'"),
         search,
         platforms: lines,
+        issued: issued(own_stamps::list(&scoring.store, who.person.workspace()).await?),
     })
+}
+
+/// The Stamps that the workspace issues itself.
+fn issued(rows: Vec<OwnStamp>) -> Vec<IssuedStampLine> {
+    let line = |OwnStamp { name, kind, description }| IssuedStampLine {
+        name: name.to_string(),
+        kind: if kind == ALLOW_LIST { "allow list".to_owned() } else { kind },
+        description,
+    };
+    rows.into_iter().map(line).collect()
 }
 
 const TABLE: Table<PlatformLine> = Table {

@@ -19,6 +19,17 @@ pub struct CataloguePage {
     pub summary: String,
     /// A `curl` that reads it.
     pub ask: String,
+    /// Stamps that the workspace issues itself.
+    pub issued: Vec<IssuedStampLine>,
+}
+
+/// A Stamp that the workspace issues itself.
+#[derive(Clone, Debug)]
+pub struct IssuedStampLine {
+    pub name: String,
+    /// Kind of its rule.
+    pub kind: String,
+    pub description: String,
 }
 
 /// One platform in the list.

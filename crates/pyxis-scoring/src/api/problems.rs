@@ -11,6 +11,12 @@ pyxis_http::problem_responses! {
     NothingToRequest = [CONFLICT];
     /// A key is already published and does not sign yet, or someone else just rotated this one.
     KeyWaits = [CONFLICT];
+    /// Someone else just rotated this key. Read the list of keys again.
+    StampKeyChanged = [CONFLICT];
+    /// The workspace no longer trusts its own issuer.
+    OwnIssuerUntrusted = [CONFLICT];
+    /// No node of the network answers (`unavailable`), or the store cannot be reached. Nothing was changed; try again.
+    NodeUnavailable = [UNAVAILABLE] with retry_after;
     /// No address passes, or the scorer's terms changed while the list was made.
     NobodyPasses = [CONFLICT];
     /// The request was already decided.

@@ -1,10 +1,12 @@
-//! Credentials signed with a freshly generated key: samples that are accepted like any other.
+//! Credentials that Pyxis signs: with the workspace's own key, or with a new one for samples. They are accepted like any
+//! other.
 
 use k256::ecdsa::SigningKey;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::{self, Entropy};
 use pyxis_core::hex;
+use pyxis_core::secret::SecretBytes;
 use pyxis_core::stamp::{Nullifier, StampName};
 use pyxis_signing::recovery::address_of;
 use serde_json::{Value, json};
@@ -45,6 +47,15 @@ impl Signer {
                 break key;
             }
         };
+        Self::of(key)
+    }
+
+    /// The issuer with this secret key; `None` if the number is not a key.
+    pub fn from_secret(secret: &SecretBytes) -> Option<Self> {
+        SigningKey::from_slice(secret.expose()).ok().map(Self::of)
+    }
+
+    fn of(key: SigningKey) -> Self {
         let did = format!("did:ethr:{}", address_of(key.verifying_key()));
         Self { key, did }
     }

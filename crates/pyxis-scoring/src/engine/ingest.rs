@@ -58,6 +58,23 @@ pub async fn ingest(
     .await
 }
 
+/// Stores one credential in the caller's transaction. The inner `None`: its issuer is not trusted. The outer `None`: roll
+/// back and start again.
+pub(crate) async fn ingest_one(
+    books: &ScoringDb,
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    credential: &VerifiedCredential,
+    now: UnixMillis,
+) -> Result<Option<Option<IngestOutcome>>> {
+    let listed = issuers::hold(tx, workspace, std::slice::from_ref(&credential.issuer)).await?;
+    if listed.is_empty() {
+        return Ok(Some(None));
+    }
+    let outcomes = ingest_in(books, tx, workspace, credential.address, &[credential], now).await?;
+    Ok(outcomes.map(|outcomes| outcomes.first().copied()))
+}
+
 async fn ingest_in(
     books: &ScoringDb,
     tx: &mut Tx,

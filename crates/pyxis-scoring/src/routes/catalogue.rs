@@ -11,6 +11,8 @@ use crate::service::catalogue;
 use crate::state::State;
 
 /// Read the catalogue of Stamps.
+///
+/// Allow lists and on-chain Stamps of the workspace that the catalogue does not name are platforms at its end.
 #[utoipa::path(
     get,
     path = "/v2/stamps/metadata",
@@ -24,8 +26,8 @@ pub(crate) async fn get_catalogue(Extract(state): Extract<State>, headers: Heade
         if !caller.can_read {
             return Err(Error::Forbidden);
         }
-        let catalogue = catalogue::in_force(&state.store, caller.workspace).await?;
-        Ok(json(serde_json::to_vec(&*catalogue.platforms).map_err(|error| Error::Internal(error.into()))?))
+        let platforms = catalogue::served(&state.store, caller.workspace).await?;
+        Ok(json(serde_json::to_vec(&*platforms).map_err(|error| Error::Internal(error.into()))?))
     })
     .await
 }

@@ -333,7 +333,12 @@ enum Signature {
     Jwt(Arc<str>),
     /// Members of the answer.
     Eip712(Arc<str>),
-    Eas { signer: String, attestation: String, to: EvmAddress, calldata: String },
+    Eas {
+        signer: String,
+        attestation: String,
+        to: EvmAddress,
+        calldata: String,
+    },
 }
 
 async fn signature(

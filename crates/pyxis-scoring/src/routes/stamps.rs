@@ -140,11 +140,8 @@ async fn page(
             }
         }
     }
-    let catalogue = if with_metadata {
-        catalogue::in_force(store, caller.workspace).await?.platforms
-    } else {
-        Cow::default()
-    };
+    let catalogue =
+        if with_metadata { catalogue::served(store, caller.workspace).await? } else { Cow::default() };
     let heads: Vec<PlatformHead<'_>> = catalogue.iter().map(PlatformHead::of).collect();
     let known = metadata(&catalogue, &heads);
     let items = found

@@ -10,11 +10,13 @@ use pyxis_core::catalogue::{CatalogueStamp, Group, Platform, default_catalogue};
 use pyxis_core::hex;
 use pyxis_core::id::WorkspaceId;
 use pyxis_core::stamp::StampName;
+use pyxis_store::own_stamps::{self, OwnStampRow};
 use pyxis_store::{Store, StoreError, catalogue};
 use serde_json::json;
 use sha3::{Digest as _, Keccak256};
 
 use super::{Error, Result, check_text};
+use crate::own::ALLOW_LIST;
 
 /// Maximum number of platforms.
 const MAX_PLATFORMS: usize = 500;
@@ -44,6 +46,50 @@ pub(crate) async fn in_force(store: &Store, workspace: WorkspaceId) -> Result<Ca
     } else {
         Catalogue { own: true, platforms: Cow::Owned(own) }
     })
+}
+
+/// The catalogue as applications read it: own Stamps that it does not name are platforms at its end.
+pub(crate) async fn served(
+    store: &Store,
+    workspace: WorkspaceId,
+) -> Result<Cow<'static, [Platform]>, StoreError> {
+    let platforms = in_force(store, workspace).await?.platforms;
+    let own = own_stamps::list(store, workspace).await?;
+    let added = own_platforms(&platforms, &own);
+    Ok(if added.is_empty() { platforms } else { [&*platforms, &added].concat().into() })
+}
+
+/// Platforms of the own Stamps that a catalogue does not name.
+fn own_platforms(platforms: &[Platform], own: &[OwnStampRow]) -> Vec<Platform> {
+    let named: BTreeSet<&StampName> = platforms
+        .iter()
+        .flat_map(|platform| &platform.groups)
+        .flat_map(|group| &group.stamps)
+        .map(|stamp| &stamp.name)
+        .collect();
+    let of = |id: &str, name: &str, description: &str, is_list: bool| {
+        let stamps: Vec<CatalogueStamp> = own
+            .iter()
+            .filter(|row| (row.kind == ALLOW_LIST) == is_list && !named.contains(&row.provider))
+            .map(|row| CatalogueStamp {
+                name: row.provider.clone(),
+                description: row.description.clone(),
+                hash: hash_of(&row.provider),
+            })
+            .collect();
+        let taken = platforms.iter().any(|platform| platform.id == id);
+        (!stamps.is_empty()).then(|| Platform {
+            id: if taken { format!("{id}-2") } else { id.to_owned() },
+            icon: format!("/assets/stamps/{id}.svg"),
+            name: name.to_owned(),
+            description: description.to_owned(),
+            connect_message: "Request".to_owned(),
+            groups: vec![Group { name: name.to_owned(), stamps }],
+        })
+    };
+    let lists = of("allow-lists", "Allow lists", "Be on a list of this community.", true);
+    let conditions = of("on-chain", "On-chain", "Hold a token or an attestation.", false);
+    lists.into_iter().chain(conditions).collect()
 }
 
 /// Replaces the catalogue. A hash may be empty: it is computed here, and a different one is refused.

@@ -8,7 +8,7 @@ use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
 use pyxis_core::hex;
 use pyxis_core::id::{ApiKeyId, ScorerId};
-use pyxis_core::stamp::StampName;
+use pyxis_core::stamp::{Nullifier, StampName};
 
 /// `pyxis scorer …`
 #[derive(Debug, Subcommand)]
@@ -199,9 +199,11 @@ pub enum StampsCommand {
     Manage(ManageStamps),
 }
 
-/// `pyxis stamps show|revoke`
+/// `pyxis stamps show|sign|revoke`
 #[derive(Debug, Subcommand)]
 pub enum ManageStamps {
+    /// Sign credentials with the workspace's own key and print them, one on each line. Nothing is stored.
+    Sign(SignStamps),
     /// Explain an address's Stamps: the contribution of each to a scorer, and why.
     Show {
         /// Address.
@@ -225,6 +227,42 @@ pub enum ManageStamps {
         /// Reason, for the record.
         #[arg(long)]
         reason: Option<String>,
+    },
+}
+
+/// `pyxis stamps sign`
+#[derive(Debug, Args)]
+pub struct SignStamps {
+    /// Address of the holder.
+    #[arg(required_unless_present = "file")]
+    pub address: Option<EvmAddress>,
+    /// Stamp name.
+    #[arg(long, value_name = "NAME")]
+    pub provider: StampName,
+    /// Nullifier of the account behind the credential; repeat it for several [default: one for the address].
+    #[arg(long, value_name = "TEXT", requires = "address")]
+    pub nullifier: Vec<Nullifier>,
+    /// File with a holder on each line: ADDRESS, or ADDRESS,NULLIFIER,…; - reads standard input.
+    #[arg(long, value_name = "FILE", conflicts_with = "address")]
+    pub file: Option<PathBuf>,
+    /// Days until the credentials expire, 1 to 3650.
+    #[arg(long, value_name = "DAYS", default_value_t = 90, value_parser = clap::value_parser!(i64).range(1..=3650))]
+    pub valid_days: i64,
+    /// New file for the credentials [default: standard output].
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// `pyxis stamp-key …`
+#[derive(Debug, Subcommand)]
+pub enum StampKeyCommand {
+    /// List the keys, newest first. The first one is made when something is first signed.
+    List,
+    /// Sign with a new key, whose issuer is trusted at once. Stamps of the earlier keys stay.
+    Rotate {
+        /// Stop trusting the issuers of the earlier keys, because others may know them.
+        #[arg(long)]
+        compromised: bool,
     },
 }
 

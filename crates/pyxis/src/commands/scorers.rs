@@ -12,6 +12,7 @@ use pyxis_core::stamp::StampName;
 use pyxis_gateway::Actor;
 use pyxis_scoring::service::amount::{self, Amounts};
 use pyxis_scoring::service::catalogue;
+use pyxis_scoring::service::own_stamps;
 use pyxis_scoring::service::sandbox::{self, WalletState};
 use pyxis_scoring::service::scorers::{self, Scorer, ScorerInput, ScorerPatch};
 use serde_json::{Value, json};
@@ -128,7 +129,10 @@ async fn warn_about_unknown(
 ) -> Result<()> {
     let catalogue = catalogue::get(&app.scoring.store, actor.workspace).await?;
     let groups = catalogue.platforms.iter().flat_map(|platform| &platform.groups);
-    let known: Vec<&str> = groups.flat_map(|group| &group.stamps).map(|stamp| stamp.name.as_str()).collect();
+    let own = own_stamps::list(&app.scoring.store, actor.workspace).await?;
+    let own = own.iter().map(|stamp| stamp.name.as_str());
+    let listed = groups.flat_map(|group| &group.stamps).map(|stamp| stamp.name.as_str());
+    let known: Vec<&str> = listed.chain(own).collect();
     for name in names.into_iter().filter(|name| !known.contains(&name.as_str())) {
         let meant = nearest::suggestion(name.as_str(), known.iter().copied());
         out::notice(format_args!("warning: the catalogue has no Stamp {name}{meant}"));

@@ -7,13 +7,17 @@ use pyxis_core::hex;
 use pyxis_scoring::service::stamps::{self, Explored, StampFilter, StampLine, StampStatus};
 use serde_json::{Value, json};
 
-use super::{NOTHING_TO_DO, acting, out};
+use super::{NOTHING_TO_DO, acting, out, stamp_signing};
 use crate::cli::{Global, ManageStamps};
 
 pub(super) async fn run(global: &Global, command: ManageStamps) -> Result<ExitCode> {
     let (app, actor) = acting(global).await?;
     let state = &app.scoring;
     let changed = match command {
+        ManageStamps::Sign(wanted) => {
+            stamp_signing::run(state, &actor, wanted).await?;
+            true
+        }
         ManageStamps::Show { address, scorer } => {
             print(
                 global.json,

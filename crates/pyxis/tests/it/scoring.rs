@@ -10,6 +10,7 @@ mod installation;
 mod limits;
 mod models;
 mod own_models;
+mod own_stamps;
 mod quickstart;
 mod request_timeout;
 mod signed;

@@ -1,12 +1,30 @@
 //! The catalogue and the issuers.
 
 use http::StatusCode;
-use pyxis_scoring::service::{catalogue, issuers};
+use pyxis_core::actor::Actor;
+use pyxis_scoring::service::own_stamps::OwnStampInput;
+use pyxis_scoring::service::{allow_lists, catalogue, issuers};
 use pyxis_testkit::engines;
 
 use crate::support::{ISSUER, Server};
 
 engines! {
+    async fn the_catalogue_shows_what_the_workspace_issues_itself(server: Server) {
+        let (team, mut browser) = server.with_owner().await;
+        assert!(!browser.get("/app/catalogue").await.text.contains("Issued by this workspace"));
+        let input = OwnStampInput {
+            name: "EarlyMember".parse().unwrap(),
+            description: "Joined <first>".to_owned(),
+            valid_days: 30,
+            weight: None,
+        };
+        allow_lists::create(&server.scoring, &Actor::cli(team.id), input).await.unwrap();
+        let text = browser.get("/app/catalogue").await.text;
+        for part in ["Issued by this workspace", "EarlyMember", "Joined &#60;first&#62;", "allow list"] {
+            assert!(text.contains(part), "{part}");
+        }
+    }
+
     async fn the_first_change_copies_the_catalogue_and_it_can_go_back(server: Server) {
         let (team, mut browser) = server.with_owner().await;
         let built_in = catalogue::get(&server.scoring.store, team.id).await.unwrap().platforms.len();

@@ -17,7 +17,7 @@ use pyxis_core::score::Weights;
 use pyxis_scoring::engine::{Revocation, revoke};
 use pyxis_scoring::models::Source;
 use pyxis_scoring::signed::SignerConfig;
-use pyxis_scoring::{Config, Parts, State};
+use pyxis_scoring::{Config, EvmNetworks, Parts, State};
 use pyxis_store::Store;
 use pyxis_store::api_keys::{self, ApiKeyRow};
 use pyxis_store::issuers::{self, IssuerRow};
@@ -106,6 +106,11 @@ impl Scene {
     /// Another process, with other settings of signed scores.
     pub(crate) fn node_signing(&self, signer: SignerConfig) -> Node {
         Self::node_with(Parts { store: self.reopen(), signer, ..self.parts() })
+    }
+
+    /// Another process, with nodes of networks.
+    pub(crate) fn node_reading(&self, networks: EvmNetworks) -> Node {
+        Self::node_with(Parts { store: self.reopen(), networks, ..self.parts() })
     }
 
     fn parts(&self) -> Parts {

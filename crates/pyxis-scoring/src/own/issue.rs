@@ -1,0 +1,264 @@
+//! Issues own Stamps on request.
+
+use pyxis_core::address::EvmAddress;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::hex;
+use pyxis_core::id::WorkspaceId;
+use pyxis_core::stamp::StampName;
+use pyxis_evm::Word;
+use pyxis_store::issued_stamps::{self, IssuedStampRow};
+use pyxis_store::own_stamps::{self, OwnStampRow};
+use pyxis_store::{Tx, listed_addresses, revocations, stamp_keys, stamps};
+
+use super::conditions::{Holding, Item};
+use super::evaluate::{Subject, Verdict, evaluate};
+use super::recheck::INTERVAL;
+use super::{OnChainRule, StampRule, amount, keys, nullifier_of};
+use crate::credential::{self, MAX_NULLIFIERS, Statement, VerifiedCredential};
+use crate::engine::{self, IngestOutcome};
+use crate::error::{Error, Result};
+use crate::state::State;
+
+/// Maximum number of Stamps in one request.
+pub(crate) const MAX_ISSUED: usize = 20;
+
+/// A Stamp that an address asks for.
+#[derive(Clone, Debug)]
+pub(crate) struct IssueRequest {
+    pub(crate) provider: StampName,
+    /// Token ids, or the UID of an attestation, as the rule wants them.
+    pub(crate) items: Vec<String>,
+}
+
+/// Outcome of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum IssueOutcome {
+    /// Stored.
+    Issued(IngestOutcome),
+    /// Not issued, and why.
+    Refused { code: &'static str, detail: String },
+    /// Not known: something that the rule asks does not answer.
+    Unanswered { detail: String },
+}
+
+use IssueOutcome::{Issued, Refused, Unanswered};
+
+/// Issues one Stamp to an address, if the rule of the Stamp holds for it.
+pub(crate) async fn issue(
+    state: &State,
+    workspace: WorkspaceId,
+    address: EvmAddress,
+    asked: &IssueRequest,
+) -> Result<IssueOutcome> {
+    let Some(row) = own_stamps::find(&state.store, workspace, &asked.provider).await? else {
+        let names = own_stamps::list(&state.store, workspace).await?;
+        let names: Vec<&str> = names.iter().map(|row| row.provider.as_str()).collect();
+        let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        return refused("unknown_stamp", format!("{} is not issued here; issued: {known}", asked.provider));
+    };
+    let rule = StampRule::of(&row)?;
+    let items = match read_items(&rule, &asked.items) {
+        Ok(items) => items,
+        Err(detail) => return refused("invalid_items", detail),
+    };
+    let now = state.now();
+    if let Some(done) = issued_before(state, workspace, address, &row, &items, now).await? {
+        return Ok(done);
+    }
+    let holding = match find_out(state, workspace, address, &row, &rule, items.clone(), now).await? {
+        Ok(holding) => holding,
+        Err(outcome) => return Ok(outcome),
+    };
+    let credential = match sign(state, workspace, address, &row, holding, now).await? {
+        Ok(credential) => credential,
+        Err(outcome) => return Ok(outcome),
+    };
+    store(state, workspace, &row, &credential, &items, now).await
+}
+
+fn refused(code: &'static str, detail: impl Into<String>) -> Result<IssueOutcome> {
+    Ok(Refused { code, detail: detail.into() })
+}
+
+/// The items that a rule wants, in order.
+fn read_items(rule: &StampRule, texts: &[String]) -> Result<Vec<Word>, String> {
+    let wanted = match rule {
+        StampRule::AllowList => Item::None,
+        StampRule::OnChain(OnChainRule { condition, .. }) => condition.items(),
+    };
+    let read = |text: &String| amount::read(text).ok_or_else(|| format!("{text:?} is not a number"));
+    let mut items = texts.iter().map(read).collect::<Result<Vec<Word>, String>>()?;
+    items.sort_unstable();
+    items.dedup();
+    let fits = items.len() == texts.len()
+        && match wanted {
+            Item::None => items.is_empty(),
+            Item::TokenIds { at_least } => (at_least..=MAX_NULLIFIERS).contains(&items.len()),
+            Item::Attestation => items.len() == 1,
+        };
+    match wanted {
+        _ if fits => Ok(items),
+        Item::None => Err("this Stamp takes no items; leave them out".to_owned()),
+        Item::TokenIds { at_least } => {
+            Err(format!("name {at_least} to {MAX_NULLIFIERS} different token ids that the address owns"))
+        }
+        Item::Attestation => Err("name the UID of one attestation: 0x and 64 hex digits".to_owned()),
+    }
+}
+
+/// The outcome of an earlier request that still stands. In the second half of its time a Stamp is renewed.
+async fn issued_before(
+    state: &State,
+    workspace: WorkspaceId,
+    address: EvmAddress,
+    row: &OwnStampRow,
+    items: &[Word],
+    now: UnixMillis,
+) -> Result<Option<IssueOutcome>> {
+    let issued = issued_stamps::find(&state.store, workspace, &row.provider, address).await?;
+    let Some(issued) = issued.filter(|issued| issued.expires_at > now) else { return Ok(None) };
+    if revocations::find(&state.store, workspace, &issued.digest).await?.is_some() {
+        let until = issued.expires_at.to_rfc3339();
+        let detail = format!("this Stamp was revoked for the address; it can be issued again from {until}");
+        return Ok(Some(Refused { code: "revoked", detail }));
+    }
+    let stored = stamps::find(&state.store, workspace, address, &row.provider).await?;
+    let Some(stamp) = stored.filter(|stamp| stamp.digest == issued.digest) else { return Ok(None) };
+    let half = (stamp.expires_at.0 - stamp.issued_at.0) / 2;
+    let is_young = now.0 < stamp.issued_at.0 + half;
+    Ok((is_young && issued.items == shown(items)).then_some(Issued(IngestOutcome::Unchanged)))
+}
+
+/// Asks the rule.
+async fn find_out(
+    state: &State,
+    workspace: WorkspaceId,
+    address: EvmAddress,
+    row: &OwnStampRow,
+    rule: &StampRule,
+    items: Vec<Word>,
+    now: UnixMillis,
+) -> Result<Result<Holding, IssueOutcome>> {
+    let OnChainRule { network, condition } = match rule {
+        StampRule::OnChain(rule) => rule,
+        StampRule::AllowList => {
+            let found = listed_addresses::among(&state.store, workspace, &row.provider, &[address]).await?;
+            let holding = Holding { nullifiers: vec![nullifier_of(address)], expires_at: None };
+            return Ok(if found.is_empty() { Err(not_listed()) } else { Ok(holding) });
+        }
+    };
+    let Some(network) = state.networks.named(network) else {
+        let detail = format!("this server has no node of the network {network}");
+        return Ok(Err(Unanswered { detail }));
+    };
+    let subject = Subject { address, items };
+    let answers = evaluate(network, &**condition, &[subject], now).await;
+    let answer = answers.map(|mut answers| answers.pop());
+    Ok(match answer {
+        Ok(Some(Ok(Verdict::Holds(holding)))) => Ok(holding),
+        Ok(Some(Ok(Verdict::Fails(reason)))) => Err(Refused { code: "condition_not_met", detail: reason }),
+        Ok(Some(Err(cause))) => Err(Unanswered { detail: cause.to_string() }),
+        Ok(None) => return Err(Error::Internal("a condition without a verdict".into())),
+        Err(error) => {
+            tracing::warn!(%error, provider = %row.provider, "cannot ask the condition of a Stamp");
+            Err(Unanswered { detail: format!("{error}; try again later") })
+        }
+    })
+}
+
+fn not_listed() -> IssueOutcome {
+    Refused { code: "not_on_list", detail: "the address is not on this list".to_owned() }
+}
+
+/// Signs the credential with the workspace's key.
+async fn sign(
+    state: &State,
+    workspace: WorkspaceId,
+    address: EvmAddress,
+    row: &OwnStampRow,
+    holding: Holding,
+    now: UnixMillis,
+) -> Result<Result<VerifiedCredential, IssueOutcome>> {
+    let newest = stamp_keys::list(&state.store, workspace).await?.into_iter().next();
+    let key = newest.ok_or_else(|| Error::Internal("own Stamps without a stamp key".into()))?;
+    let signer = keys::signer(&state.keyring, workspace, &key)?;
+    let Holding { nullifiers, expires_at: ends } = holding;
+    let until = now.plus(super::days(row.valid_days));
+    let expires_at = ends.map_or(until, |ends| ends.min(until));
+    if expires_at <= now {
+        let detail = "what the Stamp rests on is about to expire".to_owned();
+        return Ok(Err(Refused { code: "condition_not_met", detail }));
+    }
+    let provider = row.provider.clone();
+    let statement = Statement { address, provider, nullifiers, issued_at: now, expires_at };
+    let internal = |rejection: credential::Rejection| Error::Internal(rejection.into());
+    let text = signer.sign(&statement).map_err(internal)?;
+    Ok(Ok(credential::parse_and_verify(&text, address, now, |did| did == signer.did()).map_err(internal)?))
+}
+
+/// Stores the Stamp with what is needed to check it again, if the rule is still the same.
+async fn store(
+    state: &State,
+    workspace: WorkspaceId,
+    row: &OwnStampRow,
+    credential: &VerifiedCredential,
+    items: &[Word],
+    now: UnixMillis,
+) -> Result<IssueOutcome> {
+    let issued = IssuedStampRow {
+        workspace_id: workspace,
+        provider: row.provider.clone(),
+        address: credential.address,
+        digest: credential.digest,
+        items: shown(items),
+        expires_at: credential.expires_at,
+        check_at: now.plus(INTERVAL),
+    };
+    engine::retry_on_conflict(|| async {
+        let mut tx = state.books.begin().await?;
+        if let Some(fault) = hold_rule(&mut tx, workspace, row, credential.address).await? {
+            return Ok(Some(fault));
+        }
+        let Some(outcome) = engine::ingest_one(&state.books, &mut tx, workspace, credential, now).await?
+        else {
+            return Ok(None);
+        };
+        match outcome {
+            Some(
+                outcome @ (IngestOutcome::Accepted | IngestOutcome::Replaced | IngestOutcome::Unchanged),
+            ) => {
+                issued_stamps::put(&mut tx, &issued).await?;
+                tx.commit().await?;
+                Ok(Some(Issued(outcome)))
+            }
+            Some(outcome @ (IngestOutcome::Superseded | IngestOutcome::Revoked)) => Ok(Some(Issued(outcome))),
+            None => {
+                let detail = "the workspace no longer trusts its own issuer".to_owned();
+                Ok(Some(Refused { code: "unknown_issuer", detail }))
+            }
+        }
+    })
+    .await
+}
+
+/// The fault of a rule that changed while it was asked. Otherwise it stays as it is until the transaction ends.
+async fn hold_rule(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    row: &OwnStampRow,
+    address: EvmAddress,
+) -> Result<Option<IssueOutcome>> {
+    if !own_stamps::hold(tx, workspace, row).await? {
+        let detail = "this Stamp was changed or removed a moment ago; ask again".to_owned();
+        return Ok(Some(Refused { code: "unknown_stamp", detail }));
+    }
+    let on_list = row.kind != super::ALLOW_LIST
+        || listed_addresses::hold(tx, workspace, &row.provider, address).await?;
+    Ok((!on_list).then(not_listed))
+}
+
+/// Items as they are stored.
+fn shown(items: &[Word]) -> String {
+    let list: Vec<String> = items.iter().map(|item| format!("0x{}", hex::encode(item))).collect();
+    serde_json::Value::from(list).to_string()
+}

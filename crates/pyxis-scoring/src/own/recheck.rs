@@ -1,0 +1,250 @@
+//! Checks issued Stamps again, and withdraws those whose rule no longer holds.
+//!
+//! A node claims a Stamp by moving its next check, in a conditional update: so nodes share the work, and what a dead
+//! node claimed is due again soon. A rule that cannot be asked withdraws nothing.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use metrics::counter;
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::WorkspaceId;
+use pyxis_core::metric;
+use pyxis_core::stamp::StampName;
+use pyxis_store::issued_stamps::{self, IssuedStampRow};
+use pyxis_store::revocations::RevocationRow;
+use pyxis_store::{listed_addresses, own_stamps};
+use tokio::sync::watch;
+
+use super::evaluate::{Subject, Verdict, evaluate};
+use super::{OnChainRule, StampRule, amount};
+use crate::engine;
+use crate::error::{Error, Result};
+use crate::state::State;
+
+/// Time between two checks of a Stamp. With the pause of the loop, what no longer holds is withdrawn within the hour.
+pub(super) const INTERVAL: Duration = Duration::from_mins(30);
+/// Time until a Stamp is checked again whose rule could not be asked.
+const RETRY: Duration = Duration::from_mins(5);
+/// Time for which a node claims a Stamp.
+const CLAIM: Duration = Duration::from_mins(5);
+/// Pause of the loop.
+const PAUSE: Duration = Duration::from_secs(30);
+/// Stamps that are claimed at once.
+const BATCH: u32 = 500;
+/// Batches of one round, so that a round ends.
+const ROUND: usize = 10;
+
+/// Results of checks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecheckCount {
+    /// Stamps whose rule holds.
+    pub held: u64,
+    /// Stamps that were withdrawn.
+    pub withdrawn: u64,
+    /// Stamps whose rule could not be asked.
+    pub failed: u64,
+}
+
+/// Stamps to check.
+#[derive(Clone, Copy, Debug)]
+pub enum CheckScope<'a> {
+    /// Those of every workspace.
+    All,
+    /// Those of one name.
+    Named(WorkspaceId, &'a StampName),
+}
+
+/// Checks what is due, round after round, until `stop` turns true.
+pub async fn run(state: State, mut stop: watch::Receiver<bool>) {
+    loop {
+        if let Err(error) = recheck(&state, CheckScope::All).await {
+            tracing::warn!(%error, "cannot check issued Stamps; will retry");
+        }
+        tokio::select! {
+            () = tokio::time::sleep(PAUSE) => {}
+            _ = stop.wait_for(|stop| *stop) => return,
+        }
+    }
+}
+
+/// One round: checks what is due, a bounded number of batches.
+pub async fn recheck(state: &State, scope: CheckScope<'_>) -> Result<RecheckCount> {
+    let mut total = RecheckCount::default();
+    for _ in 0..ROUND {
+        let (done, more) = recheck_batch(state, scope).await?;
+        total.held += done.held;
+        total.withdrawn += done.withdrawn;
+        total.failed += done.failed;
+        if !more {
+            break;
+        }
+    }
+    Ok(total)
+}
+
+async fn recheck_batch(state: &State, scope: CheckScope<'_>) -> Result<(RecheckCount, bool)> {
+    let now = state.now();
+    let (claimed, more) = claim(state, scope, now).await?;
+    let mut done = RecheckCount::default();
+    let mut groups: BTreeMap<(String, StampName), Vec<IssuedStampRow>> = BTreeMap::new();
+    for row in claimed {
+        groups.entry((row.workspace_id.to_string(), row.provider.clone())).or_default().push(row);
+    }
+    for rows in groups.into_values() {
+        // The faults of one rule do not keep the others from being checked.
+        if let Err(error) = check_group(state, &rows, now, &mut done).await {
+            tracing::warn!(%error, "cannot check issued Stamps of one name; will retry");
+        }
+    }
+    for (outcome, count) in [("held", done.held), ("withdrawn", done.withdrawn), ("failed", done.failed)] {
+        counter!(metric::STAMP_CHECKS.name, "outcome" => outcome).increment(count);
+    }
+    Ok((done, more))
+}
+
+/// Checks claimed Stamps of one name in one workspace.
+async fn check_group(
+    state: &State,
+    rows: &[IssuedStampRow],
+    now: UnixMillis,
+    done: &mut RecheckCount,
+) -> Result<()> {
+    let (expired, rows): (Vec<_>, Vec<_>) = rows.iter().cloned().partition(|row| row.expires_at <= now);
+    for row in &expired {
+        issued_stamps::remove(&state.store, row).await?;
+    }
+    for (row, outcome) in rows.iter().zip(outcomes(state, &rows, now).await?) {
+        let pause = match outcome {
+            CheckOutcome::Withdraw(reason) => {
+                withdraw(state, row, reason).await?;
+                done.withdrawn += 1;
+                continue;
+            }
+            CheckOutcome::Holds => {
+                done.held += 1;
+                INTERVAL
+            }
+            CheckOutcome::Unknown => {
+                done.failed += 1;
+                RETRY
+            }
+        };
+        issued_stamps::move_check(&state.store, row, now.plus(pause)).await?;
+    }
+    Ok(())
+}
+
+/// The due Stamps that this call claimed, and true if more may be due.
+async fn claim(state: &State, scope: CheckScope<'_>, now: UnixMillis) -> Result<(Vec<IssuedStampRow>, bool)> {
+    let of = match scope {
+        CheckScope::All => None,
+        CheckScope::Named(workspace, provider) => Some((workspace, provider)),
+    };
+    let due = issued_stamps::due(&state.store, of, now, BATCH).await?;
+    let more = due.len() >= BATCH as usize;
+    if due.is_empty() {
+        return Ok((due, more));
+    }
+    engine::retry_on_conflict(|| async {
+        let mut tx = state.store.begin().await?;
+        let (until, mut claimed) = (now.plus(CLAIM), Vec::with_capacity(due.len()));
+        for row in &due {
+            if issued_stamps::move_check(&mut tx, row, until).await? {
+                claimed.push(IssuedStampRow { check_at: until, ..row.clone() });
+            }
+        }
+        tx.commit().await?;
+        Ok(Some((claimed, more)))
+    })
+    .await
+}
+
+/// Outcome for an issued Stamp.
+enum CheckOutcome {
+    Holds,
+    /// Its rule no longer holds, for this reason.
+    Withdraw(String),
+    /// Its rule cannot be asked at the moment.
+    Unknown,
+}
+
+/// The outcomes for Stamps of one name in one workspace, in order.
+async fn outcomes(state: &State, rows: &[IssuedStampRow], now: UnixMillis) -> Result<Vec<CheckOutcome>> {
+    let Some(IssuedStampRow { workspace_id: workspace, provider, .. }) = rows.first() else {
+        return Ok(Vec::new());
+    };
+    let Some(rule) = own_stamps::find(&state.store, *workspace, provider).await? else {
+        let gone = || CheckOutcome::Withdraw("this Stamp is no longer issued".to_owned());
+        return Ok(rows.iter().map(|_| gone()).collect());
+    };
+    let OnChainRule { network, condition } = match StampRule::of(&rule)? {
+        StampRule::OnChain(rule) => rule,
+        StampRule::AllowList => {
+            let addresses: Vec<_> = rows.iter().map(|row| row.address).collect();
+            let listed = listed_addresses::among(&state.store, *workspace, provider, &addresses).await?;
+            let standing = |row: &IssuedStampRow| match listed.contains(&row.address) {
+                true => CheckOutcome::Holds,
+                false => CheckOutcome::Withdraw("the address left the list".to_owned()),
+            };
+            return Ok(rows.iter().map(standing).collect());
+        }
+    };
+    let unknown = || rows.iter().map(|_| CheckOutcome::Unknown).collect();
+    let Some(network) = state.networks.named(&network) else {
+        tracing::warn!(network, %provider, "no node of this network; its Stamps are not checked");
+        return Ok(unknown());
+    };
+    let subject = |row: &IssuedStampRow| {
+        let items: Vec<String> = serde_json::from_str(&row.items).ok()?;
+        let items = items.iter().map(|text| amount::read(text)).collect::<Option<_>>()?;
+        Some(Subject { address: row.address, items })
+    };
+    let subjects = rows.iter().map(subject).collect::<Option<Vec<_>>>();
+    let subjects = subjects.ok_or_else(|| Error::Internal("an issued Stamp with damaged items".into()))?;
+    match evaluate(network, &*condition, &subjects, now).await {
+        Ok(verdicts) => {
+            let standing = |verdict| match verdict {
+                Ok(Verdict::Holds(_)) => CheckOutcome::Holds,
+                Ok(Verdict::Fails(reason)) => CheckOutcome::Withdraw(reason),
+                Err(cause) => {
+                    tracing::warn!(%cause, %provider, "a contract gives no usable answer; its Stamp stays");
+                    CheckOutcome::Unknown
+                }
+            };
+            Ok(verdicts.into_iter().map(standing).collect())
+        }
+        Err(error) => {
+            tracing::warn!(%error, %provider, "cannot ask the condition of issued Stamps; they stay");
+            Ok(unknown())
+        }
+    }
+}
+
+/// Revokes an issued Stamp, unless it was issued again meanwhile.
+async fn withdraw(state: &State, row: &IssuedStampRow, reason: String) -> Result<()> {
+    let revocation = RevocationRow {
+        digest: row.digest,
+        revoked_at: state.now(),
+        revoked_by: "Pyxis".to_owned(),
+        reason: Some(reason),
+    };
+    let withdrawn = engine::retry_on_conflict(|| async {
+        let mut tx = state.books.begin().await?;
+        let done = engine::revoke_in(&state.books, &mut tx, row.workspace_id, &revocation).await?;
+        if done.is_none() {
+            return Ok(None);
+        }
+        let last = issued_stamps::remove(&mut tx, row).await?;
+        if last {
+            tx.commit().await?;
+        }
+        Ok(Some(last))
+    })
+    .await?;
+    if withdrawn {
+        let reason = revocation.reason.as_deref().unwrap_or_default();
+        tracing::info!(provider = %row.provider, address = %row.address, reason, "a Stamp was withdrawn");
+    }
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! Allow lists: lists of addresses as a Stamp.
+
+use pyxis_core::actor::Actor;
+use pyxis_core::address::EvmAddress;
+use pyxis_core::audit_event::AuditEvent;
+use pyxis_core::stamp::StampName;
+use pyxis_store::issued_stamps;
+use pyxis_store::listed_addresses::{self, ListedAddressRow};
+use pyxis_store::own_stamps::{self as rows, OwnStampRow};
+use serde_json::json;
+
+use super::own_stamps::{self, OwnStampInput};
+use super::{Error, Result};
+use crate::own::{ALLOW_LIST, CheckScope, recheck};
+use crate::state::State;
+
+/// Maximum number of addresses that are added or removed at once.
+pub const MAX_CHANGED: usize = 10_000;
+/// Addresses in one statement.
+const CHUNK: usize = 1000;
+
+/// An allow list.
+#[derive(Clone, Debug)]
+pub struct AllowList {
+    pub row: OwnStampRow,
+    /// Number of addresses on it.
+    pub addresses: i64,
+    /// Number of those that have the Stamp.
+    pub issued: i64,
+}
+
+/// Result of a change.
+#[derive(Clone, Copy, Debug)]
+pub struct ListChange {
+    /// Addresses that were added or removed.
+    pub changed: u64,
+    /// Stamps that were withdrawn.
+    pub withdrawn: u64,
+}
+
+fn is_list(kind: &str) -> bool {
+    kind == ALLOW_LIST
+}
+
+/// Adds an empty allow list.
+pub async fn create(state: &State, actor: &Actor, input: OwnStampInput) -> Result<AllowList> {
+    let row = own_stamps::create(state, actor, input, ALLOW_LIST, "{}".to_owned()).await?;
+    Ok(AllowList { row, addresses: 0, issued: 0 })
+}
+
+/// Every allow list of the workspace, by name.
+pub async fn list(state: &State, actor: &Actor) -> Result<Vec<AllowList>> {
+    let mut lists = Vec::new();
+    for row in rows::list(&state.store, actor.workspace).await?.into_iter().filter(|row| is_list(&row.kind)) {
+        lists.push(counted(state, actor, row).await?);
+    }
+    Ok(lists)
+}
+
+/// One allow list.
+pub async fn get(state: &State, actor: &Actor, name: &StampName) -> Result<AllowList> {
+    counted(state, actor, find(state, actor, name).await?).await
+}
+
+async fn counted(state: &State, actor: &Actor, row: OwnStampRow) -> Result<AllowList> {
+    let addresses = listed_addresses::count(&state.store, actor.workspace, &row.provider).await?;
+    let issued = own_stamps::issued(state, actor, &row.provider).await?;
+    Ok(AllowList { row, addresses, issued })
+}
+
+async fn find(state: &State, actor: &Actor, name: &StampName) -> Result<OwnStampRow> {
+    own_stamps::find(state, actor, "allow list", name, is_list).await
+}
+
+/// The addresses of a list behind `after`, in order.
+pub async fn addresses(
+    state: &State,
+    actor: &Actor,
+    name: &StampName,
+    after: Option<EvmAddress>,
+    limit: u32,
+) -> Result<Vec<ListedAddressRow>> {
+    find(state, actor, name).await?;
+    Ok(listed_addresses::page(&state.store, actor.workspace, name, after, limit).await?)
+}
+
+/// Adds addresses to a list. Each gets the Stamp when it, or its application, asks for it.
+pub async fn add(
+    state: &State,
+    actor: &Actor,
+    name: &StampName,
+    addresses: &[EvmAddress],
+) -> Result<ListChange> {
+    check(addresses)?;
+    let row = find(state, actor, name).await?;
+    let mut change = state.audited.begin(actor).await?;
+    if !rows::hold(&mut change.tx, actor.workspace, &row).await? {
+        return Err(Error::not_found("allow list"));
+    }
+    let now = state.now();
+    let changed = listed_addresses::insert(&mut change.tx, actor.workspace, name, addresses, now).await?;
+    if changed > 0 {
+        change.commit(AuditEvent::AllowListChanged, json!({ "name": name, "added": changed })).await?;
+    }
+    Ok(ListChange { changed, withdrawn: 0 })
+}
+
+/// Removes addresses from a list and withdraws their Stamps.
+pub async fn remove(
+    state: &State,
+    actor: &Actor,
+    name: &StampName,
+    addresses: &[EvmAddress],
+) -> Result<ListChange> {
+    check(addresses)?;
+    find(state, actor, name).await?;
+    let mut change = state.audited.begin(actor).await?;
+    let mut changed = 0;
+    for part in addresses.chunks(CHUNK) {
+        changed += listed_addresses::remove(&mut change.tx, actor.workspace, name, part).await?;
+    }
+    if changed == 0 {
+        return Ok(ListChange { changed, withdrawn: 0 });
+    }
+    change.commit(AuditEvent::AllowListChanged, json!({ "name": name, "removed": changed })).await?;
+    // If this is interrupted, the next check of each Stamp withdraws it.
+    for part in addresses.chunks(CHUNK) {
+        issued_stamps::make_due(&state.store, actor.workspace, name, part, state.now()).await?;
+    }
+    let done = recheck(state, CheckScope::Named(actor.workspace, name)).await?;
+    Ok(ListChange { changed, withdrawn: done.withdrawn })
+}
+
+/// Deletes a list and withdraws its Stamps.
+pub async fn delete(state: &State, actor: &Actor, name: &StampName) -> Result<ListChange> {
+    let list = get(state, actor, name).await?;
+    let done = own_stamps::remove(state, actor, &list.row).await?;
+    Ok(ListChange { changed: list.addresses.unsigned_abs(), withdrawn: done.withdrawn })
+}
+
+fn check(addresses: &[EvmAddress]) -> Result<()> {
+    if (1..=MAX_CHANGED).contains(&addresses.len()) {
+        Ok(())
+    } else {
+        let detail = format!("must have 1 to {MAX_CHANGED} addresses, not {}", addresses.len());
+        Err(Error::field("addresses", detail))
+    }
+}

@@ -1,0 +1,248 @@
+//! On-chain Stamps: conditions read from a real node (`docs/reference/behavior/scoring.md#own-stamps`).
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pyxis_core::hex;
+use pyxis_core::id::ScorerId;
+use pyxis_evm::{Chain, Settings, Word, abi};
+use pyxis_net::{Client, ClientConfig, Guard};
+use pyxis_scoring::service::onchain_stamps::{self, ConditionInput};
+use pyxis_scoring::service::own_stamps::OwnStampInput;
+use pyxis_scoring::service::{Error, Result};
+use pyxis_scoring::{CheckScope, EvmNetwork, RecheckCount, recheck_stamps};
+use pyxis_signing::eip712::words;
+use pyxis_testkit::anvil::{Anvil, compile};
+use pyxis_testkit::engines;
+use serde_json::{Value, json};
+
+use super::own_stamps::{actor, points, word};
+use super::scene::{Node, Scene, request, send, wallet};
+
+const SCHEMA: Word = [0x5c; 32];
+/// Time after which everything is checked again.
+const LATER: Duration = Duration::from_mins(31);
+
+/// A node of Pyxis that reads a chain with a contract of every kind.
+struct World<'s> {
+    scene: &'s Scene,
+    anvil: Anvil,
+    contract: pyxis_core::address::EvmAddress,
+    node: Node,
+    scorer: ScorerId,
+}
+
+fn number(number: u64) -> Word {
+    words::number(number)
+}
+
+fn who(number: u64) -> Word {
+    words::address(wallet(number))
+}
+
+impl<'s> World<'s> {
+    async fn start(scene: &'s Scene) -> Self {
+        let anvil = Anvil::start(31_337);
+        let source = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../ci/chain/Holdings.sol"));
+        let code = compile(source, env!("CARGO_TARGET_TMPDIR").as_ref());
+        let contract = anvil.deploy(&code["Holdings"]).await;
+        let net = Client::new(&ClientConfig::new(Guard::new(Vec::new(), Vec::new()))).unwrap();
+        let settings = Settings {
+            urls: vec![anvil.url()],
+            timeout: Duration::from_secs(5),
+            pause: Duration::from_millis(10),
+            multicall: None,
+        };
+        let chain = Arc::new(Chain::new(&net, &settings));
+        let network = EvmNetwork { name: "local".parse().unwrap(), chain_id: 31_337, chain };
+        let node = scene.node_reading([network].into_iter().collect());
+        let scorer = scene.scorer("5", &[]).await;
+        Self { scene, anvil, contract, node, scorer }
+    }
+
+    async fn set(&self, function: &str, arguments: &[Word]) {
+        self.anvil.send(self.contract, &abi::call(abi::selector(function), arguments)).await;
+        // The newest block is remembered for a second.
+        self.scene.clock.advance(Duration::from_secs(2));
+    }
+
+    async fn define(&self, name: &str, kind: &str, settings: &[(&str, &str)]) -> Result<()> {
+        let contract = self.contract.to_string();
+        let mut all: BTreeMap<String, String> = BTreeMap::from([("contract".to_owned(), contract)]);
+        all.extend(settings.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())));
+        let condition = ConditionInput { kind: kind.to_owned(), network: "local".to_owned(), settings: all };
+        let input = OwnStampInput {
+            name: name.parse().unwrap(),
+            description: "Holds it".to_owned(),
+            valid_days: 30,
+            weight: Some((self.scorer, "5".parse().unwrap())),
+        };
+        onchain_stamps::create(&self.node.state, &actor(self.scene), input, condition).await.map(drop)
+    }
+
+    /// Outcome of a request: a status, or the code of a refusal.
+    async fn issue(&self, holder: u64, name: &str, items: &[&str]) -> String {
+        let body = json!({ "stamps": [{ "provider": name, "items": items }] }).to_string();
+        let path = format!("/v2/stamps/{}/issue", wallet(holder));
+        word(&send(&self.node.router, request(http::Method::POST, &path, &self.scene.key, body)).await)
+    }
+
+    async fn recheck(&self) -> RecheckCount {
+        self.scene.clock.advance(LATER);
+        recheck_stamps(&self.node.state, CheckScope::All).await.unwrap()
+    }
+
+    async fn stamps(&self, holder: u64) -> Value {
+        self.scene.score(self.scorer, wallet(holder)).await["stamps"].clone()
+    }
+
+    async fn points(&self, holder: u64) -> String {
+        points(self.scene, self.scorer, holder).await
+    }
+}
+
+fn refused(result: Result<()>) -> String {
+    match result {
+        Err(Error::InvalidField { field, .. }) => field,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Balances of three standards, and the answer of a function.
+async fn holdings(world: &World<'_>) {
+    world.define("Coins", "erc20", &[("at_least", "1000000000000000000")]).await.unwrap();
+    world.define("Pictures", "erc721", &[("at_least", "2")]).await.unwrap();
+    world.define("Ticket", "erc1155", &[("token_id", "7")]).await.unwrap();
+    let function = ("function", "rankOf(address,bytes4)");
+    let arguments = ("arguments", "{holder},0x01020304");
+    let rank = [function, arguments, ("result", "1"), ("at_least", "3"), ("reverts", "no")];
+    world.define("Rank", "call", &rank).await.unwrap();
+    let equals = [function, arguments, ("result", "1"), ("equals", "4"), ("reverts", "no")];
+    world.define("Fourth", "call", &equals).await.unwrap();
+    // A stranger's call reverts, and here no one said that this means no.
+    assert_eq!(refused(world.define("Broken", "call", &rank[..4]).await), "settings");
+    for name in ["Coins", "Pictures", "Ticket", "Rank", "Fourth"] {
+        assert_eq!(world.issue(1, name, &[]).await, "condition_not_met", "{name}");
+    }
+    world.set("setBalance(address,uint256)", &[who(1), number(1_000_000_000_000_000_000)]).await;
+    world.set("setAmount(address,uint256,uint256)", &[who(1), number(7), number(1)]).await;
+    world.set("setAmount(address,uint256,uint256)", &[who(2), number(8), number(1)]).await;
+    world.set("setRank(address,uint256)", &[who(1), number(3)]).await;
+    for name in ["Coins", "Pictures", "Ticket", "Rank"] {
+        assert_eq!(world.issue(1, name, &[]).await, "accepted", "{name}");
+        assert_eq!(world.issue(2, name, &[]).await, "condition_not_met", "{name}");
+    }
+    assert_eq!(world.issue(1, "Fourth", &[]).await, "condition_not_met");
+    assert_eq!(world.points(1).await, "20.00000");
+    // A unit less, and a contract that gives no answer: one is a no, the other is not.
+    world.set("setBalance(address,uint256)", &[who(1), number(999_999_999_999_999_999)]).await;
+    assert_eq!(world.recheck().await, RecheckCount { held: 3, withdrawn: 1, failed: 0 });
+    assert_eq!(world.points(1).await, "15.00000");
+    world.set("setBroken(bool)", &[number(1)]).await;
+    assert_eq!(world.issue(1, "Coins", &[]).await, "no_answer");
+    assert_eq!(world.recheck().await, RecheckCount { held: 2, withdrawn: 0, failed: 1 });
+    assert_eq!(world.points(1).await, "15.00000");
+    world.set("setBroken(bool)", &[number(0)]).await;
+    world.set("setRank(address,uint256)", &[who(1), number(0)]).await;
+    assert_eq!(world.recheck().await, RecheckCount { held: 2, withdrawn: 1, failed: 0 });
+    assert_eq!(world.points(1).await, "10.00000");
+    assert_eq!(
+        onchain_stamps::remove(&world.node.state, &actor(world.scene), &"Ticket".parse().unwrap())
+            .await
+            .unwrap(),
+        1
+    );
+    assert_eq!(world.points(1).await, "5.00000");
+}
+
+/// Tokens that the holder names count for one address at a time, and move with their transfer.
+async fn tokens(world: &World<'_>) {
+    world.define("Seat", "erc721", &[("dedup", "token")]).await.unwrap();
+    for id in [1, 2] {
+        world.set("setOwner(uint256,address)", &[number(id), who(11)]).await;
+    }
+    let many: Vec<String> = (1..=33).map(|id| id.to_string()).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    for (items, outcome) in [
+        (&["3"][..], "condition_not_met"),
+        (&[], "invalid_items"),
+        (&["one"], "invalid_items"),
+        (&["1", "0x1"], "invalid_items"),
+        (&many, "invalid_items"),
+        (&["2", "1"], "accepted"),
+        (&["1", "2"], "unchanged"),
+    ] {
+        assert_eq!(world.issue(11, "Seat", items).await, outcome, "{items:?}");
+    }
+    assert_eq!(world.points(11).await, "5.00000");
+    world.set("setOwner(uint256,address)", &[number(2), who(12)]).await;
+    assert_eq!(world.issue(12, "Seat", &["2"]).await, "accepted");
+    // Until the earlier owner is checked again, the token is the earlier owner's.
+    world.points(12).await;
+    assert_eq!(world.stamps(12).await["Seat"]["dedup"], true);
+    let done = world.recheck().await;
+    assert_eq!((done.withdrawn, done.failed), (1, 0));
+    assert_eq!((world.points(11).await, world.points(12).await), ("0.00000".into(), "5.00000".into()));
+}
+
+/// Attestations: by an indexer or by their UID; revoked and expired ones.
+async fn attestations(world: &World<'_>) {
+    let schema = format!("0x{}", hex::encode(&SCHEMA));
+    let (attester, indexer) = (wallet(90).to_string(), world.contract.to_string());
+    let indexed = [("schema", &*schema), ("attester", &*attester), ("indexer", &*indexer)];
+    world.define("Verified", "eas", &indexed).await.unwrap();
+    world.define("Named", "eas", &indexed[..2]).await.unwrap();
+    let attest = async |uid: u64, holder: u64, by: u64, expires: u64| {
+        let arguments = [number(uid), SCHEMA, who(holder), who(by), number(expires)];
+        world.set("attest(bytes32,bytes32,address,address,uint64)", &arguments).await;
+    };
+    assert_eq!(world.issue(21, "Verified", &[]).await, "condition_not_met");
+    let soon = world.anvil.timestamp().await + 10_000;
+    attest(1, 21, 90, 0).await;
+    attest(2, 22, 90, soon).await;
+    attest(3, 23, 91, 0).await;
+    for (holder, outcome) in [(21, "accepted"), (22, "accepted"), (23, "condition_not_met")] {
+        assert_eq!(world.issue(holder, "Verified", &[]).await, outcome, "{holder}");
+    }
+    let uid = format!("0x{}", hex::encode(&number(1)));
+    assert_eq!(world.issue(21, "Named", &[&uid]).await, "accepted");
+    assert_eq!(world.issue(22, "Named", &[&uid]).await, "condition_not_met");
+    assert_eq!(world.issue(22, "Named", &[]).await, "invalid_items");
+    assert_eq!((world.points(21).await, world.points(22).await), ("10.00000".into(), "5.00000".into()));
+    world.set("revoke(bytes32)", &[number(1)]).await;
+    let done = world.recheck().await;
+    assert_eq!((done.withdrawn, done.failed), (2, 0));
+    assert_eq!((world.points(21).await, world.points(22).await), ("0.00000".into(), "5.00000".into()));
+    assert_eq!(world.issue(21, "Verified", &[]).await, "condition_not_met");
+    world.anvil.rpc("evm_setNextBlockTimestamp", json!([soon])).await;
+    world.set("setBroken(bool)", &[number(0)]).await;
+    assert_eq!(world.recheck().await.withdrawn, 1);
+    assert_eq!(world.points(22).await, "0.00000");
+}
+
+/// A node that is gone: nothing is issued and nothing is withdrawn.
+async fn silence(world: &mut World<'_>) {
+    world.anvil.kill();
+    let before = world.scene.count("issued_stamps").await;
+    assert_eq!(world.issue(31, "Coins", &[]).await, "no_answer");
+    let done = world.recheck().await;
+    assert_eq!((done.held, done.withdrawn), (0, 0));
+    assert_eq!((done.failed > 0, world.scene.count("issued_stamps").await), (true, before));
+    let defined = world.define("Later", "erc20", &[]).await;
+    assert!(matches!(defined, Err(Error::Unavailable { .. })), "{defined:?}");
+}
+
+engines! {
+    async fn stamps_follow_the_chain_and_never_its_silence(scene: &Scene) {
+        let mut world = World::start(scene).await;
+        holdings(&world).await;
+        tokens(&world).await;
+        attestations(&world).await;
+        assert_eq!(refused(world.define("Wrong", "erc42", &[]).await), "kind");
+        assert_eq!(refused(world.define("Wrong", "erc20", &[("at_leats", "1")]).await), "settings.at_leats");
+        assert_eq!(refused(world.define("Wrong", "erc20", &[("contract", &wallet(99).to_string())]).await), "settings.contract");
+        silence(&mut world).await;
+    }
+}

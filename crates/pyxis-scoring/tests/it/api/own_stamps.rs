@@ -1,0 +1,218 @@
+//! Allow lists: Stamps that the workspace issues to addresses on a list, and withdraws when they leave it
+//! (`docs/reference/behavior/scoring.md#own-stamps`).
+
+use std::time::Duration;
+
+use http::Method;
+use pyxis_core::actor::Actor;
+use pyxis_core::address::EvmAddress;
+use pyxis_core::id::ScorerId;
+use pyxis_core::stamp::StampName;
+use pyxis_scoring::service::allow_lists;
+use pyxis_scoring::service::own_stamps::OwnStampInput;
+use pyxis_scoring::service::stamps::{self, StampFilter};
+use pyxis_scoring::service::{Error, issuers, stamp_keys};
+use pyxis_scoring::{CheckScope, Config, RecheckCount, recheck_stamps};
+use pyxis_testkit::engines;
+use serde_json::{Value, json};
+
+use super::scene::{Answer, Scene, wallet};
+
+pub(super) fn name() -> StampName {
+    "Member".parse().unwrap()
+}
+
+pub(super) fn actor(scene: &Scene) -> Actor {
+    Actor::cli(scene.workspace)
+}
+
+pub(super) fn input(scorer: Option<ScorerId>) -> OwnStampInput {
+    OwnStampInput {
+        name: name(),
+        description: "Joined in the first year".to_owned(),
+        valid_days: 30,
+        weight: scorer.map(|scorer| (scorer, "5".parse().unwrap())),
+    }
+}
+
+/// A scorer that passes with a list's Stamp, and the list with wallets.
+async fn listed(scene: &Scene, wallets: &[u64]) -> ScorerId {
+    let scorer = scene.scorer("5", &[]).await;
+    allow_lists::create(&scene.state, &actor(scene), input(Some(scorer))).await.unwrap();
+    add(scene, wallets).await;
+    scorer
+}
+
+fn addresses(wallets: &[u64]) -> Vec<EvmAddress> {
+    wallets.iter().map(|number| wallet(*number)).collect()
+}
+
+async fn add(scene: &Scene, wallets: &[u64]) -> u64 {
+    let added = allow_lists::add(&scene.state, &actor(scene), &name(), &addresses(wallets)).await;
+    added.unwrap().changed
+}
+
+async fn remove(scene: &Scene, wallets: &[u64]) -> (u64, u64) {
+    let done = allow_lists::remove(&scene.state, &actor(scene), &name(), &addresses(wallets)).await.unwrap();
+    (done.changed, done.withdrawn)
+}
+
+pub(super) async fn request(scene: &Scene, number: u64, body: &Value) -> Answer {
+    let path = format!("/v2/stamps/{}/issue", wallet(number));
+    scene.ask(Method::POST, &path, &scene.key, body.to_string()).await
+}
+
+/// The status of a request for the list's Stamp, or the code of its refusal.
+async fn issue(scene: &Scene, number: u64) -> String {
+    word(&request(scene, number, &json!({ "stamps": [{ "provider": "Member" }] })).await)
+}
+
+pub(super) fn word(answer: &Answer) -> String {
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    let item = &answer.json()["items"][0];
+    let status = item["status"].as_str().unwrap();
+    item["error"]["code"].as_str().unwrap_or(status).to_owned()
+}
+
+pub(super) async fn recheck(scene: &Scene) -> RecheckCount {
+    recheck_stamps(&scene.state, CheckScope::All).await.unwrap()
+}
+
+pub(super) async fn points(scene: &Scene, scorer: ScorerId, number: u64) -> String {
+    scene.score(scorer, wallet(number)).await["score"].as_str().unwrap().to_owned()
+}
+
+async fn catalogued(scene: &Scene) -> bool {
+    let answer = scene.get("/v2/stamps/metadata").await;
+    assert_eq!(answer.status, 200);
+    let platforms = answer.json();
+    let own = platforms.as_array().unwrap().iter().find(|platform| platform["id"] == "allow-lists");
+    own.is_some_and(|platform| platform["groups"][0]["stamps"][0]["name"] == "Member")
+}
+
+engines! {
+    async fn an_address_gets_the_stamp_while_it_is_on_the_list_and_loses_it_when_it_leaves(scene: &Scene) {
+        let scorer = listed(scene, &[1, 2]).await;
+        assert!(catalogued(scene).await);
+        assert_eq!(issue(scene, 3).await, "not_on_list");
+        assert_eq!((issue(scene, 1).await, issue(scene, 2).await), ("accepted".into(), "accepted".into()));
+        assert_eq!(issue(scene, 1).await, "unchanged");
+        assert_eq!((points(scene, scorer, 1).await, points(scene, scorer, 2).await), ("5.00000".into(), "5.00000".into()));
+        assert_eq!((add(scene, &[2, 4]).await, remove(scene, &[2, 3, 4]).await), (1, (2, 1)));
+        assert_eq!((points(scene, scorer, 1).await, points(scene, scorer, 2).await), ("5.00000".into(), "0.00000".into()));
+        assert_eq!(issue(scene, 2).await, "not_on_list");
+        add(scene, &[2]).await;
+        assert_eq!((issue(scene, 2).await, points(scene, scorer, 2).await), ("accepted".into(), "5.00000".into()));
+        let list = allow_lists::get(&scene.state, &actor(scene), &name()).await.unwrap();
+        assert_eq!((list.addresses, list.issued), (2, 2));
+        let done = allow_lists::delete(&scene.state, &actor(scene), &name()).await.unwrap();
+        assert_eq!((done.changed, done.withdrawn), (2, 2));
+        assert_eq!((points(scene, scorer, 1).await, points(scene, scorer, 2).await), ("0.00000".into(), "0.00000".into()));
+        assert_eq!((issue(scene, 1).await, catalogued(scene).await), ("unknown_stamp".into(), false));
+        assert_eq!((scene.count("issued_stamps").await, scene.count("listed_addresses").await), (0, 0));
+    }
+
+    async fn what_an_interrupted_removal_left_is_withdrawn_by_the_next_check(scene: &Scene) {
+        let scorer = listed(scene, &[1, 2]).await;
+        assert_eq!((issue(scene, 1).await, issue(scene, 2).await), ("accepted".into(), "accepted".into()));
+        scene.sql("DELETE FROM listed_addresses WHERE address = (SELECT min(address) FROM listed_addresses)").await;
+        assert_eq!(recheck(scene).await, RecheckCount::default());
+        scene.clock.advance(Duration::from_mins(31));
+        assert_eq!(recheck(scene).await, RecheckCount { held: 1, withdrawn: 1, failed: 0 });
+        assert_eq!((points(scene, scorer, 1).await, points(scene, scorer, 2).await), ("0.00000".into(), "5.00000".into()));
+        assert_eq!(recheck(scene).await, RecheckCount::default());
+    }
+
+    async fn nodes_share_the_checks(scene: &Scene) {
+        let wallets: Vec<u64> = (1..=30).collect();
+        listed(scene, &wallets).await;
+        for number in &wallets {
+            assert_eq!(issue(scene, *number).await, "accepted");
+        }
+        scene.clock.advance(Duration::from_mins(31));
+        let others = [scene.node(Config::default()), scene.node(Config::default())];
+        let check = |state| recheck_stamps(state, CheckScope::All);
+        let (first, second, third) =
+            tokio::join!(check(&scene.state), check(&others[0].state), check(&others[1].state));
+        let all = [first, second, third].map(Result::unwrap);
+        assert_eq!(all.iter().map(|done| done.held).sum::<u64>(), 30, "{all:?}");
+        assert_eq!(all.iter().map(|done| done.withdrawn + done.failed).sum::<u64>(), 0, "{all:?}");
+    }
+
+    async fn a_stamp_is_renewed_in_the_second_half_of_its_time_and_expires(scene: &Scene) {
+        let scorer = listed(scene, &[1]).await;
+        assert_eq!(issue(scene, 1).await, "accepted");
+        scene.on_day(14);
+        assert_eq!(issue(scene, 1).await, "unchanged");
+        scene.on_day(15);
+        assert_eq!((issue(scene, 1).await, issue(scene, 1).await), ("replaced".into(), "unchanged".into()));
+        scene.on_day(44);
+        assert_eq!(points(scene, scorer, 1).await, "5.00000");
+        scene.on_day(45);
+        assert_eq!(points(scene, scorer, 1).await, "0.00000");
+        recheck(scene).await;
+        assert_eq!(scene.count("issued_stamps").await, 0);
+    }
+
+    async fn a_manager_keeps_an_address_out_by_revoking_its_stamp(scene: &Scene) {
+        let scorer = listed(scene, &[1]).await;
+        assert_eq!(issue(scene, 1).await, "accepted");
+        let of = StampFilter::Stored(wallet(1), name());
+        stamps::revoke(&scene.state, &actor(scene), of, None).await.unwrap();
+        assert_eq!((issue(scene, 1).await, points(scene, scorer, 1).await), ("revoked".into(), "0.00000".into()));
+        scene.on_day(30);
+        assert_eq!(issue(scene, 1).await, "accepted");
+    }
+
+    async fn a_rotated_key_signs_and_an_untrusted_one_issues_nothing(scene: &Scene) {
+        listed(scene, &[1, 2]).await;
+        stamp_keys::rotate(&scene.state, &actor(scene), true).await.unwrap();
+        assert_eq!(issue(scene, 1).await, "accepted");
+        let did = stamp_keys::list(&scene.state, scene.workspace).await.unwrap()[0].row.did.clone();
+        issuers::remove(&scene.state.audited, &actor(scene), &did).await.unwrap();
+        assert_eq!(issue(scene, 2).await, "unknown_issuer");
+    }
+
+    async fn requests_are_for_keys_that_write_and_name_stamps_of_their_workspace(scene: &Scene) {
+        listed(scene, &[1]).await;
+        let body = json!({ "stamps": [{ "provider": "Member" }] });
+        let reads = scene.add_key(|key| key.can_write = false).await;
+        let path = format!("/v2/stamps/{}/issue", wallet(1));
+        let answer = scene.ask(Method::POST, &path, &reads, body.to_string()).await;
+        answer.refuses(403, "Invalid permissions for action.");
+        let (_, theirs, _) = scene.neighbor().await;
+        let answer = scene.ask(Method::POST, &path, &theirs, body.to_string()).await;
+        assert_eq!(word(&answer), "unknown_stamp");
+        assert!(answer.text.contains("issued: none"), "{}", answer.text);
+        let items = json!({ "stamps": [{ "provider": "Member", "items": ["1"] }] });
+        assert_eq!(word(&request(scene, 1, &items).await), "invalid_items");
+        for body in [
+            json!({ "stamps": [] }),
+            json!({ "stamps": vec![json!({ "provider": "Member" }); 21] }),
+            json!({ "stamps": [{ "provider": "no name" }] }),
+            json!({ "stamps": [{ "name": "Member" }] }),
+            json!({}),
+        ] {
+            assert_eq!(request(scene, 1, &body).await.status, 422, "{body}");
+        }
+        let elsewhere = "/v2/stamps/0x12/issue";
+        scene.ask(Method::POST, elsewhere, &scene.key, body.to_string()).await.refuses(400, "Invalid address.");
+    }
+
+    async fn a_list_needs_a_free_name_and_a_scorer_that_exists(scene: &Scene) {
+        let scorer = listed(scene, &[]).await;
+        let field = |result: Result<_, Error>| match result {
+            Err(Error::InvalidField { field, .. }) => field,
+            other => panic!("{other:?}"),
+        };
+        let create = async |input| allow_lists::create(&scene.state, &actor(scene), input).await;
+        assert_eq!(field(create(input(None)).await), "name");
+        let other = OwnStampInput { name: "Other".parse().unwrap(), ..input(None) };
+        assert_eq!(field(create(OwnStampInput { valid_days: 0, ..other.clone() }).await), "valid_days");
+        assert_eq!(field(create(OwnStampInput { description: " ".to_owned(), ..other.clone() }).await), "description");
+        let unknown = ScorerId::try_from(scorer.get() + 1).unwrap();
+        let weight = Some((unknown, "1".parse().unwrap()));
+        assert!(matches!(create(OwnStampInput { weight, ..other }).await, Err(Error::NotFound(_))));
+        assert_eq!(allow_lists::list(&scene.state, &actor(scene)).await.unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,129 @@
+//! `pyxis allow-list`.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use pyxis_core::address::EvmAddress;
+use pyxis_core::stamp::StampName;
+use pyxis_gateway::Actor;
+use pyxis_scoring::State;
+use pyxis_scoring::service::allow_lists::{self, AllowList, ListChange, MAX_CHANGED};
+use pyxis_scoring::service::own_stamps::OwnStampInput;
+use serde_json::{Value, json};
+
+use super::{NOTHING_TO_DO, acting, address_file, out};
+use crate::cli::{AddressOptions, AllowListCommand, Global, OwnStampOptions};
+
+/// Addresses that are printed from one read.
+const PAGE: u32 = 10_000;
+
+pub(super) async fn run(global: &Global, command: AllowListCommand) -> Result<ExitCode> {
+    let (app, actor) = acting(global).await?;
+    let state = &app.scoring;
+    let changed = match command {
+        AllowListCommand::Create { name, options } => {
+            let list = allow_lists::create(state, &actor, input(name, options)).await?;
+            let name = &list.row.provider;
+            out::outcome(global.json, &shown(&list), format_args!("{name} added; its list is empty"));
+            true
+        }
+        AllowListCommand::List => {
+            let lists = allow_lists::list(state, &actor).await?;
+            let rows: Vec<Value> = lists.iter().map(shown).collect();
+            out::table(global.json, COLUMNS, &rows);
+            true
+        }
+        AllowListCommand::Show { name, addresses: false } => {
+            let list = allow_lists::get(state, &actor, &name).await?;
+            if global.json {
+                out::json(&shown(&list))
+            } else {
+                out::table(false, COLUMNS, &[shown(&list)])
+            }
+            true
+        }
+        AllowListCommand::Show { name, addresses: true } => {
+            print_addresses(state, &actor, &name).await?;
+            true
+        }
+        AllowListCommand::Add { name, addresses } => {
+            let mut total = ListChange { changed: 0, withdrawn: 0 };
+            for part in read(addresses)?.chunks(MAX_CHANGED) {
+                total.changed += allow_lists::add(state, &actor, &name, part).await?.changed;
+            }
+            print(global.json, &name, "added", total)
+        }
+        AllowListCommand::Remove { name, addresses } => {
+            let mut total = ListChange { changed: 0, withdrawn: 0 };
+            for part in read(addresses)?.chunks(MAX_CHANGED) {
+                let done = allow_lists::remove(state, &actor, &name, part).await?;
+                total.changed += done.changed;
+                total.withdrawn += done.withdrawn;
+            }
+            print(global.json, &name, "removed", total)
+        }
+        AllowListCommand::Delete { name } => {
+            let done = allow_lists::delete(state, &actor, &name).await?;
+            print(global.json, &name, "removed", done);
+            true
+        }
+    };
+    app.gateway.audit.stop().await?;
+    Ok(if changed { ExitCode::SUCCESS } else { ExitCode::from(NOTHING_TO_DO) })
+}
+
+const COLUMNS: &[&str] = &["name", "addresses", "issued", "valid_days", "description", "created_at"];
+
+fn shown(list: &AllowList) -> Value {
+    json!({
+        "name": list.row.provider,
+        "description": list.row.description,
+        "valid_days": list.row.valid_days,
+        "addresses": list.addresses,
+        "issued": list.issued,
+        "created_at": list.row.created_at.to_rfc3339(),
+    })
+}
+
+/// Settings of an own Stamp.
+pub(super) fn input(name: StampName, options: OwnStampOptions) -> OwnStampInput {
+    OwnStampInput {
+        description: options.description.unwrap_or_else(|| name.to_string()),
+        name,
+        valid_days: options.valid_days,
+        weight: options.scorer.zip(options.weight),
+    }
+}
+
+fn read(options: AddressOptions) -> Result<Vec<EvmAddress>> {
+    match options.file {
+        Some(file) => Ok(address_file::read(&file)?.into_iter().map(|line| line.address).collect()),
+        None => Ok(options.addresses),
+    }
+}
+
+/// Prints a change; true if there was any.
+fn print(as_json: bool, name: &StampName, done: &str, change: ListChange) -> bool {
+    let ListChange { changed, withdrawn } = change;
+    let value = json!({ "name": name, "changed": changed, "withdrawn": withdrawn });
+    let plural = |count, one, many| if count == 1 { one } else { many };
+    let addresses = plural(changed, "address", "addresses");
+    let stamps = plural(withdrawn, "Stamp", "Stamps");
+    let text = format!("{name}: {changed} {addresses} {done}, {withdrawn} {stamps} withdrawn");
+    out::outcome(as_json, &value, text);
+    changed > 0
+}
+
+async fn print_addresses(state: &State, actor: &Actor, name: &StampName) -> Result<()> {
+    let mut after = None;
+    loop {
+        let page = allow_lists::addresses(state, actor, name, after, PAGE).await?;
+        for row in &page {
+            out::line(row.address);
+        }
+        match page.last() {
+            Some(last) if page.len() >= PAGE as usize => after = Some(last.address),
+            _ => return Ok(()),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Own Stamps as managers and commands see them: signing, allow lists, on-chain Stamps.
+
+use pyxis_testkit::engines;
+use serde_json::{Value, json};
+
+use super::installation::{Stage, address};
+use crate::support::Setup;
+
+async fn issue(stage: &Stage, number: u8) -> Value {
+    let body = json!({ "stamps": [{ "provider": "EarlyMember" }] });
+    let path = format!("/v2/stamps/{}/issue", address(number));
+    stage.api.post(&path, &body).send().await.expect(200).json()["items"][0]["status"].clone()
+}
+
+engines! {
+    async fn stamps_are_signed_by_command_and_by_api_and_then_imported_or_added(setup: Setup) {
+        let stage = Stage::with(setup).await;
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        let (members, signed) = (path("members.csv"), path("credentials.jsonl"));
+        std::fs::write(&members, format!("address,nullifier\n{},member:1\n{}\n", address(1), address(2))).unwrap();
+        let sign = ["stamps", "sign", "--file", &members, "--provider", "Member", "--out", &signed];
+        stage.app.cli(&sign).await.expect(0);
+        // An existing file is not overwritten, and nothing is printed instead.
+        assert_eq!(stage.app.cli(&sign).await.expect(1).stdout, "");
+        assert_eq!(std::fs::read_to_string(&signed).unwrap().lines().count(), 2);
+        stage.app.cli(&["stamps", "import", &signed]).await.expect(0);
+        stage.app.cli(&["scorer", "set-weights", &stage.scorer(), "Member=30"]).await.expect(0);
+        assert_eq!((&stage.score(1).await["score"], &stage.score(2).await["score"]), (&json!("30.00000"), &json!("30.00000")));
+        let body = json!({ "provider": "Member", "holders": [{ "address": address(3), "nullifiers": ["member:1"] }] });
+        let answer = stage.post("/admin/stamps/sign", &body).await.expect(200).json();
+        let added = stage.api.post(&format!("/v2/stamps/{}", address(3)), &answer["credentials"]).send().await;
+        assert_eq!(added.expect(200).json()["items"][0]["status"], "accepted");
+        assert_eq!(stage.score(3).await["stamps"]["Member"]["dedup"], true);
+        let keys = stage.app.cli_json(&["stamp-key", "list"]).await;
+        assert_eq!((&keys[0]["did"], &keys[0]["trusted"]), (&answer["issuer"], &json!(true)));
+        let rotated = stage.post("/admin/stamp-keys/rotate", &json!({})).await.expect(200).json();
+        assert_eq!((&rotated["number"], &rotated["signs"]), (&json!(2), &json!(true)));
+        assert_eq!(stage.get("/admin/stamp-keys").await["stamp_keys"].as_array().unwrap().len(), 2);
+        let twice = json!({ "provider": "Member", "holders": [{ "address": address(3) }, { "address": address(3) }] });
+        for body in [twice, json!({ "provider": "a b", "holders": [] }), json!({ "provider": "Member", "holders": [{ "address": "0x1" }] })] {
+            stage.post("/admin/stamps/sign", &body).await.expect(422);
+        }
+        let kinds: Vec<_> = stage.audited("stamp").await.into_iter().map(|(kind, _)| kind).collect();
+        assert_eq!(kinds.iter().filter(|kind| *kind == "stamp.signed").count(), 2, "{kinds:?}");
+        assert_eq!(kinds.iter().filter(|kind| *kind == "stamp_key.rotated").count(), 2, "{kinds:?}");
+        for path in ["/admin/stamps/sign", "/admin/stamp-keys/rotate"] {
+            stage.app.anonymous().post(path, &json!({})).send().await.expect(401);
+        }
+    }
+
+    async fn allow_lists_are_managed_by_command_and_by_api(setup: Setup) {
+        let stage = Stage::with(setup).await;
+        let scorer = stage.scorer();
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("members.txt");
+        std::fs::write(&file, format!("{}\n{}\n", address(1), address(2))).unwrap();
+        let file = file.to_str().unwrap();
+        let create = ["allow-list", "create", "EarlyMember", "--scorer", &scorer, "--weight", "25"];
+        assert_eq!(stage.app.cli_json(&create).await["addresses"], 0);
+        stage.app.cli(&create).await.expect(1);
+        assert_eq!(stage.app.cli_json(&["allow-list", "add", "EarlyMember", "--file", file]).await["changed"], 2);
+        stage.app.cli(&["allow-list", "add", "EarlyMember", "--file", file]).await.expect(3);
+        assert_eq!((issue(&stage, 1).await, issue(&stage, 3).await), (json!("accepted"), json!("rejected")));
+        assert_eq!(stage.score(1).await["passing_score"], true);
+        let lists = stage.get("/admin/allow-lists").await;
+        assert_eq!((&lists["allow_lists"][0]["addresses"], &lists["allow_lists"][0]["issued"]), (&json!(2), &json!(1)));
+        let of_list = "/admin/allow-lists/EarlyMember/addresses";
+        let page = stage.get(&format!("{of_list}?limit=1")).await;
+        assert_eq!((&page["addresses"][0]["address"], &page["next_after"]), (&json!(address(1)), &json!(address(1))));
+        let page = stage.get(&format!("{of_list}?after={}", address(1))).await;
+        assert_eq!((&page["addresses"][0]["address"], &page["next_after"]), (&json!(address(2)), &Value::Null));
+        let body = json!({ "addresses": [address(1)] });
+        let removed = stage.post(&format!("{of_list}/remove"), &body).await.expect(200).json();
+        assert_eq!(removed, json!({ "changed": 1, "withdrawn": 1 }));
+        assert_eq!(stage.score(1).await["score"], "0.00000");
+        assert_eq!(stage.post(of_list, &body).await.expect(200).json()["changed"], 1);
+        for body in [json!({ "addresses": [] }), json!({ "addresses": ["0x1"] }), json!({})] {
+            stage.post(of_list, &body).await.expect(422);
+        }
+        let shown = stage.app.cli(&["allow-list", "show", "EarlyMember", "--addresses"]).await.expect(0).stdout;
+        assert_eq!(shown, format!("{}\n{}\n", address(1), address(2)));
+        let stranger = stage.stranger().await;
+        stranger.client.get("/admin/allow-lists/EarlyMember").send().await.expect(404);
+        let second = json!({ "name": "Second#1", "description": "Later", "scorer_id": 1 });
+        stage.post("/admin/allow-lists", &second).await.expect(422);
+        let second = json!({ "name": "Second#1", "description": "Later", "valid_days": 10 });
+        stage.post("/admin/allow-lists", &second).await.expect(201);
+        assert_eq!(stage.get("/admin/allow-lists/Second%231").await["valid_days"], 10);
+        stage.owner.delete("/admin/allow-lists/Second%231").send().await.expect(200);
+        stage.app.cli(&["allow-list", "delete", "EarlyMember"]).await.expect(0);
+        stage.app.cli(&["allow-list", "show", "EarlyMember"]).await.expect(1);
+        assert_eq!(stage.audited("own_stamp.").await.len(), 4);
+        assert_eq!(stage.audited("allow_list.").await.len(), 3);
+    }
+
+    async fn an_on_chain_stamp_needs_a_network_with_nodes_and_a_kind_that_exists(setup: Setup) {
+        let stage = Stage::with(setup).await;
+        let token = "contract=0x1111111111111111111111111111111111111111";
+        let add = ["onchain-stamp", "add", "Holder", "erc20", token, "--network", "base"];
+        let refused = stage.app.cli(&add).await.expect(1).stderr;
+        assert!(refused.contains("networks with nodes: none"), "{refused}");
+        let add = ["onchain-stamp", "add", "Holder", "erc2", token, "--network", "base"];
+        let refused = stage.app.cli(&add).await.expect(1).stderr;
+        assert!(refused.contains("did you mean erc20?"), "{refused}");
+        let kinds = stage.app.cli_json(&["onchain-stamp", "kinds"]).await;
+        let names: Vec<_> = kinds.as_array().unwrap().iter().map(|kind| kind["name"].as_str().unwrap().to_owned()).collect();
+        assert_eq!(names, ["erc20", "erc721", "erc1155", "call", "eas"]);
+        let body = json!({
+            "name": "Holder", "description": "Holds it", "kind": "erc20", "network": "base",
+            "settings": { "contract": "0x1111111111111111111111111111111111111111" },
+        });
+        stage.post("/admin/onchain-stamps", &body).await.expect(422);
+        assert_eq!(stage.get("/admin/onchain-stamps").await, json!({ "onchain_stamps": [] }));
+        stage.owner.get("/admin/onchain-stamps/Holder").send().await.expect(404);
+        stage.owner.delete("/admin/onchain-stamps/Holder").send().await.expect(404);
+    }
+}
