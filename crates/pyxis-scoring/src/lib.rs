@@ -24,6 +24,7 @@ pub mod service;
 pub mod signed;
 mod state;
 mod values;
+pub mod widget;
 
 pub use error::{BoxError, Error, Result};
 pub use limits::{limit_of_models, limit_of_stamps};

@@ -17,6 +17,7 @@ use crate::limits::Limiter;
 use crate::models::{Models, Source};
 use crate::scoring_db::ScoringDb;
 use crate::signed::{ScoreSigner, SignerConfig};
+use crate::widget::ContractWallets;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
@@ -51,6 +52,8 @@ pub struct Parts {
     pub token_key: SecretBytes,
     /// Source of wallet activity; `None` uses imported activity.
     pub activity: Option<Arc<dyn Source>>,
+    /// Nodes that check signatures of contract wallets, if there are any.
+    pub contract_wallets: Option<Arc<dyn ContractWallets>>,
     pub config: Config,
 }
 
@@ -76,6 +79,7 @@ pub struct Inner {
     pub models: Models,
     /// Source of wallet activity, unless it is the imported activity.
     activity: Option<Arc<dyn Source>>,
+    contract_wallets: Option<Arc<dyn ContractWallets>>,
     pub(crate) limiter: Limiter,
     pub(crate) token_key: SecretBytes,
 }
@@ -83,13 +87,14 @@ pub struct Inner {
 impl State {
     pub fn new(parts: Parts) -> Self {
         let Parts { store, outbox, audit_keys, keyring, signer, managers, clock, entropy, .. } = parts;
-        let Parts { token_key, activity, config, .. } = parts;
+        let Parts { token_key, activity, contract_wallets, config, .. } = parts;
         Self(Arc::new(Inner {
             limiter: Limiter::new(store.clone()),
             models: Models::new(store.clone()),
             signer: ScoreSigner::new(store.clone(), keyring, signer),
             books: ScoringDb::new(store.clone(), outbox),
             activity,
+            contract_wallets,
             audited: AuditedStore::new(store.clone(), audit_keys, Arc::clone(&clock)),
             store,
             managers,
@@ -103,6 +108,11 @@ impl State {
     /// Source of wallet activity, unless it is the imported activity.
     pub fn activity(&self) -> Option<&dyn Source> {
         self.activity.as_deref()
+    }
+
+    /// Nodes that check signatures of contract wallets, if there are any.
+    pub(crate) fn contract_wallets(&self) -> Option<&dyn ContractWallets> {
+        self.contract_wallets.as_deref()
     }
 
     /// Returns once exactly the admitted requests are counted.

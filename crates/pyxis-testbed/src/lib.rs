@@ -79,6 +79,7 @@ pub fn scoring_parts(installation: &Installation, managers: Arc<dyn ManagerAuth>
         entropy: installation.entropy.clone(),
         token_key: SecretBytes::new(vec![7; 32]),
         activity: None,
+        contract_wallets: None,
         config: scoring::Config::default(),
     }
 }

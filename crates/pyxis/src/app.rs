@@ -23,6 +23,7 @@ use pyxis_store::{Engine, OpenOptions, Store};
 use pyxis_verify as verify;
 
 use crate::config::{self, Config, read_secret};
+use crate::contract_wallets::NetworkWallets;
 use crate::signed_head;
 
 /// The program's parts, ready for a command or for serving.
@@ -83,6 +84,16 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
             ..gateway::Config::default()
         },
     });
+    let verify = verify::State::new(verify::Parts {
+        store: store.clone(),
+        audit_keys: audit_keys.clone(),
+        managers: Arc::new(gateway.clone()),
+        keyring: gateway.keyring.clone(),
+        net: gateway.net_private.clone(),
+        clock: Arc::clone(&gateway.clock),
+        entropy: Arc::clone(&gateway.entropy),
+        config: config.verify(),
+    });
     let scoring = scoring::State::new(scoring::Parts {
         store: store.clone(),
         outbox: Outbox::new(gateway.keyring.clone(), Arc::clone(&gateway.entropy)),
@@ -94,17 +105,8 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
         entropy: Arc::clone(&gateway.entropy),
         token_key,
         activity: indexer(&config, &gateway.net, &store),
+        contract_wallets: Some(Arc::new(NetworkWallets(verify.clone()))),
         config: scoring::Config { earlier_paths: config.earlier_paths, ..scoring::Config::default() },
-    });
-    let verify = verify::State::new(verify::Parts {
-        store: store.clone(),
-        audit_keys: audit_keys.clone(),
-        managers: Arc::new(gateway.clone()),
-        keyring: gateway.keyring.clone(),
-        net: gateway.net_private.clone(),
-        clock: Arc::clone(&gateway.clock),
-        entropy: Arc::clone(&gateway.entropy),
-        config: config.verify(),
     });
     Ok(App { config, store, audit_keys, gateway, scoring, verify })
 }

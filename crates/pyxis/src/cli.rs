@@ -25,7 +25,7 @@ pub use models::{ActivityCommand, Add, Evaluate, FeaturesOf, ModelsCommand, Scor
 pub use policies::{GrantCommand, PolicyCommand};
 pub use run::{HostOptions, Login, Others, ProxyOptions, RunOptions};
 pub use scoring::{
-    AddApiKey, ApiKeyCommand, Import, IssuerCommand, ManageStamps, ScoreCommand, ScoreKeyCommand,
+    AddApiKey, ApiKeyCommand, ApiKeyKind, Import, IssuerCommand, ManageStamps, ScoreCommand, ScoreKeyCommand,
     ScorerCommand, StampsCommand,
 };
 pub use verification::{

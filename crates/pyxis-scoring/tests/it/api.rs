@@ -34,3 +34,4 @@ mod signed;
 mod strangers;
 mod timeouts;
 mod unweighted_stamps;
+mod widget;

@@ -14,3 +14,4 @@ mod quickstart;
 mod request_timeout;
 mod signed;
 mod training;
+mod widget;

@@ -17,6 +17,7 @@ use pyxis_core::score::Weights;
 use pyxis_scoring::engine::{Revocation, revoke};
 use pyxis_scoring::models::Source;
 use pyxis_scoring::signed::SignerConfig;
+use pyxis_scoring::widget::ContractWallets;
 use pyxis_scoring::{Config, Parts, State};
 use pyxis_store::Store;
 use pyxis_store::api_keys::{self, ApiKeyRow};
@@ -106,6 +107,11 @@ impl Scene {
     /// Another process, with other settings of signed scores.
     pub(crate) fn node_signing(&self, signer: SignerConfig) -> Node {
         Self::node_with(Parts { store: self.reopen(), signer, ..self.parts() })
+    }
+
+    /// Another process, with nodes that check contract wallets.
+    pub(crate) fn node_with_wallets(&self, wallets: Arc<dyn ContractWallets>) -> Node {
+        Self::node_with(Parts { store: self.reopen(), contract_wallets: Some(wallets), ..self.parts() })
     }
 
     fn parts(&self) -> Parts {
