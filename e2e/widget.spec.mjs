@@ -2,8 +2,10 @@
 
 import assert from "node:assert/strict";
 import { webcrypto } from "node:crypto";
+import { once } from "node:events";
 import { after, before, test } from "node:test";
 
+import { application } from "../examples/widget/server.mjs";
 import { findings } from "./support/axe.mjs";
 import { answers, holder, inject, refuse, Site } from "./support/holder.mjs";
 import { Issuer } from "./support/issuer.mjs";
@@ -169,8 +171,8 @@ test("several wallets are offered by name, and a changed account ends the sessio
 
 test("refusals of the holder and of the wallet say what happened, and can be tried again", async () => {
   let refuses = true;
-  const once = (params) => (refuses ? refuse(4001)() : GOOD.signMessage({ message: { raw: params[0] } }));
-  await withWidget({ on: { personal_sign: once } }, async (page, events) => {
+  const decide = (params) => (refuses ? refuse(4001)() : GOOD.signMessage({ message: { raw: params[0] } }));
+  await withWidget({ on: { personal_sign: decide } }, async (page, events) => {
     await connect(page);
     await page.getByText("You declined the request in your wallet. Nothing was shared.").first().waitFor();
     assert.equal(events.at(-1).code, "rejected");
@@ -254,6 +256,29 @@ test("texts follow the language and the page, and colors the scheme and the page
     await widget.evaluate((one) => (one.messages = { pass: "Willkommen im Club" }));
     await page.getByText("Willkommen im Club").waitFor();
   });
+});
+
+test("the example's server lets in who passes, once for each result", async () => {
+  const settings = { pyxis: world.server.base, scorer: String(world.server.bootstrap.scorer_id), key };
+  const example = application(settings);
+  example.listen(0, "127.0.0.1");
+  await once(example, "listening");
+  settings.origin = `http://localhost:${example.address().port}`;
+  try {
+    for (const [account, said] of [[GOOD, "Welcome, "], [POOR, " does not pass yet."]]) {
+      await withWidget({ account }, async (page, events) => {
+        await page.goto(settings.origin);
+        await connect(page);
+        await page.getByText(said).waitFor();
+        const { jwt } = events.find((event) => event.name === "pyxis-result");
+        const again = await fetch(`${settings.origin}/result`, { method: "POST", body: jwt });
+        assert.deepEqual([again.status, await again.text()], [400, "Refused: the challenge is unknown or was used"]);
+      });
+    }
+  } finally {
+    example.closeAllConnections();
+    example.close();
+  }
 });
 
 test("a key made in the dashboard comes with code that works in its page", async () => {

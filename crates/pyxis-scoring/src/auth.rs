@@ -11,8 +11,9 @@ use sha2::{Digest, Sha256};
 use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::limits::limit_of_stamps;
+use crate::page_keys::PUBLISHABLE_PREFIX;
 use crate::state::State;
-use crate::widget::{PUBLISHABLE_PREFIX, WidgetError};
+use crate::widget_error::WidgetError;
 
 /// Header that carries the API key.
 pub(crate) const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");

@@ -9,7 +9,7 @@ use pyxis_store::StoreError;
 use serde_json::{Value, json};
 
 use crate::budget::Budget;
-use crate::widget::WidgetError;
+use crate::widget_error::WidgetError;
 pub use pyxis_core::BoxError;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;

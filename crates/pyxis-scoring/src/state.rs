@@ -13,11 +13,11 @@ use pyxis_store::audit::{AuditKeys, AuditedStore};
 use pyxis_store::cipher::Keyring;
 use pyxis_store::outbox::Outbox;
 
+use crate::contract_wallets::ContractWallets;
 use crate::limits::Limiter;
 use crate::models::{Models, Source};
 use crate::scoring_db::ScoringDb;
 use crate::signed::{ScoreSigner, SignerConfig};
-use crate::widget::ContractWallets;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Config {

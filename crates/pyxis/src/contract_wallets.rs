@@ -1,7 +1,7 @@
 //! Verification's nodes as scoring asks them for signatures of contract wallets.
 
 use pyxis_core::address::EvmAddress;
-use pyxis_scoring::widget::{ContractWallets, WalletFuture};
+use pyxis_scoring::contract_wallets::{ContractWallets, WalletFuture};
 use pyxis_verify as verify;
 
 /// The networks of verification.

@@ -11,7 +11,7 @@ use crate::budget::Budget;
 use crate::error::Error;
 use crate::models::SourceError;
 use crate::values::integer;
-use crate::widget::WidgetError;
+use crate::widget_error::WidgetError;
 
 /// Declares responses with their names.
 macro_rules! responses {

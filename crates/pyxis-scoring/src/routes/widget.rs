@@ -34,11 +34,13 @@ use super::{json, within};
 use crate::address;
 use crate::engine::ScoreKey;
 use crate::error::{Error, Result};
+use crate::page_keys::spellings;
 use crate::service::catalogue;
 use crate::signed::TokenRequest;
 use crate::state::State;
 use crate::values::{Address, Amount};
-use crate::widget::{self, Page, WidgetError};
+use crate::widget::{self, Page};
+use crate::widget_error::WidgetError;
 
 /// Most bytes of a body.
 const MAX_BODY: usize = 32 * 1024;
@@ -440,7 +442,7 @@ pub(super) async fn cors(Extract(state): Extract<State>, request: Request, next:
     let is_preflight =
         request.method() == Method::OPTIONS && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD);
     let allowed = match origin.as_ref().and_then(|origin| origin.to_str().ok()) {
-        Some(text) => publishable_keys::is_known_origin(&state.store, widget::spellings(text)).await,
+        Some(text) => publishable_keys::is_known_origin(&state.store, spellings(text)).await,
         None => Ok(false),
     };
     let (allowed, mut response) = match allowed {

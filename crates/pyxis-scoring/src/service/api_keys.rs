@@ -20,8 +20,8 @@ use serde_json::json;
 
 use super::{Error, MAX_NAME, Result, check_text};
 use crate::limits::{limit_of_models, limit_of_stamps};
+use crate::page_keys::{PUBLISHABLE_PREFIX, read_origin};
 use crate::state::State;
-use crate::widget::{PUBLISHABLE_PREFIX, read_origin};
 
 /// Prefix of every API key.
 pub const KEY_PREFIX: &str = "px_api_";

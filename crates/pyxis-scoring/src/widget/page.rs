@@ -7,12 +7,13 @@ use pyxis_core::id::ScorerId;
 use pyxis_store::publishable_keys::{self, PublishableHead};
 use pyxis_store::usage::Surface;
 
-use super::{PUBLISHABLE_PREFIX, WidgetError, spellings};
 use crate::auth::X_API_KEY;
 use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::limits::limit_of_stamps;
+use crate::page_keys::{PUBLISHABLE_PREFIX, spellings};
 use crate::state::State;
+use crate::widget_error::WidgetError;
 
 /// A page that may show the scores of its key's scorer.
 #[derive(Clone, Debug)]

@@ -14,11 +14,11 @@ use pyxis_signing::payload::personal_message;
 use pyxis_signing::recovery::Signature;
 use pyxis_store::widget_sessions::{self, WidgetNonceRow, WidgetSessionRow};
 
-use super::WidgetError;
 use super::page::Page;
 use super::siwe::{self, Message, split_origin};
 use crate::error::{Error, Result};
 use crate::state::State;
+use crate::widget_error::WidgetError;
 
 /// Time to sign a message.
 const NONCE: Duration = Duration::from_mins(5);

@@ -1,6 +1,9 @@
-//! Origins of pages: as administrators write them, and as browsers send them.
+//! Keys that stand in pages, and the origins of these pages: as administrators write them, and as browsers send them.
 
 use url::Url;
+
+/// Prefix of every publishable key.
+pub const PUBLISHABLE_PREFIX: &str = "px_pub_";
 
 /// Every port of `localhost`, for development. The only pattern; all other origins are exact.
 pub const LOCALHOST: &str = "http://localhost:*";

@@ -3,10 +3,9 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use pyxis_core::BoxError;
 use pyxis_core::address::EvmAddress;
 use pyxis_signing::eip712::Word;
-
-use crate::error::BoxError;
 
 /// Future returned by [`ContractWallets`].
 pub type WalletFuture<'a> = Pin<Box<dyn Future<Output = Result<Option<bool>, BoxError>> + Send + 'a>>;
