@@ -106,9 +106,9 @@ test("a holder connects, signs, passes, and the page gets a result that its serv
   await withWidget({ attributes: { challenge: "visit-7" } }, async (page, events) => {
     await isAccessible(page);
     await connect(page);
-    await page.getByText("Passed").waitFor();
+    await page.getByText("Passed", { exact: true }).waitFor();
     await page.getByText("Score 3.5 of 3").waitFor();
-    await page.getByRole("status").getByText("Passed. Your score is high enough.").waitFor({ state: "attached" });
+    await page.getByRole("status").filter({ hasText: "Passed. Your score is high enough." }).waitFor({ state: "attached" });
     await isAccessible(page);
     const result = events.find((event) => event.name === "pyxis-result");
     assert.deepEqual([result.passing, result.score, result.address], [true, "3.50000", GOOD.address.toLowerCase()]);
@@ -118,7 +118,7 @@ test("a holder connects, signs, passes, and the page gets a result that its serv
       [GOOD.address.toLowerCase(), new URL(page.url()).origin, "visit-7", true, world.server.bootstrap.scorer_id],
     );
     await page.getByRole("button", { name: "Check again" }).click();
-    await page.getByText("Passed").waitFor();
+    await page.getByText("Passed", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Disconnect" }).click();
     await page.getByRole("button", { name: "Connect wallet" }).waitFor();
     assert.equal(events.at(-1).name, "pyxis-signed-out");
@@ -129,8 +129,8 @@ test("a holder who falls short sees what is missing and where to get it", async 
   const attributes = { "issuer-url": "https://issuer.example/get?p={platform}&s={stamp}" };
   await withWidget({ account: POOR, attributes }, async (page, events) => {
     await connect(page);
-    await page.getByText("Not enough yet").waitFor();
-    await page.getByText("1.5 more points are needed.").waitFor();
+    await page.getByText("Not enough yet", { exact: true }).waitFor();
+    await page.getByText("1.5 more points are needed.", { exact: true }).waitFor();
     const discord = page.getByRole("listitem").filter({ hasText: "Discord" });
     const link = discord.getByRole("link", { name: /Get it Discord \(opens in a new tab\)/ });
     assert.equal(await link.getAttribute("href"), "https://issuer.example/get?p=Discord&s=Discord");
@@ -149,7 +149,7 @@ test("the keyboard is enough, and the focus stays inside", async () => {
   await withWidget({ visit: { reducedMotion: "reduce" } }, async (page) => {
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
-    await page.getByText("Passed").waitFor();
+    await page.getByText("Passed", { exact: true }).waitFor();
     const focused = () => page.evaluate(() => document.querySelector("pyxis-passport").shadowRoot.activeElement?.textContent);
     assert.equal(await focused(), "Your passport score");
     await page.keyboard.press("Tab");
@@ -162,9 +162,9 @@ test("several wallets are offered by name, and a changed account ends the sessio
     await connect(page);
     await page.getByRole("button", { name: "Wallet 1" }).waitFor();
     await page.getByRole("button", { name: "Wallet 2" }).click();
-    await page.getByText("Passed").waitFor();
+    await page.getByText("Passed", { exact: true }).waitFor();
     await page.evaluate(() => globalThis.wallets[1].provider.change());
-    await page.getByText("The wallet's account has changed. Connect again.").waitFor();
+    await page.getByText("The wallet's account has changed. Connect again.").first().waitFor();
     assert.equal(events.at(-1).code, "changed");
   });
 });
@@ -179,7 +179,7 @@ test("refusals of the holder and of the wallet say what happened, and can be tri
     await isAccessible(page);
     refuses = false;
     await page.getByRole("button", { name: "Try again" }).click();
-    await page.getByText("Passed").waitFor();
+    await page.getByText("Passed", { exact: true }).waitFor();
   });
   await withWidget({ on: { eth_requestAccounts: refuse(-32002, "pending") } }, async (page) => {
     await connect(page);
@@ -210,7 +210,7 @@ test("an expired nonce asks for another signature", async () => {
     assert.equal(events.at(-1).code, "expired");
     isLate = false;
     await page.getByRole("button", { name: "Try again" }).click();
-    await page.getByText("Passed").waitFor();
+    await page.getByText("Passed", { exact: true }).waitFor();
   });
 });
 
@@ -244,7 +244,7 @@ test("a page that is not set up tells its owner why", async () => {
 test("texts follow the language and the page, and colors the scheme and the page", async () => {
   await withWidget({ attributes: { lang: "de-CH" }, visit: { colorScheme: "dark" } }, async (page) => {
     await page.getByRole("button", { name: "Wallet verbinden" }).click();
-    await page.getByText("Bestanden").waitFor();
+    await page.getByText("Bestanden", { exact: true }).waitFor();
     await page.getByText("Score 3.5 von 3").waitFor();
     await isAccessible(page);
     const widget = page.locator("pyxis-passport");
@@ -254,7 +254,7 @@ test("texts follow the language and the page, and colors the scheme and the page
     assert.equal(await background(), "rgb(255, 255, 255)");
     await isAccessible(page);
     await widget.evaluate((one) => (one.messages = { pass: "Willkommen im Club" }));
-    await page.getByText("Willkommen im Club").waitFor();
+    await page.getByText("Willkommen im Club", { exact: true }).waitFor();
   });
 });
 
@@ -296,6 +296,6 @@ test("a key made in the dashboard comes with code that works in its page", async
     site.html = `<!doctype html><html lang="en"><title>Shop</title><main><h1>Shop</h1>${code}</main></html>`;
     await page.goto(site.url());
     await connect(page);
-    await page.getByText("Passed").waitFor();
+    await page.getByText("Passed", { exact: true }).waitFor();
   });
 });

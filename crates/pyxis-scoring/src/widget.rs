@@ -9,7 +9,7 @@ mod script;
 mod sign_in;
 mod siwe;
 
-pub(crate) use page::{Page, page};
+pub(crate) use page::{WidgetPage, page};
 pub(crate) use script::serve as serve_script;
-pub use script::{SCRIPT, Script};
+pub use script::{SCRIPT, WidgetScript};
 pub(crate) use sign_in::{SESSION, holder, open_session, sign_out, start};

@@ -99,7 +99,7 @@ li {
   border-block-start: 1px solid var(--_border);
 }
 li .name { font-weight: 600; overflow-wrap: anywhere; }
-li .points { font-variant-numeric: tabular-nums; }
+li .points { justify-self: end; font-variant-numeric: tabular-nums; }
 li .muted { grid-column: 1; }
 li a { grid-column: 2; justify-self: end; padding-block: 0.25rem; }
 li.off .points { color: var(--_muted); }

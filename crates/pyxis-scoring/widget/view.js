@@ -73,7 +73,7 @@ class View {
         { class: "result" },
         this.heading(),
         h("span", { class: `badge ${passes ? "good" : "bad"}`, part: `badge ${passes ? "pass" : "fail"}` },
-          h("span", { "aria-hidden": "true" }, passes ? "✓" : "✕"), this.t(passes ? "pass" : "fail")),
+          h("span", { "aria-hidden": "true" }, passes ? "✓" : "✕"), h("span", {}, this.t(passes ? "pass" : "fail"))),
       ),
       h("p", { class: "number", part: "score" }, this.t("score", said)),
       this.meter(score, threshold, said),
@@ -109,8 +109,9 @@ class View {
     if (stamps.length === 0) return h("p", { class: "muted" }, this.t("none"));
     const items = stamps.map(([name, { score, dedup, expiration_date: until }]) => {
       const date = this.t("until", { date: this.dates.format(new Date(until)) });
-      const about = dedup ? this.t("duplicate") : date;
-      return this.item(known.get(name) ?? { name }, info, score, about, dedup && "off");
+      const stamp = known.get(name) ?? { name };
+      const about = [stamp.description, dedup ? this.t("duplicate") : date].filter(Boolean).join(" · ");
+      return this.item(stamp, info, score, about, dedup && "off");
     });
     return [h("h3", { id: "counts" }, this.t("counts")), h("ul", { "part": "stamps", "aria-labelledby": "counts" }, items)];
   }
@@ -137,8 +138,10 @@ class View {
 
   item(stamp, info, points, about, className, link) {
     const platform = info.platforms[stamp.platform]?.name;
+    // A description tells Stamps of one platform apart; without one, the technical name has to.
+    const title = platform && stamp.description ? platform : stamp.name;
     return h("li", { part: "stamp", class: className },
-      h("span", { class: "name" }, platform ? `${platform}: ${stamp.name}` : stamp.name),
+      h("span", { class: "name" }, title),
       h("span", { class: "points" }, this.t("points", { points: this.numbers.format(Number(points)) })),
       about && h("span", { class: "muted" }, about),
       link);

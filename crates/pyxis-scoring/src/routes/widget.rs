@@ -39,7 +39,7 @@ use crate::service::catalogue;
 use crate::signed::TokenRequest;
 use crate::state::State;
 use crate::values::{Address, Amount};
-use crate::widget::{self, Page};
+use crate::widget::{self, WidgetPage};
 use crate::widget_error::WidgetError;
 
 /// Most bytes of a body.
@@ -163,7 +163,7 @@ struct SignRequest {
 /// Authenticates the page, then runs `work`, within the request timeout.
 async fn respond<F, W>(state: &State, headers: &HeaderMap, segments: &Segments, work: F) -> Response
 where
-    F: FnOnce(Page) -> W,
+    F: FnOnce(WidgetPage) -> W,
     W: Future<Output = Result<Response>>,
 {
     within(state, async {
@@ -417,7 +417,7 @@ async fn sign_own_score(
 /// The score of the session's address.
 async fn own_place(
     state: &State,
-    page: &Page,
+    page: &WidgetPage,
     headers: &HeaderMap,
 ) -> Result<(ScoreKey, scorers::ScorerRow)> {
     let holder = widget::holder(state, page, headers).await?;

@@ -17,14 +17,18 @@ use crate::widget_error::WidgetError;
 
 /// A page that may show the scores of its key's scorer.
 #[derive(Clone, Debug)]
-pub(crate) struct Page {
+pub(crate) struct WidgetPage {
     pub(crate) key: PublishableHead,
     /// As the browser sent it.
     pub(crate) origin: String,
 }
 
 /// Authenticates a page's request and counts it. Requests of other origins do not count.
-pub(crate) async fn page(state: &State, headers: &HeaderMap, scorer: ScorerId) -> Result<(Page, Budget)> {
+pub(crate) async fn page(
+    state: &State,
+    headers: &HeaderMap,
+    scorer: ScorerId,
+) -> Result<(WidgetPage, Budget)> {
     let key = only(headers, &X_API_KEY).ok_or(Error::InvalidKey)?;
     if !key.starts_with(PUBLISHABLE_PREFIX) {
         return Err(if key.is_empty() { Error::InvalidKey } else { WidgetError::ServerKey.into() });
@@ -40,7 +44,7 @@ pub(crate) async fn page(state: &State, headers: &HeaderMap, scorer: ScorerId) -
     }
     let limit = limit_of_stamps(key.stamps_tier, key.stamps_limit);
     let budget = state.limiter.admit(key.id, Surface::Stamps, limit, state.now()).await?;
-    Ok((Page { key, origin: origin.to_owned() }, budget))
+    Ok((WidgetPage { key, origin: origin.to_owned() }, budget))
 }
 
 /// The value of a header that occurs once.

@@ -30,7 +30,7 @@ const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-
 
 /// The module of this build and its names.
 #[derive(Debug)]
-pub struct Script {
+pub struct WidgetScript {
     /// Path that stays: each release serves its module here.
     pub path: String,
     /// Path of exactly this module, for pages with `integrity`.
@@ -41,9 +41,9 @@ pub struct Script {
 }
 
 /// The module of this build.
-pub static SCRIPT: LazyLock<Script> = LazyLock::new(|| {
+pub static SCRIPT: LazyLock<WidgetScript> = LazyLock::new(|| {
     let digest = hex::encode(&Sha256::digest(SOURCE.as_bytes()));
-    Script {
+    WidgetScript {
         path: format!("{FOLDER}{NAME}.js"),
         pinned_path: format!("{FOLDER}{NAME}.{}.js", &digest[..16]),
         integrity: format!("sha384-{}", STANDARD.encode(Sha384::digest(SOURCE.as_bytes()))),

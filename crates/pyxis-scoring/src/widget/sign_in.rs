@@ -14,8 +14,8 @@ use pyxis_signing::payload::personal_message;
 use pyxis_signing::recovery::Signature;
 use pyxis_store::widget_sessions::{self, WidgetNonceRow, WidgetSessionRow};
 
-use super::page::Page;
-use super::siwe::{self, Message, split_origin};
+use super::page::WidgetPage;
+use super::siwe::{self, SiweMessage, split_origin};
 use crate::error::{Error, Result};
 use crate::state::State;
 use crate::widget_error::WidgetError;
@@ -32,7 +32,7 @@ const TOKEN_PREFIX: &str = "px_wid_";
 const MAX_SIGNATURE: usize = 8192;
 
 /// A message to sign.
-pub(crate) struct Challenge {
+pub(crate) struct SignInChallenge {
     pub(crate) nonce: String,
     pub(crate) message: String,
     pub(crate) expires_at: UnixMillis,
@@ -40,7 +40,7 @@ pub(crate) struct Challenge {
 
 /// The holder of an address, signed in.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Holder {
+pub(crate) struct SignedInHolder {
     pub(crate) address: EvmAddress,
 }
 
@@ -54,10 +54,10 @@ pub(crate) struct OpenedSession {
 /// Starts a sign-in: a nonce for this page, address and chain, and the message with it.
 pub(crate) async fn start(
     state: &State,
-    page: &Page,
+    page: &WidgetPage,
     address: EvmAddress,
     chain_id: u64,
-) -> Result<Challenge> {
+) -> Result<SignInChallenge> {
     let now = state.now();
     let expires_at = now.plus(NONCE);
     // Letters and digits only, as ERC-4361 wants it.
@@ -73,13 +73,13 @@ pub(crate) async fn start(
         expires_at,
     };
     widget_sessions::insert_nonce(&state.store, &row).await?;
-    Ok(Challenge { nonce, message, expires_at })
+    Ok(SignInChallenge { nonce, message, expires_at })
 }
 
 /// Opens a session for the address that signed `message`. The nonce is used up, whatever the outcome.
 pub(crate) async fn open_session(
     state: &State,
-    page: &Page,
+    page: &WidgetPage,
     message: &str,
     signature: &[u8],
 ) -> Result<OpenedSession> {
@@ -110,7 +110,12 @@ fn fault(text: impl Into<String>) -> Error {
 }
 
 /// Checks that the message is about this page, this nonce and this moment.
-fn check(read: &Message, page: &Page, nonce: &WidgetNonceRow, now: UnixMillis) -> Result<(), String> {
+fn check(
+    read: &SiweMessage,
+    page: &WidgetPage,
+    nonce: &WidgetNonceRow,
+    now: UnixMillis,
+) -> Result<(), String> {
     let (scheme, domain) = split_origin(&page.origin).ok_or("the page has no domain")?;
     let named = read.scheme.as_deref().is_none_or(|named| named == scheme);
     if read.domain != domain || !named {
@@ -141,7 +146,7 @@ fn check(read: &Message, page: &Page, nonce: &WidgetNonceRow, now: UnixMillis) -
 }
 
 /// Checks the signature: by a key of the address (EIP-191), or else by the address's contract (ERC-1271).
-async fn verify(state: &State, read: &Message, message: &str, signature: &[u8]) -> Result<()> {
+async fn verify(state: &State, read: &SiweMessage, message: &str, signature: &[u8]) -> Result<()> {
     if signature.len() > MAX_SIGNATURE {
         return Err(WidgetError::Signature.into());
     }
@@ -168,17 +173,17 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// The holder whose session token is in `headers`, for exactly this key, scorer and origin.
-pub(crate) async fn holder(state: &State, page: &Page, headers: &HeaderMap) -> Result<Holder> {
+pub(crate) async fn holder(state: &State, page: &WidgetPage, headers: &HeaderMap) -> Result<SignedInHolder> {
     let token = bearer(headers).ok_or(WidgetError::NoSession)?;
     let found = widget_sessions::find(&state.store, &sha256_hex(token.as_bytes()), state.now()).await?;
     let found = found.filter(|row| {
         row.api_key_id == page.key.id && row.scorer_id == page.key.scorer && row.origin == page.origin
     });
-    Ok(Holder { address: found.ok_or(WidgetError::NoSession)?.address })
+    Ok(SignedInHolder { address: found.ok_or(WidgetError::NoSession)?.address })
 }
 
 /// Ends the session whose token is in `headers`, if there is one.
-pub(crate) async fn sign_out(state: &State, page: &Page, headers: &HeaderMap) -> Result<()> {
+pub(crate) async fn sign_out(state: &State, page: &WidgetPage, headers: &HeaderMap) -> Result<()> {
     if let Some(token) = bearer(headers) {
         widget_sessions::remove(&state.store, page.key.id, &sha256_hex(token.as_bytes())).await?;
     }

@@ -18,7 +18,7 @@ pub(super) const MAX_MESSAGE: usize = 4096;
 
 /// A message's fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Message {
+pub(super) struct SiweMessage {
     /// Scheme of the first line, if it has one.
     pub(super) scheme: Option<String>,
     /// Host and port of the page.
@@ -59,7 +59,7 @@ pub(super) fn write(
 }
 
 /// Reads a message. The error names the line that is missing or wrong.
-pub(super) fn read(text: &str) -> Result<Message, &'static str> {
+pub(super) fn read(text: &str) -> Result<SiweMessage, &'static str> {
     if text.len() > MAX_MESSAGE {
         return Err("it is longer than 4096 bytes");
     }
@@ -93,7 +93,7 @@ pub(super) fn read(text: &str) -> Result<Message, &'static str> {
     let not_before = optional("Not Before", "Not Before is invalid")?;
     field("Request ID");
     skip_resources(&mut lines)?;
-    Ok(Message {
+    Ok(SiweMessage {
         scheme,
         domain: domain.to_owned(),
         address,
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn a_written_message_reads_as_what_was_written() {
         let message = read(&written()).unwrap();
-        let expected = Message {
+        let expected = SiweMessage {
             scheme: None,
             domain: "app.example.org:8443".to_owned(),
             address: EvmAddress([0xab; 20]),
