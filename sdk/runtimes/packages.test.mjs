@@ -17,7 +17,7 @@ const compiled = (...names) => names.flatMap((name) => [`dist/${name}.d.ts`, `di
 const CONTENTS = {
   "@pyxis/sdk": compiled(
     "agent", "bytes", "clock", "decimal", "endpoint", "errors", "failure", "index", "kept-response", "openapi", "pyxis",
-    "retry", "routes", "secret", "transport", "types", "verification",
+    "retry", "routes", "secret", "transport", "types", "verification", "widget",
   ),
   "@pyxis/react": [...compiled("index", "labels", "provider", "pyxis-score", "source", "time-limit", "use-score"), "dist/styles.css"],
 };

@@ -35,6 +35,8 @@ pub(crate) mod people;
 pub(crate) mod policies;
 mod policy_diff;
 mod policy_form;
+mod publishable_key_form;
+pub(crate) mod publishable_keys;
 mod scorer_form;
 pub(crate) mod scorers;
 mod scoring;

@@ -7,8 +7,8 @@ use axum::routing::{get, post};
 use crate::pages::{
     account, agent_connect, agents, api_keys, audit, brand, catalogue, connect, connector, credential_import,
     credentials, decisions, explorer, history, inbox, issuers, mcp_tools, models, notifications,
-    passkey_sign_in, password, people, policies, scorers, settings, sign_in, staged, usage, verification,
-    webhooks,
+    passkey_sign_in, password, people, policies, publishable_keys, scorers, settings, sign_in, staged, usage,
+    verification, webhooks,
 };
 use crate::{Error, State, assets, events, form, headers, notice};
 
@@ -156,6 +156,8 @@ fn scoring() -> Router<State> {
         .route("/app/scorers/{id}/remove", post(scorers::remove))
         .route("/app/api-keys", get(api_keys::list).post(api_keys::add))
         .route("/app/new/api-key", get(api_keys::new))
+        .route("/app/new/publishable-key", get(publishable_keys::new))
+        .route("/app/publishable-keys", post(publishable_keys::add))
         .route("/app/api-keys/{id}", get(api_keys::show))
         .route("/app/api-keys/{id}/edit", post(api_keys::edit))
         .route("/app/api-keys/{id}/history", post(api_keys::ask_history))

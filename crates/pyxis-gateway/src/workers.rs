@@ -15,7 +15,7 @@ use pyxis_store::nodes::DEAD_AFTER;
 use pyxis_store::{
     StoreEvent, approvals, audit, ceremonies, chat_identities, connections, deliveries, idempotency,
     kept_responses, limits, long_work, promotions, sessions, sign_in_links, staged_policies, undelivered,
-    usage,
+    usage, widget_sessions,
 };
 use tokio::sync::broadcast;
 use tokio::task::JoinSet;
@@ -297,6 +297,7 @@ pub async fn cleaning_tick(state: &State) -> Result<()> {
     limits::purge(&state.store, now.minus(Duration::from_hours(2))).await?;
     sessions::purge(&state.store, now).await?;
     sign_in_links::purge(&state.store, now).await?;
+    widget_sessions::purge(&state.store, now).await?;
     ceremonies::purge(&state.store, now).await?;
     staged_policies::purge(&state.store, now).await?;
     chat_identities::purge_codes(&state.store, now).await?;

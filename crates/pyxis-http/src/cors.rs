@@ -1,6 +1,7 @@
 //! CORS for interfaces that pages of every origin may use. Requests are authorized by a key in a header or not at all,
 //! never by a cookie. Requests refused because of their head get these headers on every path.
 
+use http::header::{ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_MAX_AGE};
 use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ALLOW, CONTENT_TYPE, LINK};
 use http::header::{AUTHORIZATION, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method};
@@ -56,6 +57,21 @@ pub fn open_to_origins(origins: &[HeaderValue]) -> CorsLayer {
         .allow_methods([Method::POST])
         .allow_headers(AllowHeaders::mirror_request())
         .expose_headers(EXPOSED.into_iter().chain([WWW_AUTHENTICATE]).collect::<Vec<_>>())
+}
+
+/// Lets pages of one origin read a response. Whether they may was decided before.
+pub fn allow(headers: &mut HeaderMap, origin: &HeaderValue) {
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED_TEXT));
+}
+
+/// Answers the preflight of a page that may send `methods`, with a key and a session token.
+pub fn allow_preflight(headers: &mut HeaderMap, origin: &HeaderValue, methods: &'static str) {
+    allow(headers, origin);
+    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(methods));
+    let allowed = HeaderValue::from_static("authorization,content-type,x-api-key");
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, allowed);
+    headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
 }
 
 /// Lets any page read a response that did not pass through the layer.

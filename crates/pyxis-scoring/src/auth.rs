@@ -11,7 +11,9 @@ use sha2::{Digest, Sha256};
 use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::limits::limit_of_stamps;
+use crate::page_keys::PUBLISHABLE_PREFIX;
 use crate::state::State;
+use crate::widget_error::WidgetError;
 
 /// Header that carries the API key.
 pub(crate) const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
@@ -29,6 +31,10 @@ pub(crate) struct Caller {
 pub(crate) fn key_hash(headers: &HeaderMap) -> Result<String> {
     let mut keys = headers.get_all(X_API_KEY).iter();
     let (Some(key), None) = (keys.next(), keys.next()) else { return Err(Error::InvalidKey) };
+    // A page's key opens only the widget's paths. Its row has no permission, either.
+    if key.as_bytes().starts_with(PUBLISHABLE_PREFIX.as_bytes()) {
+        return Err(WidgetError::PublishableKey.into());
+    }
     if key.is_empty() { Err(Error::InvalidKey) } else { Ok(hex::encode(&Sha256::digest(key.as_bytes()))) }
 }
 

@@ -9,6 +9,7 @@ use pyxis_store::StoreError;
 use serde_json::{Value, json};
 
 use crate::budget::Budget;
+use crate::widget_error::WidgetError;
 pub use pyxis_core::BoxError;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -83,6 +84,9 @@ pub enum Error {
     /// The database does not respond.
     #[error("the database does not respond")]
     Unavailable(#[source] StoreError),
+    /// A page's request that is refused.
+    #[error("widget: {0}")]
+    Widget(#[from] WidgetError),
     /// A fault of the server.
     #[error("internal error")]
     Internal(#[source] BoxError),
@@ -137,6 +141,7 @@ impl Error {
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::Parameter(_) | Self::Shape { .. } | Self::NotTexts(..) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::Body { status, .. } => *status,
+            Self::Widget(refused) => refused.status(),
             Self::PartialScore | Self::ScoreTooLarge => StatusCode::CONFLICT,
             Self::RateLimited(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::TimedOut => StatusCode::GATEWAY_TIMEOUT,
@@ -179,6 +184,7 @@ impl Error {
             }
             Self::RateLimited(_) => "You have been rate limited!".into(),
             Self::TimedOut => "Request timed out.".into(),
+            Self::Widget(refused) => refused.detail().into(),
             Self::Busy | Self::Unavailable(_) => "The service is not available. Try again later.".into(),
             Self::Internal(_) => "Internal server error.".into(),
         }
@@ -196,6 +202,9 @@ impl IntoResponse for Error {
         if let Self::InvalidAddresses(bad) = &self {
             body["invalid"] = json!(bad.named);
             body["invalid_count"] = bad.count.into();
+        }
+        if let Self::Widget(refused) = &self {
+            body["code"] = refused.code().into();
         }
         let mut response = (status, [(CONTENT_TYPE, "application/json")], body.to_string()).into_response();
         if let Self::RateLimited(budget) = &self {

@@ -16,6 +16,7 @@ mod shared;
 mod signed;
 mod stamps;
 mod well_known;
+mod widget;
 
 pub use score::{FastPathScore, SCORE};
 
@@ -26,6 +27,7 @@ use std::task::Poll;
 use axum::Router;
 use axum::extract::{Path, State as Extract};
 use axum::http::{HeaderMap, HeaderValue, Method, header};
+use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use bytes::Bytes;
@@ -52,6 +54,7 @@ struct Described {
     written: DescribedRouter<State>,
     models: DescribedRouter<State>,
     keys: DescribedRouter<State>,
+    widget: DescribedRouter<State>,
 }
 
 fn described(with_earlier: bool) -> Described {
@@ -76,17 +79,19 @@ fn described(with_earlier: bool) -> Described {
         keys: DescribedRouter::default()
             .routes(routes!(well_known::get_jwks))
             .routes(routes!(well_known::get_score_keys)),
+        widget: widget::described(),
     }
 }
 
 /// The description of all routes, including the earlier ones and the managers'.
 pub fn openapi() -> Result<OpenApi, Clash> {
-    let Described { scores, stamps, posted, written, models, keys } = described(true);
+    let Described { scores, stamps, posted, written, models, keys, widget } = described(true);
     let all = scores.merge(stamps).merge(posted).merge(written).merge(models).merge(keys);
-    let all = all.merge(crate::api::router());
+    let all = all.merge(widget).merge(crate::api::router());
     let icons = routes!(get_icon);
     let mut description = all
         .described(icons)
+        .described(routes!(widget::get_widget_script))
         .schema::<Detail>()
         .into_description([responses::all(), problems::all()].concat())?;
     legacy::deprecate(&mut description);
@@ -111,11 +116,14 @@ async fn get_icon(Path(file): Path<String>) -> Response {
 
 /// Every route of scoring, including the managers'.
 pub fn router(state: State) -> Router {
-    let Described { scores, stamps, posted, written, models, keys } = described(state.config.earlier_paths);
-    let [scores, stamps, posted, written, models, keys] =
-        [scores, stamps, posted, written, models, keys].map(DescribedRouter::into_router);
-    // An <img> loads a picture, without a key and without CORS.
-    let icons = Router::new().route("/assets/stamps/{file}", get(get_icon));
+    let Described { scores, stamps, posted, written, models, keys, widget } =
+        described(state.config.earlier_paths);
+    let [scores, stamps, posted, written, models, keys, widget] =
+        [scores, stamps, posted, written, models, keys, widget].map(DescribedRouter::into_router);
+    // An <img> loads a picture, without a key and without CORS; a <script> the widget.
+    let icons = Router::new()
+        .route("/assets/stamps/{file}", get(get_icon))
+        .route("/assets/widget/v1/{file}", get(widget::get_widget_script));
     // Only the open endpoints serve pages of other origins, each with the methods that it accepts. With its own
     // fallback a path answers their preflights; otherwise the program-wide fallback would.
     let scores = scores.method_not_allowed_fallback(refuse_method).layer(cors::open([
@@ -133,7 +141,10 @@ pub fn router(state: State) -> Router {
     ]));
     let models = models.method_not_allowed_fallback(model::refuse_method).layer(cors::open(READ));
     let keys = keys.layer(cors::open(READ));
-    let open = scores.merge(stamps).merge(keys).merge(posted).merge(written).merge(models);
+    let widget = widget
+        .method_not_allowed_fallback(widget::refuse_method)
+        .layer(middleware::from_fn_with_state(state.clone(), widget::cors));
+    let open = scores.merge(stamps).merge(keys).merge(posted).merge(written).merge(models).merge(widget);
     open.merge(crate::api::router().into_router()).merge(icons).with_state(state)
 }
 

@@ -14,6 +14,7 @@ use pyxis_store::audit::{AuditKeys, AuditedStore};
 use pyxis_store::cipher::Keyring;
 use pyxis_store::outbox::Outbox;
 
+use crate::contract_wallets::ContractWallets;
 use crate::limits::Limiter;
 use crate::models::{Models, Source};
 use crate::networks::EvmNetworks;
@@ -57,6 +58,8 @@ pub struct Parts {
     pub activity: Option<Arc<dyn Source>>,
     /// Networks whose nodes conditions of own Stamps are read from.
     pub networks: EvmNetworks,
+    /// Nodes that check signatures of contract wallets, if there are any.
+    pub contract_wallets: Option<Arc<dyn ContractWallets>>,
     pub config: Config,
 }
 
@@ -86,6 +89,7 @@ pub struct Inner {
     activity: Option<Arc<dyn Source>>,
     /// Keys that sign the workspaces' own Stamps are derived from it.
     pub(crate) keyring: Keyring,
+    contract_wallets: Option<Arc<dyn ContractWallets>>,
     pub(crate) limiter: Limiter,
     pub(crate) token_key: SecretBytes,
 }
@@ -93,7 +97,7 @@ pub struct Inner {
 impl State {
     pub fn new(parts: Parts) -> Self {
         let Parts { store, outbox, audit_keys, keyring, signer, managers, clock, entropy, .. } = parts;
-        let Parts { token_key, activity, networks, config, .. } = parts;
+        let Parts { token_key, activity, networks, contract_wallets, config, .. } = parts;
         Self(Arc::new(Inner {
             limiter: Limiter::new(store.clone()),
             models: Models::new(store.clone()),
@@ -102,6 +106,7 @@ impl State {
             books: ScoringDb::new(store.clone(), outbox, &config.vote_scorers),
             activity,
             networks,
+            contract_wallets,
             audited: AuditedStore::new(store.clone(), audit_keys, Arc::clone(&clock)),
             store,
             managers,
@@ -115,6 +120,11 @@ impl State {
     /// Source of wallet activity, unless it is the imported activity.
     pub fn activity(&self) -> Option<&dyn Source> {
         self.activity.as_deref()
+    }
+
+    /// Nodes that check signatures of contract wallets, if there are any.
+    pub(crate) fn contract_wallets(&self) -> Option<&dyn ContractWallets> {
+        self.contract_wallets.as_deref()
     }
 
     /// Returns once exactly the admitted requests are counted.

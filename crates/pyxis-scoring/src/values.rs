@@ -31,6 +31,8 @@ pyxis_http::value_schemas! {
         .maximum(Some(1_000_000_000));
     /// The fault: a sentence, or for a parameter a list.
     pub(crate) Detail = ObjectBuilder::new().property("detail", detail()).required("detail");
+    /// A sentence, or a list of places and reasons.
+    pub(crate) AnyDetail = ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::String, Type::Array]));
     pub(crate) TextOrInteger = ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::String, Type::Integer]));
     pub(crate) Null = ObjectBuilder::new().schema_type(Type::Null);
     pub(crate) Done = words(["DONE"]);

@@ -213,8 +213,8 @@ fn readable(bytes: Vec<u8>) -> View {
     }
 }
 
-/// EIP-191, version 0x45.
-fn personal_message(message: &[u8]) -> [u8; 32] {
+/// Hash of an Ethereum personal message (EIP-191, version 0x45).
+pub fn personal_message(message: &[u8]) -> [u8; 32] {
     let length = message.len().to_string();
     let parts: [&[u8]; 3] = [b"\x19Ethereum Signed Message:\n", length.as_bytes(), message];
     Keccak256::digest(parts.concat()).into()

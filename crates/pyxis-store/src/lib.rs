@@ -66,6 +66,7 @@ pub mod promotions;
 pub mod proof_issuers;
 pub mod proof_log;
 pub mod proofs;
+pub mod publishable_keys;
 pub mod push;
 pub mod revocations;
 pub mod score_history;
@@ -84,6 +85,7 @@ pub mod usage;
 pub mod users;
 pub mod votes;
 pub mod webhooks;
+pub mod widget_sessions;
 pub mod workspaces;
 
 use std::sync::Arc;

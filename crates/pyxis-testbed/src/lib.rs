@@ -81,6 +81,7 @@ pub fn scoring_parts(installation: &Installation, managers: Arc<dyn ManagerAuth>
         token_key: SecretBytes::new(vec![7; 32]),
         activity: None,
         networks: scoring::EvmNetworks::default(),
+        contract_wallets: None,
         config: scoring::Config::default(),
     }
 }

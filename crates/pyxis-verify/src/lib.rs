@@ -11,6 +11,7 @@ mod chains;
 pub mod checker;
 mod clocks;
 mod config;
+pub mod contract_wallets;
 pub mod contracts;
 mod error;
 pub mod index;

@@ -23,6 +23,7 @@ use pyxis_store::{Engine, OpenOptions, Store};
 use pyxis_verify as verify;
 
 use crate::config::{self, Config, read_secret};
+use crate::contract_wallets::NetworkWallets;
 use crate::signed_head;
 use crate::vote_scores::VoteScoreSource;
 
@@ -109,6 +110,7 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
         entropy: Arc::clone(&gateway.entropy),
         token_key,
         activity: indexer(&config, &gateway.net, &store),
+        contract_wallets: Some(Arc::new(NetworkWallets(verify.clone()))),
         networks: networks(&verify),
         config: scoring::Config {
             earlier_paths: config.earlier_paths,

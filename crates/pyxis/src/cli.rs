@@ -27,7 +27,7 @@ pub use own_stamps::{AddressOptions, AllowListCommand, OnchainStampCommand, OwnS
 pub use policies::{GrantCommand, PolicyCommand};
 pub use run::{HostOptions, Login, Others, ProxyOptions, RunOptions};
 pub use scoring::{
-    AddApiKey, ApiKeyCommand, Import, IssuerCommand, ManageStamps, ScoreCommand, ScoreKeyCommand,
+    AddApiKey, ApiKeyCommand, ApiKeyKind, Import, IssuerCommand, ManageStamps, ScoreCommand, ScoreKeyCommand,
     ScorerCommand, SignStamps, StampKeyCommand, StampsCommand,
 };
 pub use verification::{

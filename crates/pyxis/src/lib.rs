@@ -5,6 +5,7 @@ mod audit_push;
 pub mod cli;
 pub mod commands;
 pub mod config;
+mod contract_wallets;
 mod front;
 pub mod health;
 mod import_progress;

@@ -10,7 +10,7 @@ use crate::view::{Choice, Problems};
 
 /// The tier with a limit of its own.
 const OWN: i64 = 4;
-const FIRST: Tier = Tier { tier: 1, limit: None };
+pub(super) const FIRST: Tier = Tier { tier: 1, limit: None };
 
 /// Values of the form.
 pub(super) struct ApiKeyInput {
@@ -22,7 +22,7 @@ pub(super) struct ApiKeyInput {
 }
 
 /// Tiers to choose from, with the limit of each.
-fn tiers(chosen: i64, limit: fn(i64, Option<i64>) -> i64) -> Vec<Choice> {
+pub(super) fn tiers(chosen: i64, limit: fn(i64, Option<i64>) -> i64) -> Vec<Choice> {
     (1..=OWN)
         .map(|tier| Choice {
             value: tier.to_string(),
@@ -90,7 +90,7 @@ pub(super) fn read(fields: &Fields) -> Result<ApiKeyInput, Problems> {
     if problems.is_empty() { Ok(wanted) } else { Err(problems) }
 }
 
-fn tier(fields: &Fields, tier: &str, limit: &'static str, problems: &mut Problems) -> Tier {
+pub(super) fn tier(fields: &Fields, tier: &str, limit: &'static str, problems: &mut Problems) -> Tier {
     let number = fields.get(tier).parse().unwrap_or(FIRST.tier);
     if number != OWN {
         return Tier { tier: number, limit: None };

@@ -16,15 +16,16 @@ use super::agents::unprocessable;
 use super::api_key_form as form;
 use super::key_usage::{self, budget};
 use super::list_query::{ListQuery, ListSlot};
+use super::publishable_key_form;
 use super::scoring::{A_KEY, EXAMPLE_ADDRESS, ask, problem};
 use super::table::{By, Table};
 use crate::error::html;
-use crate::form::{Form, Page, PathId};
+use crate::form::{Fields, Form, Page, PathId};
 use crate::notice::Notice;
 use crate::session::{ScoringManager, SignedIn};
 use crate::view::api_keys::{
     ApiKeyForm, ApiKeyLine, ApiKeyPage, ApiKeyShownPage, ApiKeysPage, HistoryAccess, HistoryRequest,
-    NewApiKeyPage,
+    NewApiKeyPage, PublishableSettings,
 };
 use crate::view::{DecisionBadge, Timestamp};
 use crate::{Error, State};
@@ -103,6 +104,9 @@ fn limit(row: &ApiKeyRow) -> i64 {
 
 /// `reads, writes, history`, `nothing`.
 fn may(row: &ApiKeyRow) -> String {
+    if api_keys::is_publishable(row) {
+        return "widget in pages".to_owned();
+    }
     let may = [(row.can_read, "reads"), (row.can_write, "writes"), (row.can_read_history, "history")];
     let may: Vec<&str> = may.into_iter().filter_map(|(may, word)| may.then_some(word)).collect();
     if may.is_empty() { "nothing".to_owned() } else { may.join(", ") }
@@ -157,6 +161,7 @@ pub(crate) async fn add(
                 models: wanted.models,
                 can_read: wanted.can_read,
                 can_write: wanted.can_write,
+                publishable: None,
             };
             match api_keys::create(&scoring, &who.person.actor(), input).await {
                 Ok((row, key)) => return key_page(&state, &scoring, &who, &row, &key).await,
@@ -183,6 +188,7 @@ async fn key_page(
         key: key.expose().clone(),
         can_read: row.can_read,
         ask: ask(state, &scorer, EXAMPLE_ADDRESS, key.expose()),
+        embed: None,
     })
 }
 
@@ -211,6 +217,18 @@ async fn page(
     form: ApiKeyForm,
     use_case: String,
 ) -> Result<Response, Error> {
+    let publishable = publishable_key_form::settings(state, scoring, row, None).await?;
+    render(state, scoring, who, row, (form, use_case, publishable)).await
+}
+
+/// The page of a key, with its forms as they are or as they were typed.
+async fn render(
+    state: &State,
+    scoring: &pyxis_scoring::State,
+    who: &SignedIn,
+    row: &ApiKeyRow,
+    (form, use_case, publishable): (ApiKeyForm, String, Option<PublishableSettings>),
+) -> Result<Response, Error> {
     let now = state.gateway.now();
     let used = api_keys::usage(&scoring.store, row.workspace_id, row.id, key_usage::HOURS, now).await?;
     html(&ApiKeyPage {
@@ -222,6 +240,7 @@ async fn page(
         chart: key_usage::chart(&used),
         history: history(scoring, row, now).await?,
         use_case,
+        publishable,
     })
 }
 
@@ -248,6 +267,10 @@ pub(crate) async fn edit(
     Form { state, who: ScoringManager(who, scoring), fields }: Form<ScoringManager>,
 ) -> Result<Response, Error> {
     let id = key_id(&id)?;
+    let row = api_keys::get(&scoring.store, who.person.workspace(), id).await?;
+    if api_keys::is_publishable(&row) {
+        return edit_publishable(&state, &scoring, &who, &row, &fields).await;
+    }
     let problems = match form::read(&fields) {
         Err(problems) => problems,
         Ok(wanted) => {
@@ -259,15 +282,42 @@ pub(crate) async fn edit(
                 can_write: Some(wanted.can_write),
                 can_read_history: None,
             };
-            match api_keys::update(&scoring.audited, &who.person.actor(), id, change).await {
+            match api_keys::update(&scoring.audited, &who.person.actor(), id, change, None).await {
                 Ok(_) => return Ok(Notice::KeySaved.then(&state, &path(id))),
                 Err(error) => problem(error, form::field)?,
             }
         }
     };
-    let row = api_keys::get(&scoring.store, who.person.workspace(), id).await?;
     let form = form::typed(&fields, problems);
     Ok(unprocessable(page(&state, &scoring, &who, &row, form, String::new()).await?))
+}
+
+async fn edit_publishable(
+    state: &State,
+    scoring: &pyxis_scoring::State,
+    who: &SignedIn,
+    row: &ApiKeyRow,
+    fields: &Fields,
+) -> Result<Response, Error> {
+    let problems = match publishable_key_form::read(fields) {
+        Err(problems) => problems,
+        Ok(wanted) => {
+            let change = ApiKeyChange {
+                name: Some(wanted.name),
+                stamps: Some(wanted.stamps),
+                ..ApiKeyChange::default()
+            };
+            let actor = who.person.actor();
+            match api_keys::update(&scoring.audited, &actor, row.id, change, Some(wanted.origins)).await {
+                Ok(_) => return Ok(Notice::KeySaved.then(state, &path(row.id))),
+                Err(error) => problem(error, publishable_key_form::field)?,
+            }
+        }
+    };
+    let typed = publishable_key_form::retyped(fields, problems);
+    let settings = publishable_key_form::settings(state, scoring, row, Some(typed)).await?;
+    let page = render(state, scoring, who, row, (form::of(row), String::new(), settings)).await?;
+    Ok(unprocessable(page))
 }
 
 pub(crate) async fn revoke(
@@ -305,7 +355,7 @@ pub(crate) async fn withdraw_history(
 ) -> Result<Response, Error> {
     let id = key_id(&id)?;
     let change = ApiKeyChange { can_read_history: Some(false), ..ApiKeyChange::default() };
-    match api_keys::update(&scoring.audited, &who.person.actor(), id, change).await {
+    match api_keys::update(&scoring.audited, &who.person.actor(), id, change, None).await {
         Ok(_) => Ok(Notice::HistoryWithdrawn.then(&state, &path(id))),
         Err(Service::Conflict(_)) => Ok(Notice::HistorySettled.then(&state, &path(id))),
         Err(error) => Err(error.into()),

@@ -114,6 +114,50 @@ pub struct ApiKeyPage {
     pub history: HistoryAccess,
     /// The use case as typed.
     pub use_case: String,
+    /// Settings of a publishable key, in place of permissions and history.
+    pub publishable: Option<PublishableSettings>,
+}
+
+/// The form of a publishable key. Fields: `name`, `scorer_id` (of a new key), `origins` (one on each line),
+/// `stamps_tier` (1 to 4), `stamps_limit` (read in tier 4).
+#[derive(Clone, Debug, Default)]
+pub struct PublishableKeyForm {
+    pub name: String,
+    /// Scorers to choose from; empty where it cannot be changed.
+    pub scorers: Vec<Choice>,
+    /// One on each line.
+    pub origins: String,
+    /// Tiers of the Stamps endpoints, with their limits in the label.
+    pub stamps_tiers: Vec<Choice>,
+    /// Digits, or empty.
+    pub stamps_limit: String,
+    pub problems: Problems,
+}
+
+/// `GET /app/new/publishable-key`; posts to `/app/publishable-keys`.
+#[derive(Clone, Debug, Template)]
+#[template(path = "publishable_key_new.html")]
+pub struct NewPublishableKeyPage {
+    pub shell: Layout,
+    pub form: PublishableKeyForm,
+}
+
+/// Settings of a publishable key: change (`/edit`), and the code for the page.
+#[derive(Clone, Debug)]
+pub struct PublishableSettings {
+    /// Number of its scorer.
+    pub scorer: String,
+    pub form: PublishableKeyForm,
+    pub embed: EmbedCode,
+}
+
+/// What goes into a page that shows the widget.
+#[derive(Clone, Debug)]
+pub struct EmbedCode {
+    /// Script and element, with `integrity`.
+    pub html: String,
+    /// Sources for the page's content security policy, if it has one.
+    pub policy: String,
 }
 
 /// A key's access to history.
@@ -142,6 +186,8 @@ pub struct ApiKeyShownPage {
     pub can_read: bool,
     /// A `curl` with the key in it.
     pub ask: String,
+    /// For a publishable key: what goes into the page.
+    pub embed: Option<EmbedCode>,
 }
 
 impl std::fmt::Debug for ApiKeyShownPage {
@@ -153,6 +199,7 @@ impl std::fmt::Debug for ApiKeyShownPage {
 in_section!(
     ApiKeysPage => ApiKeys,
     NewApiKeyPage => ApiKeys,
+    NewPublishableKeyPage => ApiKeys,
     ApiKeyPage => ApiKeys,
     ApiKeyShownPage => ApiKeys,
 );

@@ -123,6 +123,8 @@ pub const ROUTES: &[Route] = &[
     ("POST", "/app/scorers/{id}/rescore"),
     ("GET", "/app/api-keys"),
     ("GET", "/app/new/api-key"),
+    ("GET", "/app/new/publishable-key"),
+    ("POST", "/app/publishable-keys"),
     ("POST", "/app/api-keys"),
     ("GET", "/app/api-keys/{id}"),
     ("POST", "/app/api-keys/{id}/edit"),

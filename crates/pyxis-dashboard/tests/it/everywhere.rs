@@ -51,6 +51,7 @@ async fn every_page(server: &Server, browser: &mut Browser) -> Vec<String> {
         "/app/new/scorer",
         "/app/api-keys",
         "/app/new/api-key",
+        "/app/new/publishable-key",
         "/app/explorer",
         "/app/explorer?address=vitalik.eth&scorer=nonsense",
         "/app/catalogue",

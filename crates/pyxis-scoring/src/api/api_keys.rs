@@ -3,12 +3,13 @@
 use axum::extract::State as Extract;
 use http::StatusCode;
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::id::ApiKeyId;
+use pyxis_core::id::{ApiKeyId, ScorerId};
 use pyxis_http::admin::{List, Listed, Manager, Result};
 use pyxis_http::openapi::Time;
 use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::{Json, Path, Query};
 use pyxis_store::api_keys::{ApiKeyChange, ApiKeyRow, Tier};
+use pyxis_store::publishable_keys::PublishableKey;
 use pyxis_store::usage::Surface;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -19,11 +20,32 @@ use crate::service::api_keys::{self, ApiKeyInput, FIRST_TIER};
 use crate::state::State;
 use crate::values::{Label, SurfaceName, TierLimit, TierNumber};
 
+/// Place of a key.
+#[derive(Clone, Copy, Default, Deserialize, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = ApiKeyKind)]
+enum Kind {
+    /// Secret, on a server.
+    #[default]
+    Server,
+    /// In pages, for the widget.
+    Publishable,
+}
+
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CreateApiKeyRequest {
     #[schema(value_type = Label)]
     name: String,
+    /// `publishable` for a key in pages, which needs `scorer_id` and `origins`.
+    #[schema(nullable = false)]
+    kind: Option<Kind>,
+    /// The scorer of a publishable key.
+    #[schema(nullable = false, minimum = 1)]
+    scorer_id: Option<i64>,
+    /// Origins of a publishable key's pages, exactly as browsers send them; or `http://localhost:*`.
+    #[schema(nullable = false, max_items = 50)]
+    origins: Option<Vec<String>>,
     #[schema(value_type = Option<TierNumber>, nullable = false)]
     stamps_tier: Option<i64>,
     #[schema(value_type = Option<TierLimit>)]
@@ -32,7 +54,7 @@ pub(super) struct CreateApiKeyRequest {
     models_tier: Option<i64>,
     #[schema(value_type = Option<TierLimit>)]
     models_limit: Option<i64>,
-    /// Read scores and Stamps.
+    /// Read scores and Stamps; false for a publishable key.
     #[schema(nullable = false, default = true)]
     can_read: Option<bool>,
     /// Add and remove Stamps.
@@ -59,6 +81,9 @@ pub(super) struct UpdateApiKeyRequest {
     can_write: Option<bool>,
     #[schema(nullable = false)]
     can_read_history: Option<bool>,
+    /// Origins of a publishable key; they replace those before.
+    #[schema(nullable = false, max_items = 50)]
+    origins: Option<Vec<String>>,
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -75,6 +100,12 @@ pub(super) struct ApiKeyResponse {
     #[schema(value_type = String)]
     id: ApiKeyId,
     name: String,
+    kind: Kind,
+    /// The scorer of a publishable key; null for a server key.
+    #[schema(value_type = Option<i64>, required)]
+    scorer_id: Option<ScorerId>,
+    /// Origins of a publishable key.
+    origins: Vec<String>,
     /// The first characters of the key.
     key_hint: String,
     stamps_tier: i64,
@@ -131,10 +162,18 @@ struct Window {
     last_at: String,
 }
 
-fn shown(row: ApiKeyRow, key: Option<String>) -> ApiKeyResponse {
+fn shown(row: ApiKeyRow, publishable: Option<PublishableKey>, key: Option<String>) -> ApiKeyResponse {
+    let kind = if publishable.is_some() { Kind::Publishable } else { Kind::Server };
+    let (scorer_id, origins) = match publishable {
+        Some(PublishableKey { scorer, origins }) => (Some(scorer), origins),
+        None => (None, Vec::new()),
+    };
     ApiKeyResponse {
         id: row.id,
         name: row.name,
+        kind,
+        scorer_id,
+        origins,
         key_hint: row.key_hint,
         stamps_tier: row.stamps_tier,
         stamps_limit: row.stamps_limit,
@@ -165,6 +204,25 @@ fn tier(limit_field: &str, tier: Option<i64>, limit: Option<i64>) -> Result<Opti
     }
 }
 
+/// Requires scorer and origins of a publishable key, and of no other.
+fn publishable(
+    kind: Kind,
+    scorer: Option<i64>,
+    origins: Option<Vec<String>>,
+) -> Result<Option<PublishableKey>, Error> {
+    match (kind, scorer, origins) {
+        (Kind::Server, None, None) => Ok(None),
+        (Kind::Server, Some(_), _) => Err(Error::field("scorer_id", "only with kind publishable")),
+        (Kind::Server, None, Some(_)) => Err(Error::field("origins", "only with kind publishable")),
+        (Kind::Publishable, None, _) => Err(Error::field("scorer_id", "a publishable key needs its scorer")),
+        (Kind::Publishable, Some(id), origins) => {
+            let scorer =
+                ScorerId::try_from(id).map_err(|_| Error::field("scorer_id", format!("no scorer {id}")))?;
+            Ok(Some(PublishableKey { scorer, origins: origins.unwrap_or_default() }))
+        }
+    }
+}
+
 /// List API keys.
 #[utoipa::path(
     get,
@@ -181,12 +239,18 @@ pub(super) async fn list(
     Manager(actor): Manager,
 ) -> Result<Json<ApiKeyListResponse>> {
     let rows = api_keys::list(&state.store, actor.workspace).await?;
-    Ok(Json(rows.into_iter().map(|row| shown(row, None)).collect()))
+    let mut publishable = api_keys::publishable(&state.store, actor.workspace).await?;
+    let shown = |row: ApiKeyRow| {
+        let publishable = publishable.remove(&row.id);
+        shown(row, publishable, None)
+    };
+    Ok(Json(rows.into_iter().map(shown).collect()))
 }
 
 /// Create an API key.
 ///
-/// By default the key reads and has tier 1. Access to history is granted on request.
+/// By default the key reads and has tier 1. Access to history is granted on request. A publishable key stands in pages:
+/// it serves the widget for one scorer, in pages of its origins.
 #[utoipa::path(
     post,
     path = "/admin/api-keys",
@@ -205,15 +269,18 @@ pub(super) async fn create(
 ) -> Result<(StatusCode, Json<ApiKeyResponse>)> {
     let stamps = tier("stamps_limit", input.stamps_tier, input.stamps_limit)?;
     let models = tier("models_limit", input.models_tier, input.models_limit)?;
+    let publishable = publishable(input.kind.unwrap_or_default(), input.scorer_id, input.origins)?;
     let input = ApiKeyInput {
         name: input.name,
         stamps: stamps.unwrap_or(FIRST_TIER),
         models: models.unwrap_or(FIRST_TIER),
-        can_read: input.can_read.unwrap_or(true),
+        can_read: input.can_read.unwrap_or(publishable.is_none()),
         can_write: input.can_write.unwrap_or(false),
+        publishable,
     };
     let (row, key) = api_keys::create(&state, &actor, input).await?;
-    Ok((StatusCode::CREATED, Json(shown(row, Some(key.expose().clone())))))
+    let publishable = api_keys::publishable_of(&state.store, actor.workspace, row.id).await?;
+    Ok((StatusCode::CREATED, Json(shown(row, publishable, Some(key.expose().clone())))))
 }
 
 /// Show an API key.
@@ -228,6 +295,9 @@ pub(super) async fn create(
         (status = 200, description = "The key's settings, without the key itself.", body = ApiKeyResponse, example = json!({
             "id": "key_0123456789abcdef",
             "name": "website",
+            "kind": "server",
+            "scorer_id": null,
+            "origins": [],
             "key_hint": "px_api_0a1b2c",
             "stamps_tier": 2,
             "stamps_limit": null,
@@ -248,7 +318,9 @@ pub(super) async fn show(
     Manager(actor): Manager,
     Path(key): Path<String>,
 ) -> Result<Json<ApiKeyResponse>> {
-    Ok(Json(shown(api_keys::get(&state.store, actor.workspace, id(&key)?).await?, None)))
+    let row = api_keys::get(&state.store, actor.workspace, id(&key)?).await?;
+    let publishable = api_keys::publishable_of(&state.store, actor.workspace, row.id).await?;
+    Ok(Json(shown(row, publishable, None)))
 }
 
 /// Change an API key.
@@ -282,7 +354,9 @@ pub(super) async fn update(
         can_write: input.can_write,
         can_read_history: input.can_read_history,
     };
-    Ok(Json(shown(api_keys::update(&state.audited, &actor, id(&key)?, change).await?, None)))
+    let row = api_keys::update(&state.audited, &actor, id(&key)?, change, input.origins).await?;
+    let publishable = api_keys::publishable_of(&state.store, actor.workspace, row.id).await?;
+    Ok(Json(shown(row, publishable, None)))
 }
 
 /// Revoke an API key permanently.

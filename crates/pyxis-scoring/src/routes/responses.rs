@@ -11,6 +11,7 @@ use crate::budget::Budget;
 use crate::error::Error;
 use crate::models::SourceError;
 use crate::values::integer;
+use crate::widget_error::WidgetError;
 
 /// Declares responses with their names.
 macro_rules! responses {
@@ -40,8 +41,9 @@ macro_rules! responses {
 responses! {
     /// There is no key, or it is unknown or revoked. The request counts against no limit.
     InvalidApiKey = fixed(&[Error::InvalidKey]);
-    /// The key lacks the permission: to read, to write Stamps, or to read history, which must be approved.
-    NotPermitted = fixed(&[Error::Forbidden]);
+    /// The key lacks the permission: to read, to write Stamps, or to read history, which must be approved. Or it is a
+    /// publishable key, which works only for the widget.
+    NotPermitted = fixed(&[Error::Forbidden, Error::Widget(WidgetError::PublishableKey)]);
     /// The workspace of the key has no such scorer.
     NoScorer = fixed(&[Error::NoScorer]);
     /// The path does not accept this method; `Allow` lists those that it does. With a valid key the request counts.
@@ -63,6 +65,19 @@ responses! {
     BadSignedRequest = varied();
     /// The score could be computed only in part, and such a score is not signed; or it is larger than an attestation holds.
     PartialScore = fixed(&[Error::PartialScore, Error::ScoreTooLarge]);
+    /// The key is unknown or revoked; or the session is missing or has ended (`code` is `session_needed`).
+    WidgetUnauthorized = refused();
+    /// The request has no `Origin`, or one that the key does not allow; the key is of another scorer; or it is a server
+    /// key. `code` names the reason.
+    WidgetForbidden = refused();
+    /// The key is unknown or revoked; or the nonce was used or has expired, or the signature is not by the address: then
+    /// `code` names the reason.
+    SignInRefused = refused();
+    /// The message is not that of a sign-in in this page, or the body has another form. `code` names the reason, unless
+    /// it is the body.
+    BadSignIn = refused();
+    /// The node that checks the contract wallet's signature does not answer.
+    WalletNodeFails = refused();
     /// The body is longer than this operation accepts; `detail` says how long it may be.
     StampsBodyTooLarge = varied();
     /// A parameter is missing or invalid: a list of the parameters, with the expected values.
@@ -92,6 +107,11 @@ fn fixed(errors: &[Error]) -> RefOr<Schema> {
 /// A text or a list that depends on the request.
 fn varied() -> RefOr<Schema> {
     Ref::from_schema_name("Detail").into()
+}
+
+/// A text or a list, and the reason's name for programs.
+fn refused() -> RefOr<Schema> {
+    Ref::from_schema_name("WidgetRefusal").into()
 }
 
 fn retry_after(response: ResponseBuilder) -> ResponseBuilder {

@@ -141,6 +141,11 @@ const fn only_typed(name: &'static str) -> Error {
     )
 }
 
+/// True for what a challenge or an audience may be.
+pub(super) fn is_text(text: &str) -> bool {
+    (1..=MAX_TEXT).contains(&text.len()) && text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+}
+
 /// Body of a request for a score that answers a challenge.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -159,9 +164,6 @@ impl ChallengeRequest {
     fn check(&self, form: Form) -> Result<()> {
         let shape = |name: &str, message: &str| {
             Err(Error::Shape { path: vec![name.to_owned()], message: message.to_owned() })
-        };
-        let is_text = |text: &str| {
-            (1..=MAX_TEXT).contains(&text.len()) && text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
         };
         if matches!(form, Form::Eas { .. }) {
             return shape("challenge", "not with signed=eas: an attestation has no room for it");
@@ -341,6 +343,21 @@ enum Signature {
     },
 }
 
+fn statement(
+    state: &State,
+    scorer: ScorerId,
+    latest: &LatestScore,
+    now: UnixMillis,
+    exact: bool,
+) -> Result<ScoreStatement> {
+    let lifetime = state.signer.config().lifetime;
+    let LatestScore { record, valid_until } = latest;
+    ScoreStatement::of(record, scorer, *valid_until, lifetime, now, exact).map_err(|error| match error {
+        Unsigned::Partial => Error::PartialScore,
+        Unsigned::Damaged => Error::Internal(error.into()),
+    })
+}
+
 async fn signature(
     state: &State,
     scorer: ScorerId,
@@ -349,13 +366,8 @@ async fn signature(
     with: Option<&ChallengeRequest>,
     now: UnixMillis,
 ) -> Result<Signature> {
-    let lifetime = state.signer.config().lifetime;
-    let LatestScore { record, valid_until } = latest;
-    let statement = ScoreStatement::of(record, scorer, *valid_until, lifetime, now, with.is_some());
-    let statement = statement.map_err(|error| match error {
-        Unsigned::Partial => Error::PartialScore,
-        Unsigned::Damaged => Error::Internal(error.into()),
-    })?;
+    let record = &latest.record;
+    let statement = statement(state, scorer, latest, now, with.is_some())?;
     let challenge = with.map(|with| with.challenge.as_str());
     match asked.form {
         Form::Jwt => {
@@ -373,6 +385,21 @@ async fn signature(
             Ok(Signature::Eas { signer, attestation: json.to_string(), to: contract, calldata })
         }
     }
+}
+
+/// The latest score of a holder, as a token for the page's server.
+pub(super) async fn for_page(
+    state: &State,
+    place: ScoreKey,
+    terms: ScorerHead,
+    asked: TokenRequest<'_>,
+) -> Result<Response> {
+    let now = state.now();
+    let stored = scores::of_many(&state.store, place.workspace, place.scorer, &[place.address]).await?.pop();
+    let latest = latest(state, place, terms, stored.map(|found| found.stored), now).await?;
+    let statement = statement(state, place.scorer, &latest, now, true)?;
+    let token = state.signer.token(&statement, asked, now).await?;
+    Ok(json(with_members(latest.record, &format!(r#""jwt":"{token}""#))?))
 }
 
 /// The record with the signature's members at its end; or a token alone, if the client accepts that.

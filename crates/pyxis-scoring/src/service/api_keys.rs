@@ -1,7 +1,6 @@
 //! API keys of the scoring surface.
 
-use pyxis_store::Store;
-use pyxis_store::audit::AuditedStore;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use pyxis_core::actor::Actor;
@@ -9,15 +8,19 @@ use pyxis_core::audit_event::AuditEvent;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::digest::sha256_hex;
 use pyxis_core::entropy;
-use pyxis_core::id::{ApiKeyId, WorkspaceId};
+use pyxis_core::id::{ApiKeyId, ScorerId, WorkspaceId};
 use pyxis_core::secret::SecretString;
 use pyxis_core::window;
 use pyxis_store::api_keys::{self, ApiKeyChange, ApiKeyRow, Tier};
+use pyxis_store::audit::AuditedStore;
+use pyxis_store::publishable_keys::{self, PublishableKey};
 use pyxis_store::usage::{self, Tally, WindowRow};
+use pyxis_store::{Store, scorers};
 use serde_json::json;
 
 use super::{Error, MAX_NAME, Result, check_text};
 use crate::limits::{limit_of_models, limit_of_stamps};
+use crate::page_keys::{PUBLISHABLE_PREFIX, read_origin};
 use crate::state::State;
 
 /// Prefix of every API key.
@@ -33,8 +36,15 @@ const MOST: i64 = 1_000_000_000;
 /// Longest span of [`usage`], in hours.
 pub const MAX_USAGE_HOURS: u32 = 168;
 
+/// Permissions of publishable keys.
+const PAGES_ONLY: &str =
+    "a publishable key stands in pages and has no other permission; add a server key for this";
+
 /// Tier 1, a new key's tier.
 pub const FIRST_TIER: Tier = Tier { tier: 1, limit: None };
+
+/// Most origins of a publishable key.
+pub const MAX_ORIGINS: usize = 50;
 
 /// Settings of a new key.
 #[derive(Clone, Debug)]
@@ -49,12 +59,27 @@ pub struct ApiKeyInput {
     pub can_read: bool,
     /// True if it writes Stamps.
     pub can_write: bool,
+    /// Scorer and origins of a key that stands in pages; such a key has no permission besides.
+    pub publishable: Option<PublishableKey>,
 }
 
 impl ApiKeyInput {
     /// A first-tier key with read permission.
     pub fn named(name: impl Into<String>) -> Self {
-        Self { name: name.into(), stamps: FIRST_TIER, models: FIRST_TIER, can_read: true, can_write: false }
+        Self {
+            name: name.into(),
+            stamps: FIRST_TIER,
+            models: FIRST_TIER,
+            can_read: true,
+            can_write: false,
+            publishable: None,
+        }
+    }
+
+    /// A first-tier key for pages of these origins.
+    pub fn publishable(name: impl Into<String>, scorer: ScorerId, origins: Vec<String>) -> Self {
+        let publishable = Some(PublishableKey { scorer, origins });
+        Self { can_read: false, publishable, ..Self::named(name) }
     }
 }
 
@@ -78,7 +103,9 @@ pub async fn create(state: &State, actor: &Actor, input: ApiKeyInput) -> Result<
     check_text("name", &input.name, MAX_NAME)?;
     check_tier("stamps", input.stamps)?;
     check_tier("models", input.models)?;
-    let key = SecretString::new(entropy::token::<32>(&*state.entropy, KEY_PREFIX));
+    let publishable = check_publishable(&state.store, actor.workspace, &input).await?;
+    let prefix = if publishable.is_some() { PUBLISHABLE_PREFIX } else { KEY_PREFIX };
+    let key = SecretString::new(entropy::token::<32>(&*state.entropy, prefix));
     let row = ApiKeyRow {
         id: ApiKeyId::new(&*state.entropy),
         workspace_id: actor.workspace,
@@ -98,10 +125,14 @@ pub async fn create(state: &State, actor: &Actor, input: ApiKeyInput) -> Result<
     };
     let mut change = state.audited.begin(actor).await?;
     api_keys::insert(&mut change.tx, &row).await?;
-    let detail = json!({
+    let mut detail = json!({
         "api_key": row.id, "name": row.name, "stamps_tier": row.stamps_tier, "models_tier": row.models_tier,
         "can_read": row.can_read, "can_write": row.can_write,
     });
+    if let Some(publishable) = &publishable {
+        publishable_keys::insert(&mut change.tx, actor.workspace, row.id, publishable).await?;
+        detail["publishable"] = json!({ "scorer": publishable.scorer, "origins": publishable.origins });
+    }
     change.commit(AuditEvent::ApiKeyCreated, detail).await?;
     Ok((row, key))
 }
@@ -116,12 +147,35 @@ pub async fn get(store: &Store, workspace: WorkspaceId, id: ApiKeyId) -> Result<
     api_keys::find_by_id(store, workspace, id).await?.ok_or(Error::not_found("API key"))
 }
 
-/// Changes an active key.
+/// Publishable keys of a workspace, including revoked ones.
+pub async fn publishable(
+    store: &Store,
+    workspace: WorkspaceId,
+) -> Result<BTreeMap<ApiKeyId, PublishableKey>> {
+    Ok(publishable_keys::list(store, workspace).await?)
+}
+
+/// Scorer and origins of a key; `None` if it is not a publishable one.
+pub async fn publishable_of(
+    store: &Store,
+    workspace: WorkspaceId,
+    id: ApiKeyId,
+) -> Result<Option<PublishableKey>> {
+    Ok(publishable_keys::find(store, workspace, id).await?)
+}
+
+/// True if this is the start of a publishable key.
+pub fn is_publishable(row: &ApiKeyRow) -> bool {
+    row.key_hint.starts_with(PUBLISHABLE_PREFIX)
+}
+
+/// Changes an active key, and with `origins` the origins of a publishable one.
 pub async fn update(
     db: &AuditedStore,
     actor: &Actor,
     id: ApiKeyId,
     wanted: ApiKeyChange,
+    origins: Option<Vec<String>>,
 ) -> Result<ApiKeyRow> {
     if let Some(name) = &wanted.name {
         check_text("name", name, MAX_NAME)?;
@@ -131,15 +185,21 @@ pub async fn update(
     }
     let mut change = db.begin(actor).await?;
     let row = api_keys::find_by_id(&mut change.tx, actor.workspace, id).await?;
-    if row.ok_or(Error::not_found("API key"))?.revoked_at.is_some() {
+    let row = row.ok_or(Error::not_found("API key"))?;
+    if row.revoked_at.is_some() {
         return Err(Error::Conflict("the key is permanently revoked; create a new one"));
     }
+    let origins = check_kind(&row, &wanted, origins)?;
     let tier = |tier: Tier| json!({ "tier": tier.tier, "limit": tier.limit });
-    let detail = json!({
+    let mut detail = json!({
         "api_key": id, "name": wanted.name, "stamps": wanted.stamps.map(tier),
         "models": wanted.models.map(tier), "can_read": wanted.can_read, "can_write": wanted.can_write,
         "can_read_history": wanted.can_read_history,
     });
+    if let Some(origins) = origins {
+        publishable_keys::replace_origins(&mut change.tx, id, &origins).await?;
+        detail["origins"] = json!(origins);
+    }
     api_keys::update(&mut change.tx, actor.workspace, id, wanted).await?;
     change.commit(AuditEvent::ApiKeyUpdated, detail).await?;
     get(&db.store, actor.workspace, id).await
@@ -190,6 +250,66 @@ pub async fn over_time(
     bucket_ms: i64,
 ) -> Result<Vec<Tally>> {
     Ok(usage::over_time(store, workspace, from, to, bucket_ms).await?)
+}
+
+/// Checks scorer and origins of a new publishable key.
+async fn check_publishable(
+    store: &Store,
+    workspace: WorkspaceId,
+    input: &ApiKeyInput,
+) -> Result<Option<PublishableKey>> {
+    let Some(PublishableKey { scorer, origins }) = &input.publishable else { return Ok(None) };
+    if input.can_read {
+        return Err(Error::field("can_read", PAGES_ONLY));
+    }
+    if input.can_write {
+        return Err(Error::field("can_write", PAGES_ONLY));
+    }
+    if input.models != FIRST_TIER {
+        return Err(Error::field("models_tier", "a publishable key does not reach the models endpoint"));
+    }
+    if scorers::find(store, workspace, *scorer).await?.is_none() {
+        return Err(Error::field("scorer_id", format!("no scorer {scorer}")));
+    }
+    Ok(Some(PublishableKey { scorer: *scorer, origins: check_origins(origins.clone())? }))
+}
+
+/// Checks that a change fits the key's kind. Returns the new origins in order.
+fn check_kind(
+    row: &ApiKeyRow,
+    wanted: &ApiKeyChange,
+    origins: Option<Vec<String>>,
+) -> Result<Option<Vec<String>>> {
+    if !is_publishable(row) {
+        return match origins {
+            Some(_) => Err(Error::field("origins", "only a publishable key has origins")),
+            None => Ok(None),
+        };
+    }
+    let permissions = [
+        ("can_read", wanted.can_read),
+        ("can_write", wanted.can_write),
+        ("can_read_history", wanted.can_read_history),
+    ];
+    if let Some((name, _)) = permissions.into_iter().find(|(_, wanted)| *wanted == Some(true)) {
+        return Err(Error::field(name, PAGES_ONLY));
+    }
+    if wanted.models.is_some_and(|models| models != FIRST_TIER) {
+        return Err(Error::field("models_tier", "a publishable key does not reach the models endpoint"));
+    }
+    origins.map(check_origins).transpose()
+}
+
+fn check_origins(origins: Vec<String>) -> Result<Vec<String>> {
+    if origins.is_empty() {
+        return Err(Error::field("origins", "name at least one, such as https://app.example.org"));
+    }
+    if origins.len() > MAX_ORIGINS {
+        return Err(Error::field("origins", format!("name at most {MAX_ORIGINS}")));
+    }
+    let read: std::result::Result<BTreeSet<String>, String> =
+        origins.iter().map(|origin| read_origin(origin)).collect();
+    Ok(read.map_err(|fault| Error::field("origins", fault))?.into_iter().collect())
 }
 
 fn check_tier(surface: &str, tier: Tier) -> Result<()> {

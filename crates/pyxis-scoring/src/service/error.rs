@@ -29,6 +29,7 @@ impl From<Error> for AdminError {
             | Error::PartialScore
             | Error::RateLimited(_)
             | Error::Source(_)
+            | Error::Widget(_)
             | Error::TimedOut => Self::internal(error),
         }
     }

@@ -29,6 +29,9 @@ pub async fn create(
     if row.revoked_at.is_some() {
         return Err(Error::Conflict("the key is revoked; create a new one"));
     }
+    if super::api_keys::is_publishable(&row) {
+        return Err(Error::field("api_key_id", "a publishable key never reads history; use a server key"));
+    }
     if row.can_read_history {
         return Err(Error::Conflict("the key can already read history"));
     }

@@ -38,3 +38,4 @@ mod strangers;
 mod timeouts;
 mod unweighted_stamps;
 mod votes;
+mod widget;

@@ -138,6 +138,7 @@ tuple_row!(A);
 tuple_row!(A, B);
 tuple_row!(A, B, C);
 tuple_row!(A, B, C, D);
+tuple_row!(A, B, C, D, E);
 
 /// Defines a row struct, its decoding, and a macro with its column list, so that the SELECT list and the decoding
 /// cannot diverge.

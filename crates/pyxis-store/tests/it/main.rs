@@ -49,3 +49,4 @@ mod transactions;
 mod upgrade;
 mod usage;
 mod webhooks;
+mod widget;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::decimal::Decimal;
@@ -153,6 +153,14 @@ pub enum ApiKeyCommand {
         #[arg(long)]
         models: bool,
     },
+    /// Replace the origins of a publishable key. Exit 3 if that changes nothing.
+    SetOrigins {
+        /// API key id.
+        id: ApiKeyId,
+        /// Origins of pages, exactly as browsers send them, for example https://app.example.org.
+        #[arg(required = true, value_name = "ORIGIN")]
+        origins: Vec<String>,
+    },
     /// Let an API key read the history of scores. Exit 3 if it already may.
     AllowHistory {
         /// API key id.
@@ -165,11 +173,31 @@ pub enum ApiKeyCommand {
     },
 }
 
+/// Place of an API key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ApiKeyKind {
+    /// Secret, on a server.
+    #[default]
+    Server,
+    /// In pages, for the widget: one scorer, and only the origins that are named.
+    Publishable,
+}
+
 /// `pyxis api-key add`
 #[derive(Debug, Args)]
 pub struct AddApiKey {
     /// Name of the key.
     pub name: String,
+    /// Place of the key: a server, or pages with the widget.
+    #[arg(long, value_enum, default_value_t)]
+    pub kind: ApiKeyKind,
+    /// Scorer number of a publishable key.
+    #[arg(long, value_name = "ID", required_if_eq("kind", "publishable"))]
+    pub scorer: Option<ScorerId>,
+    /// Origin of a publishable key's pages, for example https://app.example.org; or http://localhost:* for development.
+    /// Repeatable.
+    #[arg(long = "origin", value_name = "ORIGIN", required_if_eq("kind", "publishable"))]
+    pub origins: Vec<String>,
     /// Tier of the Stamps endpoints, 1 to 4.
     #[arg(long, default_value_t = 1)]
     pub tier: i64,

@@ -1,27 +1,30 @@
 //! `pyxis api-key`.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::ApiKeyId;
 use pyxis_gateway::Actor;
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
 use pyxis_store::api_keys::{ApiKeyChange, ApiKeyRow, Tier};
+use pyxis_store::publishable_keys::PublishableKey;
 use serde_json::{Value, json};
 
 use super::{NOTHING_TO_DO, acting, out};
 use crate::app::App;
-use crate::cli::{AddApiKey, ApiKeyCommand, Global};
+use crate::cli::{AddApiKey, ApiKeyCommand, ApiKeyKind, Global};
 
 pub(super) async fn run(global: &Global, command: ApiKeyCommand) -> Result<ExitCode> {
     let (app, actor) = acting(global).await?;
     let state = &app.scoring;
     let changed = match command {
         ApiKeyCommand::Add(input) => {
-            let (row, key) = api_keys::create(state, &actor, build(input)).await?;
+            let (row, key) = api_keys::create(state, &actor, build(input)?).await?;
             if global.json {
-                let mut value = shown(&row);
+                let publishable = api_keys::publishable_of(&state.store, actor.workspace, row.id).await?;
+                let mut value = shown(&row, publishable.as_ref());
                 value["key"] = key.expose().as_str().into();
                 out::json(&value);
             } else {
@@ -30,10 +33,20 @@ pub(super) async fn run(global: &Global, command: ApiKeyCommand) -> Result<ExitC
             true
         }
         ApiKeyCommand::List => {
-            let rows: Vec<_> =
-                api_keys::list(&state.store, actor.workspace).await?.iter().map(shown).collect();
-            let columns =
-                ["id", "name", "key_hint", "stamps_tier", "models_tier", "may", "last_used_at", "revoked_at"];
+            let publishable = api_keys::publishable(&state.store, actor.workspace).await?;
+            let rows = api_keys::list(&state.store, actor.workspace).await?;
+            let rows: Vec<_> = rows.iter().map(|row| shown(row, publishable.get(&row.id))).collect();
+            let columns = [
+                "id",
+                "name",
+                "kind",
+                "key_hint",
+                "stamps_tier",
+                "models_tier",
+                "may",
+                "last_used_at",
+                "revoked_at",
+            ];
             out::table(global.json, &columns, &rows);
             true
         }
@@ -44,12 +57,20 @@ pub(super) async fn run(global: &Global, command: ApiKeyCommand) -> Result<ExitC
             let changes = stamps.is_some_and(|tier| tier != stamps_tier(&row))
                 || models.is_some_and(|tier| tier != models_tier(&row));
             let change = ApiKeyChange { stamps, models, ..ApiKeyChange::default() };
-            update(&app, &actor, row, changes.then_some(change), global.json).await?
+            let change = changes.then_some((change, None));
+            update(&app, &actor, row, change, global.json).await?
+        }
+        ApiKeyCommand::SetOrigins { id, origins } => {
+            let row = api_keys::get(&state.store, actor.workspace, id).await?;
+            let before = api_keys::publishable_of(&state.store, actor.workspace, id).await?;
+            let changes = before.is_none_or(|before| !same(&before.origins, &origins));
+            let change = changes.then_some((ApiKeyChange::default(), Some(origins)));
+            update(&app, &actor, row, change, global.json).await?
         }
         ApiKeyCommand::AllowHistory { id } => {
             let row = api_keys::get(&state.store, actor.workspace, id).await?;
             let change = ApiKeyChange { can_read_history: Some(true), ..ApiKeyChange::default() };
-            let change = (!row.can_read_history).then_some(change);
+            let change = (!row.can_read_history).then_some((change, None));
             update(&app, &actor, row, change, global.json).await?
         }
         ApiKeyCommand::Revoke { id } => revoke(&app, &actor, id, global.json).await?,
@@ -58,14 +79,26 @@ pub(super) async fn run(global: &Global, command: ApiKeyCommand) -> Result<ExitC
     Ok(if changed { ExitCode::SUCCESS } else { ExitCode::from(NOTHING_TO_DO) })
 }
 
-fn build(input: AddApiKey) -> ApiKeyInput {
-    ApiKeyInput {
+/// True if both lists name the same origins.
+fn same(before: &[String], wanted: &[String]) -> bool {
+    before.iter().collect::<BTreeSet<_>>() == wanted.iter().collect::<BTreeSet<_>>()
+}
+
+fn build(input: AddApiKey) -> Result<ApiKeyInput> {
+    let is_publishable = input.kind == ApiKeyKind::Publishable;
+    if !is_publishable && (input.scorer.is_some() || !input.origins.is_empty()) {
+        bail!("--scorer and --origin belong to publishable keys; add --kind publishable");
+    }
+    let origins = input.origins;
+    let publishable = input.scorer.map(|scorer| PublishableKey { scorer, origins });
+    Ok(ApiKeyInput {
         name: input.name,
         stamps: Tier { tier: input.tier, limit: input.limit },
         models: Tier { tier: input.models_tier, limit: input.models_limit },
-        can_read: !input.no_read,
+        can_read: !input.no_read && !is_publishable,
         can_write: input.write,
-    }
+        publishable,
+    })
 }
 
 const fn stamps_tier(row: &ApiKeyRow) -> Tier {
@@ -81,16 +114,25 @@ async fn update(
     app: &App,
     actor: &Actor,
     row: ApiKeyRow,
-    change: Option<ApiKeyChange>,
+    change: Option<(ApiKeyChange, Option<Vec<String>>)>,
     as_json: bool,
 ) -> Result<bool> {
     let changes = change.is_some();
     let row = match change {
-        Some(change) => api_keys::update(&app.scoring.audited, actor, row.id, change).await?,
+        Some((change, origins)) => {
+            api_keys::update(&app.scoring.audited, actor, row.id, change, origins).await?
+        }
         None => row,
     };
+    let publishable = api_keys::publishable_of(&app.scoring.store, actor.workspace, row.id).await?;
     if as_json {
-        out::json(&shown(&row));
+        out::json(&shown(&row, publishable.as_ref()));
+    } else if let Some(publishable) = publishable {
+        let (stamps, origins) = (words(stamps_tier(&row)), publishable.origins.join(", "));
+        out::line(format_args!(
+            "{} ({}): Stamps {stamps}, widget of scorer {} in {origins}",
+            row.id, row.name, publishable.scorer
+        ));
     } else {
         let (stamps, models) = (words(stamps_tier(&row)), words(models_tier(&row)));
         let may = may(&row).join(", ");
@@ -121,10 +163,13 @@ fn may(row: &ApiKeyRow) -> Vec<&'static str> {
     all.into_iter().filter_map(|(may, word)| may.then_some(word)).collect()
 }
 
-fn shown(row: &ApiKeyRow) -> Value {
+fn shown(row: &ApiKeyRow, publishable: Option<&PublishableKey>) -> Value {
     json!({
         "id": row.id,
         "name": row.name,
+        "kind": if publishable.is_some() { "publishable" } else { "server" },
+        "scorer_id": publishable.map(|key| key.scorer),
+        "origins": publishable.map_or(&[][..], |key| &key.origins[..]),
         "key_hint": row.key_hint,
         "stamps_tier": row.stamps_tier,
         "stamps_limit": row.stamps_limit,

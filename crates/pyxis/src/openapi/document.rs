@@ -28,6 +28,12 @@ const OF_API_KEYS: Common = &[
     ("503", "StampsUnavailable"),
     ("504", "StampsTimeout"),
 ];
+const OF_PAGES: Common = &[
+    ("429", "StampsRateLimited"),
+    ("500", "StampsInternal"),
+    ("503", "StampsUnavailable"),
+    ("504", "StampsTimeout"),
+];
 const OF_PEOPLE: Common = &[("401", "SignInNeeded"), ("500", "Internal"), ("503", "Unavailable")];
 const OF_MANAGERS: Common = &[("403", "Forbidden")];
 const OF_JSON_BODIES: Common = &[("400", "InvalidBody"), ("413", "BodyTooLarge"), ("422", "InvalidField")];
@@ -112,6 +118,10 @@ fn add_common(path: &str, operation: &mut Map<String, Value>) {
         Some(security) if security.contains("agentBearer") => {}
         Some(security) if security.contains("apiKey") => {
             common.push(OF_API_KEYS);
+            of_bodies = OF_STAMPS_BODIES;
+        }
+        Some(security) if security.contains("publishableKey") => {
+            common.push(OF_PAGES);
             of_bodies = OF_STAMPS_BODIES;
         }
         Some(_) => common.push(OF_PEOPLE),

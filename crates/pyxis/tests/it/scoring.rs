@@ -15,3 +15,4 @@ mod quickstart;
 mod request_timeout;
 mod signed;
 mod training;
+mod widget;

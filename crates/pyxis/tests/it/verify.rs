@@ -6,6 +6,7 @@ mod checks;
 mod checks_end_to_end;
 mod clocks;
 mod commands;
+mod contract_wallets;
 mod contracts;
 mod gas;
 mod installation;

@@ -125,3 +125,40 @@ engines! {
         assert!(!may().await);
     }
 }
+
+engines! {
+    async fn a_publishable_key_comes_with_the_code_for_its_page_and_keeps_its_origins(server: Server) {
+        let (team, mut browser, scorer) = with_scorer(&server).await;
+        assert!(browser.get("/app/api-keys").await.text.contains("/app/new/publishable-key"));
+        let id = scorer.id.to_string();
+        let fields = [("name", "shop"), ("scorer_id", id.as_str()), ("origins", "http://shop.example"), ("stamps_tier", "2")];
+        let wrong = browser.submit("/app/new/publishable-key", "/app/publishable-keys", &fields).await;
+        assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
+        assert!(wrong.text.contains("use https; plain http is allowed for localhost only"), "{}", wrong.text);
+        let fields = [
+            ("name", "shop"),
+            ("scorer_id", id.as_str()),
+            ("origins", "https://shop.example\r\nhttp://localhost:*"),
+            ("stamps_tier", "2"),
+        ];
+        let shown = browser.submit("/app/new/publishable-key", "/app/publishable-keys", &fields).await;
+        assert_eq!(shown.status, StatusCode::OK);
+        let script = &*pyxis_scoring::widget::SCRIPT;
+        for part in ["px_pub_", "pyxis-passport", &script.pinned_path, &script.integrity, "connect-src"] {
+            assert!(shown.text.contains(part), "{part}");
+        }
+        let row = api_keys::list(&server.scoring.store, team.id).await.unwrap().remove(0);
+        assert_eq!((row.can_read, row.can_write, row.stamps_tier), (false, false, 2));
+        let path = format!("/app/api-keys/{}", row.id);
+        let page = browser.get(&path).await.text;
+        assert!(page.contains("Origins and limit") && !page.contains("Request history access"));
+        let edit = format!("{path}/edit");
+        let fields = [("name", "shop"), ("origins", "https://new.example"), ("stamps_tier", "1")];
+        browser.submit(&path, &edit, &fields).await;
+        let stored = api_keys::publishable_of(&server.scoring.store, team.id, row.id).await.unwrap().unwrap();
+        assert_eq!(stored.origins, ["https://new.example"]);
+        let wrong = browser.submit(&path, &edit, &[("name", "shop"), ("origins", "*"), ("stamps_tier", "1")]).await;
+        assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
+        assert!(wrong.text.contains("the only pattern is http://localhost:*"), "{}", wrong.text);
+    }
+}

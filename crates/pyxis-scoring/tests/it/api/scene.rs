@@ -14,6 +14,7 @@ use pyxis_core::digest::sha256_hex;
 use pyxis_core::entropy::{OsEntropy, SeededEntropy, token};
 use pyxis_core::id::{ApiKeyId, ScorerId, WorkspaceId};
 use pyxis_core::score::Weights;
+use pyxis_scoring::contract_wallets::ContractWallets;
 use pyxis_scoring::engine::{Revocation, revoke};
 use pyxis_scoring::models::Source;
 use pyxis_scoring::signed::SignerConfig;
@@ -111,6 +112,11 @@ impl Scene {
     /// Another process, with nodes of networks.
     pub(crate) fn node_reading(&self, networks: EvmNetworks) -> Node {
         Self::node_with(Parts { store: self.reopen(), networks, ..self.parts() })
+    }
+
+    /// Another process, with nodes that check contract wallets.
+    pub(crate) fn node_with_wallets(&self, wallets: Arc<dyn ContractWallets>) -> Node {
+        Self::node_with(Parts { store: self.reopen(), contract_wallets: Some(wallets), ..self.parts() })
     }
 
     fn parts(&self) -> Parts {

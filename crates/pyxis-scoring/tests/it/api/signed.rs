@@ -59,7 +59,7 @@ fn decoded(part: &str) -> Vec<u8> {
 }
 
 /// Header and claims of a token, verified with the published keys.
-async fn verified(scene: &Scene, token: &str) -> (Value, Value) {
+pub(super) async fn verified(scene: &Scene, token: &str) -> (Value, Value) {
     let (content, signature) = token.rsplit_once('.').unwrap();
     let (header, claims) = content.split_once('.').unwrap();
     let [header, claims] =

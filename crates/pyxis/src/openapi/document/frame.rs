@@ -42,6 +42,12 @@ const AUDIENCES: [Audience; 3] = [
                  including failures; give them a key that only reads.",
             ),
             (
+                "Widget",
+                "For pages: a holder signs in with the wallet and reads the own score. The publishable key goes in \
+                 `X-API-KEY`, and the browser adds `Origin`, which the key must allow. Failures are `{\"detail\": …}`, \
+                 most with a `code`.",
+            ),
+            (
                 "Earlier paths",
                 "The Stamps API in its earlier formats, with the same keys and limits. Can be switched off.",
             ),
@@ -119,6 +125,17 @@ fn security_schemes() -> Value {
             "in": "header",
             "name": "X-API-KEY",
             "description": "A key of the Stamps API, shown once when it is created.",
+        },
+        "publishableKey": {
+            "type": "apiKey",
+            "in": "header",
+            "name": "X-API-KEY",
+            "description": "A publishable key, which may stand in pages of its origins.",
+        },
+        "widgetSession": {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "The token of `POST /widget/v1/{scorer_id}/session`.",
         },
         "session": {
             "type": "http",

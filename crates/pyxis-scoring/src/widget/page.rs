@@ -1,0 +1,55 @@
+//! Authentication of a page: a publishable key, one of its origins, and its scorer.
+
+use http::header::ORIGIN;
+use http::{HeaderMap, HeaderValue};
+use pyxis_core::digest::sha256_hex;
+use pyxis_core::id::ScorerId;
+use pyxis_store::publishable_keys::{self, PublishableHead};
+use pyxis_store::usage::Surface;
+
+use crate::auth::X_API_KEY;
+use crate::budget::Budget;
+use crate::error::{Error, Result};
+use crate::limits::limit_of_stamps;
+use crate::page_keys::{PUBLISHABLE_PREFIX, spellings};
+use crate::state::State;
+use crate::widget_error::WidgetError;
+
+/// A page that may show the scores of its key's scorer.
+#[derive(Clone, Debug)]
+pub(crate) struct WidgetPage {
+    pub(crate) key: PublishableHead,
+    /// As the browser sent it.
+    pub(crate) origin: String,
+}
+
+/// Authenticates a page's request and counts it. Requests of other origins do not count.
+pub(crate) async fn page(
+    state: &State,
+    headers: &HeaderMap,
+    scorer: ScorerId,
+) -> Result<(WidgetPage, Budget)> {
+    let key = only(headers, &X_API_KEY).ok_or(Error::InvalidKey)?;
+    if !key.starts_with(PUBLISHABLE_PREFIX) {
+        return Err(if key.is_empty() { Error::InvalidKey } else { WidgetError::ServerKey.into() });
+    }
+    let key = publishable_keys::find_live(&state.store, &sha256_hex(key.as_bytes())).await?;
+    let key = key.ok_or(Error::InvalidKey)?;
+    let origin = only(headers, &ORIGIN).ok_or(WidgetError::NoOrigin)?;
+    if !publishable_keys::allows_origin(&state.store, key.id, spellings(origin)).await? {
+        return Err(WidgetError::OriginNotAllowed(origin.to_owned()).into());
+    }
+    if key.scorer != scorer {
+        return Err(WidgetError::OtherScorer(key.scorer).into());
+    }
+    let limit = limit_of_stamps(key.stamps_tier, key.stamps_limit);
+    let budget = state.limiter.admit(key.id, Surface::Stamps, limit, state.now()).await?;
+    Ok((WidgetPage { key, origin: origin.to_owned() }, budget))
+}
+
+/// The value of a header that occurs once.
+fn only<'h>(headers: &'h HeaderMap, name: &http::HeaderName) -> Option<&'h str> {
+    let mut values = headers.get_all(name).iter();
+    let (Some(value), None) = (values.next(), values.next()) else { return None };
+    HeaderValue::to_str(value).ok()
+}
