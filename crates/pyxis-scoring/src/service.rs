@@ -4,13 +4,16 @@
 pub mod amount;
 pub mod api_keys;
 pub mod catalogue;
+pub mod clusters;
 mod error;
 pub mod history_requests;
 pub mod issuers;
 mod lease;
 pub mod models;
+pub mod population;
 pub mod preview;
 pub mod score_attestations;
+pub mod score_jobs;
 pub mod score_keys;
 pub mod score_lists;
 pub mod scorers;

@@ -1,5 +1,6 @@
 //! State shared by every part of scoring.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,23 +13,56 @@ use pyxis_store::Store;
 use pyxis_store::audit::{AuditKeys, AuditedStore};
 use pyxis_store::cipher::Keyring;
 use pyxis_store::outbox::Outbox;
+use tokio::sync::Notify;
 
 use crate::limits::Limiter;
 use crate::models::{Models, Source};
 use crate::scoring_db::ScoringDb;
 use crate::signed::{ScoreSigner, SignerConfig};
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Config {
     /// Time after which a request is aborted (`docs/reference/behavior/scoring.md#time-limit`).
     pub request_timeout: Duration,
     /// True if the earlier version's paths are served.
     pub earlier_paths: bool,
+    /// Limits of score jobs.
+    pub jobs: JobConfig,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { request_timeout: Duration::from_mins(1), earlier_paths: true }
+        Self { request_timeout: Duration::from_mins(1), earlier_paths: true, jobs: JobConfig::default() }
+    }
+}
+
+/// Limits of jobs.
+#[derive(Clone, Debug)]
+pub struct JobConfig {
+    /// Directory for uploads while they are read; `None` for that of the system. Files in it have no name.
+    pub spool: Option<PathBuf>,
+    /// Largest upload, in bytes.
+    pub upload_max: u64,
+    /// Most rows of a job.
+    pub rows_max: u64,
+    /// Most jobs of a workspace that are kept.
+    pub kept_max: u64,
+    /// Time for which an ended job is kept.
+    pub retention: Duration,
+    /// Jobs that this node runs at once.
+    pub at_once: usize,
+}
+
+impl Default for JobConfig {
+    fn default() -> Self {
+        Self {
+            spool: None,
+            upload_max: 256 << 20,
+            rows_max: 5_000_000,
+            kept_max: 100,
+            retention: Duration::from_hours(30 * 24),
+            at_once: 1,
+        }
     }
 }
 
@@ -70,6 +104,8 @@ pub struct Inner {
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
     pub config: Config,
+    /// Wakes the workers of this process when a job is queued.
+    pub(crate) job_queued: Notify,
     /// Signs scores.
     pub signer: ScoreSigner,
     /// The models and counts of their served scores.
@@ -97,6 +133,7 @@ impl State {
             entropy,
             config,
             token_key,
+            job_queued: Notify::new(),
         }))
     }
 

@@ -1,7 +1,5 @@
 //! Lists of the addresses that pass a scorer.
 
-use std::collections::BTreeMap;
-
 use pyxis_core::actor::Actor;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
@@ -14,6 +12,7 @@ use serde::de::IgnoredAny;
 use super::{Error, Result};
 use crate::engine::{self, ScoreKey};
 use crate::merkle::AddressTree;
+use crate::record::Record;
 use crate::state::State;
 
 /// Addresses read at once.
@@ -34,21 +33,6 @@ pub struct PassingList {
 struct Verdict {
     passing_score: bool,
     error: Option<IgnoredAny>,
-}
-
-/// The same with what changes in time.
-#[derive(Deserialize)]
-struct DatedVerdict {
-    threshold: String,
-    passing_score: bool,
-    error: Option<IgnoredAny>,
-    stamps: BTreeMap<String, DatedStamp>,
-}
-
-#[derive(Deserialize)]
-struct DatedStamp {
-    score: String,
-    expiration_date: String,
 }
 
 /// Addresses found so far.
@@ -136,28 +120,10 @@ async fn at_moment(
         let Some((last, _)) = page.last() else { return Ok(found) };
         after = Some(*last);
         for (address, stored) in page {
-            let record = stored_to_json(address, stored).map_err(Error::internal)?;
-            let read: DatedVerdict = serde_json::from_str(&record).map_err(Error::internal)?;
-            let passes = read.passes_at(at).ok_or_else(|| Error::internal("not a score record"))?;
-            found.add(address, passes, read.error.is_some());
+            let read = Record::from_stored(address, stored);
+            let passes = read.as_ref().and_then(|read| read.passes_at(at));
+            let passes = passes.ok_or_else(|| Error::internal("not a score record"))?;
+            found.add(address, passes, read.is_some_and(|read| read.error.is_some()));
         }
-    }
-}
-
-impl DatedVerdict {
-    /// True if the score passes without the Stamps that had expired. `None` if the record cannot be read.
-    fn passes_at(&self, at: UnixMillis) -> Option<bool> {
-        let units = |text: &str| text.replace('.', "").parse::<u64>().ok();
-        let (mut score, mut live, mut all_live) = (0_u64, 0, true);
-        for stamp in self.stamps.values() {
-            if UnixMillis::parse_rfc3339(&stamp.expiration_date)? > at {
-                score = score.saturating_add(units(&stamp.score)?);
-                live += 1;
-            } else {
-                all_live = false;
-            }
-        }
-        let still = live > 0 && score >= units(&self.threshold)?;
-        Some(if all_live { self.passing_score } else { still })
     }
 }
