@@ -94,7 +94,11 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
         entropy: Arc::clone(&gateway.entropy),
         token_key,
         activity: indexer(&config, &gateway.net, &store),
-        config: scoring::Config { earlier_paths: config.earlier_paths, ..scoring::Config::default() },
+        config: scoring::Config {
+            earlier_paths: config.earlier_paths,
+            jobs: config.score_jobs.clone(),
+            ..scoring::Config::default()
+        },
     });
     let verify = verify::State::new(verify::Parts {
         store: store.clone(),

@@ -6,6 +6,7 @@ mod mcp;
 mod models;
 mod policies;
 mod run;
+mod score_jobs;
 mod scoring;
 mod verification;
 
@@ -24,6 +25,7 @@ pub use mcp::{Connect, ConnectionCommand, McpBridge, McpToolCommand, ToolPermiss
 pub use models::{ActivityCommand, Add, Evaluate, FeaturesOf, ModelsCommand, Score, Train};
 pub use policies::{GrantCommand, PolicyCommand};
 pub use run::{HostOptions, Login, Others, ProxyOptions, RunOptions};
+pub use score_jobs::{CreateJob, Download, ScoreJobCommand};
 pub use scoring::{
     AddApiKey, ApiKeyCommand, Import, IssuerCommand, ManageStamps, ScoreCommand, ScoreKeyCommand,
     ScorerCommand, StampsCommand,
@@ -196,6 +198,9 @@ pub enum Command {
     /// List addresses that pass, for contracts.
     #[command(subcommand)]
     Score(ScoreCommand),
+    /// Score many addresses as a job.
+    #[command(subcommand, visible_alias = "score-jobs")]
+    ScoreJob(ScoreJobCommand),
     /// List and rotate the keys that sign scores.
     #[command(subcommand)]
     ScoreKey(ScoreKeyCommand),

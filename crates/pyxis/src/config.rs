@@ -9,6 +9,7 @@ mod chats;
 pub mod env;
 pub mod keys;
 mod parse;
+mod score_jobs;
 pub mod secrets;
 mod verification;
 pub mod warnings;
@@ -23,6 +24,7 @@ use http::uri::Authority;
 use ipnet::IpNet;
 use pyxis_core::secret::SecretString;
 use pyxis_models::scope::Chain;
+use pyxis_scoring::JobConfig;
 use pyxis_scoring::signed::LONGEST_LIFETIME;
 use pyxis_store::DatabaseUrl;
 use pyxis_store::approvals::RoomLimits;
@@ -65,6 +67,8 @@ pub struct Config {
     pub earlier_paths: bool,
     /// Longest time that a signed score is valid.
     pub score_signature: Duration,
+    /// Limits of score jobs.
+    pub score_jobs: JobConfig,
     /// Indexers of activity.
     pub indexers: Indexers,
     /// Settings of verification.
@@ -218,6 +222,7 @@ impl Config {
             surfaces: parse::surfaces(&source.text("surfaces")?)?,
             earlier_paths: source.parsed("earlier_paths")?,
             score_signature: Duration::from_secs(source.parsed("score_signature_secs")?),
+            score_jobs: score_jobs::read(source, &data_dir)?,
             indexers: Indexers {
                 chains: parse::indexers(&source.text("indexers")?)?,
                 api_key: source.secret("indexer_api_key")?,

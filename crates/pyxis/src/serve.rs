@@ -126,6 +126,12 @@ pub async fn run(app: App, bound: Bound, signals: StopSignals, traces: Option<Tr
             audit_push::run(state, destination.clone(), stop)
         });
     }
+    if app.config.surfaces.scoring {
+        let scoring = app.scoring.clone();
+        gateway::workers::keep(&mut workers, "score jobs", &app.gateway, &stopped, move |_, stop| {
+            scoring::jobs::run(scoring.clone(), stop)
+        });
+    }
     if app.config.backups.is_some() {
         workers.spawn(scheduled_backups::run(app.config.clone(), app.gateway.clone(), stopped.clone()));
     }

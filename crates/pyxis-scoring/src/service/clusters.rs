@@ -163,12 +163,12 @@ fn graph(text: &mut String, position: i64, group: &Group, extent: &GroupExtent) 
         edge(text, &format!("g{position}.m{from}"), &format!("g{position}.m{to}"), "transfer")?;
     }
     if let Some(funder) = &group.shared_funder {
-        for member in &funder.who {
+        for member in funder.who.iter().filter(|member| **member < extent.members.len()) {
             edge(text, &format!("g{position}.funder"), &format!("g{position}.m{member}"), "funded")?;
         }
     }
     if let Some(sink) = &group.shared_sink {
-        for member in &sink.who {
+        for member in sink.who.iter().filter(|member| **member < extent.members.len()) {
             edge(text, &format!("g{position}.m{member}"), &format!("g{position}.sink"), "collected")?;
         }
     }

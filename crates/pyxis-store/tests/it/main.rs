@@ -42,6 +42,7 @@ mod push;
 mod room;
 mod schema;
 mod score_places;
+mod score_jobs;
 mod scorers;
 mod scores;
 mod stamps;

@@ -12,10 +12,11 @@ use pyxis_core::stamp::StampName;
 use pyxis_gateway::Actor;
 use pyxis_scoring::service::amount::{self, Amounts};
 use pyxis_scoring::service::catalogue;
+use pyxis_scoring::service::population::{self, Population};
 use pyxis_scoring::service::scorers::{self, Scorer, ScorerInput, ScorerPatch};
 use serde_json::{Value, json};
 
-use super::{NOTHING_TO_DO, acting, out};
+use super::{NOTHING_TO_DO, acting, out, streamed};
 use crate::app::App;
 use crate::cli::{Global, ScorerCommand};
 
@@ -51,6 +52,14 @@ pub(super) async fn run(global: &Global, command: ScorerCommand) -> Result<ExitC
         ScorerCommand::SetWeights { id, changes, file, threshold } => {
             let file = file.as_deref().map(read).transpose()?;
             set_weights(&app, &actor, id, file, changes, threshold, global.json).await?
+        }
+        ScorerCommand::Export { id, out: file, format, at } => {
+            let format = streamed::table_format(format.as_deref(), &file);
+            let population = Population::of(state, &actor, id, at).await?;
+            let pieces = population::export(state, &actor, population, format).await?;
+            let bytes = streamed::write(pieces, &file).await?;
+            streamed::tell(global.json, &file, bytes);
+            true
         }
         ScorerCommand::Rescore { id } => rescore(&app, &actor, id, global.json).await?,
     };
