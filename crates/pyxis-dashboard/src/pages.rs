@@ -35,6 +35,8 @@ pub(crate) mod people;
 pub(crate) mod policies;
 mod policy_diff;
 mod policy_form;
+pub(crate) mod population;
+pub(crate) mod score_jobs;
 mod scorer_form;
 pub(crate) mod scorers;
 mod scoring;
