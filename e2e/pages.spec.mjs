@@ -17,7 +17,7 @@ const PAGES = [
   "/app/credentials/billing-api", "/app/new/credential", "/app/new/credential?kind=header",
   "/app/new/credential?kind=hmac", "/app/new/credential?kind=oauth2_refresh", "/app/new/credential?kind=mtls",
   "/app/new/credential?kind=jwt_bearer", "/app/new/credential?kind=oauth1", "/app/import/credentials", "/app/people",
-  "/app/people?q=nobody", "/app/account", "/app/new/person", "/app/audit", "/app/usage?range=7d", "/app/settings", "/app/nothing", "/app/scorers", "/app/scorers/1", "/app/new/scorer",
+  "/app/people?q=nobody", "/app/account", "/app/new/person", "/app/audit", "/app/usage?range=7d", "/app/settings", "/app/nothing", "/app/scorers", "/app/scorers/1", "/app/scorers/1/population", "/app/score-jobs", "/app/new/scorer",
   "/app/api-keys", "/app/new/api-key", "/app/explorer", "/app/explorer?address=vitalik.eth",
   `/app/explorer?address=0x${"1a".repeat(20)}`, "/app/catalogue", "/app/catalogue/ETH", "/app/new/platform",
   "/app/issuers", "/app/inbox?q=nothing", "/app/decided", "/app/decided?q=nothing", "/app/notifications", "/app/brand",

@@ -180,6 +180,12 @@ audit_events! {
         ScorerRemoved = "scorer.removed" was "scorer.remove", "Scorer removed", "A scorer was removed.";
         ScorerRescored = "scorer.rescored" was "scorer.rescore", "Scores recomputed",
             "A recomputation of all stale scores was started.";
+        ScoreJobCreated = "score_job.created", "Score job added", "Addresses were uploaded to be scored as a job.";
+        ScoreJobCanceled = "score_job.canceled", "Score job canceled", "A score job was canceled.";
+        ScoreJobRetried = "score_job.retried", "Score job run again", "The failed rows of a score job were queued again.";
+        ScoreJobRemoved = "score_job.removed", "Score job removed", "A score job and its results were removed.";
+        PopulationExported = "population.exported", "Scores exported",
+            "All scores of a scorer were exported, or the results of a score job.";
         ApiKeyCreated = "api_key.created" was "api_key.create", "API key added", "An API key was added.";
         ApiKeyUpdated = "api_key.updated" was "api_key.update", "API key changed", "An API key was changed.";
         ApiKeyRevoked = "api_key.revoked" was "api_key.revoke", "API key revoked", "An API key was revoked.";

@@ -116,6 +116,10 @@ ordered_id!(
     HistoryRequestId
 );
 ordered_id!(
+    /// A job that scores many addresses.
+    ScoreJobId
+);
+ordered_id!(
     /// A personal access token.
     AccessTokenId
 );

@@ -241,6 +241,10 @@ metrics! {
             "Requests refused by an API key's limit.";
         SCORES_RESCORED = "pyxis_scores_rescored_total", Counter, Count, [],
             "Scores recomputed in the background of this server.";
+        SCORE_JOB_ROWS = "pyxis_score_job_rows_total", Counter, Count, ["result": Words(&["scored", "failed"])],
+            "Rows of [score jobs](behavior/score-jobs.md) that this server finished.";
+        SCORE_JOBS_ENDED = "pyxis_score_jobs_total", Counter, Count, ["state": Words(&["done", "failed"])],
+            "Score jobs that this server finished or gave up.";
         STAMPS_STORED = "pyxis_stamps_stored_total", Counter, Count, [],
             "Stamps that applications submitted and this server stored. Imports run in a process of their own.";
         STAMP_CHECKS = "pyxis_stamp_checks_total", Counter, Count, ["outcome": Words(&["held", "withdrawn", "failed"])],

@@ -117,6 +117,14 @@ notices! {
     AccountUnlinked = "unlinked", true, "Account unlinked. It can no longer decide requests.";
     Resent = "resent", true, "Resending now. Reload in a moment to see the result.";
     ResendDisabled = "resend-off", false, "Not sent: the endpoint is disabled. Enable it, then resend.";
+    JobAdded = "job-new", true, "Job added. It runs in the background.";
+    JobCanceled = "job-canceled", true, "Job canceled. Finished rows stay.";
+    JobEnded = "job-ended", false, "Not canceled: the job has already ended.";
+    JobRetried = "job-again", true, "Failed rows are queued again.";
+    NothingToRetry = "job-nothing", false,
+        "Nothing was queued: no failed row has an address. Correct the rows and upload them as a new job.";
+    JobRuns = "job-runs", false, "Not removed: the job has not ended. Cancel it first.";
+    JobRemoved = "job-gone", true, "Job removed, with its results.";
     ScorerAdded = "scorer-new", true, "Scorer added. Programs refer to it by its ID.";
     RescoreStarted = "rescore-started", true, "Recomputing outdated scores. Reload the page to see the progress.";
     NothingToRescore = "nothing-to-rescore", true, "All stored scores are up to date.";

@@ -7,8 +7,8 @@ use axum::routing::{get, post};
 use crate::pages::{
     account, agent_connect, agents, api_keys, audit, brand, catalogue, connect, connector, credential_import,
     credentials, decisions, explorer, history, inbox, issuers, mcp_tools, models, notifications,
-    passkey_sign_in, password, people, policies, publishable_keys, scorers, settings, sign_in, staged, usage,
-    verification, webhooks,
+    passkey_sign_in, password, people, policies, population, publishable_keys, score_jobs, scorers, settings,
+    sign_in, staged, usage, verification, webhooks,
 };
 use crate::{Error, State, assets, events, form, headers, notice};
 
@@ -154,6 +154,18 @@ fn scoring() -> Router<State> {
         .route("/app/scorers/{id}/preview", post(scorers::try_out))
         .route("/app/scorers/{id}/rescore", post(scorers::rescore))
         .route("/app/scorers/{id}/remove", post(scorers::remove))
+        .route("/app/scorers/{id}/population", get(population::show))
+        .route("/app/scorers/{id}/population/export", get(population::export))
+        // The file of this form is bounded where it is read.
+        .route(
+            "/app/score-jobs",
+            get(score_jobs::list).merge(post(score_jobs::add).layer(DefaultBodyLimit::disable())),
+        )
+        .route("/app/score-jobs/{id}", get(score_jobs::show))
+        .route("/app/score-jobs/{id}/cancel", post(score_jobs::cancel))
+        .route("/app/score-jobs/{id}/retry", post(score_jobs::retry))
+        .route("/app/score-jobs/{id}/remove", post(score_jobs::remove))
+        .route("/app/score-jobs/{id}/export", get(score_jobs::export))
         .route("/app/api-keys", get(api_keys::list).post(api_keys::add))
         .route("/app/new/api-key", get(api_keys::new))
         .route("/app/new/publishable-key", get(publishable_keys::new))
@@ -173,6 +185,7 @@ fn scoring() -> Router<State> {
         .route("/app/catalogue/{id}/remove", post(catalogue::remove))
         .route("/app/reset/catalogue", post(catalogue::reset))
         .route("/app/models", get(models::page))
+        .route("/app/models/export", get(population::export_clusters))
         .route("/app/issuers", get(issuers::list).post(issuers::add))
         .route("/app/issuers/{did}/remove", post(issuers::remove))
 }

@@ -22,7 +22,9 @@ pub mod models;
 pub mod notifications;
 pub mod people;
 pub mod policies;
+pub mod population;
 pub mod routes;
+pub mod score_jobs;
 pub mod scorers;
 mod search;
 pub mod settings;
@@ -96,6 +98,8 @@ pub enum Section {
     Account,
     /// Scorers and their weights.
     Scorers,
+    /// Jobs that score many addresses.
+    ScoreJobs,
     /// API keys of the scoring surface.
     ApiKeys,
     /// One address and its Stamps.

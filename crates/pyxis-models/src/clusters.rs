@@ -11,8 +11,12 @@ use crate::graph::{Graph, Node};
 use crate::linked_users::{self, SMALL};
 use crate::peers::PeerIndex;
 
+mod extent;
+
+pub use extent::GroupExtent;
+
 /// Bump when the joining rule or the description of groups changes; stored groups are then recomputed.
-pub const RULE: u32 = 3;
+pub const RULE: u32 = 4;
 
 /// Maximum number of members and links of a group that are kept for drawing.
 const DRAWN: usize = 60;
@@ -66,16 +70,20 @@ pub fn candidates(graph: &Graph, peers: &PeerIndex, least: usize) -> Vec<Vec<Nod
     large
 }
 
-/// The sets of users whose median aggregate score is below 50, in their order.
+/// The sets of users whose median aggregate score is below 50, in their order, with all their members.
 pub fn suspected(
     graph: &Graph,
     sets: &[Vec<Node>],
     score: impl Fn(EvmAddress) -> Option<f64> + Sync,
-) -> Vec<Group> {
+) -> Vec<(Group, GroupExtent)> {
     sets.par_iter().filter_map(|nodes| group(graph, nodes, &score)).collect()
 }
 
-fn group(graph: &Graph, nodes: &[Node], score: impl Fn(EvmAddress) -> Option<f64>) -> Option<Group> {
+fn group(
+    graph: &Graph,
+    nodes: &[Node],
+    score: impl Fn(EvmAddress) -> Option<f64>,
+) -> Option<(Group, GroupExtent)> {
     let member = |node: &Node| {
         let address = graph.address(*node);
         ClusterMember { address, score: score(address) }
@@ -88,7 +96,8 @@ fn group(graph: &Graph, nodes: &[Node], score: impl Fn(EvmAddress) -> Option<f64
         return None;
     }
     let listed: Vec<Node> = nodes.iter().take(DRAWN).copied().collect();
-    Some(Group {
+    let extent = GroupExtent { members: judged.clone(), links: links(graph, nodes) };
+    let group = Group {
         id: judged.iter().map(|member| member.address).min()?,
         size: nodes.len(),
         median_score,
@@ -98,7 +107,8 @@ fn group(graph: &Graph, nodes: &[Node], score: impl Fn(EvmAddress) -> Option<f64
         transfers_within: nodes.iter().map(|node| sent_within(graph, nodes, *node)).sum(),
         members: judged.into_iter().take(DRAWN).collect(),
         links: links(graph, &listed),
-    })
+    };
+    Some((group, extent))
 }
 
 /// The small address outside the group that most members received from, or sent to.

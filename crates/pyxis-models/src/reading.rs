@@ -5,10 +5,12 @@
 //! these columns are known, too. Facts: `address`, `first_bridge_unix`, `bridge_volume_usd`. Labels: `address` and
 //! `label`, which is `human` or `sybil` (or 1 and 0).
 
+mod addresses;
 mod columns;
 mod table;
 mod time;
 
+pub use addresses::{AddressCell, AddressReader};
 pub use columns::Layout;
 
 use std::borrow::Cow;

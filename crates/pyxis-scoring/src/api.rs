@@ -9,13 +9,16 @@ mod history_requests;
 mod issuers;
 mod models;
 mod onchain_stamps;
+mod population;
 pub(crate) mod problems;
+mod score_jobs;
 mod score_keys;
 mod score_lists;
 mod scorers;
 mod stamp_keys;
 mod stamp_signing;
 mod stamps;
+mod streamed;
 
 use pyxis_http::openapi::DescribedRouter;
 use utoipa_axum::routes;
@@ -30,6 +33,15 @@ pub(crate) fn router() -> DescribedRouter<State> {
         .routes(routes!(scorers::preview))
         .routes(routes!(scorers::progress, scorers::rescore))
         .routes(routes!(score_lists::show))
+        .routes(routes!(population::list))
+        .routes(routes!(population::summary))
+        .routes(routes!(population::export))
+        .routes(routes!(score_jobs::create))
+        .routes(routes!(score_jobs::list))
+        .routes(routes!(score_jobs::show, score_jobs::remove))
+        .routes(routes!(score_jobs::cancel))
+        .routes(routes!(score_jobs::retry))
+        .routes(routes!(score_jobs::result))
         .routes(routes!(score_keys::list))
         .routes(routes!(score_keys::rotate))
         .routes(routes!(api_keys::list, api_keys::create))
@@ -51,6 +63,7 @@ pub(crate) fn router() -> DescribedRouter<State> {
         .routes(routes!(catalogue::show, catalogue::replace, catalogue::reset))
         .routes(routes!(models::show))
         .routes(routes!(models::groups))
+        .routes(routes!(models::export_groups))
         .routes(routes!(history_requests::list, history_requests::create))
         .routes(routes!(history_requests::approve))
         .routes(routes!(history_requests::refuse))

@@ -19,8 +19,10 @@ use moka::sync::Cache;
 use pyxis_core::address::EvmAddress;
 use pyxis_models::Error;
 use pyxis_models::bundle::Scores;
+use pyxis_models::clusters::{Group, GroupExtent};
 use pyxis_models::features::Features;
 use pyxis_models::scope::Model;
+use pyxis_store::models::GroupRow;
 use pyxis_store::{Store, StoreError};
 use rayon::prelude::*;
 
@@ -46,6 +48,22 @@ pub fn read(address: EvmAddress, features: &[u8]) -> Result<Features, Error> {
         what: "stored activity",
         why: format!("the features of {address} are damaged; run pyxis activity rebuild"),
     })
+}
+
+/// A suspected group with all its members, or with the listed ones if an earlier release stored it.
+pub fn whole_group(row: &GroupRow) -> Result<(Group, GroupExtent), Error> {
+    let damaged = |why: &str| Error::Unreadable {
+        what: "a suspected group",
+        why: format!("group {}: {why}; run pyxis activity rebuild", row.position),
+    };
+    let group: Group = serde_json::from_str(&row.document).map_err(|error| damaged(&error.to_string()))?;
+    let extent = match (&row.members, &row.links) {
+        (Some(members), Some(links)) => {
+            GroupExtent::from_bytes(members, links).ok_or_else(|| damaged("its members are damaged"))?
+        }
+        _ => GroupExtent::from(&group),
+    };
+    Ok((group, extent))
 }
 
 /// The models of this server.

@@ -1,5 +1,6 @@
 //! State shared by every part of scoring.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use pyxis_store::Store;
 use pyxis_store::audit::{AuditKeys, AuditedStore};
 use pyxis_store::cipher::Keyring;
 use pyxis_store::outbox::Outbox;
+use tokio::sync::Notify;
 
 use crate::contract_wallets::ContractWallets;
 use crate::limits::Limiter;
@@ -29,11 +31,48 @@ pub struct Config {
     pub earlier_paths: bool,
     /// Scorers that are open to votes, of any workspace.
     pub vote_scorers: Vec<ScorerId>,
+    /// Limits of score jobs.
+    pub jobs: JobConfig,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { request_timeout: Duration::from_mins(1), earlier_paths: true, vote_scorers: Vec::new() }
+        Self {
+            request_timeout: Duration::from_mins(1),
+            earlier_paths: true,
+            vote_scorers: Vec::new(),
+            jobs: JobConfig::default(),
+        }
+    }
+}
+
+/// Limits of jobs.
+#[derive(Clone, Debug)]
+pub struct JobConfig {
+    /// Directory for uploads while they are read; `None` for that of the system. Files in it have no name.
+    pub spool: Option<PathBuf>,
+    /// Largest upload, in bytes.
+    pub upload_max: u64,
+    /// Most rows of a job.
+    pub rows_max: u64,
+    /// Most jobs of a workspace that are kept.
+    pub kept_max: u64,
+    /// Time for which an ended job is kept.
+    pub retention: Duration,
+    /// Jobs that this node runs at once.
+    pub at_once: usize,
+}
+
+impl Default for JobConfig {
+    fn default() -> Self {
+        Self {
+            spool: None,
+            upload_max: 256 << 20,
+            rows_max: 5_000_000,
+            kept_max: 100,
+            retention: Duration::from_hours(30 * 24),
+            at_once: 1,
+        }
     }
 }
 
@@ -79,6 +118,8 @@ pub struct Inner {
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
     pub config: Config,
+    /// Wakes the workers of this process when a job is queued.
+    pub(crate) job_queued: Notify,
     /// Signs scores.
     pub signer: ScoreSigner,
     /// The models and counts of their served scores.
@@ -114,6 +155,7 @@ impl State {
             entropy,
             config,
             token_key,
+            job_queued: Notify::new(),
         }))
     }
 

@@ -49,6 +49,13 @@ pyxis_http::value_schemas! {
     pub(crate) StampStatusName = words(["counts", "no_weight", "deduplicated", "expired", "not_yet_valid"]);
     pub(crate) ScoreKeySchemeName = words(["es256", "eip712"]);
     pub(crate) ScoreKeyStatus = words(["next", "active", "retired", "withdrawn"]);
+    pub(crate) ScoreJobStateName = words(["queued", "running", "done", "canceled", "failed"]);
+    /// Format of a download.
+    pub(crate) TableFormatName = words(["csv", "parquet"]).default(Some(json!("csv")));
+    /// Format of a download of groups.
+    pub(crate) ClusterFormatName = words(["csv", "graphml"]).default(Some(json!("csv")));
+    /// All rows, or only failed ones.
+    pub(crate) JobRows = words(["all", "failed"]).default(Some(json!("all")));
     pub(crate) IngestStatus = words(["accepted", "replaced", "unchanged", "rejected"]);
     pub(crate) IssueStatus = words(["accepted", "replaced", "unchanged", "rejected", "unanswered"]);
     /// Settings of a condition, by name; every value is text. The reference lists those of each kind.

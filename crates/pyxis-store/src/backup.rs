@@ -82,6 +82,8 @@ pub const TABLES: &[&str] = &[
     "claims",
     "scores",
     "score_history",
+    "score_jobs",
+    "score_job_chunks",
     "activity_imports",
     "activity_chunks",
     "activity_wallets",

@@ -70,6 +70,7 @@ pub mod publishable_keys;
 pub mod push;
 pub mod revocations;
 pub mod score_history;
+pub mod score_jobs;
 pub mod score_keys;
 pub mod scorers;
 pub mod scores;

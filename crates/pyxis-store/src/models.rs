@@ -125,15 +125,60 @@ pub async fn serves(executor: impl Executor) -> Result<Vec<(String, i64, i64)>, 
     executor.all(sql("SELECT model, bucket, served FROM model_serves ORDER BY model, bucket")).await
 }
 
+/// A suspected group to store.
+#[derive(Clone, Debug)]
+pub struct NewGroup {
+    /// The group as JSON.
+    pub document: String,
+    /// All members, encoded by the caller.
+    pub members: Vec<u8>,
+    /// Transfers between them, encoded by the caller.
+    pub links: Vec<u8>,
+}
+
+/// A stored group with its members and links; `None` if an earlier release stored it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupRow {
+    /// Position, from 1.
+    pub position: i64,
+    /// The group as JSON.
+    pub document: String,
+    /// All members.
+    pub members: Option<Vec<u8>>,
+    /// Transfers between them.
+    pub links: Option<Vec<u8>>,
+}
+
+impl FromRow for GroupRow {
+    const TABLE: &'static str = "suspect_groups";
+
+    fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            position: row.take("position")?,
+            document: row.take("document")?,
+            members: row.take("members")?,
+            links: row.take("links")?,
+        })
+    }
+}
+
 /// Replaces the suspected groups, in order.
-pub async fn replace_groups(tx: &mut Tx, documents: Vec<String>) -> Result<(), StoreError> {
+pub async fn replace_groups(tx: &mut Tx, groups: Vec<NewGroup>) -> Result<(), StoreError> {
     tx.execute(sql("DELETE FROM suspect_groups")).await?;
-    let rows: Rows = (1..)
-        .zip(documents)
-        .map(|(position, document): (i64, String)| vec![position.bind(), document.bind()])
-        .collect();
-    tx.execute_each("INSERT INTO suspect_groups (position, document) VALUES ($1, $2)".into(), rows).await?;
+    let row = |(position, group): (i64, NewGroup)| {
+        vec![position.bind(), group.document.bind(), group.members.bind(), group.links.bind()]
+    };
+    let rows: Rows = (1..).zip(groups).map(row).collect();
+    let text = "INSERT INTO suspect_groups (position, document, members, links) VALUES ($1, $2, $3, $4)";
+    tx.execute_each(text.into(), rows).await?;
     Ok(())
+}
+
+/// The first suspected group from a position on, with all its members.
+pub async fn next_group(executor: impl Executor, from: i64) -> Result<Option<GroupRow>, StoreError> {
+    let query = sql("SELECT position, document, members, links FROM suspect_groups WHERE position >= $1 \
+         ORDER BY position LIMIT 1");
+    Ok(executor.all(query.bind(from)).await?.pop())
 }
 
 /// Suspected groups from a position on: position and document.

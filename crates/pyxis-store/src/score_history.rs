@@ -4,9 +4,9 @@ use pyxis_core::address::EvmAddress;
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::id::{ScorerId, WorkspaceId};
 
-use crate::db::sql;
+use crate::db::{FromRow, Row, sql};
 use crate::scorers::own_scorer;
-use crate::{Executor, StoreError};
+use crate::{Engine, Executor, StoreError};
 
 /// Adds a score record in its stored form. Replaces one computed at the same time.
 pub async fn insert(
@@ -88,5 +88,60 @@ pub async fn page_before(
     .push_if(" AND address > ?", after)
     .then(" ORDER BY address")
     .limit(limit);
+    executor.all(query).await
+}
+
+/// Scores of a day that changed how many addresses pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DayChange {
+    /// Days since 1970-01-01 UTC.
+    pub day: i64,
+    /// Addresses that were answered for the first time.
+    pub joined: i64,
+    /// Addresses that pass now and did not before, minus those that no longer pass.
+    pub passing: i64,
+}
+
+impl FromRow for DayChange {
+    const TABLE: &'static str = "score_history";
+
+    fn from_row(row: &mut Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self { day: row.take("day")?, joined: row.take("joined")?, passing: row.take("passing")? })
+    }
+}
+
+/// 1 if a stored record passes, otherwise 0: its fifth word, or a member of a record from when they were JSON.
+const PASSING_POSTGRES: &str = "CASE WHEN body LIKE '{%' \
+    THEN CASE WHEN body LIKE '%\"passing_score\":true%' THEN 1 ELSE 0 END \
+    ELSE CASE WHEN split_part(body, ' ', 5) LIKE '1%' THEN 1 ELSE 0 END END";
+/// The same with the functions of SQLite: each level leaves out a word.
+const PASSING_SQLITE: &str = "CASE WHEN body LIKE '{%' \
+    THEN CASE WHEN body LIKE '%\"passing_score\":true%' THEN 1 ELSE 0 END \
+    ELSE (SELECT substr(d, instr(d, ' ') + 1, 1) = '1' FROM \
+         (SELECT substr(c, instr(c, ' ') + 1) AS d FROM \
+         (SELECT substr(b, instr(b, ' ') + 1) AS c FROM \
+         (SELECT substr(body, instr(body, ' ') + 1) AS b)))) END";
+
+/// Changes of each day on which scores of a scorer were answered, oldest first.
+pub async fn changes_by_day(
+    executor: impl Executor,
+    workspace: WorkspaceId,
+    scorer: ScorerId,
+) -> Result<Vec<DayChange>, StoreError> {
+    let passing = match executor.engine() {
+        Engine::Sqlite => PASSING_SQLITE,
+        Engine::Postgres => PASSING_POSTGRES,
+    };
+    let query = sql("SELECT day, CAST(sum(joined) AS BIGINT), CAST(sum(changed) AS BIGINT) FROM (\
+         SELECT day, CASE WHEN previous IS NULL THEN 1 ELSE 0 END AS joined, \
+         passing - COALESCE(previous, 0) AS changed FROM (\
+         SELECT day, passing, lag(passing) OVER (PARTITION BY address ORDER BY computed_at) AS previous FROM (\
+         SELECT address, computed_at, computed_at / 86400000 AS day, ")
+    .then(passing)
+    .then(" AS passing FROM score_history WHERE scorer_id = ")
+    .then(own_scorer!())
+    .then(") AS records) AS pairs) AS changes GROUP BY day ORDER BY day")
+    .bind(workspace)
+    .bind(scorer);
     executor.all(query).await
 }

@@ -114,6 +114,7 @@ pub async fn open(config: Config, base_url: String) -> Result<App> {
         networks: networks(&verify),
         config: scoring::Config {
             earlier_paths: config.earlier_paths,
+            jobs: config.score_jobs.clone(),
             vote_scorers: config.vote_scorers.clone(),
             ..scoring::Config::default()
         },

@@ -7,6 +7,7 @@ mod models;
 mod own_stamps;
 mod policies;
 mod run;
+mod score_jobs;
 mod scoring;
 mod verification;
 
@@ -26,6 +27,7 @@ pub use models::{ActivityCommand, Add, Evaluate, FeaturesOf, ModelsCommand, Scor
 pub use own_stamps::{AddressOptions, AllowListCommand, OnchainStampCommand, OwnStampOptions};
 pub use policies::{GrantCommand, PolicyCommand};
 pub use run::{HostOptions, Login, Others, ProxyOptions, RunOptions};
+pub use score_jobs::{CreateJob, Download, ScoreJobCommand};
 pub use scoring::{
     AddApiKey, ApiKeyCommand, ApiKeyKind, Import, IssuerCommand, ManageStamps, ScoreCommand, ScoreKeyCommand,
     ScorerCommand, SignStamps, StampKeyCommand, StampsCommand,
@@ -198,6 +200,9 @@ pub enum Command {
     /// List addresses that pass, for contracts.
     #[command(subcommand)]
     Score(ScoreCommand),
+    /// Score many addresses as a job.
+    #[command(subcommand, visible_alias = "score-jobs")]
+    ScoreJob(ScoreJobCommand),
     /// List and rotate the keys that sign scores.
     #[command(subcommand)]
     ScoreKey(ScoreKeyCommand),

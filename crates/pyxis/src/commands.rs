@@ -34,6 +34,7 @@ mod proofs;
 mod proxy;
 mod quickstart;
 mod run;
+mod score_jobs;
 mod score_keys;
 mod scorers;
 mod scores;
@@ -42,6 +43,7 @@ mod signer;
 mod stamp_keys;
 mod stamp_signing;
 mod stamps;
+mod streamed;
 mod webhooks;
 mod workspaces;
 
@@ -133,6 +135,7 @@ async fn command(cli: Cli) -> Result<ExitCode> {
         Command::Stamps(StampsCommand::Import(wanted)) => return import::run(&global, wanted).await,
         Command::Scorer(command) => return scorers::run(&global, command).await,
         Command::Score(command) => return scores::run(&global, command).await,
+        Command::ScoreJob(command) => return score_jobs::run(&global, command).await,
         Command::ScoreKey(command) => return score_keys::run(&global, command).await,
         Command::ApiKey(command) => return api_keys::run(&global, command).await,
         Command::Stamps(StampsCommand::Manage(command)) => return stamps::run(&global, command).await,

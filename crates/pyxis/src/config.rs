@@ -9,6 +9,7 @@ mod chats;
 pub mod env;
 pub mod keys;
 mod parse;
+mod score_jobs;
 pub mod secrets;
 mod verification;
 pub mod warnings;
@@ -24,6 +25,7 @@ use ipnet::IpNet;
 use pyxis_core::id::ScorerId;
 use pyxis_core::secret::SecretString;
 use pyxis_models::scope::Chain;
+use pyxis_scoring::JobConfig;
 use pyxis_scoring::signed::LONGEST_LIFETIME;
 use pyxis_store::DatabaseUrl;
 use pyxis_store::approvals::RoomLimits;
@@ -68,6 +70,8 @@ pub struct Config {
     pub vote_scorers: Vec<ScorerId>,
     /// Longest time that a signed score is valid.
     pub score_signature: Duration,
+    /// Limits of score jobs.
+    pub score_jobs: JobConfig,
     /// Indexers of activity.
     pub indexers: Indexers,
     /// Settings of verification.
@@ -224,6 +228,7 @@ impl Config {
             earlier_paths: source.parsed("earlier_paths")?,
             vote_scorers: parse::vote_scorers(&source.text("vote_scorers")?)?,
             score_signature: Duration::from_secs(source.parsed("score_signature_secs")?),
+            score_jobs: score_jobs::read(source, &data_dir)?,
             indexers: Indexers {
                 chains: parse::indexers(&source.text("indexers")?)?,
                 api_key: source.secret("indexer_api_key")?,

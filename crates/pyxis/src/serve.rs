@@ -132,6 +132,10 @@ pub async fn run(app: App, bound: Bound, signals: StopSignals, traces: Option<Tr
         gateway::workers::keep(&mut workers, "stamp checks", &app.gateway, &stopped, move |_, stop| {
             scoring::run_stamp_checks(scoring.clone(), stop)
         });
+        let scoring = app.scoring.clone();
+        gateway::workers::keep(&mut workers, "score jobs", &app.gateway, &stopped, move |_, stop| {
+            scoring::jobs::run(scoring.clone(), stop)
+        });
     }
     if app.config.backups.is_some() {
         workers.spawn(scheduled_backups::run(app.config.clone(), app.gateway.clone(), stopped.clone()));

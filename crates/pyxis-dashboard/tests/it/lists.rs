@@ -325,7 +325,9 @@ engines! {
         assert!(found.contains("Verifier 07") && !found.contains("Verifier 08"));
         assert!(owner.get("/app/verification?q=nobody").await.text.contains(NOTHING));
 
-        let groups = (1..=51_u8).map(|n| serde_json::to_string(&group(n)).unwrap()).collect();
+        let document = |n: u8| serde_json::to_string(&group(n)).unwrap();
+        let new = |n: u8| models::NewGroup { document: document(n), members: Vec::new(), links: Vec::new() };
+        let groups = (1..=51).map(new).collect();
         let mut tx = server.scoring.store.begin().await.unwrap();
         models::replace_groups(&mut tx, groups).await.unwrap();
         tx.commit().await.unwrap();

@@ -61,7 +61,8 @@ impl Story {
             let found = Features::of(&graph, &peers, graph.find(address)?)?;
             bundle.scores(&found).unwrap().aggregate.map(crate::bundle::score)
         };
-        suspected(&graph, &candidates(&graph, &peers, least), score)
+        let found = suspected(&graph, &candidates(&graph, &peers, least), score);
+        found.into_iter().map(|(group, _)| group).collect()
     }
 }
 

@@ -63,8 +63,8 @@ struct Column {
 pub(super) struct Table {
     file: SerializedFileReader<File>,
     columns: Vec<Column>,
-    /// Positions in `columns`.
-    named: Columns,
+    /// Positions in `columns`; `None` if there is one column.
+    named: Option<Columns>,
     /// The next row group.
     group: usize,
     /// Unread rows of the group.
@@ -92,7 +92,51 @@ impl Table {
             columns.push(Column::of(place, &schema.columns()[place])?);
             Ok(columns.len() - 1)
         })?;
+        let named = Some(named);
         Ok((Self { file, columns, named, group: 0, left: 0, read: 0, given: 0, bytes }, layout))
+    }
+
+    /// Reads the metadata, and then only the column at the place that `choose` returns for the names of all columns.
+    /// Nested ones have an empty name.
+    pub(super) fn of_one_column(
+        file: File,
+        choose: impl FnOnce(&[&str]) -> Result<usize, Error>,
+    ) -> Result<Self, Error> {
+        let file = careful(|| SerializedFileReader::new(file).map_err(damaged))?;
+        let schema = file.metadata().file_metadata().schema_descr();
+        let top = |column: &Arc<ColumnDescriptor>| column.path().parts().len() == 1;
+        let names: Vec<&str> =
+            schema.columns().iter().map(|column| if top(column) { column.name() } else { "" }).collect();
+        let place = choose(&names)?;
+        let columns = vec![Column::of(place, &schema.columns()[place])?];
+        let bytes = Arc::default();
+        Ok(Self { file, columns, named: None, group: 0, left: 0, read: 0, given: 0, bytes })
+    }
+
+    /// Rows that the metadata promises.
+    pub(super) fn rows(&self) -> u64 {
+        u64::try_from(self.file.metadata().file_metadata().num_rows()).unwrap_or(u64::MAX)
+    }
+
+    /// Largest size of a group's read columns in memory, as the metadata promises.
+    pub(super) fn largest_group(&self) -> u64 {
+        let size = |group: &parquet::file::metadata::RowGroupMetaData| {
+            let sizes = self.columns.iter().map(|column| group.column(column.place).uncompressed_size());
+            sizes.map(|size| u64::try_from(size).unwrap_or(u64::MAX)).fold(0, u64::saturating_add)
+        };
+        self.file.metadata().row_groups().iter().map(size).max().unwrap_or(0)
+    }
+
+    /// The next cell of the one column; the inner error is that of the cell.
+    pub(super) fn next_cell(&mut self) -> Option<Result<Result<String, String>, Error>> {
+        match self.advance() {
+            Ok(false) => None,
+            Ok(true) => {
+                let line = Line { columns: &self.columns, row: self.given - 1 };
+                Some(Ok(line.text(0).map(Cow::into_owned)))
+            }
+            Err(error) => Some(Err(error)),
+        }
     }
 
     /// Skips whole groups without reading them.
@@ -118,7 +162,10 @@ impl Table {
     pub(super) fn next(&mut self) -> Option<Result<Result<ActivityRecord, String>, Error>> {
         match self.advance() {
             Ok(false) => None,
-            Ok(true) => Some(Ok(self.named.record(&Line { columns: &self.columns, row: self.given - 1 }))),
+            Ok(true) => {
+                let named = self.named.as_ref()?;
+                Some(Ok(named.record(&Line { columns: &self.columns, row: self.given - 1 })))
+            }
             Err(error) => Some(Err(error)),
         }
     }

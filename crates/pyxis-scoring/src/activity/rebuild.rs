@@ -7,6 +7,7 @@ use std::sync::Arc;
 use pyxis_core::address::EvmAddress;
 use pyxis_core::hex;
 use pyxis_models::bundle::Bundle;
+use pyxis_models::clusters::{Group, GroupExtent};
 use pyxis_models::features::{self, Features};
 use pyxis_models::fingerprints::{self, Fingerprint};
 use pyxis_models::graph::{Graph, Node};
@@ -14,6 +15,7 @@ use pyxis_models::peers::PeerIndex;
 use pyxis_models::scope::Model;
 use pyxis_models::{Error, clusters};
 use pyxis_store::activity::{self, PartyRow, Run, WalletRow};
+use pyxis_store::models::NewGroup;
 use pyxis_store::{Store, Tx, models};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
@@ -227,8 +229,8 @@ fn row(graph: &Graph, peers: &PeerIndex, node: Node) -> Option<WalletRow> {
     Some(WalletRow { address: graph.address(node), digest, features })
 }
 
-/// Suspected groups, as JSON. The features of their members, and of no one else, are stored by now.
-async fn groups(store: &Store, world: &World, bundle: &Bundle) -> Result<Vec<String>, ActivityError> {
+/// Suspected groups. The features of their members, and of no one else, are stored by now.
+async fn groups(store: &Store, world: &World, bundle: &Bundle) -> Result<Vec<NewGroup>, ActivityError> {
     let sets = clusters::candidates(&world.graph, &world.peers, LEAST_MEMBERS);
     let members: Vec<EvmAddress> = sets.iter().flatten().map(|node| world.graph.address(*node)).collect();
     let mut scores: HashMap<EvmAddress, Option<f64>> = HashMap::new();
@@ -243,5 +245,9 @@ async fn groups(store: &Store, world: &World, bundle: &Bundle) -> Result<Vec<Str
     let mut found =
         clusters::suspected(&world.graph, &sets, |address| scores.get(&address).copied().flatten());
     found.truncate(GROUPS);
-    Ok(found.iter().filter_map(|group| serde_json::to_string(group).ok()).collect())
+    let stored = |(group, extent): &(Group, GroupExtent)| {
+        let document = serde_json::to_string(group).ok()?;
+        Some(NewGroup { document, members: extent.members_to_bytes(), links: extent.links_to_bytes() })
+    };
+    Ok(found.iter().filter_map(stored).collect())
 }

@@ -1,17 +1,28 @@
 //! `/admin/models`.
 
 use axum::extract::State as Extract;
-use pyxis_http::Json;
+use axum::response::Response;
 use pyxis_http::admin::{Manager, Result};
+use pyxis_http::openapi::responses::InvalidField;
+use pyxis_http::{Json, Query};
 use pyxis_models::card::Card;
 use pyxis_models::clusters::Group;
 use pyxis_models::custom::CustomCard;
-use serde::Serialize;
-use utoipa::ToSchema;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
-use crate::service::models;
+use super::streamed;
+use crate::service::clusters::{self, ClusterFormat};
+use crate::service::{Error, models};
 use crate::state::State;
-use crate::values::{AnyObject, CustomModel, SuspectedGroup};
+use crate::values::{AnyObject, ClusterFormatName, CustomModel, SuspectedGroup};
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct GroupExportParams {
+    #[param(value_type = Option<ClusterFormatName>)]
+    format: Option<String>,
+}
 
 #[derive(Serialize, ToSchema)]
 pub(super) struct ModelsResponse {
@@ -84,4 +95,32 @@ pub(super) async fn show(
 )]
 pub(super) async fn groups(Extract(state): Extract<State>, Manager(_): Manager) -> Result<Json<Groups>> {
     Ok(Json(Groups { groups: models::groups(&state.store).await? }))
+}
+
+/// Export suspected groups with all their members.
+///
+/// CSV has a line for each member with the evidence of its group. GraphML has the members, what they have in common,
+/// and the transfers between them.
+#[utoipa::path(
+    get,
+    path = "/admin/models/groups/export",
+    tag = "Scorers",
+    operation_id = "exportSuspectedGroups",
+    security(("session" = [])),
+    params(GroupExportParams),
+    responses(
+        (status = 200, description = "The file.", content_type = "text/csv", body = String),
+        (status = 422, response = InvalidField),
+    ),
+)]
+pub(super) async fn export_groups(
+    Extract(state): Extract<State>,
+    Manager(_): Manager,
+    Query(asked): Query<GroupExportParams>,
+) -> Result<Response> {
+    let name = asked.format.as_deref().unwrap_or("csv");
+    let format = ClusterFormat::from_name(name)
+        .ok_or_else(|| Error::field("format", format!("must be csv or graphml, not {name}")))?;
+    let pieces = clusters::export(state.store.clone(), format)?;
+    Ok(streamed::file(format.content_type(), &format!("pyxis-clusters.{}", format.as_str()), pieces))
 }

@@ -19,6 +19,14 @@ pyxis_http::problem_responses! {
     NodeUnavailable = [UNAVAILABLE] with retry_after;
     /// No address passes, or the scorer's terms changed while the list was made.
     NobodyPasses = [CONFLICT];
+    /// The workspace keeps as many score jobs as `score_jobs_max` allows.
+    TooManyJobs = [CONFLICT];
+    /// The job has ended.
+    JobEnded = [CONFLICT];
+    /// The job has not ended; cancel it first.
+    JobRuns = [CONFLICT];
+    /// The job has not ended, or no failed row has an address.
+    NothingToRetry = [CONFLICT];
     /// The request was already decided.
     RequestDecided = [CONFLICT];
     /// Other requests kept changing the same rows (`busy`), or the store cannot be reached. Nothing was changed; try

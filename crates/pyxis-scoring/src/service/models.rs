@@ -5,7 +5,7 @@ use pyxis_models::plot;
 use pyxis_store::{Store, activity, models};
 
 pub use pyxis_models::card::Card;
-pub use pyxis_models::clusters::{Group, Shared};
+pub use pyxis_models::clusters::{Group, GroupExtent, Shared};
 pub use pyxis_models::custom::CustomCard;
 pub use pyxis_models::metrics::Quality;
 pub use pyxis_models::scope::Model;

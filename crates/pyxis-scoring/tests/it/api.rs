@@ -14,6 +14,7 @@ mod incremental;
 mod indexers;
 mod ingest;
 mod issuers;
+mod jobs;
 mod known_holes;
 mod limits;
 mod lines;

@@ -227,6 +227,7 @@ parsed_text!(
     id::ResponseId,
     id::TxnId,
     id::HistoryRequestId,
+    id::ScoreJobId,
     id::ApiKeyId,
     id::AccessTokenId,
     id::ConnectionId,

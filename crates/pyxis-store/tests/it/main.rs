@@ -41,6 +41,7 @@ mod proofs;
 mod push;
 mod room;
 mod schema;
+mod score_jobs;
 mod score_places;
 mod scorers;
 mod scores;

@@ -2,7 +2,8 @@
 
 use pyxis_core::address::EvmAddress;
 use pyxis_store::activity::{self, WalletRow};
-use pyxis_store::{api_keys, models};
+use pyxis_store::api_keys;
+use pyxis_store::models::{self, NewGroup};
 use pyxis_testkit::engines;
 
 use crate::support::{NOW, Workspace, add_key, at};
@@ -72,11 +73,15 @@ engines! {
         let store = &main.store;
         for documents in [vec!["a".to_owned(), "b".to_owned()], vec!["c".to_owned()]] {
             let mut tx = store.begin().await.unwrap();
-            models::replace_groups(&mut tx, documents.clone()).await.unwrap();
+            let new = |document: &String| NewGroup { document: document.clone(), members: vec![1, 2], links: Vec::new() };
+            models::replace_groups(&mut tx, documents.iter().map(new).collect()).await.unwrap();
             tx.commit().await.unwrap();
             let found: Vec<String> = models::groups(store, 1, 10).await.unwrap().into_iter().map(|(_, document)| document).collect();
             assert_eq!(found, documents);
         }
         assert_eq!(models::groups(store, 2, 10).await.unwrap(), []);
+        let first = models::next_group(store, 1).await.unwrap().unwrap();
+        assert_eq!((first.position, first.members, first.links), (1, Some(vec![1, 2]), Some(Vec::new())));
+        assert_eq!(models::next_group(store, 2).await.unwrap(), None);
     }
 }

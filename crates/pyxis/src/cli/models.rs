@@ -54,6 +54,12 @@ pub enum ModelsCommand {
         /// Directory for a picture of each group.
         #[arg(long, value_name = "DIR")]
         plots: Option<PathBuf>,
+        /// CSV file to write: every member of every group, with the evidence; - is standard output.
+        #[arg(long, value_name = "FILE")]
+        csv: Option<PathBuf>,
+        /// GraphML file to write: members, their transfers and common addresses; - is standard output.
+        #[arg(long, value_name = "FILE", conflicts_with = "csv")]
+        graphml: Option<PathBuf>,
     },
     /// Install your own model: an ONNX file that replaces one of the models. It is inspected and tested first.
     Add(Add),

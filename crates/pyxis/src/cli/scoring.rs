@@ -47,6 +47,21 @@ pub enum ScorerCommand {
     },
     /// Create the sandbox scorer with its test wallets, or what is missing of them, and print it.
     Sandbox,
+    /// Write all scored addresses of a scorer to a file.
+    Export {
+        /// Scorer number.
+        id: ScorerId,
+        /// File to write; - is standard output.
+        #[arg(long, value_name = "FILE")]
+        out: PathBuf,
+        /// Format [default: parquet for a name that ends in .parquet, otherwise csv].
+        #[arg(long, value_parser = ["csv", "parquet"])]
+        format: Option<String>,
+        /// Moment that is over, for example 2026-01-31T09:05:00Z: the scores as answered before it [default: the scores
+        /// as they stand].
+        #[arg(long, value_name = "TIME", value_parser = time)]
+        at: Option<UnixMillis>,
+    },
     /// Recompute a scorer's stale scores now. Exit 3 if none is stale.
     Rescore {
         /// Scorer number.

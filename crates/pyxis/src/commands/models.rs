@@ -13,6 +13,7 @@ use anyhow::{Context, Result};
 use pyxis_core::clock::{Clock, SystemClock};
 use pyxis_models::bundle::Bundle;
 use pyxis_models::training::{self, Options};
+use pyxis_scoring::service::clusters::ClusterFormat;
 use pyxis_store::models;
 use serde_json::{Value, json};
 
@@ -32,7 +33,13 @@ pub(super) async fn run(global: &Global, command: ModelsCommand) -> Result<ExitC
         }
         ModelsCommand::Evaluate(wanted) => evaluate(&app, global.json, &wanted).await?,
         ModelsCommand::Score(wanted) => score::run(&app, global.json, &wanted).await?,
-        ModelsCommand::Clusters { limit, plots } => {
+        ModelsCommand::Clusters { csv: Some(file), .. } => {
+            groups::export(&app, global.json, ClusterFormat::Csv, &file).await?;
+        }
+        ModelsCommand::Clusters { graphml: Some(file), .. } => {
+            groups::export(&app, global.json, ClusterFormat::GraphMl, &file).await?;
+        }
+        ModelsCommand::Clusters { limit, plots, .. } => {
             groups::run(&app, global.json, limit, plots.as_deref()).await?;
         }
         ModelsCommand::Add(wanted) => {

@@ -13,11 +13,12 @@ use pyxis_gateway::Actor;
 use pyxis_scoring::service::amount::{self, Amounts};
 use pyxis_scoring::service::catalogue;
 use pyxis_scoring::service::own_stamps;
+use pyxis_scoring::service::population::{self, Population};
 use pyxis_scoring::service::sandbox::{self, WalletState};
 use pyxis_scoring::service::scorers::{self, Scorer, ScorerInput, ScorerPatch};
 use serde_json::{Value, json};
 
-use super::{NOTHING_TO_DO, acting, out};
+use super::{NOTHING_TO_DO, acting, out, streamed};
 use crate::app::App;
 use crate::cli::{Global, ScorerCommand};
 
@@ -57,6 +58,14 @@ pub(super) async fn run(global: &Global, command: ScorerCommand) -> Result<ExitC
         ScorerCommand::Sandbox => {
             let id = sandbox::prepare(state, &actor).await?;
             print_sandbox(global.json, id);
+            true
+        }
+        ScorerCommand::Export { id, out: file, format, at } => {
+            let format = streamed::table_format(format.as_deref(), &file);
+            let population = Population::of(state, &actor, id, at).await?;
+            let pieces = population::export(state, &actor, population, format).await?;
+            let bytes = streamed::write(pieces, &file).await?;
+            streamed::tell(global.json, &file, bytes);
             true
         }
         ScorerCommand::Rescore { id } => rescore(&app, &actor, id, global.json).await?,

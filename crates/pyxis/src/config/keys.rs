@@ -70,6 +70,19 @@ const KEYS: &[SettingKey] = &[
         "Longest time that a signed score is valid, in seconds: 300 to 604800. It never outlives the score.",
     ),
     key(
+        "score_job_upload_max_bytes",
+        "268435456",
+        "Largest upload of a [score job](behavior/score-jobs.md), in bytes.",
+    ),
+    key("score_job_rows_max", "5000000", "Most rows of a score job: 1 to 100000000."),
+    key("score_jobs_max", "100", "Most score jobs of a workspace that are kept, with their results."),
+    key("score_job_days", "30", "Days for which an ended score job is kept: 1 to 3650."),
+    key(
+        "score_jobs_at_once",
+        "1",
+        "Score jobs that this server runs at once: 0 to 16. Another server runs them if this one has 0.",
+    ),
+    key(
         "indexers",
         "",
         "Indexers with the Etherscan-compatible API for model scores, `chain=URL` separated by spaces, for example `ethereum=https://eth.blockscout.com/api`; or, with settings for each, a JSON object or `[indexers.CHAIN]` tables of the file with `url`, `api_key` or `api_key_file`, and `per_second`. Empty: activity comes from `pyxis activity import`.",

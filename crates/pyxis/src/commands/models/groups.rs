@@ -6,11 +6,20 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use pyxis_models::clusters::{Group, Shared};
 use pyxis_models::plot;
+use pyxis_scoring::service::clusters::{self, ClusterFormat};
 use pyxis_store::models;
 use serde_json::{Value, json};
 
 use crate::app::App;
-use crate::commands::out;
+use crate::commands::{out, streamed};
+
+/// Writes all groups with all their members to a file.
+pub(super) async fn export(app: &App, as_json: bool, format: ClusterFormat, file: &Path) -> Result<()> {
+    let pieces = clusters::export(app.store.clone(), format)?;
+    let bytes = streamed::write(pieces, file).await?;
+    streamed::tell(as_json, file, bytes);
+    Ok(())
+}
 
 pub(super) async fn run(app: &App, as_json: bool, limit: i64, plots: Option<&Path>) -> Result<()> {
     let mut groups: Vec<Group> = Vec::new();
