@@ -259,7 +259,7 @@ export interface paths {
         put?: never;
         /**
          * Read the scores of many addresses
-         * @description Counts as one request, whatever the number of addresses, and adds nothing to the history. If entries are not addresses, the 400 lists up to 20 of them in `invalid` (`index`, `value`, `reason`) and their number in `invalid_count`.
+         * @description Counts as one request, whatever the number of addresses, and adds nothing to the history. An entry that is not an address has an `error` object with its `index` instead of a score, and the others have theirs. With `strict=true` one such entry is 400: `invalid` lists up to 20 of them (`index`, `value`, `reason`), and `invalid_count` is their number.
          */
         post: operations["listScores"];
         delete?: never;
@@ -344,6 +344,8 @@ export interface components {
             file_sha256: string;
             name: string;
         };
+        /** @enum {string} */
+        EntryErrorCode: "invalid_address";
         /** @description An answer for EVM contracts; without a proof only `isUnique`, and `reason` if it is requested. */
         EvmAttestation: {
             domain?: components["schemas"]["TypedDomain"];
@@ -358,6 +360,18 @@ export interface components {
             contribution: components["schemas"]["Amount"];
             reason: string;
             weight: components["schemas"]["Amount"];
+        };
+        /** @description An entry of the request that has no score. Its `error` is an object; that of a score record is null or a text. */
+        FailedScore: {
+            /** @description The entry as it was sent, shortened to 100 characters. */
+            address: string;
+            error: components["schemas"]["FailedScoreReason"];
+        };
+        FailedScoreReason: {
+            code: components["schemas"]["EntryErrorCode"];
+            detail: string;
+            /** @description Position in `addresses`, from 0. */
+            index: number;
         };
         /**
          * @description Reason that an approved request was not completed. `no_longer_allowed`: something changed between request and approval, and nothing was sent. `outcome_unknown`: it was sent and there was no response, so it may have been executed; it is not sent again. `upstream_error` and `upstream_timeout`: nothing was sent, the target refused the request before processing it, the method was GET, HEAD or OPTIONS, or, with `upstream_status`, the response cannot be passed on.
@@ -611,6 +625,11 @@ export interface components {
             /** @description With `signed=eip712`: domain, types and message, as wallets and libraries take them. */
             typed_data?: components["schemas"]["AnyObject"];
         };
+        ScoreEntries: {
+            items: components["schemas"]["ScoreEntry"][];
+        };
+        /** @description An item of the response. */
+        ScoreEntry: components["schemas"]["Score"] | components["schemas"]["FailedScore"];
         /** @description With `explain=true`. */
         ScoreExplanation: {
             /** @description Amount by which the score passes, or falls short (negative). */
@@ -1355,7 +1374,10 @@ export interface operations {
     };
     listScores: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Refuse the whole request if one entry is invalid, instead of reporting that entry in its place. */
+                strict?: boolean;
+            };
             header?: never;
             path: {
                 /**
@@ -1379,13 +1401,13 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A record for each address, in the order of the request. */
+            /** @description An item for each address, in the order of the request. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Scores"];
+                    "application/json": components["schemas"]["ScoreEntries"];
                 };
             };
         };
