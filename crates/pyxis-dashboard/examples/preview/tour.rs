@@ -22,7 +22,7 @@ pub(crate) const TEXTS: &str = "workspaces.name users.email agents.name agents.k
     deliveries.response_excerpt chat_messages.chat chat_messages.error chat_identities.label \
     chat_defaults.chat push_subscriptions.label push_subscriptions.refused_why brands.display_name \
     passkeys.name access_tokens.name scorers.name api_keys.name history_requests.use_case issuers.name \
-    proof_issuers.name connection_clients.name agent_connections.client_name agent_connections.destination \
+    proof_issuers.name score_jobs.name score_jobs.created_by connection_clients.name agent_connections.client_name agent_connections.destination \
     agent_connections.allowed_by";
 
 /// Pages of one kind that a tour opens. Of those with a query it opens one: their orders and searches look alike.

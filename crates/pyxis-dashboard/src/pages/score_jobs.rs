@@ -111,8 +111,8 @@ pub(crate) async fn add(Extract(state): Extract<State>, request: Request) -> Res
     let who = ScoringManager::from_request_parts(&mut parts, &state).await?;
     let request = Request::from_parts(parts, body);
     let bad = |_| Error::BadForm(StatusCode::BAD_REQUEST);
-    let mut fields =
-        Multipart::from_request(request, &state).await.map_err(|error| Error::BadForm(error.status()))?;
+    // Another form has no token that is read.
+    let mut fields = Multipart::from_request(request, &state).await.map_err(|_| Error::StaleForm)?;
     let token = field(&mut fields, "csrf").await?;
     if !csrf::matches(who.csrf(), &token) {
         return Err(Error::StaleForm);

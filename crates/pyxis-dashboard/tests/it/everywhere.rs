@@ -49,6 +49,8 @@ async fn every_page(server: &Server, browser: &mut Browser) -> Vec<String> {
         "/app/brand.css?accent=0f766e",
         "/app/scorers",
         "/app/new/scorer",
+        "/app/score-jobs",
+        "/app/score-jobs?before=nonsense",
         "/app/api-keys",
         "/app/new/api-key",
         "/app/new/publishable-key",

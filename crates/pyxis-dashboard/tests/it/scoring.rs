@@ -4,6 +4,7 @@ mod api_keys;
 mod catalogue;
 mod explorer;
 mod models;
+mod score_jobs;
 mod scorers;
 
 use http::StatusCode;
@@ -41,6 +42,7 @@ async fn terms(server: &Server, team: &Team, id: ScorerId) -> Scorer {
 fn routes(method: &str) -> Vec<String> {
     let words = [
         "scorer",
+        "score-job",
         "api-key",
         "explorer",
         "catalogue",

@@ -293,9 +293,16 @@ impl Browser {
         self.jar.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("; ")
     }
 
-    async fn send(&mut self, method: Method, path: &str, headers: &[(&str, &str)], body: Body) -> Page {
+    /// Sends a request; a POST is a plain form unless its headers say otherwise.
+    pub(crate) async fn send(
+        &mut self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Body,
+    ) -> Page {
         let mut request = Request::builder().method(method.clone()).uri(path).header(COOKIE, self.cookie());
-        if method == Method::POST {
+        if method == Method::POST && !headers.iter().any(|(name, _)| *name == CONTENT_TYPE.as_str()) {
             request = request.header(CONTENT_TYPE, "application/x-www-form-urlencoded");
         }
         for (name, value) in headers {

@@ -18,7 +18,7 @@ use pyxis_gateway::workers;
 use pyxis_scoring::engine::{self, ScoreKey};
 use pyxis_scoring::service::api_keys::{self, ApiKeyInput};
 use pyxis_scoring::service::scorers::{self, Scorer, ScorerInput, ScorerPatch};
-use pyxis_scoring::service::{catalogue, history_requests};
+use pyxis_scoring::service::{catalogue, history_requests, score_jobs};
 use pyxis_store::connections::clients::{self, RegisteredClientRow};
 use pyxis_store::connections::{self, AgentConnectionRow};
 use pyxis_testkit::authenticator::Authenticator;
@@ -247,6 +247,15 @@ impl Tour {
                 let patch =
                     ScorerPatch { threshold, revision: Some(terms.revision), ..ScorerPatch::default() };
                 scorers::update(&scoring.audited, &actor, id, patch).await.unwrap();
+            }
+        }
+        let scorer = scorers::list(&scoring.store, self.team.id).await.unwrap()[0].id;
+        for name in ["waiting", "canceled"] {
+            let file = bytes::Bytes::from(format!("{HOLDER}\n{OTHER}\n"));
+            let pieces = futures_util::stream::iter([Ok::<_, std::convert::Infallible>(file)]);
+            let job = score_jobs::create(scoring, &actor, scorer, name, pieces).await.unwrap();
+            if name == "canceled" {
+                score_jobs::cancel(scoring, &actor, job.id).await.unwrap();
             }
         }
         for (name, decision) in [("server", None), ("old", Some(false)), ("reader", Some(true))] {

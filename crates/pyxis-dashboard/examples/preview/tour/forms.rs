@@ -53,6 +53,8 @@ const FORMS: &[(&str, &str)] = &[
     ("/app/scorers/*", "name=Forum§&threshold=5&revision=0&weight.Discord=x§"),
     ("/app/scorers/*/preview", "name=Forum§&threshold=0.2&weight.Discord=1&extra_name=not a name§"),
     ("/app/scorers/*/preview", "name=Forum&threshold=0.2&weight.Discord=1"),
+    ("/app/score-jobs/*/retry", ""),
+    ("/app/score-jobs/*/cancel", ""),
     ("/app/api-keys", "name=reader§&stamps_tier=9§&stamps_limit=x§"),
     ("/app/api-keys", "name=reader&can_read=on&stamps_tier=1&models_tier=1"),
     ("/app/publishable-keys", "name=shop§&origins=*§&stamps_tier=1"),
