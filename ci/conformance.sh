@@ -3,13 +3,17 @@
 # versions 2026-07-28 and 2025-11-25. First the whole suite against a fixture, which has the tools that the suite calls
 # behind the transport, key check and origin check of Pyxis; then the scenarios that need no such tool, against a real
 # `pyxis serve`. Each may fail only where ci/conformance/ says why. PX_TEST_PYXIS names the built program; without it,
-# it is built. The suite and its Node come from npm.
+# it is built. The suite and its Node come from npm (ci/node.sh).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 VERSIONS=(2026-07-28 2025-11-25)
 # Scenarios that need no tool, resource or prompt of the fixture.
 REAL_2026=(tools-list resources-list sep-2164-resource-not-found http-header-validation dns-rebinding-protection)
+TASKS=(
+    tasks-lifecycle tasks-capability-negotiation tasks-wire-fields tasks-request-state-removal tasks-mrtr-input
+    tasks-request-headers tasks-dispatch-and-envelope tasks-required-task-error tasks-mrtr-composition
+)
 REAL_2025=(server-initialize ping tools-list resources-list dns-rebinding-protection)
 
 # skip REASON: a developer's machine may lack a tool; the gate may not.
@@ -19,12 +23,13 @@ skip() {
     exit 0
 }
 
-command -v npm >/dev/null || skip "npm is missing (apt-get install npm)"
 command -v python3 >/dev/null || skip "Python is missing (apt-get install python3)"
+if [[ -z ${PX_TEST_NODE:-} ]]; then
+    if [[ -n ${PX_CONFORMANCE_TRIED:-} ]]; then skip "npm cannot install the suite, or has no Node for this machine"; fi
+    PX_CONFORMANCE_TRIED=1 exec ci/node.sh ci/conformance.sh
+fi
+node=$PX_TEST_NODE
 suite=$PWD/ci/conformance
-(cd "$suite" && npm ci --no-audit --no-fund --loglevel=error --ignore-scripts) || skip "npm cannot install the suite"
-node=$(compgen -G "$suite/node_modules/node-linux-*/bin/node" | head -n 1) || skip "npm has no Node for this machine"
-[[ -x $node ]] || chmod +x "$node"
 
 program=${PX_TEST_PYXIS:-}
 if [[ -z $program ]]; then
@@ -86,6 +91,11 @@ exec 9>"$directory/open" # held open: the fixture serves until its input ends
 with_key fixture "$(field url "$directory/fixture")" "$(field agent_key "$directory/fixture")"
 for version in "${VERSIONS[@]}"; do
     run "the whole suite, $version" "$suite/fixture-$version.yml" --suite all --spec-version "$version"
+done
+
+# Scenarios of an extension are in no suite of a version.
+for scenario in "${TASKS[@]}"; do
+    run "$scenario, 2026-07-28" "$suite/fixture-2026-07-28.yml" --scenario "$scenario" --spec-version 2026-07-28
 done
 
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')

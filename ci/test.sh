@@ -14,7 +14,7 @@ if [[ -z ${PX_TEST_SERVERS:-} ]]; then
     ci/setup.sh || { [[ -z ${PX_TEST_STRICT:-} ]] && echo "going on without"; }
     # Each gives the next one the name of its server, and goes on without where it has none.
     export PX_TEST_SERVERS=started
-    servers=(ci/synapse.sh ci/chain.sh ci/python-tools.sh)
+    servers=(ci/synapse.sh ci/chain.sh ci/python-tools.sh ci/node.sh)
     if [[ -z ${PX_TEST_POSTGRES:-} ]]; then servers+=(ci/postgres.sh); fi
     exec "${servers[@]}" ci/test.sh
 fi
@@ -42,6 +42,7 @@ for tool in curl git wget node npm python3; do
     has "$tool" || leave_out "$tool, for the tools behind pyxis run" run::
 done
 [[ -n ${PX_TEST_PYTHON_TOOLS:-} ]] || leave_out "Python's HTTP clients" tools::python
+[[ -n ${PX_TEST_NODE:-} ]] || leave_out "Node 22.21 or later" tools::node
 has gh || leave_out "gh, for the tools behind pyxis run" tools::github
 compgen -G '/usr/lib*/**/libnss_wrapper.so' >/dev/null || leave_out nss_wrapper tools::github tools::java
 has umoci || leave_out umoci image::

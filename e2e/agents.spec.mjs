@@ -80,14 +80,19 @@ const PROGRAMS = {
 for (const [name, prepare] of Object.entries(PROGRAMS)) {
   test(`${name} lists services, reads, and writes after a person approved`, async () => {
     const home = await mkdtemp(join(tmpdir(), "px-agent-"));
-    const reason = `to pay, says ${name}`;
+    const temporary = join(home, "tmp");
+    await mkdir(temporary);
+    const [reason, whose] = [`to pay, says ${name}`, encodeURIComponent(name)];
+    const [invoices, payments] = [`/invoices/${whose}`, `/payments/${whose}`];
+    world.upstream.answer(invoices, { open: `invoice-of-${whose}` });
+    world.upstream.answer(payments, { receipt: `receipt-for-${whose}` });
     const call = (method, path, more) => ({
       tool: "call", arguments: { credential: "billing-api", method, url: world.upstream.url(path), ...more },
     });
     const model = await Model.start([
       { tool: "services", arguments: {} },
-      call("GET", "/invoices"),
-      call("POST", `/payments/${encodeURIComponent(name)}`, { body: { amount: 5 }, reason }),
+      call("GET", invoices),
+      call("POST", payments, { body: { amount: 5 }, reason }),
     ]);
     try {
       const { command, args, env } = await prepare(home, model);
@@ -95,7 +100,7 @@ for (const [name, prepare] of Object.entries(PROGRAMS)) {
         cwd: home,
         env: {
           PATH: process.env.PATH, HOME: home, XDG_CONFIG_HOME: join(home, "config"), XDG_DATA_HOME: join(home, "data"),
-          PX_AGENT_KEY: world.server.bootstrap.agent_key, NO_PROXY: "127.0.0.1,localhost", ...env,
+          TMPDIR: temporary, PX_AGENT_KEY: world.server.bootstrap.agent_key, NO_PROXY: "127.0.0.1,localhost", ...env,
         },
         stdio: ["ignore", "pipe", "pipe"],
       });
@@ -103,25 +108,29 @@ for (const [name, prepare] of Object.entries(PROGRAMS)) {
       child.stdout.on("data", (part) => { said.stdout += part; });
       child.stderr.on("data", (part) => { said.stderr += part; });
       const ended = once(child, "exit");
-      let environment = "";
+      let processes = [];
       await world.asOwner(async (page) => {
         await page.goto("/app/inbox");
         // The child may end early: then what it said is the best message.
         await Promise.race([page.getByText(reason).first().waitFor({ timeout: 90_000 }), ended]);
         assert.equal(child.exitCode, null, `${said.stdout}\n${said.stderr}`);
-        environment = await readFile(`/proc/${child.pid}/environ`, "latin1");
+        processes = await family(child.pid);
         const txn = await page.locator("[id^=r-]").filter({ hasText: reason }).getAttribute("id");
         await card(page, txn.slice(2)).getByRole("button", { name: "Approve", exact: true }).click();
         await page.getByRole("heading", { level: 1 }).waitFor();
       });
       const [code] = await ended;
       assert.equal(code, 0, `${said.stdout}\n${said.stderr}`);
-      const last = model.requests.at(-1);
-      assert.match(last, /HTTP 200|\\?"status\\?":\s*200/u, last.slice(-2000));
-      const paid = world.upstream.at(`/payments/${encodeURIComponent(name)}`);
-      assert.equal(paid.length, 1);
-      assert.ok(paid.every(({ headers }) => headers.authorization === `Bearer ${SECRET}`));
-      for (const place of [said.stdout, said.stderr, environment, ...model.requests]) {
+      assert.match(model.after(1), /billing-api/u, "the result of services names the credential");
+      for (const [results, body] of [[2, `invoice-of-${whose}`], [3, `receipt-for-${whose}`]]) {
+        assert.ok(!model.after(results - 1).includes(body) && model.after(results).includes(body), body);
+      }
+      for (const [method, path, body] of [["GET", invoices, ""], ["POST", payments, `{"amount":5}`]]) {
+        const arrived = world.upstream.at(path).map((request) => ({ ...request, headers: request.headers.authorization }));
+        assert.deepEqual(arrived, [{ method, url: path, headers: `Bearer ${SECRET}`, body }]);
+      }
+      assert.ok(processes.some((text) => text.includes(PROMPT)), "the agent's own command line was read");
+      for (const place of [said.stdout, said.stderr, ...processes, ...model.requests]) {
         assert.ok(!place.includes(SECRET), `${name} has the secret`);
       }
       assert.deepEqual(await filesWith(home, SECRET), []);
@@ -130,6 +139,21 @@ for (const [name, prepare] of Object.entries(PROGRAMS)) {
       await rm(home, { recursive: true, force: true });
     }
   });
+}
+
+/** Environments and command lines of a process and its descendants. */
+async function family(pid) {
+  const parents = new Map();
+  for (const entry of (await readdir("/proc")).filter((name) => /^\d+$/u.test(name))) {
+    // After the name in parentheses: state, then parent.
+    const stat = await readFile(`/proc/${entry}/stat`, "latin1").catch(() => "");
+    parents.set(Number(entry), Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]));
+  }
+  const isDescendant = (one) => one === pid || (one > 1 && isDescendant(parents.get(one) ?? 0));
+  const texts = [...parents.keys()].filter(isDescendant).flatMap((one) => (
+    ["environ", "cmdline"].map((file) => readFile(`/proc/${one}/${file}`, "latin1").catch(() => ""))
+  ));
+  return Promise.all(texts);
 }
 
 /** The files below a folder that hold a text. */

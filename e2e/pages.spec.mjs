@@ -4,8 +4,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { World } from "./support/world.mjs";
 import { faintTexts } from "./support/contrast.mjs";
+import { addAgent } from "./support/new-agent.mjs";
+import { World } from "./support/world.mjs";
 
 const world = World.forThisFile();
 const PHONE = { width: 390, height: 844 };
@@ -24,12 +25,13 @@ const PAGES = [
   "/app/webhooks", "/app/new/webhook", "/app/verification", "/app/models",
 ];
 
-/** Every page, with a request that waits and one that was withdrawn. */
+/** Every page, with a request that waits and one that was withdrawn, and the Connect page of the first agent. */
 async function everyPage() {
+  const { agents } = await (await world.admin("GET", "/admin/agents")).json();
   const waiting = await world.agent.ask(LONG, { reason: "an-unbroken-reason-".repeat(12) });
   const settled = await world.agent.ask("/settled", { body: JSON.stringify({ text: "x".repeat(400) }) });
   await world.agent.withdraw(settled);
-  return [...PAGES, ...[waiting, settled].flatMap((txn) => [`/app/approvals/${txn}`, `/approve/${txn}`])];
+  return [...PAGES, `/app/agents/${agents[0].id}/connect`, ...[waiting, settled].flatMap((txn) => [`/app/approvals/${txn}`, `/approve/${txn}`])];
 }
 
 /** Fails unless the page fits its window, has the scheme's background and only text that can be read. */
@@ -52,6 +54,12 @@ for (const colorScheme of ["light", "dark"]) {
           await page.setViewportSize(viewport);
           await assertReadable(page, path, colorScheme);
         }
+      }
+      // The answer to a form, which no address leads to.
+      await addAgent(page, `a-${colorScheme}-agent`);
+      for (const viewport of [DESKTOP, PHONE]) {
+        await page.setViewportSize(viewport);
+        await assertReadable(page, "the key of a new agent", colorScheme);
       }
     }, { colorScheme, refusals: [404] });
   });

@@ -1,6 +1,7 @@
 // A model server that plays a script: it answers as the model APIs of Anthropic and OpenAI do, and each answer calls the
 // next tool of the script. Agents take it for their model.
 
+import assert from "node:assert/strict";
 import http from "node:http";
 import { once } from "node:events";
 
@@ -10,6 +11,7 @@ export class Model {
   #steps;
   /** Every request body, as the agent sent it. */
   requests = [];
+  #after = new Map();
 
   static async start(steps) {
     const model = new Model();
@@ -22,6 +24,11 @@ export class Model {
 
   get url() {
     return `http://127.0.0.1:${this.#server.address().port}`;
+  }
+
+  /** The first request with this many results of tools: what the agent said after that step. */
+  after(results) {
+    return this.#after.get(results) ?? assert.fail(`the agent never had ${results} results`);
   }
 
   async stop() {
@@ -43,8 +50,12 @@ export class Model {
     const body = JSON.parse(text);
     const tools = dialect.tools(body);
     // Agents also ask small questions, such as for a title: those have no tools.
-    const step = tools.length > 0 ? this.#steps[dialect.results(body)] : undefined;
-    if (tools.length > 0) this.requests.push(text);
+    const results = dialect.results(body);
+    const step = tools.length > 0 ? this.#steps[results] : undefined;
+    if (tools.length > 0) {
+      this.requests.push(text);
+      if (!this.#after.has(results)) this.#after.set(results, text);
+    }
     const name = step && tools.find((tool) => tool.name.endsWith(step.tool));
     if (step && !name) throw new Error(`no tool ${step.tool} among ${tools.map((tool) => tool.name)}`);
     response.writeHead(200, { "content-type": body.stream === false ? "application/json" : "text/event-stream" });

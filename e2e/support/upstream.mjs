@@ -7,6 +7,7 @@ export class Upstream {
   #server = createServer((request, response) => this.#serve(request, response));
   #arrivals = new EventEmitter();
   #held = false;
+  #answers = new Map();
   /** Every request so far: `{method, url, headers, body}`. */
   requests = [];
 
@@ -31,6 +32,11 @@ export class Upstream {
     this.#held = true;
   }
 
+  /** Answers requests to this path, query included, with this JSON. */
+  answer(path, json) {
+    this.#answers.set(path, json);
+  }
+
   /** The requests to this path, query included. */
   at(path) {
     return this.requests.filter((request) => request.url === path);
@@ -50,7 +56,7 @@ export class Upstream {
     this.#arrivals.emit("request");
     if (this.#held) return;
     // A careless API: it tells the secret it was given.
-    const answer = { done: true, you_sent: headers.authorization };
+    const answer = this.#answers.get(url) ?? { done: true, you_sent: headers.authorization };
     response.setHeader("content-type", "application/json");
     response.end(JSON.stringify(answer));
   }

@@ -3,6 +3,8 @@
 use axum::body::Body;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use http::header::RETRY_AFTER;
+use http::response::Parts;
 use http::{HeaderMap, Response, StatusCode};
 use pyxis_gateway as gateway;
 use pyxis_gateway::agent_tools::message;
@@ -91,7 +93,7 @@ pub(crate) async fn of_forward(
 ) -> Answer {
     let (head, body) = response.into_parts();
     if head.headers.contains_key("px-error") {
-        return Answer::Final(refusal(head.status, &own(body).await));
+        return Answer::Final(refusal(&head, &own(body).await));
     }
     if head.headers.contains_key("px-txn") {
         return match serde_json::from_value(own(body).await) {
@@ -123,10 +125,10 @@ pub(crate) async fn of_forward(
 
 /// Reads the response of `GET /agent/approvals/{txn_id}`.
 pub(crate) async fn of_poll(response: Response<Body>) -> Answer {
-    let status = response.status();
-    let value = own(response.into_body()).await;
-    if !status.is_success() {
-        return Answer::Final(refusal(status, &value));
+    let (head, body) = response.into_parts();
+    let value = own(body).await;
+    if !head.status.is_success() {
+        return Answer::Final(refusal(&head, &value));
     }
     let outcome: Outcome = match serde_json::from_value(value) {
         Ok(outcome) => outcome,
@@ -191,12 +193,21 @@ pub(crate) fn failure(detail: impl Into<String>) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(detail)])
 }
 
-/// The proxy's own refusal: a problem body (RFC 9457).
-pub(crate) fn refusal(status: StatusCode, problem: &Value) -> CallToolResult {
+/// The proxy's own refusal: a problem body (RFC 9457), and the time after which the request may be sent again.
+pub(crate) fn refusal(head: &Parts, problem: &Value) -> CallToolResult {
     let code = problem["code"].as_str().unwrap_or("unknown");
-    let detail = problem["detail"].as_str().or_else(|| problem["title"].as_str()).unwrap_or(status.as_str());
-    let action = problem["agent_action"].as_str().map(|action| format!(" {action}")).unwrap_or_default();
-    error_result(code, &in_arguments(&format!("{detail}.{action}")), problem["url"].as_str())
+    let detail =
+        problem["detail"].as_str().or_else(|| problem["title"].as_str()).unwrap_or(head.status.as_str());
+    let action = problem["agent_action"].as_str().map(|action| format!(" {action}.")).unwrap_or_default();
+    let seconds: Option<u64> =
+        head.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+    let again = seconds.map(|seconds| format!(" Try again in {seconds} seconds.")).unwrap_or_default();
+    let detail = in_arguments(&format!("{detail}.{action}{again}"));
+    let mut result = error_result(code, &detail, problem["url"].as_str());
+    if let (Some(data), Some(seconds)) = (&mut result.structured_content, seconds) {
+        data["retry_after"] = seconds.into();
+    }
+    result
 }
 
 /// A message of the proxy, with the arguments of a tool in place of the headers and paths that they become.
@@ -328,12 +339,22 @@ mod tests {
             (
                 "no such credential",
                 Some("GET /agent/services lists the credentials of this key"),
-                "no such credential. the tool services lists the credentials of this key",
+                "no such credential. the tool services lists the credentials of this key.",
             ),
         ] {
             let problem = json!({"code": "c", "detail": detail, "agent_action": action});
-            let told = refusal(StatusCode::BAD_REQUEST, &problem).structured_content.unwrap();
+            let (head, ()) = Response::builder().status(400).body(()).unwrap().into_parts();
+            let told = refusal(&head, &problem).structured_content.unwrap();
             assert_eq!(told["detail"], expected);
         }
+    }
+
+    #[test]
+    fn a_refusal_that_ends_by_itself_says_when() {
+        let head = Response::builder().status(503).header("retry-after", "5").body(()).unwrap();
+        let problem = json!({"code": "unavailable", "detail": "nothing was sent"});
+        let told = refusal(&head.into_parts().0, &problem).structured_content.unwrap();
+        assert_eq!(told["detail"], "nothing was sent. Try again in 5 seconds.");
+        assert_eq!(told["retry_after"], 5);
     }
 }

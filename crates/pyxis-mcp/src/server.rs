@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use axum::body::Body;
-use http::Response;
-use pyxis_gateway::approvals::delivery;
+use http::{Response, StatusCode};
+use pyxis_gateway::approvals::delivery::{self, TransactionTimes};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ContentBlock,
     GetTaskParams, GetTaskResult, Implementation, JsonObject, ListResourceTemplatesResult, ListToolsResult,
@@ -51,10 +51,10 @@ impl McpServer {
 
     async fn services(&self, caller: &McpCaller) -> ToolResult {
         let response = self.requests.services(caller).await.map_err(internal)?;
-        let status = response.status();
-        let value = answer::own(response.into_body()).await;
-        if !status.is_success() {
-            return Ok(answer::refusal(status, &value).into());
+        let (head, body) = response.into_parts();
+        let value = answer::own(body).await;
+        if !head.status.is_success() {
+            return Ok(answer::refusal(&head, &value).into());
         }
         Ok(CallToolResult::structured(value).into())
     }
@@ -114,9 +114,15 @@ impl McpServer {
             Answer::Pending(waiting) if state.is_some() => {
                 pending::text(&self.requests.gateway, &waiting).into()
             }
-            Answer::Pending(waiting) => {
+            Answer::Pending(mut waiting) => {
+                let abilities = abilities(context);
+                if abilities.tasks {
+                    // A task keeps its time of creation.
+                    let times = self.times(caller, &waiting.txn_id).await?;
+                    waiting.created_at = times.map(|times| times.created_at.to_rfc3339());
+                }
                 let (gateway, sealer) = (&self.requests.gateway, &self.sealer);
-                pending::respond(gateway, sealer, abilities(context), caller, call, &waiting)
+                pending::respond(gateway, sealer, abilities, caller, call, &waiting)
             }
         })
     }
@@ -138,6 +144,16 @@ impl McpServer {
         self.deliver(caller, txn_id, response).await
     }
 
+    /// The present outcome of a task. A failure of the server is no outcome, and ends no task.
+    async fn poll_task(&self, caller: &McpCaller, id: &str) -> Result<Response<Body>, ErrorData> {
+        let response = self.requests.poll(caller, id, 0).await.map_err(internal)?;
+        match response.status() {
+            StatusCode::NOT_FOUND => Err(unknown_task(id)),
+            status if status.is_success() => Ok(response),
+            status => Err(internal(status)),
+        }
+    }
+
     /// Reads an outcome. If it is final, it counts as delivered; the transaction of another agent stays as it is.
     async fn deliver(
         &self,
@@ -154,19 +170,26 @@ impl McpServer {
         Ok(answer)
     }
 
+    /// Times of a transaction of this agent.
+    async fn times(&self, caller: &McpCaller, txn_id: &str) -> Result<Option<TransactionTimes>, ErrorData> {
+        let Ok(txn) = txn_id.parse() else { return Ok(None) };
+        let (store, agent) = (&self.requests.gateway.store, &caller.agent);
+        delivery::times(store, agent.workspace, agent.id, txn).await.map_err(internal)
+    }
+
     async fn withdraw(&self, caller: &McpCaller, arguments: Option<JsonObject>) -> ToolResult {
         let TransactionArguments { txn_id } = match arguments::read(arguments) {
             Ok(transaction) => transaction,
             Err(error) => return Ok(answer::failure(error).into()),
         };
         let response = self.requests.withdraw(caller, &txn_id).await.map_err(internal)?;
-        let status = response.status();
-        if status.is_success() {
+        let (head, body) = response.into_parts();
+        if head.status.is_success() {
             return Ok(
                 CallToolResult::success(vec![ContentBlock::text("Withdrawn. Nothing was sent.")]).into()
             );
         }
-        Ok(answer::refusal(status, &answer::own(response.into_body()).await).into())
+        Ok(answer::refusal(&head, &answer::own(body).await).into())
     }
 
     async fn explain(&self, caller: &McpCaller, arguments: Option<JsonObject>) -> ToolResult {
@@ -255,21 +278,19 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
         let caller = caller(&context)?;
-        let response = self.requests.poll(&caller, &request.task_id, 0).await.map_err(internal)?;
-        if response.status() == http::StatusCode::NOT_FOUND {
-            return Err(ErrorData::invalid_params(format!("unknown task: {}", request.task_id), None));
-        }
+        let response = self.poll_task(&caller, &request.task_id).await?;
         let answer = self.deliver(&caller, &request.task_id, response).await?;
-        Ok(GetTaskResult::new(task::detailed(&self.requests.gateway, &request.task_id, answer)))
+        let times = self.times(&caller, &request.task_id).await?;
+        Ok(GetTaskResult::new(task::detailed(&self.requests.gateway, &request.task_id, answer, times)))
     }
 
     async fn update_task(
         &self,
-        _request: UpdateTaskParams,
-        _context: RequestContext<RoleServer>,
+        request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         // Tasks never ask for input: only a person on the approval page decides.
-        Ok(())
+        self.poll_task(&caller(&context)?, &request.task_id).await.map(drop)
     }
 
     async fn cancel_task(
@@ -278,9 +299,19 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let caller = caller(&context)?;
-        self.requests.withdraw(&caller, &request.task_id).await.map_err(internal)?;
-        Ok(())
+        let response = self.requests.withdraw(&caller, &request.task_id).await.map_err(internal)?;
+        match response.status() {
+            StatusCode::NOT_FOUND => Err(unknown_task(&request.task_id)),
+            // A task that has ended stays as it is.
+            status if status.is_success() || status == StatusCode::CONFLICT => Ok(()),
+            status => Err(internal(status)),
+        }
     }
+}
+
+fn unknown_task(id: &str) -> ErrorData {
+    let id: String = id.chars().take(200).collect();
+    ErrorData::invalid_params(format!("unknown task: {id}"), None)
 }
 
 fn unknown_tool(name: &str) -> ErrorData {

@@ -1,6 +1,7 @@
 //! Transactions as tasks (extension `io.modelcontextprotocol/tasks`). The id of a task is that of its transaction.
 
 use pyxis_gateway as gateway;
+use pyxis_gateway::approvals::delivery::TransactionTimes;
 use rmcp::model::{CallToolResult, DetailedTask, JsonObject, Task, TaskPayload, TaskStatus};
 use serde_json::Value;
 
@@ -23,16 +24,27 @@ pub(crate) fn of(gateway: &gateway::State, waiting: &PendingApproval) -> Task {
         .with_poll_interval_ms(POLL_INTERVAL)
 }
 
-/// The present state of the task with this id.
-pub(crate) fn detailed(gateway: &gateway::State, txn_id: &str, answer: Answer) -> DetailedTask {
-    match answer {
-        Answer::Pending(waiting) => DetailedTask::new(of(gateway, &waiting), TaskPayload::Working),
-        Answer::Final(result) => {
-            let now = gateway.now().to_rfc3339();
-            let task = Task::new(txn_id, TaskStatus::Completed, now.clone(), now);
-            DetailedTask::new(task, TaskPayload::Completed { result: object(&result) })
-        }
+/// The present state of the task with this id. A withdrawn request is a canceled task. Every other end has a result: one
+/// that a person denied, that expired, or whose target failed, is completed with an error for the model.
+pub(crate) fn detailed(
+    gateway: &gateway::State,
+    txn_id: &str,
+    answer: Answer,
+    times: Option<TransactionTimes>,
+) -> DetailedTask {
+    let result = match answer {
+        Answer::Pending(waiting) => return DetailedTask::new(of(gateway, &waiting), TaskPayload::Working),
+        Answer::Final(result) => result,
+    };
+    let now = gateway.now();
+    let (created, ended) =
+        times.map_or((now, now), |times| (times.created_at, times.ended_at.unwrap_or(now)));
+    let task = Task::new(txn_id, TaskStatus::Completed, created.to_rfc3339(), ended.to_rfc3339());
+    if times.is_some_and(|times| times.withdrawn) {
+        let task = task.with_status_message("Withdrawn. Nothing was sent.");
+        return DetailedTask::new(task, TaskPayload::Cancelled);
     }
+    DetailedTask::new(task, TaskPayload::Completed { result: object(&result) })
 }
 
 fn object(result: &CallToolResult) -> JsonObject {

@@ -44,16 +44,11 @@ impl ClientCertificateRefusal {
     /// The upstream's TLS alert, if it concerns the client. In TLS 1.3 it can arrive after the client's handshake has
     /// finished, so it may be nested in a later failure.
     fn within(error: &(dyn StdError + 'static)) -> Option<Self> {
-        let mut next = Some(error);
-        while let Some(current) = next {
-            if let Some(rustls::Error::AlertReceived(alert)) = current.downcast_ref() {
-                return Self::of(*alert);
-            }
-            // An I/O error reports the source of its inner error, not the inner error itself.
-            let inside = current.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-            next = inside.map(|inside| inside as &(dyn StdError + 'static)).or_else(|| current.source());
-        }
-        None
+        let alert = tls_errors(error).find_map(|error| match error {
+            rustls::Error::AlertReceived(alert) => Some(*alert),
+            _ => None,
+        });
+        alert.and_then(Self::of)
     }
 
     const fn of(alert: AlertDescription) -> Option<Self> {
@@ -71,6 +66,38 @@ impl ClientCertificateRefusal {
             | A::AccessDenied => Some(Self::NotAccepted),
             _ => None,
         }
+    }
+}
+
+/// The TLS errors among an error and its sources, outermost first.
+fn tls_errors<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a rustls::Error> {
+    // An I/O error reports the source of its inner error, not the inner error itself.
+    fn inner<'a>(current: &'a (dyn StdError + 'static)) -> Option<&'a (dyn StdError + 'static)> {
+        let inside = current.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        inside.map(|inside| inside as &(dyn StdError + 'static)).or_else(|| current.source())
+    }
+    std::iter::successors(Some(error), |current| inner(*current)).filter_map(|error| error.downcast_ref())
+}
+
+/// Reason of a failed handshake, for the requester.
+fn handshake_message(error: &io::Error) -> &'static str {
+    use rustls::CertificateError as C;
+    let certificate = tls_errors(error).find_map(|error| match error {
+        rustls::Error::InvalidCertificate(reason) => Some(reason),
+        _ => None,
+    });
+    match certificate {
+        Some(C::Expired | C::ExpiredContext { .. }) => {
+            "no secure connection: the host's certificate has expired"
+        }
+        Some(C::NotValidYet | C::NotValidYetContext { .. }) => {
+            "no secure connection: the host's certificate is not valid yet"
+        }
+        Some(C::NotValidForName | C::NotValidForNameContext { .. }) => {
+            "no secure connection: the host's certificate is for another name"
+        }
+        Some(_) => "no secure connection: the host's certificate is not trusted",
+        None => "no secure connection: the TLS handshake failed",
     }
 }
 
@@ -165,12 +192,12 @@ impl Error {
     }
 
     /// Message that is safe to show to the requester. Names neither address nor cause.
-    pub const fn public_message(&self) -> &'static str {
+    pub fn public_message(&self) -> &'static str {
         match self {
             Self::Blocked(_) => "the egress guard refuses the host",
             Self::Resolve(_) => "the host name does not resolve",
             Self::Connect(_) => "cannot connect to the host",
-            Self::Tls(_) => "no secure connection: the host's certificate is not trusted",
+            Self::Tls(error) => handshake_message(error),
             Self::Refused(ClientCertificateRefusal::Missing) => {
                 "the host requires a client certificate, and none was sent"
             }

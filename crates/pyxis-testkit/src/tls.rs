@@ -43,7 +43,14 @@ impl Authority {
 
     /// Server configuration for `names` (DNS names or IP addresses), with `protocols` offered by ALPN.
     pub fn server(&self, names: &[&str], protocols: &[&[u8]]) -> Arc<ServerConfig> {
-        self.serving(names, protocols, ConfigBuilder::<ServerConfig, _>::with_no_client_auth)
+        self.serving(parameters(names), protocols, ConfigBuilder::<ServerConfig, _>::with_no_client_auth)
+    }
+
+    /// Like [`server`](Self::server), with a certificate that expires on the first day of `year`.
+    pub fn server_until(&self, names: &[&str], protocols: &[&[u8]], year: i32) -> Arc<ServerConfig> {
+        let mut params = parameters(names);
+        params.not_after = rcgen::date_time_ymd(year, 1, 1);
+        self.serving(params, protocols, ConfigBuilder::<ServerConfig, _>::with_no_client_auth)
     }
 
     /// Like [`server`](Self::server), for clients with a certificate from `clients` only.
@@ -53,22 +60,19 @@ impl Authority {
         let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider())
             .build()
             .expect("a verifier of clients");
-        self.serving(names, protocols, |config| config.with_client_cert_verifier(verifier))
+        self.serving(parameters(names), protocols, |config| config.with_client_cert_verifier(verifier))
     }
 
     fn serving(
         &self,
-        names: &[&str],
+        params: CertificateParams,
         protocols: &[&[u8]],
         clients: impl FnOnce(
             ConfigBuilder<ServerConfig, WantsVerifier>,
         ) -> ConfigBuilder<ServerConfig, WantsServerCert>,
     ) -> Arc<ServerConfig> {
         let key = KeyPair::generate().expect("a key");
-        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-        let certificate = CertificateParams::new(names)
-            .and_then(|params| params.signed_by(&key, &self.issuer))
-            .expect("a certificate");
+        let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
         let builder = ServerConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()
             .expect("protocol versions");
@@ -83,10 +87,7 @@ impl Authority {
     /// A server certificate for `names` and its key, both in PEM.
     pub fn server_pem(&self, names: &[&str]) -> (String, String) {
         let key = KeyPair::generate().expect("a key");
-        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-        let certificate = CertificateParams::new(names)
-            .and_then(|params| params.signed_by(&key, &self.issuer))
-            .expect("a certificate");
+        let certificate = parameters(names).signed_by(&key, &self.issuer).expect("a certificate");
         (certificate.pem(), key.serialize_pem())
     }
 
@@ -104,6 +105,11 @@ impl Authority {
         let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
         (certificate.pem(), key.serialize_pem())
     }
+}
+
+fn parameters(names: &[&str]) -> CertificateParams {
+    let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+    CertificateParams::new(names).expect("parameters")
 }
 
 fn provider() -> Arc<CryptoProvider> {

@@ -7,6 +7,7 @@ mod agents;
 mod approvals;
 mod audit;
 mod chats;
+mod content_rules;
 mod empty;
 mod everywhere;
 mod isolation;

@@ -16,6 +16,7 @@ use pyxis_http::openapi::responses::{InvalidField, NotFound};
 use pyxis_http::openapi::{Id, Time, Uri};
 use pyxis_http::{Json, Path, Query};
 use pyxis_store::approvals::{self, ApprovalRow};
+use pyxis_store::undelivered;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 use utoipa::{IntoParams, ToSchema};
@@ -396,6 +397,8 @@ pub async fn withdraw(
     if !approvals::withdraw(&mut tx, workspace, agent.id(), row.txn_id, now).await? {
         return Err(Error::AlreadyDecided(row.state));
     }
+    // The agent knows this outcome. The same request again is a new one.
+    undelivered::take(&mut tx, workspace, row.txn_id).await?;
     expire::record_end(&state, &mut tx, workspace, row.txn_id, AuditEvent::ApprovalWithdrawn, now).await?;
     tx.commit().await?;
     Ok(StatusCode::NO_CONTENT)

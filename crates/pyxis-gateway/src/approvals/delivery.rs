@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use axum::response::Response;
 use bytes::Bytes;
-use pyxis_core::id::{TxnId, WorkspaceId};
+use pyxis_core::clock::UnixMillis;
+use pyxis_core::id::{AgentId, TxnId, WorkspaceId};
 use pyxis_store::approvals::{self, ApprovalRow};
 use pyxis_store::{Store, undelivered};
 
@@ -87,4 +88,30 @@ pub(crate) async fn respond_to_duplicate(
 pub async fn delivered(store: &Store, workspace: WorkspaceId, txn: TxnId) -> Result<()> {
     undelivered::take(store, workspace, txn).await?;
     Ok(())
+}
+
+/// Times of a transaction, for protocols that tell a withdrawal from other ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransactionTimes {
+    /// Time of the request.
+    pub created_at: UnixMillis,
+    /// Time of the decision, the expiry or the withdrawal. `None` while it is pending.
+    pub ended_at: Option<UnixMillis>,
+    /// True if its agent withdrew it.
+    pub withdrawn: bool,
+}
+
+/// Times of a transaction. `None` for the transactions of other agents.
+pub async fn times(
+    store: &Store,
+    workspace: WorkspaceId,
+    agent: AgentId,
+    txn: TxnId,
+) -> Result<Option<TransactionTimes>> {
+    let row = approvals::find_for_agent(store, workspace, agent, txn).await?;
+    Ok(row.map(|row| TransactionTimes {
+        created_at: row.created_at,
+        ended_at: row.decided_at,
+        withdrawn: row.withdrawn,
+    }))
 }

@@ -8,7 +8,9 @@
 
 mod content;
 mod input_required;
+mod notifications;
 mod server;
+mod tasks;
 
 use std::net::SocketAddr;
 
@@ -38,7 +40,7 @@ async fn main() {
         credentials: AgentScope::All,
     };
     let (_, key) = agents::create(&node.gateway, &Actor::cli(workspace), input).await.expect("an agent");
-    let router = pyxis_mcp::mount(&node.gateway, false, server::Fixture);
+    let router = pyxis_mcp::mount(&node.gateway, false, server::Fixture::default());
     println!("{}", json!({ "url": format!("http://{address}"), "agent_key": key.expose() }));
     let ended = async {
         let mut input = Vec::new();

@@ -1,23 +1,27 @@
 //! The suite's tools, resources and prompts.
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, CompleteRequestParams,
-    CompleteResult, GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation,
-    InputRequiredResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ClientCapabilities,
+    CompleteRequestParams, CompleteResult, GetPromptRequestParams, GetPromptResponse, GetPromptResult,
+    GetTaskParams, GetTaskResult, Implementation, InputRequiredResult, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerCapabilities, ServerConfig,
+    SetLevelRequestParams, Tool, UpdateTaskParams,
 };
 use rmcp::service::RequestContext;
+use rmcp::task_manager::TaskManager;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::content;
 use super::input_required::{self, Attempt};
+use super::{content, notifications, tasks};
 
-/// The fixture. It keeps no state between messages, like the server of Pyxis.
-#[derive(Clone, Copy)]
-pub(super) struct Fixture;
+/// The fixture. It keeps nothing between messages but its tasks, which Pyxis keeps in the database.
+#[derive(Clone, Default)]
+pub(super) struct Fixture {
+    tasks: TaskManager,
+}
 
 fn read<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
     serde_json::from_value(value).map_err(|error| ErrorData::internal_error(error.to_string(), None))
@@ -68,6 +72,8 @@ impl ServerHandler for Fixture {
             .enable_resources()
             .enable_prompts()
             .enable_completions()
+            .enable_logging()
+            .enable_tasks()
             .build();
         ServerConfig::new(capabilities).with_server_info(Implementation::new("pyxis-conformance", "1"))
     }
@@ -82,7 +88,12 @@ impl ServerHandler for Fixture {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let none = json!({"type": "object", "properties": {}});
-        let simple = content::TOOLS.iter().chain(&input_required::TOOLS).chain(&["test_missing_capability"]);
+        let simple = content::TOOLS
+            .iter()
+            .chain(&input_required::TOOLS)
+            .chain(&notifications::TOOLS)
+            .chain(&tasks::TOOLS)
+            .chain(&["test_missing_capability"]);
         let mut tools: Vec<Tool> = simple.map(|name| tool(name, &none)).collect::<Result<_, _>>()?;
         tools.push(custom_header()?);
         tools.push(tool("json_schema_2020_12_tool", &json_schema())?);
@@ -94,6 +105,12 @@ impl ServerHandler for Fixture {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        if notifications::TOOLS.contains(&&*request.name) {
+            return notifications::call(&request.name, &context).await;
+        }
+        if tasks::TOOLS.contains(&&*request.name) {
+            return tasks::call(&self.tasks, request, &context).await;
+        }
         let capabilities = capabilities(&context);
         let name = &*request.name;
         if let Some(result) = content::tool(name) {
@@ -189,5 +206,38 @@ impl ServerHandler for Fixture {
         _context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         complete(json!({"completion": {"values": ["1", "2", "3"], "total": 3, "hasMore": false}}))
+    }
+
+    async fn set_level(
+        &self,
+        _request: SetLevelRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        // Every message is sent with the call that it belongs to, so nothing is kept.
+        Ok(())
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        Ok(GetTaskResult::new(self.tasks.get_task(&request.task_id)?))
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.tasks.update_task(&request.task_id, request.input_responses)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.tasks.cancel_task(&request.task_id)
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! `PX_UPDATE_DOCS=1 cargo nextest run -p pyxis documents` writes the generated pages again.
 
+mod agent_clients;
 mod audit_events;
 mod command_line;
 mod credential_kinds;

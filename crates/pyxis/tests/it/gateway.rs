@@ -32,7 +32,7 @@ mod sessions;
 mod settings;
 pub(crate) mod sign;
 mod sign_rules;
-mod sigv4;
+pub(crate) mod sigv4;
 mod slow_bodies;
 mod streaming;
 mod target;

@@ -3,6 +3,7 @@
 mod approvals;
 mod authorization;
 mod browser_clients;
+mod certificates;
 mod client;
 mod client_documents;
 mod command_line;
@@ -12,5 +13,7 @@ mod oauth_attacks;
 mod oauth_client;
 mod protocol;
 mod proxied;
+mod request_state;
 mod stdio;
+mod tasks;
 mod tools;

@@ -2,10 +2,12 @@
 
 mod agent;
 mod approvals;
+mod plain;
 mod process;
 mod refusals;
 mod scene;
 mod sidecar;
+mod streaming;
 mod tools;
 mod websocket;
 

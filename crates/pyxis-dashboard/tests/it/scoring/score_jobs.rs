@@ -17,7 +17,8 @@ const BOUNDARY: &str = "----px-test";
 async fn upload(browser: &mut Browser, fields: &[(&str, &str)], file: &str) -> Page {
     let mut body = String::new();
     for (name, value) in fields {
-        body += &format!("--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n");
+        body +=
+            &format!("--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n");
     }
     body += &format!(
         "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"friends.csv\"\r\n\

@@ -1,6 +1,6 @@
 //! `aws_sigv4`, in front of an upstream that verifies each signature (`docs/reference/credentials.md#signing-kinds`).
 
-mod verifier;
+pub(crate) mod verifier;
 
 use serde_json::json;
 

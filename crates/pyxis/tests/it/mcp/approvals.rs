@@ -1,13 +1,16 @@
 //! Calls that wait for a person.
 
+use std::time::Duration;
+
 use pyxis_testkit::engines;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::client::{Mcp, forwarded, text};
 use crate::support::{Setup, Site, until};
 
 /// A site whose calls do not wait for people.
-async fn impatient(setup: Setup) -> Site {
+pub(super) async fn impatient(setup: Setup) -> Site {
     Site::with(setup.env("PX_MCP_WAIT_SECS", "0")).await
 }
 
@@ -81,6 +84,35 @@ engines! {
         assert_eq!(site.upstream.requests().len(), 1);
     }
 
+    async fn a_call_that_is_held_when_the_server_dies_is_joined_by_the_same_call_after_a_restart(setup: Setup) {
+        let mut site = Site::with(setup).await;
+        let mcp = Mcp::new(&site);
+        let arguments = forwarded(&site, "POST", "/things");
+        let call = mcp.request("tools/call", &json!({"name": "call", "arguments": arguments}));
+        let held = tokio::spawn(call.attempt());
+        let txn = waiting(&site).await;
+        site.app.kill().await;
+        assert!(held.await.unwrap().is_none(), "it was held");
+        site.app.serve();
+        let again = mcp.clone();
+        let call = tokio::spawn(async move { again.tool("call", arguments).await });
+        site.owner.approve(&txn).await;
+        let result = call.await.unwrap();
+        assert_eq!(result["structuredContent"]["status"], 200, "{result}");
+        assert_eq!(site.upstream.requests().len(), 1);
+    }
+
+    async fn a_withdrawn_request_is_not_held_against_the_next_call(setup: Setup) {
+        let site = impatient(setup).await;
+        let mcp = Mcp::new(&site);
+        let first = txn(&mcp.forward(&site, "POST", "/things").await);
+        mcp.tool("withdraw", json!({"txn_id": first})).await;
+        let next = mcp.forward(&site, "POST", "/things").await;
+        assert_ne!(txn(&next), first, "the agent knows that it withdrew: {next}");
+        site.agent.withdraw(&txn(&next)).await.expect(204);
+        assert_ne!(txn(&mcp.forward(&site, "POST", "/things").await), txn(&next));
+    }
+
     async fn what_was_delivered_by_wait_is_not_delivered_again(setup: Setup) {
         let site = impatient(setup).await;
         let mcp = Mcp::new(&site);
@@ -103,6 +135,21 @@ engines! {
 }
 
 #[tokio::test]
+async fn a_call_is_held_for_as_long_as_configured_and_is_then_pending() {
+    let site = Site::new_with_env("PX_MCP_WAIT_SECS", "1").await;
+    let mcp = Mcp::new(&site);
+    let began = Instant::now();
+    let result = mcp.forward(&site, "POST", "/things").await;
+    let held = began.elapsed();
+    assert_eq!(result["structuredContent"]["outcome"], "pending", "{result}");
+    assert!((Duration::from_secs(1)..Duration::from_secs(30)).contains(&held), "{held:?}");
+    let began = Instant::now();
+    let waited = mcp.tool("wait", json!({"txn_id": txn(&result)})).await;
+    assert_eq!(waited["structuredContent"]["outcome"], "pending", "{waited}");
+    assert!(began.elapsed() >= Duration::from_secs(1));
+}
+
+#[tokio::test]
 async fn a_withdrawn_request_expires_and_is_not_sent() {
     let site = impatient(Setup::new()).await;
     let mcp = Mcp::new(&site);
@@ -112,32 +159,6 @@ async fn a_withdrawn_request_expires_and_is_not_sent() {
     assert_eq!(site.agent.poll(&txn).await["status"], "expired");
     let again = mcp.tool("withdraw", json!({"txn_id": txn})).await;
     assert_eq!(again["isError"], true, "{again}");
-}
-
-#[tokio::test]
-async fn a_client_with_tasks_gets_the_transaction_as_a_task() {
-    let site = impatient(Setup::new()).await;
-    let mcp = Mcp::new(&site).able(json!({"extensions": {"io.modelcontextprotocol/tasks": {}}}));
-    let task = mcp.forward(&site, "POST", "/things").await;
-    assert_eq!((&task["resultType"], &task["status"]), (&json!("task"), &json!("working")), "{task}");
-    let id = json!({"taskId": task["taskId"]});
-    assert_eq!(mcp.result("tasks/get", &id).await["status"], "working");
-    let txn = task["taskId"].as_str().unwrap();
-    site.owner.approve(txn).await;
-    site.agent.outcome(txn).await;
-    let done = mcp.result("tasks/get", &id).await;
-    assert_eq!(
-        (&done["status"], &done["result"]["structuredContent"]["status"]),
-        (&json!("completed"), &json!(200)),
-        "{done}"
-    );
-    let next = mcp.forward(&site, "POST", "/things").await;
-    assert_ne!(next["taskId"], task["taskId"], "what a task delivered is not delivered again");
-    let other = mcp.forward(&site, "POST", "/others").await;
-    mcp.result("tasks/cancel", &json!({"taskId": other["taskId"]})).await;
-    assert_eq!(site.agent.poll(other["taskId"].as_str().unwrap()).await["status"], "expired");
-    let unknown = mcp.request("tasks/get", &json!({"taskId": "nothing"})).send().await;
-    assert!(unknown.text().contains("unknown task: nothing"), "{unknown:?}");
 }
 
 #[tokio::test]

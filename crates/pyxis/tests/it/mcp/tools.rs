@@ -4,8 +4,8 @@ use pyxis_testkit::engines;
 use pyxis_testkit::upstream::Reply;
 use serde_json::{Value, json};
 
-use super::client::{Mcp, forwarded, text};
-use crate::support::{SECRET, Setup, Site};
+use super::client::{Mcp, NEWEST, forwarded, text};
+use crate::support::{SECRET, Setup, Site, in_one_hour};
 
 engines! {
     async fn a_call_sends_with_the_secret_and_is_recorded_with_its_door_and_client(setup: Setup) {
@@ -21,7 +21,7 @@ engines! {
         assert_eq!((&detail["door"], &detail["client"]), (&json!("mcp"), &json!("a-test 1")), "{record}");
     }
 
-    async fn policy_limits_and_hosts_hold_as_everywhere(setup: Setup) {
+    async fn policy_and_hosts_hold_as_everywhere(setup: Setup) {
         let site = Site::with(setup).await;
         let mcp = Mcp::new(&site);
         site.policy(&json!({"auto_approve_methods": ["GET"], "deny_urls": ["/secret"]})).await;
@@ -34,6 +34,85 @@ engines! {
         unknown["credential"] = json!("nothing");
         assert_eq!(mcp.tool("call", unknown).await["structuredContent"]["code"], "credential_not_found");
         assert_eq!(site.upstream.requests().len(), 0);
+    }
+
+    async fn the_hourly_limit_of_an_agent_counts_its_calls(setup: Setup) {
+        in_one_hour(setup, async |setup| {
+            let site = Site::with(setup).await;
+            let mcp = limited(&site, json!({"rate_limit_per_hour": 2})).await;
+            for _ in 0..2 {
+                let read = mcp.forward(&site, "GET", "/things").await;
+                assert_eq!(read["structuredContent"]["status"], 200, "{read}");
+            }
+            let refused = mcp.forward(&site, "GET", "/things").await;
+            assert_eq!(
+                (&refused["isError"], &refused["structuredContent"]["code"]),
+                (&json!(true), &json!("rate_limited"))
+            );
+            assert_eq!(site.upstream.requests().len(), 2);
+        })
+        .await;
+    }
+
+    async fn a_grant_lets_later_calls_through_and_ends_with_its_route(setup: Setup) {
+        let site = Site::with(setup.env("PX_MCP_WAIT_SECS", "0")).await;
+        let mcp = Mcp::new(&site);
+        let txn = pending(&mcp.forward(&site, "POST", "/things").await);
+        site.owner.approve_with(&txn, &json!({"grant_seconds": 900})).await;
+        site.agent.outcome(&txn).await;
+        mcp.tool("wait", json!({"txn_id": txn})).await;
+        let mut another = forwarded(&site, "POST", "/things");
+        another["body"] = json!({"title": "another body"});
+        let granted = mcp.tool("call", another).await;
+        assert_eq!(granted["structuredContent"]["status"], 200, "{granted}");
+        assert_eq!(site.upstream.requests().len(), 2);
+        let record = site.forwards().await.pop().unwrap();
+        assert_eq!((&record["detail"]["rule"], &record["detail"]["door"]), (&json!("grant"), &json!("mcp")), "{record}");
+        pending(&mcp.forward(&site, "POST", "/things/1").await);
+    }
+}
+
+/// A client of one more agent, with these limits.
+async fn limited(site: &Site, limits: Value) -> Mcp {
+    let mut agent = json!({"name": "limited", "credentials": "all"});
+    for (name, limit) in limits.as_object().unwrap() {
+        agent[name] = limit.clone();
+    }
+    let added = site.owner.add_agent(&agent).await;
+    Mcp::of(&site.app, added["key"].as_str().unwrap())
+}
+
+/// The transaction of a pending call.
+fn pending(result: &Value) -> String {
+    assert_eq!(result["structuredContent"]["outcome"], "pending", "{result}");
+    result["structuredContent"]["txn_id"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn an_agent_has_only_so_many_pending_calls() {
+    let site = Site::new_with_env("PX_MCP_WAIT_SECS", "0").await;
+    let mcp = limited(&site, json!({"max_pending": 1})).await;
+    let txn = pending(&mcp.forward(&site, "POST", "/first").await);
+    let refused = mcp.forward(&site, "POST", "/second").await;
+    assert_eq!(
+        (&refused["isError"], &refused["structuredContent"]["code"]),
+        (&json!(true), &json!("too_many_pending"))
+    );
+    assert!(text(&refused).contains("the tool withdraw"), "{refused}");
+    mcp.tool("withdraw", json!({"txn_id": txn})).await;
+    pending(&mcp.forward(&site, "POST", "/second").await);
+}
+
+#[tokio::test]
+async fn a_client_of_an_earlier_version_is_recorded_by_its_user_agent() {
+    let site = Site::new().await;
+    let mcp = Mcp::new(&site);
+    let params = json!({"name": "call", "arguments": forwarded(&site, "GET", "/things")});
+    for (version, recorded) in [("2025-06-18", "old/3"), ("2025-11-25", "old/3"), (NEWEST, "a-test 1")] {
+        let call = mcp.speaking(version).request("tools/call", &params).header("user-agent", "old/3");
+        call.send().await.expect(200);
+        let record = site.forwards().await.pop().unwrap();
+        assert_eq!(record["detail"]["client"], recorded, "{version}: {record}");
     }
 }
 

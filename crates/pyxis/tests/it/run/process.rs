@@ -15,9 +15,9 @@ async fn the_exit_status_is_that_of_the_command() {
     scene.run(&[], &["true"]).await.expect(0);
     scene.run(&[], &["sh", "-c", "exit 7"]).await.expect(7);
     scene.run(&[], &["sh", "-c", "kill -9 $$"]).await.expect(128 + 9);
-    let missing = scene.run(&[], &["no-such-command-of-anyone"]).await.expect(127);
+    let missing = run(scene.command(&[], &["no-such-command-of-anyone"])).await.expect(127);
     assert!(missing.stderr.contains("cannot run no-such-command-of-anyone"), "{missing:?}");
-    scene.run(&[], &["/etc/passwd"]).await.expect(126);
+    run(scene.command(&[], &["/etc/passwd"])).await.expect(126);
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use pyxis_testkit::tls::Authority;
+use pyxis_testkit::tls::{Authority, HTTP_1_1};
 use pyxis_testkit::upstream::Upstream;
 use serde_json::json;
 
@@ -117,16 +117,20 @@ async fn the_command_cannot_tell_pyxis_to_use_another_credential() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_the_server_does_not_trust_is_a_clear_error() {
+async fn an_upstream_with_a_bad_certificate_gets_nothing_and_the_tool_learns_why() {
     let scene = Scene::new().await;
-    let upstream = Upstream::https(&Authority::new(), &["127.0.0.1"]).await;
-    let host = format!("127.0.0.4:{}", upstream.port());
-    let tls = Authority::new().server(&["127.0.0.4"], &[pyxis_testkit::tls::HTTP_1_1]);
-    let upstream = Upstream::listen(([127, 0, 0, 4], upstream.port()).into(), Some(tls)).await;
-    scene.credential("untrusted", &json!({"allowed_hosts": [host]})).await;
-    let ran = scene.run(&[], &["curl", "-sS", "-i", &upstream.url("/")]).await.expect(0);
-    assert!(ran.stdout.contains("502") && ran.stdout.contains("certificate is not trusted"), "{ran:?}");
-    assert!(!ran.stdout.contains(SECRET));
+    let (own, http) = (scene.authority(), &[HTTP_1_1]);
+    for (name, tls, reason) in [
+        ("unknown", Authority::new().server(&["127.0.0.4"], http), "certificate is not trusted"),
+        ("expired", own.server_until(&["127.0.0.4"], http, 2020), "certificate has expired"),
+        ("misnamed", own.server(&["127.0.0.5"], http), "certificate is for another name"),
+    ] {
+        let upstream = Upstream::listen(([127, 0, 0, 4], 0).into(), Some(tls)).await;
+        scene.credential(name, &json!({"allowed_hosts": [upstream.addr().to_string()]})).await;
+        let ran = scene.run(&[], &["curl", "-sS", "-i", &upstream.url("/")]).await.expect(0);
+        assert!(ran.stdout.contains("502") && ran.stdout.contains(reason), "{name}: {ran:?}");
+        assert!(upstream.requests().is_empty(), "{name}");
+    }
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use pyxis_testkit::tls::{Authority, HTTP_1_1, HTTP_2};
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::support::app::{Ran, run};
-use crate::support::{App, Setup, Site};
+use crate::support::{App, Setup, Site, leaks};
 
 /// A secret that may stand in a header and in nothing that a command sees.
 pub(super) const SECRET: &str = "sk-canary-of-the-run-7Qx";
@@ -53,6 +54,7 @@ impl Scene {
 
     async fn at_home(home: TempDir, setup: Setup) -> Self {
         let authority = Authority::new();
+        std::fs::create_dir(home.path().join("tmp")).unwrap();
         let roots = home.path().join("upstream-ca.pem");
         std::fs::write(&roots, authority.pem()).unwrap();
         let tls = authority.server(&["127.0.0.2", NAME], &[HTTP_2, HTTP_1_1]);
@@ -85,14 +87,42 @@ impl Scene {
         let all = [&["run", "--url", &url], options, &["--"], command].concat();
         let mut command = self.site.app.command(&all);
         command.env("PATH", search_path()).env("HOME", self.home.path()).env("PX_AGENT_KEY", self.key());
+        command.env("TMPDIR", self.home.path().join("tmp"));
         // The names are for the server alone.
         command.env_remove("LD_PRELOAD").env_remove("NSS_WRAPPER_HOSTS").current_dir(self.home.path());
         command
     }
 
-    /// Runs it to its end.
-    pub(super) async fn run(&self, options: &[&str], command: &[&str]) -> Ran {
-        run(self.command(options, command)).await
+    /// Runs it to its end. Neither what the tool could see when it began nor any file that it left holds the secret or
+    /// the agent key.
+    pub(super) async fn run(&self, options: &[&str], tool: &[&str]) -> Ran {
+        let script = format!("{{ {LOOK} }} >'{}' 2>&1; exec \"$@\"", self.seen().display());
+        let looking = [&["sh", "-c", &script, "sh"], tool].concat();
+        // A run that was refused had no tool.
+        std::fs::write(self.seen(), "").unwrap();
+        let ran = run(self.command(options, &looking)).await;
+        self.assert_clean(&ran);
+        ran
+    }
+
+    /// The file with what the latest tool could see.
+    fn seen(&self) -> PathBuf {
+        self.home.path().join("seen")
+    }
+
+    #[track_caller]
+    fn assert_clean(&self, ran: &Ran) {
+        let seen = String::from_utf8_lossy(&std::fs::read(self.seen()).unwrap()).into_owned();
+        assert!(
+            seen.is_empty() || seen.contains("HTTPS_PROXY=") && seen.contains("BEGIN CERTIFICATE"),
+            "{seen}"
+        );
+        assert!(!seen.contains("PRIVATE KEY"), "the key of the run's authority");
+        assert!(!seen.lines().any(|line| line.starts_with("PX_")), "a setting of Pyxis: {seen}");
+        for hidden in [SECRET, self.key()] {
+            assert!(!format!("{ran:?}").contains(hidden), "{ran:?}");
+            leaks::search_text_files(self.home.path(), hidden);
+        }
     }
 
     pub(super) fn key(&self) -> &str {

@@ -3,6 +3,7 @@
 mod git;
 mod github;
 mod java;
+mod node;
 mod packages;
 mod python;
 

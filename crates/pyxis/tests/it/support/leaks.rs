@@ -72,3 +72,22 @@ pub(crate) fn search_files(directory: &Path, secret: &str) -> usize {
     }
     searched
 }
+
+/// Like [`search_files`], for folders with large files and for secrets that no program has a reason to encode: reads
+/// files as text, and searches for the raw, base64, hexadecimal and percent-encoded forms.
+#[track_caller]
+pub(crate) fn search_text_files(directory: &Path, secret: &str) {
+    let encodings = encodings(secret);
+    for entry in fs::read_dir(directory).expect("a directory") {
+        let entry = entry.expect("an entry");
+        let (path, kind) = (entry.path(), entry.file_type().expect("a kind"));
+        if kind.is_dir() {
+            search_text_files(&path, secret);
+        } else if kind.is_file() {
+            let bytes = fs::read(&path).expect("a file");
+            let text = String::from_utf8_lossy(&bytes);
+            let found = encodings.iter().find(|encoding| text.contains(encoding.as_str()));
+            assert!(found.is_none(), "{} has {found:?}", path.display());
+        }
+    }
+}

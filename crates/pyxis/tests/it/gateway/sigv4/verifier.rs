@@ -9,12 +9,12 @@ use sha2::{Digest, Sha256};
 
 use crate::signer::verifier::{decode, encode};
 
-pub(super) const ACCESS_KEY_ID: &str = "AKIDEXAMPLE";
-pub(super) const SECRET_ACCESS_KEY: &str = "wJalr+XUtn/canary";
-pub(super) const REGION: &str = "eu-central-1";
+pub(crate) const ACCESS_KEY_ID: &str = "AKIDEXAMPLE";
+pub(crate) const SECRET_ACCESS_KEY: &str = "wJalr+XUtn/canary";
+pub(crate) const REGION: &str = "eu-central-1";
 
 /// 200 for a request that is signed with the keys above for this service, 403 with a reason for any other.
-pub(super) async fn upstream(service: &'static str) -> Upstream {
+pub(crate) async fn upstream(service: &'static str) -> Upstream {
     let upstream = Upstream::http().await;
     upstream.reply_with(move |request| match verify(request, service) {
         Ok(()) => Reply::ok("verified"),
@@ -23,7 +23,8 @@ pub(super) async fn upstream(service: &'static str) -> Upstream {
     upstream
 }
 
-fn verify(request: &Received, service: &str) -> Result<(), String> {
+/// Verifies the signature of a request to this service. An error says what is wrong.
+pub(crate) fn verify(request: &Received, service: &str) -> Result<(), String> {
     let header = request.header("authorization").ok_or("no Authorization")?;
     let fields = header.strip_prefix("AWS4-HMAC-SHA256 ").ok_or("another algorithm")?;
     let field = |name: &str| {

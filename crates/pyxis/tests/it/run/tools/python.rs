@@ -3,9 +3,12 @@
 use std::path::PathBuf;
 
 use pyxis_testkit::upstream::Reply;
+use serde_json::json;
 
 use super::super::Scene;
 use super::{fetched, refuses_strangers};
+use crate::gateway::sigv4::verifier;
+use crate::support::leaks;
 
 /// A program of the environment. Panics if there is none.
 #[expect(clippy::disallowed_methods, reason = "the environment of the tests names the one with the clients")]
@@ -40,25 +43,54 @@ asyncio.run(main())";
     fetched(&[&program("python"), "-c", code, "URL"]).await;
 }
 
-/// The SDK signs with the placeholders that it finds; the server replaces its signature.
-#[tokio::test]
-async fn boto3_reaches_an_api_with_the_secret_attached() {
-    let scene = Scene::new().await;
-    let buckets = "<ListAllMyBucketsResult><Buckets><Bucket><Name>made-up</Name></Bucket></Buckets>\
-                   </ListAllMyBucketsResult>";
-    scene.site.upstream.reply(Reply::ok(buckets).header("content-type", "application/xml"));
-    let code = r"
+/// Lists the buckets of S3 at a URL, with the options of `boto3.client`.
+const LIST_BUCKETS: &str = r"
 import boto3, botocore.config, sys
 config = botocore.config.Config(retries={'total_max_attempts': 1})
 s3 = boto3.client('s3', endpoint_url=sys.argv[1], region_name='eu-west-1', config=config,
                   aws_access_key_id='px_placeholder_id', aws_secret_access_key='px_placeholder_key')
 print([bucket['Name'] for bucket in s3.list_buckets()['Buckets']])";
+
+fn buckets() -> Reply {
+    let list = "<ListAllMyBucketsResult><Buckets><Bucket><Name>made-up</Name></Bucket></Buckets>\
+                </ListAllMyBucketsResult>";
+    Reply::ok(list).header("content-type", "application/xml")
+}
+
+/// The SDK signs with the placeholders that it finds; the server replaces its signature.
+#[tokio::test]
+async fn boto3_reaches_an_api_with_the_secret_attached() {
+    let scene = Scene::new().await;
+    scene.site.upstream.reply(buckets());
     let python = program("python");
     let url = scene.url("/");
-    let ran = scene.run(&["--others", "refuse"], &[&python, "-c", code, &url]).await.expect(0);
+    let ran = scene.run(&["--others", "refuse"], &[&python, "-c", LIST_BUCKETS, &url]).await.expect(0);
     assert_eq!(ran.stdout, "['made-up']\n", "{ran:?}");
     scene.only_request();
-    refuses_strangers(&scene, &[&python, "-c", code, "URL"]).await;
+    refuses_strangers(&scene, &[&python, "-c", LIST_BUCKETS, "URL"]).await;
+}
+
+/// The SDK's region and keys are made up; the request arrives signed for those of the credential.
+#[tokio::test]
+async fn boto3_gets_its_requests_signed_again_with_the_stored_keys() {
+    let scene = Scene::new().await;
+    let auth = json!({"kind": "aws_sigv4", "region": verifier::REGION, "service": "s3"});
+    let keys = json!({
+        "access_key_id": verifier::ACCESS_KEY_ID, "secret_access_key": verifier::SECRET_ACCESS_KEY,
+    });
+    scene.credential("aws", &json!({"auth": auth, "secret": keys})).await;
+    scene.site.upstream.reply_with(|request| match verifier::verify(request, "s3") {
+        Ok(()) => buckets(),
+        Err(reason) => Reply::new(403).body(reason),
+    });
+    let (python, url) = (program("python"), scene.url("/"));
+    let host = format!("{}=aws", scene.site.upstream.addr());
+    let options = ["--others", "refuse", "--use", &host];
+    let ran = scene.run(&options, &[&python, "-c", LIST_BUCKETS, &url]).await.expect(0);
+    assert_eq!(ran.stdout, "['made-up']\n", "{ran:?}");
+    let [request] = scene.site.upstream.requests().try_into().unwrap();
+    assert!(!format!("{:?}", request.headers).contains("placeholder"), "{request:?}");
+    leaks::search_text_files(scene.home(), verifier::SECRET_ACCESS_KEY);
 }
 
 /// Writes a wheel with the module `thing`.
