@@ -200,7 +200,7 @@ async fn agents_find_instructions() {
         assert!(page.text().contains(word), "{word}");
     }
     // The other ways, with the address of this server.
-    let base = "http://pyxis.example.test:8700";
+    let base = "https://pyxis.example.test";
     let app = App::start(Setup::new().env("PX_BASE_URL", base)).await;
     let text = app.anonymous().get("/instructions").send().await.expect(200).text();
     for way in [format!("{base}/mcp, streamable HTTP"), format!("pyxis run --url {base} -- COMMAND")] {

@@ -39,7 +39,7 @@ engines! {
     async fn the_hourly_limit_of_an_agent_counts_its_calls(setup: Setup) {
         in_one_hour(setup, async |setup| {
             let site = Site::with(setup).await;
-            let mcp = limited(&site, json!({"rate_limit_per_hour": 2})).await;
+            let mcp = limited(&site, &json!({"rate_limit_per_hour": 2})).await;
             for _ in 0..2 {
                 let read = mcp.forward(&site, "GET", "/things").await;
                 assert_eq!(read["structuredContent"]["status"], 200, "{read}");
@@ -67,13 +67,13 @@ engines! {
         assert_eq!(granted["structuredContent"]["status"], 200, "{granted}");
         assert_eq!(site.upstream.requests().len(), 2);
         let record = site.forwards().await.pop().unwrap();
-        assert_eq!((&record["detail"]["rule"], &record["detail"]["door"]), (&json!("grant"), &json!("mcp")), "{record}");
+        assert_eq!((&record["decision"], &record["detail"]["door"]), (&json!("grant"), &json!("mcp")), "{record}");
         pending(&mcp.forward(&site, "POST", "/things/1").await);
     }
 }
 
 /// A client of one more agent, with these limits.
-async fn limited(site: &Site, limits: Value) -> Mcp {
+async fn limited(site: &Site, limits: &Value) -> Mcp {
     let mut agent = json!({"name": "limited", "credentials": "all"});
     for (name, limit) in limits.as_object().unwrap() {
         agent[name] = limit.clone();
@@ -91,7 +91,7 @@ fn pending(result: &Value) -> String {
 #[tokio::test]
 async fn an_agent_has_only_so_many_pending_calls() {
     let site = Site::new_with_env("PX_MCP_WAIT_SECS", "0").await;
-    let mcp = limited(&site, json!({"max_pending": 1})).await;
+    let mcp = limited(&site, &json!({"max_pending": 1})).await;
     let txn = pending(&mcp.forward(&site, "POST", "/first").await);
     let refused = mcp.forward(&site, "POST", "/second").await;
     assert_eq!(

@@ -8,7 +8,7 @@ use pyxis_testkit::upstream::Upstream;
 use serde_json::json;
 
 use super::Scene;
-use super::scene::{Running, SECRET};
+use super::scene::Running;
 use crate::support::app::run;
 
 fn start(scene: &Scene) -> Running {
