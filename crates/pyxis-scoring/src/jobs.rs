@@ -10,7 +10,7 @@ pub(crate) mod rows;
 pub(crate) mod upload;
 mod worker;
 
-pub use worker::{run, run_one};
+pub use worker::{JobEnd, run, run_one};
 
 /// Rows of a chunk: SQLite compares at most this many addresses as a list of parameters.
 pub(crate) const CHUNK: usize = 1000;

@@ -30,14 +30,14 @@ fn actor(scene: &Scene) -> Actor {
     Actor::cli(scene.workspace)
 }
 
-fn body(text: &str) -> impl Stream<Item = Result<Bytes, Infallible>> + use<> {
+fn upload(text: &str) -> impl Stream<Item = Result<Bytes, Infallible>> + use<> {
     // In small pieces, as they arrive.
     let pieces: Vec<_> = text.as_bytes().chunks(7).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
     stream::iter(pieces)
 }
 
 async fn add(scene: &Scene, scorer: ScorerId, text: &str) -> Result<ScoreJobRow, CreateError> {
-    score_jobs::create(&scene.state, &actor(scene), scorer, "list", body(text)).await
+    score_jobs::create(&scene.state, &actor(scene), scorer, "list", upload(text)).await
 }
 
 async fn run(state: &State) -> Option<JobEnd> {
@@ -181,7 +181,7 @@ engines! {
         let limits = JobConfig { upload_max: 200, rows_max: 3, kept_max: 1, ..JobConfig::default() };
         let node = scene.node(Config { jobs: limits, ..Config::default() });
         let add = async |text: &str| {
-            score_jobs::create(&node.state, &actor(&scene), scorer, "list", body(text)).await
+            score_jobs::create(&node.state, &actor(&scene), scorer, "list", upload(text)).await
         };
         let refused = async |text: &str| match add(text).await {
             Err(CreateError::Upload(error)) => error,
@@ -198,7 +198,7 @@ engines! {
         assert!(matches!(broken, Err(CreateError::Upload(UploadError::Broken(_)))));
         let none = score_jobs::list(&scene.state.store, scene.workspace, None, 9).await.unwrap();
         assert_eq!(none.len(), 0);
-        let unknown = score_jobs::create(&node.state, &actor(&scene), "99".parse().unwrap(), "n", body("")).await;
+        let unknown = score_jobs::create(&node.state, &actor(&scene), "99".parse().unwrap(), "n", upload("")).await;
         assert!(matches!(unknown, Err(CreateError::Refused(Error::NotFound(_)))));
         add(&address).await.unwrap();
         assert!(matches!(add(&address).await, Err(CreateError::Refused(Error::Conflict(_)))));

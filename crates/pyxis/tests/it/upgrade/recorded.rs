@@ -17,6 +17,7 @@ use pyxis_testkit::upstream::Upstream;
 use serde_json::{Value, json};
 
 use self::installation::populated;
+use super::given;
 use crate::support::{App, SECRET, Setup};
 
 /// The recorded master keys are the SHA-256 of this text.
@@ -79,7 +80,7 @@ fn recordings() -> PathBuf {
 
 engines! {
     async fn an_installation_of_every_recorded_release_goes_on_with_this_program(database: TestDatabase) {
-        if super::given("PX_RECORD_RELEASE").is_some() {
+        if given("PX_RECORD_RELEASE").is_some() {
             record(another(&database).await, engine(&database)).await;
         }
         let mut releases: Vec<PathBuf> =
@@ -116,7 +117,7 @@ async fn record(setup: Setup, engine: &str) {
 
 /// The database as SQL. Lines for psql are left out.
 fn pg_dump(url: &str) -> String {
-    let program = super::given("PX_PG_DUMP").unwrap_or_else(|| "pg_dump".to_owned());
+    let program = given("PX_PG_DUMP").unwrap_or_else(|| "pg_dump".to_owned());
     let dumped =
         Command::new(program).args(["--inserts", "--no-owner", "--no-privileges", url]).output().unwrap();
     assert!(dumped.status.success(), "{dumped:?}");
