@@ -37,7 +37,7 @@ async fn the_editor_stores_content_rules_and_explains_how_to_write_them() {
     assert_eq!(policy.content_rules, [RULE, "/graphql graphql mutation drop deny"]);
     let shown = owner.get(EDITOR).await.text;
     assert!(
-        shown.contains("/v1/pay json /amount &#60;= 5000\n/graphql graphql mutation drop deny</textarea>"),
+        shown.contains("/v1/pay json /amount &lt;= 5000\n/graphql graphql mutation drop deny</textarea>"),
         "{shown}"
     );
 }
@@ -49,7 +49,7 @@ async fn a_content_rule_that_cannot_be_read_is_named_next_to_its_field_and_nothi
     let refused = save(&mut owner, "/v1/pay json amount <= 5000").await;
     assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
     assert!(refused.text.contains("id=\"content_rules-problem\""), "{}", refused.text);
-    assert!(refused.text.contains("/v1/pay json amount &#60;= 5000</textarea>"), "what was typed stays");
+    assert!(refused.text.contains("/v1/pay json amount &lt;= 5000</textarea>"), "what was typed stays");
     assert!(stored(&server, &team).await.is_none());
 }
 
@@ -62,7 +62,7 @@ async fn the_amount_that_a_rule_matched_is_the_headline_of_its_request() {
     request.headers_mut().insert("content-type", HeaderValue::from_static("application/json"));
     *request.body_mut() = Body::from("{\"amount\": 12000}");
     let txn = server.accepted(request).await;
-    let headline = "<p class=\"headline\">/amount is 12000; the rule allows &#60;= 5000</p>";
+    let headline = "<p class=\"headline\">/amount is 12000; the rule allows &lt;= 5000</p>";
     for page in ["/app/inbox", &format!("/app/approvals/{txn}"), &format!("/approve/{txn}")] {
         let text = owner.get(page).await.text;
         assert!(text.contains(headline), "{page}: {text}");
