@@ -112,7 +112,8 @@ engines! {
         assert!(matches!(again, Err(Error::Conflict(why)) if why.contains("correct the addresses")));
         let model = scene.state.models.current().await.unwrap();
         assert!(model.fingerprint.len() == 64);
-        let pieces = score_jobs::download(&scene.state, &actor(&scene), job.id, Rows::All, TableFormat::Parquet);
+        let manager = actor(&scene);
+        let pieces = score_jobs::download(&scene.state, &manager, job.id, Rows::All, TableFormat::Parquet);
         let parquet = whole(pieces.await.unwrap()).await;
         assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
     }
