@@ -43,14 +43,14 @@ impl Authority {
 
     /// Server configuration for `names` (DNS names or IP addresses), with `protocols` offered by ALPN.
     pub fn server(&self, names: &[&str], protocols: &[&[u8]]) -> Arc<ServerConfig> {
-        self.serving(parameters(names), protocols, ConfigBuilder::<ServerConfig, _>::with_no_client_auth)
+        self.serving(&parameters(names), protocols, ConfigBuilder::<ServerConfig, _>::with_no_client_auth)
     }
 
     /// Like [`server`](Self::server), with a certificate that expires on the first day of `year`.
     pub fn server_until(&self, names: &[&str], protocols: &[&[u8]], year: i32) -> Arc<ServerConfig> {
         let mut params = parameters(names);
         params.not_after = rcgen::date_time_ymd(year, 1, 1);
-        self.serving(params, protocols, ConfigBuilder::<ServerConfig, _>::with_no_client_auth)
+        self.serving(&params, protocols, ConfigBuilder::<ServerConfig, _>::with_no_client_auth)
     }
 
     /// Like [`server`](Self::server), for clients with a certificate from `clients` only.
@@ -60,12 +60,12 @@ impl Authority {
         let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider())
             .build()
             .expect("a verifier of clients");
-        self.serving(parameters(names), protocols, |config| config.with_client_cert_verifier(verifier))
+        self.serving(&parameters(names), protocols, |config| config.with_client_cert_verifier(verifier))
     }
 
     fn serving(
         &self,
-        params: CertificateParams,
+        params: &CertificateParams,
         protocols: &[&[u8]],
         clients: impl FnOnce(
             ConfigBuilder<ServerConfig, WantsVerifier>,
