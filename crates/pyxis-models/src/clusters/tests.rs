@@ -189,7 +189,8 @@ fn a_group_tells_who_sends_to_whom_and_only_if_models_doubt_it() {
             |member| nodes.iter().position(|node| graph.address(*node) == member).map(|place| scores[place]);
         group(&graph, &nodes, score)
     };
-    let ring = judged([10.0, 90.0, 20.0, 30.0]).unwrap();
+    let (ring, extent) = judged([10.0, 90.0, 20.0, 30.0]).unwrap();
+    assert_eq!((extent.members.len(), extent.links.len()), (4, 4));
     assert_eq!((ring.id, ring.size, ring.transfers_within), (address(11), 4, 4));
     assert_eq!(ring.links, [(0, 1), (1, 2), (2, 3), (3, 0)]);
     assert_eq!(ring.members[1], ClusterMember { address: address(12), score: Some(90.0) });
