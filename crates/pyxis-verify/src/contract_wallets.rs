@@ -26,7 +26,12 @@ pub async fn accepts(
     let Some(chain) = network.and_then(|network| state.chains.of(&network.name)) else { return Ok(None) };
     let block = chain.newest(state.now()).await?.number;
     let call = Call { to: wallet, data: call_data(hash, signature) };
-    match chain.call_many(block, &[call]).await?.as_slice() {
+    let answer = match chain.call_many(block, &[call]).await {
+        // Every node was asked: none of them knows code there.
+        Err(pyxis_evm::Error::NoContract { .. }) => return Ok(Some(false)),
+        answer => answer?,
+    };
+    match answer.as_slice() {
         [CallResult::Data(data)] => Ok(Some(is_accepted(data))),
         [CallResult::Reverted(_)] => Ok(Some(false)),
         _ => Err(crate::Error::Unavailable(BoxError::from(

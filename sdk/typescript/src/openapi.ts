@@ -275,7 +275,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read the catalogue of Stamps */
+        /**
+         * Read the catalogue of Stamps
+         * @description Allow lists and on-chain Stamps of the workspace that the catalogue does not name are platforms at its end.
+         */
         get: operations["getCatalogue"];
         put?: never;
         post?: never;

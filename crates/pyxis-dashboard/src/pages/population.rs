@@ -24,12 +24,12 @@ const LISTED: usize = 60;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Wanted {
+pub(crate) struct PopulationQuery {
     at: String,
     format: String,
 }
 
-impl Wanted {
+impl PopulationQuery {
     /// The end of the chosen day, UTC; a day that is not over or not a day counts as now.
     fn moment(&self, now: UnixMillis) -> Option<UnixMillis> {
         let start = UnixMillis::parse_rfc3339(&format!("{}T00:00:00Z", self.at.trim()))?;
@@ -39,7 +39,7 @@ impl Wanted {
 }
 
 pub(crate) async fn show(
-    Page { state, who: ScoringManager(who, scoring), query }: Page<ScoringManager, Wanted>,
+    Page { state, who: ScoringManager(who, scoring), query }: Page<ScoringManager, PopulationQuery>,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
     let id: ScorerId = id.parse().map_err(|_| Error::NotFound)?;
@@ -90,7 +90,7 @@ fn stamp(share: &StampShare, all: u64) -> PopulationStamp {
 }
 
 pub(crate) async fn export(
-    Page { who: ScoringManager(who, scoring), query, .. }: Page<ScoringManager, Wanted>,
+    Page { who: ScoringManager(who, scoring), query, .. }: Page<ScoringManager, PopulationQuery>,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
     let id: ScorerId = id.parse().map_err(|_| Error::NotFound)?;
@@ -103,7 +103,7 @@ pub(crate) async fn export(
 }
 
 pub(crate) async fn export_clusters(
-    Page { who: ScoringManager(_, scoring), query, .. }: Page<ScoringManager, Wanted>,
+    Page { who: ScoringManager(_, scoring), query, .. }: Page<ScoringManager, PopulationQuery>,
 ) -> Result<Response, Error> {
     let format = ClusterFormat::from_name(&query.format).unwrap_or(ClusterFormat::Csv);
     let pieces = clusters::export(scoring.store.clone(), format)?;

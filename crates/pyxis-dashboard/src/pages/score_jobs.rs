@@ -33,7 +33,7 @@ pub(crate) struct Older {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Wanted {
+pub(crate) struct JobResultQuery {
     format: String,
     rows: String,
 }
@@ -233,7 +233,7 @@ pub(crate) async fn remove(
 }
 
 pub(crate) async fn export(
-    Page { who: ScoringManager(who, scoring), query, .. }: Page<ScoringManager, Wanted>,
+    Page { who: ScoringManager(who, scoring), query, .. }: Page<ScoringManager, JobResultQuery>,
     PathId(id): PathId,
 ) -> Result<Response, Error> {
     let id = job_id(&id)?;

@@ -103,8 +103,8 @@ engines! {
                 let status = match *method {
                     // Not read to its end: the events go on as long as someone listens.
                     "GET" => browser.open(&here).await.status(),
-                    // The one form with a different encoding, which would not be read.
-                    _ if who.is_manager() && *route == "/app/brand/logo" => continue,
+                    // Forms with a different encoding, which would not be read.
+                    _ if who.is_manager() && ["/app/brand/logo", "/app/score-jobs"].contains(route) => continue,
                     // A form without its fields, about something that does not exist: anyone who may send it is told
                     // about its errors.
                     _ => {

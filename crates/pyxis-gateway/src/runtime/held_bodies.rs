@@ -18,7 +18,8 @@ pub(crate) struct HeldBodies(Arc<Semaphore>);
 /// A body, and the room that it takes until its last copy is dropped.
 struct HeldBody {
     bytes: Bytes,
-    _room: OwnedSemaphorePermit,
+    #[expect(dead_code, reason = "held, not used")]
+    room: OwnedSemaphorePermit,
 }
 
 impl AsRef<[u8]> for HeldBody {
@@ -55,7 +56,7 @@ impl HeldBodies {
             read.push(data);
         }
         Ok(match room {
-            Some(_room) => Bytes::from_owner(HeldBody { bytes: read.finish(), _room }),
+            Some(room) => Bytes::from_owner(HeldBody { bytes: read.finish(), room }),
             None => Bytes::new(),
         })
     }
@@ -113,7 +114,9 @@ mod tests {
     fn pieces_are_joined_in_order() {
         for pieces in [&[][..], &["a"], &["a", "bc"], &["", "a", "", "b"]] {
             let mut joined = Joined::default();
-            pieces.iter().for_each(|piece| joined.push(Bytes::from_static(piece.as_bytes())));
+            for piece in pieces {
+                joined.push(Bytes::from_static(piece.as_bytes()));
+            }
             assert_eq!(joined.len(), pieces.concat().len());
             assert_eq!(joined.finish(), pieces.concat());
         }

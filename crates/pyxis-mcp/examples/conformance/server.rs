@@ -109,7 +109,7 @@ impl ServerHandler for Fixture {
             return notifications::call(&request.name, &context).await;
         }
         if tasks::TOOLS.contains(&&*request.name) {
-            return tasks::call(&self.tasks, request, &context).await;
+            return tasks::call(&self.tasks, request, &context);
         }
         let capabilities = capabilities(&context);
         let name = &*request.name;

@@ -23,7 +23,7 @@ pub(super) const TOOLS: [&str; 7] = [
 ];
 
 /// Answers one of them, at once or with a task.
-pub(super) async fn call(
+pub(super) fn call(
     tasks: &TaskManager,
     request: CallToolRequestParams,
     context: &RequestContext<RoleServer>,

@@ -36,7 +36,7 @@ impl GroupExtent {
         let (members, rest) = members.as_chunks::<MEMBER>();
         let (links, more) = links.as_chunks::<LINK>();
         let members: Vec<ClusterMember> = members.iter().map(member).collect::<Option<_>>()?;
-        let links: Vec<(usize, usize)> = links.iter().map(link).collect::<Option<_>>()?;
+        let links: Vec<(usize, usize)> = links.iter().copied().map(link).collect::<Option<_>>()?;
         let inside = links.iter().all(|(from, to)| (*from).max(*to) < members.len());
         (rest.is_empty() && more.is_empty() && inside).then_some(Self { members, links })
     }
@@ -48,7 +48,7 @@ fn member(bytes: &[u8; MEMBER]) -> Option<ClusterMember> {
     Some(ClusterMember { address, score: Some(score).filter(|score| !score.is_nan()) })
 }
 
-fn link(bytes: &[u8; LINK]) -> Option<(usize, usize)> {
+fn link(bytes: [u8; LINK]) -> Option<(usize, usize)> {
     let place = |bytes: Option<&[u8; 4]>| usize::try_from(u32::from_le_bytes(*bytes?)).ok();
     Some((place(bytes.first_chunk())?, place(bytes.last_chunk())?))
 }

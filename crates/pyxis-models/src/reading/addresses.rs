@@ -26,7 +26,8 @@ const NAMED: usize = 10;
 /// A cell of the column of addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddressCell {
-    /// Line of CSV, from 1, or row of Parquet, from 1.
+    /// Line of CSV, from 1, or row of Parquet, from 1. Blank lines before a line of CSV belong to it: then this is the
+    /// first of them.
     pub line: u64,
     /// The trimmed text, or the reason that it is none.
     pub text: Result<String, String>,
@@ -192,20 +193,22 @@ mod tests {
 
     const A: &str = "0x00000000000000000000000000000000000000aa";
 
-    fn read(bytes: &[u8]) -> Result<Vec<(u64, Result<String, String>)>, Error> {
+    type Line = (u64, Result<String, String>);
+
+    fn read(bytes: &[u8]) -> Result<Vec<Line>, Error> {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();
         AddressReader::new(file)?.map(|cell| cell.map(|cell| (cell.line, cell.text))).collect()
     }
 
-    fn lines(text: &str) -> Vec<(u64, Result<String, String>)> {
+    fn lines(text: &str) -> Vec<Line> {
         read(text.as_bytes()).unwrap()
     }
 
     #[test]
     fn a_list_without_a_heading_has_its_addresses_in_the_first_column() {
         let a = || Ok(A.to_owned());
-        assert_eq!(lines(&format!("{A}\n\n {A} ,x\n")), [(1, a()), (3, a())]);
+        assert_eq!(lines(&format!("{A}\n\n {A} ,x\n")), [(1, a()), (2, a())]);
         assert_eq!(lines(&format!("\u{feff}{A}\r\n{A}")), [(1, a()), (2, a())]);
         assert_eq!(lines(""), []);
     }

@@ -20,7 +20,7 @@ use crate::values::{AnyObject, ClusterFormatName, CustomModel, SuspectedGroup};
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct GroupExportParams {
-    #[param(value_type = Option<ClusterFormatName>)]
+    #[param(value_type = Option<ClusterFormatName>, inline)]
     format: Option<String>,
 }
 

@@ -30,12 +30,12 @@ pub(crate) struct BadAddress {
 }
 
 impl BadAddress {
-    pub(crate) fn new(text: &str, reason: impl ToString) -> Self {
+    pub(crate) fn new(text: &str, reason: impl Into<String>) -> Self {
         let mut shown: String = text.chars().filter(|char| !char.is_control()).take(SHOWN).collect();
         if text.chars().nth(SHOWN).is_some() {
             shown.push('…');
         }
-        Self { text: shown, reason: reason.to_string() }
+        Self { text: shown, reason: reason.into() }
     }
 }
 

@@ -102,7 +102,7 @@ fn read(file: File, most: u64, chunks: &mpsc::Sender<NewChunk>) -> Result<u64, U
     }
     let (mut all, mut number, mut rows) = (0, 0, Vec::with_capacity(CHUNK));
     for cell in reader {
-        rows.push(row(cell.map_err(|error| unreadable(&error))?));
+        rows.push(row(&cell.map_err(|error| unreadable(&error))?));
         all += 1;
         if all > most {
             return Err(UploadError::TooManyRows(most));
@@ -127,10 +127,10 @@ fn send(chunks: &mpsc::Sender<NewChunk>, number: i64, rows: &[InputRow]) -> Resu
     Ok(chunks.blocking_send(NewChunk { number, rows, input }).is_ok())
 }
 
-fn row(cell: AddressCell) -> InputRow {
+fn row(cell: &AddressCell) -> InputRow {
     let address = match &cell.text {
-        Ok(text) => address::read(text).map_err(|error| BadAddress::new(text, error)),
-        Err(reason) => Err(BadAddress::new("", reason)),
+        Ok(text) => address::read(text).map_err(|error| BadAddress::new(text, error.to_string())),
+        Err(reason) => Err(BadAddress::new("", reason.as_str())),
     };
     InputRow { line: cell.line, address }
 }

@@ -107,9 +107,8 @@ pub async fn run_one(
     };
     match worked {
         Ok(true) => Ok(Some(run.finish().await?)),
-        Ok(false) => Ok(Some(JobEnd::Lost)),
-        // It was removed, and its jobs with it.
-        Err(Error::NoScorer) => Ok(Some(JobEnd::Lost)),
+        // Without its scorer, which was removed, the job is gone too.
+        Ok(false) | Err(Error::NoScorer) => Ok(Some(JobEnd::Lost)),
         // The claim ends by itself if the database is away now.
         Err(error) => Err(error),
     }

@@ -54,12 +54,15 @@ pub(crate) async fn issue(
         let names = own_stamps::list(&state.store, workspace).await?;
         let names: Vec<&str> = names.iter().map(|row| row.provider.as_str()).collect();
         let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        return refused("unknown_stamp", format!("{} is not issued here; issued: {known}", asked.provider));
+        return Ok(refused(
+            "unknown_stamp",
+            format!("{} is not issued here; issued: {known}", asked.provider),
+        ));
     };
     let rule = StampRule::of(&row)?;
     let items = match read_items(&rule, &asked.items) {
         Ok(items) => items,
-        Err(detail) => return refused("invalid_items", detail),
+        Err(detail) => return Ok(refused("invalid_items", detail)),
     };
     let now = state.now();
     if let Some(done) = issued_before(state, workspace, address, &row, &items, now).await? {
@@ -76,8 +79,8 @@ pub(crate) async fn issue(
     store(state, workspace, &row, &credential, &items, now).await
 }
 
-fn refused(code: &'static str, detail: impl Into<String>) -> Result<IssueOutcome> {
-    Ok(Refused { code, detail: detail.into() })
+fn refused(code: &'static str, detail: impl Into<String>) -> IssueOutcome {
+    Refused { code, detail: detail.into() }
 }
 
 /// The items that a rule wants, in order.

@@ -183,9 +183,12 @@ async fn outcomes(state: &State, rows: &[IssuedStampRow], now: UnixMillis) -> Re
         StampRule::AllowList => {
             let addresses: Vec<_> = rows.iter().map(|row| row.address).collect();
             let listed = listed_addresses::among(&state.store, *workspace, provider, &addresses).await?;
-            let standing = |row: &IssuedStampRow| match listed.contains(&row.address) {
-                true => CheckOutcome::Holds,
-                false => CheckOutcome::Withdraw("the address left the list".to_owned()),
+            let standing = |row: &IssuedStampRow| {
+                if listed.contains(&row.address) {
+                    CheckOutcome::Holds
+                } else {
+                    CheckOutcome::Withdraw("the address left the list".to_owned())
+                }
             };
             return Ok(rows.iter().map(standing).collect());
         }

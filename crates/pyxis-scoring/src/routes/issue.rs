@@ -110,7 +110,7 @@ pub(crate) async fn issue_stamps(
         let mut items = Vec::with_capacity(asked.stamps.len());
         for (index, RequestedStamp { provider, items: named }) in asked.stamps.into_iter().enumerate() {
             let request = IssueRequest { provider: provider.clone(), items: named };
-            let outcome = own::issue(&state, caller.workspace, address, &request).await?;
+            let outcome = Box::pin(own::issue(&state, caller.workspace, address, &request)).await?;
             items.push(item(index, provider, outcome));
         }
         let response = IssuedStampsResponse { items };

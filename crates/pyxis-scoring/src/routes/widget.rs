@@ -201,12 +201,12 @@ async fn show_widget(Extract(state): Extract<State>, segments: Segments, headers
         let row = known_scorer(&state, workspace, scorer).await?;
         let terms = scorers::terms(&state.store, workspace, scorer).await?.ok_or(Error::NoScorer)?;
         let catalogue = catalogue::in_force(&state.store, workspace).await?;
-        to_json(&view(scorer, row.name, terms, &catalogue.platforms))
+        to_json(&view(scorer, row.name, &terms, &catalogue.platforms))
     })
     .await
 }
 
-fn view(scorer: ScorerId, name: String, terms: scorers::Terms, platforms: &[Platform]) -> ViewResponse {
+fn view(scorer: ScorerId, name: String, terms: &scorers::Terms, platforms: &[Platform]) -> ViewResponse {
     let mut known = BTreeMap::new();
     for platform in platforms {
         for stamp in platform.groups.iter().flat_map(|group| &group.stamps) {

@@ -189,7 +189,7 @@ pub async fn update(
     if row.revoked_at.is_some() {
         return Err(Error::Conflict("the key is permanently revoked; create a new one"));
     }
-    let origins = check_kind(&row, &wanted, origins)?;
+    let origins = check_kind(&row, &wanted, origins.as_deref())?;
     let tier = |tier: Tier| json!({ "tier": tier.tier, "limit": tier.limit });
     let mut detail = json!({
         "api_key": id, "name": wanted.name, "stamps": wanted.stamps.map(tier),
@@ -271,14 +271,14 @@ async fn check_publishable(
     if scorers::find(store, workspace, *scorer).await?.is_none() {
         return Err(Error::field("scorer_id", format!("no scorer {scorer}")));
     }
-    Ok(Some(PublishableKey { scorer: *scorer, origins: check_origins(origins.clone())? }))
+    Ok(Some(PublishableKey { scorer: *scorer, origins: check_origins(origins)? }))
 }
 
 /// Checks that a change fits the key's kind. Returns the new origins in order.
 fn check_kind(
     row: &ApiKeyRow,
     wanted: &ApiKeyChange,
-    origins: Option<Vec<String>>,
+    origins: Option<&[String]>,
 ) -> Result<Option<Vec<String>>> {
     if !is_publishable(row) {
         return match origins {
@@ -300,7 +300,7 @@ fn check_kind(
     origins.map(check_origins).transpose()
 }
 
-fn check_origins(origins: Vec<String>) -> Result<Vec<String>> {
+fn check_origins(origins: &[String]) -> Result<Vec<String>> {
     if origins.is_empty() {
         return Err(Error::field("origins", "name at least one, such as https://app.example.org"));
     }

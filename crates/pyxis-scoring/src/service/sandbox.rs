@@ -90,17 +90,15 @@ impl WalletState {
 /// Makes the sandbox scorer and its wallets, or what is missing of them, and returns the scorer's number. Wallets whose
 /// Stamps have expired or are gone are issued again.
 pub async fn prepare(state: &State, actor: &Actor) -> Result<ScorerId> {
-    let scorer = match find(state, actor).await? {
-        Some(scorer) => scorer,
-        None => {
-            let threshold = decimal(20);
-            let weights = [(HUMAN, decimal(19)), (ACCOUNT, decimal(1))];
-            let weights = weights
-                .into_iter()
-                .map(|(name, weight)| Ok((name.parse().map_err(Error::internal)?, weight)));
-            let weights = weights.collect::<Result<Weights>>()?;
-            scorers::insert(&state.audited, actor, SCORER, threshold, &weights).await?.id
-        }
+    let scorer = if let Some(scorer) = find(state, actor).await? {
+        scorer
+    } else {
+        let threshold = decimal(20);
+        let weights = [(HUMAN, decimal(19)), (ACCOUNT, decimal(1))];
+        let weights =
+            weights.into_iter().map(|(name, weight)| Ok((name.parse().map_err(Error::internal)?, weight)));
+        let weights = weights.collect::<Result<Weights>>()?;
+        scorers::insert(&state.audited, actor, SCORER, threshold, &weights).await?.id
     };
     if !is_complete(state, actor).await? {
         issue(state, actor, scorer).await?;

@@ -67,8 +67,8 @@ pub async fn sign(state: &State, actor: &Actor, request: SigningRequest) -> Resu
         };
         holders.into_iter().map(|holder| signer.sign(&statement(holder))).collect::<Result<Vec<_>, _>>()
     };
-    let signed = tokio::task::spawn_blocking(work).await.map_err(Error::internal)?;
-    let credentials = signed.map_err(Error::internal)?;
+    let made = tokio::task::spawn_blocking(work).await.map_err(Error::internal)?;
+    let credentials = made.map_err(Error::internal)?;
     state.audited.begin(actor).await?.commit(AuditEvent::StampsSigned, detail).await?;
     Ok(SignedStamps { issuer, credentials })
 }

@@ -162,11 +162,11 @@ impl ScoreSigner {
         if let Some(known) = content.as_ref().and_then(|content| self.remembered.get(content)) {
             return Ok(known);
         }
-        let made: Arc<str> = make()?.into();
+        let text: Arc<str> = make()?.into();
         if let Some(content) = content {
-            self.remembered.insert(content, Arc::clone(&made));
+            self.remembered.insert(content, Arc::clone(&text));
         }
-        Ok(made)
+        Ok(text)
     }
 
     /// All keys. Those that sign are created on first use. Keys that another node changed are seen within seconds.

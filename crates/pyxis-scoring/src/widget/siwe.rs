@@ -186,7 +186,7 @@ mod tests {
         for (bad, fault) in [
             (good.replace("sign in with your Ethereum account", "approve a transfer"), "first line"),
             (good.replace("\nVersion: 1\n", "\nVersion: 2\n"), "Version"),
-            (good.replace("URI: ", "Uri: "), "blank line"),
+            (good.replace("URI: ", "Uri: "), "URI is missing"),
             (good.replace("Chain ID: 10", "Chain ID: +10"), "Chain ID"),
             (good.replace("Nonce: 0123456789abcdef", "Nonce: 0123"), "Nonce"),
             (good.replace("Issued At: 2026", "Issued At: late 2026"), "Issued At"),

@@ -189,7 +189,7 @@ impl Strategy {
     fn result(
         &self,
         score: VoterScore,
-        proofs: impl Iterator<Item = CheckVerdict> + Clone,
+        mut proofs: impl Iterator<Item = CheckVerdict> + Clone,
     ) -> (Value, &'static str) {
         let valid = CheckVerdict::Valid(None).reason();
         let reached = match self.measure {
@@ -208,7 +208,7 @@ impl Strategy {
                     Some(too_low)
                 }
             }
-            Combination::Or => (!reached && !proofs.clone().any(CheckVerdict::is_valid)).then_some(too_low),
+            Combination::Or => (!reached && !proofs.any(CheckVerdict::is_valid)).then_some(too_low),
         };
         match (fault, self.measure) {
             (Some(reason), _) => (0.into(), reason),
@@ -261,12 +261,12 @@ async fn vote(state: &State, asked: &VoteRequest<'_>) -> Result<String> {
     let network = parameters::chain_among(state.networks(), network, fits)?;
     let scorer: ScorerId = scorer.parse().map_err(|_| unknown_scorer(state))?;
     let subjects: Vec<EvmAddress> = voters.addresses().collect();
-    let scores = scores_at(state, network, snapshot, scorer, &voters, &subjects).await?;
+    let found = scores_at(state, network, snapshot, scorer, &voters, &subjects).await?;
     let explain = asked.explain();
     let proofs = proofs_of(state, network, snapshot, &strategy, &subjects, explain).await?;
     let mut results = Vec::with_capacity(subjects.len());
     for (place, address) in subjects.iter().enumerate() {
-        let score = *scores.get(address).ok_or_else(|| Error::Internal("a score is missing".into()))?;
+        let score = *found.get(address).ok_or_else(|| Error::Internal("a score is missing".into()))?;
         let (value, reason) = strategy.result(score, proofs.iter().map(|kind| kind[place]));
         results.push((value, explain.then_some(reason)));
     }

@@ -98,7 +98,7 @@ const BELONGS_TO: &[(&str, &[&str])] = &[
     ("secp256k1", &["pyxis-signing"]),
     ("lz4_flex", &["pyxis-store"]),
     ("forust-ml", &["pyxis-models"]),
-    ("parquet", &["pyxis-models"]),
+    ("parquet", &["pyxis-models", "pyxis-scoring"]),
     ("askama", &["pyxis-dashboard"]),
     ("webauthn-rs", &["pyxis-gateway"]),
     ("clap", &["pyxis"]),

@@ -20,7 +20,7 @@ engines! {
         };
         allow_lists::create(&server.scoring, &Actor::cli(team.id), input).await.unwrap();
         let text = browser.get("/app/catalogue").await.text;
-        for part in ["Issued by this workspace", "EarlyMember", "Joined &#60;first&#62;", "allow list"] {
+        for part in ["Issued by this workspace", "EarlyMember", "Joined &lt;first&gt;", "allow list"] {
             assert!(text.contains(part), "{part}");
         }
     }

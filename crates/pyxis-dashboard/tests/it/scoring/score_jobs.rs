@@ -36,7 +36,8 @@ engines! {
         let id = scorer.id.to_string();
         let fields = [("csrf", csrf.as_str()), ("scorer", id.as_str()), ("name", "")];
         // More than other forms may have.
-        let file = format!("{HOLDER}\n0xnobody\n{}", "\n".repeat(2 << 20));
+        let note = "x".repeat(900 << 10);
+        let file = format!("{HOLDER},{note}\n0xnobody,{note}\n");
         let added = upload(&mut browser, &fields, &file).await;
         assert_eq!(added.status, StatusCode::SEE_OTHER, "{}", added.text);
         let page = added.location().to_owned();

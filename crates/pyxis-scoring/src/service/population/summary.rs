@@ -59,7 +59,9 @@ pub async fn summary(population: &Population) -> Result<Summary> {
             let page = population.page(after, PAGE).await?;
             let Some(last) = page.last() else { break };
             after = Some(last.address);
-            page.iter().for_each(|line| counts.add(line));
+            for line in &page {
+                counts.add(line);
+            }
         }
         let Counts { mut found, stamps } = counts;
         found.stamps = stamps.into_values().collect();

@@ -27,7 +27,7 @@ pub(super) async fn populated(setup: Setup) -> Populated {
     site.policy(&json!({"auto_approve_methods": ["GET"], "deny_methods": ["DELETE"]})).await;
     site.app.cli_json(&["user", "add", "--email", "admin@example.com"]).await;
     site.owner.add_agent(&json!({"name": "second", "credentials": "all", "rate_limit_per_hour": 10})).await;
-    let token = json!({"name": "script", "scopes": ["approve", "admin"]});
+    let token = json!({"name": "script", "scopes": ["px:approve", "px:admin"]});
     owner.post("/admin/tokens", &token).send().await.expect(201);
     let mut shown = requests(&site).await;
     let scored = Scored::add(&site.app).await;
