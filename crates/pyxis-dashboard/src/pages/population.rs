@@ -66,7 +66,7 @@ pub(crate) async fn show(
 }
 
 fn percent(part: u64, whole: u64) -> String {
-    if whole == 0 { "–".to_owned() } else { format!("{} %", part.saturating_mul(100) / whole) }
+    part.saturating_mul(100).checked_div(whole).map_or_else(|| "–".to_owned(), |share| format!("{share} %"))
 }
 
 fn rate(rate: &DayRate) -> PopulationDay {

@@ -120,7 +120,7 @@ engines! {
 
     async fn a_node_that_dies_loses_nothing_and_no_row_is_there_twice(scene: Scene) {
         let scorer = scene.scorer("1", &[("A", "2")]).await;
-        let text: String = (1..=2500).map(|number| format!("{}\n", wallet(number))).collect();
+        let text = (1..=2500).map(|number| wallet(number).to_string()).collect::<Vec<_>>().join("\n");
         let job = add(&scene, scorer, &text).await.unwrap();
         // A node that claims the job and is never heard of again.
         let dead = pyxis_core::id::NodeId::new(scene.state.now(), &*scene.state.entropy);
@@ -210,7 +210,8 @@ engines! {
         scene.verify(wallet(1), "A", "a:1", 30).await;
         scene.verify(wallet(2), "B", "b:2", 30).await;
         let read = async |number| scene.get(&format!("/v2/stamps/{scorer}/score/{}", wallet(number))).await.json();
-        (read(1).await, read(2).await);
+        read(1).await;
+        read(2).await;
         scene.on_day(2);
         scene.verify(wallet(2), "A", "a:2", 30).await;
         read(2).await;
@@ -226,7 +227,7 @@ engines! {
         let page = of(None).await.page(Some(wallet(1)), 9).await.unwrap();
         assert_eq!(page.iter().map(|line| line.address).collect::<Vec<_>>(), [wallet(2)]);
         let pieces = population::export(&scene.state, &actor(&scene), of(None).await, TableFormat::Csv).await;
-        let lines = lines(pieces.unwrap()).await;
+        let lines = Box::pin(lines(pieces.unwrap())).await;
         assert!(lines[2].starts_with(&format!("{},2.5,1,true,", wallet(2))), "{lines:?}");
         let future = Population::of(&scene.state, &actor(&scene), scorer, Some(day(9))).await;
         assert!(matches!(future, Err(Error::InvalidField { .. })));

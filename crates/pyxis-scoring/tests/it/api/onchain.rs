@@ -191,9 +191,9 @@ async fn tokens(world: &World<'_>) {
 async fn attestations(world: &World<'_>) {
     let schema = format!("0x{}", hex::encode(&SCHEMA));
     let (attester, indexer) = (wallet(90).to_string(), world.contract.to_string());
-    let indexed = [("schema", &*schema), ("attester", &*attester), ("indexer", &*indexer)];
-    world.define("Verified", "eas", &indexed).await.unwrap();
-    world.define("Named", "eas", &indexed[..2]).await.unwrap();
+    let by_indexer = [("schema", &*schema), ("attester", &*attester), ("indexer", &*indexer)];
+    world.define("Verified", "eas", &by_indexer).await.unwrap();
+    world.define("Named", "eas", &by_indexer[..2]).await.unwrap();
     let attest = async |uid: u64, holder: u64, by: u64, expires: u64| {
         let arguments = [number(uid), SCHEMA, who(holder), who(by), number(expires)];
         world.set("attest(bytes32,bytes32,address,address,uint64)", &arguments).await;
