@@ -119,6 +119,8 @@ fn of_lines(file: File) -> Result<Source, Error> {
     let mut source = csv::ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
+        // With the line break of Windows as one of its own, the reader would count the line too late.
+        .terminator(csv::Terminator::Any(b'\n'))
         .buffer_capacity(1 << 16)
         .from_reader(bounded);
     let mut record = ByteRecord::new();

@@ -52,7 +52,7 @@ pub(super) struct PopulationExportParams {
     /// A moment that is over: scores as they were answered before it. Without it, scores as they stand.
     #[param(format = "date-time")]
     at: Option<String>,
-    #[param(value_type = Option<TableFormatName>)]
+    #[param(value_type = Option<TableFormatName>, inline)]
     format: Option<String>,
 }
 

@@ -47,7 +47,7 @@ pub(super) struct JobListParams {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct JobResultParams {
-    #[param(value_type = Option<TableFormatName>)]
+    #[param(value_type = Option<TableFormatName>, inline)]
     format: Option<String>,
     #[param(value_type = Option<JobRows>)]
     rows: Option<String>,

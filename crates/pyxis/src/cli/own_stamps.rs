@@ -86,7 +86,7 @@ pub enum OnchainStampCommand {
         name: StampName,
         /// Kind of condition, as `onchain-stamp kinds` lists them.
         kind: String,
-        /// Settings of the kind, for example contract=0x… at_least=1.
+        /// Settings of the kind, for example `contract=0x… at_least=1`.
         #[arg(value_name = "KEY=VALUE", value_parser = setting)]
         settings: Vec<(String, String)>,
         /// Name of a network with nodes, as `network list` lists them.

@@ -172,7 +172,7 @@ pub enum ApiKeyCommand {
     SetOrigins {
         /// API key id.
         id: ApiKeyId,
-        /// Origins of pages, exactly as browsers send them, for example https://app.example.org.
+        /// Origins of pages, exactly as browsers send them, for example `https://app.example.org`.
         #[arg(required = true, value_name = "ORIGIN")]
         origins: Vec<String>,
     },
@@ -209,7 +209,8 @@ pub struct AddApiKey {
     /// Scorer number of a publishable key.
     #[arg(long, value_name = "ID", required_if_eq("kind", "publishable"))]
     pub scorer: Option<ScorerId>,
-    /// Origin of a publishable key's pages, for example https://app.example.org; or http://localhost:* for development.
+    /// Origin of a publishable key's pages, for example `https://app.example.org`; or `http://localhost:*` for
+    /// development.
     /// Repeatable.
     #[arg(long = "origin", value_name = "ORIGIN", required_if_eq("kind", "publishable"))]
     pub origins: Vec<String>,

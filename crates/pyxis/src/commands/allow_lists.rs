@@ -36,9 +36,9 @@ pub(super) async fn run(global: &Global, command: AllowListCommand) -> Result<Ex
         AllowListCommand::Show { name, addresses: false } => {
             let list = allow_lists::get(state, &actor, &name).await?;
             if global.json {
-                out::json(&shown(&list))
+                out::json(&shown(&list));
             } else {
-                out::table(false, COLUMNS, &[shown(&list)])
+                out::table(false, COLUMNS, &[shown(&list)]);
             }
             true
         }

@@ -64,7 +64,7 @@ pub(super) async fn run(global: &Global, command: ScorerCommand) -> Result<ExitC
             let format = streamed::table_format(format.as_deref(), &file);
             let population = Population::of(state, &actor, id, at).await?;
             let pieces = population::export(state, &actor, population, format).await?;
-            let bytes = streamed::write(pieces, &file).await?;
+            let bytes = Box::pin(streamed::write(pieces, &file)).await?;
             streamed::tell(global.json, &file, bytes);
             true
         }

@@ -58,6 +58,7 @@ const FORMS: &[(&str, &str)] = &[
     ("/app/api-keys", "name=reader§&stamps_tier=9§&stamps_limit=x§"),
     ("/app/api-keys", "name=reader&can_read=on&stamps_tier=1&models_tier=1"),
     ("/app/publishable-keys", "name=shop§&origins=*§&stamps_tier=1"),
+    ("/app/publishable-keys", "name=shop&scorer_id=1&origins=https://shop.example&stamps_tier=1"),
     ("/app/api-keys/*/edit", "name=reader§&models_limit=x§"),
     ("/app/api-keys/*/history", "use_case="),
     ("/app/catalogue", "id=For um§&name=Forum§&description=said§&connect_message=said§&icon=x§"),

@@ -15,15 +15,15 @@ const BOUNDARY: &str = "----px-test";
 
 /// Sends the upload form as a browser does.
 async fn upload(browser: &mut Browser, fields: &[(&str, &str)], file: &str) -> Page {
-    let mut body = String::new();
-    for (name, value) in fields {
-        body +=
-            &format!("--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n");
-    }
-    body += &format!(
+    let part = |(name, value): &(&str, &str)| {
+        format!("--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
+    };
+    let fields: Vec<String> = fields.iter().map(part).collect();
+    let file = format!(
         "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"friends.csv\"\r\n\
          Content-Type: text/csv\r\n\r\n{file}\r\n--{BOUNDARY}--\r\n"
     );
+    let body = fields.concat() + &file;
     let kind = format!("multipart/form-data; boundary={BOUNDARY}");
     let headers = [(ORIGIN.as_str(), ORIGIN_URL), (CONTENT_TYPE.as_str(), kind.as_str())];
     browser.send(Method::POST, "/app/score-jobs", &headers, Body::from(body)).await
