@@ -49,7 +49,7 @@ pub(super) struct JobListParams {
 pub(super) struct JobResultParams {
     #[param(value_type = Option<TableFormatName>, inline)]
     format: Option<String>,
-    #[param(value_type = Option<JobRows>)]
+    #[param(value_type = Option<JobRows>, inline)]
     rows: Option<String>,
 }
 
