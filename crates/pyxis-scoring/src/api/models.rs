@@ -109,7 +109,11 @@ pub(super) async fn groups(Extract(state): Extract<State>, Manager(_): Manager) 
     security(("session" = [])),
     params(GroupExportParams),
     responses(
-        (status = 200, description = "The file.", content_type = "text/csv", body = String),
+        (
+            status = 200,
+            description = "The file.",
+            content((String = "text/csv"), (String = "application/graphml+xml")),
+        ),
         (status = 422, response = InvalidField),
     ),
 )]

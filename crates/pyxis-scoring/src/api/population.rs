@@ -220,7 +220,11 @@ pub(super) async fn summary(
     security(("session" = [])),
     params(("id" = u64, Path, minimum = 1), PopulationExportParams),
     responses(
-        (status = 200, description = "The file.", content_type = "text/csv", body = String),
+        (
+            status = 200,
+            description = "The file.",
+            content((String = "text/csv"), (String = "application/vnd.apache.parquet")),
+        ),
         (status = 404, response = NotFound),
         (status = 422, response = InvalidField),
     ),

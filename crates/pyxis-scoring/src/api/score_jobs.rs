@@ -58,7 +58,7 @@ pub(super) struct JobResultParams {
 pub(super) struct ScoreJobResponse {
     #[schema(value_type = Id)]
     id: String,
-    #[schema(value_type = String)]
+    #[schema(value_type = i64, minimum = 1)]
     scorer: ScorerId,
     name: String,
     #[schema(value_type = ScoreJobStateName)]
@@ -316,7 +316,11 @@ pub(super) async fn remove(
     security(("session" = [])),
     params(("id" = inline(Id), Path), JobResultParams),
     responses(
-        (status = 200, description = "The file.", content_type = "text/csv", body = String),
+        (
+            status = 200,
+            description = "The file.",
+            content((String = "text/csv"), (String = "application/vnd.apache.parquet")),
+        ),
         (status = 404, response = NotFound),
         (status = 422, response = InvalidField),
     ),
