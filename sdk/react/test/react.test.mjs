@@ -35,12 +35,17 @@ suite("React", () => {
   after(() => server?.stop());
 
   test("shows that it reads, then the score, and another when the address changes", async () => {
-    await render(provide({ source }, score({ address: human })), async ({ update }) => {
+    // Answers only when it is told to, so that the moment before can be seen.
+    let release;
+    const held = (...asked) => new Promise((resolve) => (release = resolve)).then(() => source(...asked));
+    await render(provide({ source: held }, score({ address: human })), async ({ update }) => {
       assert.equal(root.querySelector(".pyxis-score").getAttribute("aria-busy"), "true");
       assert.equal(status(), "Reading the score…");
+      release();
       await until(() => status() === "Passes: 22.598 of 20 points");
-      await update(provide({ source }, score({ address: other, className: "wide" })));
+      await update(provide({ source: held }, score({ address: other, className: "wide" })));
       assert.equal(status(), "Reading the score…");
+      release();
       await until(() => status() === "Does not pass: 4.241 of 20 points");
       assert.equal(root.querySelector(".pyxis-score.wide").dataset.state, "fails");
     });
