@@ -17,7 +17,7 @@ row! {
         address: EvmAddress,
         /// Signing digest of the newest credential.
         digest: SigningDigest,
-        /// What the holder named, such as token ids: a JSON list.
+        /// Items that the holder named, such as token ids: a JSON list.
         items: String,
         /// End of the credential.
         expires_at: UnixMillis,

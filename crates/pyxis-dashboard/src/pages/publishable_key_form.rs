@@ -122,7 +122,7 @@ pub(super) async fn settings(
     }))
 }
 
-/// What goes into the page.
+/// Code for the page.
 pub(super) fn embed(state: &State, scorer: &str, key: &str) -> EmbedCode {
     let base = &state.gateway.config.base_url;
     let (path, integrity) = (&SCRIPT.pinned_path, &SCRIPT.integrity);

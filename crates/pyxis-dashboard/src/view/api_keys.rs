@@ -151,7 +151,7 @@ pub struct PublishableSettings {
     pub embed: EmbedCode,
 }
 
-/// What goes into a page that shows the widget.
+/// Code for a page that shows the widget.
 #[derive(Clone, Debug)]
 pub struct EmbedCode {
     /// Script and element, with `integrity`.
@@ -186,7 +186,7 @@ pub struct ApiKeyShownPage {
     pub can_read: bool,
     /// A `curl` with the key in it.
     pub ask: String,
-    /// For a publishable key: what goes into the page.
+    /// Code for the page of a publishable key.
     pub embed: Option<EmbedCode>,
 }
 

@@ -32,7 +32,7 @@ pub(super) struct Context {
     pub(super) membership: Membership,
 }
 
-/// What one address has, or the reason of its failure.
+/// Record and model scores of one address, or the reason of its failure.
 type Each<T> = HashMap<EvmAddress, Result<T, String>>;
 
 /// Scores every address. An error is that of the whole chunk: nothing can be said about its rows.

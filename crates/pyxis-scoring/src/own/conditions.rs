@@ -1,7 +1,7 @@
 //! Conditions on chains. A kind is one file here and one line of [`KINDS`].
 //!
 //! A condition is asked in rounds: it names calls, gets their answers, and names further calls or says whether it holds.
-//! What cannot be understood is an error, never a no.
+//! An answer that cannot be understood is an error, never a no.
 
 mod call;
 mod eas;
@@ -58,7 +58,7 @@ pub(crate) enum Item {
     Attestation,
 }
 
-/// What a condition is asked about.
+/// Subject of a condition.
 pub(crate) struct About<'a> {
     pub(crate) address: EvmAddress,
     /// The items that the holder named, as many as the condition wants.

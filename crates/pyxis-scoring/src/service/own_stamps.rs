@@ -1,4 +1,4 @@
-//! What allow lists and on-chain Stamps have in common: a name, a validity, a weight.
+//! Common parts of allow lists and on-chain Stamps: a name, a validity, a weight.
 
 use pyxis_core::actor::Actor;
 use pyxis_core::audit_event::AuditEvent;

@@ -24,7 +24,7 @@ engines! {
         let at = async |moment: UnixMillis| {
             votes::scores(&open, scorer, &[wallet(1), wallet(2)], Some(moment)).await.unwrap().unwrap()
         };
-        // Stamps of before the scorer was opened: no one scored them.
+        // No one scored the Stamps that were there before the scorer was opened.
         scene.verify(wallet(1), "A", "a:1", 20).await;
         scene.on_day(1);
         let found = at(day(1)).await;
