@@ -9,6 +9,7 @@ import { Quickstart } from "../support/quickstart.mjs";
 import { Installation } from "./support/packages.mjs";
 import { servePage } from "./support/page.mjs";
 import { SEEN } from "./support/seen.mjs";
+import { SilentServer } from "./support/silent.mjs";
 
 const { PX_TEST_CHROMIUM: executablePath, PX_TEST_STRICT: strict } = process.env;
 if (!executablePath && strict) throw new Error("PX_TEST_CHROMIUM is not set: run ci/sdk-typescript.sh");
@@ -16,19 +17,20 @@ if (!executablePath && strict) throw new Error("PX_TEST_CHROMIUM is not set: run
 suite("Browser", { skip: executablePath ? false : "PX_TEST_CHROMIUM is not set" }, () => {
   let installation;
   let server;
+  let silent;
   let browser;
   let origin;
   let endPage;
 
   before(async () => {
-    [installation, server] = await Promise.all([Installation.make(), Quickstart.start()]);
+    [installation, server, silent] = await Promise.all([Installation.make(), Quickstart.start(), SilentServer.start()]);
     [origin, endPage] = await servePage(installation.directory);
     browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
   });
   after(async () => {
     await browser?.close();
     endPage?.();
-    await Promise.all([installation?.remove(), server?.stop()]);
+    await Promise.all([installation?.remove(), server?.stop(), silent?.stop()]);
   });
 
   /** Runs a function in the page. */
@@ -48,7 +50,7 @@ suite("Browser", { skip: executablePath ? false : "PX_TEST_CHROMIUM is not set" 
       const [{ Pyxis }, { Verification }] = [await import("@pyxis/sdk"), await import("@pyxis/sdk/verification")];
       const { visit } = await import("/visit.mjs");
       return visit({ Pyxis, Verification }, options);
-    }, { url, apiKey: sample.api_key, address: sample.proved_address });
+    }, { url, apiKey: sample.api_key, address: sample.proved_address, silentUrl: silent.url });
     assert.deepEqual(seen, SEEN);
   });
 

@@ -13,6 +13,7 @@ import { promisify } from "node:util";
 import { Quickstart } from "../support/quickstart.mjs";
 import { Installation } from "./support/packages.mjs";
 import { SEEN } from "./support/seen.mjs";
+import { SilentServer } from "./support/silent.mjs";
 
 const run = promisify(execFile);
 const isArm = process.arch === "arm64";
@@ -36,16 +37,17 @@ const WORKERD = program("@cloudflare/workerd-linux-64/bin/workerd", "@cloudflare
 suite("Runtimes", { concurrency: 2 }, () => {
   let installation;
   let server;
+  let silent;
 
   before(async () => {
-    [installation, server] = await Promise.all([Installation.make(), Quickstart.start()]);
+    [installation, server, silent] = await Promise.all([Installation.make(), Quickstart.start(), SilentServer.start()]);
   });
-  after(() => Promise.all([installation?.remove(), server?.stop()]));
+  after(() => Promise.all([installation?.remove(), server?.stop(), silent?.stop()]));
 
   for (const [name, [command, ...options]] of Object.entries(RUNTIMES)) {
     test(`${name} sees what it must`, { skip: command ? false : `no ${name} for this machine` }, async () => {
       const { sample, url } = server;
-      const args = [...options, "main.mjs", url, sample.api_key, sample.proved_address];
+      const args = [...options, "main.mjs", url, sample.api_key, sample.proved_address, silent.url];
       const env = { PATH: process.env.PATH, HOME: installation.directory, DENO_NO_UPDATE_CHECK: "1" };
       const { stdout } = await run(command, args, { cwd: installation.directory, env });
       assert.deepEqual(JSON.parse(stdout), SEEN);
@@ -54,7 +56,8 @@ suite("Runtimes", { concurrency: 2 }, () => {
 
   test("a worker at the edge sees what it must", { skip: WORKERD ? false : "no workerd for this machine" }, async () => {
     const { sample, url } = server;
-    const query = new URLSearchParams({ url, apiKey: sample.api_key, address: sample.proved_address });
+    const options = { url, apiKey: sample.api_key, address: sample.proved_address, silentUrl: silent.url };
+    const query = new URLSearchParams(options);
     await withWorker(installation, async (worker) => {
       const response = await fetch(`${worker}/?${query}`);
       assert.deepEqual(await response.json(), SEEN);

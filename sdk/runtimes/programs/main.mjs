@@ -7,5 +7,5 @@ import { Verification } from "@pyxis/sdk/verification";
 
 import { visit } from "./visit.mjs";
 
-const [url, apiKey, address] = process.argv.slice(2);
-console.log(JSON.stringify(await visit({ Pyxis, Verification }, { url, apiKey, address })));
+const [url, apiKey, address, silentUrl] = process.argv.slice(2);
+console.log(JSON.stringify(await visit({ Pyxis, Verification }, { url, apiKey, address, silentUrl })));
