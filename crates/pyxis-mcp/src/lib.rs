@@ -8,6 +8,7 @@ mod agent_requests;
 mod answer;
 mod arguments;
 mod caller;
+mod direct;
 mod long_responses;
 mod pending;
 mod proxied;
@@ -38,7 +39,10 @@ const MAX_MESSAGE: usize = 16 * 1024 * 1024;
 /// The route of the server. Callers prove with their key or token which agent they are before a message is read. Those
 /// without one are sent to the consent page, if this process has it.
 pub fn router(gateway: &gateway::State, has_consent_page: bool) -> Router {
-    mount(gateway, has_consent_page, McpServer::new(AgentRequests::new(gateway.clone())))
+    let server = McpServer::new(AgentRequests::new(gateway.clone()));
+    let direct = middleware::from_fn_with_state(server.clone(), direct::answer);
+    let check = middleware::from_fn_with_state(check(gateway, has_consent_page), caller::identify);
+    service(gateway, server).layer(direct).layer(check)
 }
 
 /// The route of any server, with the transport and the checks of this one. The official test suite needs tools that
@@ -48,6 +52,16 @@ pub fn mount<S: ServerHandler + Clone>(
     has_consent_page: bool,
     server: S,
 ) -> Router {
+    let check = middleware::from_fn_with_state(check(gateway, has_consent_page), caller::identify);
+    service(gateway, server).layer(check)
+}
+
+fn check(gateway: &gateway::State, has_consent_page: bool) -> CallerCheck {
+    CallerCheck { gateway: gateway.clone(), has_consent_page }
+}
+
+/// The protocol, as the SDK speaks it.
+fn service<S: ServerHandler + Clone>(gateway: &gateway::State, server: S) -> Router {
     let allowed = std::iter::once(&gateway.config.base_url).chain(&gateway.config.mcp_origins);
     // The host name is not checked: without a key a page that was rebound to this address gets nothing.
     let config = StreamableHttpServerConfig::default()
@@ -62,8 +76,7 @@ pub fn mount<S: ServerHandler + Clone>(
         Arc::new(NeverSessionManager::default()),
         config,
     );
-    let check = CallerCheck { gateway: gateway.clone(), has_consent_page };
-    Router::new().route_service(PATH, service).layer(middleware::from_fn_with_state(check, caller::identify))
+    Router::new().route_service(PATH, service)
 }
 
 /// The origin of a URL with its port.

@@ -6,10 +6,11 @@ use axum::body::Body;
 use http::{Response, StatusCode};
 use pyxis_gateway::approvals::delivery::{self, TransactionTimes};
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ContentBlock,
-    GetTaskParams, GetTaskResult, Implementation, JsonObject, ListResourceTemplatesResult, ListToolsResult,
-    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-    ServerCapabilities, ServerConfig, Tool, UpdateTaskParams,
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams,
+    ClientCapabilities, ContentBlock, GetTaskParams, GetTaskResult, Implementation, JsonObject,
+    ListResourceTemplatesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
+    UpdateTaskParams,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -23,6 +24,8 @@ use crate::long_responses::{self, LongResponses};
 use crate::pending::{self, Abilities, RequestStateSealer};
 use crate::{proxied, task, tools};
 
+/// The newest protocol version.
+pub(crate) const NEWEST: &str = "2026-07-28";
 /// Protocol versions, oldest first.
 const VERSIONS: &[ProtocolVersion] =
     &[ProtocolVersion::V_2025_06_18, ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];
@@ -59,14 +62,16 @@ impl McpServer {
         Ok(CallToolResult::structured(value).into())
     }
 
-    async fn call(
+    /// Uses a stored credential, or goes on waiting for the request that `state` names.
+    pub(crate) async fn call(
         &self,
-        context: &RequestContext<RoleServer>,
+        client: &ClientInfo,
         caller: &McpCaller,
-        request: CallToolRequestParams,
+        arguments: Option<JsonObject>,
+        state: Option<&str>,
     ) -> ToolResult {
-        match Call::read(request.arguments) {
-            Ok(call) => self.send(context, caller, &call, request.request_state.as_deref()).await,
+        match Call::read(arguments) {
+            Ok(call) => self.send(client, caller, &call, state).await,
             Err(error) => Ok(answer::failure(error).into()),
         }
     }
@@ -74,7 +79,7 @@ impl McpServer {
     /// Calls a tool of another MCP server.
     async fn proxied(
         &self,
-        context: &RequestContext<RoleServer>,
+        client: &ClientInfo,
         caller: &McpCaller,
         request: CallToolRequestParams,
     ) -> ToolResult {
@@ -86,21 +91,21 @@ impl McpServer {
             Err(error) => return Ok(answer::failure(format!("Pyxis: {error}")).into()),
         };
         let call = proxied::call(target, request.arguments);
-        self.send(context, caller, &call, request.request_state.as_deref()).await
+        self.send(client, caller, &call, request.request_state.as_deref()).await
     }
 
     /// Sends a request, or goes on waiting for the one that `state` names.
     async fn send(
         &self,
-        context: &RequestContext<RoleServer>,
+        client: &ClientInfo,
         caller: &McpCaller,
         call: &Call,
         state: Option<&str>,
     ) -> ToolResult {
         let answer = match state {
             None => {
-                let client = client(context);
-                let sent = self.requests.forward(caller, client.as_deref(), call).await.map_err(internal)?;
+                let name = client.name.as_deref();
+                let sent = self.requests.forward(caller, name, call).await.map_err(internal)?;
                 answer::of_forward(sent, &self.long, &caller.agent, call.tool.is_some()).await
             }
             Some(state) => match self.sealer.open(caller, call, state, self.requests.gateway.now()) {
@@ -115,7 +120,7 @@ impl McpServer {
                 pending::text(&self.requests.gateway, &waiting).into()
             }
             Answer::Pending(mut waiting) => {
-                let abilities = abilities(context);
+                let abilities = client.abilities;
                 if abilities.tasks {
                     // A task keeps its time of creation.
                     let times = self.times(caller, &waiting.txn_id).await?;
@@ -247,11 +252,14 @@ impl ServerHandler for McpServer {
                 Ok(Nothing {}) => self.services(&caller).await,
                 Err(error) => Ok(answer::failure(error).into()),
             },
-            "call" => self.call(&context, &caller, request).await,
+            "call" => {
+                let state = request.request_state.as_deref();
+                self.call(&ClientInfo::of(&context), &caller, request.arguments, state).await
+            }
             "wait" => self.wait(&caller, request.arguments).await,
             "withdraw" => self.withdraw(&caller, request.arguments).await,
             "explain" => self.explain(&caller, request.arguments).await,
-            _ => Box::pin(self.proxied(&context, &caller, request)).await,
+            _ => Box::pin(self.proxied(&ClientInfo::of(&context), &caller, request)).await,
         }
     }
 
@@ -326,20 +334,38 @@ fn caller(context: &RequestContext<RoleServer>) -> Result<McpCaller, ErrorData> 
     caller.cloned().ok_or_else(|| ErrorData::invalid_request("no agent key", None))
 }
 
-/// Name and version of a client that says them with this message. Earlier versions said them once, in a session.
-fn client(context: &RequestContext<RoleServer>) -> Option<String> {
-    let says_itself =
-        context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
-    context.client_info().filter(|_| says_itself).map(|client| format!("{} {}", client.name, client.version))
+/// The program that sends a message.
+pub(crate) struct ClientInfo {
+    /// Name and version, if they come with the message. Earlier versions said them once, in a session.
+    name: Option<String>,
+    abilities: Abilities,
 }
 
-fn abilities(context: &RequestContext<RoleServer>) -> Abilities {
-    let has_input =
-        context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
-    context.client_capabilities().map_or_else(Abilities::default, |client| Abilities {
-        tasks: client.supports_tasks(),
-        pages: has_input && client.elicitation.is_some_and(|elicitation| elicitation.url.is_some()),
-    })
+impl ClientInfo {
+    fn of(context: &RequestContext<RoleServer>) -> Self {
+        let (client, capabilities) = (context.client_info(), context.client_capabilities());
+        if context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28) {
+            return Self { name: client.map(|client| name(&client)), ..Self::able(capabilities, true) };
+        }
+        Self::able(capabilities, false)
+    }
+
+    /// The sender of a message of the newest version.
+    pub(crate) fn newest(client: &Implementation, capabilities: Option<ClientCapabilities>) -> Self {
+        Self { name: Some(name(client)), ..Self::able(capabilities, true) }
+    }
+
+    fn able(capabilities: Option<ClientCapabilities>, has_input: bool) -> Self {
+        let abilities = capabilities.map_or_else(Abilities::default, |client| Abilities {
+            tasks: client.supports_tasks(),
+            pages: has_input && client.elicitation.is_some_and(|elicitation| elicitation.url.is_some()),
+        });
+        Self { name: None, abilities }
+    }
+}
+
+fn name(client: &Implementation) -> String {
+    format!("{} {}", client.name, client.version)
 }
 
 /// A failure of the server itself. Its cause is logged, not told.

@@ -7,6 +7,7 @@ mod certificates;
 mod client;
 mod client_documents;
 mod command_line;
+mod direct;
 mod hostile;
 mod long_responses;
 mod oauth_attacks;

@@ -51,9 +51,15 @@ impl Mcp {
 
     /// A request whose headers fit its message.
     pub(super) fn request(&self, method: &str, params: &Value) -> Call {
+        self.request_of(&self.message(method, params))
+    }
+
+    /// A request with this message, whose headers fit it.
+    pub(super) fn request_of(&self, message: &Value) -> Call {
+        let (method, params) = (message["method"].as_str().unwrap(), &message["params"]);
         let call = self
             .client
-            .post("/mcp", &self.message(method, params))
+            .post("/mcp", message)
             .header("accept", "application/json, text/event-stream")
             .header("mcp-protocol-version", self.version);
         if self.version != NEWEST {
