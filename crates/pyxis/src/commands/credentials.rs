@@ -129,7 +129,7 @@ fn build(input: AddCredential) -> Result<CredentialInput> {
     let wanted = !sidecar || secret.secret_file.is_some() || secret.secret_env.is_some();
     let secret = if wanted { read(&secret)? } else { None };
     Ok(CredentialInput {
-        name,
+        name: name.get()?,
         description,
         connector: if sidecar { Connector::Sidecar } else { Connector::Direct },
         api_base,
@@ -187,7 +187,7 @@ fn signing_key(wanted: GenerateKey) -> Result<CredentialInput> {
     let imported = source.secret_file.is_some() || source.secret_env.is_some();
     let secret = if imported { read(&source)? } else { None };
     Ok(CredentialInput {
-        name,
+        name: name.get()?,
         description,
         connector: Connector::Direct,
         api_base: None,

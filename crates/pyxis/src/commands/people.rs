@@ -19,7 +19,7 @@ pub(super) async fn run(global: &Global, command: UserCommand) -> Result<()> {
     let state = &app.gateway;
     match command {
         UserCommand::Add { email, role, approve, policy } => {
-            let grants = grants(&approve, &policy);
+            let (email, grants) = (email.get()?, grants(&approve, &policy));
             let (user, link) = people::invite(state, &actor, &email, role.into(), &grants).await?;
             let told =
                 json!({ "id": user.id, "email": user.email, "role": user.role, "link": link.expose() });
