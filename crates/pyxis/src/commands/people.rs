@@ -104,7 +104,7 @@ async fn list(global: &Global, state: &State, actor: &Actor) -> Result<()> {
         })
     };
     let rows: Vec<_> = people::list(&state.store, actor.workspace).await?.into_iter().map(row).collect();
-    out::table(global.json, &["email", "role", "enabled", "last_sign_in_at"], &rows);
+    out::list(global.json, "people", &["email", "role", "enabled", "last_sign_in_at"], &rows);
     Ok(())
 }
 

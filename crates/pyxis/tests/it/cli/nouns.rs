@@ -50,7 +50,7 @@ async fn a_new_name_is_an_argument_or_an_option_but_not_two_different_ones() {
     let site = Site::bare(Setup::new()).await;
     let add = |names: &[&'static str]| {
         let rest = ["--auth", "bearer", "--allow-host", "api.example.com", "--secret-env", "SECRET"];
-        let mut command = site.app.command(&[&["credential", "add"], names, &rest[..]].concat());
+        let mut command = site.app.command(&[&["credential", "add"][..], names, &rest].concat());
         command.env("SECRET", "a-long-enough-secret");
         run(command)
     };
@@ -70,7 +70,7 @@ async fn a_new_name_is_an_argument_or_an_option_but_not_two_different_ones() {
     names.sort_unstable();
     assert_eq!(names, ["one", "signer", "three", "two"]);
 
-    let added = site.app.cli_json(&["user", "add", "a@people.example", "--role", "member"]).await;
+    let added = site.app.cli_json(&["user", "add", "a@people.example", "--role", "admin"]).await;
     assert_eq!(added["email"], "a@people.example");
     let both = ["user", "add", "b@people.example", "--email", "c@people.example"];
     let refused = site.app.cli(&both).await.expect(1);
