@@ -15,6 +15,9 @@ use crate::problem::kinds;
 /// Maximum size of a JSON body, in bytes.
 pub const MAX_JSON_BYTES: usize = 1024 * 1024;
 
+/// Longest unknown field that is compared with the known ones, which takes time in proportion to its length.
+const MAX_SUGGESTED_BYTES: usize = 64;
+
 /// A JSON request or response body.
 ///
 /// Unparsable JSON is refused with 400 `invalid_json`. Well-formed JSON with an unknown, missing or ill-typed field is
@@ -94,7 +97,7 @@ fn wrong_field(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem
 fn explanation(error: &serde_json::Error) -> String {
     let said = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());
-    let said = said.strip_suffix(&position).unwrap_or(&said);
+    let said = said.strip_suffix(position.as_str()).unwrap_or(&said);
     let Some((name, expected)) = said.strip_prefix("unknown field `").and_then(|rest| rest.split_once("`, "))
     else {
         return said.to_owned();
@@ -104,7 +107,8 @@ fn explanation(error: &serde_json::Error) -> String {
     if known.is_empty() {
         return "unknown field; there are no known fields".to_owned();
     }
-    let suggestion = suggestion(name, known.iter().copied());
+    let is_short = name.len() <= MAX_SUGGESTED_BYTES;
+    let suggestion = if is_short { suggestion(name, known.iter().copied()) } else { String::new() };
     format!("unknown field{suggestion}; known fields: {}", known.join(", "))
 }
 
