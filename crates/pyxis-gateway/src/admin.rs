@@ -3,6 +3,7 @@
 pub mod agents;
 pub mod api;
 pub mod approval_load;
+pub mod approver_count;
 pub mod audit;
 pub mod callers;
 pub mod channels;

@@ -3,6 +3,7 @@
 use axum::extract::{FromRequest, Request};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use pyxis_core::nearest::suggestion;
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_path_to_error::Segment;
@@ -13,6 +14,9 @@ use crate::problem::kinds;
 
 /// Maximum size of a JSON body, in bytes.
 pub const MAX_JSON_BYTES: usize = 1024 * 1024;
+
+/// Longest unknown field that is compared with the known ones, which takes time in proportion to its length.
+const MAX_SUGGESTED_BYTES: usize = 64;
 
 /// A JSON request or response body.
 ///
@@ -83,9 +87,29 @@ fn invalid(error: &serde_json::Error) -> Problem {
 fn wrong_field(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {
     let place = place(error);
     let field = if place.is_empty() { ".".to_owned() } else { place.join(".").replace(".[", "[") };
-    let detail =
-        if place.is_empty() { error.inner().to_string() } else { format!("{field}: {}", error.inner()) };
+    let said = explanation(error.inner());
+    let detail = if place.is_empty() { said } else { format!("{field}: {said}") };
     Problem::of(kinds::INVALID_FIELD, detail).with("field", field)
+}
+
+/// The error of serde without its position, which says nothing about a program's body. For an unknown field it names
+/// the known ones.
+fn explanation(error: &serde_json::Error) -> String {
+    let said = error.to_string();
+    let position = format!(" at line {} column {}", error.line(), error.column());
+    let said = said.strip_suffix(position.as_str()).unwrap_or(&said);
+    let Some((name, expected)) = said.strip_prefix("unknown field `").and_then(|rest| rest.split_once("`, "))
+    else {
+        return said.to_owned();
+    };
+    // The names stand between backticks: "expected one of `one`, `two`, `three`".
+    let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
+    if known.is_empty() {
+        return "unknown field; there are no known fields".to_owned();
+    }
+    let is_short = name.len() <= MAX_SUGGESTED_BYTES;
+    let suggestion = if is_short { suggestion(name, known.iter().copied()) } else { String::new() };
+    format!("unknown field{suggestion}; known fields: {}", known.join(", "))
 }
 
 /// Path of the error, outermost field first. For missing, unknown and duplicate fields, serde gives the name only
@@ -131,7 +155,10 @@ mod tests {
         assert_eq!(status(" [1]").status(), 422);
         let unknown = status("{\"count\":1,\"color\":2}");
         assert_eq!(unknown.status(), 422);
-        assert!(unknown.detail().starts_with("color: "), "{}", unknown.detail());
+        assert_eq!(unknown.detail(), "color: unknown field; known fields: count");
+        let near = status("{\"cuont\":1}");
+        assert_eq!(near.detail(), "cuont: unknown field (did you mean count?); known fields: count");
+        assert_eq!(status("{\"count\":true}").detail(), "count: invalid type: boolean `true`, expected u32");
         for text in ["{}", "", "{\"count\":1,\"count\":2}"] {
             let wrong = status(text);
             assert_eq!(

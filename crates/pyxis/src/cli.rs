@@ -4,6 +4,7 @@ mod audit;
 mod delivery;
 mod mcp;
 mod models;
+mod names;
 mod own_stamps;
 mod policies;
 mod run;
@@ -24,6 +25,7 @@ pub use audit::{AuditCommand, ExportFormat};
 pub use delivery::WebhookCommand;
 pub use mcp::{Connect, ConnectionCommand, McpBridge, McpToolCommand, ToolPermission};
 pub use models::{ActivityCommand, Add, Evaluate, FeaturesOf, ModelsCommand, Score, Train};
+pub use names::{NewCredentialName, NewUserEmail};
 pub use own_stamps::{AddressOptions, AllowListCommand, OnchainStampCommand, OwnStampOptions};
 pub use policies::{GrantCommand, PolicyCommand};
 pub use run::{HostOptions, Login, Others, ProxyOptions, RunOptions};
@@ -61,7 +63,7 @@ pub struct Global {
     /// Database: sqlite:PATH, postgres://… or the path of a SQLite file [default: pyxis.db in the data directory].
     #[arg(long, global = true, value_name = "URL")]
     database: Option<String>,
-    /// Source of the master key: <file:PATH> or env:NAME. Never the key itself.
+    /// Source of the master key: `file:PATH` or `env:NAME`. Never the key itself.
     #[arg(long, global = true, value_name = "SOURCE")]
     encryption_key: Option<String>,
     /// Log filter, for example info or debug.
@@ -122,7 +124,7 @@ pub enum Command {
         /// Owner's e-mail address.
         #[arg(long, default_value = "owner@localhost")]
         owner_email: String,
-        /// Make new keys in place of those never used: for a bootstrap that ended before it printed them.
+        /// Replace keys that were never used, for a bootstrap that was killed before it printed them.
         #[arg(long)]
         reissue: bool,
     },
@@ -130,7 +132,7 @@ pub enum Command {
     Migrate,
     /// Check the installation and print how to fix each problem.
     Doctor,
-    /// Ask a running server, or `pyxis proxy`, if it is ready, for at most 3 seconds. Exit 1 if it is not.
+    /// Check within 3 seconds whether a server or `pyxis proxy` is ready. Exit 1 if not.
     Healthcheck {
         /// Base URL to ask [default: the address that `serve` listens on, or that of `pyxis proxy` with --proxy].
         #[arg(long, value_name = "URL")]
@@ -153,25 +155,25 @@ pub enum Command {
         file: PathBuf,
     },
     /// Generate or replace the master key.
-    #[command(subcommand)]
+    #[command(subcommand, alias = "keys")]
     Key(KeyCommand),
     /// Manage workspaces.
-    #[command(subcommand)]
+    #[command(subcommand, alias = "workspaces")]
     Workspace(WorkspaceCommand),
     /// Manage people, their roles and their rights.
-    #[command(subcommand)]
+    #[command(subcommand, alias = "users")]
     User(UserCommand),
     /// Manage agents and their keys.
-    #[command(subcommand)]
+    #[command(subcommand, alias = "agents")]
     Agent(AgentCommand),
     /// Bridge standard input and output to the MCP server of a running Pyxis, for programs that speak only stdio.
     Mcp(McpBridge),
     /// Print the configuration that connects an agent's program to the MCP server; without a name, list the programs.
     Connect(Connect),
     /// List and revoke programs that are connected to agents.
-    #[command(subcommand)]
+    #[command(subcommand, alias = "connections")]
     Connection(ConnectionCommand),
-    /// Run a command whose requests to the hosts of stored credentials go through Pyxis, which attaches the secrets.
+    /// Run a command through Pyxis, which attaches secrets for stored hosts.
     Run(RunOptions),
     /// Serve the proxy of `pyxis run` to programs that it does not start, such as an agent in a container next to it.
     Proxy(ProxyOptions),
@@ -180,64 +182,64 @@ pub enum Command {
     /// Remove the saved login. Exit 3 if there is none.
     Logout,
     /// Manage stored credentials.
-    #[command(subcommand)]
+    #[command(subcommand, alias = "credentials")]
     Credential(CredentialCommand),
     /// List the tools of MCP servers and set their permissions.
-    #[command(subcommand)]
+    #[command(subcommand, alias = "mcp-tools")]
     McpTool(McpToolCommand),
     /// Set, print and explain policies.
-    #[command(subcommand)]
+    #[command(subcommand, alias = "policies")]
     Policy(PolicyCommand),
     /// List and end grants.
-    #[command(subcommand)]
+    #[command(subcommand, alias = "grants")]
     Grant(GrantCommand),
     /// Manage webhook endpoints and their deliveries.
-    #[command(subcommand)]
+    #[command(subcommand, alias = "webhooks")]
     Webhook(WebhookCommand),
     /// Manage scorers: weights and thresholds.
-    #[command(subcommand)]
+    #[command(subcommand, alias = "scorers")]
     Scorer(ScorerCommand),
-    /// List addresses that pass, for contracts.
-    #[command(subcommand)]
+    /// Export scores for contracts: Merkle lists and EAS attestations.
+    #[command(subcommand, alias = "scores")]
     Score(ScoreCommand),
     /// Score many addresses as a job.
     #[command(subcommand, visible_alias = "score-jobs")]
     ScoreJob(ScoreJobCommand),
     /// List and rotate the keys that sign scores.
-    #[command(subcommand)]
+    #[command(subcommand, alias = "score-keys")]
     ScoreKey(ScoreKeyCommand),
     /// Manage API keys for scoring.
-    #[command(subcommand)]
+    #[command(subcommand, alias = "api-keys")]
     ApiKey(ApiKeyCommand),
     /// Sign, import, explain and revoke Stamps.
     #[command(subcommand, alias = "stamp")]
     Stamps(StampsCommand),
     /// Manage allow lists: lists of addresses as a Stamp.
-    #[command(subcommand)]
+    #[command(subcommand, alias = "allow-lists")]
     AllowList(AllowListCommand),
     /// Manage on-chain Stamps: conditions on a chain as a Stamp.
-    #[command(subcommand)]
+    #[command(subcommand, alias = "onchain-stamps")]
     OnchainStamp(OnchainStampCommand),
     /// List and rotate the keys that sign the workspace's own Stamps.
-    #[command(subcommand)]
+    #[command(subcommand, alias = "stamp-keys")]
     StampKey(StampKeyCommand),
     /// Import the wallet activity that models score.
     #[command(subcommand)]
     Activity(ActivityCommand),
     /// Train, inspect and run models that score wallets by their activity.
-    #[command(subcommand)]
+    #[command(subcommand, alias = "model")]
     Models(ModelsCommand),
     /// Manage trusted issuers of verifiable credentials.
-    #[command(subcommand)]
+    #[command(subcommand, alias = "issuers")]
     Issuer(IssuerCommand),
     /// Manage proofs, their issuers and blocked addresses.
-    #[command(subcommand)]
+    #[command(subcommand, alias = "proof")]
     Proofs(ProofsCommand),
     /// List networks of the verification checks.
-    #[command(subcommand)]
+    #[command(subcommand, alias = "networks")]
     Network(NetworkCommand),
     /// Check an address.
-    #[command(subcommand)]
+    #[command(subcommand, alias = "checks")]
     Check(CheckCommand),
     /// Verify and print the audit trail.
     #[command(subcommand)]
@@ -291,7 +293,7 @@ pub enum KeyCommand {
     Generate,
     /// Wrap the data keys with a new master key; a running server keeps working.
     Rotate {
-        /// Source of the new key: <file:PATH> or env:NAME [default: generate one and replace master.key].
+        /// Source of the new key: `file:PATH` or `env:NAME` [default: generate one and replace master.key].
         #[arg(long, value_name = "SOURCE")]
         new_key: Option<String>,
     },
@@ -329,9 +331,8 @@ pub enum Mode {
 pub enum UserCommand {
     /// Add a person and print a sign-in link for them.
     Add {
-        /// E-mail address.
-        #[arg(long)]
-        email: String,
+        #[command(flatten)]
+        email: NewUserEmail,
         /// Role.
         #[arg(long, value_enum, default_value = "admin")]
         role: UserRole,
@@ -403,7 +404,7 @@ pub enum AgentCommand {
         /// Requests per hour [default: no limit].
         #[arg(long)]
         rate_limit_per_hour: Option<u32>,
-        /// Requests that may wait for approval at once, 1 to 100000 [default: 100].
+        /// Maximum pending requests, 1 to 100000 [default: 100].
         #[arg(long)]
         max_pending: Option<u32>,
         /// Credential that the agent may use; repeat for several [default: all].
@@ -417,7 +418,7 @@ pub enum AgentCommand {
         /// Requests per hour; 0 removes the limit.
         #[arg(long)]
         rate_limit_per_hour: Option<u32>,
-        /// Requests that may wait for approval at once, 1 to 100000.
+        /// Maximum pending requests, 1 to 100000.
         #[arg(long)]
         max_pending: Option<u32>,
     },
@@ -489,9 +490,8 @@ pub enum CredentialCommand {
 /// `pyxis credential generate-key`
 #[derive(Debug, Args)]
 pub struct GenerateKey {
-    /// Credential name.
-    #[arg(long)]
-    pub name: String,
+    #[command(flatten)]
+    pub name: NewCredentialName,
     /// Signature algorithm.
     #[arg(long, value_enum)]
     pub algorithm: SigningAlgorithm,
@@ -522,9 +522,8 @@ pub enum SigningAlgorithm {
 /// `pyxis credential add`
 #[derive(Debug, Args)]
 pub struct AddCredential {
-    /// Credential name.
-    #[arg(long)]
-    pub name: String,
+    #[command(flatten)]
+    pub name: NewCredentialName,
     /// Description.
     #[arg(long, default_value = "")]
     pub description: String,

@@ -107,7 +107,7 @@ async fn command(cli: Cli) -> Result<ExitCode> {
         Command::Bootstrap { owner_email, reissue } => {
             return bootstrap::run(&global, &owner_email, reissue).await;
         }
-        Command::Migrate => database::migrate(&global).await,
+        Command::Migrate => return database::migrate(&global).await,
         Command::Doctor => return database::doctor(&global).await,
         Command::Healthcheck { url, proxy } => {
             return Ok(healthcheck::run(&global, url.as_deref(), proxy).await);
@@ -156,10 +156,15 @@ async fn command(cli: Cli) -> Result<ExitCode> {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(error) => {
             let AlreadySo(why) = error.downcast()?;
-            tracing::warn!("{why}");
-            Ok(ExitCode::from(NOTHING_TO_DO))
+            Ok(nothing_to_do(why))
         }
     }
+}
+
+/// Prints why there was nothing to do, and returns the exit code that says so.
+fn nothing_to_do(why: impl std::fmt::Display) -> ExitCode {
+    out::notice(why);
+    ExitCode::from(NOTHING_TO_DO)
 }
 
 /// Reads the settings and starts the logs.

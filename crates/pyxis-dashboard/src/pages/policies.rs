@@ -2,16 +2,13 @@
 
 use axum::response::Response;
 use pyxis_core::clock::UnixMillis;
-use pyxis_core::eligibility;
 use pyxis_core::id::GrantId;
 use pyxis_core::policy::{Policy, Rule};
 use pyxis_gateway::Error as Service;
+use pyxis_gateway::admin::approver_count::ApproverCount;
 use pyxis_gateway::admin::policies::{self, Changed, ExplainedRequest, Explanation};
-use pyxis_gateway::admin::{credentials, grants, people, rights, staged, workspaces};
-use pyxis_store::credentials::CredentialRow;
+use pyxis_gateway::admin::{credentials, grants, staged, workspaces};
 use pyxis_store::lists::{self, CredentialItem, GrantItem, SortKey, StagedItem};
-use pyxis_store::passkeys;
-use pyxis_store::users::UserRow;
 
 use super::agents::unprocessable;
 use super::list_query::{ListQuery, ListSlot};
@@ -170,7 +167,9 @@ async fn page(state: &State, who: &SignedIn, name: &str, shown: PolicyListItem) 
     let stored = policies::get(&state.gateway.store, workspace, name).await?.map(|(_, policy)| policy);
     let chats = form::Chats::of(state);
     let mut warnings = match &stored {
-        Some(policy) => form::warnings(policy, &approvers(state, &row, policy).await?, &chats),
+        Some(policy) => {
+            form::warnings(policy, ApproverCount::of(&state.gateway.store, &row, policy).await?, &chats)
+        }
         None => Vec::new(),
     };
     warnings.extend(policies::warnings(&row, stored.as_ref(), mode));
@@ -187,25 +186,6 @@ async fn page(state: &State, who: &SignedIn, name: &str, shown: PolicyListItem) 
         explain: shown.explain,
         replay: shown.replay,
     })
-}
-
-/// The people who may approve with this policy.
-async fn approvers(
-    state: &State,
-    row: &CredentialRow,
-    policy: &Policy,
-) -> Result<Vec<form::Approver>, Error> {
-    let granted = rights::list(&state.gateway.store, row.workspace_id).await?;
-    let assigned = |user: &UserRow| {
-        granted.iter().any(|(whose, on, right)| *whose == user.id && *on == row.id && right.approve)
-    };
-    let mut people = people::list(&state.gateway.store, row.workspace_id).await?;
-    people.retain(|user| {
-        let listed = &policy.allowed_approvers;
-        user.disabled_at.is_none() && eligibility::may_approve(user.role, assigned(user), listed, &user.email)
-    });
-    let owners = passkeys::owners(&state.gateway.store, row.workspace_id).await.map_err(Service::from)?;
-    Ok(people.iter().map(|user| form::Approver { has_passkey: owners.contains(&user.id) }).collect())
 }
 
 /// A first policy starts like the gated mode: reading passes.

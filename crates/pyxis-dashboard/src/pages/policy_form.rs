@@ -3,6 +3,7 @@
 use pyxis_core::approval_mode::Channel;
 use pyxis_core::chat::ChatPlatform;
 use pyxis_core::policy::{Method, Policy, PolicyError};
+use pyxis_gateway::admin::approver_count::ApproverCount;
 use pyxis_gateway::admin::channels;
 use pyxis_gateway::channels::PLATFORMS;
 use pyxis_gateway::channels::platform::PlatformDescriptor;
@@ -11,14 +12,8 @@ use serde_json::{Map, Value, json};
 use super::sentence;
 use crate::State;
 use crate::form::Fields;
-use crate::text;
 use crate::view::policies::{MethodRule, PolicyForm};
 use crate::view::{Choice, Problems, RoomField};
-
-/// A person who may approve.
-pub(super) struct Approver {
-    pub(super) has_passkey: bool,
-}
 
 /// The methods of the form. HEAD follows GET.
 const METHODS: [Method; 7] = [
@@ -266,8 +261,8 @@ pub(super) fn field(name: &str) -> &'static str {
     }
 }
 
-/// Warnings about likely mistakes. `able` are the people who may approve with this policy.
-pub(super) fn warnings(policy: &Policy, able: &[Approver], chats: &Chats) -> Vec<String> {
+/// Warnings about likely mistakes. `able` counts the people who may approve with this policy.
+pub(super) fn warnings(policy: &Policy, able: ApproverCount, chats: &Chats) -> Vec<String> {
     let mut warnings = Vec::new();
     if !chats.offers(policy.channel) {
         warnings.push(
@@ -280,30 +275,6 @@ pub(super) fn warnings(policy: &Policy, able: &[Approver], chats: &Chats) -> Vec
     if policy.auto_approve_urls.iter().any(|pattern| pattern == "/") {
         warnings.push("The pattern / allows every URL with any method.".to_owned());
     }
-    let count = |people: usize| u32::try_from(people).unwrap_or(u32::MAX);
-    if count(able.len()) < policy.min_approvals {
-        warnings.push(format!(
-            "This policy needs {}, but {}. Requests that need approval can never be sent. Add people or lower the number.",
-            text::counted(policy.min_approvals.into(), "approver"),
-            qualifying(able.len(), "qualifies", "qualify")
-        ));
-    }
-    let with_passkey = able.iter().filter(|approver| approver.has_passkey).count();
-    if policy.passkey_required && count(with_passkey) < policy.min_approvals {
-        warnings.push(format!(
-            "This policy needs {} with a passkey, but {} one. Requests that need approval cannot be sent until enough approvers register a passkey under Account.",
-            text::counted(policy.min_approvals.into(), "approver"),
-            qualifying(with_passkey, "has", "have")
-        ));
-    }
+    warnings.extend(able.warnings(policy));
     warnings
-}
-
-/// `no one has`, `only 1 has`, `only 2 have`.
-fn qualifying(people: usize, one: &str, several: &str) -> String {
-    match people {
-        0 => format!("no one {one}"),
-        1 => format!("only 1 {one}"),
-        n => format!("only {n} {several}"),
-    }
 }

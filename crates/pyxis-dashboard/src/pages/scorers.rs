@@ -154,13 +154,12 @@ async fn page(
 
 fn freshness(found: &Rescore) -> Freshness {
     let outdated = text::grouped(count(found.outdated));
-    match (found.stored, found.outdated) {
+    let noun = if found.unscored > 0 { "scores" } else { "stored scores" };
+    match (found.stored + found.unscored, found.outdated) {
         (0, _) => Freshness::Nothing,
         (_, 0) => Freshness::Current,
         _ if found.running => Freshness::Running(outdated),
-        (stored, _) => {
-            Freshness::Outdated(format!("{outdated} of {} stored scores", text::grouped(count(stored))))
-        }
+        (all, _) => Freshness::Outdated(format!("{outdated} of {} {noun}", text::grouped(count(all)))),
     }
 }
 

@@ -373,7 +373,7 @@ fn check_mcp(name: &str, options: &CredentialOptions, (hosts, allow_http): (&[St
         Err(error) => return wrong(format!("must be the http or https URL of an MCP server: {error}")),
     };
     if target.scheme() == Scheme::Http && !allow_http {
-        return wrong("must be https, unless allow_http is set".to_owned());
+        return wrong("must be https, unless the credential's field allow_http is true".to_owned());
     }
     match AllowedHosts::parse(hosts) {
         Ok(hosts) if !hosts.admits(&target) => wrong(format!("add {} to allowed_hosts", target.authority())),

@@ -39,7 +39,7 @@ pub async fn refresh(state: &State, actor: &Actor, credential: &str) -> Result<(
     let document = policy.as_ref().map(|policy| policy.document.as_str());
     let resolved = ResolvedCredential::parse(row, document, ApprovalMode::Gated)?;
     if resolved.options.mcp_url.is_none() {
-        return Err(Error::field("mcp_url", "set it first: this credential is not one of an MCP server"));
+        return Err(Error::field("mcp_url", "set it first: the credential has no MCP server yet"));
     }
     mcp_servers::forget(state, &resolved).await;
     let asker = Asker { actor: actor.id.clone(), name: actor.name.clone() };

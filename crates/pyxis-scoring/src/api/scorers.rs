@@ -398,6 +398,6 @@ pub(super) async fn rescore(
     Ok((status, Json(told(found))))
 }
 
-fn told(Rescore { stored, outdated, running }: Rescore) -> RescoreProgressResponse {
+fn told(Rescore { stored, outdated, running, .. }: Rescore) -> RescoreProgressResponse {
     RescoreProgressResponse { stored, outdated, running }
 }

@@ -64,6 +64,8 @@ pub struct Rescore {
     pub stored: i64,
     /// Outdated scores. A request for one of them gets the correct score anyway.
     pub outdated: i64,
+    /// Outdated ones that are addresses without a stored score, of a scorer that is open to votes.
+    pub unscored: i64,
     /// True if a node is recomputing them.
     pub running: bool,
 }
@@ -200,7 +202,7 @@ pub async fn progress(
     } else {
         0
     };
-    Ok(Rescore { stored: found.stored, outdated: found.outdated + unscored, running })
+    Ok(Rescore { stored: found.stored, outdated: found.outdated + unscored, unscored, running })
 }
 
 /// Recomputes outdated scores and returns how many. `done` receives the number done. If another process is doing this,

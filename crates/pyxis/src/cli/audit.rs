@@ -20,7 +20,7 @@ pub enum AuditCommand {
         /// Number of records.
         #[arg(short = 'n', long, default_value_t = 20)]
         lines: u32,
-        /// Event to show, by its present or an earlier name. May be repeated.
+        /// Event to show, by its present or an earlier name; repeat for several.
         #[arg(long = "kind", value_name = "EVENT", value_parser = event)]
         events: Vec<AuditEvent>,
     },

@@ -34,7 +34,7 @@ pub enum ConnectionCommand {
         /// Agent name [default: all agents].
         agent: Option<String>,
     },
-    /// Revoke a connection; its tokens stop working at once.
+    /// Revoke a connection; its tokens stop working immediately.
     Revoke {
         /// Connection id.
         id: String,
@@ -79,7 +79,7 @@ pub enum McpToolCommand {
 /// Permission of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ToolPermission {
-    /// Calls are sent at once, as long as the definition stays the same.
+    /// Calls are sent immediately, as long as the definition stays the same.
     Pass,
     /// A person approves every call.
     Ask,

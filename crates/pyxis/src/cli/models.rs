@@ -41,10 +41,10 @@ pub enum ModelsCommand {
     List,
     /// Train models on labeled addresses and put them in force.
     Train(Train),
-    /// Print the quality of models, and write plots. With --labels, measure on those labels: by training again without
-    /// parts of them or, with --as-is, with the models in force, which must not have been trained on them.
+    /// Print the quality of models, and write plots. With --labels, measure on those labels, by training again without
+    /// parts of them. With --as-is, measure the models in force, which must not have been trained on those labels.
     Evaluate(Evaluate),
-    /// Score many addresses: the same scores as the endpoint.
+    /// Score many addresses, with the same results as the endpoint.
     Score(Score),
     /// List groups of wallets suspected to be one person, with the evidence.
     Clusters {

@@ -31,7 +31,7 @@ pub struct AddressOptions {
     /// Addresses.
     #[arg(value_name = "ADDRESS", required_unless_present = "file")]
     pub addresses: Vec<EvmAddress>,
-    /// File with an address on each line, or in the first column of a CSV file; - reads standard input.
+    /// File with one address per line, or CSV with addresses in the first column; - reads standard input.
     #[arg(long, value_name = "FILE", conflicts_with = "addresses")]
     pub file: Option<PathBuf>,
 }
@@ -52,7 +52,7 @@ pub enum AllowListCommand {
     Show {
         /// Name of the list.
         name: StampName,
-        /// Print its addresses instead, one on each line.
+        /// Print its addresses instead, one per line.
         #[arg(long)]
         addresses: bool,
     },

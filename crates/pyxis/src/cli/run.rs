@@ -15,7 +15,7 @@ pub struct RunOptions {
     /// Environment variable that holds the agent key; without it, the key of `pyxis login` is used.
     #[arg(long, value_name = "NAME", default_value = "PX_AGENT_KEY")]
     pub agent_key_env: String,
-    /// Agent of this installation to act as, without its key: a token is made in the database for this run.
+    /// Agent to act as, with a token made for this run instead of its key.
     #[arg(long, value_name = "NAME", conflicts_with = "agent_key_env")]
     pub agent: Option<String>,
     #[command(flatten)]
@@ -31,7 +31,7 @@ pub struct HostOptions {
     /// Credential of a host that several credentials allow; repeat for several.
     #[arg(long = "use", value_name = "HOST=CREDENTIAL")]
     pub choices: Vec<String>,
-    /// Treatment of hosts that no credential allows.
+    /// Handling of hosts that no credential allows.
     #[arg(long, value_enum, default_value = "tunnel")]
     pub others: Others,
 }
@@ -51,7 +51,7 @@ pub struct ProxyOptions {
     /// URL of the server [default: `PX_URL`, or else that of `pyxis login`].
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
-    /// Environment variable that holds the agent key; or name a file in the variable of that name with `_FILE`.
+    /// Environment variable that holds the agent key; the variable with `_FILE` appended may name a file.
     #[arg(long, value_name = "NAME", default_value = "PX_AGENT_KEY")]
     pub agent_key_env: String,
     #[command(flatten)]
@@ -73,7 +73,7 @@ impl ProxyOptions {
     }
 }
 
-/// Treatment of hosts that no credential allows.
+/// Handling of hosts that no credential allows.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Others {
     /// Connect to them and pass everything on unread.

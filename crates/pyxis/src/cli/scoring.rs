@@ -45,7 +45,7 @@ pub enum ScorerCommand {
         #[arg(long)]
         threshold: Option<Decimal>,
     },
-    /// Create the sandbox scorer with its test wallets, or what is missing of them, and print it.
+    /// Create the sandbox scorer and its test wallets, add missing ones, and print them.
     Sandbox,
     /// Write all scored addresses of a scorer to a file.
     Export {
@@ -57,8 +57,7 @@ pub enum ScorerCommand {
         /// Format [default: parquet for a name that ends in .parquet, otherwise csv].
         #[arg(long, value_parser = ["csv", "parquet"])]
         format: Option<String>,
-        /// Moment that is over, for example 2026-01-31T09:05:00Z: the scores as answered before it [default: the scores
-        /// as they stand].
+        /// Past time (RFC 3339): latest responses before it [default: current scores].
         #[arg(long, value_name = "TIME", value_parser = time)]
         at: Option<UnixMillis>,
     },
@@ -85,8 +84,7 @@ pub enum ScoreCommand {
         /// Scorer number.
         #[arg(long, value_name = "ID")]
         scorer: ScorerId,
-        /// Moment that is over, for example 2026-01-31T09:05:00Z: the scores as answered before it [default: the scores
-        /// as they stand].
+        /// Past time (RFC 3339): latest responses before it [default: current scores].
         #[arg(long, value_name = "TIME", value_parser = time)]
         at: Option<UnixMillis>,
         /// New file, as @openzeppelin/merkle-tree loads it.
@@ -139,7 +137,7 @@ pub enum ScoreKeyCommand {
         /// Form of the signed score: es256 (tokens) or eip712 (EVM contracts).
         #[arg(value_parser = ["es256", "eip712"])]
         scheme: String,
-        /// Days until the new key signs, 0 to 30; it is published at once [default: 0].
+        /// Days until the new key signs, 0 to 30; it is published immediately [default: 0].
         #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u8).range(..=30))]
         after: Option<u8>,
         /// Stop publishing the earlier keys, because others may know them. What they signed is void.
@@ -203,15 +201,14 @@ pub enum ApiKeyKind {
 pub struct AddApiKey {
     /// Name of the key.
     pub name: String,
-    /// Place of the key: a server, or pages with the widget.
+    /// Kind of key: server, or publishable for pages with the widget.
     #[arg(long, value_enum, default_value_t)]
     pub kind: ApiKeyKind,
     /// Scorer number of a publishable key.
     #[arg(long, value_name = "ID", required_if_eq("kind", "publishable"))]
     pub scorer: Option<ScorerId>,
-    /// Origin of a publishable key's pages, for example `https://app.example.org`; or `http://localhost:*` for
-    /// development.
-    /// Repeatable.
+    /// Origin of a publishable key's pages, for example `https://app.example.org`, or `http://localhost:*` for
+    /// development; repeat for several.
     #[arg(long = "origin", value_name = "ORIGIN", required_if_eq("kind", "publishable"))]
     pub origins: Vec<String>,
     /// Tier of the Stamps endpoints, 1 to 4.
@@ -246,7 +243,7 @@ pub enum StampsCommand {
 /// `pyxis stamps show|sign|revoke`
 #[derive(Debug, Subcommand)]
 pub enum ManageStamps {
-    /// Sign credentials with the workspace's own key and print them, one on each line. Nothing is stored.
+    /// Sign credentials with the workspace's own key and print them, one per line. Nothing is stored.
     Sign(SignStamps),
     /// Explain an address's Stamps: the contribution of each to a scorer, and why.
     Show {
@@ -286,7 +283,7 @@ pub struct SignStamps {
     /// Nullifier of the account behind the credential; repeat it for several [default: one for the address].
     #[arg(long, value_name = "TEXT", requires = "address")]
     pub nullifier: Vec<Nullifier>,
-    /// File with a holder on each line: ADDRESS, or ADDRESS,NULLIFIER,…; - reads standard input.
+    /// File with one holder per line: ADDRESS, or ADDRESS,NULLIFIER,…; - reads standard input.
     #[arg(long, value_name = "FILE", conflicts_with = "address")]
     pub file: Option<PathBuf>,
     /// Days until the credentials expire, 1 to 3650.
@@ -302,7 +299,7 @@ pub struct SignStamps {
 pub enum StampKeyCommand {
     /// List the keys, newest first. The first one is made when something is first signed.
     List,
-    /// Sign with a new key, whose issuer is trusted at once. Stamps of the earlier keys stay.
+    /// Sign with a new key, whose issuer is trusted immediately. Stamps of the earlier keys stay.
     Rotate {
         /// Stop trusting the issuers of the earlier keys, because others may know them.
         #[arg(long)]

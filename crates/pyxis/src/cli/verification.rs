@@ -52,7 +52,7 @@ pub enum ProofsCommand {
         /// Nullifier.
         #[arg(long)]
         nullifier: ProofNullifier,
-        /// Source of the issuer's key: <file:PATH> or env:NAME.
+        /// Source of the issuer's key: `file:PATH` or `env:NAME`.
         #[arg(long, value_name = "SOURCE")]
         key: String,
     },
@@ -71,7 +71,7 @@ pub enum ProofsCommand {
         /// Days until the proof expires.
         #[arg(long, default_value_t = 365)]
         days: u16,
-        /// Source of the issuer's key: <file:PATH> or env:NAME.
+        /// Source of the issuer's key: `file:PATH` or `env:NAME`.
         #[arg(long, value_name = "SOURCE")]
         key: String,
     },
@@ -81,10 +81,10 @@ pub enum ProofsCommand {
         file: PathBuf,
     },
     /// Manage trusted issuers of proofs.
-    #[command(subcommand)]
+    #[command(subcommand, alias = "issuers")]
     Issuer(ProofIssuerCommand),
     /// List and rotate the keys that sign attestations.
-    #[command(subcommand)]
+    #[command(subcommand, alias = "key")]
     Keys(AttestationKeysCommand),
     /// Block an address, so that its proofs no longer count. Exit 3 if it is already blocked.
     Block {

@@ -17,7 +17,7 @@ use pyxis_store::activity;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{NOTHING_TO_DO, open, out};
+use super::{nothing_to_do, open, out};
 use crate::app::App;
 use crate::cli::{ActivityCommand, Global};
 
@@ -28,7 +28,8 @@ pub(super) async fn run(global: &Global, command: ActivityCommand) -> Result<Exi
         ActivityCommand::List => list(&app, global.json).await,
         ActivityCommand::Remove { source } => {
             if !activity::remove_import(&app.store, &source).await? {
-                return Ok(ExitCode::from(NOTHING_TO_DO));
+                let why = "no imported file has this SHA-256; `pyxis activity list` prints those that do";
+                return Ok(nothing_to_do(why));
             }
             tell(global.json, &[], Some(&rebuild(&app, false).await?));
             Ok(ExitCode::SUCCESS)
@@ -51,7 +52,12 @@ async fn list(app: &App, as_json: bool) -> Result<ExitCode> {
             })
         })
         .collect();
-    out::table(as_json, &["name", "lines", "accepted", "rejected", "finished_at", "source"], &rows);
+    out::list(
+        as_json,
+        "imported files",
+        &["name", "lines", "accepted", "rejected", "finished_at", "source"],
+        &rows,
+    );
     Ok(ExitCode::SUCCESS)
 }
 
@@ -72,7 +78,7 @@ async fn import(app: &App, as_json: bool, files: &[PathBuf], defer: bool) -> Res
         let rebuilt = if defer { None } else { Some(rebuild(app, false).await?) };
         tell(as_json, &imported, rebuilt.as_ref());
     } else if failure.is_none() {
-        return Ok(ExitCode::from(NOTHING_TO_DO));
+        return Ok(nothing_to_do("every file was already imported"));
     }
     if let Some(error) = failure {
         return Err(error);
@@ -109,7 +115,7 @@ async fn import_file(app: &App, file: &Path) -> Result<Imported> {
 
 fn show(bar: &ProgressBar, bytes: u64, lines: i64) {
     bar.set_position(bytes);
-    bar.set_message(format!("{lines} lines stored"));
+    bar.set_message(format!("{} stored", out::counted(lines, "line")));
 }
 
 /// The SHA-256 of a file, hex.
@@ -151,7 +157,7 @@ fn tell(as_json: bool, imported: &[(String, Imported)], rebuilt: Option<&Rebuilt
         let before = if done.new { "" } else { ", all of them in an earlier import" };
         out::line(format_args!(
             "{name}: {} imported, {} rejected{before}",
-            out::lines(done.accepted.unsigned_abs()),
+            out::counted(done.accepted, "line"),
             done.rejected
         ));
         if done.new {
@@ -171,8 +177,12 @@ fn tell(as_json: bool, imported: &[(String, Imported)], rebuilt: Option<&Rebuilt
         ));
     };
     out::line(format_args!(
-        "{} transfers of {} addresses; {} wallets can be scored, {} of them new or changed; {} suspected groups",
-        rebuilt.transfers, rebuilt.addresses, rebuilt.wallets, rebuilt.changed, rebuilt.groups
+        "{} of {}; {} can be scored, {} of them new or changed; {}",
+        out::counted(rebuilt.transfers, "transfer"),
+        out::counted(rebuilt.addresses, "address"),
+        out::counted(rebuilt.wallets, "wallet"),
+        rebuilt.changed,
+        out::counted(rebuilt.groups, "suspected group")
     ));
 }
 

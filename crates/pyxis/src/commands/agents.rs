@@ -32,11 +32,11 @@ pub(super) async fn run(global: &Global, command: AgentCommand) -> Result<()> {
             if global.json {
                 out::json(&shown(&agent));
             } else {
-                let limit = agent.row.rate_limit_per_hour.map(|n| n.to_string());
+                let hourly = agent.row.rate_limit_per_hour.map(|limit| out::counted(limit, "request"));
                 out::line(format_args!(
-                    "{name}: {} requests per hour, {} pending approvals",
-                    limit.as_deref().unwrap_or("unlimited"),
-                    agent.row.max_pending
+                    "{name}: {} per hour, {}",
+                    hourly.as_deref().unwrap_or("unlimited requests"),
+                    out::counted(agent.row.max_pending, "pending approval")
                 ));
             }
         }
@@ -51,7 +51,7 @@ pub(super) async fn run(global: &Global, command: AgentCommand) -> Result<()> {
                 "key_hint",
                 "last_used_at",
             ];
-            out::table(global.json, &columns, &rows);
+            out::list(global.json, "agents", &columns, &rows);
         }
         AgentCommand::Enable { name } => set_enabled(&app, &actor, &name, true, global.json).await?,
         AgentCommand::Disable { name } => set_enabled(&app, &actor, &name, false, global.json).await?,

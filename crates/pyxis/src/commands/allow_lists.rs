@@ -30,7 +30,7 @@ pub(super) async fn run(global: &Global, command: AllowListCommand) -> Result<Ex
         AllowListCommand::List => {
             let lists = allow_lists::list(state, &actor).await?;
             let rows: Vec<Value> = lists.iter().map(shown).collect();
-            out::table(global.json, COLUMNS, &rows);
+            out::list(global.json, "allow lists", COLUMNS, &rows);
             true
         }
         AllowListCommand::Show { name, addresses: false } => {
@@ -106,10 +106,8 @@ fn read(options: AddressOptions) -> Result<Vec<EvmAddress>> {
 fn print(as_json: bool, name: &StampName, done: &str, change: ListChange) -> bool {
     let ListChange { changed, withdrawn } = change;
     let value = json!({ "name": name, "changed": changed, "withdrawn": withdrawn });
-    let plural = |count, one, many| if count == 1 { one } else { many };
-    let addresses = plural(changed, "address", "addresses");
-    let stamps = plural(withdrawn, "Stamp", "Stamps");
-    let text = format!("{name}: {changed} {addresses} {done}, {withdrawn} {stamps} withdrawn");
+    let (addresses, stamps) = (out::counted(changed, "address"), out::counted(withdrawn, "Stamp"));
+    let text = format!("{name}: {addresses} {done}, {stamps} withdrawn");
     out::outcome(as_json, &value, text);
     changed > 0
 }

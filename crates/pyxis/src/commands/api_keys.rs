@@ -47,7 +47,7 @@ pub(super) async fn run(global: &Global, command: ApiKeyCommand) -> Result<ExitC
                 "last_used_at",
                 "revoked_at",
             ];
-            out::table(global.json, &columns, &rows);
+            out::list(global.json, "API keys", &columns, &rows);
             true
         }
         ApiKeyCommand::SetTier { id, tier, limit, models } => {

@@ -48,8 +48,9 @@ async fn verify(app: &App, as_json: bool) -> Result<ExitCode> {
     } else {
         match damage {
             None => out::line(format_args!(
-                "verified {} records and {} signed heads",
-                verdict.records, verdict.checkpoints
+                "verified {} and {}",
+                out::counted(verdict.records, "record"),
+                out::counted(verdict.checkpoints, "signed head")
             )),
             Some(damage) => out::line(format_args!("DAMAGED at record {}: {}", damage.seq, damage.kind)),
         }

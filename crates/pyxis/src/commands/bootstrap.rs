@@ -16,7 +16,7 @@ use pyxis_scoring::service::scorers::{self, ScorerInput};
 use pyxis_store::workspaces::WorkspaceRow;
 use serde_json::json;
 
-use super::{NOTHING_TO_DO, open_with, out, quiet, settings};
+use super::{nothing_to_do, open_with, out, quiet, settings};
 use crate::app::App;
 use crate::cli::Global;
 
@@ -45,11 +45,10 @@ pub(super) async fn run(global: &Global, owner_email: &str, again: bool) -> Resu
         _ => None,
     };
     let Some(first) = first else {
-        tracing::warn!(
+        return Ok(nothing_to_do(
             "this database already has a workspace; nothing was changed. If its keys were never received, \
-             --reissue replaces those that were never used"
-        );
-        return Ok(ExitCode::from(NOTHING_TO_DO));
+             --reissue replaces those that were never used",
+        ));
     };
     app.gateway.audit.stop().await?;
     print(global.json, &first);

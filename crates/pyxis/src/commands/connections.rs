@@ -39,7 +39,7 @@ pub(super) async fn run(global: &Global, command: ConnectionCommand) -> Result<(
             };
             let rows: Vec<_> = found.into_iter().map(shown).collect();
             let columns = ["id", "agent", "client_name", "destination", "allowed_by", "last_used_at"];
-            out::table(global.json, &columns, &rows);
+            out::list(global.json, "connected programs", &columns, &rows);
         }
         ConnectionCommand::Revoke { id } => {
             let known = "`pyxis connection list` shows the ids";

@@ -10,8 +10,9 @@ use pyxis_core::nearest::suggestion;
 use pyxis_core::policy::Policy;
 use pyxis_core::presets::Preset;
 use pyxis_core::secret::SecretString;
+use pyxis_core::target::Target;
 use pyxis_gateway::admin::credentials::{self, CredentialInput};
-use pyxis_gateway::{CredentialOptions, SecretValue, State};
+use pyxis_gateway::{Actor, CredentialOptions, Error, SecretValue, State};
 use pyxis_store::credentials::CredentialRow;
 use serde_json::{Value, json};
 
@@ -61,7 +62,7 @@ pub(super) async fn run(global: &Global, command: CredentialCommand) -> Result<(
             let rows: Vec<_> =
                 credentials::list(&state.store, actor.workspace).await?.iter().map(shown).collect();
             let columns = ["name", "connector", "allowed_hosts", "version", "description"];
-            out::table(global.json, &columns, &rows);
+            out::list(global.json, "credentials", &columns, &rows);
         }
         CredentialCommand::SetSecret { name, secret } => {
             let secret = read(&secret)?.context("no secret was given")?;
@@ -82,7 +83,7 @@ pub(super) async fn run(global: &Global, command: CredentialCommand) -> Result<(
             }
         }
         CredentialCommand::Verify { name, url } => {
-            let status = credentials::verify(state, &actor, &name, url.as_deref()).await?;
+            let status = verified(state, &actor, &name, url.as_deref()).await?;
             if global.json {
                 out::json(&json!({ "name": name, "status": status, "ok": (200..400).contains(&status) }));
             } else {
@@ -92,6 +93,20 @@ pub(super) async fn run(global: &Global, command: CredentialCommand) -> Result<(
     }
     app.gateway.audit.stop().await?;
     Ok(())
+}
+
+/// Status of a probe. A failure to connect names the host.
+async fn verified(state: &State, actor: &Actor, name: &str, url: Option<&str>) -> Result<u16> {
+    match credentials::verify(state, actor, name, url).await {
+        Err(error @ (Error::Unreachable(_) | Error::ConnectTimeout | Error::UpstreamTimeout)) => {
+            let row = credentials::get(&state.store, actor.workspace, name).await?;
+            let probed = url.map(str::to_owned).or_else(|| credentials::probe(&row));
+            let dialed = row.api_base.or(probed).unwrap_or_default();
+            let host = Target::parse(&dialed).map_or(dialed, |target| target.authority());
+            Err(anyhow::Error::new(error).context(host))
+        }
+        done => Ok(done?),
+    }
 }
 
 /// Prints warnings to standard error.
@@ -129,7 +144,7 @@ fn build(input: AddCredential) -> Result<CredentialInput> {
     let wanted = !sidecar || secret.secret_file.is_some() || secret.secret_env.is_some();
     let secret = if wanted { read(&secret)? } else { None };
     Ok(CredentialInput {
-        name,
+        name: name.get()?,
         description,
         connector: if sidecar { Connector::Sidecar } else { Connector::Direct },
         api_base,
@@ -187,7 +202,7 @@ fn signing_key(wanted: GenerateKey) -> Result<CredentialInput> {
     let imported = source.secret_file.is_some() || source.secret_env.is_some();
     let secret = if imported { read(&source)? } else { None };
     Ok(CredentialInput {
-        name,
+        name: name.get()?,
         description,
         connector: Connector::Direct,
         api_base: None,

@@ -17,7 +17,7 @@ use pyxis_store::cipher::Keyring;
 use pyxis_store::{Engine, Store};
 use serde_json::json;
 
-use super::{AlreadySo, out, quiet, settings};
+use super::{NOTHING_TO_DO, out, quiet, settings};
 use crate::app;
 use crate::cli::Global;
 use crate::config::Config;
@@ -27,7 +27,7 @@ use crate::open_files;
 use crate::serve::default_base_url;
 use crate::signed_head;
 
-pub(super) async fn migrate(global: &Global) -> Result<()> {
+pub(super) async fn migrate(global: &Global) -> Result<ExitCode> {
     let config = settings(&quiet(global.flags()))?;
     // An empty PostgreSQL database may be migrated before its first start.
     if config.database.sqlite_path().is_some() {
@@ -35,13 +35,15 @@ pub(super) async fn migrate(global: &Global) -> Result<()> {
     }
     let store = app::connect_store(&config)?;
     let before = store.schema_version().await?;
-    let version = app::migrate(&store).await?;
-    if global.json {
-        out::json(&json!({ "schema_version": version }));
+    let level = app::migrate(&store).await?;
+    let is_current = before == level;
+    let value = json!({ "schema_version": level });
+    if is_current {
+        out::outcome(global.json, &value, format_args!("level {level}: nothing to do"));
     } else {
-        out::line(format_args!("the schema is at version {version}"));
+        out::outcome(global.json, &value, format_args!("the schema is now at level {level}"));
     }
-    if before == version { Err(AlreadySo("nothing to do".to_owned()).into()) } else { Ok(()) }
+    Ok(if is_current { ExitCode::from(NOTHING_TO_DO) } else { ExitCode::SUCCESS })
 }
 
 struct Finding {

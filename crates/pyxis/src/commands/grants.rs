@@ -31,7 +31,7 @@ pub(super) async fn run(global: &Global, command: GrantCommand) -> Result<()> {
                 })
                 .collect();
             let columns = ["id", "method", "route", "created_by", "expires_at", "uses", "ended_reason"];
-            out::table(global.json, &columns, &rows);
+            out::list(global.json, "grants", &columns, &rows);
         }
         GrantCommand::Revoke { id } => {
             let id = id.parse().ok().context("not a grant id; `pyxis grant list` shows the ids")?;

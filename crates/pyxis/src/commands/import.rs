@@ -94,7 +94,7 @@ fn tell(as_json: bool, done: &ImportProgress, rejects: &Path) {
     }
     out::line(format_args!(
         "{}: {} stored, {} replaced, {} already stored, {} rejected",
-        out::lines(done.lines),
+        out::counted(done.lines, "line"),
         done.accepted,
         done.replaced,
         done.unchanged,

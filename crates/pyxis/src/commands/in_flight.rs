@@ -69,8 +69,8 @@ fn print(global: &Global, from: UnixMillis, to: UnixMillis, found: &[Value]) {
         ));
     }
     out::line(format_args!(
-        "{} requests between {} and {}; compare each with its upstream",
-        found.len(),
+        "{} between {} and {}; compare each with its upstream",
+        out::counted(found.len(), "request"),
         from.to_rfc3339(),
         to.to_rfc3339()
     ));

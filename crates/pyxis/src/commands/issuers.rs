@@ -26,7 +26,7 @@ pub(super) async fn run(global: &Global, command: IssuerCommand) -> Result<ExitC
         IssuerCommand::List => {
             let rows: Vec<_> =
                 issuers::list(&state.store, actor.workspace).await?.iter().map(shown).collect();
-            out::table(global.json, &["name", "did", "created_at"], &rows);
+            out::list(global.json, "trusted issuers", &["name", "did", "created_at"], &rows);
             true
         }
         IssuerCommand::Remove { did } => {

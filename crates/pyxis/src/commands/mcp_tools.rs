@@ -21,7 +21,7 @@ pub(super) async fn run(global: &Global, command: McpToolCommand) -> Result<()> 
     match command {
         McpToolCommand::List { credential } => list(global, state, &actor, &credential).await?,
         McpToolCommand::Show { credential, tool } => {
-            let row = mcp_tools::get(&state.store, actor.workspace, &credential, &tool).await?;
+            let row = find(state, &actor, &credential, &tool).await?;
             if global.json {
                 out::json(&shown(&row));
             } else {
@@ -53,14 +53,7 @@ pub(super) async fn run(global: &Global, command: McpToolCommand) -> Result<()> 
 async fn list(global: &Global, state: &State, actor: &Actor, credential: &str) -> Result<()> {
     let rows = mcp_tools::list(&state.store, actor.workspace, credential).await?;
     if rows.is_empty() {
-        let row = credentials::get(&state.store, actor.workspace, credential).await?;
-        let is_server =
-            serde_json::from_str::<Value>(&row.options).is_ok_and(|all| all["mcp_url"].is_string());
-        out::notice(if is_server {
-            format!("no tool of {credential} is known; `pyxis mcp-tool refresh {credential}` asks its server")
-        } else {
-            no_server(credential)
-        });
+        out::notice(no_tool(state, actor, credential).await?);
     }
     let of_table = |row| {
         let mut value = shown(row);
@@ -75,6 +68,26 @@ async fn list(global: &Global, state: &State, actor: &Actor, credential: &str) -
     let columns = ["name", "permission", "changed", "offered", "fingerprint", "description"];
     out::table(global.json, &columns, &rows);
     Ok(())
+}
+
+/// The tool; the error for a credential without any known tool names the next step.
+async fn find(state: &State, actor: &Actor, credential: &str, tool: &str) -> Result<McpToolRow> {
+    let known = mcp_tools::list(&state.store, actor.workspace, credential).await?;
+    if known.is_empty() {
+        bail!(no_tool(state, actor, credential).await?);
+    }
+    Ok(mcp_tools::get(&state.store, actor.workspace, credential, tool).await?)
+}
+
+/// Reason that no tool of a credential is known, with the next step.
+async fn no_tool(state: &State, actor: &Actor, credential: &str) -> Result<String> {
+    let row = credentials::get(&state.store, actor.workspace, credential).await?;
+    let is_server = serde_json::from_str::<Value>(&row.options).is_ok_and(|all| all["mcp_url"].is_string());
+    Ok(if is_server {
+        format!("no tool of {credential} is known; `pyxis mcp-tool refresh {credential}` asks its server")
+    } else {
+        no_server(credential)
+    })
 }
 
 fn no_server(credential: &str) -> String {
@@ -126,7 +139,7 @@ async fn set(
     permission: ToolPermission,
     fingerprint: Option<&str>,
 ) -> Result<McpToolRow> {
-    let row = mcp_tools::get(&state.store, actor.workspace, credential, tool).await?;
+    let row = find(state, actor, credential, tool).await?;
     let read = format!("`pyxis mcp-tool show {credential} {tool}`");
     let seen = row.seen_fingerprint.as_str();
     match fingerprint.map(str::trim) {

@@ -17,7 +17,7 @@ use pyxis_scoring::service::clusters::ClusterFormat;
 use pyxis_store::models;
 use serde_json::{Value, json};
 
-use super::{NOTHING_TO_DO, activity, open, out};
+use super::{activity, nothing_to_do, open, out};
 use crate::app::App;
 use crate::cli::{Evaluate, Global, ModelsCommand, Train};
 
@@ -48,7 +48,7 @@ pub(super) async fn run(global: &Global, command: ModelsCommand) -> Result<ExitC
         }
         ModelsCommand::Remove { model } => {
             if !own::remove(&app, model).await? {
-                return Ok(ExitCode::from(NOTHING_TO_DO));
+                return Ok(nothing_to_do(format_args!("no model of your own replaces {model}")));
             }
             out::outcome(
                 global.json,
@@ -61,7 +61,7 @@ pub(super) async fn run(global: &Global, command: ModelsCommand) -> Result<ExitC
         ModelsCommand::Reset => {
             let held = app.scoring.models.current().await?;
             if held.installed().is_none() || !models::uninstall(&app.store, SystemClock.now()).await? {
-                return Ok(ExitCode::from(NOTHING_TO_DO));
+                return Ok(nothing_to_do("the built-in models are already in force"));
             }
             out::outcome(global.json, &json!({ "reset": true }), "the built-in models are in force");
             activity::follow(&app).await?;
@@ -83,12 +83,12 @@ async fn list(app: &App, as_json: bool) -> Result<()> {
     let origin =
         held.installed().map_or_else(|| "built in".to_owned(), |number| format!("revision {number}"));
     out::line(format_args!(
-        "{origin}, trained {} with seed {} on {} addresses ({} human) and {} transfers, fingerprint {}",
+        "{origin}, trained {} with seed {} on {} ({} human) and {}, fingerprint {}",
         card.trained_at,
         card.seed,
-        card.data.labelled,
+        out::counted(card.data.labelled, "address"),
         card.data.humans,
-        card.data.transfers,
+        out::counted(card.data.transfers, "transfer"),
         held.fingerprint
     ));
     quality::print(card);

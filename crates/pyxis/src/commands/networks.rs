@@ -17,7 +17,7 @@ pub(super) async fn run(global: &Global, command: NetworkCommand) -> Result<Exit
             let rows: Vec<Value> = networks::list(&app.verify).await.iter().map(shown).collect();
             let columns =
                 ["name", "chain_id", "kinds", "sources", "clock", "head", "head_at", "latency_ms", "error"];
-            out::table(global.json, &columns, &rows);
+            out::list(global.json, "networks", &columns, &rows);
         }
     }
     Ok(ExitCode::SUCCESS)

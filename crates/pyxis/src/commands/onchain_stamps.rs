@@ -57,7 +57,12 @@ fn unique(settings: Vec<(String, String)>) -> Result<BTreeMap<String, String>> {
 }
 
 fn print(as_json: bool, rows: &[Value]) {
-    out::table(as_json, &["name", "kind", "network", "settings", "valid_days", "issued"], rows);
+    out::list(
+        as_json,
+        "on-chain Stamps",
+        &["name", "kind", "network", "settings", "valid_days", "issued"],
+        rows,
+    );
 }
 
 fn shown(stamp: &OnChainStamp) -> Value {

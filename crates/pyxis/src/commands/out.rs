@@ -1,5 +1,6 @@
 //! Output of commands: data to standard output, notices to standard error.
 
+use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -7,7 +8,7 @@ use pyxis_core::preview;
 use serde_json::Value;
 
 /// Prints one line. If the reader has gone away, as `head` does, it had what it wanted.
-pub(super) fn line(text: impl std::fmt::Display) {
+pub(super) fn line(text: impl Display) {
     match writeln!(io::stdout().lock(), "{text}") {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => panic!("cannot write the output: {error}"),
         _ => {}
@@ -16,13 +17,20 @@ pub(super) fn line(text: impl std::fmt::Display) {
 
 /// Prints a line for the person at the terminal when standard output is for a program. It goes to standard error,
 /// bypassing the log, and a closed standard error is ignored.
-pub(super) fn notice(text: impl std::fmt::Display) {
+pub(super) fn notice(text: impl Display) {
     drop(writeln!(io::stderr().lock(), "{text}"));
 }
 
-/// A number of lines, in words.
-pub(super) fn lines(count: u64) -> String {
-    if count == 1 { "1 line".to_owned() } else { format!("{count} lines") }
+/// A number of things: `1 address`, `2 addresses`.
+pub(super) fn counted<N: Copy + Display>(count: N, noun: &str) -> String
+where
+    u64: TryFrom<N>,
+{
+    if u64::try_from(count).is_ok_and(|count| count == 1) {
+        return format!("1 {noun}");
+    }
+    let ending = if noun.ends_with('s') { "es" } else { "s" };
+    format!("{count} {noun}{ending}")
 }
 
 /// Prints one JSON value on a line.
@@ -31,7 +39,7 @@ pub(super) fn json(value: &Value) {
 }
 
 /// Prints what a command did: JSON for a program, a line for a person.
-pub(super) fn outcome(as_json: bool, value: &Value, text: impl std::fmt::Display) {
+pub(super) fn outcome(as_json: bool, value: &Value, text: impl Display) {
     if as_json { json(value) } else { line(text) }
 }
 
@@ -41,7 +49,15 @@ pub(super) fn on_one_line(text: &str) -> String {
     text.chars().map(plain).collect()
 }
 
-/// Prints a list as a table, or as a JSON array.
+/// Prints a list as [`table`] does. Standard error names an empty one: `no agents`.
+pub(super) fn list(as_json: bool, things: &str, columns: &[&str], rows: &[Value]) {
+    if rows.is_empty() && !as_json {
+        notice(format_args!("no {things}"));
+    }
+    table(as_json, columns, rows);
+}
+
+/// Prints rows as a table, or as a JSON array.
 pub(super) fn table(as_json: bool, columns: &[&str], rows: &[Value]) {
     if as_json {
         return json(&Value::Array(rows.to_vec()));
@@ -106,4 +122,17 @@ pub(super) fn progress_to(what: &'static str, end: u64) -> ProgressBar {
             .unwrap_or_else(|_| ProgressStyle::default_bar()),
     );
     bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_thing_is_singular_and_none_or_several_are_plural() {
+        assert_eq!(counted(0_u64, "score"), "0 scores");
+        assert_eq!(counted(1_i64, "suspected group"), "1 suspected group");
+        assert_eq!(counted(1_usize, "address"), "1 address");
+        assert_eq!(counted(2_usize, "address"), "2 addresses");
+    }
 }

@@ -19,7 +19,7 @@ pub(super) async fn run(global: &Global, command: UserCommand) -> Result<()> {
     let state = &app.gateway;
     match command {
         UserCommand::Add { email, role, approve, policy } => {
-            let grants = grants(&approve, &policy);
+            let (email, grants) = (email.get()?, grants(&approve, &policy));
             let (user, link) = people::invite(state, &actor, &email, role.into(), &grants).await?;
             let told =
                 json!({ "id": user.id, "email": user.email, "role": user.role, "link": link.expose() });
@@ -104,7 +104,7 @@ async fn list(global: &Global, state: &State, actor: &Actor) -> Result<()> {
         })
     };
     let rows: Vec<_> = people::list(&state.store, actor.workspace).await?.into_iter().map(row).collect();
-    out::table(global.json, &["email", "role", "enabled", "last_sign_in_at"], &rows);
+    out::list(global.json, "people", &["email", "role", "enabled", "last_sign_in_at"], &rows);
     Ok(())
 }
 

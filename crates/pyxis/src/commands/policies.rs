@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use pyxis_core::policy::Policy;
+use pyxis_gateway::admin::approver_count::ApproverCount;
 use pyxis_gateway::admin::policies::ExplainedRequest;
 use pyxis_gateway::admin::{credentials, policies};
 use serde_json::json;
@@ -21,13 +22,14 @@ pub(super) async fn run(global: &Global, command: PolicyCommand) -> Result<()> {
             let version = policies::put(state, &actor, &credential, &policy).await?;
             let row = credentials::get(&state.store, actor.workspace, &credential).await?;
             let mode = policies::mode(&state.store, actor.workspace).await?;
-            let warnings = policies::warnings(&row, Some(&policy), mode);
+            let mut warnings = policies::warnings(&row, Some(&policy), mode);
+            warnings.extend(ApproverCount::of(&state.store, &row, &policy).await?.warnings(&policy));
             if global.json {
                 out::json(&json!({ "credential": credential, "version": version, "warnings": warnings }));
             } else {
                 out::line(format_args!("policy of {credential}: version {version}"));
                 for warning in warnings {
-                    out::line(format_args!("warning: {warning}"));
+                    out::notice(format_args!("warning: {warning}"));
                 }
             }
         }

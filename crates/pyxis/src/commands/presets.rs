@@ -16,7 +16,7 @@ use crate::cli::Global;
 /// Prints the matching presets.
 pub(super) fn list(global: &Global, search: &str) {
     let rows: Vec<Value> = presets::search(search).into_iter().map(shown).collect();
-    out::table(global.json, &["preset", "name", "kind", "hosts", "env"], &rows);
+    out::list(global.json, "presets of this name", &["preset", "name", "kind", "hosts", "env"], &rows);
 }
 
 fn shown(preset: &Preset) -> Value {

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use pyxis_core::clock::UnixMillis;
 use pyxis_core::entropy::{self, OsEntropy};
 use pyxis_core::nearest;
-use pyxis_core::proof::{NetworkName, ProofNullifier, Rebinding, Registration, Statement, Subject};
+use pyxis_core::proof::{Kind, NetworkName, ProofNullifier, Rebinding, Registration, Statement, Subject};
 use pyxis_gateway::Actor;
 use pyxis_store::attestation_keys::{KeyRow, Scheme};
 use pyxis_store::proofs::{Ended, Filter, ProofRow};
@@ -50,7 +50,7 @@ async fn manage(app: &App, actor: &Actor, global: &Global, command: ProofsComman
                 proofs::list(&state.store, &filter, limit).await?.iter().map(shown).collect();
             let columns =
                 ["id", "network", "kind", "address", "action_id", "from_height", "until_height", "ended"];
-            out::table(global.json, &columns, &rows);
+            out::list(global.json, "proofs", &columns, &rows);
         }
         ProofsCommand::Revoke { address, what, network, reason } => {
             let What { kind, action_id } = what;
@@ -203,8 +203,17 @@ async fn attestation_keys(
             vec![shown(&keys::rotate(&app.verify, actor, scheme).await?)]
         }
     };
-    out::table(global.json, &["id", "scheme", "public_key", "created_at", "retired_at"], &rows);
+    out::list(
+        global.json,
+        "attestation keys",
+        &["id", "scheme", "public_key", "created_at", "retired_at"],
+        &rows,
+    );
     Ok(ExitCode::SUCCESS)
+}
+
+fn listed_kinds(kinds: &[Kind]) -> String {
+    kinds.iter().copied().map(Kind::as_str).collect::<Vec<_>>().join(", ")
 }
 
 async fn issuer(app: &App, actor: &Actor, global: &Global, command: ProofIssuerCommand) -> Result<ExitCode> {
@@ -213,10 +222,11 @@ async fn issuer(app: &App, actor: &Actor, global: &Global, command: ProofIssuerC
     match command {
         ProofIssuerCommand::Add { issuer, kinds: Kinds(kinds), name } => {
             changed = false;
-            for kind in kinds {
-                changed |= issuers::add(&state.audited, actor, kind, issuer, &name).await?.1;
+            for kind in &kinds {
+                changed |= issuers::add(&state.audited, actor, *kind, issuer, &name).await?.1;
             }
-            tell(global, &json!({ "issuer": issuer.to_string(), "name": name }), "trusted");
+            let said = format!("{issuer} is trusted as {name} for {}", listed_kinds(&kinds));
+            tell(global, &json!({ "issuer": issuer.to_string(), "name": name }), &said);
         }
         ProofIssuerCommand::List => {
             let row = |row: &pyxis_store::proof_issuers::ProofIssuerRow| {
@@ -228,7 +238,7 @@ async fn issuer(app: &App, actor: &Actor, global: &Global, command: ProofIssuerC
                 })
             };
             let rows: Vec<Value> = issuers::list(&state.store).await?.iter().map(row).collect();
-            out::table(global.json, &["kind", "name", "issuer", "created_at"], &rows);
+            out::list(global.json, "trusted issuers", &["kind", "name", "issuer", "created_at"], &rows);
         }
         ProofIssuerCommand::Remove { issuer, kinds: Kinds(kinds) } => {
             let text = issuer.to_string();
@@ -240,10 +250,11 @@ async fn issuer(app: &App, actor: &Actor, global: &Global, command: ProofIssuerC
                     "this issuer is not trusted for these kinds; `pyxis proofs issuer list` shows the trusted ones"
                 );
             }
-            for kind in listed {
-                issuers::remove(&state.audited, actor, kind, issuer).await?;
+            for kind in &listed {
+                issuers::remove(&state.audited, actor, *kind, issuer).await?;
             }
-            tell(global, &json!({ "removed": text }), "no longer trusted");
+            let said = format!("{text} is no longer trusted for {}", listed_kinds(&listed));
+            tell(global, &json!({ "removed": text }), &said);
         }
     }
     Ok(if changed { ExitCode::SUCCESS } else { ExitCode::from(NOTHING_TO_DO) })

@@ -48,6 +48,8 @@ pub(super) async fn run(global: &Global, command: ScoreJobCommand) -> Result<Exi
             let open = matches!(job.state, ScoreJobState::Queued | ScoreJobState::Running);
             if open {
                 print(global.json, &score_jobs::cancel(state, &actor, id).await?);
+            } else {
+                out::notice(format_args!("job {id} has already ended"));
             }
             open
         }
@@ -58,6 +60,7 @@ pub(super) async fn run(global: &Global, command: ScoreJobCommand) -> Result<Exi
         ScoreJobCommand::Download(wanted) => {
             let rows = if wanted.failed { Rows::Failed } else { Rows::All };
             let Download { id, out: file, format, .. } = wanted;
+            streamed::refuse_existing(&file)?;
             download(&app, &actor, global.json, id, rows, format.as_deref(), &file).await?;
             true
         }
@@ -73,6 +76,9 @@ pub(super) async fn run(global: &Global, command: ScoreJobCommand) -> Result<Exi
 
 async fn create(app: &App, actor: &Actor, as_json: bool, wanted: &CreateJob) -> Result<()> {
     let CreateJob { file, scorer, .. } = wanted;
+    if let Some(results) = &wanted.out {
+        streamed::refuse_existing(results)?;
+    }
     let of_file = || file.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = wanted.name.clone().or_else(of_file).unwrap_or_else(|| "addresses".to_owned());
     let source =
@@ -95,8 +101,9 @@ async fn create(app: &App, actor: &Actor, as_json: bool, wanted: &CreateJob) -> 
     download(app, actor, as_json, done.id, Rows::All, wanted.format.as_deref(), results).await?;
     if done.failed > 0 {
         out::notice(format_args!(
-            "warning: {} of {} rows failed; their column error says why",
-            done.failed, done.total
+            "warning: {} of {} failed; their column error says why",
+            done.failed,
+            out::counted(done.total, "row")
         ));
     }
     Ok(())
@@ -131,12 +138,18 @@ async fn follow(app: &App, actor: &Actor, job: ScoreJobRow) -> Result<ScoreJobRo
 /// True if there was any.
 async fn run_waiting(app: &App, as_json: bool) -> Result<bool> {
     let (_running, mut stop) = watch::channel(false);
-    let mut ended = 0;
+    let mut ended = 0_u64;
     while jobs::run_one(&app.scoring, None, &mut stop).await?.is_some() {
         ended += 1;
     }
     if ended > 0 {
-        out::outcome(as_json, &json!({ "jobs": ended }), format_args!("{ended} jobs ended"));
+        out::outcome(
+            as_json,
+            &json!({ "jobs": ended }),
+            format_args!("{} ended", out::counted(ended, "job")),
+        );
+    } else {
+        out::notice("no job is waiting");
     }
     Ok(ended > 0)
 }
@@ -149,7 +162,7 @@ async fn list(app: &App, actor: &Actor, as_json: bool) -> Result<()> {
         before = Some(last.id);
         rows.extend(page.iter().map(shown));
     }
-    out::table(as_json, &COLUMNS, &rows);
+    out::list(as_json, "score jobs", &COLUMNS, &rows);
     Ok(())
 }
 
@@ -172,8 +185,8 @@ async fn download(
 fn print(as_json: bool, job: &ScoreJobRow) {
     let ScoreJobRow { id, total, scored, failed, .. } = job;
     let problem = job.problem.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();
-    let words =
-        format_args!("{id}: {}{problem}, {total} rows, {scored} scored, {failed} failed", job.state.as_str());
+    let (state, rows) = (job.state.as_str(), out::counted(*total, "row"));
+    let words = format_args!("{id}: {state}{problem}, {rows}, {scored} scored, {failed} failed");
     out::outcome(as_json, &shown(job), words);
 }
 

@@ -26,7 +26,7 @@ pub(super) async fn run(global: &Global, command: ScoreKeyCommand) -> Result<Exi
     let now = state.now();
     let rows: Vec<Value> = keys.iter().map(|key| shown(key, now)).collect();
     let columns = ["scheme", "number", "status", "id", "signs_from", "signs_until", "trusted_until"];
-    out::table(global.json, &columns, &rows);
+    out::list(global.json, "score keys", &columns, &rows);
     app.gateway.audit.stop().await?;
     Ok(ExitCode::SUCCESS)
 }

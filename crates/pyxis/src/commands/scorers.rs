@@ -44,7 +44,7 @@ pub(super) async fn run(global: &Global, command: ScorerCommand) -> Result<ExitC
                     })
                 })
                 .collect();
-            out::table(global.json, &["id", "name", "threshold", "revision"], &rows);
+            out::list(global.json, "scorers", &["id", "name", "threshold", "revision"], &rows);
             true
         }
         ScorerCommand::Show { id } => {
@@ -165,8 +165,16 @@ async fn rescore(app: &App, actor: &Actor, id: ScorerId, as_json: bool) -> Resul
     };
     if as_json {
         out::json(&json!({ "scorer_id": id, "stored": found.stored, "rescored": done }));
+    } else if found.unscored > 0 {
+        // Open to votes: addresses without a stored score get one.
+        out::line(format_args!(
+            "computed {} (stored before: {}, addresses without a score: {})",
+            out::counted(done, "score"),
+            found.stored,
+            found.unscored
+        ));
     } else {
-        out::line(format_args!("recomputed {done} of {} stored scores", found.stored));
+        out::line(format_args!("recomputed {done} of {}", out::counted(found.stored, "stored score")));
     }
     Ok(done > 0)
 }

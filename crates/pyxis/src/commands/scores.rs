@@ -39,7 +39,8 @@ async fn merkle(global: &Global, scorer: ScorerId, at: Option<UnixMillis>, file:
     let PassingList { tree, at, partial } = found?;
     if partial > 0 {
         out::notice(format_args!(
-            "warning: {partial} passing addresses are not on the list: their score could be computed only in part"
+            "warning: {} left off the list, because the score could be computed only in part",
+            out::counted(partial, "passing address")
         ));
     }
     let Some(tree) = tree else {
@@ -51,7 +52,8 @@ async fn merkle(global: &Global, scorer: ScorerId, at: Option<UnixMillis>, file:
     if global.json {
         out::json(&json!({ "root": root, "count": count, "at": at.to_rfc3339(), "file": file }));
     } else {
-        out::line(format_args!("{count} addresses in {}\nroot {root}", file.display()));
+        let addresses = out::counted(count, "address");
+        out::line(format_args!("{addresses} in {}\nroot {root}", file.display()));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -19,7 +19,7 @@ pub(super) async fn run(global: &Global, command: StampKeyCommand) -> Result<Exi
         }
     };
     let rows: Vec<Value> = keys.iter().map(shown).collect();
-    out::table(global.json, &["number", "did", "signs", "trusted", "created_at"], &rows);
+    out::list(global.json, "stamp keys", &["number", "did", "signs", "trusted", "created_at"], &rows);
     app.gateway.audit.stop().await?;
     Ok(ExitCode::SUCCESS)
 }

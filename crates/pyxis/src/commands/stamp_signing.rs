@@ -36,8 +36,7 @@ pub(super) async fn run(state: &State, actor: &Actor, wanted: SignStamps) -> Res
         issuer = signed.issuer;
     }
     output.finish()?;
-    let noun = if count == 1 { "credential" } else { "credentials" };
-    out::notice(format_args!("{count} {noun} signed by {issuer}"));
+    out::notice(format_args!("{} signed by {issuer}", out::counted(count, "credential")));
     Ok(())
 }
 

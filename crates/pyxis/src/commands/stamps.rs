@@ -64,7 +64,7 @@ fn print(as_json: bool, found: &Explored) {
         found.address, found.scorer.id
     ));
     let columns = ["provider", "weight", "contribution", "standing", "holder", "expires_at", "digest"];
-    out::table(false, &columns, &rows);
+    out::list(false, "Stamps", &columns, &rows);
     for damage in &found.damaged {
         out::line(format_args!("cannot be read and does not count: {damage}"));
     }

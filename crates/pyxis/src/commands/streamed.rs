@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use pyxis_scoring::TableFormat;
@@ -17,6 +17,13 @@ use super::out;
 pub(super) fn table_format(name: Option<&str>, file: &Path) -> TableFormat {
     let by_name = || file.extension().and_then(|extension| extension.to_str());
     name.or_else(by_name).and_then(TableFormat::from_name).unwrap_or(TableFormat::Csv)
+}
+
+/// Refuses a path where a file exists. A pipe or a device may be written.
+pub(super) fn refuse_existing(path: &Path) -> Result<()> {
+    let is_file = path != Path::new("-") && fs::metadata(path).is_ok_and(|found| found.is_file());
+    ensure!(!is_file, "{} exists; name a new file, or remove this one first", path.display());
+    Ok(())
 }
 
 /// Writes a file under another name first, so that a file of this name is always whole. Returns its length; `-` is
@@ -64,7 +71,7 @@ async fn copy(pieces: impl Stream<Item = service::Result<Bytes>>, to: &mut dyn W
 /// Prints which file was written, unless it was standard output.
 pub(super) fn tell(as_json: bool, path: &Path, bytes: u64) {
     if path != Path::new("-") {
-        let words = format_args!("{bytes} bytes in {}", path.display());
+        let words = format_args!("{} in {}", out::counted(bytes, "byte"), path.display());
         out::outcome(as_json, &json!({ "file": path, "bytes": bytes }), words);
     }
 }

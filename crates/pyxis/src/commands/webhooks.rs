@@ -20,7 +20,12 @@ pub(super) async fn run(global: &Global, command: WebhookCommand) -> Result<()> 
         }
         WebhookCommand::List => {
             let rows: Vec<_> = webhooks::list(&state.store, workspace).await?.iter().map(shown).collect();
-            out::table(global.json, &["id", "url", "events", "enabled", "created_at"], &rows);
+            out::list(
+                global.json,
+                "webhook endpoints",
+                &["id", "url", "events", "enabled", "created_at"],
+                &rows,
+            );
         }
         WebhookCommand::Enable { id } => set_enabled(global, &app, &actor, &id, true).await?,
         WebhookCommand::Disable { id } => set_enabled(global, &app, &actor, &id, false).await?,
@@ -56,7 +61,7 @@ pub(super) async fn run(global: &Global, command: WebhookCommand) -> Result<()> 
             let rows = webhooks::deliveries(&state.store, workspace, &filter, limit).await?;
             let rows: Vec<_> = rows.iter().map(delivery).collect();
             let columns = ["id", "event", "status", "attempts", "response_status", "error", "created_at"];
-            out::table(global.json, &columns, &rows);
+            out::list(global.json, "deliveries", &columns, &rows);
         }
         WebhookCommand::Resend { id } => {
             let id =

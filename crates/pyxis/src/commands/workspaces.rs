@@ -44,7 +44,7 @@ pub(super) async fn run(global: &Global, command: WorkspaceCommand) -> Result<()
                 .into_iter()
                 .map(|row| json!({ "id": row.id, "name": row.name, "mode": row.mode, "created_at": row.created_at.to_rfc3339() }))
                 .collect();
-            out::table(global.json, &["name", "mode", "created_at", "id"], &rows);
+            out::list(global.json, "workspaces", &["name", "mode", "created_at", "id"], &rows);
         }
     }
     app.gateway.audit.stop().await?;

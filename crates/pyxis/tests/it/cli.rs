@@ -11,6 +11,7 @@ mod keys;
 mod lost_database;
 mod manual;
 mod mistakes;
+mod nouns;
 mod preloaded;
 mod readiness;
 mod scheduled_backups;

@@ -29,7 +29,7 @@ async fn begun(scene: &Scene) -> usize {
 }
 
 async fn done(state: &State, scene: &Scene, scorer: ScorerId) {
-    let done = Rescore { stored: HOLDERS, outdated: 0, running: false };
+    let done = Rescore { stored: HOLDERS, outdated: 0, unscored: 0, running: false };
     while progress(&state.books, scene.workspace, scorer, state.now()).await.unwrap() != done {
         tokio::task::yield_now().await;
     }
@@ -58,7 +58,7 @@ engines! {
         let scorer = outdated(scene).await;
         let (dead, name) = (NodeId::new(START, &OsEntropy), format!("rescore {scorer}"));
         assert!(leases::acquire(&scene.state.store, &name, dead, START, day(1)).await.unwrap());
-        let under_way = Rescore { stored: HOLDERS, outdated: HOLDERS, running: true };
+        let under_way = Rescore { stored: HOLDERS, outdated: HOLDERS, unscored: 0, running: true };
         for state in [&scene.state, &other.state] {
             assert_eq!(progress(&state.books, scene.workspace, scorer, state.now()).await.unwrap(), under_way);
             assert_eq!(start_rescore(state, &actor, scorer).await.unwrap(), under_way);

@@ -47,7 +47,7 @@ pub(super) async fn run(app: &App, as_json: bool, limit: i64, plots: Option<&Pat
         "same_day",
         "transfers_within",
     ];
-    out::table(as_json, &columns, &rows);
+    out::list(as_json, "suspected groups", &columns, &rows);
     Ok(())
 }
 

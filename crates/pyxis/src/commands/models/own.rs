@@ -97,12 +97,12 @@ pub(super) fn tell(custom: &Custom) {
         out::line(format_args!("  {words}"));
     }
     out::line(format_args!("  file {}, written by {}", card.file_sha256, card.producer));
-    out::line(format_args!("  {} features {}", card.features, card.features_sha256));
+    out::line(format_args!("  {} {}", out::counted(card.features, "feature"), card.features_sha256));
     out::line(format_args!(
-        "  human: column {} of output {}; {} steps with {}",
+        "  human: column {} of output {}; {} with {}",
         card.human_column,
         card.output,
-        card.steps,
+        out::counted(card.steps, "step"),
         card.operators.join(", ")
     ));
     out::line(format_args!(
@@ -159,7 +159,7 @@ async fn write(app: &App, model: Model, addresses: &Path, path: &Path, names: &[
     let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
     let mut file = BufWriter::new(file);
     writeln!(file, "address,{}", names.join(","))?;
-    let mut written = 0;
+    let mut written = 0_u64;
     for some in addresses.chunks(TOGETHER) {
         for row in activity::wallets(&app.store, some).await? {
             let found = pyxis_scoring::models::read(row.address, &row.features)?;
@@ -170,6 +170,7 @@ async fn write(app: &App, model: Model, addresses: &Path, path: &Path, names: &[
         }
     }
     file.flush()?;
-    out::line(format_args!("{written} wallets of {}, features {}", addresses.len(), features::digest(model)));
+    let wallets = out::counted(written, "wallet");
+    out::line(format_args!("{wallets} of {}, features {}", addresses.len(), features::digest(model)));
     Ok(())
 }

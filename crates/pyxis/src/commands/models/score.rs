@@ -67,7 +67,8 @@ pub(super) async fn run(app: &App, as_json: bool, wanted: &Score) -> Result<()> 
     if as_json {
         out::json(&json!({ "addresses": addresses, "too_little_data": without, "fingerprint": fingerprint }));
     } else {
-        out::line(format_args!("{addresses} addresses, {without} of them with too little data"));
+        let addresses = out::counted(addresses, "address");
+        out::line(format_args!("{addresses}, {without} of them with too little data"));
     }
     Ok(())
 }

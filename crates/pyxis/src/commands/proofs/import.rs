@@ -2,7 +2,7 @@
 //! again.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -41,14 +41,17 @@ pub(super) async fn run(
 ) -> Result<ExitCode> {
     let standard = path == Path::new("-");
     let name = if standard { Path::new("proofs") } else { path };
-    let beside = || PathBuf::from(format!("{}.rejects.jsonl", name.display()));
-    let mut rejects = Rejects { path: rejects.unwrap_or_else(beside), file: None };
+    let beside = PathBuf::from(format!("{}.rejects.jsonl", name.display()));
     let mut source: Box<dyn BufRead> = if standard {
         Box::new(BufReader::new(std::io::stdin()))
     } else {
         let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
         Box::new(BufReader::with_capacity(1 << 20, file))
     };
+    if rejects.is_none() {
+        remove_earlier(&beside)?;
+    }
+    let mut rejects = Rejects { path: rejects.unwrap_or(beside), file: None };
     let bar = out::progress_of_bytes(std::fs::metadata(path).map_or(0, |file| file.len()));
     let done = read_all(state, &mut *source, &mut rejects, &bar).await?;
     bar.finish_and_clear();
@@ -60,6 +63,16 @@ pub(super) async fn run(
     } else {
         ExitCode::SUCCESS
     })
+}
+
+/// Removes the rejects of an earlier run, which this run replaces.
+fn remove_earlier(rejects: &Path) -> Result<()> {
+    match std::fs::remove_file(rejects) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot replace {}", rejects.display()))
+        }
+        _ => Ok(()),
+    }
 }
 
 async fn read_all(
@@ -145,7 +158,7 @@ fn tell(as_json: bool, done: &Done, rejects: &Rejects) {
     }
     out::line(format_args!(
         "{}: {} registered, {} already registered, {} rejected",
-        out::lines(done.lines),
+        out::counted(done.lines, "line"),
         done.accepted,
         done.unchanged,
         done.rejected

@@ -50,6 +50,12 @@ engines! {
         let url = site.upstream.url("/");
         let explained = site.app.cli_json(&["policy", "explain", "api", "GET", &url]).await;
         assert_eq!(explained, site.owner.explain("api", "GET", &url).await);
+        fs::write(site.app.directory().join("policy.json"), r#"{"min_approvals": 2}"#).unwrap();
+        let warned = site.app.cli(&["policy", "set", "api", "policy.json"]).await.expect(0);
+        let few = "warning: This policy needs 2 approvers, but only 1 qualifies.";
+        assert!(warned.stderr.contains(few) && !warned.stdout.contains("warning"), "{warned:?}");
+        let warned = site.app.cli_json(&["policy", "set", "api", "policy.json"]).await;
+        assert!(warned["warnings"].to_string().contains("only 1 qualifies"), "{warned}");
         fs::write(site.app.directory().join("policy.json"), r#"{"deny_urls": ["/x*"]}"#).unwrap();
         let refused = site.app.cli(&["policy", "set", "api", "policy.json"]).await;
         assert!(refused.code.is_some_and(|code| code != 0) && refused.stderr.contains("deny_urls"), "{refused:?}");
@@ -96,12 +102,63 @@ async fn a_command_that_finds_everything_so_already_exits_with_three() {
     for (command, name) in [("agent", "default-agent"), ("user", "a@people.example")] {
         site.app.cli(&[command, "disable", name]).await.expect(0);
         let again = site.app.cli(&[command, "disable", name]).await.expect(3);
-        assert!(again.stderr.contains("already disabled"), "{again:?}");
+        assert!(again.stderr.contains("already disabled") && !again.stderr.contains("WARN"), "{again:?}");
         site.app.cli(&[command, "enable", name]).await.expect(0);
         site.app.cli(&[command, "enable", name]).await.expect(3);
     }
     let said = site.app.cli(&["migrate", "--json"]).await.expect(3);
-    assert!(said.json()["schema_version"].is_number());
+    let level = said.json()["schema_version"].clone();
+    assert!(level.is_number());
+    let said = site.app.cli(&["migrate"]).await.expect(3);
+    assert_eq!((said.stdout, &*said.stderr), (format!("level {level}: nothing to do\n"), ""));
+    let remove = ["models", "remove", "--model", "polygon"];
+    let said = site.app.cli(&remove).await.expect(3);
+    assert_eq!(said.stderr, "no model of your own replaces polygon\n");
+    let said = site.app.cli(&["models", "reset"]).await.expect(3);
+    assert_eq!(said.stderr, "the built-in models are already in force\n");
+    let said = site.app.cli(&["activity", "remove", "none"]).await.expect(3);
+    assert!(said.stderr.contains("`pyxis activity list`"), "{said:?}");
+    let said = site.app.cli(&["score-job", "run"]).await.expect(3);
+    assert_eq!(said.stderr, "no job is waiting\n");
+}
+
+#[tokio::test]
+async fn an_empty_list_says_so_to_people_and_is_an_empty_array_to_programs() {
+    let site = Site::bare(Setup::new()).await;
+    for (noun, said) in [
+        ("grant", "no grants\n"),
+        ("credential", "no credentials\n"),
+        ("score-job", "no score jobs\n"),
+        ("webhook", "no webhook endpoints\n"),
+        ("activity", "no imported files\n"),
+    ] {
+        let listed = site.app.cli(&[noun, "list"]).await.expect(0);
+        assert_eq!((listed.stderr.as_str(), listed.stdout.lines().count()), (said, 1), "{listed:?}");
+        let listed = site.app.cli(&[noun, "list", "--json"]).await.expect(0);
+        assert_eq!((listed.json(), &*listed.stderr), (json!([]), ""));
+    }
+    let listed = site.app.cli(&["agent", "list"]).await.expect(0);
+    assert_eq!(listed.stderr, "", "it is not empty");
+}
+
+#[tokio::test]
+async fn results_of_a_score_job_never_replace_a_file() {
+    let site = Site::bare(Setup::new()).await;
+    let (app, scorer) = (&site.app, site.app.bootstrap["scorer_id"].to_string());
+    let (addresses, results) = (app.directory().join("addresses.csv"), app.directory().join("kept.csv"));
+    fs::write(&addresses, "0x1111111111111111111111111111111111111111\n").unwrap();
+    fs::write(&results, "kept").unwrap();
+    let create = ["score-job", "create", "addresses.csv", "--scorer", &scorer];
+    let refused = app.cli(&[&create[..], &["--out", "kept.csv"]].concat()).await.expect(1);
+    assert!(refused.stderr.contains("kept.csv exists; name a new file"), "{refused:?}");
+    assert_eq!(app.cli_json(&["score-job", "list"]).await, json!([]), "nothing was created");
+    let made = app.cli_json(&create).await;
+    let download = ["score-job", "download", made["id"].as_str().unwrap(), "--out", "kept.csv"];
+    let refused = app.cli(&download).await.expect(1);
+    assert!(refused.stderr.contains("kept.csv exists; name a new file"), "{refused:?}");
+    assert_eq!(fs::read_to_string(&results).unwrap(), "kept");
+    let created = app.cli(&[&create[..], &["--out", "new.csv"]].concat()).await.expect(0);
+    assert!(created.stdout.contains(" in new.csv"), "{created:?}");
 }
 
 #[tokio::test]
@@ -133,6 +190,13 @@ async fn verify_tells_the_status_and_never_the_secret() {
     assert_eq!(verified.json()["status"], 200, "{verified:?}");
     let far = site.app.cli(&["credential", "verify", "api", "--url", "https://far.example.com/"]).await;
     assert_eq!(far.code, Some(1), "{far:?}");
+    site.credential(
+        "closed",
+        &json!({"allowed_hosts": ["127.0.0.1:1"], "auth": {"kind": "bearer"}, "secret": SECRET}),
+    )
+    .await;
+    let closed = site.app.cli(&["credential", "verify", "closed"]).await.expect(1);
+    assert!(closed.stderr.contains("127.0.0.1:1: cannot connect to the host"), "{closed:?}");
     assert_eq!(site.upstream.requests().len(), 1);
 }
 

@@ -55,6 +55,10 @@ engines! {
         server.store(&site, "docs").await;
         let empty = site.app.cli(&["mcp-tool", "list", "docs"]).await.expect(0);
         assert!(empty.stderr.contains("`pyxis mcp-tool refresh docs` asks its server"), "{empty:?}");
+        for arguments in [&["mcp-tool", "show", "docs", "search"][..], &["mcp-tool", "set", "docs", "search", "ask"]] {
+            let unknown = site.app.cli(arguments).await.expect(1);
+            assert!(unknown.stderr.contains("`pyxis mcp-tool refresh docs` asks its server"), "{unknown:?}");
+        }
         let refreshed = site.app.cli(&["mcp-tool", "refresh", "docs"]).await.expect(0);
         assert!(refreshed.stdout.contains("search") && refreshed.stdout.contains("Searches the documents."), "{refreshed:?}");
         let found = tools(&site).await.remove(0);

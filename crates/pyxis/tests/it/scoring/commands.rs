@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::installation::{Stage, address};
 use crate::support::Setup;
+use crate::support::app::run;
 
 engines! {
     async fn a_scorer_is_added_weighed_and_rescored_from_the_command_line(setup: Setup) {
@@ -53,6 +54,21 @@ engines! {
         ] {
             app.cli(bad).await.expect(2);
         }
+    }
+
+    async fn computing_the_scores_of_votes_counts_addresses_that_had_none(setup: Setup) {
+        let stage = Stage::with(setup).await;
+        for number in [1, 2] {
+            stage.stamp(number, "Discord", &format!("account-{number}")).await;
+        }
+        stage.score(1).await;
+        let first = stage.scorer();
+        let mut command = stage.app.command(&["scorer", "rescore", &first]);
+        command.env("PX_VOTE_SCORERS", &first);
+        let done = run(command).await.expect(0);
+        assert_eq!(done.stdout, "computed 1 score (stored before: 1, addresses without a score: 1)\n");
+        let done = stage.app.cli(&["scorer", "rescore", &first]).await.expect(3);
+        assert_eq!(done.stdout, "recomputed 0 of 2 stored scores\n");
     }
 
     async fn api_keys_are_managed_from_the_command_line(setup: Setup) {

@@ -15,6 +15,8 @@ engines! {
         let made = app.cli_json(&["proofs", "keygen", "issuer.key"]).await;
         let issuer = made["issuer"].as_str().unwrap();
         app.cli(&["proofs", "keygen", "issuer.key"]).await.expect(1);
+        let added = app.cli(&["proofs", "issuer", "add", issuer, "--kinds", "phone,gov-id", "--name", "Ours"]).await;
+        assert_eq!(added.expect(0).stdout, format!("{issuer} is trusted as Ours for phone, gov-id\n"));
         app.cli(&["proofs", "issuer", "add", issuer, "--kinds", "all", "--name", "Ours"]).await.expect(0);
         app.cli(&["proofs", "issuer", "add", issuer, "--kinds", "all", "--name", "Ours"]).await.expect(3);
         assert_eq!(app.cli_json(&["proofs", "issuer", "list"]).await.as_array().map(Vec::len), Some(6));
@@ -28,8 +30,13 @@ engines! {
         assert_eq!((&done["lines"], &done["accepted"], &done["rejected"]), (&json!(4), &json!(1), &json!(2)));
         let rejects = std::fs::read_to_string(app.directory().join("proofs.jsonl.rejects.jsonl")).unwrap();
         assert!(rejects.contains("issuer_not_allowed") && rejects.contains("\"line\":4"), "{rejects}");
-        std::fs::write(app.directory().join("again.jsonl"), signed).unwrap();
-        app.cli(&["proofs", "import", "again.jsonl"]).await.expect(3);
+        std::fs::write(app.directory().join("proofs.jsonl"), signed).unwrap();
+        app.cli(&["proofs", "import", "proofs.jsonl"]).await.expect(3);
+        let stale = app.directory().join("proofs.jsonl.rejects.jsonl");
+        assert!(!stale.exists(), "a clean run leaves no rejects of an earlier one");
+        std::fs::write(app.directory().join("kept.jsonl"), "kept").unwrap();
+        app.cli(&["proofs", "import", "proofs.jsonl", "--rejects", "kept.jsonl"]).await.expect(3);
+        assert_eq!(std::fs::read_to_string(app.directory().join("kept.jsonl")).unwrap(), "kept");
 
         let check = ["check", "sybil", "--kind", "gov-id", "--network", "optimism", "--action-id", ACTION];
         let checked = app.cli_json(&[&check[..], &[&one]].concat()).await;
