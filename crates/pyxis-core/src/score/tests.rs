@@ -1,6 +1,6 @@
 //! The rules of scoring and deduplication, as a table of days in the life of a few wallets.
 
-mod days;
+mod deduplication;
 mod properties;
 mod records;
 

@@ -2,7 +2,7 @@
 
 mod co_arrival;
 mod imported_context;
-mod rest;
+mod many_transfers;
 
 use std::num::NonZeroU32;
 

@@ -7,11 +7,11 @@
 mod body;
 mod client;
 mod guard;
-mod heads;
+mod response_head_limits;
 mod netns;
-mod once;
-mod rebind;
+mod at_most_once;
+mod dns_rebinding;
 mod support;
 mod timeouts;
 mod tls;
-mod unreadable;
+mod malformed_responses;

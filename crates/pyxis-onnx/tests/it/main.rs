@@ -1,6 +1,6 @@
 //! ONNX files: answers compared with those of other evaluators, and refusals.
 
-mod answers;
+mod model_outputs;
 mod hostile;
 mod refusals;
 

@@ -5,4 +5,4 @@ mod encodings;
 mod fuzzed;
 mod properties;
 mod scrubbing;
-mod wrapped;
+mod line_wrapped;

@@ -3,8 +3,8 @@
 mod admin;
 mod changes;
 mod commands;
-mod earlier;
-mod front;
+mod legacy_paths;
+mod fast_path;
 mod indexers;
 mod installation;
 mod limits;

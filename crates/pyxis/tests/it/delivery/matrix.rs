@@ -23,7 +23,7 @@ use pyxis_testkit::engines;
 use pyxis_testkit::matrix::{Homeserver, RoomMessage, StandIn};
 use serde_json::{Value, json};
 
-mod moves;
+mod room_changes;
 mod real_homeserver;
 
 use super::payloads;

@@ -38,9 +38,9 @@ struct Scene {
     workers: Workers,
 }
 
-mod examination;
-mod moves;
-mod parts;
+mod chat_checks;
+mod chat_changes;
+mod partial_messages;
 mod signatures;
 
 impl Fixture for Scene {

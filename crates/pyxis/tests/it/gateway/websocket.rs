@@ -1,9 +1,9 @@
 //! WebSockets through `/p/…` and `/forward` (`docs/reference/forwarding.md#websocket`).
 
 mod approvals;
-mod endings;
+mod connection_end;
 mod handshakes;
-mod shares;
+mod connection_limits;
 
 use std::net::SocketAddr;
 

@@ -4,7 +4,7 @@ use pyxis_gateway::channels::{examination, show_due};
 use pyxis_testkit::database::TestDatabase;
 use pyxis_testkit::engines;
 
-use super::moves::{GROUP, SUPERGROUP};
+use super::chat_changes::{GROUP, SUPERGROUP};
 use super::*;
 use crate::delivery::reports::{self, Reports};
 use crate::support::{Setup, Site as Program};
