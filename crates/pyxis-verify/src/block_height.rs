@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::network::Network;
 use crate::state::State;
 
-pub use crate::clocks::{ClockBlock, counted};
+pub use crate::clocks::{ClockBlock, newest_block};
 
 /// The state that a question is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,11 +29,11 @@ pub enum Snapshot {
 }
 
 async fn local(state: &State, network: &NetworkName) -> Result<Arc<LocalClock>> {
-    if let Some(found) = state.clocks.of(network) {
+    if let Some(found) = state.clocks.get(network) {
         return Ok(found);
     }
     start(state).await?;
-    state.clocks.of(network).ok_or(Error::UnsupportedNetwork(Vec::new()))
+    state.clocks.get(network).ok_or(Error::UnsupportedNetwork(Vec::new()))
 }
 
 /// Starts the clocks of networks that were never asked about before. Local heights mean nothing to nodes, and vice
@@ -51,9 +51,9 @@ pub async fn start(state: &State) -> Result<()> {
     block_clocks::ensure(&state.store, &wanted).await?;
     let rows = block_clocks::list(&state.store).await?;
     for row in &rows {
-        let network = state.networks().named(row.network.as_str());
+        let network = state.networks().find_by_name(row.network.as_str());
         if let Some(network) = network.filter(|network| row.kind != Some(network.clock()))
-            && !block_clocks::settle(&state.store, &network.name, network.clock()).await?
+            && !block_clocks::set_kind(&state.store, &network.name, network.clock()).await?
         {
             return Err(other_clock(network));
         }
@@ -63,13 +63,13 @@ pub async fn start(state: &State) -> Result<()> {
 }
 
 fn other_clock(network: &Network) -> Error {
-    let (before, now, mend) = match network.clock() {
+    let (before, now, fix) = match network.clock() {
         ClockKind::Rpc => ("here", "by its nodes", "take rpc out of its settings again"),
         ClockKind::Local => ("by its nodes", "here", "put rpc into its settings again"),
     };
     Error::OtherClock(format!(
         "networks.{}: its blocks were counted {before} until now, but its settings now have them counted \
-         {now}. That would change answers about past heights. Either {mend}, or start with a new database \
+         {now}. That would change answers about past heights. Either {fix}, or start with a new database \
          and import the proofs again",
         network.name
     ))
@@ -77,7 +77,7 @@ fn other_clock(network: &Network) -> Error {
 
 /// A network's newest block, from its nodes or its local clock.
 pub async fn latest(state: &State, network: &Network) -> Result<ClockBlock> {
-    match state.chains.of(&network.name) {
+    match state.chains.get(&network.name) {
         Some(chain) => Ok(chain.head(state.now()).await?.into()),
         None => Ok(local(state, &network.name).await?.head(state.now())),
     }
@@ -86,7 +86,7 @@ pub async fn latest(state: &State, network: &Network) -> Result<ClockBlock> {
 /// The preceding block, on a network with nodes.
 pub(crate) async fn before(state: &State, network: &Network, block: ClockBlock) -> Result<ClockBlock> {
     let number = block.height.checked_sub(1).and_then(|height| u64::try_from(height).ok());
-    match (state.chains.of(&network.name), number) {
+    match (state.chains.get(&network.name), number) {
         (Some(chain), Some(number)) => Ok(chain.block(number, network.confirmations).await?.into()),
         _ => Err(Error::InvalidSnapshot),
     }
@@ -107,7 +107,7 @@ pub async fn resolve(state: &State, network: &Network, snapshot: Snapshot) -> Re
         return Ok(ClockBlock { height: i64::MAX, at: state.now() });
     };
     let local = local(state, &network.name).await?;
-    let block = match state.chains.of(&network.name) {
+    let block = match state.chains.get(&network.name) {
         Some(chain) => mined(state, (network, chain), height).await?,
         None if height > local.head(state.now()).height => return Err(Error::InvalidSnapshot),
         None => local.block(height),
@@ -139,9 +139,9 @@ pub(crate) struct NetworkHeads(BTreeMap<NetworkName, Option<(i64, ClockKind)>>);
 
 /// The current heads of these networks. They are queried in parallel, and no other network is. So a node that hangs
 /// delays only its own network.
-pub(crate) async fn heads(state: &State, networks: &BTreeSet<NetworkName>) -> Result<NetworkHeads> {
+pub(crate) async fn fetch_heads(state: &State, networks: &BTreeSet<NetworkName>) -> Result<NetworkHeads> {
     ready(state).await?;
-    let known = networks.iter().filter_map(|name| state.networks().named(name.as_str()));
+    let known = networks.iter().filter_map(|name| state.networks().find_by_name(name.as_str()));
     let asked: Vec<_> = known.map(|network| fetch_head(state, network)).collect();
     join_all(asked).await.into_iter().collect::<Result<_>>().map(NetworkHeads)
 }
@@ -167,7 +167,7 @@ async fn ready(state: &State) -> Result<()> {
 
 impl NetworkHeads {
     /// True if a network was queried, whatever the result.
-    pub(crate) fn asked(&self, network: &NetworkName) -> bool {
+    pub(crate) fn was_queried(&self, network: &NetworkName) -> bool {
         self.0.contains_key(network)
     }
 
@@ -201,6 +201,6 @@ mod tests {
         assert_eq!(heads.next(&clock(9), &dead), None);
         assert_eq!(heads.next(&clock(9), &"other".parse().unwrap()), None);
         assert_eq!(of_kind(ClockKind::Rpc).next(&clock(3), &network), None);
-        assert!(heads.asked(&dead) && !heads.asked(&"other".parse().unwrap()));
+        assert!(heads.was_queried(&dead) && !heads.was_queried(&"other".parse().unwrap()));
     }
 }

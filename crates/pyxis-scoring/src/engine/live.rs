@@ -52,8 +52,8 @@ impl Live {
     }
 
     /// The Stamps with their nullifiers replaced by the names of their sets.
-    pub(super) fn named(self, sets: &Sets) -> Self {
-        Self { stamps: self.stamps.into_iter().map(|stamp| sets.named(stamp)).collect(), ..self }
+    pub(super) fn with_set_names(self, sets: &Sets) -> Self {
+        Self { stamps: self.stamps.into_iter().map(|stamp| sets.with_set_names(stamp)).collect(), ..self }
     }
 
     /// The record's note about Stamps that do not count (`docs/reference/behavior/scoring.md#known-holes`).

@@ -41,8 +41,8 @@ pub enum ModelsCommand {
     List,
     /// Train models on labeled addresses and put them in force.
     Train(Train),
-    /// Print the quality of models, and write plots. With --labels, measure on those labels: by training again without
-    /// parts of them or, with --as-is, with the models in force, which must not have been trained on them.
+    /// Print the quality of models, and write plots. With --labels, measure on those labels, by training again
+    /// without parts of them. With --as-is, measure the models in force, which must not have been trained on them.
     Evaluate(Evaluate),
     /// Score many addresses: the same scores as the endpoint.
     Score(Score),

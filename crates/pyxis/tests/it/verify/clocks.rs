@@ -66,7 +66,7 @@ engines! {
 
     async fn a_node_that_hangs_holds_up_its_own_network_only(setup: Setup) {
         let hanging = Upstream::http().await;
-        let (reply, release) = newest(9).held();
+        let (reply, release) = newest(9).hold();
         hanging.reply(reply);
         let stage = Stage::with(setup.env("PX_NETWORKS", &nodes(&[("base-sepolia", &hanging.url(""))]))).await;
         stage.register(said("optimism", 1, 7)).await;
@@ -80,7 +80,7 @@ engines! {
         let path = format!("/admin/blocklist/{}", address(2));
         stage.owner.delete(&path).send().await.expect(204);
         assert!(hanging.requests().is_empty(), "it has nothing to do with any of that");
-        release.go();
+        release.send();
         let registered = stage.register(said("base-sepolia", 1, 8)).await;
         assert_eq!(registered["height"], 9);
     }
@@ -136,7 +136,7 @@ engines! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn networks_are_listed_with_all_their_nodes_asked_at_once() {
     let (one, two) = (Upstream::http().await, Upstream::http().await);
-    let ((first, go), (second, go_too)) = (newest(5).held(), newest(6).held());
+    let ((first, go), (second, go_too)) = (newest(5).hold(), newest(6).hold());
     one.reply(first);
     two.reply(second);
     let networks = nodes(&[("optimism", &one.url("")), ("base-sepolia", &two.url(""))]);
@@ -146,8 +146,8 @@ async fn networks_are_listed_with_all_their_nodes_asked_at_once() {
         // Neither has answered when both are asked.
         one.received(1).await;
         two.received(1).await;
-        go.go();
-        go_too.go();
+        go.send();
+        go_too.send();
     };
     let listed = tokio::time::timeout(PATIENCE, async { tokio::join!(listing, both).0 }).await;
     let listed = listed.expect("both are asked before one has answered").expect(200).json();
