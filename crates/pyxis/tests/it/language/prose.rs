@@ -10,7 +10,10 @@ pub(super) struct Block {
 const CODE: &str = "X";
 
 /// First words of messages that are statements of SQL.
-const SQL: &[&str] = &["SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "CREATE", "ALTER", "DROP", "FROM", "WHERE", "AND"];
+const SQL: &[&str] = &[
+    "SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "CREATE", "ALTER", "DROP", "FROM", "WHERE", "AND", "SET",
+    "CASE",
+];
 
 /// Elements of a page that do not end a sentence.
 const INLINE: &[&str] = &["a", "abbr", "b", "code", "em", "i", "kbd", "span", "strong", "time", "wbr"];
@@ -78,15 +81,21 @@ pub(super) fn messages(source: &str) -> Vec<Block> {
         .collect()
 }
 
-/// Sentences of a text. One ends at a full stop, a question mark or an exclamation mark before a space.
-pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {
+/// Marks that end a sentence before a space.
+pub(super) const ENDS: &[char] = &['.', '?', '!'];
+
+/// Marks that end a part of a message: `PROBLEM: NEXT STEP; ANOTHER`.
+pub(super) const MESSAGE_ENDS: &[char] = &['.', '?', '!', ':', ';'];
+
+/// Sentences of a text, with the marks that end one.
+pub(super) fn sentences<'t>(text: &'t str, marks: &[char]) -> impl Iterator<Item = &'t str> {
     let words = text.split_inclusive(char::is_whitespace);
     let mut start = 0;
     let mut end = 0;
     let mut ends: Vec<(usize, usize)> = words
         .filter_map(|word| {
             end += word.len();
-            let closes = word.trim_end().trim_end_matches([')', '"', '*', '_', '”']).ends_with(['.', '?', '!']);
+            let closes = word.trim_end().trim_end_matches([')', '"', '*', '_', '”']).ends_with(marks);
             closes.then(|| (std::mem::replace(&mut start, end), end))
         })
         .collect();
@@ -215,11 +224,14 @@ fn prose_is_found_in_comments_messages_templates_and_documents() {
     assert_eq!(texts(comments(source)), [two(1, "One X line and more."), two(4, "- An item.")]);
     assert_eq!(texts(messages(source)), [two(6, "a \"b\" c")]);
     assert_eq!(texts(messages("x(r#\"one \"two\"\"#, \"SELECT a FROM b\")")), [two(1, "one \"two\"")]);
-    assert_eq!(texts(template("<p>Of <b>{{ x }}</b>\nit.</p><td>Next</td>")), [two(1, "Of X\nit."), two(2, "Next")]);
+    assert_eq!(
+        texts(template("<p>Of <b>{{ x }}</b>\nit.</p><td>Next</td>")),
+        [two(1, "Of X\nit."), two(2, "Next")]
+    );
     let page = "# Head\n\nText [a\nlink](x.md).\n\n```\ncode\n```\n\n| One | `two` |\n";
     let found = [two(1, "# Head"), two(3, "Text a link."), two(10, "One"), two(10, "X")];
     assert_eq!(texts(document(page)), found);
-    let parts: Vec<_> = sentences("One (a.b). Two? Three").collect();
-    assert_eq!(parts, ["One (a.b).", "Two?", "Three"]);
+    let parts: Vec<_> = sentences("One (a.b). Two? Three: 3", ENDS).collect();
+    assert_eq!(parts, ["One (a.b).", "Two?", "Three: 3"]);
     assert_eq!(count_words("One - two, X."), 3);
 }
